@@ -1,0 +1,54 @@
+# `make` lists what there is. Two commands matter to a newcomer: `make run` and `make test`.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV ?= .venv
+BIN := $(VENV)/bin
+# Every worker of pytest-xdist starts its own PostgreSQL; two suit two cores.
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test test-fast check bench docs promises size
+
+help:  ## list the commands
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+setup: $(VENV)/.run  ## set up proctor in .venv
+
+run: $(VENV)/.run  ## set up, then score the built-in models on the sample rows
+	@$(BIN)/proctor demo
+
+test: $(VENV)/.test  ## every test, on SQLite and PostgreSQL
+	@bash tools/apt.sh postgresql
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal src tests
+
+test-fast: $(VENV)/.test  ## the tests that take under a minute together, on SQLite
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow' -k 'not postgresql' src tests
+
+check: $(VENV)/.test  ## lint, types, and generated documents
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python tools/docs.py --check
+
+bench: $(VENV)/.test  ## speed and memory beside a reference (ONLY=core for the short one)
+	$(BIN)/python tools/bench.py $(if $(ONLY),--only $(ONLY))
+
+docs: $(VENV)/.test  ## rewrite the generated parts of the documents
+	$(BIN)/python tools/docs.py
+
+promises: $(VENV)/.test  ## the promises of the specification that no passing test carries
+	$(BIN)/python tools/promises.py
+
+size:  ## lines of code, longest files and functions
+	@$(PYTHON) tools/size.py
+
+$(VENV)/bin/pip:
+	@bash tools/venv.sh $(PYTHON) $(VENV)
+
+$(VENV)/.run: requirements.txt pyproject.toml $(VENV)/bin/pip
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.test: requirements-test.txt $(VENV)/.run
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-test.txt
+	@touch $@

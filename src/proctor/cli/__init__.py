@@ -1,0 +1,83 @@
+"""The command line. Commands are imported only when they are called, so that `--help` stays quick."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+from proctor import __version__
+from proctor.errors import ProctorError
+
+# command -> (module, what --help says in the list)
+COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("run", "Ask models the questions of a file or a suite, and say which is better."),
+    "resume": ("resume", "Continue a run with what is missing or failed."),
+    "rerun": ("resume", "Start a new run from the words of an old one."),
+    "show": ("show", "Show a run or a comparison: scores, counts, what they rest on."),
+    "list": ("show", "List the newest runs."),
+    "export": ("export", "Write a run's items, answers and scores as CSV, JSON or JSONL."),
+    "report": ("export", "Write a report as one HTML or Markdown file that opens without a server."),
+    "models": ("models", "List the models that providers offer now."),
+    "data": ("data", "Import the official rows of suites, and list what is here."),
+    "simulate": (
+        "simulate",
+        "Start the model simulator: an OpenAI and Ollama server for dry runs and tests.",
+    ),
+    "demo": ("demo", "Score the built-in models on the sample rows and show the commands that go further."),
+}
+
+
+class Lazy(click.Group):
+    """A group whose commands live in modules that are imported on use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"proctor.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, what) for name, (_, what) in COMMANDS.items()])
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="proctor")
+def proctor() -> None:
+    """proctor gives AI models their exams.
+
+    Start with `proctor demo`, or with your own questions:
+    `proctor run my_questions.jsonl --model ollama/a --model ollama/b`.
+    """
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """The `proctor` program. Exit codes: 0 done, 1 defect, 2 wrong request, 3 the run stopped early, 130 Ctrl-C."""
+    try:
+        code: Any = proctor.main(args=args, standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(0)  # the reader (head, less) has seen enough
+    except ProctorError as error:
+        tell(error)
+        sys.exit(error.exit_code)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def tell(error: ProctorError) -> None:
+    """An error as people see it: what, then what to do."""
+    click.echo(f"Error ({error.slug}): {error}", err=True)
+    click.echo(f"  {error.cure}", err=True)

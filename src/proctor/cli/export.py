@@ -1,0 +1,73 @@
+"""`proctor export` and `proctor report`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from proctor.errors import ConfigError
+from proctor.settings import read_settings
+
+
+@click.command("export")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "json", "jsonl"]),
+    default="csv",
+    show_default=True,
+    help="csv: one line an item; jsonl and json: with prompts and whole replies.",
+)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="File to write.  [default: standard output]",
+)
+def export_command(runs: tuple[str, ...], form: str, output: Path | None) -> int:
+    """Write the items of RUN with answers, scores and replies."""
+    from proctor.service.transfer import export
+
+    settings = read_settings(os.environ)
+    if output is None:
+        export(runs, settings, form, sys.stdout)
+        return 0
+    try:
+        with output.open("w", encoding="utf-8", newline="") as out:
+            written = export(runs, settings, form, out)
+    except OSError as error:
+        raise ConfigError(f"--output {output}: {error.strerror}") from error
+    click.echo(f"{written:,} items written to {output}", err=True)
+    return 0
+
+
+@click.command("report")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("--format", "form", type=click.Choice(["html", "md"]), default="html", show_default=True)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="File to write; - is standard output.  [default: report-RUN.html or .md]",
+)
+def report_command(runs: tuple[str, ...], form: str, output: Path | None) -> int:
+    """Write a report of RUN, or of several runs side by side, as one file that opens without a server."""
+    from proctor.service.transfer import report
+
+    text = report(runs, read_settings(os.environ), form)
+    if output == Path("-"):
+        click.echo(text)
+        return 0
+    path = output or Path(f"report-{'-'.join(run[:8] for run in runs[:3])}.{form}")
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"--output {path}: {error.strerror}") from error
+    click.echo(f"{path}")
+    return 0

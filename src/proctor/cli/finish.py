@@ -1,0 +1,47 @@
+"""The beginning and the end of a run as people and programs see them."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from proctor.cli.progress import Live, Plain, shower
+from proctor.cli.tables import evaluation_lines
+from proctor.service import documents
+from proctor.service.runs import Outcome
+from proctor.service.words import plan_lines
+from proctor.types import Plan, Source
+
+
+def begin(plan: Plan, source: Source, *, as_json: bool) -> Plain | Live:
+    """Say on standard error what was understood and what it can show; give what shows the progress."""
+    for line in plan_lines(plan, source):
+        click.echo(line, err=True)
+    return shower()
+
+
+def finish(outcome: Outcome, *, as_json: bool) -> int:
+    """Print what the runs show; the exit code."""
+    sys.stderr.flush()
+    if as_json:
+        click.echo(documents.to_json(documents.outcome(outcome)))
+    elif outcome.evaluation is not None:
+        for line in evaluation_lines(outcome.evaluation):
+            click.echo(line)
+    return _how_it_ended(outcome)
+
+
+def _how_it_ended(outcome: Outcome) -> int:
+    error = outcome.error
+    if error is not None:
+        click.echo(f"Error ({error.slug}): {error}", err=True)
+        click.echo(f"  {error.cure}", err=True)
+    if outcome.interrupted:
+        click.echo("Interrupted. What was asked is kept.", err=True)
+    if outcome.unfinished:
+        ids = " ".join(ident[:8] for ident in outcome.unfinished)
+        click.echo(f"To go on: proctor resume {ids}", err=True)
+    if outcome.interrupted:
+        return 130
+    return error.exit_code if error else 0

@@ -1,0 +1,47 @@
+"""`proctor resume` and `proctor rerun`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from proctor.cli.options import budget_options, json_option
+from proctor.cli.run import limits_from
+from proctor.settings import read_settings
+
+
+@click.command("resume")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@budget_options
+@json_option
+def resume_command(runs: tuple[str, ...], as_json: bool, **given: Any) -> int:
+    """Continue RUN with what is missing or failed; nothing that has an outcome is asked again.
+
+    RUN is a run's id, its beginning, or the id of a plan of several runs.
+    """
+    from proctor.cli.finish import finish
+    from proctor.cli.progress import shower
+    from proctor.service.runs import resume
+
+    limits = limits_from(given) if any(value is not None for value in given.values()) else None
+    show = shower()
+    with show:
+        outcome = resume(runs, read_settings(os.environ), limits=limits, watch=show.watch)
+    return finish(outcome, as_json=as_json)
+
+
+@click.command("rerun")
+@click.argument("run")
+@json_option
+def rerun_command(run: str, as_json: bool) -> int:
+    """Start a new run from the words of an old one; the old one stays as it is."""
+    from proctor.cli.finish import finish
+    from proctor.cli.progress import shower
+    from proctor.service.runs import rerun
+
+    show = shower()
+    with show:
+        outcome = rerun(run, read_settings(os.environ), watch=show.watch)
+    return finish(outcome, as_json=as_json)

@@ -1,0 +1,61 @@
+"""`proctor show` and `proctor list`."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from proctor.cli.options import json_option
+from proctor.settings import read_settings
+
+
+@click.command("show")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@json_option
+def show_command(runs: tuple[str, ...], as_json: bool) -> int:
+    """Show RUN: its scores, its counts, and what they rest on; several runs are compared."""
+    from proctor.cli.tables import evaluation_lines, manifest_lines
+    from proctor.service import documents
+    from proctor.service.runs import look
+
+    evaluation = look(runs, read_settings(os.environ))
+    if as_json:
+        click.echo(documents.to_json(documents.evaluation(evaluation)))
+        return 0
+    for line in evaluation_lines(evaluation):
+        click.echo(line)
+    for result in evaluation.results:
+        click.echo("")
+        for line in manifest_lines(result):
+            click.echo(line)
+    return 0
+
+
+@click.command("list")
+@click.option(
+    "--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="At most N runs."
+)
+@click.option("--model", metavar="PROVIDER/NAME", help="Only runs of this model.")
+@click.option("--source", metavar="NAME", help="Only runs of this suite or file.")
+@click.option(
+    "--status",
+    type=click.Choice(["pending", "running", "completed", "failed", "cancelled"]),
+    help="Only runs in this state.",
+)
+@json_option
+def list_command(limit: int, model: str | None, source: str | None, status: str | None, as_json: bool) -> int:
+    """List the newest runs."""
+    from proctor.cli.tables import columns, run_rows
+    from proctor.service import documents
+    from proctor.service.runs import list_runs
+
+    results = list_runs(read_settings(os.environ), limit=limit, model=model, source=source, status=status)
+    if as_json:
+        click.echo(documents.to_json({"runs": [documents.result(r) for r in results]}))
+    elif not results:
+        click.echo("No runs yet. `proctor demo` makes some.")
+    else:
+        for line in columns(run_rows(results), ("run", "created", "status", "model", "source", "score")):
+            click.echo(line)
+    return 0

@@ -1,0 +1,110 @@
+"""Results as lines of text, whole at every width: a score is never cut."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from proctor.figures import amount, dollars, duration, estimate, fraction
+from proctor.types import Evaluation, RunResult
+
+
+def evaluation_lines(evaluation: Evaluation) -> Iterator[str]:
+    """Per model its scores and how it answered, then the sentence that says what they show."""
+    several = len(evaluation.results) > 1
+    for result in evaluation.results:
+        yield from result_lines(result)
+        yield ""
+    if evaluation.verdict:
+        yield evaluation.verdict
+    ids = " ".join(r.run.id[:8] for r in evaluation.results)
+    yield f"{'Runs' if several else 'Run'}: {ids}   (proctor show {ids} | proctor report {ids})"
+
+
+def result_lines(result: RunResult) -> Iterator[str]:
+    run, tally = result.run, result.tally
+    mark = "  [sample rows: no real score]" if run.manifest.get("rows") == "sample" else ""
+    for index, score in enumerate(result.scores):
+        indent = "" if index == 0 else "  "
+        n = f"n = {score.estimate.scored:,}"
+        name = f"{run.cell.model}  " if index == 0 else ""
+        yield f"{indent}{name}{score.title}  {score.metric} {estimate(score.estimate)}  {n}{mark if index == 0 else ''}"
+    yield f"  {run_facts(result)}"
+    if problems := problem_words(result):
+        yield f"  {problems}"
+    if tally.answer_rate is not None and tally.answer_rate < 0.98:
+        yield (
+            f"  Only {fraction(tally.answer_rate)} of the replies held an answer that could be read; "
+            "the rest count as wrong. Look at some with `proctor export`."
+        )
+
+
+def run_facts(result: RunResult) -> str:
+    """Answer rate, speed, tokens and cost in one line."""
+    tally = result.tally
+    tokens = "-"
+    if tally.input_tokens_per_item is not None or tally.output_tokens_per_item is not None:
+        tokens = f"{amount(tally.input_tokens_per_item)} in + {amount(tally.output_tokens_per_item)} out"
+    return (
+        f"answer rate {fraction(tally.answer_rate)} | {duration(tally.seconds_per_item)} per item | "
+        f"tokens per item {tokens} | cost {dollars(tally.cost_usd)}"
+    )
+
+
+def problem_words(result: RunResult) -> str:
+    """What keeps the run from being complete, or ""."""
+    run = result.run
+    words = []
+    if run.partial:
+        words.append(f"PARTIAL: {run.settled:,} of {run.planned:,} items have an outcome")
+    if run.stopped:
+        words.append(run.stopped)
+    if result.tally.errors:
+        words.append(
+            "errors: " + ", ".join(f"{slug} {n:,}" for slug, n in sorted(result.tally.errors.items()))
+        )
+    if run.error:
+        words.append(f"{run.status}: {run.error}")
+    return "; ".join(words)
+
+
+def run_rows(results: Sequence[RunResult]) -> list[tuple[str, ...]]:
+    """Rows of `proctor list`: id, when, status, model, source, headline."""
+    rows: list[tuple[str, ...]] = []
+    for result in results:
+        run = result.run
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created_at))
+        head = estimate(result.scores[0].estimate) if result.scores else "-"
+        status = f"{run.status} (partial)" if run.partial and run.status == "completed" else str(run.status)
+        sample = " (sample)" if run.manifest.get("rows") == "sample" else ""
+        rows.append((run.id[:8], when, status, str(run.cell.model), run.source_title + sample, head))
+    return rows
+
+
+def columns(rows: Sequence[Sequence[str]], heads: Sequence[str]) -> Iterator[str]:
+    """A plain table, as wide as its contents."""
+    table = [tuple(heads), *map(tuple, rows)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(heads))]
+    for row in table:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def manifest_lines(result: RunResult) -> Iterator[str]:
+    """What the numbers rest on, one fact a line."""
+    run = result.run
+    yield f"Run {run.id}  ({run.cell.model}, {run.source_title})"
+    yield f"  status: {run.status}{' (partial)' if run.partial else ''}, {run.settled:,} of {run.planned:,} settled"
+    yield f"  outcomes: {', '.join(f'{name} {n:,}' for name, n in sorted(result.tally.outcomes.items()))}"
+    for key, value in _flat(run.manifest):
+        yield f"  {key}: {value}"
+
+
+def _flat(manifest: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in manifest.items():
+        if value is None or value == [] or key in ("tasks", "full_sizes"):
+            continue
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", value

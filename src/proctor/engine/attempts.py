@@ -1,0 +1,230 @@
+"""The loop: ask every item, bounded by the limiter, and yield attempts as they end. It knows no store."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from proctor.engine.retry import Retry
+from proctor.errors import ErrorBudget, Overloaded, ProctorError, ProviderError, RateLimited
+from proctor.providers.limiter import Limiter
+from proctor.types import Attempt, Failure, Item, Outcome, Reading, Reply, Solver
+
+UNMEASURED = Reading(Outcome.ERROR, None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """An item about to be asked: its place in the run, which repeat, and which attempt at that repeat."""
+
+    item: Item
+    position: int
+    repeat: int = 0
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBudgets:
+    """A run stops when its first `at_start` items all fail, or `in_a_row` do later."""
+
+    at_start: int = 20
+    in_a_row: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a run asks. `limiter` None: the solver needs no server. `drawing` False stops drawing items."""
+
+    limiter: Limiter | None
+    parallel: int
+    retry: Retry = Retry()
+    errors: ErrorBudgets = ErrorBudgets()
+    drawing: Callable[[], bool] = lambda: True
+    clock: Callable[[], float] = time.time
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What is under way right now, for whoever shows it."""
+
+    in_flight: dict[tuple[int, int], float] = field(
+        default_factory=dict
+    )  # (position, repeat) -> start, monotonic
+    retries: int = 0
+
+
+async def attempts(
+    asked: Iterator[Asking],
+    solve: Solver,
+    read: Callable[[Item, Reply], Reading],
+    terms: Terms,
+    traffic: Traffic | None = None,
+) -> AsyncIterator[Attempt]:
+    """Yield one Attempt per asking, in the order in which they end.
+
+    Items are drawn as places come free, so a source need not fit in memory. Close the generator to
+    cancel: what is under way is stopped, what was yielded is the caller's to keep.
+
+    Raises: AuthError and its like, which no other item can escape; ErrorBudget. Attempts that had
+    ended by then are yielded first.
+    """
+    pool = _Pool(asked, solve, read, terms, traffic or Traffic())
+    workers = [asyncio.create_task(pool.work()) for _ in range(terms.parallel)]
+    for worker in workers:
+        worker.add_done_callback(lambda _: pool.ended.set())
+    try:
+        while True:
+            pool.ended.clear()
+            while pool.done:
+                yield pool.done.popleft()
+            pool.room.set()
+            if not pool.done and _finished(workers):
+                return
+            await pool.ended.wait()
+    finally:
+        for worker in workers:
+            worker.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(*workers, return_exceptions=True)
+
+
+def _finished(workers: list[asyncio.Task[None]]) -> bool:
+    """True when all workers are done; raises what one of them raised."""
+    for worker in workers:
+        if worker.done():
+            worker.result()
+    return all(worker.done() for worker in workers)
+
+
+class _Pool:
+    """What the workers of one run share."""
+
+    def __init__(
+        self,
+        asked: Iterator[Asking],
+        solve: Solver,
+        read: Callable[[Item, Reply], Reading],
+        terms: Terms,
+        traffic: Traffic,
+    ) -> None:
+        self.done: deque[Attempt] = deque()
+        self.ended = asyncio.Event()
+        self.room = asyncio.Event()
+        self._asked = asked
+        self._solve = solve
+        self._read = read
+        self._terms = terms
+        self._traffic = traffic
+        self._most_waiting = 4 * terms.parallel + 256
+        self._settled = 0
+        self._failed_in_a_row = 0
+
+    async def work(self) -> None:
+        limiter = self._terms.limiter
+        while True:
+            if len(self.done) > self._most_waiting:
+                # The keeper is slower than the model: without this the results would pile up in memory.
+                self.room.clear()
+                await self.room.wait()
+            if limiter is not None:
+                await limiter.acquire()
+            asking = next(self._asked, None) if self._terms.drawing() else None
+            if asking is None:
+                if limiter is not None:
+                    limiter.release()
+                return
+            await self._settle(asking)
+            if limiter is None:
+                await asyncio.sleep(0)  # a solver without a server never waits, and others must have a turn
+
+    async def _settle(self, asking: Asking) -> None:
+        under_way = self._traffic.in_flight
+        key = (asking.position, asking.repeat)
+        under_way[key] = time.monotonic()
+        try:
+            attempt = await self._attempt(asking)
+        finally:
+            del under_way[key]
+        self.done.append(attempt)
+        self.ended.set()
+        self._count(attempt)
+
+    async def _attempt(self, asking: Asking) -> Attempt:
+        """Border: one attempt. Foreseen trouble becomes a Failure; a bug ends the run. Holds a place when called."""
+        retries = 0
+        while True:
+            try:
+                reply = await self._ask(asking)
+            except ProviderError as error:
+                if error.stops_run:
+                    raise
+                wait_s = self._terms.retry.wait_s(retries + 1, error)
+                if wait_s is None:
+                    failure = Failure(error.slug, str(error), error.retryable)
+                    return self._ended(asking, UNMEASURED, retries, failure=failure)
+            else:
+                return self._ended(asking, self._read(asking.item, reply), retries, reply=reply)
+            retries += 1
+            self._traffic.retries += 1
+            await asyncio.sleep(wait_s)
+            if self._terms.limiter is not None:
+                await self._terms.limiter.acquire()
+
+    async def _ask(self, asking: Asking) -> Reply:
+        """One request; tells the limiter how it went and gives the place back."""
+        limiter = self._terms.limiter
+        if limiter is None:
+            return await self._solve(asking.item, asking.repeat)
+        try:
+            reply = await self._solve(asking.item, asking.repeat)
+            limiter.completed()
+            return reply
+        except (RateLimited, Overloaded) as error:
+            # Ollama and others say 503 where OpenAI says 429: the queue is full.
+            limiter.refused(error.retry_after_s)
+            raise
+        except ProctorError:
+            limiter.failed()
+            raise
+        finally:
+            limiter.release()
+
+    def _ended(
+        self,
+        asking: Asking,
+        reading: Reading,
+        retries: int,
+        *,
+        reply: Reply | None = None,
+        failure: Failure | None = None,
+    ) -> Attempt:
+        return Attempt(
+            item=asking.item,
+            position=asking.position,
+            repeat=asking.repeat,
+            attempt=asking.attempt,
+            at=self._terms.clock(),
+            reading=reading,
+            reply=reply,
+            failure=failure,
+            retries=retries,
+        )
+
+    def _count(self, attempt: Attempt) -> None:
+        self._settled += 1
+        if attempt.failure is None:
+            self._failed_in_a_row = 0
+            return
+        self._failed_in_a_row += 1
+        budgets = self._terms.errors
+        all_so_far = self._failed_in_a_row == self._settled
+        if self._failed_in_a_row >= (budgets.at_start if all_so_far else budgets.in_a_row):
+            which = "The first" if all_so_far else "The last"
+            raise ErrorBudget(
+                f"{which} {self._failed_in_a_row} items all failed, so the run stopped. "
+                f"The last failure: {attempt.failure.message}"
+            )

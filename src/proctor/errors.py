@@ -1,0 +1,201 @@
+"""Everything that can go wrong on purpose: one tree of errors, each with slug, HTTP status and exit code.
+
+The slug is stored with a failed attempt, shown to people and explained in docs/errors.md.
+Anything else that is raised is a bug.
+"""
+
+from __future__ import annotations
+
+
+class ProctorError(Exception):
+    """The root. The message says what, where and what to do."""
+
+    slug = "internal"
+    http_status = 500
+    exit_code = 1
+    cure = "This is a defect of proctor: please report it with the log."
+
+
+class ConfigError(ProctorError):
+    """The request, the file of settings or the environment is wrong."""
+
+    slug = "config"
+    http_status = 400
+    exit_code = 2
+    cure = "Correct the option, key or variable that the message names; `proctor COMMAND --help` lists them."
+
+
+class DataError(ProctorError):
+    """Rows could not be read: a bad line, a missing column, a file that is not what it says."""
+
+    slug = "data"
+    http_status = 400
+    exit_code = 2
+    cure = "Correct the file at the line that the message names. Nothing was asked, nothing was lost."
+
+
+class DataMissing(DataError):
+    """A suite's rows are not on this machine."""
+
+    slug = "data-missing"
+    http_status = 409
+    cure = "Run `proctor data import PATH` on the official files, or try the run with `--data sample`."
+
+
+class NotFound(ProctorError):
+    """No such run, suite, task or model."""
+
+    slug = "not-found"
+    http_status = 404
+    exit_code = 2
+    cure = "`proctor list` shows the runs; `proctor models` shows the models."
+
+
+class Conflict(ProctorError):
+    """The right request at the wrong moment, such as resuming a run that is running."""
+
+    slug = "conflict"
+    http_status = 409
+    exit_code = 2
+    cure = "`proctor show RUN` tells what state the run is in."
+
+
+class StoreError(ProctorError):
+    """The database could not keep what was measured: disk full, connection lost, locked."""
+
+    slug = "store"
+    http_status = 503
+    exit_code = 3
+    cure = (
+        "Free disk space or bring the database back, then `proctor resume RUN`: what was committed is safe."
+    )
+
+
+class RunTimeout(ProctorError):
+    """The run took longer than its limit."""
+
+    slug = "run-timeout"
+    http_status = 504
+    exit_code = 3
+    cure = "`proctor resume RUN --timeout 6h` goes on where it stopped."
+
+
+class ErrorBudget(ProctorError):
+    """Too many items in a row failed; the run stopped before wasting more."""
+
+    slug = "error-budget"
+    http_status = 502
+    exit_code = 3
+    cure = "Mend what the message names (usually the model's server), then `proctor resume RUN`."
+
+
+class ProviderError(ProctorError):
+    """The model's server did not answer as it should. `retryable`: the same request may succeed later."""
+
+    slug = "provider"
+    http_status = 502
+    exit_code = 3
+    retryable = False
+    stops_run = False  # no other item can fare better
+    cure = "The message quotes the server. `proctor resume RUN` asks again what failed."
+
+    def __init__(
+        self, message: str, *, retry_after_s: float | None = None, status: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s  # the server's own delay
+        self.status = status
+
+
+class AuthError(ProviderError):
+    """401 or 403, or no key where one is needed."""
+
+    slug = "auth"
+    stops_run = True
+    cure = "Set the variable that the message names to a valid key, then `proctor resume RUN`."
+
+
+class QuotaExhausted(ProviderError):
+    """The account's quota is used up; waiting a minute will not help."""
+
+    slug = "quota"
+    stops_run = True
+    cure = "Raise the account's limit or wait until it renews, then `proctor resume RUN`."
+
+
+class ModelNotFound(ProviderError):
+    """The server answers, but does not offer this model."""
+
+    slug = "model-not-found"
+    stops_run = True
+    cure = "`proctor models PROVIDER` lists what the server offers; for Ollama, `ollama pull MODEL` first."
+
+
+class EndpointNotFound(ProviderError):
+    """No server, or none of this kind, at the address."""
+
+    slug = "endpoint-not-found"
+    stops_run = True
+    cure = "Correct the address (OLLAMA_HOST, OPENAI_BASE_URL or --base-url) or start the server."
+
+
+class BadRequest(ProviderError):
+    """The server refused this request and will refuse it again."""
+
+    slug = "bad-request"
+    cure = "The message quotes the server; change the parameter or row that it complains about."
+
+
+class ContextOverflow(ProviderError):
+    """The prompt does not fit the model's context. Nothing is cut silently."""
+
+    slug = "context-overflow"
+    cure = "Raise --context-tokens (memory permitting), or choose a model with a longer context."
+
+
+class RateLimited(ProviderError):
+    """429: the server asks to slow down."""
+
+    slug = "rate-limited"
+    retryable = True
+    cure = "proctor slows down by itself; if it lasts, lower --parallel or raise the account's limit, then resume."
+
+
+class Overloaded(ProviderError):
+    """503 or 529: the server is too busy for now."""
+
+    slug = "overloaded"
+    retryable = True
+    cure = "proctor retries by itself; if it lasts, lower --parallel, then `proctor resume RUN`."
+
+
+class ServerError(ProviderError):
+    """Another 5xx, or an error in place of a reply."""
+
+    slug = "server-error"
+    retryable = True
+    cure = "Look into the server's log; `proctor resume RUN` asks again what failed."
+
+
+class NetworkError(ProviderError):
+    """The connection broke."""
+
+    slug = "network"
+    retryable = True
+    cure = "Check that the server still runs and is reachable; `proctor resume RUN` asks again what failed."
+
+
+class RequestTimeout(ProviderError):
+    """No complete reply within the request's time limit."""
+
+    slug = "request-timeout"
+    retryable = True
+    cure = "Raise --request-timeout or lower --max-tokens; `proctor resume RUN` asks again what failed."
+
+
+class BadReply(ProviderError):
+    """200, but not a reply in the protocol's shape."""
+
+    slug = "bad-reply"
+    retryable = True
+    cure = "The address may belong to another kind of server; the message shows the beginning of what came."

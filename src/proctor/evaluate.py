@@ -1,0 +1,131 @@
+"""The Python door: `proctor.evaluate` runs a plan and gives typed results back."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from proctor.errors import ConfigError, ProctorError
+from proctor.plan import check_think, parse_source
+from proctor.service.runs import Outcome, start
+from proctor.service.sources import model_named, suite_names
+from proctor.service.transfer import item_records
+from proctor.settings import Settings, read_settings
+from proctor.types import Cell, Comparison, Estimate, Evaluation, Limits, Plan, RunResult, Sampling
+
+if TYPE_CHECKING:
+    import pandas
+
+_SAMPLING = frozenset(f.name for f in fields(Sampling))
+_SOURCE = frozenset({"tasks", "preset", "rows", "answer_type"})
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What `evaluate` gives back.
+
+    `runs` holds one RunResult a model, in the order in which the models were named; `comparisons`
+    every pair of them; `verdict` the closing sentence. `error` is what stopped the runs early, if
+    anything did: what they measured until then is kept, and `proctor resume` goes on.
+    """
+
+    runs: tuple[RunResult, ...]
+    comparisons: tuple[Comparison, ...]
+    verdict: str
+    error: ProctorError | None = None
+    _settings: Settings = field(repr=False, kw_only=True)
+
+    @property
+    def score(self) -> Estimate:
+        """The headline of a single model. Raises ValueError where there are several."""
+        if len(self.runs) != 1 or not self.runs[0].scores:
+            raise ValueError(f"{len(self.runs)} models were run: look at .runs[i].scores")
+        return self.runs[0].scores[0].estimate
+
+    def items(self) -> list[dict[str, Any]]:
+        """One record an item and model: outcome, score, answer, target, reply, tokens, seconds."""
+        return item_records([r.run.id for r in self.runs], self._settings)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """`items` as a data frame. Raises ImportError where pandas is not installed."""
+        import pandas
+
+        return pandas.DataFrame.from_records(self.items())
+
+
+def evaluate(
+    source: str | os.PathLike[str],
+    model: str | Sequence[str],
+    *,
+    limit: int | None = None,
+    base_url: str | None = None,
+    replies: str | os.PathLike[str] | None = None,
+    limits: Limits | None = None,
+    **options: Any,
+) -> Result:
+    """Ask one model, or several, the questions of a file or suite; blocks until they are done.
+
+    `source` is a path (JSONL, CSV) or a suite's name; `model` is "provider/name" or a list of them.
+    `options` are the fields of types.Sampling (temperature, max_tokens, seed, think, ...) and of
+    types.SourceRef (tasks, preset, rows, answer_type). Everything is kept in PROCTOR_HOME.
+
+    Raises ProctorError when nothing could be asked: ConfigError for a bad request, DataError for bad
+    rows, AuthError, ModelNotFound, EndpointNotFound. What stops a run later is in `Result.error`.
+    """
+    if unknown := sorted(options.keys() - _SAMPLING - _SOURCE):
+        raise ConfigError(
+            f"evaluate: unknown option {unknown[0]!r}; known: {', '.join(sorted(_SAMPLING | _SOURCE))}"
+        )
+    check_think(options.get("think"))
+    chosen = {name: value for name, value in options.items() if name in _SOURCE}
+    if isinstance(chosen.get("tasks"), list):
+        chosen["tasks"] = tuple(chosen["tasks"])
+    ref = parse_source(os.fspath(source), suite_names(), limit=limit, **chosen)
+    sampling = Sampling(**{name: value for name, value in options.items() if name in _SAMPLING})
+    names = [model] if isinstance(model, str) else list(model)
+    cells = tuple(
+        Cell(model_named(name, base_url=base_url), ref, sampling, limits or Limits()) for name in names
+    )
+    settings = read_settings(os.environ)
+    plan = Plan(cells, name=os.fspath(source), replies=os.fspath(replies) if replies else None)
+    outcome = _outside_any_loop(lambda: start(plan, settings))
+    if outcome.evaluation is None:
+        assert outcome.error is not None  # without one there is always an evaluation
+        raise outcome.error
+    return _result(outcome, outcome.evaluation, settings)
+
+
+def _result(outcome: Outcome, evaluation: Evaluation, settings: Settings) -> Result:
+    return Result(
+        evaluation.results, evaluation.comparisons, evaluation.verdict, outcome.error, _settings=settings
+    )
+
+
+def _outside_any_loop(work: Callable[[], Outcome]) -> Outcome:
+    """Do the work in a thread of its own if this one has an event loop running, as a notebook's does."""
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    done: list[Outcome] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except (ProctorError, KeyboardInterrupt) as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, name="proctor-evaluate")
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    if not done:
+        raise RuntimeError("the run ended with a defect of proctor; its traceback is above")
+    return done[0]

@@ -1,0 +1,161 @@
+"""How numbers are written, everywhere the same: scores, intervals, p-values, durations, and the closing sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from proctor.types import Comparison, Estimate
+
+MOST_ITEMS = 1_000_000  # a larger "about how many rows" is no advice
+
+
+def fraction(value: float | None) -> str:
+    """Three decimals; only an exact 0 or 1 is written as one.
+
+    >>> fraction(0.5524), fraction(0.9996), fraction(1.0), fraction(0.0004), fraction(-0.0004), fraction(None)
+    ('0.552', '0.999', '1.000', '0.001', '-0.001', '-')
+    """
+    if value is None:
+        return "-"
+    text = f"{abs(value):.3f}"
+    if text == "1.000" and abs(value) < 1:
+        text = "0.999"
+    if text == "0.000" and value:
+        text = "0.001"
+    return f"-{text}" if value < 0 else text
+
+
+def estimate(e: Estimate) -> str:
+    """`0.552 [0.508, 0.595]`, or the reason why there is no value.
+
+    >>> estimate(Estimate(0.552, 0.02, 0.5081, 0.5951, 500, 500, "Wilson"))
+    '0.552 [0.508, 0.595]'
+    """
+    if e.value is None:
+        return f"not measured: {e.reason}" if e.reason else "not measured"
+    return f"{fraction(e.value)} [{fraction(e.low)}, {fraction(e.high)}]"
+
+
+def p_value(p: float | None) -> str:
+    """`p = 0.031`, and never a rounded zero.
+
+    >>> p_value(0.03125), p_value(0.00042), p_value(0.00001), p_value(1.0)
+    ('p = 0.031', 'p = 0.0004', 'p < 0.0001', 'p = 1')
+    """
+    if p is None:
+        return "p not computed"
+    if p < 0.0001:
+        return "p < 0.0001"
+    if p > 0.9995:
+        return "p = 1"
+    return f"p = {p:.4f}" if p < 0.001 else f"p = {p:.3f}"
+
+
+def duration(seconds: float | None) -> str:
+    """A length of time in its two largest units.
+
+    >>> duration(0.42), duration(75), duration(7265), duration(None)
+    ('0.42 s', '1 min 15 s', '2 h 1 min', '-')
+    """
+    if seconds is None:
+        return "-"
+    if seconds < 10:
+        return f"{seconds:.2g} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def amount(value: float | None) -> str:
+    """A count or a mean of counts.
+
+    >>> amount(1234567), amount(37.25), amount(None)
+    ('1,234,567', '37', '-')
+    """
+    return "-" if value is None else f"{value:,.0f}"
+
+
+def dollars(value: float | None) -> str:
+    """Cost; None is unknown, never free.
+
+    >>> dollars(0.00042), dollars(12.5), dollars(0.0), dollars(None)
+    ('$0.00042', '$12.50', '$0.00', 'unknown')
+    """
+    if value is None:
+        return "unknown"
+    return f"${value:.2f}" if value == 0 or value >= 0.095 else f"${value:.2g}"
+
+
+def sentence(comparisons: Sequence[Comparison], ranked: Sequence[str]) -> str:
+    """What the rows show about the models, in one sentence a pair that matters.
+
+    `ranked` holds the runs' ids, best score first; the best is set against each of the others.
+    """
+    if not comparisons or len(ranked) < 2:
+        return ""
+    best, runner_up = ranked[0], ranked[1]
+    by_pair = {(c.first.id, c.second.id): c for c in comparisons}
+
+    def against(other: str) -> tuple[Comparison, bool]:
+        pair = by_pair.get((best, other))
+        return (pair, False) if pair else (by_pair[other, best], True)
+
+    lines = [_pair_sentence(*against(runner_up))]
+    beaten: list[str] = []
+    undecided: list[str] = []
+    for other in ranked[2:]:
+        pair, swapped = against(other)
+        (beaten if pair.verdict != "no difference shown" else undecided).append(_names(pair, swapped)[1])
+    name = _names(*against(runner_up))[0]
+    if beaten:
+        lines.append(f"{name} is also better than {_listed(beaten)}.")
+    if undecided:
+        lines.append(f"Between {name} and {_listed(undecided)} no difference is shown.")
+    if len(comparisons) > 1:
+        lines.append(f"(p-values adjusted for {len(comparisons)} comparisons.)")
+    return " ".join(lines)
+
+
+def _names(c: Comparison, swapped: bool) -> tuple[str, str]:
+    first, second = str(c.first.cell.model), str(c.second.cell.model)
+    return (second, first) if swapped else (first, second)
+
+
+def _pair_sentence(c: Comparison, swapped: bool) -> str:
+    first, second = _names(c, swapped)
+    d = c.difference
+    if d.value is None or d.low is None or d.high is None:
+        return f"{first} and {second} cannot be compared: {d.reason}."
+    value, low, high = (-d.value, -d.high, -d.low) if swapped else (d.value, d.low, d.high)
+    only = (c.only_second, c.only_first) if swapped else (c.only_first, c.only_second)
+    gap = f"{fraction(value)} [{fraction(low)}, {fraction(high)}]"
+    test = f"exact McNemar {p_value(c.adjusted_p)}; {only[0]} rows only {first} got right, {only[1]} only {second}"
+    if c.verdict != "no difference shown":
+        better, worse = (first, second) if low > 0 else (second, first)
+        return f"{better} is better than {worse} on these {c.shared:,} rows, by {gap} ({test})."
+    start = f"These {c.shared:,} rows do not show which of {first} and {second} is better: "
+    return f"{start}the difference is {gap} ({test}). {_advice(c)}"
+
+
+def _advice(c: Comparison) -> str:
+    if c.items_needed is None:
+        return "Both got as many right, so no number of rows follows from these."
+    if c.items_needed > MOST_ITEMS:
+        return f"A difference as small as this would take more than {MOST_ITEMS:,} rows to show."
+    if c.items_needed <= c.shared:
+        return "About twice as many rows would be safer."
+    return f"If the difference is real, about {_rounded(c.items_needed):,} rows like these would show it."
+
+
+def _rounded(n: int) -> int:
+    """Two significant digits, upwards: more would claim a precision that such a forecast lacks."""
+    step = int(10 ** max(0, len(str(n)) - 2))
+    return -(-n // step) * step
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

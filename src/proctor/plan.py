@@ -1,0 +1,212 @@
+"""Plans at the edge: words on the command line become a Plan, and a Plan becomes JSON and comes back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any, get_args
+from urllib.parse import urlsplit
+
+from proctor.errors import ConfigError
+from proctor.types import Cell, Limits, Model, Plan, Sampling, SourceRef, Think
+
+# What a bare model name says about its provider (providers.md 4.8).
+PREFIXES = ((re.compile(r"gpt-|o[0-9]"), "openai"),)
+
+_UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_FILE_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
+
+
+def parse_model(name: str, providers: Sequence[str], *, base_url: str | None = None) -> Model | None:
+    """The model that a name means, or None if the name alone does not tell its provider.
+
+    `provider/name` is split at the first `/` if what stands before it is a known provider; the name
+    itself may hold further slashes.
+
+    >>> parse_model("ollama/qwen3:8b", ["ollama", "openai"])
+    Model(provider='ollama', name='qwen3:8b', base_url=None)
+    >>> parse_model("gpt-4o-mini", ["ollama", "openai"]).provider
+    'openai'
+    """
+    provider, slash, rest = name.partition("/")
+    if slash and provider in providers:
+        if not rest:
+            raise ConfigError(f"--model {name}: a model name is missing after {provider}/")
+        return Model(provider, rest, _checked_url(base_url))
+    for pattern, owner in PREFIXES:
+        if pattern.match(name) and owner in providers:
+            return Model(owner, name, _checked_url(base_url))
+    return None
+
+
+def _checked_url(url: str | None) -> str | None:
+    """A base URL that may be stored: http(s), and without a user name or password in it."""
+    if url is None:
+        return None
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"--base-url {url}: give an address such as http://127.0.0.1:8000/v1")
+    if parts.username or parts.password:
+        raise ConfigError(
+            "--base-url holds a user name or password, and addresses are stored with results; "
+            "give the key in the provider's variable (OPENAI_API_KEY) instead"
+        )
+    return parts.geturl().rstrip("/")
+
+
+def parse_source(text: str, suites: Sequence[str], **choices: Any) -> SourceRef:
+    """A suite by its name, else a file of questions by its path; `choices` are SourceRef's other fields.
+
+    Raises ConfigError if it is neither.
+    """
+    if text in suites:
+        return SourceRef("suite", text, **choices)
+    path = Path(text)
+    if path.is_file():
+        return SourceRef("file", str(path.resolve()), **choices)
+    if path.suffix.lower() in _FILE_ENDINGS or len(path.parts) > 1:
+        raise ConfigError(
+            f"No file {text}. Give a file of questions (JSONL or CSV) or a suite: {', '.join(suites)}"
+        )
+    raise ConfigError(
+        f"Invalid benchmark suite. Supported: {', '.join(suites)}; or the path of a file of questions"
+    )
+
+
+def parse_duration(text: str) -> float:
+    """Seconds from "90s", "10m", "1.5h", "1h30m" or a bare number of seconds.
+
+    >>> parse_duration("1h30m")
+    5400.0
+    """
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", text)
+    if parts and "".join(a + b for a, b in parts) == text:
+        return sum(float(amount) * _UNITS_S[unit] for amount, unit in parts)
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        return float(text)
+    raise ConfigError(f"{text!r} is no duration; write 90s, 10m, 1.5h or 1h30m")
+
+
+def parse_think(text: str | None) -> Think | None:
+    """`--think`: on, off, or an effort."""
+    table: dict[str, Think] = {
+        "on": True,
+        "off": False,
+        "low": "low",
+        "medium": "medium",
+        "high": "high",
+        "max": "max",
+    }
+    if text is None:
+        return None
+    if text not in table:
+        raise ConfigError(f"--think {text}: choose from {', '.join(table)}")
+    return table[text]
+
+
+def check(plan: Plan) -> Plan:
+    """The plan, if its numbers can be meant; else ConfigError naming the option."""
+    if not plan.cells:
+        raise ConfigError("No model given: add --model PROVIDER/NAME (`proctor models` lists them)")
+    for cell in plan.cells:
+        _check_ranges(cell)
+    names = [(str(c.model), c.model.base_url) for c in plan.cells]
+    if doubled := sorted({n for n, _ in names if names.count((n, None)) > 1}):
+        raise ConfigError(f"--model {doubled[0]} is given twice; to ask a model again, run it again")
+    return plan
+
+
+# option, low, high: the closed ranges that servers accept (dashboard.md for temperature, top_p and top_k).
+_RANGES: tuple[tuple[str, float, float], ...] = (
+    ("temperature", 0, 2),
+    ("top_p", 0, 1),
+    ("top_k", 0, 100),
+    ("min_p", 0, 1),
+    ("repeat_penalty", 0, 10),
+    ("repeat_last_n", -1, 1_000_000),
+    ("max_tokens", 1, 10_000_000),
+    ("context_tokens", 1, 100_000_000),
+)
+
+
+def _check_ranges(cell: Cell) -> None:
+    for name, low, high in _RANGES:
+        value = getattr(cell.sampling, name)
+        if value is not None and not low <= value <= high:
+            raise ConfigError(f"--{name.replace('_', '-')} {value}: must lie between {low:g} and {high:g}")
+    limits = cell.limits
+    for name, value in (
+        ("--parallel", limits.parallel),
+        ("--for", limits.for_s),
+        ("--max-cost", limits.max_cost_usd),
+        ("--timeout", limits.timeout_s),
+        ("--request-timeout", limits.request_timeout_s),
+        ("--limit", cell.source.limit),
+        ("--repeats", cell.repeats),
+    ):
+        if value is not None and value <= 0:
+            raise ConfigError(f"{name} {value:g}: must be more than 0")
+
+
+def share_limits(limits: Limits, *, spent_s: float, spent_usd: float, runs_left: int) -> Limits:
+    """What one of `runs_left` runs may use of a budget that the whole command was given.
+
+    >>> share_limits(Limits(for_s=600), spent_s=100, spent_usd=0, runs_left=2).for_s
+    250.0
+    """
+
+    def left(total: float | None, spent: float) -> float | None:
+        return None if total is None else max(0.0, total - spent) / runs_left
+
+    return replace(
+        limits, for_s=left(limits.for_s, spent_s), max_cost_usd=left(limits.max_cost_usd, spent_usd)
+    )
+
+
+def cell_to_json(cell: Cell) -> str:
+    """The cell as JSON text; `cell_from_json` gives an equal cell back."""
+    return json.dumps(asdict(cell), ensure_ascii=False, sort_keys=True)
+
+
+def cell_from_json(text: str) -> Cell:
+    """Raises ConfigError on keys that this version does not know."""
+    record = json.loads(text)
+    return Cell(
+        model=_build(Model, record.pop("model")),
+        source=_build(SourceRef, record.pop("source")),
+        sampling=_build(Sampling, record.pop("sampling")),
+        limits=_build(Limits, record.pop("limits")),
+        **_known(Cell, record),
+    )
+
+
+def plan_to_json(plan: Plan) -> str:
+    return json.dumps(
+        {"name": plan.name, "replies": plan.replies, "cells": [asdict(c) for c in plan.cells]},
+        ensure_ascii=False,
+        sort_keys=True,
+    )
+
+
+def _build(kind: Any, record: Mapping[str, Any]) -> Any:
+    listed = {f.name for f in fields(kind) if "tuple" in str(f.type)}
+    return kind(**{k: tuple(v) if k in listed else v for k, v in _known(kind, record).items()})
+
+
+def _known(kind: Any, record: Mapping[str, Any]) -> dict[str, Any]:
+    names = {f.name for f in fields(kind)}
+    if unknown := sorted(record.keys() - names):
+        raise ConfigError(
+            f"A stored {kind.__name__} holds {unknown[0]!r}, which this version does not know: update proctor"
+        )
+    return dict(record)
+
+
+def check_think(value: object) -> None:
+    """Raises ConfigError unless `value` is a Think or None (for values that come from Python)."""
+    efforts = get_args(get_args(Think)[1])
+    if not (value is None or isinstance(value, bool) or value in efforts):
+        raise ConfigError(f"think={value!r}: give True, False or one of {', '.join(efforts)}")

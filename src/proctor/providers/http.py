@@ -1,0 +1,93 @@
+"""One HTTP session for all providers: sends bytes, times the wire, turns broken connections into typed errors."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+
+from proctor.errors import BadReply, NetworkError, RequestTimeout
+
+MAX_REPLY_BYTES = 32 * 2**20
+# aiohttp's default of 64 KiB makes long replies crawl (batches.md 3.2).
+READ_BUFFER_BYTES = 4 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole HTTP answer. `elapsed_s` runs from the first byte sent to the last byte read."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    elapsed_s: float
+
+
+class Http:
+    """Opened inside a running event loop; `close` it there. Keys in `secrets` never come out in a body."""
+
+    def __init__(self, *, parallel: int, timeout_s: float, secrets: Sequence[str] = ()) -> None:
+        self._secrets = [s.encode() for s in secrets]
+        self._timeout_s = timeout_s
+        self._session = aiohttp.ClientSession(
+            # An unbounded pool runs out of ports under load; the limiter keeps below this anyway.
+            connector=aiohttp.TCPConnector(limit=parallel + 8, ttl_dns_cache=300),
+            timeout=aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(30.0, timeout_s)),
+            read_bufsize=READ_BUFFER_BYTES,
+            auto_decompress=True,
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+
+    async def get(self, url: str, headers: Mapping[str, str], *, timeout_s: float | None = None) -> Answer:
+        extra = {} if timeout_s is None else {"timeout": aiohttp.ClientTimeout(total=timeout_s)}
+        return await self._send("GET", url, headers, None, extra)
+
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Raises: NetworkError, RequestTimeout, BadReply (a reply without end)."""
+        return await self._send("POST", url, headers, body, {})
+
+    async def _send(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, extra: dict[str, Any]
+    ) -> Answer:
+        start = time.perf_counter()
+        try:
+            async with self._session.request(
+                method, url, data=body, headers=headers, allow_redirects=False, **extra
+            ) as response:
+                content = await self._read(response, url)
+                elapsed_s = time.perf_counter() - start
+                return Answer(response.status, response.headers, self.scrub(content), elapsed_s)
+        except TimeoutError as error:
+            limit = f"{self._timeout_s:g} s" if not extra else "the time allowed for a look"
+            raise RequestTimeout(f"{url}: no complete reply within {limit}") from error
+        except aiohttp.ClientConnectorError as error:
+            raise NetworkError(f"{url}: cannot connect ({error.strerror or error.os_error})") from error
+        except (aiohttp.ClientError, asyncio.IncompleteReadError, OSError) as error:
+            raise NetworkError(f"{url}: the connection broke ({error or type(error).__name__})") from error
+
+    async def _read(self, response: aiohttp.ClientResponse, url: str) -> bytes:
+        length = response.content_length
+        if length is not None and length <= MAX_REPLY_BYTES:
+            return await response.read()
+        chunks = bytearray()
+        async for chunk in response.content.iter_any():
+            chunks += chunk
+            if len(chunks) > MAX_REPLY_BYTES:
+                raise BadReply(
+                    f"{url}: the reply goes on beyond {MAX_REPLY_BYTES >> 20} MiB; stopped reading"
+                )
+        return bytes(chunks)
+
+    def scrub(self, body: bytes) -> bytes:
+        """The body without any key of ours: servers have been seen to quote the key they refuse."""
+        for secret in self._secrets:
+            if secret in body:
+                body = body.replace(secret, b"[key]")
+        return body
+
+    async def close(self) -> None:
+        await self._session.close()

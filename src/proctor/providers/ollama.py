@@ -1,0 +1,167 @@
+"""Ollama's native protocol: every option is sent explicitly and nothing may be cut silently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from proctor.errors import ContextOverflow, EndpointNotFound, ModelNotFound, NetworkError
+from proctor.providers.contract import Opening, Pacing
+from proctor.providers.http import Answer, Http
+from proctor.providers.refusals import Place, bad_reply, refusal
+from proctor.types import Item, ListedModel, Model, Reply, Sampling
+
+LOOK_S = 10.0
+_HEADERS = {"Content-Type": "application/json"}
+# proctor's word -> Ollama's, for what stands under `options`.
+_OPTIONS = (
+    ("temperature", "temperature"),
+    ("top_p", "top_p"),
+    ("top_k", "top_k"),
+    ("min_p", "min_p"),
+    ("repeat_penalty", "repeat_penalty"),
+    ("repeat_last_n", "repeat_last_n"),
+    ("seed", "seed"),
+    ("max_tokens", "num_predict"),
+    ("context_tokens", "num_ctx"),
+)
+
+
+class Ollama:
+    """One model on an Ollama server. Made by `open_ollama`."""
+
+    def __init__(self, model: Model, sampling: Sampling, opening: Opening, place: Place) -> None:
+        self._model = model
+        self._sampling = sampling
+        self._http = opening.http
+        self._price = opening.prices.of(model)
+        self._place = place
+        self._url = f"{place.address}/api/chat"
+        self._options = _options(sampling)
+        self.adjustments: list[str] = []
+        self.address = place.address
+        # Ollama queues silently and by default works on one request at a time.
+        self.pacing: Pacing | None = Pacing(start=1, most=32)
+
+    async def check(self) -> ListedModel:
+        listed = await _list(self._http, self._place)
+        found = next((m for m in listed if same_name(m.model.name, self._model.name)), None)
+        if found is None:
+            names = ", ".join(m.model.name for m in listed[:8]) or "none"
+            raise ModelNotFound(
+                f"Ollama at {self.address} has no model {self._model.name!r}; it has: {names}. "
+                f"`ollama pull {self._model.name}` fetches it"
+            )
+        return found
+
+    async def warm(self) -> None:
+        load = {"model": self._model.name, "messages": [], "stream": False, "options": self._options}
+        answer = await self._http.post(self._url, _HEADERS, orjson.dumps(load))
+        if answer.status != 200:
+            raise refusal(answer, self._place)
+
+    async def __call__(self, item: Item, repeat: int) -> Reply:
+        answer = await self._http.post(self._url, _HEADERS, self._body(item, repeat))
+        if answer.status != 200:
+            raise refusal(answer, self._place)
+        return self._reply(answer)
+
+    def _body(self, item: Item, repeat: int) -> bytes:
+        options = self._options
+        if repeat and "seed" in options:
+            options = {**options, "seed": options["seed"] + repeat}
+        body: dict[str, Any] = {
+            "model": self._model.name,
+            "messages": [{"role": m.role, "content": m.content} for m in item.prompt],
+            "stream": False,
+            "options": options,
+            # Without these two the server drops messages or cuts the middle of the prompt and says nothing.
+            "truncate": False,
+            "shift": False,
+        }
+        if self._sampling.think is not None:
+            body["think"] = self._sampling.think
+        return orjson.dumps(body)
+
+    def _reply(self, answer: Answer) -> Reply:
+        try:
+            record = orjson.loads(answer.body)
+            if "error" in record:
+                raise refusal(Answer(500, answer.headers, answer.body, answer.elapsed_s), self._place)
+            message = record["message"]
+            text = message.get("content") or ""
+        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
+            raise bad_reply(answer, self._place, "message") from None
+        sent, received = record.get("prompt_eval_count"), record.get("eval_count")
+        limit = self._options.get("num_ctx")
+        if sent is not None and limit is not None and sent >= limit:
+            # A server too old to know `truncate` fills the whole context with what is left of the prompt.
+            raise ContextOverflow(
+                f"Ollama at {self.address}: the prompt filled the context of {limit} tokens, so part "
+                "of it was cut. Raise --context-tokens or update Ollama"
+            )
+        return Reply(
+            text=text,
+            reasoning=message.get("thinking"),
+            finish="length" if record.get("done_reason") == "length" else "stop",
+            input_tokens=sent,
+            output_tokens=received,
+            latency_s=max(0.0, answer.elapsed_s - record.get("load_duration", 0) / 1e9),
+            cost_usd=self._price.cost_usd(sent, received) if self._price else None,
+            raw=answer.body,
+        )
+
+
+def open_ollama(model: Model, sampling: Sampling, opening: Opening) -> Ollama:
+    address = (model.base_url or opening.settings.ollama_host).removesuffix("/v1")
+    return Ollama(model, sampling, opening, Place("ollama", address, model.name, None, "OLLAMA_HOST"))
+
+
+async def list_ollama(opening: Opening) -> list[ListedModel]:
+    """Raises: EndpointNotFound when no Ollama answers at the address."""
+    return await _list(opening.http, Place("ollama", opening.settings.ollama_host, "", None, "OLLAMA_HOST"))
+
+
+def same_name(first: str, second: str) -> bool:
+    """Ollama's `a` is `a:latest`."""
+    return _tagged(first) == _tagged(second)
+
+
+def _tagged(name: str) -> str:
+    return name if ":" in name.rpartition("/")[2] else f"{name}:latest"
+
+
+async def _list(http: Http, place: Place) -> list[ListedModel]:
+    try:
+        answer = await http.get(f"{place.address}/api/tags", {}, timeout_s=LOOK_S)
+    except NetworkError as error:
+        raise EndpointNotFound(
+            f"{error}. Is Ollama running (`ollama serve`)? OLLAMA_HOST says where"
+        ) from error
+    if answer.status != 200:
+        raise refusal(answer, place)
+    try:
+        return [_listed(row) for row in orjson.loads(answer.body)["models"]]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        raise bad_reply(answer, place, "list of models") from None
+
+
+def _listed(row: dict[str, Any]) -> ListedModel:
+    details = row.get("details") or {}
+    return ListedModel(
+        Model("ollama", row["name"]),
+        digest=row.get("digest"),
+        parameters=details.get("parameter_size"),
+        quantization=details.get("quantization_level"),
+        size_bytes=row.get("size"),
+        context_tokens=details.get("context_length"),
+        note="runs in Ollama's cloud" if row.get("remote_host") else None,
+    )
+
+
+def _options(sampling: Sampling) -> dict[str, Any]:
+    options = {theirs: getattr(sampling, ours) for ours, theirs in _OPTIONS}
+    if sampling.stop:
+        options["stop"] = list(sampling.stop)
+    return {name: value for name, value in options.items() if value is not None}

@@ -1,0 +1,111 @@
+"""From an HTTP status to a typed error, with a text that names the address, the variable or the model."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import orjson
+
+from proctor.errors import (
+    AuthError,
+    BadReply,
+    BadRequest,
+    ContextOverflow,
+    EndpointNotFound,
+    ModelNotFound,
+    Overloaded,
+    ProviderError,
+    QuotaExhausted,
+    RateLimited,
+    RequestTimeout,
+    ServerError,
+)
+from proctor.providers.delays import retry_after_s
+from proctor.providers.http import Answer
+
+QUOTED_CHARACTERS = 300
+
+_CONTEXT = re.compile(
+    r"context[ _](length|window|size)|maximum context|too many tokens|prompt is too long", re.I
+)
+_MODEL = re.compile(r"model", re.I)
+_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing", re.I)
+
+_BY_STATUS: dict[int, type[ProviderError]] = {
+    401: AuthError,
+    403: AuthError,
+    402: QuotaExhausted,
+    404: EndpointNotFound,
+    405: EndpointNotFound,
+    408: RequestTimeout,
+    429: RateLimited,
+    503: Overloaded,
+    529: Overloaded,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a message about a server names."""
+
+    provider: str
+    address: str
+    model: str
+    key_variable: str | None = None  # where the key comes from
+    address_variable: str | None = None
+
+
+def refusal(answer: Answer, place: Place) -> ProviderError:
+    """The error that an answer with a status other than 200 means."""
+    text = answer.body.decode("utf-8", "replace")
+    said = server_words(answer.body)
+    kind = _kind(answer.status, text)
+    message = f"{place.provider} at {place.address} answered {answer.status}: {said}{_hint(kind, place)}"
+    return kind(message, retry_after_s=retry_after_s(answer.headers, text), status=answer.status)
+
+
+def bad_reply(answer: Answer, place: Place, wanted: str) -> BadReply:
+    """200, but not the protocol's shape."""
+    beginning = answer.body[:QUOTED_CHARACTERS].decode("utf-8", "replace").strip() or "(nothing)"
+    return BadReply(
+        f"{place.provider} at {place.address}: no {wanted} in the reply, which begins: {beginning}"
+    )
+
+
+def server_words(body: bytes) -> str:
+    """The server's own message, from `{"error": {"message": ...}}`, `{"error": ...}` or the bare text."""
+    try:
+        record = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        record = None
+    error = (
+        record.get("error", record.get("detail", record.get("message"))) if isinstance(record, dict) else None
+    )
+    if isinstance(error, dict):
+        error = error.get("message") or error
+    text = str(error) if error is not None else body.decode("utf-8", "replace")
+    text = " ".join(text.split())
+    return (text[:QUOTED_CHARACTERS] + "...") if len(text) > QUOTED_CHARACTERS else text or "(no text)"
+
+
+def _kind(status: int, text: str) -> type[ProviderError]:
+    if status == 429 and _QUOTA.search(text):
+        return QuotaExhausted
+    if status == 404 and _MODEL.search(text):
+        return ModelNotFound
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if 400 <= status < 500:
+        return ContextOverflow if _CONTEXT.search(text) else BadRequest
+    return ServerError
+
+
+def _hint(kind: type[ProviderError], place: Place) -> str:
+    if kind is AuthError and place.key_variable:
+        return f". Set {place.key_variable} to a valid key"
+    if kind is ModelNotFound:
+        return f". It was asked for the model {place.model!r}; `proctor models {place.provider}` lists what there is"
+    if kind is EndpointNotFound and place.address_variable:
+        return f". Is this the right address? {place.address_variable} or --base-url sets it"
+    return ""

@@ -1,0 +1,368 @@
+"""Running a plan: check every model, then fill one cell after the other, keep each attempt, end with scores."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import socket
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from proctor import __version__
+from proctor.engine.attempts import Asking, Terms, attempts
+from proctor.engine.retry import Retry
+from proctor.errors import ConfigError, DataError, ProctorError, RunTimeout, StoreError
+from proctor.plan import share_limits
+from proctor.providers import open_provider
+from proctor.providers.contract import Labels, Opening, Pacing, Provider
+from proctor.providers.http import Http
+from proctor.providers.limiter import Limiter
+from proctor.providers.prices import read_prices
+from proctor.service.progress import Meter, Watch, keep_showing
+from proctor.service.results import summarise
+from proctor.settings import Settings
+from proctor.store import Keeper, Store
+from proctor.types import Cell, Limits, ListedModel, Run, RunResult, Source, Status
+
+LEASE_S = 60.0
+MOST_PARALLEL = 256
+WITHOUT_SERVER = 4  # workers of a solver that never waits
+BACKLOG = 4096  # attempts waiting for the disk before asking pauses
+
+
+class Interrupted(Exception):
+    """The user pressed Ctrl-C. What was measured is kept."""
+
+
+@dataclass(slots=True)
+class Sitting:
+    """One process working on runs: what its runs share."""
+
+    settings: Settings
+    store: Store
+    watch: Watch | None = None
+    retry: Retry = field(default_factory=Retry)
+    limiters: dict[tuple[str, ...], Limiter] = field(default_factory=dict)
+
+    @property
+    def owner(self) -> str:
+        return f"{socket.gethostname()}:{os.getpid()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A cell whose model has been found: everything it takes to fill it."""
+
+    cell: Cell
+    source: Source
+    provider: Provider
+    listed: ListedModel
+
+
+class Submit(Protocol):
+    """Turns the checked cells into runs in the store: new ones, or those to be resumed."""
+
+    def __call__(self, ready: Sequence[Ready]) -> Sequence[Run]: ...
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    sources: Sequence[Source],
+    submit: Submit,
+    sitting: Sitting,
+    *,
+    replies: str | None = None,
+) -> list[RunResult]:
+    """Check all models, then run the cells one after the other.
+
+    Nothing is stored and nothing asked before every model has been found. Raises ProctorError when a
+    run stops early, with its attempts kept and the run resumable; Interrupted on Ctrl-C.
+    """
+    work = _run_cells(cells, sources, submit, sitting, replies)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(work)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:  # a platform without it
+        return None
+    return uvloop.new_event_loop
+
+
+async def _run_cells(
+    cells: Sequence[Cell],
+    sources: Sequence[Source],
+    submit: Submit,
+    sitting: Sitting,
+    replies: str | None,
+) -> list[RunResult]:
+    most = max(cell.limits.parallel or MOST_PARALLEL for cell in cells)
+    timeout_s = max(cell.limits.request_timeout_s for cell in cells)
+    http = Http(parallel=most, timeout_s=timeout_s, secrets=sitting.settings.secrets)
+    results: list[RunResult] = []
+    try:
+        ready = [
+            await _check(cell, source, http, sitting, replies)
+            for cell, source in zip(cells, sources, strict=True)
+        ]
+        runs = submit(ready)
+        spent_s = spent_usd = 0.0
+        for index, (run, each) in enumerate(zip(runs, ready, strict=True)):
+            limits = share_limits(
+                each.cell.limits, spent_s=spent_s, spent_usd=spent_usd, runs_left=len(runs) - index
+            )
+            began = time.monotonic()
+            results.append(await _fill(run, each, limits, sitting))
+            spent_s += time.monotonic() - began
+            spent_usd += results[-1].tally.cost_usd or 0.0
+    except asyncio.CancelledError:
+        raise Interrupted from None
+    finally:
+        await http.close()
+    return results
+
+
+async def _check(cell: Cell, source: Source, http: Http, sitting: Sitting, replies: str | None) -> Ready:
+    counts, where = source.labels()
+    opening = Opening(
+        settings=sitting.settings,
+        http=http,
+        prices=read_prices(sitting.settings.home),
+        labels=Labels(counts, where),
+        row_ids=source.row_ids,
+        replies=Path(replies) if replies else None,
+    )
+    provider = open_provider(cell.model, cell.sampling, opening)
+    return Ready(cell, source, provider, await provider.check())
+
+
+async def _fill(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> RunResult:
+    """Border: one run. However it ends, what was measured is kept and the run's row says how it ended."""
+    store = sitting.store
+    run = store.claim(
+        run.id, owner=sitting.owner, now=time.time(), lease_s=LEASE_S, dead_owner=dead_owner(store, run.id)
+    )
+    began = time.monotonic()
+    ending = _Ending(sitting, run, began)
+    try:
+        stopped = await _ask_all(run, ready, limits, sitting)
+    except asyncio.CancelledError:
+        ending.write(Status.CANCELLED, stopped="interrupted")
+        raise
+    except ProctorError as error:
+        ending.write(Status.FAILED, error=error)
+        raise
+    except Exception as error:
+        ending.write(Status.FAILED, error=error)
+        raise
+    store.set_manifest(run.id, {**run.manifest, "adjustments": list(ready.provider.adjustments)})
+    return ending.write(Status.COMPLETED, stopped=stopped)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """Writes how a run ended."""
+
+    sitting: Sitting
+    run: Run
+    began: float
+
+    def write(
+        self, status: Status, *, stopped: str | None = None, error: BaseException | None = None
+    ) -> RunResult:
+        store = self.sitting.store
+        slug = error.slug if isinstance(error, ProctorError) else "internal" if error else None
+        text = None if error is None else str(error) or type(error).__name__
+        if error is not None:
+            self._log(error)
+        try:
+            ended = store.finish(
+                self.run.id,
+                status,
+                owner=self.sitting.owner,
+                now=time.time(),
+                elapsed_s=time.monotonic() - self.began,
+                stopped=stopped,
+                error=text,
+                error_slug=slug,
+            )
+            return summarise(store, ended)
+        except StoreError:
+            if error is None:
+                raise
+            # The database is what failed: the row still says "running", and resume sees that we are gone.
+            raise error from None
+
+    def _log(self, error: BaseException) -> None:
+        folder = self.sitting.settings.home / "logs"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with (folder / f"{self.run.id}.log").open("a", encoding="utf-8") as log:
+                log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} run ended early\n")
+                log.write("".join(traceback.format_exception(error)))
+        except OSError:
+            return  # a full disk must not hide the error that is being reported
+
+
+async def _ask_all(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> str | None:
+    """Ask what is missing; returns why it stopped early, or None."""
+    store = sitting.store
+    asked = _missing(store, run, ready)
+    parallel = _parallel(ready.provider, limits)
+    settled = store.run(run.id).settled
+    meter = Meter(run, settled, parallel)
+    budget = _Budget(limits, meter, ready.cell)
+    terms = Terms(
+        limiter=_limiter(ready, limits, sitting),
+        parallel=parallel,
+        retry=sitting.retry,
+        drawing=budget.allows,
+    )
+    keeper = Keeper(store, run.id, owner=sitting.owner, lease_s=LEASE_S)
+    showing = asyncio.create_task(keep_showing(meter, sitting.watch)) if sitting.watch else None
+    try:
+        async with asyncio.timeout(limits.timeout_s):
+            await ready.provider.warm()
+            gc.freeze()  # the modules and the source live as long as the run: no need to look at them again
+            async for attempt in attempts(asked, ready.provider, ready.source.read, terms, meter.traffic):
+                keeper.keep(attempt)
+                meter.count(attempt)
+                meter.committed = keeper.committed
+                budget.notice(attempt.reply is not None)
+                if keeper.backlog > BACKLOG:
+                    await _until_kept(keeper)
+    except TimeoutError as error:
+        raise RunTimeout(
+            f"Run {run.id[:8]} took longer than {limits.timeout_s:g} s (--timeout); what was asked is kept. "
+            f"`proctor resume {run.id[:8]} --timeout 6h` goes on"
+        ) from error
+    finally:
+        gc.unfreeze()
+        if showing:
+            showing.cancel()
+        keeper.close()
+        meter.committed = keeper.committed
+        if sitting.watch:
+            sitting.watch(meter.look(ended=True))
+    return budget.stopped
+
+
+async def _until_kept(keeper: Keeper) -> None:
+    # The keeper is a thread and cannot set an asyncio.Event; looking now and then is simpler than a bridge.
+    while keeper.backlog > BACKLOG // 2:  # noqa: ASYNC110 - see above
+        await asyncio.sleep(0.01)
+
+
+def _missing(store: Store, run: Run, ready: Ready) -> Iterator[Asking]:
+    """The askings of the run that have no outcome yet, in the run's order."""
+    settled = store.settled(run.id)
+    tries = store.next_attempts(run.id)
+    for repeat in range(ready.cell.repeats):
+        for position, item in enumerate(ready.source.items()):
+            key = (item.id, repeat)
+            if key not in settled:
+                yield Asking(item, position, repeat, tries.get(key, 0))
+
+
+def _parallel(provider: Provider, limits: Limits) -> int:
+    if provider.pacing is None:
+        return WITHOUT_SERVER
+    return limits.parallel or provider.pacing.most
+
+
+def _limiter(ready: Ready, limits: Limits, sitting: Sitting) -> Limiter | None:
+    """The limiter of this provider, endpoint, key and model; runs of one process share it."""
+    pacing = ready.provider.pacing
+    if pacing is None:
+        return None
+    if limits.parallel:
+        pacing = Pacing(limits.parallel, limits.parallel, fixed=True)
+    model = ready.cell.model
+    # The key itself need not stand here: a process has one key per provider.
+    key = (model.provider, ready.provider.address, model.name, str(pacing))
+    return sitting.limiters.setdefault(key, Limiter(pacing))
+
+
+@dataclass(slots=True)
+class _Budget:
+    """--for and --max-cost: decides whether another item may be drawn."""
+
+    limits: Limits
+    meter: Meter
+    cell: Cell
+    stopped: str | None = None
+
+    def allows(self) -> bool:
+        limits = self.limits
+        if limits.for_s is not None and self.meter.elapsed_s() >= limits.for_s:
+            self.stopped = f"the time allowed by --for ({limits.for_s:.0f} s for this run) was used up"
+        elif limits.max_cost_usd is not None and self.meter.spending() >= limits.max_cost_usd:
+            self.stopped = (
+                f"the cost allowed by --max-cost (${limits.max_cost_usd:g} for this run) was reached"
+            )
+        return self.stopped is None
+
+    def notice(self, replied: bool) -> None:
+        """Raises ConfigError if the budget cannot be kept because nobody says what replies cost."""
+        if self.limits.max_cost_usd is not None and replied and not self.meter.costed:
+            raise ConfigError(
+                f"--max-cost cannot be kept: neither the server nor prices.toml in PROCTOR_HOME says what "
+                f"{self.cell.model} costs. Write its prices there, then resume, or run without --max-cost"
+            )
+
+
+def new_manifest(each: Ready, replies: str | None) -> dict[str, Any]:
+    """What the run's numbers rest on, as far as it is known before the first item."""
+    cell = each.cell
+    return {
+        **each.source.manifest,
+        "proctor": __version__,
+        "model": {
+            "name": str(cell.model),
+            "address": each.provider.address or None,
+            "digest": each.listed.digest,
+            "quantization": each.listed.quantization,
+            "parameters": each.listed.parameters,
+            "note": each.listed.note,
+        },
+        "sampling": asdict(cell.sampling),
+        "repeats": cell.repeats,
+        "replies": replies,
+    }
+
+
+def same_rows(run: Run, source: Source) -> None:
+    """Raises DataError unless the source still holds the rows that the run began with."""
+    for key, word in (("item_set_sha256", "items"), ("prompts", "prompts"), ("extractor", "extractor")):
+        if run.manifest.get(key) != source.manifest.get(key):
+            raise DataError(
+                f"Run {run.id[:8]} cannot be resumed: {word} are no longer those it began with "
+                f"({source.title} has changed). `proctor rerun {run.id[:8]}` starts afresh on the rows of now"
+            )
+
+
+def dead_owner(store: Store, run_id: str) -> str | None:
+    """The run's owner, if it was a process of this machine that no longer lives."""
+    owner = store.owner_of(run_id)
+    host, _, pid = (owner or "").rpartition(":")
+    if not owner or host != socket.gethostname() or not pid.isdigit():
+        return None
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return owner
+    except PermissionError:
+        return None
+    return None
+
+
+def with_limits(run: Run, limits: Limits | None) -> Cell:
+    """The run's cell under other limits (of a resume)."""
+    return replace(run.cell, limits=limits) if limits else run.cell

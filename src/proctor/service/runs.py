@@ -1,0 +1,196 @@
+"""The life of runs: start a plan, resume, rerun, look."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from proctor.errors import Conflict, NotFound, ProctorError
+from proctor.plan import check
+from proctor.service.progress import Watch
+from proctor.service.results import comparability, evaluation, shown
+from proctor.service.running import (
+    Interrupted,
+    Ready,
+    Sitting,
+    new_manifest,
+    run_cells,
+    same_rows,
+    with_limits,
+)
+from proctor.service.sources import open_source, resolved_source, with_simulators
+from proctor.settings import Settings
+from proctor.store import Store
+from proctor.types import Evaluation, Limits, Plan, Run, RunResult, Source, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a command's runs ended: what they show, and the error or interruption that stopped them, if any."""
+
+    evaluation: Evaluation | None
+    unfinished: tuple[str, ...] = ()  # ids that `resume` takes
+    error: ProctorError | None = None
+    interrupted: bool = False
+
+
+@contextmanager
+def open_store(settings: Settings) -> Iterator[Store]:
+    """Raises StoreError if the folder or the database cannot be opened."""
+    store = Store.open(settings.database_url)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def open_sources(plan: Plan, settings: Settings) -> list[Source]:
+    """One source a cell; cells that ask the same share one."""
+    opened: dict[object, Source] = {}
+    for cell in plan.cells:
+        if cell.source not in opened:
+            opened[cell.source] = open_source(cell.source, settings)
+    return [opened[cell.source] for cell in plan.cells]
+
+
+def resolved(plan: Plan, settings: Settings) -> Plan:
+    """The plan with what the environment decides written into it, so that a resume decides the same."""
+    return replace(
+        plan,
+        cells=tuple(replace(c, source=resolved_source(c.source, settings)) for c in plan.cells),
+        replies=str(Path(plan.replies).absolute()) if plan.replies else None,
+    )
+
+
+def start(
+    plan: Plan,
+    settings: Settings,
+    *,
+    watch: Watch | None = None,
+    sources: Sequence[Source] | None = None,
+    parents: Sequence[str] = (),
+) -> Outcome:
+    """Run a new plan to its end.
+
+    Raises ProctorError while nothing is stored yet (bad plan, rows missing, model not found). From
+    then on what stops the runs is in the Outcome, with what they show so far.
+    """
+    plan = resolved(check(plan), settings)
+    sources = sources or open_sources(plan, settings)
+    with open_store(settings) as store:
+        made: list[Run] = []
+
+        def submit(ready: Sequence[Ready]) -> Sequence[Run]:
+            now = time.time()
+            plan_id = store.add_plan(plan, now=now)
+            for index, (cell, each) in enumerate(zip(plan.cells, ready, strict=True)):
+                run = store.add_run(
+                    plan_id,
+                    cell,
+                    source_title=each.source.title,
+                    planned=len(each.source) * cell.repeats,
+                    manifest=new_manifest(each, plan.replies),
+                    comparability=comparability(each.source.manifest),
+                    sample=each.source.manifest.get("rows") == "sample",
+                    now=now,
+                    parent_id=parents[index] if parents else None,
+                )
+                made.append(run)
+            return made
+
+        with with_simulators(plan.cells, sources) as cells:
+            try:
+                run_cells(cells, sources, submit, Sitting(settings, store, watch), replies=plan.replies)
+            except (ProctorError, Interrupted) as error:
+                if not made:
+                    raise
+                return _stopped(store, made, error)
+        return _ended(store, made)
+
+
+def resume(
+    ids: Sequence[str], settings: Settings, *, limits: Limits | None = None, watch: Watch | None = None
+) -> Outcome:
+    """Continue runs (or all runs of a plan) with what is missing or ended in an error."""
+    with open_store(settings) as store:
+        runs = [run for ident in ids for run in find(store, ident)]
+        todo = [run for run in runs if run.partial or run.finished_at is None]
+        if not todo:
+            raise Conflict(f"Nothing to resume: every item of {', '.join(ids)} has its outcome")
+        plan = Plan(tuple(with_limits(run, limits) for run in todo))
+        replies = todo[0].manifest.get("replies")
+        sources = open_sources(plan, settings)
+
+        def submit(ready: Sequence[Ready]) -> Sequence[Run]:
+            return todo
+
+        for run, source in zip(todo, sources, strict=True):
+            same_rows(run, source)
+        with with_simulators(plan.cells, sources) as cells:
+            try:
+                run_cells(cells, sources, submit, Sitting(settings, store, watch), replies=replies)
+            except (ProctorError, Interrupted) as error:
+                return _stopped(store, runs, error)
+        return _ended(store, runs)
+
+
+def rerun(ident: str, settings: Settings, *, watch: Watch | None = None) -> Outcome:
+    """A new run (or plan) from the same words, with the old one as parent."""
+    with open_store(settings) as store:
+        runs = find(store, ident)
+    plan = Plan(tuple(run.cell for run in runs), replies=runs[0].manifest.get("replies"))
+    return start(plan, settings, watch=watch, parents=[run.id for run in runs])
+
+
+def look(ids: Sequence[str], settings: Settings) -> Evaluation:
+    """Runs as they stand, side by side; an id may be a plan's."""
+    with open_store(settings) as store:
+        runs = [run for ident in ids for run in find(store, ident)]
+        return evaluation(store, [shown(store, run) for run in runs])
+
+
+def list_runs(
+    settings: Settings,
+    *,
+    limit: int = 20,
+    model: str | None = None,
+    source: str | None = None,
+    status: str | None = None,
+) -> list[RunResult]:
+    """The newest runs first."""
+    wanted = Status(status) if status else None
+    with open_store(settings) as store:
+        return [shown(store, r) for r in store.runs(limit=limit, model=model, source=source, status=wanted)]
+
+
+def find(store: Store, ident: str) -> list[Run]:
+    """The run with this id, or the runs of the plan with it; a unique beginning is enough.
+
+    Raises NotFound.
+    """
+    try:
+        return [store.run(ident)]
+    except NotFound as missing:
+        runs = store.plan_runs(ident)
+        if not runs:
+            raise missing
+        return runs
+
+
+def _ended(store: Store, runs: Sequence[Run]) -> Outcome:
+    results = [shown(store, store.run(run.id)) for run in runs]
+    unfinished = tuple(r.run.id for r in results if r.run.partial)
+    return Outcome(evaluation(store, results), unfinished)
+
+
+def _stopped(store: Store, runs: Sequence[Run], error: ProctorError | Interrupted) -> Outcome:
+    """What the runs show although something stopped them. A dead database shows nothing more."""
+    known = error if isinstance(error, ProctorError) else None
+    ids = tuple(run.id for run in runs)
+    if known is not None and known.slug == "store":
+        return Outcome(None, ids, known)
+    ended = _ended(store, runs)
+    return replace(ended, unfinished=ended.unfinished or ids, error=known, interrupted=known is None)

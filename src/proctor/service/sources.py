@@ -1,0 +1,97 @@
+"""Opening what a run needs besides the store: its source, its labels, its provider, its simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from proctor.errors import ConfigError, EndpointNotFound
+from proctor.plan import parse_model
+from proctor.providers import PROVIDERS
+from proctor.settings import Settings
+from proctor.simulator import Answer, prompt_key
+from proctor.simulator.process import SimulatorDied, spawn
+from proctor.suites import SUITES, open_file, open_suite
+from proctor.types import Cell, Item, Model, Source, SourceRef
+
+
+def open_source(ref: SourceRef, settings: Settings) -> Source:
+    """Raises: ConfigError, DataError, DataMissing."""
+    if ref.kind == "file":
+        return open_file(ref)
+    return open_suite(resolved_source(ref, settings), settings.home)
+
+
+def resolved_source(ref: SourceRef, settings: Settings) -> SourceRef:
+    """The reference with the kind of rows written out: the plan's own choice, else the environment's."""
+    if ref.kind == "file" or ref.rows:
+        return ref
+    return replace(ref, rows="sample" if settings.rows == "sample" else "imported")
+
+
+def model_named(name: str, *, base_url: str | None = None) -> Model:
+    """The model a user means. Raises ConfigError listing the providers if the name does not tell."""
+    model = parse_model(name, tuple(PROVIDERS), base_url=base_url)
+    if model is None:
+        raise ConfigError(
+            f"--model {name}: which provider? Write PROVIDER/NAME with one of {', '.join(PROVIDERS)}, "
+            f"for instance ollama/{name}"
+        )
+    if base_url and model.provider not in ("ollama", "openai"):
+        raise ConfigError(
+            f"--base-url does not go with {model}: it names a server for ollama or openai models"
+        )
+    return model
+
+
+def suite_names() -> tuple[str, ...]:
+    return tuple(SUITES)
+
+
+@contextmanager
+def with_simulators(cells: Sequence[Cell], sources: Sequence[Source]) -> Iterator[list[Cell]]:
+    """The cells, with a simulator running behind those that name one; it ends with the block."""
+    if not any(cell.model.provider == "simulator" for cell in cells):
+        yield list(cells)
+        return
+    try:
+        simulated = spawn([], answers_to(sources))
+    except SimulatorDied as error:
+        raise EndpointNotFound(str(error)) from error
+    with simulated:
+        at = f"{simulated.url}/v1"
+        yield [
+            replace(cell, model=replace(cell.model, base_url=at))
+            if cell.model.provider == "simulator"
+            else cell
+            for cell in cells
+        ]
+
+
+def answers_to(sources: Sequence[Source]) -> dict[str, Answer]:
+    """What the simulator knows: for each prompt, by its hash, the right answer and some wrong ones."""
+    known: dict[str, Answer] = {}
+    for source in sources:
+        items = list(source.items())
+        others = _targets(items)
+        for item in items:
+            if item.target is not None:
+                key = prompt_key([(m.role, m.content) for m in item.prompt])
+                known[key] = Answer(item.target, _wrong(item, others[item.group]))
+    return known
+
+
+def _targets(items: Sequence[Item]) -> dict[str, list[str]]:
+    """Some targets of each task, in order of appearance: what a wrong answer may look like."""
+    seen: dict[str, dict[str, None]] = {}
+    for item in items:
+        group = seen.setdefault(item.group, {})
+        if item.target is not None and len(group) < 10:
+            group[item.target] = None
+    return {group: list(targets) for group, targets in seen.items()}
+
+
+def _wrong(item: Item, others: Sequence[str]) -> tuple[str, ...]:
+    letters = [chr(ord("A") + i) for i in range(len(item.choices))]
+    return tuple(a for a in letters or others if a != item.target) or (f"not {item.target}",)

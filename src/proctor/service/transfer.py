@@ -1,0 +1,151 @@
+"""Data in and out: official rows in; items, answers, scores and reports out."""
+
+from __future__ import annotations
+
+import csv
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TextIO
+
+import orjson
+
+from proctor.report import render
+from proctor.service import documents
+from proctor.service.runs import find, look, open_store
+from proctor.settings import Settings
+from proctor.store import AttemptRow, Store
+from proctor.suites import ImportReport, import_path
+from proctor.suites.rows import read_manifest
+from proctor.types import Item, Run
+
+COLUMNS = (
+    "run_id",
+    "model",
+    "task",
+    "item_id",
+    "position",
+    "repeat",
+    "attempt",
+    "outcome",
+    "score",
+    "answer",
+    "target",
+    "rung",
+    "latency_s",
+    "input_tokens",
+    "output_tokens",
+    "reasoning_tokens",
+    "cost_usd",
+    "retries",
+    "error",
+    "reply",
+)
+)
+
+
+def import_data(path: Path, settings: Settings) -> ImportReport:
+    """Bring official files into the normal form under PROCTOR_HOME. Raises DataError if `path` is not there."""
+    return import_path(path, settings.home, now=time.time())
+
+
+def present_data(settings: Settings) -> list[dict[str, Any]]:
+    """The imported rows, one record a task and split."""
+    folder = settings.home / "suites"
+    found = (
+        read_manifest(settings.home, p.parent.name, p.name.partition(".")[0])
+        for p in sorted(folder.glob("*/*.manifest.json"))
+    )
+    return [asdict(manifest) for manifest in found if manifest is not None]
+
+
+def export(ids: Sequence[str], settings: Settings, form: str, out: TextIO) -> int:
+    """Write the latest attempt at each item; returns how many. `form`: csv, jsonl or json."""
+    with open_store(settings) as store:
+        runs = [run for ident in ids for run in find(store, ident)]
+        return _WRITERS[form](store, runs, out)
+
+
+def item_records(ids: Sequence[str], settings: Settings) -> list[dict[str, Any]]:
+    """The latest attempt at each item of the runs, with prompt and reply."""
+    with open_store(settings) as store:
+        runs = [run for ident in ids for run in find(store, ident)]
+        return list(_records(store, runs))
+
+
+def report(ids: Sequence[str], settings: Settings, form: str) -> str:
+    """A report of one run, or of several side by side. `form`: html or md."""
+    return render(look(ids, settings), form, now=time.time())
+
+
+def _csv(store: Store, runs: Sequence[Run], out: TextIO) -> int:
+    writer = csv.DictWriter(out, COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    written = 0
+    for record in _records(store, runs):
+        writer.writerow({key: _inert(value) for key, value in record.items()})
+        written += 1
+    return written
+
+
+def _inert(value: Any) -> Any:
+    """Text that a spreadsheet would run as a formula gets an apostrophe before it."""
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        return f"'{value}"
+    return value
+
+
+def _jsonl(store: Store, runs: Sequence[Run], out: TextIO) -> int:
+    written = 0
+    for record in _records(store, runs):
+        out.write(orjson.dumps(record).decode() + "\n")
+        written += 1
+    return written
+
+
+def _json(store: Store, runs: Sequence[Run], out: TextIO) -> int:
+    items = list(_records(store, runs))
+    document = {"runs": [documents.run(run) for run in runs], "items": items}
+    out.write(documents.to_json(document) + "\n")
+    return len(items)
+
+
+_WRITERS = {"csv": _csv, "jsonl": _jsonl, "json": _json}
+
+
+def _records(store: Store, runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
+    for run in runs:
+        for row in store.latest(run.id):
+            yield _record(store, run, row)
+
+
+def _record(store: Store, run: Run, row: AttemptRow) -> dict[str, Any]:
+    item: Item = store.item(row.item_hash)
+    payload = store.payload(run.id, row.item_id, row.repeat, row.attempt)
+    return {
+        "run_id": run.id,
+        "model": str(run.cell.model),
+        "task": row.task,
+        "item_id": row.item_id,
+        "position": row.position,
+        "repeat": row.repeat,
+        "attempt": row.attempt,
+        "outcome": row.outcome,
+        "score": row.score,
+        "answer": row.answer,
+        "target": item.target,
+        "rung": row.rung,
+        "latency_s": row.latency_s,
+        "input_tokens": row.input_tokens,
+        "output_tokens": row.output_tokens,
+        "reasoning_tokens": row.reasoning_tokens,
+        "cost_usd": row.cost_usd,
+        "retries": row.retries,
+        "error": payload.get("error"),
+        "reply": payload.get("text"),
+        "reasoning": payload.get("reasoning"),
+        "finish": payload.get("finish"),
+        "prompt": [{"role": m.role, "content": m.content} for m in item.prompt],
+        "choices": list(item.choices),
+    }

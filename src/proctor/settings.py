@@ -1,0 +1,101 @@
+"""Settings: what the environment says, read once by whoever starts proctor and handed down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from proctor.errors import ConfigError
+
+ROWS = ("imported", "sample")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One environment variable: its name, what it does, its default in words."""
+
+    name: str
+    what: str
+    default: str
+    secret: bool = False
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("PROCTOR_HOME", "Folder of the database and of all files.", "./data"),
+    Setting(
+        "PROCTOR_DATABASE_URL",
+        "Database, as a SQLAlchemy URL: `sqlite:///FILE` or `postgresql+psycopg://...`.",
+        "`proctor.db` in PROCTOR_HOME",
+        secret=True,
+    ),
+    Setting(
+        "PROCTOR_DATA",
+        "Where the rows of suites come from: `imported` or `sample`. `--data` wins over it.",
+        "imported",
+    ),
+    Setting("OLLAMA_HOST", "Address of the Ollama server.", "http://127.0.0.1:11434"),
+    Setting(
+        "OPENAI_BASE_URL",
+        "Address of the OpenAI-compatible server, with its `/v1`.",
+        "https://api.openai.com/v1",
+    ),
+    Setting("OPENAI_API_KEY", "Key for OpenAI or the compatible server.", "none", secret=True),
+    Setting("NO_COLOR", "If set, no colours in the terminal.", "not set"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The environment, parsed. Its repr shows neither keys nor the database's password."""
+
+    home: Path
+    database_url: str = field(repr=False)
+    rows: str | None
+    ollama_host: str
+    openai_base_url: str
+    openai_api_key: str | None = field(repr=False)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Values that must not reach a row, a log or a message."""
+        return (self.openai_api_key,) if self.openai_api_key else ()
+
+
+def read_settings(environ: Mapping[str, str]) -> Settings:
+    """Raises ConfigError naming the variable that cannot be meant.
+
+    >>> read_settings({"OLLAMA_HOST": "0.0.0.0"}).ollama_host
+    'http://127.0.0.1:11434'
+    """
+    home = Path(environ.get("PROCTOR_HOME") or "data").absolute()
+    rows = environ.get("PROCTOR_DATA") or None
+    if rows is not None and rows not in ROWS:
+        raise ConfigError(f"PROCTOR_DATA={rows}: choose from {', '.join(ROWS)}")
+    return Settings(
+        home=home,
+        database_url=environ.get("PROCTOR_DATABASE_URL") or f"sqlite:///{home / 'proctor.db'}",
+        rows=rows,
+        ollama_host=ollama_address(environ.get("OLLAMA_HOST") or "127.0.0.1:11434"),
+        openai_base_url=(environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1").rstrip("/"),
+        openai_api_key=environ.get("OPENAI_API_KEY") or None,
+    )
+
+
+def ollama_address(host: str) -> str:
+    """OLLAMA_HOST as Ollama itself reads it: scheme and port optional; 0.0.0.0 is where it listens.
+
+    >>> ollama_address("gpu-box"), ollama_address("https://models.example")
+    ('http://gpu-box:11434', 'https://models.example:443')
+    """
+    scheme, found, rest = host.partition("://")
+    scheme, rest = (scheme, rest) if found else ("http", host)
+    name, colon, port = rest.rstrip("/").rpartition(":")
+    if not colon or not port.isdigit():
+        name, port = (
+            rest.rstrip("/"),
+            {"http": "11434" if not found else "80", "https": "443"}.get(scheme, "11434"),
+        )
+    if name in ("", "0.0.0.0", "[::]"):  # where it listens, not where to reach it
+        name = "127.0.0.1"
+    return f"{scheme}://{name}:{port}"

@@ -1,0 +1,28 @@
+"""The simulator: a model server for dry runs and tests, right as often as it is told to be.
+
+It speaks OpenAI's and Ollama's chat protocols over real HTTP and is deterministic by its seed.
+`spawn` starts one as a child process. The server itself is `proctor.simulator.app.make_app`, which
+is not imported here because it brings in aiohttp and the command line must start quickly.
+"""
+
+from proctor.simulator.answers import Answer, Answers, prompt_key, read_answers, write_answers
+from proctor.simulator.behaviour import NAMED, Behaviour
+from proctor.simulator.options import OPTIONS, Option, Setup, read_options
+from proctor.simulator.process import Simulated, SimulatorDied, spawn
+
+__all__ = [
+    "NAMED",
+    "OPTIONS",
+    "Answer",
+    "Answers",
+    "Behaviour",
+    "Option",
+    "Setup",
+    "Simulated",
+    "SimulatorDied",
+    "prompt_key",
+    "read_answers",
+    "read_options",
+    "spawn",
+    "write_answers",
+]

@@ -1,0 +1,115 @@
+"""What the simulated models know: answers by prompt, and a guess for a prompt nobody told them about."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+_KEYS = {"key", "right", "wrong"}
+
+_LETTERED = re.compile(r"^[ \t]*\(?([A-Z])[.)][ \t]+\S", re.MULTILINE)
+_SLOT = re.compile(r"Answer:[ \t]*<([^<>\n]+)>", re.IGNORECASE)
+_ONE_OF = re.compile(
+    r"\bone of\b(?: these| the following| the)?(?: words| labels| answers| options)?:?[ \t]*([^.:\n]+)",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(r"\s*(?:[|,/;]\s*(?:or\b|and\b)?|\bor\b|\band\b)\s*")
+_QUOTES = " \t\"'`*<>()[]"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a right reply to one prompt names, and what wrong replies may name."""
+
+    right: str
+    wrong: tuple[str, ...]
+
+
+Answers = Mapping[str, Answer]
+
+
+def prompt_key(messages: Sequence[tuple[str, str]]) -> str:
+    """32 hex digits that stand for these (role, content) pairs.
+
+    Every part is preceded by its length, so no two different prompts are encoded alike.
+    """
+    digest = hashlib.sha256()
+    for pair in messages:
+        for part in pair:
+            # A lone surrogate may stand in a JSON string; it must not end the request.
+            octets = part.encode("utf-8", "surrogatepass")
+            digest.update(b"%d:" % len(octets))
+            digest.update(octets)
+    return digest.hexdigest()[:32]
+
+
+def write_answers(path: Path, answers: Answers) -> None:
+    """Write the answers as JSON lines: key, right, wrong."""
+    with path.open("wb") as file:
+        for key, answer in answers.items():
+            file.write(orjson.dumps({"key": key, "right": answer.right, "wrong": list(answer.wrong)}) + b"\n")
+
+
+def read_answers(path: Path) -> dict[str, Answer]:
+    """Read what `write_answers` wrote.
+
+    Raises: OSError; ValueError that names the file and the line.
+    """
+    answers: dict[str, Answer] = {}
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                key, answer = _read_line(line, where=f"{path}:{number}")
+                answers[key] = answer
+    return answers
+
+
+def _read_line(line: bytes, *, where: str) -> tuple[str, Answer]:
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"{where}: not JSON ({error}); one answer stands on each line") from None
+    if not isinstance(row, dict) or row.keys() != _KEYS:
+        raise ValueError(f'{where}: want the keys "key", "right" and "wrong", and no others')
+    key, right, wrong = row["key"], row["right"], row["wrong"]
+    if not (isinstance(key, str) and isinstance(right, str) and isinstance(wrong, list)):
+        raise ValueError(f'{where}: "key" and "right" are strings, "wrong" is a list of strings')
+    if not all(isinstance(word, str) for word in wrong):
+        raise ValueError(f'{where}: every entry of "wrong" is a string')
+    return key, Answer(right, tuple(wrong))
+
+
+def guess(prompt: str, luck: float) -> str | None:
+    """One of the answers that the prompt itself offers, or None when it offers none.
+
+    Lettered options come first, then the words in an "Answer: <yes|no>" slot, then a list after
+    "one of". `luck` in [0, 1) chooses among them.
+    """
+    for offered in (_letters(prompt), _words(_SLOT, prompt), _words(_ONE_OF, prompt)):
+        if len(offered) > 1:
+            return pick(offered, luck)
+    return None
+
+
+def pick(among: Sequence[str], luck: float) -> str:
+    """The entry that `luck` in [0, 1) falls on."""
+    return among[int(luck * len(among))]
+
+
+def _letters(prompt: str) -> list[str]:
+    return list(dict.fromkeys(_LETTERED.findall(prompt)))
+
+
+def _words(pattern: re.Pattern[str], prompt: str) -> list[str]:
+    # The last list counts: worked examples stand before the question.
+    for found in reversed(pattern.findall(prompt)):
+        words = [word.strip(_QUOTES) for word in _BETWEEN.split(found)]
+        known = [word for word in dict.fromkeys(words) if word]
+        if len(known) > 1:
+            return known
+    return []

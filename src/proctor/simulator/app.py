@@ -1,0 +1,304 @@
+"""The simulator's server: routes, the slots that limit it, and the road of one request."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Literal
+
+import orjson
+from aiohttp import web
+from aiohttp.typedefs import Middleware
+
+from proctor.simulator import ollama, openai
+from proctor.simulator.answers import Answers, prompt_key
+from proctor.simulator.behaviour import Behaviour, fault_of, latency_of
+from proctor.simulator.replies import GARBAGE, Lot, compose
+from proctor.simulator.tally import Tally
+from proctor.simulator.wire import Ask, Denied, Stamp, Terms, Wire
+
+SlotsPolicy = Literal["queue", "refuse"]
+
+MAX_BODY_BYTES = 64 * 1024 * 1024
+# An endless reply sends this often: slow enough to cost nothing, quick enough that no read times out.
+ENDLESS_GAP_S = 0.05
+
+_JSON = {"Content-Type": "application/json"}
+_OPEN_PATHS = "/__"  # counters need no key
+_TERMS = Terms()
+
+
+def make_app(
+    answers: Answers,
+    behaviours: Mapping[str, Behaviour],
+    *,
+    seed: int = 0,
+    slots: int | None = None,
+    slots_policy: SlotsPolicy = "queue",
+    key: str | None = None,
+    terms: Terms = _TERMS,
+) -> web.Application:
+    """A server that offers these models.
+
+    At most `slots` requests are served at once; others wait in line or are refused. With a `key`,
+    requests must carry it. Run it with `handler_cancellation`, as `listen` does: otherwise clients
+    that went away keep their slots.
+    """
+    server = _Server(answers, behaviours, seed, _Slots(slots, slots_policy), terms)
+    gates = [] if key is None else [_gate(key, server.tally)]
+    app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=gates)
+    app.add_routes(server.routes())
+    return app
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """A server at work. `close` ends it without waiting for the requests under way."""
+
+    url: str
+    runner: web.AppRunner
+
+    async def close(self) -> None:
+        await self.runner.cleanup()
+
+
+async def listen(app: web.Application, *, host: str = "127.0.0.1", port: int = 0) -> Listening:
+    """Serve the app; port 0 takes a free one. Raises: OSError when the port cannot be had."""
+    runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, host, port, backlog=4096).start()
+    except OSError:
+        await runner.cleanup()
+        raise
+    name = f"[{host}]" if ":" in host else host
+    return Listening(f"http://{name}:{runner.addresses[0][1]}", runner)
+
+
+class _Slots:
+    """How many requests are served at once; None is any number."""
+
+    def __init__(self, count: int | None, policy: SlotsPolicy) -> None:
+        if count is not None and count < 1:
+            raise ValueError(f"slots is {count}; a server needs at least 1, or no limit at all")
+        if policy not in ("queue", "refuse"):
+            raise ValueError(f"slots_policy is {policy!r}; it is 'queue' or 'refuse'")
+        self._turns = None if count is None else asyncio.Semaphore(count)
+        self._refuses = policy == "refuse"
+
+    @property
+    def full(self) -> bool:
+        """True when one more request must be refused."""
+        return self._refuses and self._turns is not None and self._turns.locked()
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[None]:
+        """Wait in line for a slot and hold it: first come, first served."""
+        if self._turns is None:
+            yield
+            return
+        async with self._turns:
+            yield
+
+
+class _Server:
+    """The models, their answers and the counters behind the routes."""
+
+    def __init__(
+        self, answers: Answers, behaviours: Mapping[str, Behaviour], seed: int, slots: _Slots, terms: Terms
+    ) -> None:
+        self.answers = answers
+        self.behaviours = behaviours
+        self.seed = seed
+        self.slots = slots
+        self.terms = terms
+        self.tally = Tally()
+
+    def routes(self) -> list[web.RouteDef]:
+        return [
+            web.post("/v1/chat/completions", self.openai_chat),
+            web.get("/v1/models", _page(lambda: openai.models(self.behaviours))),
+            web.post("/api/chat", self.ollama_chat),
+            web.get("/api/tags", _page(lambda: ollama.tags(self.behaviours))),
+            web.post("/api/show", self.show),
+            web.get("/api/ps", _page(self.loaded_models)),
+            web.get("/api/version", _page(lambda: orjson.dumps({"version": ollama.VERSION}))),
+            web.get("/", _running),
+            web.get("/__stats", self.stats),
+            web.post("/__reset", self.reset),
+        ]
+
+    async def openai_chat(self, request: web.Request) -> web.StreamResponse:
+        return await self._chat(request, openai)
+
+    async def ollama_chat(self, request: web.Request) -> web.StreamResponse:
+        return await self._chat(request, ollama)
+
+    async def show(self, request: web.Request) -> web.Response:
+        try:
+            return _json(ollama.show(await request.read(), self.terms, self.behaviours))
+        except Denied as denied:
+            return _denial(denied)
+
+    async def stats(self, request: web.Request) -> web.Response:
+        return _json(orjson.dumps(self.tally.report(keys=request.query.get("keys") == "1")))
+
+    async def reset(self, request: web.Request) -> web.Response:
+        self.tally.reset()
+        return _json(b"{}")
+
+    def loaded_models(self) -> bytes:
+        return ollama.loaded_models(self.tally.models, self.terms.context_tokens)
+
+    async def _chat(self, request: web.Request, wire: Wire) -> web.StreamResponse:
+        body = await request.read()
+        try:
+            ask = wire.read(body, self.terms, self.behaviours)
+        except Denied as denied:
+            self.tally.arrive(_peer(request))
+            self.tally.leave()
+            return _denial(denied)
+        if not ask.messages:
+            self.tally.loads += 1
+            self.tally.models[ask.name] = None
+            return _json(ollama.loaded(ask, time.time()))
+        self.tally.arrive(_peer(request))
+        try:
+            return await self._ask(request, wire, ask)
+        except Denied as denied:
+            return _denial(denied)
+        finally:
+            self.tally.leave()
+
+    async def _ask(self, request: web.Request, wire: Wire, ask: Ask) -> web.StreamResponse:
+        """Raises: Denied for a server that is busy or broken."""
+        behaviour = self.behaviours[ask.name]
+        lot = Lot(self.seed, ask.name, prompt_key(ask.messages))
+        fault = fault_of(behaviour, self.seed, ask.name, lot.key, self.tally.tried(ask.name, lot.key))
+        if fault == "rate_limit" or self.slots.full:
+            raise wire.busy(behaviour.retry_after_s)
+        # The number is given on arrival, before any waiting in line.
+        number = self.tally.number()
+        latency_s = latency_of(behaviour, self.seed, number)
+        self.tally.sum_latency_s += latency_s
+        async with self.slots.one():
+            self.tally.begin()
+            stamp = Stamp(number, time.time(), latency_s)
+            try:
+                return await self._serve(request, wire, ask, lot, fault, stamp)
+            finally:
+                self.tally.end()
+
+    async def _serve(
+        self, request: web.Request, wire: Wire, ask: Ask, lot: Lot, fault: str | None, stamp: Stamp
+    ) -> web.StreamResponse:
+        # A model whose context was cut sees another prompt than the one it is known by.
+        known = None if ask.cut else self.answers.get(lot.key)
+        said = compose(self.behaviours[ask.name], fault, ask, known, lot)
+        if ask.stream and fault not in _UNANSWERED:
+            return await _stream(request, wire.STREAM_TYPE, wire.pieces(ask, said, stamp), stamp.latency_s)
+        if stamp.latency_s:
+            await asyncio.sleep(stamp.latency_s)
+        if fault in _UNANSWERED:
+            return await _UNANSWERED[fault](request, wire, ask)
+        return _json(wire.whole(ask, said, stamp))
+
+
+async def _broken(request: web.Request, wire: Wire, ask: Ask) -> web.StreamResponse:
+    raise wire.broken()
+
+
+async def _crashed(request: web.Request, wire: Wire, ask: Ask) -> web.StreamResponse:
+    if request.transport is not None:
+        request.transport.close()
+    return web.Response()  # nobody gets to see it
+
+
+async def _garbage(request: web.Request, wire: Wire, ask: Ask) -> web.StreamResponse:
+    return web.Response(body=GARBAGE, headers={"Content-Type": "text/html"})
+
+
+async def _endless(request: web.Request, wire: Wire, ask: Ask) -> web.StreamResponse:
+    """Bytes for ever, until the client goes away and the writing fails."""
+    kind = wire.STREAM_TYPE if ask.stream else "application/json"
+    response = web.StreamResponse(headers={"Content-Type": kind})
+    try:
+        await response.prepare(request)
+        while True:
+            await response.write(b"\n")  # may stand between JSON values, lines and events alike
+            await asyncio.sleep(ENDLESS_GAP_S)
+    except ConnectionResetError:
+        return response
+
+
+# The faults after which no reply comes.
+_UNANSWERED: Mapping[str | None, Callable[[web.Request, Wire, Ask], Awaitable[web.StreamResponse]]] = {
+    "error": _broken,
+    "crash": _crashed,
+    "garbage": _garbage,
+    "endless": _endless,
+}
+
+
+async def _stream(
+    request: web.Request, kind: str, pieces: list[bytes], latency_s: float
+) -> web.StreamResponse:
+    """Send the pieces, spread evenly over the latency; at once where there is none."""
+    response = web.StreamResponse(headers={"Content-Type": kind, "Cache-Control": "no-cache"})
+    gap_s = latency_s / len(pieces)
+    try:
+        await response.prepare(request)
+        for piece in pieces if gap_s else [b"".join(pieces)]:
+            if gap_s:
+                await asyncio.sleep(gap_s)
+            await response.write(piece)
+        await response.write_eof()
+    except ConnectionResetError:
+        pass  # the client left in the middle: its right
+    return response
+
+
+def _gate(key: str, tally: Tally) -> Middleware:
+    expected = f"Bearer {key}".encode()
+
+    @web.middleware
+    async def check(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        given = request.headers.get("Authorization", "")
+        if request.path.startswith(_OPEN_PATHS) or hmac.compare_digest(given.encode(), expected):
+            return await handler(request)
+        if request.method == "POST":
+            tally.arrive(_peer(request))
+            tally.leave()
+        return _denial(openai.wrong_key(given.removeprefix("Bearer ").strip()))
+
+    return check
+
+
+def _peer(request: web.Request) -> object:
+    transport = request.transport
+    return None if transport is None else transport.get_extra_info("peername")
+
+
+def _page(make: Callable[[], bytes]) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def page(request: web.Request) -> web.Response:
+        return _json(make())
+
+    return page
+
+
+async def _running(request: web.Request) -> web.Response:
+    return web.Response(text=ollama.RUNNING)
+
+
+def _json(body: bytes) -> web.Response:
+    return web.Response(body=body, headers=_JSON)
+
+
+def _denial(denied: Denied) -> web.Response:
+    return web.Response(status=denied.status, body=denied.body, headers={**_JSON, **denied.headers})

@@ -1,0 +1,185 @@
+"""Ollama's wire shape: POST /api/chat and the pages about the models."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from proctor.simulator.wire import Ask, Body, Denied, Known, Said, Stamp, Terms, count_input, read_body, split
+
+STREAM_TYPE = "application/x-ndjson"
+VERSION = "0.33.0"
+RUNNING = "Ollama is running"
+MODIFIED = "2026-01-01T00:00:00Z"
+EXPIRES = "2318-01-01T00:00:00Z"  # a model kept for ever is shown with a date far away
+PARAMETERS = 1_000_000_000
+SIZE_BYTES = 700_000_000
+
+# Durations are told in nanoseconds and are never 0, as from the real server.
+_LOAD_NS = 1_000_000
+_LEAST_NS = 1_000
+_PROMPT_SHARE = 0.1  # of the latency goes into reading the prompt
+
+_DETAILS = {
+    "parent_model": "",
+    "format": "gguf",
+    "family": "sim",
+    "families": ["sim"],
+    "parameter_size": "1B",
+    "quantization_level": "Q4_0",
+}
+
+
+def read(body: bytes, terms: Terms, known: Known) -> Ask:
+    """Understand a request, or raise Denied with Ollama's status and words."""
+    try:
+        fields = read_body(body)
+        ask = _read(fields, terms)
+    except ValueError as error:
+        raise Denied(400, {"error": str(error)}) from None
+    if ask.name not in known:
+        raise unknown(ask.model)
+    if fields.fields.get("think") and not known[ask.name].thinks:
+        raise Denied(400, {"error": f'"{ask.model}" does not support thinking'})
+    if ask.cut and fields.fields.get("truncate") is False:
+        raise Denied(400, {"error": "the input length exceeds the context length"})
+    return ask
+
+
+def _read(fields: Body, terms: Terms) -> Ask:
+    model = fields.text("model")
+    messages = () if fields.fields.get("messages") is None else fields.messages()
+    options = fields.inner("options")
+    context_tokens = options.count("num_ctx") or terms.context_tokens
+    limit = options.count("num_predict")
+    fields.flag("truncate", default=True)
+    input_tokens = count_input(messages)
+    return Ask(
+        model=model,
+        name=plain(model),
+        messages=messages,
+        stream=fields.flag("stream", default=True),
+        input_tokens=min(input_tokens, context_tokens),
+        limit=limit if limit is not None and limit > 0 else None,  # -1: until the model is done
+        cut=input_tokens > context_tokens,
+        think=fields.fields.get("think") is not False,
+    )
+
+
+def plain(name: str) -> str:
+    """The name without the tag that Ollama adds by itself."""
+    return name.removesuffix(":latest")
+
+
+def _tagged(name: str) -> str:
+    return name if ":" in name else f"{name}:latest"
+
+
+def whole(ask: Ask, said: Said, stamp: Stamp) -> bytes:
+    """The reply in one piece."""
+    return orjson.dumps({**_frame(ask, stamp, said.text, said.reasoning), **_end(ask, said, stamp)})
+
+
+def pieces(ask: Ask, said: Said, stamp: Stamp) -> list[bytes]:
+    """The reply as one JSON object a line; the last has no text, but the counts and durations."""
+    frames = [_frame(ask, stamp, "", word) for word in split(said.reasoning)]
+    frames += [_frame(ask, stamp, word, "") for word in split(said.text)]
+    lines = [orjson.dumps({**frame, "done": False}) + b"\n" for frame in frames]
+    return [*lines, orjson.dumps({**_frame(ask, stamp, "", ""), **_end(ask, said, stamp)}) + b"\n"]
+
+
+def loaded(ask: Ask, at: float) -> bytes:
+    """The answer to a request without messages: the model is in memory now."""
+    frame = _frame(ask, Stamp(0, at, 0.0), "", "")
+    line = orjson.dumps({**frame, "done_reason": "load", "done": True})
+    return line + b"\n" if ask.stream else line
+
+
+def _frame(ask: Ask, stamp: Stamp, text: str, reasoning: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text}
+    if reasoning:
+        message["thinking"] = reasoning
+    return {"model": ask.model, "created_at": _moment(stamp.at), "message": message}
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
+
+
+def _end(ask: Ask, said: Said, stamp: Stamp) -> dict[str, Any]:
+    prompt_ns = max(int(stamp.latency_s * _PROMPT_SHARE * 1e9), _LEAST_NS)
+    eval_ns = max(int(stamp.latency_s * 1e9) - prompt_ns, _LEAST_NS * said.output_tokens)
+    return {
+        # Ollama has no word for a refusal: the model stopped by itself.
+        "done_reason": "length" if said.finish == "length" else "stop",
+        "done": True,
+        "total_duration": _LOAD_NS + prompt_ns + eval_ns,
+        "load_duration": _LOAD_NS,
+        "prompt_eval_count": ask.input_tokens,
+        "prompt_eval_duration": prompt_ns,
+        "eval_count": said.output_tokens,
+        "eval_duration": eval_ns,
+    }
+
+
+def unknown(model: str) -> Denied:
+    return Denied(404, {"error": f"model '{model}' not found"})
+
+
+def busy(retry_after_s: float) -> Denied:
+    # The real server says no time to wait; the clients must find one.
+    return Denied(503, {"error": "server busy, please try again. maximum pending requests exceeded"})
+
+
+def broken() -> Denied:
+    return Denied(500, {"error": "an error was encountered while running the model"})
+
+
+def _entry(name: str) -> dict[str, Any]:
+    tagged = _tagged(name)
+    return {
+        "name": tagged,
+        "model": tagged,
+        "size": SIZE_BYTES,
+        "digest": hashlib.sha256(name.encode()).hexdigest(),
+        "details": _DETAILS,
+    }
+
+
+def tags(known: Known) -> bytes:
+    """What GET /api/tags answers: every model there is."""
+    return orjson.dumps({"models": [{**_entry(name), "modified_at": MODIFIED} for name in known]})
+
+
+def loaded_models(names: Iterable[str], context_tokens: int) -> bytes:
+    """What GET /api/ps answers: the models in memory."""
+    more = {"expires_at": EXPIRES, "size_vram": 0, "context_length": context_tokens}
+    return orjson.dumps({"models": [{**_entry(name), **more} for name in names]})
+
+
+def show(body: bytes, terms: Terms, known: Known) -> bytes:
+    """What POST /api/show answers. Raises: Denied."""
+    try:
+        model = read_body(body).text("model")
+    except ValueError as error:
+        raise Denied(400, {"error": str(error)}) from None
+    if plain(model) not in known:
+        raise unknown(model)
+    thinks = known[plain(model)].thinks
+    return orjson.dumps({
+        "modelfile": f"# simulated\nFROM {_tagged(model)}\n",
+        "parameters": "",
+        "template": "{{ .Prompt }}",
+        "details": _DETAILS,
+        "model_info": {
+            "general.architecture": "sim",
+            "general.parameter_count": PARAMETERS,
+            "sim.context_length": terms.context_tokens,
+        },
+        "capabilities": ["completion", "thinking"] if thinks else ["completion"],
+        "modified_at": MODIFIED,
+    })  # fmt: skip

@@ -1,0 +1,170 @@
+"""OpenAI's wire shape: POST /v1/chat/completions and GET /v1/models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from proctor.simulator.wire import Ask, Body, Denied, Known, Said, Stamp, Terms, count_input, read_body, split
+
+STREAM_TYPE = "text/event-stream"
+DONE = b"data: [DONE]\n\n"
+# A model list is the same on every day of the simulator's life.
+RELEASED = 1_767_225_600
+
+_FINISH = {"stop": "stop", "length": "length", "refused": "content_filter"}
+_INSTEAD = {"max_tokens": " Use 'max_completion_tokens' instead."}
+
+
+def read(body: bytes, terms: Terms, known: Known) -> Ask:
+    """Understand a request, or raise Denied with OpenAI's status and code."""
+    try:
+        fields = read_body(body)
+        ask = _read(fields)
+    except ValueError as error:
+        raise bad_request(str(error)) from None
+    if ask.name not in known:
+        missing = f"The model '{ask.model}' does not exist or you do not have access to it."
+        raise deny(404, missing, code="model_not_found")
+    for name in sorted(terms.reject):
+        if fields.fields.get(name) is not None:
+            raise _unsupported(name)
+    if ask.input_tokens > terms.context_tokens:
+        raise _too_long(ask.input_tokens, terms.context_tokens)
+    return ask
+
+
+def _read(fields: Body) -> Ask:
+    model, messages = fields.text("model"), fields.messages()
+    if not messages:
+        raise ValueError("messages must hold at least one message")
+    # The older name wins nothing: who sends both means the newer.
+    limits = [fields.count("max_completion_tokens"), fields.count("max_tokens")]
+    limit = next((value for value in limits if value is not None), None)
+    if limit is not None and limit < 1:
+        raise ValueError(f"the token limit is {limit}; it must be 1 or more")
+    return Ask(
+        model=model,
+        name=model,
+        messages=messages,
+        stream=fields.flag("stream", default=False),
+        input_tokens=count_input(messages),
+        limit=limit,
+        usage=fields.inner("stream_options").flag("include_usage", default=False),
+    )
+
+
+def whole(ask: Ask, said: Said, stamp: Stamp) -> bytes:
+    """The reply in one piece."""
+    refused = said.finish == "refused"
+    message = {
+        "role": "assistant",
+        "content": None if refused else said.text,
+        "refusal": said.text if refused else None,
+    }
+    if said.reasoning:
+        message["reasoning_content"] = said.reasoning
+    reply = _frame(ask, stamp, "chat.completion")
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _FINISH[said.finish]}
+    reply["choices"] = [choice]
+    reply["usage"] = _usage(ask, said)
+    return orjson.dumps(reply)
+
+
+def pieces(ask: Ask, said: Said, stamp: Stamp) -> list[bytes]:
+    """The reply as server-sent events; the last piece also carries finish, usage and [DONE]."""
+    refused = said.finish == "refused"
+    frame = _frame(ask, stamp, "chat.completion.chunk")
+    if ask.usage:
+        frame["usage"] = None  # as OpenAI: null everywhere but in the last chunk
+    part = "refusal" if refused else "content"
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": "", "refusal": None}]
+    deltas += [{"reasoning_content": word} for word in split(said.reasoning)]
+    deltas += [{part: word} for word in split(said.text)]
+    events = [_event(frame, delta, None) for delta in deltas]
+    end = _event(frame, {}, _FINISH[said.finish])
+    if ask.usage:
+        end += b"data: " + orjson.dumps({**frame, "choices": [], "usage": _usage(ask, said)}) + b"\n\n"
+    events[-1] += end + DONE
+    return events
+
+
+def _frame(ask: Ask, stamp: Stamp, kind: str) -> dict[str, Any]:
+    return {
+        "id": f"chatcmpl-sim{stamp.number}",
+        "object": kind,
+        "created": int(stamp.at),
+        "model": ask.model,
+        "system_fingerprint": "fp_simulator",
+    }
+
+
+def _event(frame: dict[str, Any], delta: dict[str, Any], finish: str | None) -> bytes:
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+    return b"data: " + orjson.dumps({**frame, "choices": [choice]}) + b"\n\n"
+
+
+def _usage(ask: Ask, said: Said) -> dict[str, Any]:
+    return {
+        "prompt_tokens": ask.input_tokens,
+        "completion_tokens": said.output_tokens,
+        "total_tokens": ask.input_tokens + said.output_tokens,
+        "completion_tokens_details": {"reasoning_tokens": said.reasoning_tokens},
+    }
+
+
+def deny(
+    status: int,
+    message: str,
+    *,
+    kind: str = "invalid_request_error",
+    param: str | None = None,
+    code: str | None = None,
+    retry_after_s: float | None = None,
+) -> Denied:
+    """An error as OpenAI writes it."""
+    headers = {} if retry_after_s is None else {"Retry-After": f"{retry_after_s:g}"}
+    error = {"message": message, "type": kind, "param": param, "code": code}
+    return Denied(status, {"error": error}, headers)
+
+
+def bad_request(message: str) -> Denied:
+    return deny(400, message)
+
+
+def busy(retry_after_s: float) -> Denied:
+    message = f"Rate limit reached for requests. Please try again in {retry_after_s:g}s."
+    return deny(429, message, kind="requests", code="rate_limit_exceeded", retry_after_s=retry_after_s)
+
+
+def broken() -> Denied:
+    return deny(500, "The server had an error while processing your request.", kind="server_error")
+
+
+def wrong_key(given: str | None) -> Denied:
+    """401 for no key or another one; the key that was given is quoted with its middle hidden."""
+    if not given:
+        return deny(401, "You didn't provide an API key. Send it as 'Authorization: Bearer KEY'.")
+    masked = given[:3] + "*" * 8 + given[-4:] if len(given) > 11 else "*" * 8
+    return deny(401, f"Incorrect API key provided: {masked}.", code="invalid_api_key")
+
+
+def _too_long(input_tokens: int, context_tokens: int) -> Denied:
+    message = (
+        f"This model's maximum context length is {context_tokens} tokens. However, your messages resulted in "
+        f"{input_tokens} tokens. Please reduce the length of the messages."
+    )
+    return deny(400, message, param="messages", code="context_length_exceeded")
+
+
+def _unsupported(name: str) -> Denied:
+    message = f"Unsupported parameter: '{name}' is not supported with this model.{_INSTEAD.get(name, '')}"
+    return deny(400, message, param=name, code="unsupported_parameter")
+
+
+def models(known: Known) -> bytes:
+    """What GET /v1/models answers."""
+    common = {"object": "model", "created": RELEASED, "owned_by": "simulator"}
+    entries = [{"id": name, **common} for name in known]
+    return orjson.dumps({"object": "list", "data": entries})

@@ -1,0 +1,209 @@
+"""The simulator's options: one table for its own command line and for proctor's."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from proctor.simulator.behaviour import FAULTS, NAMED, Behaviour
+from proctor.simulator.wire import Terms
+
+_USUAL = Behaviour()
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option. `kind` turns the text into a value; a `bool` option is a flag and takes none."""
+
+    flag: str
+    kind: type
+    default: Any
+    help: str
+    choices: tuple[str, ...] = ()
+    repeatable: bool = False
+
+    @property
+    def name(self) -> str:
+        """The key of its value in what `read_options` takes."""
+        return self.flag.removeprefix("--").replace("-", "_")
+
+
+_RATES_OF = {
+    "error": "answered with 500",
+    "rate_limit": "turned away with 429 (Ollama: 503)",
+    "crash": "whose connection is closed without an answer",
+    "truncate": "cut by the length limit before the answer",
+    "garbage": "answered with 200 and something that is not JSON",
+    "silent": "answered with an empty text",
+    "refuse": "that the model refuses",
+    "unclear": "answered without naming an answer",
+    "endless": "answered with bytes that never end",
+}
+
+OPTIONS: tuple[Option, ...] = (
+    Option("--host", str, "127.0.0.1", "address to listen on; only this machine's own are taken"),
+    Option("--port", int, 0, "port to listen on; 0 takes a free one"),
+    Option("--answers", Path, None, "JSON lines with the right and wrong answers by prompt"),
+    Option("--seed", int, 0, "what all luck, faults and waiting times are drawn from"),
+    Option("--latency", float, _USUAL.latency_s, "mean seconds that a reply takes"),
+    Option("--sigma", float, _USUAL.latency_sigma, "spread of the latency (lognormal); 0 is none"),
+    Option("--slots", int, None, "requests served at once; without it any number"),
+    Option("--overload", str, "queue", "what becomes of requests beyond the slots", ("queue", "refuse")),
+    Option("--tokens", int, None, "output tokens to report; without it counted from the text"),
+    Option("--accuracy", float, _USUAL.accuracy, "share of prompts that a model answers rightly"),
+    Option("--correlation", float, _USUAL.correlation, "share of prompts whose luck all models share"),
+    Option("--model", str, (), "one more model, as NAME=ACCURACY", repeatable=True),
+    Option("--key", str, None, "the key that requests must carry; without it none is needed"),
+    Option("--context", int, Terms().context_tokens, "longest prompt in tokens, of four characters each"),
+    Option("--reject", str, "", "parameters to refuse, with commas between: seed,max_tokens"),
+    *(
+        Option(f"--{fault.replace('_', '-')}-rate", float, 0.0, f"share of requests {_RATES_OF[fault]}")
+        for fault in FAULTS
+    ),
+    Option("--retry-after", float, _USUAL.retry_after_s, "seconds to wait that a 429 names"),
+    Option("--until-stdin-closes", bool, False, "end when standard input does"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A server as the options describe it."""
+
+    host: str
+    port: int
+    answers: Path | None
+    seed: int
+    slots: int | None
+    overload: Literal["queue", "refuse"]
+    key: str | None
+    terms: Terms
+    behaviours: Mapping[str, Behaviour]
+    until_stdin_closes: bool
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m proctor.simulator",
+        allow_abbrev=False,  # half an option must not pass for a whole one
+        description="A model server for dry runs: OpenAI's and Ollama's protocols, right as often as told.",
+    )
+    for option in OPTIONS:
+        if option.kind is bool:
+            parser.add_argument(option.flag, action="store_true", help=option.help)
+            continue
+        parser.add_argument(
+            option.flag,
+            type=option.kind,
+            default=list(option.default) if option.repeatable else option.default,
+            action="append" if option.repeatable else "store",
+            choices=option.choices or None,
+            help=option.help,
+        )
+    return parser
+
+
+def read_options(given: Mapping[str, Any]) -> Setup:
+    """The server that these values, by `Option.name`, describe; what is not given takes its default.
+
+    Raises: ValueError that names the option.
+    """
+    values = {option.name: option.default for option in OPTIONS}
+    if unknown := sorted(given.keys() - values.keys()):
+        raise ValueError(f"unknown option {unknown[0]!r}; known: {', '.join(values)}")
+    values |= given
+    if values["slots"] is not None and values["slots"] < 1:
+        raise ValueError(f"--slots {values['slots']}: at least 1; leave the option out for no limit")
+    if values["context"] < 1:
+        raise ValueError(f"--context {values['context']}: a prompt has at least 1 token")
+    return Setup(
+        host=_loopback(values["host"]),
+        port=_port(values["port"]),
+        answers=values["answers"],
+        seed=values["seed"],
+        slots=values["slots"],
+        overload=cast(Literal["queue", "refuse"], values["overload"]),
+        key=values["key"],
+        terms=Terms(values["context"], frozenset(_words(values["reject"]))),
+        behaviours=_behaviours(values),
+        until_stdin_closes=values["until_stdin_closes"],
+    )
+
+
+def _port(port: int) -> int:
+    if not 0 <= port <= 65535:
+        raise ValueError(f"--port {port}: a port is a number from 0 (a free one) to 65535")
+    return port
+
+
+def _loopback(host: str) -> str:
+    if host == "localhost":
+        return "127.0.0.1"
+    try:
+        own = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        own = False
+    if not own:
+        # It answers anyone with whatever it is told to: nothing for a network.
+        raise ValueError(f"--host {host}: the simulator listens on this machine only; use 127.0.0.1 or ::1")
+    return host
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _behaviours(values: Mapping[str, Any]) -> dict[str, Behaviour]:
+    asked = Behaviour(
+        accuracy=values["accuracy"],
+        correlation=values["correlation"],
+        latency_s=values["latency"],
+        latency_sigma=values["sigma"],
+        tokens=values["tokens"],
+        retry_after_s=values["retry_after"],
+        **{f"{fault}_rate": values[f"{fault}_rate"] for fault in FAULTS},
+    )
+    models = {name: _over(named, asked) for name, named in NAMED.items()}
+    for text in values["model"]:
+        name, accuracy = _named_model(text)
+        models[name] = replace(asked, accuracy=accuracy)
+    return models
+
+
+def _over(named: Behaviour, asked: Behaviour) -> Behaviour:
+    """The named model with what was asked for wherever it has nothing of its own.
+
+    A model known for its faults keeps exactly those: sim-flaky must not start to crash as well.
+    """
+    own = {
+        field.name: getattr(named, field.name)
+        for field in fields(Behaviour)
+        if field.init and getattr(named, field.name) != getattr(_USUAL, field.name)
+    }
+    if named.faulty:
+        own |= {f"{fault}_rate": getattr(named, f"{fault}_rate") for fault in FAULTS}
+    return replace(asked, **own)
+
+
+def _named_model(text: str) -> tuple[str, float]:
+    name, _, share = text.rpartition("=")
+    try:
+        accuracy = float(share)
+    except ValueError:
+        accuracy = -1.0
+    if not name or not 0.0 <= accuracy <= 1.0:
+        raise ValueError(f"--model {text}: write NAME=ACCURACY, the accuracy from 0 to 1, such as mine=0.9")
+    return name, accuracy
+
+
+def parse(arguments: Sequence[str]) -> Setup:
+    """The server that a command line describes. Ends the process with 2 and the usage when it is wrong."""
+    parser = make_parser()
+    values = vars(parser.parse_args(arguments))
+    try:
+        return read_options(values)
+    except ValueError as error:
+        parser.error(str(error))

@@ -1,0 +1,87 @@
+"""What the simulator has seen: counts and times, for tests and measurements to read."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from typing import Any
+
+
+class Tally:
+    """The server's counters. `seen` counts chat requests, also those that were turned away.
+
+    A request that only loads a model is counted under `loads`: it stands outside any clock.
+    """
+
+    def __init__(self) -> None:
+        self.in_flight = 0
+        self.serving = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Start counting anew; what is under way now stays under way."""
+        self.seen = 0
+        self.loads = 0
+        self.arrivals = 0
+        self.max_in_flight = self.in_flight
+        self.max_serving = self.serving
+        self.first_at: float | None = None
+        self.last_at: float | None = None
+        self.sum_latency_s = 0.0
+        self.peers: set[object] = set()
+        self.models: dict[str, None] = {}  # those in memory, in the order of loading
+        self._tries: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+
+    def arrive(self, peer: object) -> None:
+        self.seen += 1
+        self.in_flight += 1
+        self.max_in_flight = max(self.max_in_flight, self.in_flight)
+        self.peers.add(peer)
+        if self.first_at is None:
+            self.first_at = time.time()
+
+    def leave(self) -> None:
+        self.in_flight -= 1
+        self.last_at = time.time()
+
+    def tried(self, model: str, key: str) -> int:
+        """Count one more asking of this prompt; says which it is, from 1."""
+        self.models[model] = None
+        tries = self._tries[model]
+        tries[key] += 1
+        return tries[key]
+
+    def number(self) -> int:
+        """The number of this arrival among the requests that are served, from 1."""
+        self.arrivals += 1
+        return self.arrivals
+
+    def begin(self) -> None:
+        self.serving += 1
+        self.max_serving = max(self.max_serving, self.serving)
+
+    def end(self) -> None:
+        self.serving -= 1
+
+    def report(self, *, keys: bool) -> dict[str, Any]:
+        report: dict[str, Any] = {
+            "seen": self.seen,
+            "served": self.arrivals,
+            "loads": self.loads,
+            "in_flight": self.in_flight,
+            "max_in_flight": self.max_in_flight,
+            "serving": self.serving,
+            "max_serving": self.max_serving,
+            "connections": len(self.peers),
+            "first_at": self.first_at,
+            "last_at": self.last_at,
+            "sum_latency_s": self.sum_latency_s,
+        }
+        return {**report, "by_key": self._by_key()} if keys else report
+
+    def _by_key(self) -> dict[str, int]:
+        seen: defaultdict[str, int] = defaultdict(int)
+        for tries in self._tries.values():
+            for key, times in tries.items():
+                seen[key] += times
+        return seen

@@ -1,0 +1,162 @@
+"""What both wire shapes share: a request understood, a reply to write, a request turned away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import orjson
+
+from proctor.simulator.behaviour import Behaviour
+
+Known = Mapping[str, Behaviour]
+
+_PIECE = re.compile(r"\S+\s*|\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the server accepts: prompts up to `context_tokens`, and no parameter named in `reject`."""
+
+    context_tokens: int = 8192
+    reject: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A chat request. Without messages it only loads the model (Ollama)."""
+
+    model: str  # as the client wrote it
+    name: str  # as this server knows it
+    messages: tuple[tuple[str, str], ...]
+    stream: bool
+    input_tokens: int
+    limit: int | None  # most output tokens
+    cut: bool = False  # the prompt did not fit, and the client let it be cut
+    think: bool = True
+    usage: bool = False  # OpenAI streams report usage only when asked
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A reply before it takes a wire shape. `output_tokens` includes the reasoning tokens."""
+
+    text: str
+    reasoning: str
+    finish: Literal["stop", "length", "refused"]
+    output_tokens: int
+    reasoning_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """When a reply was made and which one it is; never part of what is said."""
+
+    number: int
+    at: float  # Unix time
+    latency_s: float
+
+
+class Denied(Exception):
+    """A request that gets an error in place of a reply."""
+
+    def __init__(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(f"{status}: {body}")
+        self.status = status
+        self.body = orjson.dumps(body)
+        self.headers = headers or {}
+
+
+class Wire(Protocol):
+    """One protocol's shape. The modules `openai` and `ollama` are the two there are."""
+
+    @property
+    def STREAM_TYPE(self) -> str: ...
+
+    def read(self, body: bytes, terms: Terms, known: Known) -> Ask:
+        """Raises: Denied, in this protocol's words."""
+
+    def whole(self, ask: Ask, said: Said, stamp: Stamp) -> bytes: ...
+
+    def pieces(self, ask: Ask, said: Said, stamp: Stamp) -> list[bytes]:
+        """The same reply as a stream, in the pieces that are sent one after the other."""
+
+    def busy(self, retry_after_s: float) -> Denied: ...
+
+    def broken(self) -> Denied: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A JSON object from outside, read with types. Each reader raises ValueError naming the field."""
+
+    fields: dict[str, Any]
+    within: str = field(default="")
+
+    def text(self, name: str) -> str:
+        value = self.fields.get(name)
+        if not isinstance(value, str) or not value:
+            raise ValueError(f"{self.within}{name} is required and must be a string")
+        return value
+
+    def flag(self, name: str, default: bool) -> bool:
+        value = self.fields.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            raise ValueError(f"{self.within}{name} must be true or false")
+        return value
+
+    def count(self, name: str) -> int | None:
+        value = self.fields.get(name)
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+            raise ValueError(f"{self.within}{name} must be a whole number")
+        return value
+
+    def inner(self, name: str) -> Body:
+        value = self.fields.get(name)
+        if value is not None and not isinstance(value, dict):
+            raise ValueError(f"{self.within}{name} must be an object")
+        return Body(value or {}, f"{self.within}{name}.")
+
+    def messages(self) -> tuple[tuple[str, str], ...]:
+        value = self.fields.get("messages")
+        if not isinstance(value, list):
+            raise ValueError("messages is required and must be a list")
+        return tuple(_read_message(entry, number) for number, entry in enumerate(value))
+
+
+def read_body(body: bytes) -> Body:
+    """Raises: ValueError when this is not a JSON object."""
+    try:
+        fields = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"the body is not JSON: {error}") from None
+    if not isinstance(fields, dict):
+        raise ValueError("the body must be a JSON object")
+    return Body(fields)
+
+
+def _read_message(entry: Any, number: int) -> tuple[str, str]:
+    if not isinstance(entry, dict) or not isinstance(entry.get("role"), str):
+        raise ValueError(f"messages[{number}] must be an object with a role")
+    content = entry.get("content")
+    if isinstance(content, str):
+        return entry["role"], content
+    if isinstance(content, list) and all(isinstance(part, dict) for part in content):
+        return entry["role"], "".join(str(part.get("text", "")) for part in content)
+    if content is None:  # as in a turn that only calls tools
+        return entry["role"], ""
+    raise ValueError(f"messages[{number}].content must be a string or a list of parts")
+
+
+def count_input(messages: tuple[tuple[str, str], ...]) -> int:
+    """Prompt tokens, by the rule of thumb of four characters each."""
+    return sum(len(content) for _, content in messages) // 4
+
+
+def split(text: str) -> list[str]:
+    """The text in pieces of a word each, for a stream; joined they are the text again."""
+    return _PIECE.findall(text)

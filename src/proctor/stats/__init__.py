@@ -1,0 +1,1 @@
+"""What may be said about attempts. Pure functions over rows and counts."""

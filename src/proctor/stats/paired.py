@@ -1,0 +1,111 @@
+"""Two models on the same items: exact McNemar, the interval of the difference, Holm, and sample sizes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+
+from proctor.stats.intervals import Z95
+
+_POWER_Z = NormalDist().inv_cdf(0.8)
+
+
+def mcnemar_exact(only_first: int, only_second: int) -> float:
+    """The two-sided exact McNemar p-value from the discordant counts (McNemar 1947; exact binomial form).
+
+    p = min(1, 2 * sum of C(n, i) / 2^n for i up to the smaller count), n = both counts.
+
+    >>> mcnemar_exact(0, 6), mcnemar_exact(3, 3), round(mcnemar_exact(5, 15), 7)
+    (0.03125, 1.0, 0.0413895)
+    """
+    n, fewer = only_first + only_second, min(only_first, only_second)
+    if n == 0:
+        return 1.0
+    # Exact in whole numbers: 2^n overflows a float from n = 1024 on, a Python integer never does.
+    term = total = 1
+    for i in range(1, fewer + 1):
+        term = term * (n - i + 1) // i
+        total += term
+    return min(1.0, _ratio(2 * total, 1 << n))
+
+
+def _ratio(numerator: int, denominator: int) -> float:
+    """numerator / denominator for integers beyond the range of a float; 0.0 only below the smallest float."""
+    shift = max(0, denominator.bit_length() - 1000)
+    spare = max(0, numerator.bit_length() - 1000)
+    return math.ldexp((numerator >> spare) / (denominator >> shift), spare - shift)
+
+
+def difference_interval(only_first: int, only_second: int, n: int, *, z: float = Z95) -> tuple[float, float]:
+    """Tango's score interval for the difference of two paired proportions (Tango 1998, Stat. Med. 17:891).
+
+    `only_first` and `only_second` are the discordant counts among `n` > 0 pairs; the difference is
+    (only_first - only_second) / n. The interval is the set of differences d with |score(d)| <= z.
+    """
+    observed = (only_first - only_second) / n
+
+    def score(d: float) -> float:
+        # q: the probability of "only the second right" that fits best if the difference is d.
+        b = -only_first - only_second + (2 * n - only_first + only_second) * d
+        c = -only_second * d * (1 - d)
+        q = (math.sqrt(max(0.0, b * b - 8 * n * c)) - b) / (4 * n)
+        variance = n * (2 * q + d * (1 - d))
+        if variance <= 0:
+            return math.copysign(math.inf, observed - d) if observed != d else 0.0
+        return (only_first - only_second - n * d) / math.sqrt(variance)
+
+    return _edge(score, -1.0, observed, z), _edge(lambda d: -score(d), 1.0, observed, z)
+
+
+def _edge(score: object, outer: float, inner: float, z: float) -> float:
+    """The difference between `outer` and `inner` at which the score reaches z, by bisection."""
+    assert callable(score)
+    for _ in range(60):
+        middle = (outer + inner) / 2
+        if score(middle) > z:
+            outer = middle
+        else:
+            inner = middle
+    return (outer + inner) / 2
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down adjusted p-values, in the order given (Holm 1979, Scand. J. Statist. 6:65).
+
+    >>> [round(p, 4) for p in holm([.01, .04, .03, .005])]
+    [0.03, 0.06, 0.06, 0.02]
+    """
+    ordered = sorted(range(len(p_values)), key=p_values.__getitem__)
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, index in enumerate(ordered):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = highest
+    return adjusted
+
+
+def items_needed(only_first: int, only_second: int, n: int) -> int | None:
+    """About how many items would show a difference like the observed one: 80 % power at p < 0.05.
+
+    The sample size of McNemar's test (Connor 1987, Biometrics 43:207) with the observed shares put in
+    for the true ones, so it is a rough guide. None when no difference was observed.
+    """
+    difference = abs(only_first - only_second) / n
+    if difference == 0:
+        return None
+    discordant = (only_first + only_second) / n
+    root = Z95 * math.sqrt(discordant) + _POWER_Z * math.sqrt(max(0.0, discordant - difference**2))
+    return math.ceil((root / difference) ** 2)
+
+
+def smallest_difference(n: int, *, share: float = 0.8, correlation: float = 0.5) -> float:
+    """The difference between two models that n shared items show with 80 % power at p < 0.05.
+
+    For two models with about `share` of the items right, whose item scores correlate by `correlation`:
+    (z_.975 + z_.8) * sqrt(2 p (1 - p) (1 - rho) / n) (Miller 2024, arXiv 2411.00640, section 5).
+
+    >>> round(smallest_difference(500), 3), round(smallest_difference(56), 2)
+    (0.05, 0.15)
+    """
+    return (Z95 + _POWER_Z) * math.sqrt(2 * share * (1 - share) * (1 - correlation) / n)

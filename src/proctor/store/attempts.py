@@ -1,0 +1,277 @@
+"""Attempts, what was asked and said in them, and the scores read off them: the rest of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sqlalchemy import Row, Select, delete, func, select, tuple_
+
+from proctor.errors import NotFound
+from proctor.store import bodies
+from proctor.store.latest import is_latest
+from proctor.store.runs import RunStore
+from proctor.store.tables import ATTEMPT, ITEM, PAYLOAD, SCORE
+from proctor.types import Attempt, Estimate, Item, Outcome, Score, Tally
+
+ANSWER_CHARACTERS = 200  # of an answer in its narrow row; the whole reply is in the payload
+PAGE_ROWS = 2000  # of `latest`, between two looks into the database
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRow:
+    """One attempt without its texts: the row that lists, filters and statistics read."""
+
+    item_id: str
+    repeat: int
+    attempt: int
+    position: int
+    task: str
+    item_hash: str
+    outcome: Outcome
+    score: float | None
+    answer: str | None  # the first 200 characters
+    rung: int | None
+    latency_s: float | None
+    input_tokens: int | None
+    output_tokens: int | None
+    reasoning_tokens: int | None
+    cost_usd: float | None
+    retries: int
+    error_slug: str | None
+    at: float
+
+
+_NAMES = [field.name for field in fields(AttemptRow)]
+_COLUMNS = [ATTEMPT.c[name] for name in _NAMES]
+_OUTCOME = _NAMES.index("outcome")
+
+
+def narrow(run_num: int, attempt: Attempt, item_hash: str) -> tuple[Any, ...]:
+    """The values of one row of `attempt`, in the order of the table's columns."""
+    item, reading, reply, failure = attempt.item, attempt.reading, attempt.reply, attempt.failure
+    measured = (
+        (reply.latency_s, reply.input_tokens, reply.output_tokens, reply.reasoning_tokens, reply.cost_usd)
+        if reply is not None
+        else (None, None, None, None, None)
+    )
+    return (
+        run_num,
+        item.id,
+        attempt.repeat,
+        attempt.attempt,
+        attempt.position,
+        item.group,
+        item_hash,
+        reading.outcome.value,
+        reading.score,
+        bodies.clean(reading.answer, ANSWER_CHARACTERS),
+        reading.rung,
+        *measured,
+        attempt.retries,
+        failure.slug if failure is not None else None,
+        attempt.at,
+    )
+
+
+class Store(RunStore):
+    """Everything that is kept: plans and runs (runs.py), attempts, bodies and scores. For all threads."""
+
+    def settled(self, run_id: str) -> set[tuple[str, int]]:
+        """The (item id, repeat) that need not be asked again: their latest attempt is no error."""
+        query = select(ATTEMPT.c.item_id, ATTEMPT.c.repeat).where(
+            ATTEMPT.c.run_num == self.number(run_id), ATTEMPT.c.outcome != Outcome.ERROR.value, is_latest()
+        )
+        with self.reading() as connection:
+            return {(row[0], row[1]) for row in connection.execute(query)}
+
+    def next_attempts(self, run_id: str) -> dict[tuple[str, int], int]:
+        """The number of the next attempt, for each (item id, repeat) that has one."""
+        query = (
+            select(ATTEMPT.c.item_id, ATTEMPT.c.repeat, func.max(ATTEMPT.c.attempt) + 1)
+            .where(ATTEMPT.c.run_num == self.number(run_id))
+            .group_by(ATTEMPT.c.item_id, ATTEMPT.c.repeat)
+        )
+        with self.reading() as connection:
+            return {(row[0], row[1]): row[2] for row in connection.execute(query)}
+
+    def latest(
+        self,
+        run_id: str,
+        *,
+        task: str | None = None,
+        outcome: Outcome | None = None,
+        after: tuple[int, int] | None = None,
+        limit: int | None = None,
+    ) -> Iterator[AttemptRow]:
+        """The latest attempt of each item and repeat, by position and repeat.
+
+        `after` is the (position, repeat) of the last row already seen. Rows come in pages, each
+        read in a moment of its own: nothing stays open while the caller thinks, and rows kept
+        meanwhile may appear. Raises NotFound, at the call.
+        """
+        query = select(*_COLUMNS).where(ATTEMPT.c.run_num == self.number(run_id), is_latest())
+        if task is not None:
+            query = query.where(ATTEMPT.c.task == task)
+        if outcome is not None:
+            query = query.where(ATTEMPT.c.outcome == outcome.value)
+        return self._pages(query.order_by(ATTEMPT.c.position, ATTEMPT.c.repeat), after, limit)
+
+    def _pages(
+        self, query: Select[Any], after: tuple[int, int] | None, limit: int | None
+    ) -> Iterator[AttemptRow]:
+        left = limit
+        while left is None or left > 0:
+            asked = PAGE_ROWS if left is None else min(left, PAGE_ROWS)
+            page = self._page(query, after, asked)
+            yield from page
+            if len(page) < asked:
+                return
+            after = (page[-1].position, page[-1].repeat)
+            left = None if left is None else left - asked
+
+    def _page(self, query: Select[Any], after: tuple[int, int] | None, limit: int) -> list[AttemptRow]:
+        if after is not None:
+            query = query.where(tuple_(ATTEMPT.c.position, ATTEMPT.c.repeat) > tuple_(*after))
+        with self.reading() as connection:
+            return [_attempt_row(row) for row in connection.execute(query.limit(limit))]
+
+    def payload(
+        self, run_id: str, item_id: str, repeat: int = 0, attempt: int | None = None
+    ) -> dict[str, Any]:
+        """What was said in one attempt (None: the latest): text, reasoning, finish, error and, if kept, raw.
+
+        Raises NotFound.
+        """
+        query = select(PAYLOAD.c.body).where(
+            PAYLOAD.c.run_num == self.number(run_id),
+            PAYLOAD.c.item_id == item_id,
+            PAYLOAD.c.repeat == repeat,
+        )
+        if attempt is not None:
+            query = query.where(PAYLOAD.c.attempt == attempt)
+        with self.reading() as connection:
+            body = connection.execute(query.order_by(PAYLOAD.c.attempt.desc()).limit(1)).scalar_one_or_none()
+        if body is None:
+            which = "" if attempt is None else f", attempt {attempt}"
+            raise NotFound(f"Run {run_id} has no reply to item {item_id}, repeat {repeat}{which}")
+        return bodies.unpack(body)
+
+    def item(self, digest: str) -> Item:
+        """What was asked, by the `item_hash` of an attempt. Raises NotFound.
+
+        Items that show the same and accept the same share one row: `id` and `group` are then those
+        of the first that was kept, and the attempt's own `item_id` and `task` are to be believed.
+        """
+        with self.reading() as connection:
+            body = connection.execute(select(ITEM.c.body).where(ITEM.c.hash == digest)).scalar_one_or_none()
+        if body is None:
+            raise NotFound(f"No item with hash {digest}")
+        return bodies.item_from(bodies.unpack(body), digest)
+
+    def put_scores(self, run_id: str, scores: Sequence[Score]) -> None:
+        """Replace the scores of a run; their order is kept."""
+        num = self.number(run_id)
+        rows = [_score_values(num, place, score) for place, score in enumerate(scores)]
+        with self.writing() as connection:
+            connection.execute(delete(SCORE).where(SCORE.c.run_num == num))
+            if rows:
+                connection.execute(SCORE.insert(), rows)
+
+    def scores(self, run_id: str) -> tuple[Score, ...]:
+        query = select(SCORE).where(SCORE.c.run_num == self.number(run_id)).order_by(SCORE.c.place)
+        with self.reading() as connection:
+            return tuple(_score(row) for row in connection.execute(query))
+
+    def tally(self, run_id: str) -> Tally:
+        """Counts and means over the latest attempts, added up by the database.
+
+        `outcomes` counts errors too; the means are over items with another outcome, each over those
+        where the figure was reported. Cost and retries are sums.
+        """
+        a = ATTEMPT.c
+        means = (a.latency_s, a.input_tokens, a.output_tokens)
+        query = (
+            select(
+                a.outcome,
+                a.error_slug,
+                func.count().label("items"),
+                func.count(a.answer).label("answered"),
+                func.sum(a.retries).label("retries"),
+                func.sum(a.cost_usd).label("cost_usd"),
+                *(func.sum(column).label(f"sum_{column.name}") for column in means),
+                *(func.count(column).label(f"count_{column.name}") for column in means),
+            )
+            .where(a.run_num == self.number(run_id), is_latest())
+            .group_by(a.outcome, a.error_slug)
+        )
+        with self.reading() as connection:
+            return _tally([dict(row) for row in connection.execute(query).mappings()])
+
+
+def _attempt_row(row: Row[Any]) -> AttemptRow:
+    values = list(row)
+    values[_OUTCOME] = Outcome(values[_OUTCOME])
+    return AttemptRow(*values)
+
+
+def _tally(groups: Sequence[dict[str, Any]]) -> Tally:
+    settled = [group for group in groups if group["outcome"] != Outcome.ERROR]
+    outcomes: dict[str, int] = {}
+    for group in groups:
+        outcomes[group["outcome"]] = outcomes.get(group["outcome"], 0) + group["items"]
+    costs = [group["cost_usd"] for group in groups if group["cost_usd"] is not None]
+    return Tally(
+        # In the order of Outcome, whatever order the database groups in.
+        outcomes={outcome.value: outcomes[outcome] for outcome in Outcome if outcome in outcomes},
+        answer_rate=_ratio(settled, "answered", "items"),
+        seconds_per_item=_ratio(settled, "sum_latency_s", "count_latency_s"),
+        input_tokens_per_item=_ratio(settled, "sum_input_tokens", "count_input_tokens"),
+        output_tokens_per_item=_ratio(settled, "sum_output_tokens", "count_output_tokens"),
+        cost_usd=float(sum(costs)) if costs else None,
+        errors={
+            group["error_slug"] or "unknown": group["items"]
+            for group in groups
+            if group["outcome"] == Outcome.ERROR
+        },
+        retries=sum(group["retries"] for group in groups),
+    )
+
+
+def _ratio(groups: Sequence[dict[str, Any]], above: str, below: str) -> float | None:
+    count = sum(group[below] for group in groups)
+    return sum(float(group[above] or 0) for group in groups) / count if count else None
+
+
+def _score_values(num: int, place: int, score: Score) -> dict[str, Any]:
+    estimate = score.estimate
+    return {
+        "run_num": num,
+        "task": score.task,
+        "metric": score.metric,
+        "title": score.title,
+        "place": place,
+        "value": estimate.value,
+        "stderr": estimate.stderr,
+        "low": estimate.low,
+        "high": estimate.high,
+        "scored": estimate.scored,
+        "asked": estimate.asked,
+        "method": estimate.method,
+        "reason": estimate.reason,
+    }
+
+
+def _score(row: Row[Any]) -> Score:
+    estimate = Estimate(
+        value=row.value,
+        stderr=row.stderr,
+        low=row.low,
+        high=row.high,
+        scored=row.scored,
+        asked=row.asked,
+        method=row.method,
+        reason=row.reason,
+    )
+    return Score(task=row.task, title=row.title, metric=row.metric, estimate=estimate)

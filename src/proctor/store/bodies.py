@@ -1,0 +1,101 @@
+"""What is kept of an item and of a try, packed: JSON in zstd; `pack_all` is on the hot path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+import zstandard
+
+from proctor.types import Attempt, Item, Message
+
+# Measured on prompts and replies of 0.5 to 1.2 kB: levels 1, 2 and 3 give the same size (60 %)
+# in the same time (15 us for a pair); beyond 3 the time doubles for nothing.
+LEVEL = 1
+
+
+def packer() -> zstandard.ZstdCompressor:
+    """For one thread only; it is meant to be used again and again."""
+    return zstandard.ZstdCompressor(level=LEVEL, write_checksum=False, write_content_size=True)
+
+
+def pack_all(compressor: zstandard.ZstdCompressor, bodies: Sequence[bytes]) -> list[bytes]:
+    """All bodies in one call: it lets go of the interpreter once, not once for each body."""
+    if not bodies:
+        return []
+    packed = compressor.multi_compress_to_buffer(list(bodies))
+    return [packed[place].tobytes() for place in range(len(bodies))]
+
+
+def unpack(body: bytes) -> dict[str, Any]:
+    return _from_json(zstandard.ZstdDecompressor().decompress(body))
+
+
+def item_body(item: Item) -> bytes:
+    return _to_json(
+        {
+            "id": item.id,
+            "group": item.group,
+            "prompt": [[message.role, message.content] for message in item.prompt],
+            "target": item.target,
+            "choices": item.choices,
+            "aliases": item.aliases,
+            "cluster": item.cluster,
+        }
+    )
+
+
+def item_from(record: dict[str, Any], digest: str) -> Item:
+    return Item(
+        id=record["id"],
+        group=record["group"],
+        prompt=tuple(Message(role, content) for role, content in record["prompt"]),
+        target=record["target"],
+        choices=tuple(record["choices"]),
+        aliases=tuple(record["aliases"]),
+        cluster=record["cluster"],
+        hash=digest,
+    )
+
+
+def payload_body(attempt: Attempt) -> bytes:
+    """Text, reasoning, finish and error; `raw`, the server's reply as text, only if there is one."""
+    reply, failure = attempt.reply, attempt.failure
+    record: dict[str, Any] = {"text": None, "reasoning": None, "finish": None, "error": None}
+    if reply is not None:
+        record["text"] = reply.text
+        record["reasoning"] = reply.reasoning
+        record["finish"] = reply.finish
+        if reply.raw:
+            record["raw"] = reply.raw.decode("utf-8", "replace")
+    if failure is not None:
+        record["error"] = failure.message
+    return _to_json(record)
+
+
+def clean(text: str | None, limit: int | None = None) -> str | None:
+    """The text as both databases take it: PostgreSQL refuses NUL, and both refuse half surrogates."""
+    if text is None:
+        return None
+    text = text[:limit]
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode("utf-8")
+    return text.replace("\0", "\ufffd")
+
+
+def _to_json(record: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(record)
+    except TypeError:
+        # A model may say half a surrogate pair. The standard library keeps it, as \udXXX.
+        return json.dumps(record).encode("ascii")
+
+
+def _from_json(body: bytes) -> dict[str, Any]:
+    try:
+        record: dict[str, Any] = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        record = json.loads(body)
+    return record

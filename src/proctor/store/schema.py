@@ -1,0 +1,280 @@
+"""The database is opened here: connections, pragmas, first tables, migrations, and errors in words."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, select, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from proctor.errors import ConfigError, StoreError
+from proctor.store.tables import METADATA, STAMP, STAMPS
+
+HEAD = "0001"  # newest file of migrations/versions
+
+# One number for "proctor changes its tables", for PostgreSQL's advisory locks.
+_SCHEMA_LOCK = 0x70726F63746F72
+
+# Per connection; WAL and auto_vacuum belong to the file and are set once, when it is made.
+_PRAGMAS = (
+    "PRAGMA busy_timeout=30000",
+    "PRAGMA foreign_keys=ON",
+    "PRAGMA synchronous=NORMAL",
+)
+_DRIVERS = {
+    "sqlite": "sqlite+pysqlite",
+    "postgresql": "postgresql+psycopg",
+    "postgres": "postgresql+psycopg",
+}
+# Rows hold prompts and replies: they do not belong into error texts.
+_POOL: dict[str, Any] = {"hide_parameters": True, "pool_size": 5, "max_overflow": 25}
+_POSTGRES_OPTIONS = {
+    "connect_timeout": 10,
+    "tcp_user_timeout": 30_000,  # ms: a host that vanished is noticed
+    "client_encoding": "utf8",
+    "application_name": "proctor",
+}
+_LOOKS = "sqlite:///FOLDER/proctor.db or postgresql://USER@HOST:5432/NAME"
+
+
+class Database:
+    """Short transactions on one database, from any thread; trouble comes out as StoreError."""
+
+    def __init__(self, url: URL) -> None:
+        self.url = url
+        self.engine = _engine(url)
+        # Writers take SQLite's write lock at BEGIN: two that first read and then write would
+        # otherwise meet a lock that no waiting can resolve.
+        self._writer = self.engine.execution_options(writes=True)
+
+    @classmethod
+    def open(cls, url: str) -> Self:
+        """Connect; create the tables of a new database, bring an older one up to date.
+
+        Raises ConfigError if the URL cannot be used, StoreError if the database cannot.
+        """
+        database = cls(_parse(url))
+        try:
+            _prepare(database)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({place(self.url)})"
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        with self.in_words(), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """One transaction: all of it is kept when the block ends, nothing of it if the block raises."""
+        with self.in_words(), self.raw_writing() as connection:
+            yield connection
+
+    @contextmanager
+    def raw_writing(self) -> Iterator[Connection]:
+        """`writing` for callers who want to see the driver's errors and try again."""
+        with self._writer.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def in_words(self) -> Iterator[None]:
+        try:
+            yield
+        except (DBAPIError, PoolTimeout, UnicodeEncodeError) as error:
+            raise StoreError(self.words(error)) from error
+
+    def words(self, error: Exception) -> str:
+        """What the database said and which one it was, without statement, row or password."""
+        # SQLAlchemy's text would quote the statement, and PostgreSQL's second line the row.
+        driver = getattr(error, "orig", None) or error
+        told = getattr(getattr(driver, "diag", None), "message_primary", None) or str(driver).strip()
+        for secret in _secrets(self.url):
+            told = told.replace(secret, "***")
+        return f"{place(self.url)}: {told}"
+
+
+def place(url: URL) -> str:
+    """Which database a URL means, for people; never its user's password.
+
+    >>> place(make_url("postgresql://ann:secret@db.example/results"))
+    'PostgreSQL at db.example:5432, database results'
+    """
+    if url.get_backend_name() == "sqlite":
+        return f"SQLite file {url.database}"
+    host = url.host or url.query.get("host") or "the local socket"
+    port = url.port or url.query.get("port") or 5432
+    return f"PostgreSQL at {host}:{port}, database {url.database or url.username}"
+
+
+def _secrets(url: URL) -> list[str]:
+    asked = [url.password, url.query.get("password"), url.query.get("sslpassword")]
+    return [str(secret) for secret in asked if secret]
+
+
+def _parse(text_url: str) -> URL:
+    """Raises ConfigError; the URL is not quoted in it, because it may hold a password."""
+    scheme = text_url.partition(":")[0].partition("+")[0]
+    if scheme not in _DRIVERS:
+        raise ConfigError(f"The database URL begins with {scheme[:20]!r}; it must look like {_LOOKS}")
+    try:
+        url = make_url(text_url)
+    except (ArgumentError, ValueError):
+        # `from None`: the reason quotes pieces of the URL.
+        raise ConfigError(f"The database URL cannot be read; it must look like {_LOOKS}") from None
+    url = url.set(drivername=_DRIVERS[scheme])
+    if scheme == "sqlite" and url.database in (None, "", ":memory:"):
+        raise ConfigError(f"The database URL names no file; it must look like {_LOOKS}")
+    return url
+
+
+def _engine(url: URL) -> Engine:
+    if url.get_backend_name() == "sqlite":
+        engine = create_engine(url, **_POOL)
+        event.listen(engine, "connect", _set_pragmas)
+        event.listen(engine, "begin", _begin)
+        return engine
+    # Imported here, because SQLite needs no psycopg.
+    from psycopg import RawCursor
+
+    # Statements with the server's own $1: psycopg would look for each %s of a long INSERT anew,
+    # and that costs more than all the rest of it (55 us an attempt instead of 8).
+    raw = {**_POSTGRES_OPTIONS, "cursor_factory": RawCursor}
+    # A query of one round trip before each use finds connections that the server has ended.
+    return create_engine(
+        url,
+        **_POOL,
+        pool_pre_ping=True,
+        paramstyle="numeric_dollar",
+        use_native_hstore=False,
+        connect_args=raw,
+    )
+
+
+def _set_pragmas(connection: Any, _record: object) -> None:
+    # Transactions are begun by `_begin`; the driver's own would begin too late, at the first write.
+    connection.isolation_level = None
+    for pragma in _PRAGMAS:
+        connection.execute(pragma)
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _prepare(database: Database) -> None:
+    if _ready(database):
+        return
+    with _only_one(database.url):
+        if database.engine.name == "sqlite":
+            _set_file_modes(database)
+        with database.writing() as connection:
+            if database.engine.name == "postgresql":
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
+            _bring_to_head(connection, database.url)
+
+
+def _ready(database: Database) -> bool:
+    # To connect would make the file, before its folder is sure to be there.
+    if database.engine.name == "sqlite" and not Path(str(database.url.database)).exists():
+        return False
+    with database.reading() as connection:
+        return _version(connection) == HEAD
+
+
+def _version(connection: Connection) -> str | None:
+    """The schema's version; None for a database without one."""
+    if not inspect(connection).has_table(STAMP.name):
+        return None
+    return connection.execute(select(STAMP.c.version_num)).scalars().first() or "base"
+
+
+def _set_file_modes(database: Database) -> None:
+    """Once per file. auto_vacuum counts only before the first table is made."""
+    with database.in_words(), database.engine.connect() as connection:
+        # The driver's own connection: SQLAlchemy would begin a transaction, where these have no effect.
+        driver: Any = connection.connection.driver_connection
+        driver.execute("PRAGMA auto_vacuum=INCREMENTAL")
+        driver.execute("PRAGMA journal_mode=WAL")
+
+
+def _bring_to_head(connection: Connection, url: URL) -> None:
+    version = _version(connection)  # again: another process may have been quicker
+    if version == HEAD:
+        return
+    if version is not None:
+        _migrate(connection, url, version)
+        return
+    _refuse_strangers(connection, url)
+    METADATA.create_all(connection, checkfirst=False)
+    STAMPS.create_all(connection, checkfirst=False)
+    connection.execute(STAMP.insert(), {"version_num": HEAD})
+
+
+def _refuse_strangers(connection: Connection, url: URL) -> None:
+    """A database of another program stays as it is. On PostgreSQL only equal names are in the way."""
+    there = set(inspect(connection).get_table_names())
+    if connection.dialect.name == "postgresql":
+        there &= METADATA.tables.keys()
+    if there:
+        raise StoreError(
+            f"{place(url)} holds tables of another program ({', '.join(sorted(there)[:5])}); "
+            "name a database of proctor's own in PROCTOR_DATABASE_URL"
+        )
+
+
+def _migrate(connection: Connection, url: URL, version: str) -> None:
+    # Imported here: Alembic takes a quarter of a second, and a database at HEAD does not need it.
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    folder = str(Path(__file__).parent / "migrations")
+    config.set_main_option("script_location", folder.replace("%", "%%"))
+    config.attributes["connection"] = connection
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if version not in known | {"base"}:
+        raise StoreError(
+            f"{place(url)} has schema version {version}, and this proctor knows up to {HEAD}: "
+            "a newer proctor has written it; install that version or a later one"
+        )
+    command.upgrade(config, "head")
+
+
+@contextmanager
+def _only_one(url: URL) -> Iterator[None]:
+    """Hold other processes back while a SQLite file is made; PostgreSQL has advisory locks for that.
+
+    The switch to WAL does not wait for its turn, so SQLite's own locks are not enough. The folder
+    is locked, not the file: to close a second handle on the file would drop SQLite's locks on it.
+    """
+    if url.get_backend_name() != "sqlite":
+        yield
+        return
+    folder = Path(str(url.database)).absolute().parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise StoreError(f"{place(url)}: its folder cannot be used: {error.strerror}") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

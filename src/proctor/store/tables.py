@@ -1,0 +1,159 @@
+"""The tables, as SQLAlchemy sees them; the same on SQLite and PostgreSQL.
+
+    plan     the table somebody wants
+    run      one cell of it on its way            belongs to a plan
+    attempt  one try at one item, narrow          belongs to a run
+    payload  what the model said in that try      beside its attempt, in the same transaction
+    item     what was asked, kept once            found by its hash from any run
+    score    what the run shows                   written when it ends
+
+Narrow rows and wide bodies live apart: a list, a filter or a mean over a million attempts reads
+only the narrow ones. Times are Unix seconds that the caller hands in; the database's clock is
+never asked. A change here needs a new file in migrations/versions and a new HEAD in schema.py.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+)
+
+# Names that do not depend on the database, so that a later migration can name what it changes.
+NAMES = {
+    "pk": "pk_%(table_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_name)s",
+}
+
+METADATA = MetaData(naming_convention=NAMES)
+
+PLAN = Table(
+    "plan",
+    METADATA,
+    Column("id", Text, primary_key=True),  # UUID
+    Column("name", Text, nullable=False),
+    Column("body", Text, nullable=False),  # JSON, see plan.plan_to_json
+    Column("created_at", Double, nullable=False),
+)
+
+RUN = Table(
+    "run",
+    METADATA,
+    Column("num", Integer, primary_key=True),  # short key of the attempts; people see `id`
+    Column("id", Text, nullable=False, unique=True),  # UUID
+    Column("plan_id", Text, ForeignKey("plan.id"), nullable=False),
+    Column("status", Text, nullable=False),
+    Column("cell", Text, nullable=False),  # JSON, see plan.cell_to_json
+    Column("provider", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("source", Text, nullable=False),  # suite name, or file name without its folder
+    Column("source_title", Text, nullable=False),
+    Column("sample", Boolean, nullable=False),  # made of sample rows, not of the suite's own
+    Column("comparability", Text),  # runs may be compared where this is equal
+    Column("planned", Integer, nullable=False),
+    Column("settled", Integer, nullable=False),  # grows with each batch, counted afresh at the end
+    Column("manifest", Text, nullable=False),  # JSON
+    Column("owner", Text),  # who works on it; null unless running
+    Column("lease_until", Double),  # after this moment the owner counts as dead
+    Column("created_at", Double, nullable=False),
+    Column("started_at", Double),
+    Column("finished_at", Double),
+    Column("elapsed_s", Double, nullable=False),  # summed over resumes
+    Column("stopped", Text),
+    Column("error", Text),
+    Column("error_slug", Text),
+    Column("parent_id", Text),
+    Index("run_plan", "plan_id"),
+    Index("run_created", "created_at"),
+    Index("run_source", "source", "model"),
+    sqlite_autoincrement=True,
+)
+
+ITEM = Table(
+    "item",
+    METADATA,
+    Column("hash", Text, primary_key=True),
+    Column("body", LargeBinary, nullable=False),  # see bodies.py
+)
+
+ATTEMPT = Table(
+    "attempt",
+    METADATA,
+    Column("run_num", Integer, ForeignKey("run.num"), nullable=False),
+    Column("item_id", Text, nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("task", Text, nullable=False),
+    Column("item_hash", Text, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("score", Double),
+    Column("answer", Text),  # its first 200 characters
+    Column("rung", Integer),
+    Column("latency_s", Double),
+    Column("input_tokens", Integer),
+    Column("output_tokens", Integer),
+    Column("reasoning_tokens", Integer),
+    Column("cost_usd", Double),
+    Column("retries", Integer, nullable=False),
+    Column("error_slug", Text),
+    Column("at", Double, nullable=False),
+    PrimaryKeyConstraint("run_num", "item_id", "repeat", "attempt"),
+    # One for each way a page of results is asked for; all three give it in order, without a sort.
+    Index("attempt_place", "run_num", "position", "repeat"),
+    Index("attempt_task", "run_num", "task", "position", "repeat"),
+    Index("attempt_outcome", "run_num", "outcome", "position", "repeat"),
+    sqlite_with_rowid=False,
+)
+
+# No foreign key: it is written in the same transaction as its attempt, and the check would cost
+# another look-up in the widest index for every reply.
+PAYLOAD = Table(
+    "payload",
+    METADATA,
+    Column("run_num", Integer, nullable=False),
+    Column("item_id", Text, nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("body", LargeBinary, nullable=False),  # see bodies.py
+    PrimaryKeyConstraint("run_num", "item_id", "repeat", "attempt"),
+)
+
+SCORE = Table(
+    "score",
+    METADATA,
+    Column("run_num", Integer, ForeignKey("run.num"), nullable=False),
+    Column("task", Text, nullable=False),
+    Column("metric", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("place", Integer, nullable=False),  # order of showing; 0 is the headline
+    Column("value", Double),
+    Column("stderr", Double),
+    Column("low", Double),
+    Column("high", Double),
+    Column("scored", Integer, nullable=False),
+    Column("asked", Integer, nullable=False),
+    Column("method", Text, nullable=False),
+    Column("reason", Text),
+    PrimaryKeyConstraint("run_num", "task", "metric"),
+)
+
+# Alembic's own table, spelled as Alembic spells it, so that a new database needs no Alembic.
+STAMPS = MetaData()
+STAMP = Table(
+    "alembic_version",
+    STAMPS,
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)

@@ -1,0 +1,167 @@
+"""Reading one short value, such as what follows "Answer:", as one of the choices or labels.
+
+A reader gives the answer, or UNCLEAR when something was answered that names no choice or several,
+or None when the value states no answer at all.
+"""
+
+# ruff: noqa: RUF001 - the quotes and dashes that models write are data here
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from string import ascii_uppercase
+
+from proctor.suites.tasks import Label
+from proctor.suites.texts import MARKUP, SEPARATOR, fold, key, light, peel
+
+
+class Unclear(Enum):
+    UNCLEAR = "an answer, but not to one choice"
+
+
+UNCLEAR = Unclear.UNCLEAR
+Found = str | Unclear | None
+
+LETTER = re.compile(r"((?:option|choice|letter|answer)\s+)?[(\[*]*([a-z])(?![^\W_])", re.IGNORECASE)
+# What stands between a letter and another one: "A or B", "A/B", "A, (C)".
+MORE = re.compile(
+    r"[)\]*_]*\s*(?:[,;/|&+]|(?:and|or|AND|OR)\b)(?:\s*(?:and|or|AND|OR)\b)?\s*(?:(?:[Oo]ption|[Cc]hoice)\s+)?"
+    r"[(\[*]*([A-Z])(?![^\W_]|[-'’]\w)"
+)
+STATED = re.compile(r"\s*[.):\],;]+|\s+[-–—=]+\s|\s*\(")
+REASON = re.compile(r"\s+(?:because|since|due to|given|based on|is)\b")
+LETTERED = re.compile(r"(?:^|[\s,;(])([A-Z])[.)](?=\s|$)")
+
+
+def by_text(value: str, choices: Sequence[str]) -> Found:
+    """The letter of the one choice whose text this is."""
+    for form in (light, fold):
+        ours = form(value)
+        letters = [
+            letter for letter, text in zip(ascii_uppercase, choices, strict=False) if form(text) == ours
+        ]
+        if letters:
+            return letters[0] if len(letters) == 1 else UNCLEAR
+    return None
+
+
+def tail_agrees(tail: str, own: str) -> bool:
+    """True when what follows the letter is the beginning of that choice's text, or begins with it."""
+    ours, theirs = fold(tail), fold(own)
+    return ours.startswith(theirs) or (len(ours) >= 8 and theirs.startswith(ours))
+
+
+def read_choice(value: str, choices: Sequence[str], *, strict: bool = False) -> Found:
+    """The letter that a value names: 'B', '(B)', 'B. text', 'B) text', 'option B' or the choice's exact text.
+
+    With `strict` a text after the letter must be that choice's own: for values that nothing
+    announced as an answer.
+    """
+    short = peel(value)
+    letters = ascii_uppercase[: len(choices)]
+    if len(short) == 1 and short.upper() in letters:
+        return short.upper()
+    if (found := by_text(value, choices)) is not None or not short:
+        return found
+    head = LETTER.match(light_letters(short))
+    if head is None:
+        return None
+    letter = head[2].upper()
+    rest = short[head.end() :].lstrip("*_`\"'”’}")
+    if not rest:
+        return letter if letter in letters else UNCLEAR
+    more = MORE.match(rest if head[2].isupper() else rest.upper())
+    # "B, a disease" names one option and "b, a" two: after a capital only capitals count.
+    if more and more[1] != letter:
+        return UNCLEAR
+    return read_rest(letter, rest, choices, announced=bool(head[1]), strict=strict)
+
+
+def light_letters(text: str) -> str:
+    """The text with full-width letters made plain, character for character."""
+    return text if text.isascii() else text.translate(FULL_WIDTH)
+
+
+FULL_WIDTH = {0xFEE0 + code: code for code in range(0x21, 0x7F)}
+
+
+def read_rest(letter: str, rest: str, choices: Sequence[str], *, announced: bool, strict: bool) -> Found:
+    """Decide whether a letter followed by something was meant as the answer."""
+    stated = STATED.match(rest)
+    tail = (rest[stated.end() :] if stated else rest).strip()
+    if letter not in ascii_uppercase[: len(choices)]:
+        return UNCLEAR if stated and not strict else None
+    own = choices[ascii_uppercase.index(letter)]
+    if not peel(tail) or tail_agrees(tail, own):
+        return letter
+    # "A man" and "C-reactive protein" are no answers; "B. text", "B because" and "option B" are.
+    if strict or not (stated or announced or REASON.match(rest)):
+        return None
+    if by_text(tail, choices) is not None:
+        return UNCLEAR
+    others = {found for found in LETTERED.findall(tail[:300]) if found in ascii_uppercase[: len(choices)]}
+    return UNCLEAR if others - {letter} else letter
+
+
+NEGATION = re.compile(r"(?:\b(?:can)?not|n't|\bnon|\bnever|\bneither|\bnor)[\s_-]+(?:an? |the )?$")
+# Words with another use in running text ("there is no evidence", "the true cause"): as labels they
+# count there only when no further word follows.
+LOOSE = frozenset({"no", "maybe", "true", "false"})
+NEXT_WORD = re.compile(r"\s+(?!because\b|since\b|as\b|based\b|given\b|or\b|and\b)\w")
+ALTERNATIVE = re.compile(r"[\s,;/|&<>()\"'*_]*(?:(?:or|and)\b[\s,/|&<>()\"'*_]*)?")
+PAUSE = re.compile(r"[\"'*_)]*\s*(?:[.,;:!(]|[-–—]\s|(?:because|since|as)\b)")
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The labels of a task, ready for reading: each word's label, and a pattern of all words."""
+
+    words: Mapping[str, str]
+    pattern: re.Pattern[str]
+
+
+def vocabulary(labels: Sequence[Label]) -> Vocabulary:
+    """Compile labels and their synonyms; a name outranks another label's synonym."""
+    words = {key(synonym): label.name for label in labels for synonym in label.synonyms}
+    words |= {key(peel(label.name)): label.name for label in labels if peel(label.name)}
+    words |= {key(label.name): label.name for label in labels}
+    longest = sorted(words, key=lambda word: (-len(word), word))
+    each = ("[\\s_-]+".join(re.escape(part) for part in SEPARATOR.split(word)) for word in longest)
+    # Not inside a word or a compound: "unacceptable" does not hold "acceptable".
+    return Vocabulary(words, re.compile(rf"(?<!\w)(?<!\w-)(?:{'|'.join(each)})(?!\w)(?!-\w)"))
+
+
+def mentions(text: str, known: Vocabulary) -> list[tuple[str, int, int]]:
+    """The labels named in a text in light form, with their places; negated ones are left out."""
+    found = []
+    for match in known.pattern.finditer(text):
+        start, end = match.span()
+        if NEGATION.search(text, max(0, start - 16), start):
+            continue
+        word = key(match[0])
+        if start and word in LOOSE and NEXT_WORD.match(text, end):
+            continue
+        found.append((known.words[word], start, end))
+    return found
+
+
+def read_label(value: str, known: Vocabulary) -> Found:
+    """The label that a value names; the one it opens with when a reason follows that names others."""
+    plain = light(value)
+    exact = known.words.get(SEPARATOR.sub(" ", plain)) or known.words.get(key(peel(plain)))
+    if exact is not None:
+        return exact
+    plain = plain[:400].strip(MARKUP)
+    named = mentions(plain, known)
+    if not named:
+        return None
+    first, start, end = named[0]
+    if all(name == first for name, _, _ in named):
+        return first
+    second = next(place for name, place, _ in named if name != first)
+    between = plain[end:second]
+    if start == 0 and PAUSE.match(plain, end) and not ALTERNATIVE.fullmatch(between):
+        return first
+    return UNCLEAR

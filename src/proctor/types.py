@@ -1,0 +1,372 @@
+"""The words of the system: what is asked, what came back, what may be said about it.
+
+A benchmark is a table. Its rows are models, its columns are sources of items.
+
+    Plan     the table somebody wants            made of Cells
+    Cell     one model on one source             filled by a Run
+    Item     one thing asked                     answered by a Reply, or a Failure says why not
+    Attempt  one try at one Item                 kept by the store, never changed
+    Run      a Cell on its way                   has a Status
+    Estimate a number and how sure we are of it  shown by the views
+
+Everything here is frozen and imports nothing of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Who is asked: `provider/name`, and the server when it is not the provider's usual one."""
+
+    provider: str
+    name: str
+    base_url: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.provider}/{self.name}"
+
+
+Think = bool | Literal["low", "medium", "high", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How to draw from the model. None leaves a choice to the provider.
+
+    `think` is True, False or an effort ("low", "medium", "high", "max") for models that reason.
+    """
+
+    temperature: float | None = 0.0
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    repeat_penalty: float | None = None
+    repeat_last_n: int | None = None
+    max_tokens: int | None = 512
+    context_tokens: int | None = 8192
+    seed: int | None = 0
+    stop: tuple[str, ...] = ()
+    think: Think | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing asked of a model.
+
+    `target` is what a right answer says: a letter where there are `choices`, a label or a text
+    elsewhere; `aliases` are other texts that are right too. Items that share a `cluster` (questions
+    on one passage) are not independent. `hash` is the SHA-256 of what the model is shown and of the
+    targets, in 32 hex digits.
+    """
+
+    id: str  # stable from run to run, e.g. "boolq/17"
+    group: str  # the task it is scored in, e.g. "boolq"
+    prompt: tuple[Message, ...]
+    target: str | None = None
+    choices: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    cluster: str | None = None
+    hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the model said. `latency_s` is the request on the wire; model loading is not in it."""
+
+    text: str
+    reasoning: str | None = None
+    finish: str = "stop"  # stop, length or refused
+    input_tokens: int | None = None
+    output_tokens: int | None = None  # with the reasoning tokens
+    reasoning_tokens: int | None = None
+    latency_s: float | None = None
+    cost_usd: float | None = None
+    raw: bytes = b""  # the server's own words
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no reply: a slug of errors.py and a sentence for a person."""
+
+    slug: str
+    message: str
+    retryable: bool = False
+
+
+class Outcome(StrEnum):
+    """What became of an attempt. The first five were answered; `error` measured nothing."""
+
+    CORRECT = "correct"
+    WRONG = "wrong"
+    NO_ANSWER = "no_answer"  # a reply, but no answer could be read from it
+    TRUNCATED = "truncated"  # cut by the length limit before an answer
+    REFUSED = "refused"
+    ERROR = "error"  # no reply: says nothing about the model
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read out of a reply: the answer, the rung of the ladder that found it, the score."""
+
+    outcome: Outcome
+    answer: str | None
+    rung: int | None
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try at one item. Exactly one of `reply` and `failure` is set.
+
+    `score` is None when nothing was measured; it is never 0 for "unknown". `retries` counts the
+    requests sent again inside this attempt.
+    """
+
+    item: Item
+    position: int  # the item's place in the run's order, from 0
+    repeat: int
+    attempt: int
+    at: float  # Unix time at its end
+    reading: Reading
+    reply: Reply | None = None
+    failure: Failure | None = None
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to stop drawing items (`for_s`, `max_cost_usd`) and when to give up (`timeout_s`)."""
+
+    parallel: int | None = None  # None: found by watching the server
+    for_s: float | None = None
+    max_cost_usd: float | None = None
+    timeout_s: float = 3 * 3600.0
+    request_timeout_s: float = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRef:
+    """Which items: a suite by name, or a file by path, and how many of them."""
+
+    kind: Literal["suite", "file"]
+    name: str  # suite name, or absolute path
+    tasks: tuple[str, ...] = ()  # empty: all
+    preset: Literal["quick", "standard", "full"] | None = None
+    limit: int | None = None  # per task
+    rows: Literal["imported", "sample"] | None = None  # suites: where rows come from; None: imported
+    answer_type: Literal["choices", "labels", "text"] | None = None  # files: None is "see the rows"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One model on one source."""
+
+    model: Model
+    source: SourceRef
+    sampling: Sampling = Sampling()
+    limits: Limits = Limits()
+    repeats: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The table somebody wants. `replies` is the file that replay models answer from."""
+
+    cells: tuple[Cell, ...]
+    name: str = ""
+    replies: str | None = None
+
+
+class Status(StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+# Resume brings a failed or cancelled run, a partial one, or one whose worker died, back to pending.
+NEXT: Mapping[Status, frozenset[Status]] = {
+    Status.PENDING: frozenset({Status.RUNNING, Status.CANCELLED}),
+    Status.RUNNING: frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED, Status.PENDING}),
+    Status.COMPLETED: frozenset({Status.PENDING}),
+    Status.FAILED: frozenset({Status.PENDING}),
+    Status.CANCELLED: frozenset({Status.PENDING}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with its standard error and interval, over `scored` of `asked` items.
+
+    `value` is None when nothing was scored, and `reason` says why. `low` and `high` are the ends of
+    the 95 % interval computed by `method`.
+    """
+
+    value: float | None
+    stderr: float | None
+    low: float | None
+    high: float | None
+    scored: int
+    asked: int
+    method: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One metric of one task (or of the whole suite) in one run."""
+
+    task: str
+    title: str
+    metric: str
+    estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Counts and means over a run's settled items; a mean is None where nothing was reported."""
+
+    outcomes: Mapping[str, int]
+    answer_rate: float | None
+    seconds_per_item: float | None
+    input_tokens_per_item: float | None
+    output_tokens_per_item: float | None
+    cost_usd: float | None
+    errors: Mapping[str, int] = field(default_factory=dict)  # slug -> items
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A cell on its way, as the store knows it. `planned` counts items times repeats."""
+
+    id: str
+    plan_id: str
+    status: Status
+    cell: Cell
+    source_title: str
+    planned: int
+    settled: int  # items with an outcome other than error
+    manifest: Mapping[str, Any]
+    created_at: float
+    started_at: float | None = None
+    finished_at: float | None = None
+    elapsed_s: float = 0.0
+    stopped: str | None = None  # why fewer than `planned` were asked, in words
+    error: str | None = None
+    error_slug: str | None = None
+    parent_id: str | None = None
+
+    @property
+    def partial(self) -> bool:
+        """True while planned items lack an outcome; a partial run never passes for a complete one."""
+        return self.settled < self.planned
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run shows: its scores, counts and speed. The first score is the headline."""
+
+    run: Run
+    scores: tuple[Score, ...]
+    tally: Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two runs on the items both have scored. `difference` is first minus second."""
+
+    first: Run
+    second: Run
+    shared: int
+    both_right: int
+    only_first: int  # discordant: the first right, the second wrong
+    only_second: int
+    difference: Estimate
+    p_value: float | None
+    adjusted_p: float | None  # Holm over the request
+    verdict: Literal["first better", "second better", "no difference shown"]
+    items_needed: int | None  # about how many rows would show a difference of this size
+
+    @property
+    def discordant(self) -> int:
+        return self.only_first + self.only_second
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Runs side by side: what each scored, every pair compared, and one sentence about it."""
+
+    plan_id: str
+    results: tuple[RunResult, ...]
+    comparisons: tuple[Comparison, ...]
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """A model that a provider offers. None where the server does not say."""
+
+    model: Model
+    digest: str | None = None
+    parameters: str | None = None
+    quantization: str | None = None
+    size_bytes: int | None = None
+    context_tokens: int | None = None
+    note: str | None = None
+
+
+class Source(Protocol):
+    """Where items come from, and how a reply to one is read.
+
+    `items` yields them in the run's order; it is the same order on every call.
+    """
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """Data hash, item-set hash, prompt, extractor and metric versions: what a number rests on."""
+
+    @property
+    def understood(self) -> Sequence[str]:
+        """How the rows were understood, in sentences for a person."""
+
+    @property
+    def row_ids(self) -> Sequence[str]:
+        """The ids of all rows in the order of their file, before sampling."""
+
+    def labels(self) -> tuple[Mapping[str, Mapping[str, int]], str]:
+        """Task -> target -> count over rows that tell what targets are common, and which rows those are."""
+
+    def __len__(self) -> int: ...
+
+    def items(self) -> Iterator[Item]: ...
+
+    def read(self, item: Item, reply: Reply) -> Reading: ...
+
+
+class Solver(Protocol):
+    """Anything that can try an item: one model call, or an agent at work.
+
+    `repeat` counts the deliberate askings of one item from 0. It sends one request; retries are the
+    engine's.
+
+    Raises: ProviderError.
+    """
+
+    async def __call__(self, item: Item, repeat: int) -> Reply: ...

@@ -1,0 +1,262 @@
+"""The house rules that a machine can check: each is a function from a file to its faults."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+# May import only from rows below. Names on one row do not know each other, except in the last row.
+LAYERS = [
+    {"__main__"},
+    {"app"},
+    {"api", "web", "cli", "evaluate"},
+    {"service", "jobs"},
+    {"engine"},
+    {"suites", "datasets", "tasks", "providers", "sandbox"}
+    | {"store", "stats", "interop", "report", "simulator"},
+    {"plan", "settings", "figures"},
+    {"types", "errors"},
+]
+RANK = {name: row for row, names in enumerate(reversed(LAYERS)) for name in names}
+TOP = len(LAYERS)  # proctor/__init__.py stands above all; from it, others may take __version__ only
+WORDS = {"types", "errors"}
+VIEWS_SEE = {"service", "plan", "settings", "figures", *WORDS}
+SEES = {
+    "cli": VIEWS_SEE | {"cli"},
+    "evaluate": VIEWS_SEE,
+    "api": VIEWS_SEE | {"api"},
+    "web": VIEWS_SEE | {"web"},
+}
+SEES["simulator"] = {"simulator", "types"}
+BORDERS = {"src/proctor/service/running.py"}  # where `except Exception` may stand
+MAX_FILE, MAX_FUNCTION, MAX_NESTING, MAX_PARAMETERS = 400, 50, 4, 7
+BLOCKS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match)
+CLOSED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+AT_IMPORT = re.compile(
+    r"(print|open|input|os\.getenv|os\.mkdir|os\.makedirs|read_settings|logging\.basicConfig|uuid\.\w+)$"
+    r"|os\.environ|sys\.argv|(.*\.)?(time|monotonic|perf_counter|now|today|utcnow)$"
+    r"|.*\.(read_text|read_bytes|write_text|write_bytes|mkdir|exists|is_file|cwd|home)$"
+)
+MOCKS = {"mock", "unittest.mock", "pytest_mock"}
+MONKEYPATCH_MAY = {"setenv", "delenv", "chdir", "syspath_prepend", "context"}
+VAGUE = re.compile(r"(Manager|Handler|Helper|Utils?|Base|Enhanced)(?=[A-Z_0-9]|$)")
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of ours: its place below the root, its text, its syntax."""
+
+    where: str
+    text: str
+    tree: ast.Module
+
+    def at(self, node: ast.AST | int, what: str) -> str:
+        return f"{self.where}:{node if isinstance(node, int) else node.lineno}: {what}"
+
+    @property
+    def module(self) -> str:
+        """The dotted name of a file in src; "" elsewhere."""
+        if not self.where.startswith("src/"):
+            return ""
+        return ".".join(Path(self.where).with_suffix("").parts[1:]).removesuffix(".__init__")
+
+    @property
+    def row(self) -> str:
+        """The name that stands in LAYERS; "" for the root of the package."""
+        return self.module.partition(".")[2].partition(".")[0]
+
+
+def read(path: Path) -> File:
+    text = path.read_text(encoding="utf-8")
+    return File(path.relative_to(ROOT).as_posix(), text, ast.parse(text))
+
+
+def python_files(*folders: str) -> list[Path]:
+    return [p for folder in folders for p in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def at_import(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that run when the module is imported: not the bodies of functions, nor of `if TYPE_CHECKING`."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, CLOSED) or _guard(child):
+            continue
+        yield child
+        yield from at_import(child)
+
+
+def _guard(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.If) and re.search("TYPE_CHECKING|__name__", ast.unparse(node.test)) is not None
+    )
+
+
+def imports(file: File, nodes: Iterator[ast.AST]) -> Iterator[tuple[ast.AST, str]]:
+    """Every import with the full names that it may load, also of `import_module("proctor...")`."""
+    package = file.module if file.where.endswith("__init__.py") else file.module.rpartition(".")[0]
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from ((node, a.name) for a in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            yield from ((node, f"{base}.{a.name}") for a in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
+            text = next((n.value for n in ast.walk(node.args[0]) if isinstance(n, ast.Constant)), "")
+            yield node, str(text).rstrip(".")
+
+
+def says_what_it_is(file: File) -> Iterator[str]:
+    first = (ast.get_docstring(file.tree) or "").partition("\n")[0]
+    if len(first.split()) < 2:
+        yield file.at(1, "the first line of the docstring must say what this file is")
+
+
+def file_is_small(file: File) -> Iterator[str]:
+    if (lines := len(file.text.splitlines())) > MAX_FILE:
+        yield file.at(lines, f"{lines} lines; a file has at most {MAX_FILE}")
+
+
+def functions_are_small(file: File) -> Iterator[str]:
+    for f in functions(file.tree):
+        if (lines := f.end_lineno - f.lineno + 1) > MAX_FUNCTION:
+            yield file.at(f, f"{f.name} has {lines} lines; a function has at most {MAX_FUNCTION}")
+
+
+def functions_are_flat(file: File) -> Iterator[str]:
+    def depth(node: ast.AST) -> int:
+        inner = [c for c in ast.iter_child_nodes(node) if not isinstance(c, (*CLOSED, ast.ClassDef))]
+        # `elif` is an If in the orelse of an If, yet no deeper for the reader.
+        chain = node.orelse if isinstance(node, ast.If) and len(node.orelse) == 1 else []
+        return max([0, *(depth(c) + (isinstance(c, BLOCKS) and c not in chain) for c in inner)])
+
+    for f in functions(file.tree):
+        if (deep := depth(f)) > MAX_NESTING:
+            yield file.at(f, f"{f.name} nests {deep} blocks; at most {MAX_NESTING}")
+
+
+def functions_take_few(file: File) -> Iterator[str]:
+    for f in functions(file.tree):
+        names = [a.arg for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs)]
+        if (count := len([n for n in names if n not in ("self", "cls")])) > MAX_PARAMETERS:
+            yield file.at(f, f"{f.name} takes {count} parameters; at most {MAX_PARAMETERS}")
+
+
+def returns_are_typed(file: File) -> Iterator[str]:
+    for f in functions(file.tree):
+        if f.returns is None:
+            yield file.at(f, f"{f.name} does not say what it returns")
+
+
+def imports_go_down(file: File) -> Iterator[str]:
+    here = file.row
+    for node, name in imports(file, ast.walk(file.tree)):
+        there = name.partition(".")[2].partition(".")[0]
+        if not re.match(r"proctor(\.|$)", name) or there == here or name == "proctor.__version__":
+            continue
+        down = RANK.get(there, TOP) < (RANK.get(here, -1) if here else TOP)
+        if not (down or {here, there} <= WORDS):
+            yield file.at(node, f"{here} must not import {name}: imports go down, to rows below its own")
+        elif there not in SEES.get(here, {there}):
+            yield file.at(node, f"{here} sees only {', '.join(sorted(SEES[here]))}; not {name}")
+
+
+def numbers_load_late(file: File) -> Iterator[str]:
+    for node, name in imports(file, at_import(file.tree)):
+        if name.split(".")[0] in {"numpy", "scipy", "pandas"}:
+            yield file.at(node, f"{name} is imported when it is used, inside a function")
+
+
+def excepts_are_narrow(file: File) -> Iterator[str]:
+    for node in ast.walk(file.tree):
+        kinds: list[ast.expr] = []
+        if isinstance(node, ast.ExceptHandler):
+            kinds = list(node.type.elts) if isinstance(node.type, ast.Tuple) else [node.type]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress"):
+            kinds = node.args
+        for kind in kinds:
+            name = ast.unparse(kind).rpartition(".")[2] if kind else "everything"
+            if name == "BaseException" or (name in {"everything", "Exception"} and file.where not in BORDERS):
+                yield file.at(node, f"catches {name}: name what can go wrong; borders: {sorted(BORDERS)}")
+
+
+def nothing_happens_at_import(file: File) -> Iterator[str]:
+    if "/migrations/" in file.where:
+        return  # Alembic runs these files; nobody imports them
+    for node in at_import(file.tree):
+        name = ast.unparse(node.func if isinstance(node, ast.Call) else node)
+        if isinstance(node, ast.Call | ast.Subscript) and AT_IMPORT.match(name):
+            yield file.at(node, f"{name} when the module is imported: hand it in instead")
+
+
+def names_are_exact(file: File) -> Iterator[str]:
+    for node in ast.walk(file.tree):
+        if isinstance(node, ast.ClassDef) and (found := VAGUE.search(node.name)):
+            yield file.at(node, f"{node.name}: {found[1]} says nothing; name what it is")
+
+
+def records_have_slots(file: File) -> Iterator[str]:
+    for node in ast.walk(file.tree):
+        for made in node.decorator_list if isinstance(node, ast.ClassDef) else []:
+            text = ast.unparse(made)
+            if re.match(r"(dataclasses\.)?dataclass\b", text) and "slots=True" not in text:
+                yield file.at(node, f"{node.name} is a dataclass without slots=True")
+
+
+def comments(file: File) -> Iterator[tuple[int, str]]:
+    for token in tokenize.generate_tokens(io.StringIO(file.text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def exceptions_have_reasons(file: File) -> Iterator[str]:
+    for line, text in comments(file):
+        found = re.search(r"#\s*(noqa|type:\s*ignore)(:\s*[A-Z0-9, ]+\b|\[[\w\-, ]+\])?(.*)", text)
+        if found and len(re.findall(r"[a-z]{2,}", found[3])) < 2:
+            yield file.at(line, f"{found[1]} without its reason on the line")
+
+
+def todos_have_numbers(file: File) -> Iterator[str]:
+    for line, text in comments(file):
+        if re.search(r"\b(TODO|FIXME|XXX)\b(?!\(\d{4}\))", text):
+            yield file.at(line, "a TODO carries a decision number, TODO(0012), or does not exist")
+
+
+def nothing_is_mocked(file: File) -> Iterator[str]:
+    for node, name in imports(file, ast.walk(file.tree)):
+        if name in MOCKS or name.rpartition(".")[0] in MOCKS:
+            yield file.at(node, f"{name}: use real files, a real database, the simulator")
+    for node in ast.walk(file.tree):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in {"monkeypatch", "mocker"}:
+            if node.attr not in MONKEYPATCH_MAY:
+                yield file.at(node, f"monkeypatch.{node.attr}: hand in what should differ")
+        elif isinstance(node, ast.arg) and node.arg == "mocker":
+            yield file.at(node, "mocker: use real files, a real database, the simulator")
+
+
+Rule = Callable[[File], Iterator[str]]
+EVERYWHERE: list[Rule] = [says_what_it_is, file_is_small, exceptions_have_reasons, todos_have_numbers]
+OF_CODE: list[Rule] = [
+    functions_are_small,
+    functions_are_flat,
+    functions_take_few,
+    returns_are_typed,
+    names_are_exact,
+]
+OF_SRC: list[Rule] = [
+    imports_go_down,
+    numbers_load_late,
+    excepts_are_narrow,
+    nothing_happens_at_import,
+    records_have_slots,
+]
+OF_TESTS: list[Rule] = [functions_are_small, nothing_is_mocked]
+RULES = {"src": EVERYWHERE + OF_CODE + OF_SRC, "tools": EVERYWHERE + OF_CODE, "tests": EVERYWHERE + OF_TESTS}

@@ -1,0 +1,370 @@
+"""`make bench`: proctor measured beside a bare aiohttp loop in the same minutes on the same machine.
+
+    python tools/bench.py [--only PART] [--rounds N] [--scale SHARE]
+
+Both ask the same simulator the same prompts, in turns, and each figure is the median of its rounds.
+Nothing is asserted about time: the exit code is 0 unless something broke. The last lines of the
+output are `figure value bar`. Bars and what they mean: docs/notes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from proctor.simulator import spawn
+
+PROGRAMS = Path(__file__).parent / "bench"
+TIMEOUT_S = 240.0
+
+FEW, MANY = 5_000, 20_000
+STARTS = 5  # rounds of what is short and noisy
+HELPS = 9
+SPREAD_S, SPREAD_SIGMA, SPREAD_PARALLEL = 0.2, 0.5, 256
+FIXED_S = 0.1
+ZERO_PARALLEL = 128
+
+
+class Broken(Exception):
+    """A program did not do its work, so what it cost says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One line of the table. `by_ratio`: the value held against the bar is ours over the reference's."""
+
+    name: str
+    what: str
+    bar: float | None
+    decimals: int
+    at_least: bool = False
+    by_ratio: bool = False
+
+
+FIGURES: tuple[Figure, ...] = (
+    Figure("cpu_ratio", "CPU s per 1,000 items, from 5,000 to 20,000 items", 3, 3, by_ratio=True),
+    Figure("cpu_ratio_whole", "CPU s per 1,000 items, whole program, 5,000 items", None, 3, by_ratio=True),
+    Figure("req_per_s", "items a second, whole program, no latency, c=128", 1500, 0, at_least=True),
+    Figure("memory_mb", "peak resident MB of the process tree, 5,000 items", 120, 1),
+    Figure("first_request_s", "seconds from exec to the first request seen", 0.6, 3),
+    Figure("help_ms", "ms of `proctor --help`; reference: an empty Python", 150, 0),
+    Figure("efficiency", "lognormal 0.2 s, c=256: sum of latencies / 256 / wall", 0.60, 3, at_least=True),
+    Figure("saturation", "16 slots, limit found: answers a second / capacity", 0.97, 3, at_least=True),
+    Figure("saturation_ollama", "4 slots, Ollama, limit found: the same", 0.97, 3, at_least=True),
+)
+
+
+@dataclass(slots=True)
+class Measured:
+    """What the rounds gave for one figure: proctor's values and the reference's."""
+
+    ours: list[float] = field(default_factory=list)
+    reference: list[float] = field(default_factory=list)
+
+    @property
+    def ratio(self) -> float:
+        return statistics.median(self.ours) / statistics.median(self.reference)
+
+    def value(self, figure: Figure) -> float:
+        return self.ratio if figure.by_ratio else statistics.median(self.ours)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One program's run: what it cost and what the server saw of it."""
+
+    items: int
+    cpu_s: float
+    wall_s: float
+    rss_mb: float
+    first_request_s: float
+    window_s: float  # first request to last answer, by the server's clock
+    latency_s: float  # sum of the waiting times that the server drew
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The same questions for both: a CSV for proctor, ready request bodies for the loop."""
+
+    items: int
+    questions: Path
+    bodies: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where a bench works and how much of it is wanted."""
+
+    folder: Path
+    rounds: int
+    scale: float
+
+    def work(self, items: int) -> Work:
+        """That many questions, scaled; written once."""
+        count = max(20, round(items * self.scale))
+        work = Work(count, self.folder / f"questions-{count}.csv", self.folder / f"bodies-{count}.jsonl")
+        if not work.bodies.exists():
+            command = [str(PROGRAMS / "questions.py"), str(count), str(work.questions), str(work.bodies)]
+            subprocess.run([sys.executable, *command], check=True)
+        return work
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A simulator in its own process, whose counters are asked over HTTP."""
+
+    url: str
+
+    def reset(self) -> None:
+        with urllib.request.urlopen(urllib.request.Request(f"{self.url}/__reset", method="POST")):
+            pass
+
+    def stats(self) -> dict[str, Any]:
+        with urllib.request.urlopen(f"{self.url}/__stats") as answer:
+            stats: dict[str, Any] = json.load(answer)
+        return stats
+
+
+def run_bare(bench: Bench, server: Server, work: Work, *, parallel: int) -> Sample:
+    url = f"{server.url}/v1/chat/completions"
+    with tempfile.TemporaryDirectory(dir=bench.folder) as folder:
+        texts = Path(folder) / "texts"
+        command = [str(PROGRAMS / "bare.py"), url, str(work.bodies), str(texts), str(parallel)]
+        return _measured([sys.executable, *command], {}, Path(folder), server, work)
+
+
+def run_proctor(bench: Bench, server: Server, work: Work, *, parallel: int | None) -> Sample:
+    """A whole `proctor run` in a fresh home. Without `parallel` its limiter has to find the number."""
+    chosen = [] if parallel is None else ["--parallel", str(parallel)]
+    options = ["--model", "openai/sim", "--base-url", f"{server.url}/v1", *chosen]
+    return _proctor(bench, server, work, options, {})
+
+
+def run_on_ollama(bench: Bench, server: Server, work: Work) -> Sample:
+    return _proctor(bench, server, work, ["--model", "ollama/sim"], {"OLLAMA_HOST": server.url})
+
+
+def _proctor(
+    bench: Bench, server: Server, work: Work, options: Sequence[str], environ: dict[str, str]
+) -> Sample:
+    with tempfile.TemporaryDirectory(dir=bench.folder) as folder:
+        command = [sys.executable, "-m", "proctor", "run", str(work.questions), *options, "--json"]
+        home = {"PROCTOR_HOME": str(Path(folder) / "home")}
+        return _measured(command, home | environ, Path(folder), server, work)
+
+
+def _measured(
+    command: Sequence[str], environ: dict[str, str], folder: Path, server: Server, work: Work
+) -> Sample:
+    """Raises: Broken when the program failed or did not ask every item exactly once."""
+    out, err = folder / "out", folder / "err"
+    server.reset()
+    meter = [sys.executable, str(PROGRAMS / "measure.py"), str(TIMEOUT_S), str(out), str(err)]
+    ended = subprocess.run(
+        [*meter, *command], env=clean_environ() | environ, stdout=subprocess.PIPE, check=True
+    )
+    usage, stats = json.loads(ended.stdout), server.stats()
+    if usage["overdue"]:
+        raise Broken(f"{' '.join(command)}: not done after {TIMEOUT_S:g} s, so it was ended")
+    if usage["returncode"] or stats["seen"] != work.items:
+        words = err.read_text(errors="replace")[-2000:]
+        raise Broken(
+            f"{' '.join(command)}: exit code {usage['returncode']}, {stats['seen']:,} requests seen where "
+            f"{work.items:,} were due. Its last words:\n{words}"
+        )
+    return Sample(
+        items=work.items,
+        cpu_s=usage["cpu_s"],
+        wall_s=usage["wall_s"],
+        rss_mb=usage["peak_rss_bytes"] / 2**20,
+        first_request_s=stats["first_at"] - usage["started_at"],
+        window_s=stats["last_at"] - stats["first_at"],
+        latency_s=stats["sum_latency_s"],
+    )
+
+
+def clean_environ() -> dict[str, str]:
+    """This process's variables without those that would change what proctor does."""
+    ours = ("PROCTOR_", "OPENAI_", "OLLAMA_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+
+
+Found = dict[str, Measured]
+
+
+def measure_help(bench: Bench) -> Found:
+    """`proctor --help` beside a Python that does nothing, without a meter between."""
+    beside = Path(sys.executable).with_name("proctor")
+    program = [str(beside)] if beside.exists() else [sys.executable, "-m", "proctor"]
+    found = Measured()
+    for _ in range(HELPS):
+        found.reference.append(_wall_ms([sys.executable, "-c", "pass"]))
+        found.ours.append(_wall_ms([*program, "--help"]))
+    return {"help_ms": found}
+
+
+def _wall_ms(command: Sequence[str]) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, env=clean_environ(), stdout=subprocess.DEVNULL, check=True)
+    return 1000 * (time.perf_counter() - start)
+
+
+# Figures that every run of 5,000 at zero latency gives.
+WHOLE: Mapping[str, Callable[[Sample], float]] = {
+    "cpu_ratio_whole": lambda sample: 1000 * sample.cpu_s / sample.items,
+    "req_per_s": lambda sample: sample.items / sample.wall_s,
+    "memory_mb": attrgetter("rss_mb"),
+    "first_request_s": attrgetter("first_request_s"),
+}
+
+
+def measure_whole(bench: Bench) -> Found:
+    """A server without latency: what an item costs, and what starting costs."""
+    found = {name: Measured() for name in ("cpu_ratio", *WHOLE)}
+    few, many = bench.work(FEW), bench.work(MANY)
+    with spawn([], {}) as simulated:
+        server = Server(simulated.url)
+        _warm_up(bench, server)
+        for number in range(max(STARTS, bench.rounds)):
+            bare = run_bare(bench, server, few, parallel=ZERO_PARALLEL)
+            ours = run_proctor(bench, server, few, parallel=ZERO_PARALLEL)
+            for name, read in WHOLE.items():
+                found[name].reference.append(read(bare))
+                found[name].ours.append(read(ours))
+            if number < bench.rounds:
+                more_bare = run_bare(bench, server, many, parallel=ZERO_PARALLEL)
+                more_ours = run_proctor(bench, server, many, parallel=ZERO_PARALLEL)
+                found["cpu_ratio"].reference.append(_marginal(bare, more_bare))
+                found["cpu_ratio"].ours.append(_marginal(ours, more_ours))
+    return found
+
+
+def _warm_up(bench: Bench, server: Server) -> None:
+    """Once each, uncounted: compiles what is not compiled yet, and shows early what is broken."""
+    run_bare(bench, server, bench.work(1), parallel=1)
+    run_proctor(bench, server, bench.work(1), parallel=1)
+
+
+def _marginal(few: Sample, many: Sample) -> float:
+    """CPU seconds of 1,000 items more: starting and ending stand outside."""
+    return 1000 * (many.cpu_s - few.cpu_s) / (many.items - few.items)
+
+
+def measure_latency(bench: Bench) -> Found:
+    """Replies that take their time: how much of the possible overlap is used."""
+    found, work = Measured(), bench.work(FEW)
+    with spawn(["--latency", str(SPREAD_S), "--sigma", str(SPREAD_SIGMA)], {}) as simulated:
+        server = Server(simulated.url)
+        for _ in range(bench.rounds):
+            found.reference.append(_efficiency(run_bare(bench, server, work, parallel=SPREAD_PARALLEL)))
+            found.ours.append(_efficiency(run_proctor(bench, server, work, parallel=SPREAD_PARALLEL)))
+    return {"efficiency": found}
+
+
+def _efficiency(sample: Sample) -> float:
+    return sample.latency_s / SPREAD_PARALLEL / sample.wall_s
+
+
+def measure_saturation(bench: Bench) -> Found:
+    """A server with few places and a patient queue: is it kept busy by a client that was told no number?"""
+    openai = _saturation(
+        bench, bench.work(2000), 16, lambda server, work: run_proctor(bench, server, work, parallel=None)
+    )
+    ollama = _saturation(bench, bench.work(600), 4, lambda server, work: run_on_ollama(bench, server, work))
+    return {"saturation": openai, "saturation_ollama": ollama}
+
+
+def _saturation(bench: Bench, work: Work, slots: int, run: Callable[[Server, Work], Sample]) -> Measured:
+    """The reference knows the server: it keeps every place and as many waiting."""
+    found, capacity = Measured(), slots / FIXED_S
+    with spawn(["--latency", str(FIXED_S), "--slots", str(slots)], {}) as simulated:
+        server = Server(simulated.url)
+        for _ in range(bench.rounds):
+            bare = run_bare(bench, server, work, parallel=2 * slots)
+            ours = run(server, work)
+            found.reference.append(bare.items / bare.window_s / capacity)
+            found.ours.append(ours.items / ours.window_s / capacity)
+    return found
+
+
+PARTS: Mapping[str, Callable[[Bench], Found]] = {
+    "help": measure_help,
+    "whole": measure_whole,
+    "latency": measure_latency,
+    "saturation": measure_saturation,
+}
+ONLY: Mapping[str, tuple[str, ...]] = {"core": ("help", "whole"), **{name: (name,) for name in PARTS}}
+
+
+def table(found: Found) -> Iterator[str]:
+    """Each figure beside its reference, with the least and the most that a round gave."""
+    yield f"{'figure':<18}{'ours':>10}{'reference':>11}{'ratio':>8}{'bar':>9}   {'rounds of ours':<22}what"
+    for figure in _measured_figures(found):
+        measured, digits = found[figure.name], figure.decimals
+        ours, reference = statistics.median(measured.ours), statistics.median(measured.reference)
+        bounds = f"{min(measured.ours):.{digits}f} to {max(measured.ours):.{digits}f}"
+        yield (
+            f"{figure.name:<18}{ours:>10.{digits}f}{reference:>11.{digits}f}{measured.ratio:>8.2f}"
+            f"{_bar(figure):>9}   {bounds:<22}{figure.what}"
+        )
+
+
+def lines(found: Found) -> Iterator[str]:
+    """`figure value bar`, for programs to read; `-` where there is no bar."""
+    for figure in _measured_figures(found):
+        digits = 2 if figure.by_ratio else figure.decimals
+        bar = "-" if figure.bar is None else f"{figure.bar:g}"
+        yield f"{figure.name} {found[figure.name].value(figure):.{digits}f} {bar}"
+
+
+def _measured_figures(found: Found) -> list[Figure]:
+    return [figure for figure in FIGURES if figure.name in found]
+
+
+def _bar(figure: Figure) -> str:
+    if figure.bar is None:
+        return "-"
+    return f"{'>=' if figure.at_least else '<='} {figure.bar:g}{'x' if figure.by_ratio else ''}"
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="tools/bench.py", description="proctor beside a bare aiohttp loop.")
+    parser.add_argument("--only", choices=list(ONLY), help="measure this part only")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of each part (default 3)")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="share of the items, to try the bench itself (default 1)"
+    )
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str]) -> int:
+    chosen = parse(arguments)
+    found: Found = {}
+    with tempfile.TemporaryDirectory(prefix="proctor-bench-") as folder:
+        bench = Bench(Path(folder), chosen.rounds, chosen.scale)
+        for name in ONLY[chosen.only] if chosen.only else PARTS:
+            start = time.perf_counter()
+            try:
+                found |= PARTS[name](bench)
+            except Broken as broken:
+                print(f"bench: {name}: {broken}", file=sys.stderr)
+                return 1
+            print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+    print("\n".join(["", *table(found), "", *lines(found)]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
