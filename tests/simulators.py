@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from proctor.providers import open_provider
-from proctor.providers.contract import Labels, Opening, Provider
+from proctor.providers.contract import Opening, Provider
 from proctor.providers.http import Http
 from proctor.providers.prices import read_prices
 from proctor.settings import Settings, read_settings
@@ -61,7 +61,7 @@ async def provider(
     known_settings = settings(home, **environ)
     http = Http(parallel=64, timeout_s=timeout_s, secrets=known_settings.secrets)
     try:
-        opening = Opening(known_settings, http, read_prices(home), Labels({}, "no rows"))
+        opening = Opening(known_settings, http, read_prices(home))
         yield open_provider(model, sampling or Sampling(), opening)
     finally:
         await http.close()

@@ -122,7 +122,12 @@ def _suite(suite: object) -> str:
     sizes = [task.official_size for task in suite.tasks]
     known = sum(size for size in sizes if size)
     rows = [
-        (f"`{t.key}`", t.title, ", ".join(t.metrics), "-" if t.official_size is None else f"{t.official_size:,}")
+        (
+            f"`{t.key}`",
+            t.title,
+            ", ".join(t.metrics),
+            "-" if t.official_size is None else f"{t.official_size:,}",
+        )
         for t in suite.tasks
     ]
     head = f"## `{suite.key}`: {suite.title}\n\n{len(rows)} task{'s' * (len(rows) > 1)}, {known:,} items in all.\n\n"
@@ -133,9 +138,7 @@ def providers() -> str:
     """The providers, and whether they can list their models."""
     from proctor.providers import PROVIDERS
 
-    rows = [
-        (f"`{name}`", entry.title, "yes" if entry.lister else "no") for name, entry in PROVIDERS.items()
-    ]
+    rows = [(f"`{name}`", entry.title, "yes" if entry.lister else "no") for name, entry in PROVIDERS.items()]
     return table(("provider", "what it asks", "lists its models"), rows)
 
 

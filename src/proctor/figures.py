@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from proctor.types import Comparison, Estimate
@@ -37,17 +38,19 @@ def estimate(e: Estimate) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """`p = 0.031`, and never a rounded zero.
+    """`p = 0.031`, and never a rounded zero; just below 0.05 it is cut, so that it stays below.
 
-    >>> p_value(0.03125), p_value(0.00042), p_value(0.00001), p_value(1.0)
-    ('p = 0.031', 'p = 0.0004', 'p < 0.0001', 'p = 1')
+    >>> p_value(0.03125), p_value(0.00042), p_value(0.00001), p_value(0.04996), p_value(1.0)
+    ('p = 0.031', 'p = 0.0004', 'p < 0.0001', 'p = 0.0499', 'p = 1')
     """
     if p is None:
         return "p not computed"
     if p < 0.0001:
         return "p < 0.0001"
-    if p > 0.9995:
+    if p >= 0.9995:
         return "p = 1"
+    if 0.0495 <= p < 0.05:
+        return f"p = {math.floor(p * 10_000) / 10_000}"
     return f"p = {p:.4f}" if p < 0.001 else f"p = {p:.3f}"
 
 
@@ -59,9 +62,11 @@ def duration(seconds: float | None) -> str:
     """
     if seconds is None:
         return "-"
+    if 0 < seconds < 0.001:
+        return "< 0.001 s"
     if seconds < 10:
         return f"{seconds:.2g} s"
-    if seconds < 60:
+    if seconds < 59.5:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
@@ -71,12 +76,14 @@ def duration(seconds: float | None) -> str:
 
 
 def amount(value: float | None) -> str:
-    """A count or a mean of counts.
+    """A count or a mean of counts; a small mean keeps two digits.
 
-    >>> amount(1234567), amount(37.25), amount(None)
-    ('1,234,567', '37', '-')
+    >>> amount(1234567), amount(37.25), amount(1.44), amount(0), amount(None)
+    ('1,234,567', '37', '1.4', '0', '-')
     """
-    return "-" if value is None else f"{value:,.0f}"
+    if value is None:
+        return "-"
+    return f"{value:.2g}" if 0.001 <= value < 9.5 else f"{value:,.0f}"
 
 
 def dollars(value: float | None) -> str:
@@ -87,7 +94,9 @@ def dollars(value: float | None) -> str:
     """
     if value is None:
         return "unknown"
-    return f"${value:.2f}" if value == 0 or value >= 0.095 else f"${value:.2g}"
+    if value == 0 or value >= 0.095:
+        return f"${value:,.2f}"
+    return f"${value:.{1 - math.floor(math.log10(value))}f}"  # two significant digits
 
 
 def sentence(comparisons: Sequence[Comparison], ranked: Sequence[str]) -> str:
@@ -97,27 +106,40 @@ def sentence(comparisons: Sequence[Comparison], ranked: Sequence[str]) -> str:
     """
     if not comparisons or len(ranked) < 2:
         return ""
-    best, runner_up = ranked[0], ranked[1]
+    best = ranked[0]
     by_pair = {(c.first.id, c.second.id): c for c in comparisons}
 
     def against(other: str) -> tuple[Comparison, bool]:
         pair = by_pair.get((best, other))
         return (pair, False) if pair else (by_pair[other, best], True)
 
-    lines = [_pair_sentence(*against(runner_up))]
-    beaten: list[str] = []
-    undecided: list[str] = []
-    for other in ranked[2:]:
-        pair, swapped = against(other)
-        (beaten if pair.verdict != "no difference shown" else undecided).append(_names(pair, swapped)[1])
-    name = _names(*against(runner_up))[0]
-    if beaten:
-        lines.append(f"{name} is also better than {_listed(beaten)}.")
-    if undecided:
-        lines.append(f"Between {name} and {_listed(undecided)} no difference is shown.")
-    if len(comparisons) > 1:
-        lines.append(f"(p-values adjusted for {len(comparisons)} comparisons.)")
+    by_best = {other: against(other) for other in ranked[1:]}
+    runner_up = by_best.pop(ranked[1])
+    name = _names(*runner_up)[0]
+    lines = [_pair_sentence(*runner_up)]
+    further = {
+        "better": f"{name} is {'also ' * (_standing(*runner_up) == 'better')}better than {{}}.",
+        "worse": f"{name} is worse than {{}} on the rows they share.",
+        "open": f"Between {name} and {{}} no difference is shown.",
+        "apart": f"{name} cannot be compared with {{}}: they share no scored item.",
+    }
+    for standing, words in further.items():
+        others = [_names(*pair)[1] for pair in by_best.values() if _standing(*pair) == standing]
+        if others:
+            lines.append(words.format(_listed(others)))
+    tests = sum(1 for c in comparisons if c.adjusted_p is not None)
+    if tests > 1:
+        lines.append(f"(p-values adjusted for {tests} comparisons.)")
     return " ".join(lines)
+
+
+def _standing(c: Comparison, swapped: bool) -> str:
+    """How the first of the pair, or the second if swapped, stands against the other."""
+    if c.difference.value is None:
+        return "apart"
+    if c.verdict == "no difference shown":
+        return "open"
+    return "better" if (c.verdict == "second better") == swapped else "worse"
 
 
 def _names(c: Comparison, swapped: bool) -> tuple[str, str]:
@@ -130,13 +152,14 @@ def _pair_sentence(c: Comparison, swapped: bool) -> str:
     d = c.difference
     if d.value is None or d.low is None or d.high is None:
         return f"{first} and {second} cannot be compared: {d.reason}."
+    if _standing(c, swapped) == "worse":  # the better one is named first, whatever its rank
+        return _pair_sentence(c, not swapped)
     value, low, high = (-d.value, -d.high, -d.low) if swapped else (d.value, d.low, d.high)
     only = (c.only_second, c.only_first) if swapped else (c.only_first, c.only_second)
     gap = f"{fraction(value)} [{fraction(low)}, {fraction(high)}]"
     test = f"exact McNemar {p_value(c.adjusted_p)}; {only[0]} rows only {first} got right, {only[1]} only {second}"
     if c.verdict != "no difference shown":
-        better, worse = (first, second) if low > 0 else (second, first)
-        return f"{better} is better than {worse} on these {c.shared:,} rows, by {gap} ({test})."
+        return f"{first} is better than {second} on these {c.shared:,} rows, by {gap} ({test})."
     start = f"These {c.shared:,} rows do not show which of {first} and {second} is better: "
     return f"{start}the difference is {gap} ({test}). {_advice(c)}"
 

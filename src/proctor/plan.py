@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
@@ -46,14 +47,19 @@ def _checked_url(url: str | None) -> str | None:
     """A base URL that may be stored: http(s), and without a user name or password in it."""
     if url is None:
         return None
-    parts = urlsplit(url if "://" in url else f"http://{url}")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigError(f"--base-url {url}: give an address such as http://127.0.0.1:8000/v1")
-    if parts.username or parts.password:
+    text = url if "://" in url else f"http://{url}"
+    if "@" in re.split("[/?#]", text.partition("://")[2])[0]:
         raise ConfigError(
             "--base-url holds a user name or password, and addresses are stored with results; "
             "give the key in the provider's variable (OPENAI_API_KEY) instead"
         )
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a bracket that does not close, a port that is no number
+        usable = False
+    if not usable:
+        raise ConfigError(f"--base-url {url}: give an address such as http://127.0.0.1:8000/v1")
     return parts.geturl().rstrip("/")
 
 
@@ -113,8 +119,7 @@ def check(plan: Plan) -> Plan:
         raise ConfigError("No model given: add --model PROVIDER/NAME (`proctor models` lists them)")
     for cell in plan.cells:
         _check_ranges(cell)
-    names = [(str(c.model), c.model.base_url) for c in plan.cells]
-    if doubled := sorted({n for n, _ in names if names.count((n, None)) > 1}):
+    if doubled := sorted({str(c.model) for c in plan.cells if plan.cells.count(c) > 1}):
         raise ConfigError(f"--model {doubled[0]} is given twice; to ask a model again, run it again")
     return plan
 
@@ -147,8 +152,8 @@ def _check_ranges(cell: Cell) -> None:
         ("--limit", cell.source.limit),
         ("--repeats", cell.repeats),
     ):
-        if value is not None and value <= 0:
-            raise ConfigError(f"{name} {value:g}: must be more than 0")
+        if value is not None and not 0 < value < math.inf:  # NaN is neither
+            raise ConfigError(f"{name} {value:g}: must be more than 0, and finite")
 
 
 def share_limits(limits: Limits, *, spent_s: float, spent_usd: float, runs_left: int) -> Limits:

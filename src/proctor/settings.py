@@ -77,25 +77,40 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         database_url=environ.get("PROCTOR_DATABASE_URL") or f"sqlite:///{home / 'proctor.db'}",
         rows=rows,
         ollama_host=ollama_address(environ.get("OLLAMA_HOST") or "127.0.0.1:11434"),
-        openai_base_url=(environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1").rstrip("/"),
+        openai_base_url=_public(
+            "OPENAI_BASE_URL", environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+        ).rstrip("/"),
         openai_api_key=environ.get("OPENAI_API_KEY") or None,
     )
+
+
+def _public(variable: str, address: str) -> str:
+    """The address, if it may be stored with results and quoted in messages: without a user or password."""
+    if "@" in address.partition("://")[2].partition("/")[0]:
+        raise ConfigError(f"{variable} holds a user name or password, and addresses are stored: leave it out")
+    return address
+
+
+PORTS = {"http": "80", "https": "443"}
 
 
 def ollama_address(host: str) -> str:
     """OLLAMA_HOST as Ollama itself reads it: scheme and port optional; 0.0.0.0 is where it listens.
 
-    >>> ollama_address("gpu-box"), ollama_address("https://models.example")
-    ('http://gpu-box:11434', 'https://models.example:443')
+    >>> ollama_address("gpu-box"), ollama_address("https://models.example/ollama/")
+    ('http://gpu-box:11434', 'https://models.example:443/ollama')
     """
-    scheme, found, rest = host.partition("://")
-    scheme, rest = (scheme, rest) if found else ("http", host)
-    name, colon, port = rest.rstrip("/").rpartition(":")
-    if not colon or not port.isdigit():
-        name, port = (
-            rest.rstrip("/"),
-            {"http": "11434" if not found else "80", "https": "443"}.get(scheme, "11434"),
-        )
+    scheme, found, rest = host.strip().partition("://")
+    if not found:
+        scheme, rest = "http", host.strip()
+    place, _, path = _public("OLLAMA_HOST", f"{scheme}://{rest}").partition("://")[2].partition("/")
+    bare_ipv6 = place.count(":") > 1 and not place.startswith("[")
+    name, colon, port = (f"[{place}]", "", "") if bare_ipv6 else place.rpartition(":")
+    if not colon or port.endswith("]"):  # no port; the colon is one of an IPv6 address
+        name, port = (name if bare_ipv6 else place), ""
+    port = port or (PORTS.get(scheme, "") if found else "11434")
+    if scheme not in PORTS or not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
+        raise ConfigError(f"OLLAMA_HOST={host}: give an address such as http://127.0.0.1:11434")
     if name in ("", "0.0.0.0", "[::]"):  # where it listens, not where to reach it
         name = "127.0.0.1"
-    return f"{scheme}://{name}:{port}"
+    return f"{scheme}://{name}:{port}/{path}".rstrip("/")

@@ -253,7 +253,7 @@ def test_a_url_that_cannot_be_used_is_refused_without_quoting_it(url: str) -> No
 
 
 def test_an_error_does_not_quote_the_row(store: Store) -> None:
-    with pytest.raises(StoreError, match="(?i)not.null constraint") as caught, store.writing() as connection:
+    with pytest.raises(StoreError, match=r"(?i)not.null constraint") as caught, store.writing() as connection:
         connection.execute(text("INSERT INTO plan VALUES (:id, NULL, '', 1.0)"), {"id": "private row"})
     assert "private row" not in str(caught.value)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from proctor.suites.texts import fold, key, normal, number, same
 
 
@@ -56,7 +57,9 @@ def test_aliases_count():
     assert not same("NYC", [])
 
 
-@pytest.mark.parametrize(("text", "spelling"), [("0", "0"), ("-0.0", "0"), ("+7", "7"), ("€ 3", "€3"), ("3 €", "€3")])
+@pytest.mark.parametrize(
+    ("text", "spelling"), [("0", "0"), ("-0.0", "0"), ("+7", "7"), ("€ 3", "€3"), ("3 €", "€3")]
+)
 def test_numbers_have_one_spelling(text, spelling):
     assert number(text) == spelling
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from proctor.cli.finish import finish
 from proctor.cli.progress import shower
 from proctor.cli.tables import result_lines
-from proctor.figures import duration
 from proctor.settings import Settings, read_settings
 from proctor.types import Cell, Model, Plan, SourceRef
 
+if TYPE_CHECKING:
+    from proctor.service.offers import Probe
+
 SUITES = ("superglue", "medical", "mmlu")
 MODELS = (Model("simulator", "sim"), Model("baseline", "majority"), Model("baseline", "random"))
-PROBED = 4
-ITEMS = 200  # of a quick run
+PROBED = 2
+SAMPLE_ITEMS = 171  # MMLU's sample rows
+QUICK_ITEMS = 200
 
 
 @click.command("demo")
@@ -51,23 +56,12 @@ def demo_command() -> int:
 
 def further(settings: Settings) -> Iterator[str]:
     """The commands that go further: for the models found on this machine, else how to find some."""
-    from proctor.service.offers import offers, probe
+    from proctor.service.offers import chat_models, offers, probe
 
     yield "Go further:"
     offer = offers(settings, ("ollama",))[0]
-    models = [m.model for m in offer.models]
-    if models:
-        yield f"  Ollama at {settings.ollama_host} has {len(models)} models. Your own questions (JSONL or CSV):"
-        both = " ".join(f"--model {model}" for model in models[:2])
-        yield f"    proctor run my_questions.jsonl {both}"
-        for p in probe(models[:PROBED], settings):
-            minutes = (
-                f"about {duration(p.seconds * ITEMS)}"
-                if p.seconds is not None
-                else f"time unknown: {p.problem}"
-            )
-            yield f"    proctor run mmlu --preset quick --model {p.model}   # {ITEMS} questions, {minutes}"
-        yield "  Suites need their official files once: proctor data import PATH"
+    if models := chat_models(offer):
+        yield from _with_models(models, probe(models[:PROBED], settings), settings.ollama_host)
         return
     yield f"  No Ollama model found ({offer.problem or 'the server has none'})."
     yield "  Your own questions (JSONL or CSV with question and answer), with two models of an Ollama server:"
@@ -77,3 +71,25 @@ def further(settings: Settings) -> Iterator[str]:
     yield "  or without any model server, with a simulated one:"
     yield "    proctor run my_questions.jsonl --model simulator/sim --model baseline/majority"
     yield "  Official rows of the suites: proctor data import PATH, then proctor run mmlu --model ..."
+
+
+def _with_models(models: Sequence[Model], probes: Sequence[Probe], host: str) -> Iterator[str]:
+    named = " ".join(f"--model {p.model}" for p in probes)
+    known = [p.seconds for p in probes if p.seconds is not None]
+    each_s = sum(known) if len(known) == len(probes) else None
+    yield f"  Ollama at {host} has {len(models)} {'model' if len(models) == 1 else 'models'} to ask."
+    for p in probes:
+        if p.problem:
+            yield f"  {p.model} did not answer a first question: {p.problem}"
+    yield f"    proctor run mmlu --data sample {named}   # {_minutes(each_s, SAMPLE_ITEMS)}"
+    yield f"    proctor run my_questions.jsonl {named}   # {_minutes(each_s, 100)} per 100 questions"
+    yield f"    proctor data import PATH && proctor run mmlu {named}   # {_minutes(each_s, QUICK_ITEMS)}"
+    yield "  (times: from one question asked of each model just now, one request at a time)"
+
+
+def _minutes(each_s: float | None, items: int) -> str:
+    """About how long, in minutes; what was not measured is not estimated."""
+    if each_s is None:
+        return "time unknown"
+    minutes = each_s * items / 60
+    return "under a minute" if minutes < 1 else f"about {math.ceil(minutes)} min"

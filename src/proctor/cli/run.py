@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -87,6 +88,8 @@ def _source(text: str, suites: tuple[str, ...], given: dict[str, Any]) -> Source
         rows=given["rows"],
         answer_type=given["answer_type"],
     )
+    if ref.kind == "suite" and not ref.preset and not ref.limit:
+        ref = replace(ref, preset="quick")
     only = {"suite": ("answer_type",), "file": ("tasks", "preset", "rows")}[ref.kind]
     for name in only:
         if getattr(ref, name):

@@ -24,7 +24,7 @@ def evaluation_lines(evaluation: Evaluation) -> Iterator[str]:
 
 def result_lines(result: RunResult) -> Iterator[str]:
     run, tally = result.run, result.tally
-    mark = "  [sample rows: no real score]" if run.manifest.get("rows") == "sample" else ""
+    mark = "  [sample rows, no real score]" if run.manifest.get("rows") == "sample" else ""
     for index, score in enumerate(result.scores):
         indent = "" if index == 0 else "  "
         n = f"n = {score.estimate.scored:,}"

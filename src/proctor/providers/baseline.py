@@ -56,7 +56,7 @@ def open_baseline(model: Model, sampling: Sampling, opening: Opening) -> Baselin
         raise ModelNotFound(
             f"No baseline {model.name!r}. There are: {', '.join(f'baseline/{n}' for n in GUESSES)}"
         )
-    return Baseline(model, GUESSES[model.name], opening.labels)
+    return Baseline(model, GUESSES[model.name], opening.labels())
 
 
 async def list_baselines(opening: Opening) -> list[ListedModel]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -40,7 +40,7 @@ class Opening:
     settings: Settings
     http: Http
     prices: Prices
-    labels: Labels = field(default_factory=lambda: Labels({}, "no rows"))
+    labels: Callable[[], Labels] = lambda: Labels({}, "no rows")
     row_ids: Sequence[str] = ()  # item ids in the order of the rows, before sampling
     replies: Path | None = None
 

@@ -13,6 +13,7 @@ from proctor.providers.refusals import Place, bad_reply, refusal
 from proctor.types import Item, ListedModel, Model, Reply, Sampling
 
 LOOK_S = 10.0
+EMBEDDINGS = "embeddings only"
 _HEADERS = {"Content-Type": "application/json"}
 # proctor's word -> Ollama's, for what stands under `options`.
 _OPTIONS = (
@@ -156,8 +157,18 @@ def _listed(row: dict[str, Any]) -> ListedModel:
         quantization=details.get("quantization_level"),
         size_bytes=row.get("size"),
         context_tokens=details.get("context_length"),
-        note="runs in Ollama's cloud" if row.get("remote_host") else None,
+        note=_note(row, details),
     )
+
+
+def _note(row: dict[str, Any], details: dict[str, Any]) -> str | None:
+    if row.get("remote_host"):
+        return "runs in Ollama's cloud"
+    capabilities = row.get("capabilities") or ["completion"]
+    # Servers that do not tell capabilities tell the family, and those of embedding models end so.
+    if "completion" not in capabilities or str(details.get("family", "")).endswith("bert"):
+        return EMBEDDINGS
+    return None
 
 
 def _options(sampling: Sampling) -> dict[str, Any]:

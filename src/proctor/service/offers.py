@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proctor.errors import ProctorError
-from proctor.providers import PROVIDERS, list_models, open_provider
+from proctor.providers import PROVIDERS, entry, list_models, open_provider
 from proctor.providers.contract import Opening
 from proctor.providers.http import Http
 from proctor.providers.prices import read_prices
@@ -18,6 +18,7 @@ from proctor.simulator import NAMED
 from proctor.types import ListedModel, Model, Sampling, SourceRef
 
 PROBE_S = 30.0
+UNSUITED = "embeddings only"  # a note of providers/ollama.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,6 @@ async def _offers(settings: Settings, providers: Sequence[str]) -> list[Offer]:
 
 
 async def _offer(provider: str, opening: Opening) -> Offer:
-    from proctor.providers import entry
-
     title = entry(provider).title
     if provider == "simulator":
         return Offer(provider, title, tuple(ListedModel(Model(provider, name)) for name in NAMED))
@@ -54,6 +53,11 @@ async def _offer(provider: str, opening: Opening) -> Offer:
         return Offer(provider, title, tuple(await list_models(provider, opening)))
     except ProctorError as error:
         return Offer(provider, title, problem=error)
+
+
+def chat_models(offer: Offer) -> list[Model]:
+    """The models of an offer that can be asked questions."""
+    return [m.model for m in offer.models if m.note != UNSUITED]
 
 
 @dataclass(frozen=True, slots=True)

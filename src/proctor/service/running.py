@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import signal
 import socket
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -107,6 +109,7 @@ async def _run_cells(
     timeout_s = max(cell.limits.request_timeout_s for cell in cells)
     http = Http(parallel=most, timeout_s=timeout_s, secrets=sitting.settings.secrets)
     results: list[RunResult] = []
+    _end_on_sigterm()
     try:
         ready = [
             await _check(cell, source, http, sitting, replies)
@@ -129,13 +132,19 @@ async def _run_cells(
     return results
 
 
+def _end_on_sigterm() -> None:
+    """Have SIGTERM end the runs as Ctrl-C does; only a process's main thread may ask for signals."""
+    task = asyncio.current_task()
+    if task is not None and threading.current_thread() is threading.main_thread():
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+
+
 async def _check(cell: Cell, source: Source, http: Http, sitting: Sitting, replies: str | None) -> Ready:
-    counts, where = source.labels()
     opening = Opening(
         settings=sitting.settings,
         http=http,
         prices=read_prices(sitting.settings.home),
-        labels=Labels(counts, where),
+        labels=lambda: Labels(*source.labels()),
         row_ids=source.row_ids,
         replies=Path(replies) if replies else None,
     )

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from proctor.engine.retry import Retry
 from proctor.errors import Conflict, NotFound, ProctorError
 from proctor.plan import check
 from proctor.service.progress import Watch
@@ -72,6 +73,7 @@ def start(
     watch: Watch | None = None,
     sources: Sequence[Source] | None = None,
     parents: Sequence[str] = (),
+    retry: Retry = Retry(),
 ) -> Outcome:
     """Run a new plan to its end.
 
@@ -103,7 +105,7 @@ def start(
 
         with with_simulators(plan.cells, sources) as cells:
             try:
-                run_cells(cells, sources, submit, Sitting(settings, store, watch), replies=plan.replies)
+                run_cells(cells, sources, submit, Sitting(settings, store, watch, retry), replies=plan.replies)
             except (ProctorError, Interrupted) as error:
                 if not made:
                     raise

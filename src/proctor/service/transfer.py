@@ -11,14 +11,15 @@ from typing import Any, TextIO
 
 import orjson
 
-from proctor.report import render
 from proctor.service import documents
 from proctor.service.runs import find, look, open_store
 from proctor.settings import Settings
 from proctor.store import AttemptRow, Store
-from proctor.suites import ImportReport, import_path
+from proctor.suites import Imported, ImportReport, import_path
 from proctor.suites.rows import read_manifest
 from proctor.types import Item, Run
+
+__all__ = ["ImportReport", "Imported", "export", "import_data", "item_records", "present_data", "report"]
 
 COLUMNS = (
     "run_id",
@@ -41,7 +42,6 @@ COLUMNS = (
     "retries",
     "error",
     "reply",
-)
 )
 
 
@@ -76,6 +76,8 @@ def item_records(ids: Sequence[str], settings: Settings) -> list[dict[str, Any]]
 
 def report(ids: Sequence[str], settings: Settings, form: str) -> str:
     """A report of one run, or of several side by side. `form`: html or md."""
+    from proctor.report import render
+
     return render(look(ids, settings), form, now=time.time())
 
 

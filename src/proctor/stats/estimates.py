@@ -78,12 +78,13 @@ def micro(counts: Mapping[str, Count], shape: Shape) -> Estimate:
         return nothing(asked)
     sizes = {task: shape.full_sizes.get(task, c.scored) for task, c in used.items()}
     whole = sum(sizes.values())
-    share = math.fsum(sizes[task] / whole * c.total / c.scored for task, c in used.items())
+    # Divided last, so that a perfect score is 1 and not the float below it.
+    share = math.fsum(sizes[task] * (c.total / c.scored) for task, c in used.items()) / whole
     weights = [sizes[task] / c.scored for task, c in used.items() for _ in range(c.scored)]
     n = effective_n(weights)
-    low, high = wilson(min(1.0, share), n)
+    low, high = wilson(share, n)
     scored = sum(c.scored for c in used.values())
-    return Estimate(share, share_stderr(min(1.0, share), n), low, high, scored, asked, WEIGHTED)
+    return Estimate(share, share_stderr(share, n), low, high, scored, asked, WEIGHTED)
 
 
 def nothing(asked: int) -> Estimate:

@@ -291,7 +291,7 @@ def text_line(said: str, asked: Asked) -> Found:
     for value, ended in answer_lines(said):
         if is_placeholder(value) and peel(value).lower() in INSTRUCTION:
             continue
-        plain = LATEX.sub("", value).strip(EMPHASIS)
+        plain = peel(value) if LATEX.search(value) else value.strip(EMPHASIS)
         if not plain:
             continue
         return UNCLEAR if asked.cut and not ended else plain

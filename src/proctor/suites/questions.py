@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, fields
+from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -29,14 +29,7 @@ from proctor.suites.tasks import Task
 from proctor.types import SourceRef
 
 
-@dataclass(frozen=True, slots=True)
-class FileSource(SuiteSource):
-    """The items of a user's file. `understood` are sentences to show before the run."""
-
-    understood: tuple[str, ...] = ()
-
-
-def open_file(ref: SourceRef) -> FileSource:
+def open_file(ref: SourceRef) -> SuiteSource:
     """The items of a file of questions. Raises: DataError naming file, line and column; ConfigError."""
     if ref.tasks:
         raise ConfigError(f"A file has no tasks to select; leave out {', '.join(ref.tasks)}")
@@ -69,8 +62,8 @@ def open_file(ref: SourceRef) -> FileSource:
             "answer_type": kind,
         },
     )
-    shared = {part.name: getattr(plain, part.name) for part in fields(plain)}
-    return FileSource(**shared, understood=sentences(table, columns, targets, options))
+    said = sentences(table, columns, targets, options)
+    return replace(plain, row_ids=tuple(row.id for row in rows), understood=said)
 
 
 def to_rows(

@@ -76,7 +76,7 @@ def read_choice(value: str, choices: Sequence[str], *, strict: bool = False) -> 
     # "B, a disease" names one option and "b, a" two: after a capital only capitals count.
     if more and more[1] != letter:
         return UNCLEAR
-    return read_rest(letter, rest, choices, announced=bool(head[1]), strict=strict)
+    return read_rest(letter, rest, choices, announced=bool(head[1]) and head[2].isupper(), strict=strict)
 
 
 def light_letters(text: str) -> str:

@@ -167,10 +167,7 @@ def read_imported(tasks: Sequence[str], home: Path, split: str) -> dict[str, Row
     """Rows that were imported, refused unless they are those that the manifest describes."""
     if missing := [task for task in tasks if not rows_path(home, task, split).is_file()]:
         some = ", ".join(missing[:5]) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
-        raise DataMissing(
-            f"No imported rows for {some} in {home / 'suites'}. Run `proctor data import PATH` on a folder "
-            "or archive with the official files, or use `--data sample` for proctor's own example rows."
-        )
+        raise DataMissing(f"No imported rows for {some} in {home / 'suites'}")
     return {task: checked(task, home, split) for task in tasks}
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from proctor.errors import ConfigError, DataError
+from proctor.errors import ConfigError, DataError, DataMissing
 from proctor.suites.answers import EXTRACTOR, judge
 from proctor.suites.prompts import PROMPTS
 from proctor.suites.readers import Vocabulary, vocabulary
@@ -31,6 +32,26 @@ class SuiteSource:
     tasks: Mapping[str, Task]
     rows: tuple[Row, ...]
     vocabularies: Mapping[str, Vocabulary] = field(repr=False)
+    row_ids: tuple[str, ...] = field(repr=False)  # of all rows, in their files' order
+    understood: tuple[str, ...] = ()
+    teaching: Callable[[str], Sequence[Row]] = field(default=lambda task: (), repr=False)  # a task's dev rows
+
+    def labels(self) -> tuple[Mapping[str, Mapping[str, int]], str]:
+        """How often each target stands in each task's dev rows; in the evaluated rows where there are none."""
+        counts: dict[str, Mapping[str, int]] = {}
+        without = []
+        for key, task in self.tasks.items():
+            rows: Sequence[Row] = self.teaching(key)
+            if not rows:
+                without.append(key)
+                rows = [row for row in self.rows if row.task == key]
+            named = {label.name: 0 for label in task.labels}
+            counts[key] = {**named, **Counter(row.target for row in rows)}
+        if not without:
+            return counts, "the dev rows"
+        if len(without) == len(self.tasks):
+            return counts, "the evaluated rows"
+        return counts, f"the dev rows (for {', '.join(without)}: the evaluated rows)"
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -82,19 +103,26 @@ def open_suite(ref: SourceRef, home: Path) -> SuiteSource:
     origin = ref.rows or "imported"
     sets = read_tasks([task.key for task in tasks], origin, home)
     rows = [row for row_set in sets.values() for row in row_set.rows]
-    sample = ", sample rows" if origin == "sample" else ""
     some = f": {', '.join(task.key for task in tasks)}" if len(tasks) < len(suite.tasks) else ""
-    return make_source(
+
+    def dev_rows(task: str) -> Sequence[Row]:
+        try:
+            return read_tasks([task], origin, home, split="dev")[task].rows
+        except DataMissing:
+            return ()
+
+    plain = make_source(
         ref,
         tasks,
         order(rows, seed=SEED),
-        title=f"{suite.title}{some}{sample}",
+        title=f"{suite.title}{some}",
         facts={
             "suite": suite.key,
             "rows": origin,
             "data_sha256": {task: row_set.sha256 for task, row_set in sets.items()},
         },
     )
+    return replace(plain, row_ids=tuple(row.id for row in rows), teaching=dev_rows)
 
 
 def select(suite: Suite, wanted: Sequence[str]) -> tuple[Task, ...]:
@@ -115,7 +143,7 @@ def make_source(
         full_sizes[row.task] += 1
     manifest = {
         **facts,
-        "tasks": [task.key for task in tasks],
+        "tasks": {task.key: task.title for task in tasks},
         "n": len(rows),
         "full_sizes": full_sizes,
         "item_set_sha256": item_set_sha256(rows),
@@ -127,7 +155,8 @@ def make_source(
         "limit": ref.limit,
     }
     vocabularies = {task.key: vocabulary(task.labels) for task in tasks if task.labels}
-    return SuiteSource(title, manifest, {task.key: task for task in tasks}, tuple(rows), vocabularies)
+    by_key = {task.key: task for task in tasks}
+    return SuiteSource(title, manifest, by_key, tuple(rows), vocabularies, tuple(row.id for row in ordered))
 
 
 def take_asked(ref: SourceRef, ordered: Sequence[Row]) -> list[Row]:

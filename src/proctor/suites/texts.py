@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 
 MARKUP = " \t\r\n*_`~\"'“”‘’«»‹›()[]{}<>$#"
+NOT_MONEY = MARKUP.replace("$", "")
 PUNCTUATION = ".,;:!?。，．；：！？"
 
 # `\boxed{C}`, `\text{C}`: the braces that stay behind are markup.
@@ -78,14 +79,13 @@ def normal(text: str) -> str:
     """
     if "\\" in text:
         text = LATEX.sub("", text)
-    plain = light(text)
     # A dollar sign in front is money here, and a point may open a number: neither is stripped.
-    plain = plain.strip(MARKUP.replace("$", "")).rstrip(PUNCTUATION).strip(MARKUP.replace("$", ""))
-    if not (plain.startswith(".") and plain[1:2].isdigit()):
-        plain = plain.lstrip(PUNCTUATION)
+    plain = light(text).strip(NOT_MONEY).rstrip(PUNCTUATION).strip(NOT_MONEY)
     if plain.startswith("$") and plain.endswith("$") and len(plain) > 2:
         plain = plain[1:-1]  # mathematics between dollars
-    plain = ARTICLES.sub("", plain).strip()
+    plain = ARTICLES.sub("", plain).strip(NOT_MONEY)
+    if not (plain.startswith(".") and plain[1:2].isdigit()):
+        plain = plain.lstrip(PUNCTUATION)
     return number(plain) or plain or light(text)
 
 

@@ -1,0 +1,32 @@
+"""Reports: runs and what they show, as one HTML or Markdown text that needs no server and no other file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from proctor.errors import ConfigError
+from proctor.report.blocks import Page
+from proctor.report.html import to_html
+from proctor.report.markdown import to_markdown
+from proctor.report.page import page_of
+from proctor.types import Evaluation
+
+FORMATS: Mapping[str, Callable[[Page], str]] = {
+    "html": to_html,
+    "md": to_markdown,
+}
+
+
+def render(
+    evaluation: Evaluation,
+    format: str,  # noqa: A002 - the word that callers and the command line use
+    *,
+    now: float,
+) -> str:
+    """The whole report as text, `format` being "html" or "md"; `now` (Unix time) is the date it is given.
+
+    Raises ConfigError for a format that is not in FORMATS.
+    """
+    if format not in FORMATS:
+        raise ConfigError(f"No report format {format!r}. Formats: {', '.join(FORMATS)}")
+    return FORMATS[format](page_of(evaluation, now=now))

@@ -1,0 +1,80 @@
+"""The order of a report: what it must say first, then the figures, then what they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proctor.report import tables, words
+from proctor.report.blocks import Block, Dot, Heading, Listing, Notice, Page, Paragraph, Plot, Table
+from proctor.report.methods import methods, papers
+from proctor.report.record import data_tables, record_tables
+from proctor.types import Evaluation
+
+
+def page_of(evaluation: Evaluation, *, now: float) -> Page:
+    """The report's contents, the same for every format."""
+    return Page(
+        title=words.title(evaluation),
+        subtitle=words.subtitle(evaluation, now=now),
+        blocks=tuple(_blocks(evaluation)),
+    )
+
+
+def _blocks(evaluation: Evaluation) -> Iterator[Block]:
+    if not evaluation.results:
+        yield Paragraph("There are no runs to report.")
+        return
+    yield from _notices(evaluation)
+    yield Heading("Scores")
+    yield from _plot(evaluation)
+    yield tables.headlines(evaluation)
+    yield from _section("Scores by task", tables.by_task(evaluation))
+    yield from _section("Comparisons", tables.comparisons(evaluation))
+    yield Heading("How the models answered")
+    yield tables.answering(evaluation)
+    for remark in words.remarks(evaluation):
+        yield Paragraph(remark)
+    yield Heading("Methods")
+    for paragraph in methods(evaluation):
+        yield Paragraph(paragraph)
+    if cited := papers(evaluation):
+        yield Heading("References")
+        yield Listing(cited)
+    yield Heading("Record of the runs")
+    yield from record_tables(evaluation)
+    if sets := data_tables(evaluation):
+        yield Heading("Data")
+        yield from sets
+
+
+def _notices(evaluation: Evaluation) -> Iterator[Block]:
+    if sample := words.sample_notice(evaluation):
+        yield Notice("warning", f"{words.capital(words.SAMPLE_MARK)}.", sample)
+    labels = words.labels(evaluation)
+    for result in evaluation.results:
+        if text := words.shortfall(result):
+            yield Notice("warning", f"Not complete: {labels[result.run.id]}.", text)
+    if evaluation.verdict and len(evaluation.results) > 1:
+        yield Notice("verdict", "Verdict.", evaluation.verdict)
+
+
+def _section(heading: str, table: Table | None) -> Iterator[Block]:
+    if table is not None:
+        yield Heading(heading)
+        yield table
+
+
+def _plot(evaluation: Evaluation) -> Iterator[Plot]:
+    labels = words.labels(evaluation)
+    dots = []
+    for result in evaluation.results:
+        if not result.scores:
+            continue
+        e = result.scores[0].estimate
+        if e.value is None or e.low is None or e.high is None:
+            continue
+        state = words.state(result.run)
+        suffix = "" if state == words.COMPLETE else f" ({state})"
+        dots.append(Dot(labels[result.run.id] + suffix, e.value, e.low, e.high))
+    if dots:
+        yield Plot(f"{words.capital(words.metric_name(evaluation))} with 95 % intervals", tuple(dots))

@@ -1,0 +1,184 @@
+"""Sentences of a report that say what it is and what it lacks: title, marks, banners, remarks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+from proctor.figures import amount, fraction
+from proctor.types import Evaluation, Run, RunResult, Status
+
+SAMPLE_MARK = "sample rows: no real score"
+COMPLETE = "complete"
+LOW_ANSWER_RATE = 0.98  # below it, how answers were read may matter more than the model
+MOST_NAMED = 4  # models in the title; a longer list is in the tables
+
+_STATES: Mapping[Status, str] = {
+    Status.PENDING: "not begun",
+    Status.RUNNING: "still running",
+    Status.FAILED: "failed",
+    Status.CANCELLED: "cancelled",
+}
+
+_ENDINGS: Mapping[Status, str] = {
+    Status.PENDING: "The run had not begun when this report was written",
+    Status.RUNNING: "The run was still going on when this report was written",
+    Status.FAILED: "The run failed",
+    Status.CANCELLED: "The run was cancelled",
+    Status.COMPLETED: "The run is partial",
+}
+
+
+def labels(evaluation: Evaluation) -> dict[str, str]:
+    """Run id -> the model's name, with the run's id where two runs share the name."""
+    runs = [result.run for result in evaluation.results]
+    times = Counter(str(run.cell.model) for run in runs)
+    return {
+        run.id: f"{run.cell.model} ({run.id[:8]})" if times[str(run.cell.model)] > 1 else str(run.cell.model)
+        for run in runs
+    }
+
+
+def title(evaluation: Evaluation) -> str:
+    if not evaluation.results:
+        return "No runs"
+    sources = unique(result.run.source_title for result in evaluation.results)
+    models = unique(str(result.run.cell.model) for result in evaluation.results)
+    who = listed(models) if len(models) <= MOST_NAMED else f"{amount(len(models))} models"
+    return f"{', '.join(sources)}: {who}"
+
+
+def subtitle(evaluation: Evaluation, *, now: float) -> str:
+    """When the runs were, by their own clocks, and when the report was written."""
+    began = [r.run.started_at or r.run.created_at for r in evaluation.results]
+    written = f"report written {stamp(now)}"
+    if not began:
+        return capital(written)
+    days = unique(day(at) for at in (min(began), max(began)))
+    runs = "Run" if len(began) == 1 else "Runs"
+    return f"{runs} of {' to '.join(days)}, {written}"
+
+
+def sample_notice(evaluation: Evaluation) -> str | None:
+    """What to say of sample rows, or None where every run was on real ones."""
+    names = labels(evaluation)
+    marked = [names[r.run.id] for r in evaluation.results if is_sample(r.run)]
+    if not marked:
+        return None
+    who = "" if len(marked) == len(evaluation.results) else f" This concerns {listed(marked)}."
+    return (
+        "The rows were written for trying out proctor and are not those of the benchmark. "
+        f"The figures show that the machinery works, not how good a model is.{who}"
+    )
+
+
+def is_sample(run: Run) -> bool:
+    return run.manifest.get("rows") == "sample"
+
+
+def state(run: Run) -> str:
+    """One or two words for a table: "complete" only if every planned item has an outcome."""
+    if run.status in _STATES:
+        return _STATES[run.status]
+    if run.partial:
+        return "partial"
+    return "stopped early" if run.stopped or run.error else COMPLETE
+
+
+def shortfall(result: RunResult) -> str | None:
+    """Why the run is not complete and what that means for its score; None for a complete run."""
+    run = result.run
+    if state(run) == COMPLETE:
+        return None
+    said = [ended(_how_it_ended(run))]
+    said.append(f"{amount(run.settled)} of {amount(run.planned)} planned items have an outcome.")
+    if run.stopped:
+        said.append(ended(f"Fewer items were asked because: {run.stopped}"))
+    if result.tally.errors:
+        said.append(ended(f"Items that ended in an error, by kind: {counted(result.tally.errors)}"))
+    said.append(_what_the_score_covers(result))
+    return " ".join(said)
+
+
+def _how_it_ended(run: Run) -> str:
+    words = _ENDINGS[run.status]
+    if run.status is Status.COMPLETED and not run.partial:
+        words = "The run stopped early"
+    if not run.error:
+        return words
+    slug = f" ({run.error_slug})" if run.error_slug else ""
+    return f"{words}{slug}: {run.error}"
+
+
+def _what_the_score_covers(result: RunResult) -> str:
+    e = result.scores[0].estimate if result.scores else None
+    if e is None or e.value is None:
+        return "There is no score."
+    return f"The score rests on {amount(e.scored)} items and is not a score of the whole set."
+
+
+def remarks(evaluation: Evaluation) -> Iterator[str]:
+    """Warnings about figures that are easily misread."""
+    names = labels(evaluation)
+    for result in evaluation.results:
+        rate = result.tally.answer_rate
+        if rate is not None and rate < LOW_ANSWER_RATE:
+            yield (
+                f"Only {fraction(rate)} of the replies of {names[result.run.id]} held an answer that could be "
+                "read; the others count as wrong. Read some of them before trusting the score: `proctor export` "
+                "writes them out."
+            )
+
+
+def metric_name(evaluation: Evaluation) -> str:
+    """The metric of the headlines; "score" if the runs have different ones."""
+    metrics = unique(r.scores[0].metric for r in evaluation.results if r.scores)
+    return metrics[0] if len(metrics) == 1 else "score"
+
+
+def unique(texts: Iterable[str]) -> list[str]:
+    """Each text once, in order of appearance."""
+    return list(dict.fromkeys(texts))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def capital(text: str) -> str:
+    """The text with a capital first letter; the others stay as they are.
+
+    >>> capital("macro F1")
+    'Macro F1'
+    """
+    return text[:1].upper() + text[1:]
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Kinds and their numbers, in the order of the alphabet: `network 3, overloaded 1`."""
+    return ", ".join(f"{kind} {amount(n)}" for kind, n in sorted(counts.items()))
+
+
+def ended(sentence: str) -> str:
+    """The sentence with a full stop, unless it has its own end.
+
+    >>> ended("no reply"), ended("Is it on?")
+    ('no reply.', 'Is it on?')
+    """
+    text = sentence.rstrip()
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def stamp(at: float | None) -> str:
+    """A moment as `2025-11-21 00:19 UTC`; "-" if there was none."""
+    return "-" if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def day(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")

@@ -1,0 +1,57 @@
+"""The proctor program in processes of its own, as a user starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+# Nothing of this machine's own settings may leak into a test.
+PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "SYSTEMROOT")
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    return {**kept, "PROCTOR_HOME": str(home), "NO_COLOR": "1", "OLLAMA_HOST": "http://127.0.0.1:9", **more}
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "proctor", *words]
+
+
+def proctor(
+    home: Path, *words: str, code: int = 0, cwd: Path | None = None, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end; fails with its output when the exit code is another."""
+    done = subprocess.run(
+        command(*words), env=environment(home, **more), cwd=cwd or home, text=True, capture_output=True, timeout=120
+    )
+    assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def proctor_json(home: Path, *words: str, code: int = 0, **more: str) -> Any:
+    """A command's --json document: all of standard output."""
+    return json.loads(proctor(home, *words, "--json", code=code, **more).stdout)
+
+
+def started(home: Path, words: Sequence[str], **more: str) -> subprocess.Popen[str]:
+    """A command left running; the test ends it."""
+    return subprocess.Popen(
+        command(*words),
+        env=environment(home, **more),
+        cwd=home,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def csv_of_sums(path: Path, n: int) -> Path:
+    lines = [f"What is {i} plus {i}?,{2 * i},{2 * i + 1},{2 * i + 2},A" for i in range(n)]
+    path.write_text("\n".join(["question,A,B,C,answer", *lines]) + "\n")
+    return path

@@ -1,0 +1,230 @@
+"""Evaluations built by hand for the tests of reports: every figure in them is a literal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from proctor.report import render
+from proctor.types import (
+    Cell,
+    Comparison,
+    Estimate,
+    Evaluation,
+    Model,
+    Run,
+    RunResult,
+    Sampling,
+    Score,
+    SourceRef,
+    Status,
+    Tally,
+)
+
+NOW = 1763683200.0  # 2025-11-21 00:00 UTC
+WEIGHTED = "Wilson on the effective n, tasks weighted by their full sizes"
+TANGO = "Tango's paired score interval"
+HASH = "9f2c" * 16
+
+MANIFEST: Mapping[str, Any] = {
+    "suite": "superglue",
+    "rows": "imported",
+    "data_sha256": {"boolq": HASH},
+    "tasks": ["boolq"],
+    "n": 500,
+    "full_sizes": {"boolq": 3270},
+    "item_set_sha256": "17ab" * 16,
+    "prompts": {"boolq": "boolq/1"},
+    "extractor": "proctor/1",
+    "metrics": {"accuracy": "accuracy/1"},
+    "seed": 0,
+    "preset": None,
+    "limit": 500,
+    "proctor": "0.1.0",
+    "model": {
+        "name": "ollama/a",
+        "address": "http://127.0.0.1:11434",
+        "digest": "sha256:5f0e",
+        "quantization": "Q4_K_M",
+        "parameters": "7.6B",
+        "note": None,
+    },
+    "sampling": {"temperature": 0.0, "top_p": None, "max_tokens": 512, "context_tokens": 8192, "seed": 0},
+    "repeats": 1,
+    "replies": None,
+}
+
+BOOLQ = SourceRef("suite", "superglue", tasks=("boolq",), limit=500)
+
+
+def estimate(
+    value: float | None = 0.8,
+    low: float | None = 0.763,
+    high: float | None = 0.833,
+    *,
+    scored: int = 500,
+    asked: int = 500,
+    method: str = "Wilson",
+    reason: str | None = None,
+) -> Estimate:
+    return Estimate(value, None, low, high, scored, asked, method, reason)
+
+
+def score(e: Estimate, *, task: str = "boolq", title: str = "BoolQ", metric: str = "accuracy") -> Score:
+    return Score(task, title, metric, e)
+
+
+def run(
+    name: str = "a", *, ident: str | None = None, manifest: Mapping[str, Any] = MANIFEST, **other: Any
+) -> Run:
+    """A complete run of 500 items by `ollama/NAME`, with anything else that is said of it."""
+    facts: dict[str, Any] = {
+        "id": ident or f"{name[:1]}0000000-run",
+        "plan_id": "plan-1",
+        "status": Status.COMPLETED,
+        "cell": Cell(Model("ollama", name), BOOLQ),
+        "source_title": "SuperGLUE (BoolQ so far)",
+        "planned": 500,
+        "settled": 500,
+        "manifest": manifest,
+        "created_at": NOW - 86400.0,
+        "started_at": NOW - 86390.0,
+        "finished_at": NOW - 86000.0,
+        "elapsed_s": 390.0,
+    }
+    return Run(**{**facts, **other})
+
+
+def tally(**other: Any) -> Tally:
+    facts: dict[str, Any] = {
+        "outcomes": {"correct": 400, "wrong": 95, "no_answer": 3, "truncated": 2},
+        "answer_rate": 0.99,
+        "seconds_per_item": 0.74,
+        "input_tokens_per_item": 213.0,
+        "output_tokens_per_item": 41.0,
+        "cost_usd": 0.0421,
+        "errors": {},
+        "retries": 0,
+    }
+    return Tally(**{**facts, **other})
+
+
+def result(
+    of: Run | None = None, scores: Sequence[Score] | None = None, counts: Tally | None = None
+) -> RunResult:
+    return RunResult(
+        of or run(), tuple(scores if scores is not None else [score(estimate())]), counts or tally()
+    )
+
+
+def one(of: RunResult | None = None) -> Evaluation:
+    return Evaluation("plan-1", (of or result(),), (), "")
+
+
+def compared(first: Run, second: Run, **other: Any) -> Comparison:
+    facts: dict[str, Any] = {
+        "shared": 500,
+        "both_right": 340,
+        "only_first": 60,
+        "only_second": 25,
+        "difference": estimate(0.07, 0.035, 0.106, method=TANGO),
+        "p_value": 0.00019,
+        "adjusted_p": 0.00057,
+        "verdict": "first better",
+        "items_needed": 180,
+    }
+    return Comparison(first, second, **{**facts, **other})
+
+
+def three() -> Evaluation:
+    """Three models, one of which is better than both others."""
+    runs = (run("qwen2.5:7b-instruct"), run("llama3.1:8b"), run("gemma2:2b"))
+    a, b, c = runs
+    results = (
+        result(a),
+        result(b, [score(estimate(0.73, 0.6895, 0.767))], tally(outcomes={"correct": 365, "wrong": 135})),
+        result(c, [score(estimate(0.712, 0.671, 0.75))], tally(cost_usd=None, output_tokens_per_item=None)),
+    )
+    pairs = (
+        compared(a, b),
+        compared(a, c, difference=estimate(0.088, 0.051, 0.126, method=TANGO), only_first=70, only_second=26),
+        compared(
+            b,
+            c,
+            difference=estimate(0.018, -0.014, 0.05, method=TANGO),
+            only_first=38,
+            only_second=29,
+            p_value=0.328,
+            adjusted_p=0.328,
+            verdict="no difference shown",
+        ),
+    )
+    verdict = "ollama/qwen2.5:7b-instruct is better than ollama/llama3.1:8b on these 500 rows, by 0.070."
+    return Evaluation("plan-1", results, pairs, verdict)
+
+
+def many_tasks(models: int = 1, tasks: int = 57) -> Evaluation:
+    """MMLU's shape: one score over all tasks, then one for each."""
+    keys = [f"subject_{i:02}" for i in range(tasks)]
+    manifest = {
+        **MANIFEST,
+        "suite": "mmlu",
+        "tasks": keys,
+        "full_sizes": dict.fromkeys(keys, 246),
+        "data_sha256": {key: f"{i:02x}" * 32 for i, key in enumerate(keys)},
+        "prompts": {"mmlu": "mmlu/1"},
+        "limit": None,
+    }
+    results = []
+    for m in range(models):
+        overall = Score(
+            "",
+            "MMLU (57 subjects)",
+            "accuracy",
+            estimate(0.6 + m / 50, 0.59, 0.68, scored=2000, asked=2000, method=WEIGHTED),
+        )
+        each = [
+            Score(
+                key, f"MMLU: Subject {i}", "accuracy", estimate(0.4 + i / 100, 0.3, 0.95, scored=35, asked=35)
+            )
+            for i, key in enumerate(keys)
+        ]
+        of = run(
+            "abc"[m] + "-model",
+            manifest=manifest,
+            source_title="MMLU (57 subjects)",
+            planned=2000,
+            settled=2000,
+            cell=Cell(Model("ollama", "abc"[m] + "-model"), SourceRef("suite", "mmlu", preset="standard")),
+        )
+        results.append(result(of, [overall, *each]))
+    return Evaluation("plan-1", tuple(results), (), "")
+
+
+def stopped(**other: Any) -> RunResult:
+    """A run that failed after 212 of 500 items."""
+    facts: dict[str, Any] = {
+        "status": Status.FAILED,
+        "settled": 212,
+        "error": "ollama at 127.0.0.1:11434 refused the connection",
+        "error_slug": "error-budget",
+    }
+    return result(
+        run("broken", **{**facts, **other}),
+        [score(estimate(0.75, 0.687, 0.803, scored=212, asked=213))],
+        tally(outcomes={"correct": 159, "wrong": 53, "error": 20}, errors={"network": 19, "overloaded": 1}),
+    )
+
+
+THINKING = Sampling(temperature=None, max_tokens=8192, seed=None, context_tokens=None, think="high")
+
+
+def text_of(evaluation: Evaluation) -> str:
+    """The report as Markdown."""
+    return render(evaluation, "md", now=NOW)
+
+
+def methods_of(evaluation: Evaluation) -> str:
+    """The part of the report on methods, with the papers."""
+    text = text_of(evaluation)
+    return text[text.index("## Methods") : text.index("## Record")]

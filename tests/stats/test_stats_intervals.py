@@ -1,0 +1,73 @@
+"""Intervals and standard errors of a share, against published figures, scipy and exact coverage."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from proctor.stats.intervals import effective_n, share_stderr, wilson
+
+
+@pytest.mark.parametrize(
+    ("right", "n", "low", "high"),
+    [
+        (17, 20, 0.6396, 0.9476),
+        (20, 20, 0.8389, 1.0),
+        (850, 1000, 0.8265, 0.8708),
+        (0, 56, 0.0, 0.0642),
+        (46, 56, 0.7016, 0.9000),
+    ],
+)
+def test_wilson_literals(right: int, n: int, low: float, high: float) -> None:
+    assert wilson(right / n, n) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
+
+
+@settings(deadline=None)
+@given(st.integers(1, 100_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_is_scipys(counts: tuple[int, int]) -> None:
+    right, n = counts
+    theirs = stats.binomtest(right, n).proportion_ci(method="wilson")
+    low, high = wilson(right / n, n)
+    assert (low, high) == (pytest.approx(theirs.low, abs=1e-12), pytest.approx(theirs.high, abs=1e-12))
+    assert 0 <= low <= right / n <= high <= 1
+
+
+@pytest.mark.parametrize("n", [20, 56, 200])
+def test_wilson_covers_95_percent_on_average(n: int) -> None:
+    """Exact: the probability of each count under the true share, summed where the interval holds it."""
+    intervals = [wilson(k / n, n) for k in range(n + 1)]
+    truths = [i / 100 for i in range(2, 99)]
+    coverage = [
+        sum(stats.binom.pmf(k, n, p) for k, (low, high) in enumerate(intervals) if low <= p <= high)
+        for p in truths
+    ]
+    assert sum(coverage) / len(coverage) == pytest.approx(0.95, abs=0.01)
+    assert min(coverage) > 0.83
+
+
+@pytest.mark.parametrize(
+    ("share", "n", "stderr"),
+    [(0.823, 1043, 0.0118), (0.945, 872, 0.0077), (0.678, 277, 0.0281), (0.512, 71, 0.0597)],
+)
+def test_stderr_literals(share: float, n: int, stderr: float) -> None:
+    assert share_stderr(share, n) == pytest.approx(stderr, abs=5e-5)
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([0.0, 1.0]), min_size=2, max_size=300))
+def test_stderr_is_that_of_the_sample(scores: list[float]) -> None:
+    assert share_stderr(sum(scores) / len(scores), len(scores)) == pytest.approx(stats.sem(scores), abs=1e-12)
+
+
+def test_a_single_item_has_no_stderr() -> None:
+    assert share_stderr(1.0, 1) is None
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=50))
+def test_effective_n_is_between_one_and_n(weights: list[float]) -> None:
+    n = effective_n(weights)
+    assert 1 - 1e-9 <= n <= len(weights) + 1e-9
+    assert effective_n([w * 7 for w in weights]) == pytest.approx(n)

@@ -1,0 +1,342 @@
+"""The writer thread: what is counted is committed, nothing is doubled, and trouble is told."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import event
+from sqlalchemy.exc import OperationalError
+from store_examples import NOW, answered, claimed, failed, keep_all, new_run
+
+from postgres_server import Postgres
+from proctor.errors import Conflict, StoreError
+from proctor.store import Keeper, Store
+from proctor.store.keeper import write
+
+AT_ONCE = (0.0, 0.0, 0.0)
+
+
+def places(store: Store, run_id: str) -> list[int]:
+    return [row.position for row in store.latest(run_id)]
+
+
+def count(store: Store, table: str) -> int:
+    with store.reading() as connection:
+        return int(connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar_one())
+
+
+def lease(store: Store, run_id: str) -> float:
+    with store.reading() as connection:
+        rows = connection.exec_driver_sql(f"SELECT lease_until FROM run WHERE id = '{run_id}'")
+        return float(rows.scalar_one())
+
+
+def ended(keeper: Keeper) -> StoreError | Conflict:
+    """The error with which a keeper that had to give up is closed."""
+    with pytest.raises((StoreError, Conflict)) as caught:
+        keeper.close()
+    assert isinstance(caught.value, StoreError | Conflict)
+    return caught.value
+
+
+def test_everything_kept_is_committed_and_counted(store: Store) -> None:
+    run = claimed(store, planned=1000)
+    counted: list[int] = []
+    keeper = Keeper(store, run.id, owner="me", batch=64, on_commit=counted.append)
+    for place in range(1000):
+        keeper.keep(answered(place))
+    keeper.close()
+    assert (keeper.committed, keeper.backlog, sum(counted)) == (1000, 0, 1000)
+    assert max(counted) == 64
+    assert places(store, run.id) == list(range(1000))
+    assert count(store, "payload") == count(store, "item") == 1000
+
+
+def test_a_counted_attempt_can_be_read_by_others_at_that_moment(store: Store) -> None:
+    run = claimed(store)
+    seen: list[tuple[int, int]] = []
+
+    def look(news: int) -> None:
+        seen.append((news, len(store.settled(run.id))))
+
+    keep = Keeper(store, run.id, owner="me", batch=4, on_commit=look)
+    for place in range(10):
+        keep.keep(answered(place))
+    keep.close()
+    total = 0
+    for news, rows in seen:
+        total += news
+        assert rows == total
+    assert total == 10
+
+
+def test_an_attempt_does_not_wait_for_a_full_batch(store: Store) -> None:
+    run = claimed(store)
+    arrived = threading.Event()
+    keeper = Keeper(store, run.id, owner="me", batch=256, linger_s=0.01, on_commit=lambda _: arrived.set())
+    keeper.keep(answered(0))
+    assert arrived.wait(30)
+    assert places(store, run.id) == [0]
+    keeper.close()
+
+
+def test_settled_grows_with_each_batch(store: Store) -> None:
+    run = claimed(store)
+    keep_all(store, run, answered(0), failed(1), answered(2))
+    assert store.run(run.id).settled == 2
+    keep_all(store, run, answered(1, attempt=1))
+    assert store.run(run.id).settled == 3
+
+
+def test_closing_twice_is_closing_once_and_then_nothing_is_taken(store: Store) -> None:
+    run = claimed(store)
+    keeper = Keeper(store, run.id, owner="me")
+    keeper.keep(answered(0))
+    keeper.close()
+    keeper.close()
+    with pytest.raises(StoreError, match="closed"):
+        keeper.keep(answered(1))
+    assert places(store, run.id) == [0]
+
+
+def test_the_lease_is_renewed_with_a_batch_and_without_one(store: Store) -> None:
+    run = store.claim(new_run(store).id, owner="me", now=NOW, lease_s=60)
+    now = [NOW + 10]
+    arrived = threading.Event()
+    keeper = Keeper(
+        store, run.id, owner="me", linger_s=0.001, on_commit=lambda _: arrived.set(), clock=lambda: now[0]
+    )
+    keeper.keep(answered(0))
+    assert arrived.wait(30)
+    assert lease(store, run.id) == NOW + 70
+    renewed = threading.Event()
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if statement.startswith("UPDATE run"):
+            renewed.set()
+
+    event.listen(store.engine, "after_cursor_execute", note)
+    now[0] = NOW + 31  # a third of the lease later
+    assert renewed.wait(30)
+    event.remove(store.engine, "after_cursor_execute", note)
+    keeper.close()
+    assert lease(store, run.id) == NOW + 91
+
+
+def test_who_lost_the_run_keeps_nothing_more(store: Store) -> None:
+    run = claimed(store)
+    arrived = threading.Event()
+    keeper = Keeper(store, run.id, owner="me", linger_s=0.001, on_commit=lambda _: arrived.set())
+    keeper.keep(answered(0))
+    assert arrived.wait(30)
+    store.claim(run.id, owner="you", now=NOW, lease_s=1e9, dead_owner="me")
+    keep_all(store, run, answered(1), owner="you")
+    keeper.keep(answered(1))
+    keeper.keep(answered(2))
+    error = ended(keeper)
+    assert isinstance(error, Conflict)
+    assert "me lost the run" in str(error)
+    assert "were not kept" in str(error)
+    with pytest.raises(Conflict):
+        keeper.keep(answered(3))
+    assert places(store, run.id) == [0, 1]
+    assert keeper.committed == 1
+
+
+def test_an_attempt_that_is_there_already_is_an_error_not_a_second_row(store: Store) -> None:
+    run = claimed(store)
+    keep_all(store, run, answered(0))
+    keeper = Keeper(store, run.id, owner="me")
+    keeper.keep(answered(5))
+    keeper.keep(answered(0, text="another"))
+    assert "nique" in str(ended(keeper))  # UNIQUE constraint failed, or violates unique constraint
+    assert places(store, run.id) == [0]
+    assert store.payload(run.id, "boolq/0")["text"] == "The answer is A."
+
+
+def failing(times: int, words: str, statement: str) -> Callable[..., None]:
+    """A listener that fails a statement as a driver would, so many times."""
+    left = [times]
+
+    def fail(_connection: object, _cursor: object, asked: str, *_: object) -> None:
+        if asked.startswith(statement) and left[0]:
+            left[0] -= 1
+            raise OperationalError(None, None, RuntimeError(words))
+
+    return fail
+
+
+def test_trouble_that_passes_loses_and_doubles_nothing(store: Store) -> None:
+    run = claimed(store)
+    event.listen(store.engine, "before_cursor_execute", failing(3, "away", "INSERT INTO payload"))
+    with Keeper(store, run.id, owner="me", pauses_s=AT_ONCE) as keeper:
+        for place in range(10):
+            keeper.keep(answered(place))
+    assert places(store, run.id) == list(range(10))
+    assert count(store, "attempt") == count(store, "payload") == 10
+    assert store.run(run.id).settled == 10
+
+
+def test_trouble_that_stays_is_told_in_the_databases_words(store: Store) -> None:
+    run = claimed(store)
+    event.listen(store.engine, "before_cursor_execute", failing(4, "the disk is gone", "INSERT INTO payload"))
+    keeper = Keeper(store, run.id, owner="me", pauses_s=AT_ONCE)
+    keeper.keep(answered(0))
+    error = ended(keeper)
+    assert "the disk is gone" in str(error)
+    assert "1 attempts were not kept" in str(error)
+    assert "open-sesame" not in str(error)
+    with pytest.raises(StoreError, match="the disk is gone"):
+        keeper.keep(answered(1))
+    assert places(store, run.id) == []
+    keep_all(store, run, answered(0))  # the place is well again, and so is the store
+    assert places(store, run.id) == [0]
+
+
+def test_a_commit_that_was_not_heard_of_is_not_repeated(store: Store) -> None:
+    """The connection may break between the commit and its answer: the next try finds the batch there."""
+    run = claimed(store)
+    keeper = Keeper(store, run.id, owner="me")
+    batch = keeper._pack([answered(0), failed(1), answered(2)])
+    keeper.close()
+    write(store, batch)
+    write(store, batch, again=True)
+    assert places(store, run.id) == [0, 1, 2]
+    assert store.run(run.id).settled == 2
+    write(store, keeper._pack([answered(3)]), again=True)
+    assert places(store, run.id) == [0, 1, 2, 3]
+
+
+def test_a_defect_in_the_thread_is_told_to_the_caller(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store.open(sqlite_url)
+    run = claimed(store)
+    seen: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", seen.append)
+    keeper = Keeper(store, run.id, owner="me", on_commit=lambda news: seen[news])
+    keeper.keep(answered(0))
+    keeper._thread.join()
+    keeper.keep(answered(1)) if keeper._thread.is_alive() else None
+    with pytest.raises(StoreError, match="died of a defect"):
+        keeper.keep(answered(1))
+    assert [args.exc_type for args in seen] == [IndexError]
+    store.close()
+
+
+def test_a_full_disk_is_told_and_what_was_committed_stays(sqlite_url: str) -> None:
+    store = Store.open(sqlite_url)
+    run = claimed(store, planned=100_000)
+
+    def set_limit(connection: Any, _record: object) -> None:
+        connection.execute("PRAGMA max_page_count=200")
+
+    event.listen(store.engine, "connect", set_limit)
+    store.engine.dispose()
+    counted: list[int] = []
+    keeper = Keeper(store, run.id, owner="me", batch=32, on_commit=counted.append, pauses_s=AT_ONCE)
+    place = 0
+    with pytest.raises(StoreError, match="database or disk is full"):
+        while place < 100_000:
+            keeper.keep(answered(place))
+            place += 1
+    assert "database or disk is full" in str(ended(keeper))
+    assert 0 < sum(counted) == keeper.committed < place
+    event.remove(store.engine, "connect", set_limit)
+    store.engine.dispose()
+    assert places(store, run.id) == list(range(sum(counted)))
+    assert store.run(run.id).settled == sum(counted)
+    keep_all(store, run, answered(90_000))
+    store.close()
+
+
+def test_runs_that_keep_the_same_items_at_once_do_not_block_each_other(store: Store) -> None:
+    runs = [claimed(store, planned=400) for _ in range(4)]
+    keepers = [Keeper(store, run.id, owner="me", batch=50) for run in runs]
+    for place in range(400):
+        for turn, keeper in enumerate(keepers):
+            keeper.keep(answered(place if turn % 2 else 399 - place))
+    for keeper in keepers:
+        keeper.close()
+    assert [places(store, run.id) for run in runs] == [list(range(400))] * 4
+    assert count(store, "item") == 400
+
+
+def test_a_connection_that_is_killed_in_the_middle_of_a_batch_is_replaced(
+    postgres: Postgres, postgres_url: str
+) -> None:
+    store = Store.open(postgres_url)
+    run = claimed(store, planned=500)
+    keeper = Keeper(store, run.id, owner="me", batch=100, pauses_s=AT_ONCE)
+    with psycopg.connect(postgres_url, autocommit=True) as guard:
+        for turn in range(5):
+            with guard.transaction():
+                # The batch gets as far as its payloads and hangs there.
+                guard.execute("LOCK TABLE payload IN ACCESS EXCLUSIVE MODE")
+                for place in range(turn * 100, turn * 100 + 100):
+                    keeper.keep(answered(place))
+                victim = None
+                while victim is None:
+                    victim = guard.execute(
+                        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
+                        "AND pid <> pg_backend_pid() AND wait_event_type = 'Lock'"
+                    ).fetchone()
+                guard.execute("SELECT pg_terminate_backend(%s)", victim)
+    keeper.close()
+    assert places(store, run.id) == list(range(500))
+    assert count(store, "attempt") == count(store, "payload") == 500
+    assert store.run(run.id).settled == 500
+    store.close()
+
+
+def test_all_other_connections_may_be_killed_between_two_calls(postgres_url: str) -> None:
+    store = Store.open(postgres_url)
+    run = new_run(store)
+    with psycopg.connect(postgres_url, autocommit=True) as guard:
+        for _ in range(3):
+            guard.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            assert store.run(run.id) == run
+    store.close()
+
+
+def test_a_server_that_stays_away_is_told(own_postgres: Postgres) -> None:
+    store = Store.open(own_postgres.url(own_postgres.new_database()))
+    run = claimed(store)
+    arrived = threading.Event()
+    keeper = Keeper(
+        store, run.id, owner="me", linger_s=0.001, on_commit=lambda _: arrived.set(), pauses_s=AT_ONCE
+    )
+    keeper.keep(answered(0))
+    assert arrived.wait(30)
+    own_postgres.stop()
+    keeper.keep(answered(1))
+    error = ended(keeper)
+    assert isinstance(error, StoreError)
+    assert f"127.0.0.1:{own_postgres.port}" in str(error)
+    assert "open-sesame" not in str(error)
+    assert keeper.committed == 1
+    with pytest.raises(StoreError):
+        store.run(run.id)
+    store.close()
+
+
+def test_memory_of_known_items_is_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    import proctor.store.keeper as module
+
+    monkeypatch.setattr(module, "_KNOWN_MAX", 3)
+    run = claimed(store)
+    keeper = Keeper(store, run.id, owner="me", batch=2)
+    for repeat in range(3):
+        for place in range(6):
+            keeper.keep(replace(answered(place), repeat=repeat))
+    keeper.close()
+    assert len(keeper._known) <= 5
+    assert count(store, "item") == 6

@@ -1,0 +1,29 @@
+"""Examples that the tests of the ladder share: options, labels, and short ways to read a text."""
+
+from __future__ import annotations
+
+from proctor.suites.answers import read_answer
+from proctor.suites.readers import vocabulary
+from proctor.suites.tasks import BOOLQ, PUBMEDQA, Label
+from proctor.types import Reply
+
+CHOICES = ("Vitamin C", "Iron deficiency anaemia", "Hepatitis B", "Hepatitis B and C")
+YES_NO = vocabulary(BOOLQ.labels)
+YES_NO_MAYBE = vocabulary(PUBMEDQA.labels)
+ACCEPTABLE = vocabulary((Label("acceptable"), Label("unacceptable", ("not acceptable",))))
+EQUIVALENT = vocabulary((Label("equivalent"), Label("not_equivalent")))
+
+
+def choice(text, choices=CHOICES, **more):
+    return read_answer(Reply(text, **more), kind="choices", choices=choices)
+
+
+def label(text, words=YES_NO, **more):
+    return read_answer(Reply(text, **more), kind="labels", vocabulary=words)
+
+
+def free(text, **more):
+    return read_answer(Reply(text, **more), kind="text")
+
+
+NOTHING = (None, None)
