@@ -197,9 +197,12 @@ def _measured(
 
 
 def clean_environ() -> dict[str, str]:
-    """This process's variables without those that would change what proctor does."""
-    ours = ("PROCTOR_", "OPENAI_", "OLLAMA_")
-    return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    """This process's variables without those that would change what proctor does.
+
+    A program in use is compiled once, so the variable that forbids to keep what was compiled goes too.
+    """
+    changing = ("PROCTOR_", "OPENAI_", "OLLAMA_", "PYTHONDONTWRITEBYTECODE")
+    return {name: value for name, value in os.environ.items() if not name.startswith(changing)}
 
 
 Found = dict[str, Measured]

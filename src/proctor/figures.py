@@ -57,11 +57,13 @@ def p_value(p: float | None) -> str:
 def duration(seconds: float | None) -> str:
     """A length of time in its two largest units.
 
-    >>> duration(0.42), duration(75), duration(7265), duration(None)
-    ('0.42 s', '1 min 15 s', '2 h 1 min', '-')
+    >>> duration(0.42), duration(75), duration(7265), duration(0.00002), duration(None)
+    ('0.42 s', '1 min 15 s', '2 h 1 min', 'under 1 ms', '-')
     """
     if seconds is None:
         return "-"
+    if 0 < seconds < 0.001:
+        return "under 1 ms"
     if 0 < seconds < 0.001:
         return "< 0.001 s"
     if seconds < 10:

@@ -9,6 +9,7 @@ from pathlib import Path
 from proctor.errors import ConfigError
 
 ROWS = ("imported", "sample")
+PORTS = {"http": "80", "https": "443"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +87,9 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
 
 def _public(variable: str, address: str) -> str:
     """The address, if it may be stored with results and quoted in messages: without a user or password."""
-    if "@" in address.partition("://")[2].partition("/")[0]:
+    if "@" in address.rpartition("://")[2].partition("/")[0]:
         raise ConfigError(f"{variable} holds a user name or password, and addresses are stored: leave it out")
     return address
-
-
-PORTS = {"http": "80", "https": "443"}
 
 
 def ollama_address(host: str) -> str:
@@ -103,11 +101,12 @@ def ollama_address(host: str) -> str:
     scheme, found, rest = host.strip().partition("://")
     if not found:
         scheme, rest = "http", host.strip()
-    place, _, path = _public("OLLAMA_HOST", f"{scheme}://{rest}").partition("://")[2].partition("/")
-    bare_ipv6 = place.count(":") > 1 and not place.startswith("[")
-    name, colon, port = (f"[{place}]", "", "") if bare_ipv6 else place.rpartition(":")
-    if not colon or port.endswith("]"):  # no port; the colon is one of an IPv6 address
-        name, port = (name if bare_ipv6 else place), ""
+    place, _, path = _public("OLLAMA_HOST", rest).partition("/")
+    if place.count(":") > 1 and not place.startswith("["):  # a bare IPv6 address
+        place = f"[{place}]"
+    name, colon, port = place.rpartition(":")
+    if not colon or port.endswith("]"):
+        name, port = place, ""
     port = port or (PORTS.get(scheme, "") if found else "11434")
     if scheme not in PORTS or not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
         raise ConfigError(f"OLLAMA_HOST={host}: give an address such as http://127.0.0.1:11434")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from string import ascii_uppercase
 
 from proctor.errors import ModelNotFound
-from proctor.providers.contract import Labels, Opening, Pacing
+from proctor.providers.contract import ALL_SAMPLING, Labels, Opening, Pacing
 from proctor.types import Item, ListedModel, Model, Reply, Sampling
 
 Guess = Callable[[Item, int, Mapping[str, int]], str]
@@ -17,6 +17,7 @@ class Baseline:
     """Answers from the labels alone, through the same extraction as every model."""
 
     adjustments: tuple[str, ...] = ()
+    unsent = ALL_SAMPLING
     address = ""
     pacing: Pacing | None = None
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Protocol
 
 from proctor.providers.http import Http
 from proctor.providers.prices import Prices
 from proctor.settings import Settings
-from proctor.types import Item, ListedModel, Reply
+from proctor.types import Item, ListedModel, Reply, Sampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,9 @@ class Opening:
     replies: Path | None = None
 
 
+ALL_SAMPLING = frozenset(f.name for f in fields(Sampling))
+
+
 class Provider(Protocol):
     """A model behind its provider's wire protocol. A Solver with a preflight."""
 
@@ -55,6 +58,10 @@ class Provider(Protocol):
     @property
     def pacing(self) -> Pacing | None:
         """None: no server, so nothing to pace."""
+
+    @property
+    def unsent(self) -> Collection[str]:
+        """The fields of Sampling for which the protocol has no word."""
 
     @property
     def adjustments(self) -> Sequence[str]:

@@ -41,6 +41,7 @@ class Ollama:
         self._url = f"{place.address}/api/chat"
         self._options = _options(sampling)
         self.adjustments: list[str] = []
+        self.unsent: frozenset[str] = frozenset()
         self.address = place.address
         # Ollama queues silently and by default works on one request at a time.
         self.pacing: Pacing | None = Pacing(start=1, most=32)

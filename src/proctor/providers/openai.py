@@ -50,6 +50,7 @@ class OpenAI:
         self._headers = {"Content-Type": "application/json", **_authorization(key)}
         self._parameters = _parameters(sampling)
         self.adjustments: list[str] = []
+        self.unsent: frozenset[str] = frozenset({"context_tokens", "repeat_last_n"})
         self.address = place.address
         self.pacing: Pacing | None = Pacing(start=8, most=256)
 

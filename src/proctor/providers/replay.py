@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from proctor.errors import BadRequest, ConfigError, DataError
-from proctor.providers.contract import Opening, Pacing
+from proctor.providers.contract import ALL_SAMPLING, Opening, Pacing
 from proctor.types import Item, ListedModel, Model, Reply, Sampling
 
 _NO_REPLY = "no reply to this item in the file"
@@ -29,6 +29,7 @@ class Replay:
     """Answers from a table. Made by `open_replay`."""
 
     adjustments: tuple[str, ...] = ()
+    unsent = ALL_SAMPLING
     address = ""
     pacing: Pacing | None = None
 

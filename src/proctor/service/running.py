@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from proctor import __version__
 from proctor.engine.attempts import Asking, Terms, attempts
 from proctor.engine.retry import Retry
-from proctor.errors import ConfigError, DataError, ProctorError, RunTimeout, StoreError
+from proctor.errors import ConfigError, Conflict, DataError, ProctorError, RunTimeout, StoreError
 from proctor.plan import share_limits
 from proctor.providers import open_provider
 from proctor.providers.contract import Labels, Opening, Pacing, Provider
@@ -203,10 +203,11 @@ class _Ending:
                 error_slug=slug,
             )
             return summarise(store, ended)
-        except StoreError:
+        except (StoreError, Conflict):
             if error is None:
                 raise
-            # The database is what failed: the row still says "running", and resume sees that we are gone.
+            # The database has gone, or another process has the run: the first error is the one to tell. The
+            # row still says "running", and resume sees that this process has ended.
             raise error from None
 
     def _log(self, error: BaseException) -> None:
@@ -341,7 +342,8 @@ def new_manifest(each: Ready, replies: str | None) -> dict[str, Any]:
             "parameters": each.listed.parameters,
             "note": each.listed.note,
         },
-        "sampling": asdict(cell.sampling),
+        # Only what reached the model: a manifest must not claim a setting that the protocol has no word for.
+        "sampling": {k: v for k, v in asdict(cell.sampling).items() if k not in each.provider.unsent},
         "repeats": cell.repeats,
         "replies": replies,
     }
