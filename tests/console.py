@@ -7,13 +7,14 @@
     ```
 
 A line that begins with "$ " is a command; lines that begin with "> " continue it. The lines below it must
-occur in its output, in that order; "..." stands for anything, within a line or as a line. A block marked
-"console no-run" is not run. A command that ends with "&" is waited for until it prints something, and is
-ended, by its process id, when the document ends.
+occur in its output, in that order; "..." stands for anything, within a line or as a line (in "0...." the
+first dot is itself). A block marked "console no-run" is not run. A command that ends with "&" is waited for
+until it prints something, and is ended, by its process id, when the document ends.
 """
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BLOCK = re.compile(r"^```console[ \t]*(.*?)\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
+ANYTHING = re.compile(r"\.{3}(?!\.)")  # in "0...." the first dot is itself
 # Ours, so that the reader's own settings and keys do not change what a document shows.
 KEPT = ("PATH", "LANG", "TMPDIR", "SYSTEMROOT")
 LONGEST_S = 300
@@ -65,19 +67,21 @@ def missing(shown: tuple[str, ...], output: str) -> list[str]:
     rest = iter([line.strip() for line in output.splitlines()])
     lost = []
     for line in filter(None, (line.strip() for line in shown)):
-        pattern = re.compile(".*".join(re.escape(part) for part in line.split("...")))
+        pattern = re.compile(".*".join(re.escape(part) for part in ANYTHING.split(line)))
         if line != "..." and not any(pattern.fullmatch(real) for real in rest):
             lost.append(line)
             rest = iter(output.splitlines())  # what follows may be there all the same
     return lost
 
 
-def run(document: str, folder: Path) -> list[str]:
-    """Run the document in `folder`; what is wrong with it, naming its lines."""
+def run(document: str, folder: Path, *, beside: Path | None = None) -> list[str]:
+    """Run the document in `folder`, into which `beside` is copied; what is wrong with it, naming its lines."""
     typed = commands(document)
     logs = folder.parent / f"{folder.name}.logs"
     for made in (folder, logs):
         made.mkdir()
+    if beside is not None and beside.is_dir():
+        shutil.copytree(beside, folder / beside.name)
     steps = [_step(command.text, logs / str(n)) for n, command in enumerate(typed)]
     shell = subprocess.Popen(
         ["bash", "-c", "\n".join([ENDING, *steps])],

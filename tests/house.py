@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = [
     {"__main__"},
     {"app"},
-    {"api", "web", "cli", "evaluate"},
+    {"api", "web", "cli", "python"},
     {"service", "jobs"},
     {"engine"},
     {"suites", "datasets", "tasks", "providers", "sandbox"}
@@ -28,7 +28,7 @@ WORDS = {"types", "errors"}
 VIEWS_SEE = {"service", "plan", "settings", "figures", *WORDS}
 SEES = {
     "cli": VIEWS_SEE | {"cli"},
-    "evaluate": VIEWS_SEE,
+    "python": VIEWS_SEE,
     "api": VIEWS_SEE | {"api"},
     "web": VIEWS_SEE | {"web"},
 }

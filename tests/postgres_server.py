@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -42,7 +43,7 @@ class Postgres:
 
     def run(self, statement: str) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(statement)  # type: ignore[call-overload]
+            connection.execute(statement)
 
     def new_database(self) -> str:
         self.databases += 1
@@ -80,13 +81,13 @@ def running_postgres() -> Iterator[Postgres]:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(INSTALL)
     account = _account()
     folder = tempfile.mkdtemp(prefix="proctor-pg-")
-    identity: dict[str, object] = {"cwd": folder, "env": {"PATH": os.environ["PATH"], "LC_ALL": "C"}}
+    identity: dict[str, Any] = {"cwd": folder, "env": {"PATH": os.environ["PATH"], "LC_ALL": "C"}}
     if account is not None:
         os.chown(folder, account.pw_uid, account.pw_gid)
         identity |= {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
     try:
         make = [initdb, "-D", f"{folder}/data", "-U", "proctor", "-A", "trust", "-E", "UTF8", "--no-sync"]
-        done = subprocess.run(make, capture_output=True, text=True, check=False, **identity)  # type: ignore[call-overload]
+        done = subprocess.run(make, capture_output=True, text=True, check=False, **identity)
         assert done.returncode == 0, done.stderr
         server = _started(postgres, folder, identity)
         try:
@@ -99,7 +100,7 @@ def running_postgres() -> Iterator[Postgres]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _started(postgres: str, folder: str, identity: dict[str, object]) -> Postgres:
+def _started(postgres: str, folder: str, identity: dict[str, Any]) -> Postgres:
     options = ["fsync=off", "full_page_writes=off", "max_connections=60", "shared_buffers=32MB"]
     options += ["listen_addresses=127.0.0.1", f"unix_socket_directories={folder}"]
     told = ""
@@ -107,7 +108,7 @@ def _started(postgres: str, folder: str, identity: dict[str, object]) -> Postgre
         port = free_port()
         command = [postgres, "-D", f"{folder}/data", "-p", str(port)]
         command += [part for option in options for part in ("-c", option)]
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **identity)  # type: ignore[call-overload]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **identity)
         for line in process.stderr:
             told += line
             if READY in line:

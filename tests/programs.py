@@ -28,7 +28,12 @@ def proctor(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; fails with its output when the exit code is another."""
     done = subprocess.run(
-        command(*words), env=environment(home, **more), cwd=cwd or home, text=True, capture_output=True, timeout=120
+        command(*words),
+        env=environment(home, **more),
+        cwd=cwd or home,
+        text=True,
+        capture_output=True,
+        timeout=120,
     )
     assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done

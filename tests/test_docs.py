@@ -151,14 +151,16 @@ def test_decision_numbers_are_used_once() -> None:
 
 @pytest.mark.parametrize("path", RUN, ids=name)
 def test_what_the_document_shows_is_what_happens(path: Path, tmp_path: Path) -> None:
-    assert not (faults := console.run(path.read_text(encoding="utf-8"), tmp_path / "work")), "\n".join(faults)
+    """As a reader who stands in the checkout: its folder of examples is there."""
+    faults = console.run(path.read_text(encoding="utf-8"), tmp_path / "work", beside=ROOT / "examples")
+    assert not faults, "\n".join(faults)
 
 
 SESSION = """
 ```console
 $ export WORD=hello; mkdir inner; cd inner
-$ echo "$WORD world"; pwd
-hello ...
+$ echo "$WORD world 0.552 [0.508]"; pwd
+hello ... 0.... [0....]
 .../work/inner
 $ cat <<END
 > one
@@ -186,6 +188,7 @@ def test_a_session_shares_one_shell(tmp_path: Path) -> None:
         ("$ echo one\ntwo", "does not print 'two'"),
         ("$ printf 'one\\ntwo\\n'\ntwo\none", "does not print 'one'"),
         ("$ echo one two\none", "does not print 'one'"),
+        ("$ echo 1552\n1....", "does not print '1....'"),
         ("$ exit 0\n$ echo one", "was not reached"),
         ("$ false &", "exit code 1"),
         ("$ echo one >&2\ntwo", "but:\none"),

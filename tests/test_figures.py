@@ -93,7 +93,7 @@ def test_a_written_p_lies_on_the_same_side_of_the_threshold(p: float) -> None:
     [
         (None, "-"),
         (0.0, "0 s"),
-        (0.00001, "< 0.001 s"),
+        (0.00001, "under 1 ms"),
         (0.42, "0.42 s"),
         (9.96, "10 s"),
         (42.4, "42 s"),

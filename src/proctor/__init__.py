@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from proctor.evaluate import evaluate
+    from proctor.python import evaluate
 
 __all__ = ["__version__", "evaluate"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "evaluate":
-        from proctor.evaluate import evaluate
+        from proctor.python import evaluate
 
         return evaluate
     raise AttributeError(f"module 'proctor' has no attribute {name!r}")

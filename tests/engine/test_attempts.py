@@ -6,7 +6,6 @@ import asyncio
 from collections import Counter
 
 import pytest
-from simulators import questions, read
 
 from proctor.engine.attempts import Asking, ErrorBudgets, Terms, attempts
 from proctor.engine.retry import Retry
@@ -14,6 +13,7 @@ from proctor.errors import AuthError, BadRequest, ErrorBudget, NetworkError, Rat
 from proctor.providers.contract import Pacing
 from proctor.providers.limiter import Limiter
 from proctor.types import Outcome, Reply
+from simulators import questions, read
 
 QUICK = Retry(most=3, most_refusals=6, first_s=0.0)
 

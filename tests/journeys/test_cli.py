@@ -8,11 +8,11 @@ import json
 import math
 
 import pytest
-from programs import csv_of_sums, proctor, proctor_json, started
-from simulators import settings
 
 from proctor.service.simulate import known_answers
 from proctor.simulator import spawn
+from programs import csv_of_sums, proctor, proctor_json, started
+from simulators import settings
 
 TWO = ["--model", "baseline/majority", "--model", "baseline/random"]
 
@@ -83,7 +83,9 @@ def test_exports_hold_every_item(tmp_path, rows):
     run = proctor_json(tmp_path, "run", "mine.csv", "--model", "baseline/majority")["runs"][0]["run_id"]
     table = list(csv.DictReader(io.StringIO(proctor(tmp_path, "export", run[:8]).stdout)))
     assert len(table) == 60 and {row["outcome"] for row in table} == {"correct", "wrong"}
-    lines = [json.loads(line) for line in proctor(tmp_path, "export", run, "--format", "jsonl").stdout.splitlines()]
+    lines = [
+        json.loads(line) for line in proctor(tmp_path, "export", run, "--format", "jsonl").stdout.splitlines()
+    ]
     assert len(lines) == 60 and lines[0]["prompt"][0]["role"] == "user"
     document = json.loads(proctor(tmp_path, "export", run, "--format", "json").stdout)
     assert len(document["items"]) == 60
@@ -114,11 +116,22 @@ def test_resume_refuses_a_finished_run_and_changed_rows(tmp_path, rows):
     assert "Nothing to resume" in proctor(tmp_path, "resume", run, code=2).stderr
     answers = known_answers(settings(tmp_path), [rows])
     with spawn(["--latency", "0.2"], answers) as server:
-        words = ["run", "mine.csv", "--model", "openai/sim", "--base-url", f"{server.url}/v1", "--for", "0.3s"]
+        words = [
+            "run",
+            "mine.csv",
+            "--model",
+            "openai/sim",
+            "--base-url",
+            f"{server.url}/v1",
+            "--for",
+            "0.3s",
+        ]
         partial = proctor_json(tmp_path, *words)["runs"][0]
         assert partial["partial"]
         rows.write_text(rows.read_text().replace("Is 7 even?", "Is 7 odd?"))
-        assert "no longer those it began with" in proctor(tmp_path, "resume", partial["run_id"], code=2).stderr
+        assert (
+            "no longer those it began with" in proctor(tmp_path, "resume", partial["run_id"], code=2).stderr
+        )
 
 
 def test_runs_that_were_asked_different_things_are_not_compared(tmp_path, rows):
@@ -131,7 +144,11 @@ def test_runs_that_were_asked_different_things_are_not_compared(tmp_path, rows):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["run", "gleu", "--model", "baseline/random"], 2, "Invalid benchmark suite. Supported: superglue, mmlu, medical"),
+        (
+            ["run", "gleu", "--model", "baseline/random"],
+            2,
+            "Invalid benchmark suite. Supported: superglue, mmlu, medical",
+        ),
         (["run", "none.csv", "--model", "baseline/random"], 2, "No file none.csv"),
         (["run", "mmlu", "--model", "baseline/random"], 2, "proctor data import PATH"),
         (["run", "mine.csv", "--model", "mystery"], 2, "ollama/mystery"),
@@ -141,7 +158,11 @@ def test_runs_that_were_asked_different_things_are_not_compared(tmp_path, rows):
         (["run", "mine.csv", "--model", "replay/x"], 2, "--replies FILE"),
         (["run", "mine.csv", "--model", "baseline/random", "--temperature", "9"], 2, "between 0 and 2"),
         (["run", "mine.csv", "--model", "baseline/random", "--for", "soon"], 2, "'soon' is no duration"),
-        (["run", "mine.csv", "--model", "baseline/random", "--tasks", "a"], 2, "--tasks does not go with a file"),
+        (
+            ["run", "mine.csv", "--model", "baseline/random", "--tasks", "a"],
+            2,
+            "--tasks does not go with a file",
+        ),
         (["run", "mine.csv", "--model", "baseline/random", "--modle", "x"], 2, "No such option"),
         (["show", "12345678"], 2, "12345678"),
         (["models", "nobody"], 2, "Known: ollama"),
@@ -178,7 +199,9 @@ def test_the_demo_names_the_models_that_ollama_has(tmp_path, rows):
         done = proctor(tmp_path, "demo", OLLAMA_HOST=server.url)
     further = done.stdout.partition("Go further:")[2]
     both = "--model ollama/sim:latest --model ollama/sim-small:latest"
-    assert f"proctor run mmlu --data sample {both}   # about 1 min" in further.replace("under a minute", "about 1 min")
+    assert f"proctor run mmlu --data sample {both}   # about 1 min" in further.replace(
+        "under a minute", "about 1 min"
+    )
     assert f"proctor run my_questions.jsonl {both}" in further
 
 

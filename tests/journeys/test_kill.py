@@ -10,14 +10,14 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from programs import csv_of_sums, proctor, proctor_json, started
-from simulators import settings
 
 from proctor.service.runs import open_store
 from proctor.service.simulate import known_answers
 from proctor.service.sources import open_source
 from proctor.simulator import prompt_key, spawn
 from proctor.types import SourceRef
+from programs import csv_of_sums, proctor, proctor_json, started
+from simulators import settings
 
 N = 2500
 KILLS = 10

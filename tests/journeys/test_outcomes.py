@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from simulators import settings
 
 from proctor.engine.retry import Retry
 from proctor.errors import ErrorBudget
@@ -14,6 +13,7 @@ from proctor.service.runs import look, resume, start
 from proctor.service.simulate import known_answers
 from proctor.simulator import spawn
 from proctor.types import Cell, Limits, Model, Plan, SourceRef
+from simulators import settings
 
 N = 60
 QUICK = Retry(most=2, most_refusals=30, first_s=0.0)

@@ -7,12 +7,12 @@ import subprocess
 import time
 
 import pytest
-from programs import command, csv_of_sums, environment, proctor, proctor_json, started
-from simulators import settings
 
 from proctor.service.runs import open_store
 from proctor.service.simulate import known_answers
 from proctor.simulator import spawn
+from programs import command, csv_of_sums, environment, proctor, proctor_json, started
+from simulators import settings
 
 N = 1500
 
@@ -23,7 +23,11 @@ def world(tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     with spawn(["--latency", "0.05"], known_answers(settings(home), [file])) as server:
-        yield home, ["run", str(file), "--model", "ollama/sim", "--parallel", "24"], {"OLLAMA_HOST": server.url}
+        yield (
+            home,
+            ["run", str(file), "--model", "ollama/sim", "--parallel", "24"],
+            {"OLLAMA_HOST": server.url},
+        )
 
 
 def test_a_full_disk_ends_in_a_clear_error_and_a_resumable_run(world):

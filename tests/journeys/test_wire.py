@@ -12,13 +12,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from programs import proctor, proctor_json
-from simulators import settings
 
 from proctor.service.simulate import known_answers
 from proctor.simulator import spawn
+from programs import proctor, proctor_json
+from simulators import settings
 
-HEADERS = {"host", "accept", "accept-encoding", "user-agent", "content-type", "content-length", "authorization"}
+HEADERS = {
+    "host",
+    "accept",
+    "accept-encoding",
+    "user-agent",
+    "content-type",
+    "content-length",
+    "authorization",
+}
 FIELDS = {
     "openai": {"model", "messages", "temperature", "max_tokens", "seed"},
     "ollama": {"model", "messages", "stream", "options", "truncate", "shift"},
@@ -151,4 +159,9 @@ def test_every_ollama_parameter_reaches_the_server(tmp_path: Path):
     del theirs["max_tokens"], theirs["context_tokens"]
     assert asked["options"] == theirs
     assert load["options"]["num_ctx"] == 4096, "another context size would load the model a second time"
-    assert (asked["think"], asked["truncate"], asked["shift"], asked["stream"]) == (False, False, False, False)
+    assert (asked["think"], asked["truncate"], asked["shift"], asked["stream"]) == (
+        False,
+        False,
+        False,
+        False,
+    )

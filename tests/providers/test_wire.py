@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from simulators import ask, provider, questions, simulator
 
 from proctor.errors import (
     AuthError,
@@ -22,6 +21,7 @@ from proctor.errors import (
     ServerError,
 )
 from proctor.types import Message, Model, Sampling
+from simulators import ask, provider, questions, simulator
 
 ITEM = questions(1)[0]
 SHAPES = ["openai", "ollama"]
@@ -73,7 +73,7 @@ def test_what_is_no_reply_is_an_error_of_its_kind(server, tmp_path, shape, name,
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_endless_reply_ends_at_the_time_limit(server, tmp_path, shape):
-    with pytest.raises(RequestTimeout, match="within 0.5 s"):
+    with pytest.raises(RequestTimeout, match=r"within 0\.5 s"):
         ask(model(shape, server.url, "sim-endless"), tmp_path, ITEM, timeout_s=0.5)
 
 
@@ -149,7 +149,7 @@ def test_the_check_finds_the_model_or_says_what_there_is(server, tmp_path, shape
 
     found = asyncio.run(check("sim"))
     assert (found.digest is not None) == (shape == "ollama")
-    with pytest.raises(ModelNotFound, match="nobody.*sim"):
+    with pytest.raises(ModelNotFound, match=r"nobody.*sim"):
         asyncio.run(check("nobody"))
 
 

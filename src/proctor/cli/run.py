@@ -66,7 +66,9 @@ def run_command(source: str, models: tuple[str, ...], as_json: bool, **given: An
     settings = read_settings(os.environ)
     ref = _source(source, suite_names(), given)
     cells = tuple(
-        Cell(model_named(name, base_url=given["base_url"]), ref, _sampling(given), limits_from(given))
+        Cell(
+            model_named(name, settings, base_url=given["base_url"]), ref, _sampling(given), limits_from(given)
+        )
         for name in models
     )
     plan = resolved(check(Plan(cells, name=source, replies=given["replies"])), settings)

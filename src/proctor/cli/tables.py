@@ -12,14 +12,16 @@ from proctor.types import Evaluation, RunResult
 
 def evaluation_lines(evaluation: Evaluation) -> Iterator[str]:
     """Per model its scores and how it answered, then the sentence that says what they show."""
-    several = len(evaluation.results) > 1
     for result in evaluation.results:
         yield from result_lines(result)
         yield ""
     if evaluation.verdict:
         yield evaluation.verdict
-    ids = " ".join(r.run.id[:8] for r in evaluation.results)
-    yield f"{'Runs' if several else 'Run'}: {ids}   (proctor show {ids} | proctor report {ids})"
+    runs = [r.run for r in evaluation.results]
+    ids = " ".join(run.id[:8] for run in runs)
+    # Runs of one plan are shown again by its one id.
+    again = runs[0].plan_id[:8] if len(runs) > 1 and len({run.plan_id for run in runs}) == 1 else ids
+    yield f"{'Runs' if len(runs) > 1 else 'Run'}: {ids}   (proctor show {again} | proctor report {again})"
 
 
 def result_lines(result: RunResult) -> Iterator[str]:
@@ -31,6 +33,10 @@ def result_lines(result: RunResult) -> Iterator[str]:
         name = f"{run.cell.model}  " if index == 0 else ""
         yield f"{indent}{name}{score.title}  {score.metric} {estimate(score.estimate)}  {n}{mark if index == 0 else ''}"
     yield f"  {run_facts(result)}"
+    if not_sent := run.manifest.get("not_sent"):
+        yield f"  not sent, because the model's protocol has no word for it: {', '.join(not_sent)}"
+    if changed := run.manifest.get("adjustments"):
+        yield f"  changed at the server's wish: {'; '.join(changed)}"
     if problems := problem_words(result):
         yield f"  {problems}"
     if tally.answer_rate is not None and tally.answer_rate < 0.98:

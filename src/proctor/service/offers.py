@@ -12,9 +12,9 @@ from proctor.providers import PROVIDERS, entry, list_models, open_provider
 from proctor.providers.contract import Opening
 from proctor.providers.http import Http
 from proctor.providers.prices import read_prices
-from proctor.service.sources import open_source
 from proctor.settings import Settings
 from proctor.simulator import NAMED
+from proctor.suites import open_suite
 from proctor.types import ListedModel, Model, Sampling, SourceRef
 
 PROBE_S = 30.0
@@ -83,7 +83,7 @@ async def _probe_all(models: Sequence[Model], settings: Settings) -> list[Probe]
 
 
 async def _probe(model: Model, opening: Opening) -> Probe:
-    source = open_source(SourceRef("suite", "superglue", rows="sample", limit=1), opening.settings)
+    source = open_suite(SourceRef("suite", "superglue", rows="sample", limit=1), opening.settings.home)
     try:
         async with asyncio.timeout(PROBE_S):
             provider = open_provider(model, Sampling(), opening)

@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -29,7 +29,7 @@ from proctor.service.progress import Meter, Watch, keep_showing
 from proctor.service.results import summarise
 from proctor.settings import Settings
 from proctor.store import Keeper, Store
-from proctor.types import Cell, Limits, ListedModel, Run, RunResult, Source, Status
+from proctor.types import Cell, Limits, ListedModel, Run, RunResult, Sampling, Source, Status
 
 LEASE_S = 60.0
 MOST_PARALLEL = 256
@@ -344,9 +344,16 @@ def new_manifest(each: Ready, replies: str | None) -> dict[str, Any]:
         },
         # Only what reached the model: a manifest must not claim a setting that the protocol has no word for.
         "sampling": {k: v for k, v in asdict(cell.sampling).items() if k not in each.provider.unsent},
+        "not_sent": _not_sent(cell.sampling, each.provider.unsent),
         "repeats": cell.repeats,
         "replies": replies,
     }
+
+
+def _not_sent(sampling: Sampling, unsent: Collection[str]) -> list[str]:
+    """What the user asked for although the model's protocol has no word for it."""
+    usual = Sampling()
+    return sorted(name for name in unsent if getattr(sampling, name) != getattr(usual, name))
 
 
 def same_rows(run: Run, source: Source) -> None:

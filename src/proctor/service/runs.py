@@ -105,7 +105,9 @@ def start(
 
         with with_simulators(plan.cells, sources) as cells:
             try:
-                run_cells(cells, sources, submit, Sitting(settings, store, watch, retry), replies=plan.replies)
+                run_cells(
+                    cells, sources, submit, Sitting(settings, store, watch, retry), replies=plan.replies
+                )
             except (ProctorError, Interrupted) as error:
                 if not made:
                     raise

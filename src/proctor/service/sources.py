@@ -9,6 +9,7 @@ from dataclasses import replace
 from proctor.errors import ConfigError, EndpointNotFound
 from proctor.plan import parse_model
 from proctor.providers import PROVIDERS
+from proctor.service.offers import offers
 from proctor.settings import Settings
 from proctor.simulator import Answer, prompt_key
 from proctor.simulator.process import SimulatorDied, spawn
@@ -30,19 +31,30 @@ def resolved_source(ref: SourceRef, settings: Settings) -> SourceRef:
     return replace(ref, rows="sample" if settings.rows == "sample" else "imported")
 
 
-def model_named(name: str, *, base_url: str | None = None) -> Model:
-    """The model a user means. Raises ConfigError listing the providers if the name does not tell."""
+def model_named(name: str, settings: Settings, *, base_url: str | None = None) -> Model:
+    """The model a user means (providers.md 4.8). Raises ConfigError if the name does not tell its provider."""
     model = parse_model(name, tuple(PROVIDERS), base_url=base_url)
     if model is None:
-        raise ConfigError(
-            f"--model {name}: which provider? Write PROVIDER/NAME with one of {', '.join(PROVIDERS)}, "
-            f"for instance ollama/{name}"
-        )
+        raise ConfigError(f"--model {name}: which provider? {_who_offers(name, settings)}")
     if base_url and model.provider not in ("ollama", "openai"):
         raise ConfigError(
             f"--base-url does not go with {model}: it names a server for ollama or openai models"
         )
     return model
+
+
+def _who_offers(name: str, settings: Settings) -> str:
+    """Where a bare name is to be had, as advice."""
+    known = [
+        str(m.model)
+        for offer in offers(settings, ("ollama", "openai", "simulator"))
+        for m in offer.models
+        if name in (m.model.name, m.model.name.removesuffix(":latest"))
+    ]
+    if known:
+        return f"It is offered as {' and as '.join(known)}"
+    providers = ", ".join(PROVIDERS)
+    return f"No server that answers offers it. Write PROVIDER/NAME, such as ollama/{name}; providers: {providers}"
 
 
 def suite_names() -> tuple[str, ...]:

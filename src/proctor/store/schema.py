@@ -63,7 +63,7 @@ class Database:
         database = cls(_parse(url))
         try:
             _prepare(database)
-        except BaseException:
+        except StoreError:
             database.close()
             raise
         return database

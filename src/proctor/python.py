@@ -85,11 +85,12 @@ def evaluate(
         chosen["tasks"] = tuple(chosen["tasks"])
     ref = parse_source(os.fspath(source), suite_names(), limit=limit, **chosen)
     sampling = Sampling(**{name: value for name, value in options.items() if name in _SAMPLING})
+    settings = read_settings(os.environ)
     names = [model] if isinstance(model, str) else list(model)
     cells = tuple(
-        Cell(model_named(name, base_url=base_url), ref, sampling, limits or Limits()) for name in names
+        Cell(model_named(name, settings, base_url=base_url), ref, sampling, limits or Limits())
+        for name in names
     )
-    settings = read_settings(os.environ)
     plan = Plan(cells, name=os.fspath(source), replies=os.fspath(replies) if replies else None)
     outcome = _outside_any_loop(lambda: start(plan, settings))
     if outcome.evaluation is None:

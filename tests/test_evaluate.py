@@ -1,0 +1,85 @@
+"""`proctor.evaluate`: the Python door."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+
+import proctor
+from proctor.errors import ConfigError, EndpointNotFound
+from proctor.service.simulate import known_answers
+from proctor.simulator import spawn
+from programs import csv_of_sums
+from simulators import settings
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.setenv("PROCTOR_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    return csv_of_sums(tmp_path / "sums.csv", 40)
+
+
+def test_one_model_has_a_score(file):
+    result = proctor.evaluate(file, "baseline/majority")
+    assert (result.score.value, result.score.scored) == (1.0, 40)
+    assert result.verdict == "" and result.error is None
+
+
+def test_two_models_are_compared(file):
+    with spawn([], known_answers(settings(file.parent), [file])) as server:
+        names = ["openai/sim-perfect", "openai/sim-wrong"]
+        result = proctor.evaluate(file, names, base_url=f"{server.url}/v1", limit=20, temperature=0.5)
+    assert [r.scores[0].estimate.value for r in result.runs] == [1.0, 0.0]
+    assert result.comparisons[0].verdict == "first better"
+    assert result.verdict.startswith("openai/sim-perfect is better than openai/sim-wrong on these 20 rows")
+    with pytest.raises(ValueError, match="2 models"):
+        _ = result.score
+
+
+def test_items_become_a_data_frame(file):
+    result = proctor.evaluate(file, ["baseline/majority", "baseline/random"], limit=10)
+    frame = result.to_pandas()
+    assert len(frame) == 20
+    assert set(frame["model"]) == {"baseline/majority", "baseline/random"}
+    assert {"item_id", "outcome", "score", "answer", "target", "reply"} <= set(frame.columns)
+
+
+def test_a_suites_sample_rows_can_be_asked(file):
+    result = proctor.evaluate("superglue", "baseline/majority", rows="sample")
+    assert result.runs[0].run.manifest["rows"] == "sample"
+
+
+def test_it_works_inside_a_running_event_loop(file):
+    """A notebook has one."""
+
+    async def cell():
+        return proctor.evaluate(file, "baseline/majority", limit=5)
+
+    assert asyncio.run(cell()).score.value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ({"model": "baseline/majority", "temprature": 1}, ConfigError, "'temprature'"),
+        ({"model": "baseline/majority", "temperature": 3}, ConfigError, "between 0 and 2"),
+        ({"model": "baseline/majority", "think": "hard"}, ConfigError, "think='hard'"),
+        ({"model": []}, ConfigError, "No model given"),
+        ({"model": "ollama/a", "base_url": "http://127.0.0.1:9"}, EndpointNotFound, "127.0.0.1:9"),
+    ],
+)
+def test_a_wrong_request_is_an_error_of_its_kind(file, given, error, said):
+    with pytest.raises(error, match=said):
+        proctor.evaluate(file, **given)
+
+
+def test_importing_proctor_imports_nothing_heavy():
+    code = (
+        "import sys, proctor; "
+        "assert not {'aiohttp', 'sqlalchemy', 'pandas', 'numpy', 'click', 'rich'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
