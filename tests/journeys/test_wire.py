@@ -88,14 +88,16 @@ def test_no_request_carries_more_than_a_real_provider_would_get(tmp_path: Path, 
         for i in range(30)
     ]  # fmt: skip
     file.write_text("\n".join(map(json.dumps, rows)))
-    with spawn([], known_answers(settings(tmp_path), [file])) as server:
-        with recorder(int(server.url.rpartition(":")[2])) as (port, connections):
-            url = f"http://127.0.0.1:{port}" + ("/v1" if shape == "openai" else "")
-            document = proctor_json(
-                tmp_path, "run", str(file), "--model", f"{shape}/sim-perfect", "--base-url", url,
-                OPENAI_API_KEY="key-for-the-test",
-            )  # fmt: skip
-            sent = list(requests(connections))
+    with (
+        spawn([], known_answers(settings(tmp_path), [file])) as server,
+        recorder(int(server.url.rpartition(":")[2])) as (port, connections),
+    ):
+        url = f"http://127.0.0.1:{port}" + ("/v1" if shape == "openai" else "")
+        document = proctor_json(
+            tmp_path, "run", str(file), "--model", f"{shape}/sim-perfect", "--base-url", url,
+            OPENAI_API_KEY="key-for-the-test",
+        )  # fmt: skip
+        sent = list(requests(connections))
     run = document["runs"][0]
     assert run["score"]["value"] == 1.0, "the simulator knows the answers from the prompts alone"
     posts = [(line, headers, body) for line, headers, body in sent if line.startswith("POST")]
@@ -148,12 +150,14 @@ def test_every_ollama_parameter_reaches_the_server(tmp_path: Path):
         "repeat_last_n": 32, "max_tokens": 99, "context_tokens": 4096, "seed": 7,
     }  # fmt: skip
     words = [word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", str(value))]
-    with spawn([], known_answers(settings(tmp_path), [file])) as server:
-        with recorder(int(server.url.rpartition(":")[2])) as (port, connections):
-            url = f"http://127.0.0.1:{port}"
-            more = ["--stop", "END", "--think", "off", *words]
-            proctor(tmp_path, "run", str(file), "--model", "ollama/sim", *more, OLLAMA_HOST=url)
-            bodies = [json.loads(body) for line, _, body in requests(connections) if line.startswith("POST")]
+    with (
+        spawn([], known_answers(settings(tmp_path), [file])) as server,
+        recorder(int(server.url.rpartition(":")[2])) as (port, connections),
+    ):
+        url = f"http://127.0.0.1:{port}"
+        more = ["--stop", "END", "--think", "off", *words]
+        proctor(tmp_path, "run", str(file), "--model", "ollama/sim", *more, OLLAMA_HOST=url)
+        bodies = [json.loads(body) for line, _, body in requests(connections) if line.startswith("POST")]
     load, asked = bodies
     theirs = {**given, "num_predict": 99, "num_ctx": 4096, "stop": ["END"]}
     del theirs["max_tokens"], theirs["context_tokens"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from proctor.cli.finish import finish
+from proctor.cli.finish import finish, say
 from proctor.cli.progress import shower
 from proctor.cli.tables import result_lines
 from proctor.settings import Settings, read_settings
@@ -43,11 +43,9 @@ def demo_command() -> int:
         if outcome.error or outcome.interrupted or outcome.evaluation is None:
             return finish(outcome, as_json=False)
         click.echo("")
-        for result in outcome.evaluation.results:
-            # The headline and the facts; `proctor show` has the single tasks.
-            lines = list(result_lines(result))
-            click.echo(lines[0])
-        click.echo(outcome.evaluation.verdict)
+        # Headlines only: `proctor show` has the single tasks.
+        say(next(result_lines(result)) for result in outcome.evaluation.results)
+        say([outcome.evaluation.verdict])
     click.echo("")
     for line in further(settings):
         click.echo(line)

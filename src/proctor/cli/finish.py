@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
+from collections.abc import Iterable
 
 import click
 
@@ -27,9 +30,16 @@ def finish(outcome: Outcome, *, as_json: bool) -> int:
     if as_json:
         click.echo(documents.to_json(documents.outcome(outcome)))
     elif outcome.evaluation is not None:
-        for line in evaluation_lines(outcome.evaluation):
-            click.echo(line)
+        say(evaluation_lines(outcome.evaluation))
     return _how_it_ended(outcome)
+
+
+def say(lines: Iterable[str]) -> None:
+    """Print the lines; in a terminal, long sentences break between words."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    for line in lines:
+        # Score lines are short and must stay whole; only prose outgrows a terminal.
+        click.echo(textwrap.fill(line, width) if 0 < width < len(line) and line[:1].strip() else line)
 
 
 def _how_it_ended(outcome: Outcome) -> int:

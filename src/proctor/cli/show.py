@@ -15,6 +15,7 @@ from proctor.settings import read_settings
 @json_option
 def show_command(runs: tuple[str, ...], as_json: bool) -> int:
     """Show RUN: its scores, its counts, and what they rest on; several runs are compared."""
+    from proctor.cli.finish import say
     from proctor.cli.tables import evaluation_lines, manifest_lines
     from proctor.service import documents
     from proctor.service.runs import look
@@ -23,8 +24,7 @@ def show_command(runs: tuple[str, ...], as_json: bool) -> int:
     if as_json:
         click.echo(documents.to_json(documents.evaluation(evaluation)))
         return 0
-    for line in evaluation_lines(evaluation):
-        click.echo(line)
+    say(evaluation_lines(evaluation))
     for result in evaluation.results:
         click.echo("")
         for line in manifest_lines(result):

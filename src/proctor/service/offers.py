@@ -14,7 +14,7 @@ from proctor.providers.http import Http
 from proctor.providers.prices import read_prices
 from proctor.settings import Settings
 from proctor.simulator import NAMED
-from proctor.suites import open_suite
+from proctor.suites.source import open_suite
 from proctor.types import ListedModel, Model, Sampling, SourceRef
 
 PROBE_S = 30.0

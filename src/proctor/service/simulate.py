@@ -12,7 +12,7 @@ from proctor.service.sources import answers_to, open_source
 from proctor.settings import Settings
 from proctor.simulator import OPTIONS, Answer, read_options, write_answers
 from proctor.simulator.serve import serve
-from proctor.suites import SUITES
+from proctor.suites.tasks import SUITES
 from proctor.types import SourceRef
 
 # Decided here, not by the user: the answers come from this machine's rows.

@@ -13,7 +13,9 @@ from proctor.service.offers import offers
 from proctor.settings import Settings
 from proctor.simulator import Answer, prompt_key
 from proctor.simulator.process import SimulatorDied, spawn
-from proctor.suites import SUITES, open_file, open_suite
+from proctor.suites.questions import open_file
+from proctor.suites.source import open_suite
+from proctor.suites.tasks import SUITES
 from proctor.types import Cell, Item, Model, Source, SourceRef
 
 

@@ -15,7 +15,7 @@ from proctor.service import documents
 from proctor.service.runs import find, look, open_store
 from proctor.settings import Settings
 from proctor.store import AttemptRow, Store
-from proctor.suites import Imported, ImportReport, import_path
+from proctor.suites.imports import Imported, ImportReport, import_path
 from proctor.suites.rows import read_manifest
 from proctor.types import Item, Run
 

@@ -140,6 +140,7 @@ class Keeper:
     _compressor: ZstdCompressor = field(init=False, default_factory=bodies.packer)
     _due: float = field(init=False)  # when the lease must be renewed
     _error: ProctorError | None = field(init=False, default=None)
+    _done: bool = field(init=False, default=False)  # ended because it was closed, with everything kept
 
     def __post_init__(self) -> None:
         self._run_num = self.store.number(self.run_id)
@@ -180,14 +181,15 @@ class Keeper:
         self._closing.set()
         self._wake.set()
         self._thread.join()
-        if self._error is not None or self.backlog:
+        if not self._done or self.backlog:
             self._complain()
 
     def _complain(self) -> None:
         lost = f"{self.backlog} attempts were not kept"
         if self._error is not None:
             raise type(self._error)(f"{self._error} ({lost})") from self._error
-        raise StoreError(f"Run {self.run_id}: the writer thread is closed or died of a defect; {lost}")
+        why = "is closed" if self._done else "died of a defect, which the log shows"
+        raise StoreError(f"Run {self.run_id}: the writer thread {why}; {lost}")
 
     def _work(self) -> None:
         try:
@@ -198,6 +200,7 @@ class Keeper:
                     self._wake.wait(self.linger_s)
                 self._wake.clear()
                 self._step()
+            self._done = True
         except ProctorError as error:
             self._error = error
 
