@@ -1,6 +1,6 @@
 """Everything that can go wrong on purpose: one tree of errors, each with slug, HTTP status and exit code.
 
-The slug is stored with a failed attempt, shown to people and explained in docs/errors.md.
+The slug is stored with a failed attempt, shown to people and explained in docs/reference/errors.md.
 Anything else that is raised is a bug.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class ProctorError(Exception):
-    """The root. The message says what, where and what to do."""
+    """Something that proctor did not foresee went wrong. (The root of all errors.)"""
 
     slug = "internal"
     http_status = 500

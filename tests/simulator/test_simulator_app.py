@@ -280,4 +280,4 @@ def test_wrong_settings_are_named() -> None:
     with pytest.raises(ValueError, match="slots is 0"):
         make_app({}, MIXED, slots=0)
     with pytest.raises(ValueError, match="slots_policy is 'drop'"):
-        make_app({}, MIXED, slots=1, slots_policy="drop")  # type: ignore[arg-type]
+        make_app({}, MIXED, slots=1, slots_policy="drop")  # type: ignore[arg-type]  # the wrong value is the point

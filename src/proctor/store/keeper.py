@@ -123,7 +123,6 @@ class Keeper:
     on_commit: Callable[[int], None] | None = None
     clock: Callable[[], float] = time.time
     pauses_s: tuple[float, ...] = (0.1, 0.5, 1.4)  # before each further try at a batch
-
     # Hashes of items known to be kept. More than this are forgotten at once: to write an item again
     # is harmless, to remember a million of them is 100 MB.
     known_max: int = 100_000
@@ -262,13 +261,9 @@ class Keeper:
                 # A lost connection, a full disk, a lock, a server that restarts: it may pass.
                 if pause_s is None:
                     raise StoreError(self._given_up(error, tries + 1)) from error
-                self._pause(pause_s)
+                time.sleep(pause_s)  # this thread's own time; `close` waits for it
             except (DBAPIError, UnicodeEncodeError) as error:
                 raise StoreError(self._given_up(error, tries + 1)) from error
-
-    def _pause(self, pause_s: float) -> None:
-        """Not cut short by `close`: what is being tried again is what close waits for."""
-        threading.Event().wait(pause_s)
 
     def _given_up(self, error: Exception, tries: int) -> str:
         return f"{self.store.words(error)}; tries: {tries}"
