@@ -32,7 +32,7 @@ def listed(text: str) -> dict[str, str]:
     return dict(LINE.findall(text))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)  # pytest keeps its plugins in sets
 class Record:
     """A pytest plugin that notes which promises the passing and the failing tests carry."""
 
