@@ -288,7 +288,7 @@ def measure_saturation(bench: Bench) -> Found:
 
 
 def measure_saturation_of_ollama(bench: Bench) -> Found:
-    return {"saturation_ollama": _saturation(bench, bench.work(600), 4, partial(run_on_ollama, bench))}
+    return {"saturation_ollama": _saturation(bench, bench.work(1000), 4, partial(run_on_ollama, bench))}
 
 
 def _saturation(bench: Bench, work: Work, slots: int, run: Callable[[Server, Work], Sample]) -> Measured:

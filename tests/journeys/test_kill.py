@@ -19,6 +19,8 @@ from proctor.types import SourceRef
 from programs import csv_of_sums, proctor, proctor_json, started
 from simulators import settings
 
+pytestmark = pytest.mark.slow  # whole runs in processes of their own
+
 N = 2500
 KILLS = 10
 
@@ -61,7 +63,6 @@ def wait_for_run(home: Path, given, process) -> str:
     raise AssertionError("no run appeared")
 
 
-@pytest.mark.slow
 def test_ten_kills_lose_nothing_and_ask_nothing_committed_again(world):
     home, file, server, given = world
     draw = random.Random(20261120)

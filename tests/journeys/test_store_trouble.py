@@ -14,6 +14,8 @@ from proctor.simulator import spawn
 from programs import command, csv_of_sums, environment, proctor, proctor_json, started
 from simulators import settings
 
+pytestmark = pytest.mark.slow  # whole runs in processes of their own
+
 N = 1500
 
 
