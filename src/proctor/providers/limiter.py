@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from proctor.providers.contract import Pacing
 
-ROUND_MINIMUM = 8  # completions; fewer tell nothing about throughput
+ROUND_MINIMUM = 4  # completions; fewer tell nothing about throughput, more make a slow server's start slow
 SATURATED = 0.8  # share of the limit that must be in use before growth means anything
 CUT = 0.8
 COOLDOWN_S = 15.0

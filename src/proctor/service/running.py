@@ -237,10 +237,11 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> 
     )
     keeper = Keeper(store, run.id, owner=sitting.owner, lease_s=LEASE_S)
     showing = asyncio.create_task(keep_showing(meter, sitting.watch)) if sitting.watch else None
+    thresholds = gc.get_threshold()
     try:
         async with asyncio.timeout(limits.timeout_s):
             await ready.provider.warm()
-            gc.freeze()  # the modules and the source live as long as the run: no need to look at them again
+            _relax_gc()
             async for attempt in attempts(asked, ready.provider, ready.source.read, terms, meter.traffic):
                 keeper.keep(attempt)
                 meter.count(attempt)
@@ -255,6 +256,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> 
         ) from error
     finally:
         gc.unfreeze()
+        gc.set_threshold(*thresholds)
         if showing:
             showing.cancel()
         keeper.close()
@@ -262,6 +264,12 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> 
         if sitting.watch:
             sitting.watch(meter.look(ended=True))
     return budget.stopped
+
+
+def _relax_gc() -> None:
+    """The modules and the source live as long as the run, and attempts hold no cycles: look at both seldom."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 async def _until_kept(keeper: Keeper) -> None:
