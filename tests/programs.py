@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -44,6 +45,11 @@ def proctor_json(home: Path, *words: str, code: int = 0, **more: str) -> Any:
     return json.loads(proctor(home, *words, "--json", code=code, **more).stdout)
 
 
+def _with_ctrl_c() -> None:
+    # A test run in the background of a shell has Ctrl-C ignored, and its children would inherit that.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def started(home: Path, words: Sequence[str], **more: str) -> subprocess.Popen[str]:
     """A command left running; the test ends it."""
     return subprocess.Popen(
@@ -53,6 +59,7 @@ def started(home: Path, words: Sequence[str], **more: str) -> subprocess.Popen[s
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=_with_ctrl_c,
     )
 
 
