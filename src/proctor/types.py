@@ -33,13 +33,17 @@ class Model:
 
 
 Think = bool | Literal["low", "medium", "high", "max"]
+Mode = Literal["generate", "structured", "logprob"]
+Rows = Literal["imported", "hub", "sample"]
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """How to draw from the model. None leaves a choice to the provider.
 
-    `think` is True, False or an effort ("low", "medium", "high", "max") for models that reason.
+    `think` is True, False or an effort ("low", "medium", "high", "max") for models that reason. `mode`
+    is how the answer is drawn: written freely, written under a schema that admits only the item's
+    options, or ranked by the log-probability of the first token.
     """
 
     temperature: float | None = 0.0
@@ -53,6 +57,7 @@ class Sampling:
     seed: int | None = 0
     stop: tuple[str, ...] = ()
     think: Think | None = None
+    mode: Mode = "generate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,8 @@ class Item:
     """One thing asked of a model.
 
     `target` is what a right answer says: a letter where there are `choices`, a label or a text
-    elsewhere; `aliases` are other texts that are right too. Items that share a `cluster` (questions
+    elsewhere; None where it is not known. `aliases` are other texts that are right too; `options` is
+    every answer that may be given, as it is to be written (letters, labels), empty for free text. Items that share a `cluster` (questions
     on one passage) are not independent. `hash` is the SHA-256 of what the model is shown and of the
     targets, in 32 hex digits.
     """
@@ -77,6 +83,7 @@ class Item:
     target: str | None = None
     choices: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
     cluster: str | None = None
     hash: str = ""
 
@@ -93,6 +100,8 @@ class Reply:
     reasoning_tokens: int | None = None
     latency_s: float | None = None
     cost_usd: float | None = None
+    # The likeliest first tokens with their natural log-probabilities, in mode "logprob".
+    first_token: tuple[tuple[str, float], ...] = ()
     raw: bytes = b""  # the server's own words
 
 
@@ -165,8 +174,13 @@ class SourceRef:
     tasks: tuple[str, ...] = ()  # empty: all
     preset: Literal["quick", "standard", "full"] | None = None
     limit: int | None = None  # per task
-    rows: Literal["imported", "sample"] | None = None  # suites: where rows come from; None: imported
+    rows: Rows | None = None  # suites: where rows come from; None: imported, else the hub's
     answer_type: Literal["choices", "labels", "text"] | None = None  # files: None is "see the rows"
+    style: str | None = None  # a prompt style by name, such as "simple-evals"; None: proctor's own
+    wording: Literal[1, 2, 3, "all"] = 1  # of proctor's own style
+    shots: int = 0  # worked examples from the dev rows
+    shuffle: bool = False  # lettered choices in a seeded order of their own for each item
+    extractor: str | None = None  # by name and version; None: the style's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,10 +257,11 @@ class Tally:
     answer_rate: float | None
     seconds_per_item: float | None
     input_tokens_per_item: float | None
-    output_tokens_per_item: float | None
+    output_tokens_per_item: float | None  # with the reasoning tokens
     cost_usd: float | None
     errors: Mapping[str, int] = field(default_factory=dict)  # slug -> items
     retries: int = 0
+    reasoning_tokens_per_item: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ def test_every_column_comes_back(store: Store) -> None:
     assert list(store.latest(run.id)) == [
         AttemptRow(
             item_id="boolq/7", repeat=2, attempt=1, position=4, task="boolq", item_hash=item(7).hash,
+                target=item(7).target, cluster=item(7).cluster,
             outcome=Outcome.WRONG, score=0.25, answer="B", rung=3, latency_s=0.25, input_tokens=120,
             output_tokens=30, reasoning_tokens=20, cost_usd=0.0015, retries=3, error_slug=None, at=NOW + 0.125,
         )

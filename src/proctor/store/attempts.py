@@ -29,6 +29,8 @@ class AttemptRow:
     position: int
     task: str
     item_hash: str
+    target: str | None  # the first 200 characters
+    cluster: str | None
     outcome: Outcome
     score: float | None
     answer: str | None  # the first 200 characters
@@ -64,6 +66,8 @@ def narrow(run_num: int, attempt: Attempt, item_hash: str) -> tuple[Any, ...]:
         attempt.position,
         item.group,
         item_hash,
+        bodies.clean(item.target, ANSWER_CHARACTERS),
+        bodies.clean(item.cluster),
         reading.outcome.value,
         reading.score,
         bodies.clean(reading.answer, ANSWER_CHARACTERS),
@@ -191,7 +195,7 @@ class Store(RunStore):
         where the figure was reported. Cost and retries are sums.
         """
         a = ATTEMPT.c
-        means = (a.latency_s, a.input_tokens, a.output_tokens)
+        means = (a.latency_s, a.input_tokens, a.output_tokens, a.reasoning_tokens)
         query = (
             select(
                 a.outcome,
@@ -229,6 +233,7 @@ def _tally(groups: Sequence[dict[str, Any]]) -> Tally:
         seconds_per_item=_ratio(settled, "sum_latency_s", "count_latency_s"),
         input_tokens_per_item=_ratio(settled, "sum_input_tokens", "count_input_tokens"),
         output_tokens_per_item=_ratio(settled, "sum_output_tokens", "count_output_tokens"),
+        reasoning_tokens_per_item=_ratio(settled, "sum_reasoning_tokens", "count_reasoning_tokens"),
         cost_usd=float(sum(costs)) if costs else None,
         errors={
             group["error_slug"] or "unknown": group["items"]
