@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,10 +14,13 @@ from typing import Any
 # Nothing of this machine's own settings may leak into a test.
 PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "SYSTEMROOT")
 
+# Addresses where nobody listens: no test may reach beyond this machine.
+NOBODY = {"OLLAMA_HOST": "http://127.0.0.1:9", "HF_ENDPOINT": "http://127.0.0.1:9"}
+
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    return {**kept, "PROCTOR_HOME": str(home), "NO_COLOR": "1", "OLLAMA_HOST": "http://127.0.0.1:9", **more}
+    return {**kept, "PROCTOR_HOME": str(home), "NO_COLOR": "1", **NOBODY, **more}
 
 
 def command(*words: str) -> list[str]:
@@ -44,6 +48,11 @@ def proctor_json(home: Path, *words: str, code: int = 0, **more: str) -> Any:
     return json.loads(proctor(home, *words, "--json", code=code, **more).stdout)
 
 
+def _with_ctrl_c() -> None:
+    # A test run in the background of a shell has Ctrl-C ignored, and its children would inherit that.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def started(home: Path, words: Sequence[str], **more: str) -> subprocess.Popen[str]:
     """A command left running; the test ends it."""
     return subprocess.Popen(
@@ -53,6 +62,7 @@ def started(home: Path, words: Sequence[str], **more: str) -> subprocess.Popen[s
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=_with_ctrl_c,
     )
 
 

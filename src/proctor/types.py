@@ -115,10 +115,11 @@ class Failure:
 
 
 class Outcome(StrEnum):
-    """What became of an attempt. The first five were answered; `error` measured nothing."""
+    """What became of an attempt. `error` measured nothing; every other one has a reply."""
 
     CORRECT = "correct"
     WRONG = "wrong"
+    ANSWERED = "answered"  # read, but there is no target to compare with
     NO_ANSWER = "no_answer"  # a reply, but no answer could be read from it
     TRUNCATED = "truncated"  # cut by the length limit before an answer
     REFUSED = "refused"
@@ -178,7 +179,7 @@ class SourceRef:
     answer_type: Literal["choices", "labels", "text"] | None = None  # files: None is "see the rows"
     style: str | None = None  # a prompt style by name, such as "simple-evals"; None: proctor's own
     wording: Literal[1, 2, 3, "all"] = 1  # of proctor's own style
-    shots: int = 0  # worked examples from the dev rows
+    shots: int | None = None  # worked examples from the dev rows; None: as many as the style has
     shuffle: bool = False  # lettered choices in a seeded order of their own for each item
     extractor: str | None = None  # by name and version; None: the style's own
 
@@ -315,6 +316,7 @@ class Comparison:
     adjusted_p: float | None  # Holm over the request
     verdict: Literal["first better", "second better", "no difference shown"]
     items_needed: int | None  # about how many rows would show a difference of this size
+    test: str = "exact McNemar"
 
     @property
     def discordant(self) -> int:
@@ -373,6 +375,12 @@ class Source(Protocol):
     def items(self) -> Iterator[Item]: ...
 
     def read(self, item: Item, reply: Reply) -> Reading: ...
+
+    def spoken(self, item: Item) -> str:
+        """How a model writes the right answer: "yes" where the target is called "entailment"."""
+
+    def wrong(self, item: Item) -> Sequence[str]:
+        """Other answers, as a model writes them; empty where none is known."""
 
 
 class Solver(Protocol):

@@ -161,7 +161,7 @@ def test_runs_that_were_asked_different_things_are_not_compared(tmp_path, rows):
         (
             ["run", "mine.csv", "--model", "baseline/random", "--tasks", "a"],
             2,
-            "--tasks does not go with a file",
+            "A file has no tasks",
         ),
         (["run", "mine.csv", "--model", "baseline/random", "--modle", "x"], 2, "No such option"),
         (["show", "12345678"], 2, "12345678"),

@@ -18,6 +18,10 @@ PAPERS: Mapping[str, str] = {
     "proportions or percentages. Psychometrika 12, 153-157.",
     "Tango 1998": "Tango, T. (1998). Equivalence test and confidence interval for the difference in proportions "
     "for the paired-sample design. Statistics in Medicine 17, 891-908.",
+    "Phipson and Smyth 2010": "Phipson, B., Smyth, G. K. (2010). Permutation p-values should never be zero. "
+    "Statistical Applications in Genetics and Molecular Biology 9, article 39.",
+    "Efron and Tibshirani 1993": "Efron, B., Tibshirani, R. J. (1993). An Introduction to the Bootstrap. "
+    "New York: Chapman and Hall.",
     "Holm 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. "
     "Scandinavian Journal of Statistics 6, 65-70.",
 }
@@ -33,6 +37,12 @@ INTERVALS: Mapping[str, str] = {
         "The p-values are those of the exact two-sided test of McNemar on the discordant items, those that "
         "only one of the two models got right (McNemar 1947, in its binomial form); the intervals of the "
         "differences are 95 % score intervals for paired proportions (Tango 1998)."
+    ),
+    "paired percentile bootstrap of item means, 2,000 draws, seed 0": (
+        "Each item was asked several times, and its score is the mean of them. The p-values are those of a paired "
+        "permutation test by 10,000 random sign flips of the items' differences (Phipson and Smyth 2010); the "
+        "intervals of the differences are percentile intervals over 2,000 resamples of the items, seed 0 (Efron and "
+        "Tibshirani 1993)."
     ),
 }
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import orjson
@@ -11,10 +12,11 @@ import orjson
 from proctor.engine.prefix import gapless
 from proctor.errors import ConfigError
 from proctor.figures import sentence
+from proctor.service.wordings import by_wording, sign_note
 from proctor.stats.compare import compare
 from proctor.stats.estimates import Shape, count, scores
 from proctor.store import AttemptRow, Store
-from proctor.types import Evaluation, Run, RunResult
+from proctor.types import Evaluation, Outcome, Run, RunResult
 
 
 def summarise(store: Store, run: Run) -> RunResult:
@@ -46,7 +48,11 @@ def evaluation(store: Store, results: Sequence[RunResult]) -> Evaluation:
     pairs = compare(scored)
     # A tie must not depend on the order in which models were named only by accident: sorted() keeps it.
     ranked = sorted(results, key=lambda r: -(headline(r) or 0.0))
-    return Evaluation(plan_id, tuple(results), pairs, sentence(pairs, [r.run.id for r in ranked]))
+    verdict = sentence(pairs, [r.run.id for r in ranked])
+    if results[0].run.manifest.get("wording") == "all":
+        best, runner_up = (by_wording(scored_rows(store, r.run)) for r in ranked[:2])
+        verdict = f"{verdict} {sign_note(best, runner_up)}".rstrip()
+    return Evaluation(plan_id, tuple(results), pairs, verdict)
 
 
 def headline(result: RunResult) -> float | None:
@@ -54,18 +60,21 @@ def headline(result: RunResult) -> float | None:
 
 
 # What two numbers must share to be set side by side (statistics.md 3.6), as far as this version can vary it.
-COMPARABILITY = {
-    "rows": "kind of rows",
-    "item_set_sha256": "items",
-    "prompts": "prompts",
-    "extractor": "extractor",
-    "metrics": "metric versions",
+COMPARABILITY: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    # An imported copy and the hub's are the same rows if their hash says so; sample rows never are.
+    "kind of rows": lambda m: m.get("rows") if m.get("rows") in ("sample", "file") else "official",
+    "items": lambda m: m.get("item_set_sha256"),
+    "prompts": lambda m: m.get("prompts"),
+    "style": lambda m: [m.get(key) for key in ("style", "wording", "shots", "shuffle")],
+    "mode of answering": lambda m: m.get("mode", "generate"),
+    "extractor": lambda m: m.get("extractor"),
+    "metric versions": lambda m: m.get("metric_versions"),
 }
 
 
 def comparability(manifest: Mapping[str, Any]) -> str:
     """32 hex digits that runs share if their scores may be ranked together."""
-    facts = {key: manifest.get(key) for key in COMPARABILITY}
+    facts = [look(manifest) for look in COMPARABILITY.values()]
     return hashlib.sha256(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
 
 
@@ -73,12 +82,12 @@ def check_comparable(runs: Sequence[Run]) -> None:
     """Raises ConfigError naming what differs between runs that cannot be compared."""
     first = runs[0]
     for other in runs[1:]:
-        for key, word in COMPARABILITY.items():
-            one, two = first.manifest.get(key), other.manifest.get(key)
+        for word, look in COMPARABILITY.items():
+            one, two = look(first.manifest), look(other.manifest)
             if one != two:
                 raise ConfigError(
-                    f"Runs {first.id[:8]} ({first.source_title}) and {other.id[:8]} ({other.source_title}) cannot be "
-                    f"compared: they differ in their {word} ({one} and {two}). Run both models on the same source"
+                    f"Runs {first.id[:8]} ({first.source_title}) and {other.id[:8]} ({other.source_title}) cannot "
+                    f"be compared: they differ in their {word} ({one} and {two}). Ask both models the same"
                 )
 
 
@@ -99,9 +108,16 @@ def scored_rows(store: Store, run: Run) -> Iterator[AttemptRow]:
 
 
 def _scored(store: Store, run: Run) -> dict[tuple[str, str], float]:
-    return {
-        (row.item_id, row.item_hash): row.score for row in scored_rows(store, run) if row.score is not None
-    }
+    """Item -> share of its askings that were right: 0 or 1, unless it was asked in several wordings or repeats."""
+    several = run.manifest.get("wording") == "all"
+    askings: dict[tuple[str, str], list[float]] = {}
+    for row in scored_rows(store, run):
+        if row.outcome in (Outcome.ERROR, Outcome.ANSWERED):
+            continue
+        # The wordings of an item are "id@1" to "id@3"; what they show differs, so the content cannot be the key.
+        key = (row.item_id.rpartition("@")[0], "") if several else (row.item_id, row.item_hash)
+        askings.setdefault(key, []).append(float(row.outcome == Outcome.CORRECT))
+    return {key: fmean(rights) for key, rights in askings.items()}
 
 
 def _shape(run: Run) -> Shape:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from proctor.engine.retry import Retry
 from proctor.errors import Conflict, NotFound, ProctorError
 from proctor.plan import check
 from proctor.service.progress import Watch
-from proctor.service.results import comparability, evaluation, shown
+from proctor.service.diagnosis import diagnose
+from proctor.service.results import comparability, evaluation, scored_rows, shown
 from proctor.service.running import (
     Interrupted,
     Ready,
@@ -23,6 +24,7 @@ from proctor.service.running import (
     with_limits,
 )
 from proctor.service.sources import open_source, resolved_source, with_simulators
+from proctor.service.wordings import by_wording, spread_note
 from proctor.settings import Settings
 from proctor.store import Store
 from proctor.types import Evaluation, Limits, Plan, Run, RunResult, Source, Status
@@ -36,6 +38,7 @@ class Outcome:
     unfinished: tuple[str, ...] = ()  # ids that `resume` takes
     error: ProctorError | None = None
     interrupted: bool = False
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # run id -> what is off, and the cure
 
 
 @contextmanager
@@ -187,7 +190,15 @@ def find(store: Store, ident: str) -> list[Run]:
 def _ended(store: Store, runs: Sequence[Run]) -> Outcome:
     results = [shown(store, store.run(run.id)) for run in runs]
     unfinished = tuple(r.run.id for r in results if r.run.partial)
-    return Outcome(evaluation(store, results), unfinished)
+    notes = {r.run.id: (*_spread(store, r.run), *diagnose(store, r)) for r in results}
+    return Outcome(evaluation(store, results), unfinished, notes=notes)
+
+
+def _spread(store: Store, run: Run) -> tuple[str, ...]:
+    if run.manifest.get("wording") != "all":
+        return ()
+    note = spread_note(by_wording(scored_rows(store, run)))
+    return (note,) if note else ()
 
 
 def _stopped(store: Store, runs: Sequence[Run], error: ProctorError | Interrupted) -> Outcome:

@@ -87,25 +87,21 @@ def answers_to(sources: Sequence[Source]) -> dict[str, Answer]:
     """What the simulator knows: for each prompt, by its hash, the right answer and some wrong ones."""
     known: dict[str, Answer] = {}
     for source in sources:
-        items = list(source.items())
+        items = [item for item in source.items() if item.target is not None]
         others = _targets(items)
         for item in items:
-            if item.target is not None:
-                key = prompt_key([(m.role, m.content) for m in item.prompt])
-                known[key] = Answer(item.target, _wrong(item, others[item.group]))
+            right = source.spoken(item)
+            wrong = tuple(source.wrong(item)) or tuple(t for t in others[item.group] if t != item.target)
+            key = prompt_key([(m.role, m.content) for m in item.prompt])
+            known[key] = Answer(right, wrong or (f"not {right}",))
     return known
 
 
 def _targets(items: Sequence[Item]) -> dict[str, list[str]]:
-    """Some targets of each task, in order of appearance: what a wrong answer may look like."""
+    """Some targets of each task, in order of appearance: what a wrong answer in free words may look like."""
     seen: dict[str, dict[str, None]] = {}
     for item in items:
         group = seen.setdefault(item.group, {})
         if item.target is not None and len(group) < 10:
             group[item.target] = None
     return {group: list(targets) for group, targets in seen.items()}
-
-
-def _wrong(item: Item, others: Sequence[str]) -> tuple[str, ...]:
-    letters = [chr(ord("A") + i) for i in range(len(item.choices))]
-    return tuple(a for a in letters or others if a != item.target) or (f"not {item.target}",)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from string import ascii_uppercase
 
-from proctor.suites.tasks import Label
+from proctor.suites.shapes import Label
 from proctor.suites.texts import MARKUP, SEPARATOR, fold, key, light, peel
 
 
@@ -32,6 +32,12 @@ MORE = re.compile(
 )
 STATED = re.compile(r"\s*[.):\],;]+|\s+[-–—=]+\s|\s*\(")
 REASON = re.compile(r"\s+(?:because|since|due to|given|based on|is)\b")
+# A sentence with one of these may name an option in order to turn it down.
+DOUBT = re.compile(
+    r"\b(?:not|cannot|incorrect|wrong|false|except|unlike|unlikely|rather than|instead of|ruled? out|neither"
+    r"|nor|either|less likely)\b|n['’]t\b",
+    re.IGNORECASE,
+)
 LETTERED = re.compile(r"(?:^|[\s,;(])([A-Z])[.)](?=\s|$)")
 
 
@@ -116,21 +122,28 @@ PAUSE = re.compile(r"[\"'*_)]*\s*(?:[.,;:!(]|[-–—]\s|(?:because|since|as)\b)
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The labels of a task, ready for reading: each word's label, and a pattern of all words."""
+    """The labels of a task, ready for reading.
+
+    `words` holds each word's label and `pattern` finds them; `written` are only the words that the
+    model is asked to write, with their labels.
+    """
 
     words: Mapping[str, str]
     pattern: re.Pattern[str]
+    written: Mapping[str, str]
 
 
 def vocabulary(labels: Sequence[Label]) -> Vocabulary:
-    """Compile labels and their synonyms; a name outranks another label's synonym."""
+    """Compile labels; a name outranks another label's synonym, and what the model is shown outranks both."""
     words = {key(synonym): label.name for label in labels for synonym in label.synonyms}
     words |= {key(peel(label.name)): label.name for label in labels if peel(label.name)}
     words |= {key(label.name): label.name for label in labels}
+    written = {label.shown or label.name: label.name for label in labels}
+    words |= {key(word): name for word, name in written.items()}
     longest = sorted(words, key=lambda word: (-len(word), word))
     each = ("[\\s_-]+".join(re.escape(part) for part in SEPARATOR.split(word)) for word in longest)
     # Not inside a word or a compound: "unacceptable" does not hold "acceptable".
-    return Vocabulary(words, re.compile(rf"(?<!\w)(?<!\w-)(?:{'|'.join(each)})(?!\w)(?!-\w)"))
+    return Vocabulary(words, re.compile(rf"(?<!\w)(?<!\w-)(?:{'|'.join(each)})(?!\w)(?!-\w)"), written)
 
 
 def mentions(text: str, known: Vocabulary) -> list[tuple[str, int, int]]:
