@@ -23,7 +23,7 @@ PREFIXES = (
 )
 
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_FILE_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
+_FILE_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".toml")
 
 
 def parse_model(name: str, providers: Sequence[str], *, base_url: str | None = None) -> Model | None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.errors import ConfigError
+from proctor.types import Rows
 
-ROWS = ("imported", "sample")
+ROWS: tuple[Rows, ...] = ("imported", "hub", "sample")
 PORTS = {"http": "80", "https": "443"}
 
 
@@ -54,6 +55,15 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("XAI_API_KEY", "Key for Grok.", "none", secret=True),
     Setting("ANTHROPIC_BASE_URL", "Address of the Anthropic server.", "https://api.anthropic.com"),
     Setting("ANTHROPIC_API_KEY", "Key for Anthropic.", "none", secret=True),
+    Setting(
+        "HF_ENDPOINT", "Address of the Hugging Face hub, or of a mirror of it.", "https://huggingface.co"
+    ),
+    Setting("HF_TOKEN", "Token for the hub; public data sets need none.", "none", secret=True),
+    Setting(
+        "PROCTOR_GITHUB_RAW_URL",
+        "Where PubMedQA's official test ids are fetched when they were not imported.",
+        "https://raw.githubusercontent.com",
+    ),
     Setting("NO_COLOR", "If set, no colours in the terminal.", "not set"),
 )
 
@@ -64,7 +74,7 @@ class Settings:
 
     home: Path
     database_url: str = field(repr=False)
-    rows: str | None
+    rows: Rows | None
     ollama_host: str
     openai_base_url: str
     openai_api_key: str | None = field(repr=False)
@@ -74,12 +84,15 @@ class Settings:
     grok_api_key: str | None = field(repr=False)
     anthropic_base_url: str
     anthropic_api_key: str | None = field(repr=False)
+    hf_endpoint: str
+    hf_token: str | None = field(repr=False)
+    github_raw_url: str
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """Values that must not reach a row, a log or a message."""
         keys = (self.openai_api_key, self.gemini_api_key, self.grok_api_key, self.anthropic_api_key)
-        return tuple(key for key in keys if key)
+        return tuple(key for key in (*keys, self.hf_token) if key)
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
@@ -105,6 +118,9 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         grok_api_key=environ.get("GROK_API_KEY") or environ.get("XAI_API_KEY") or None,
         anthropic_base_url=_base_url(environ, "ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
         anthropic_api_key=environ.get("ANTHROPIC_API_KEY") or None,
+        hf_endpoint=_base_url(environ, "HF_ENDPOINT", "https://huggingface.co"),
+        hf_token=environ.get("HF_TOKEN") or None,
+        github_raw_url=_base_url(environ, "PROCTOR_GITHUB_RAW_URL", "https://raw.githubusercontent.com"),
     )
 
 

@@ -364,6 +364,10 @@ class Source(Protocol):
         """How the rows were understood, in sentences for a person."""
 
     @property
+    def stop(self) -> tuple[str, ...]:
+        """Where the prompt's style has the model stop."""
+
+    @property
     def row_ids(self) -> Sequence[str]:
         """The ids of all rows in the order of their file, before sampling."""
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from reading import YES_NO
 
 from proctor.errors import ConfigError
 from proctor.suites.extractors import EXTRACTORS, extractor
+from proctor.suites.nearest import nearest
+from proctor.suites.shapes import Kind
 from proctor.types import Item, Message, Outcome, Reply
 
 FOUR = Item("t/0", "t", (Message("user", "?"),), "B", ("w", "x", "y", "z"))
@@ -92,3 +98,40 @@ def test_what_they_cannot_read_has_its_outcome(name):
     assert read(name, "Hm") == (Outcome.NO_ANSWER, None, 0.0)
     assert read(name, "Hm", finish="length") == (Outcome.TRUNCATED, None, 0.0)
     assert read(name, "Answer: B", finish="refused") == (Outcome.REFUSED, None, 0.0)
+
+
+TARGETS = {"labels": "yes", "number": "3.8", "letters": "A,C", "entity": "w", "text": "w", "choices": "B"}
+ANNOUNCED = [
+    "Answer: ",
+    "answer",
+    "the answer is ",
+    '{"answer":',
+    "{",
+    "}",
+    '"',
+    "```",
+    "\\boxed{",
+    "**",
+    "(",
+    "[",
+    "]",
+]
+NAMED = ["A", "B", ",", " and ", "or", "none", "4", ".5", "/5", "yes", "not ", "w", "x", "İ"]
+PIECES = st.sampled_from([*ANNOUNCED, *NAMED, "<think>", "</think>", "\n"])
+REPLIES = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=30).map("".join))
+
+
+@settings(max_examples=300, deadline=None)
+@given(REPLIES, st.sampled_from(["stop", "length", "refused"]), st.sampled_from(get_args(Kind)))
+def test_any_text_is_read_by_every_extractor_and_given_its_worth(text, finish, kind):
+    item = Item("t/0", "t", (Message("user", "?"),), TARGETS[kind], ("w", "x", "y", "z"))
+    words = YES_NO if kind == "labels" else None
+    reply = Reply(text, finish=finish)
+    for each in EXTRACTORS.values():
+        if kind not in each.kinds:
+            continue
+        reading = each.judge(item, reply, kind=kind, vocabulary=words)
+        assert (reading.answer is None) == (reading.outcome not in (Outcome.CORRECT, Outcome.WRONG))
+        assert reading.score is None or 0.0 <= reading.score <= 1.0
+        assert reading.outcome is not Outcome.CORRECT or reading.score >= 0.9
+    assert nearest(item, reply, kind=kind, vocabulary=words).what

@@ -43,7 +43,22 @@ def test_the_manifest(file):
         "full_sizes": {"my_reviews": 20},
         "prompts": {"labels": "labels/1"},
         "extractor": "proctor/1",
-        "metrics": {"accuracy": "accuracy/1"},
+        "aggregate": "micro",
+        "style": "proctor",
+        "wording": 1,
+        "shots": 0,
+        "shuffle": False,
+        "metrics": {
+            "my_reviews": {
+                "official": ["accuracy"],
+                "also": [],
+                "positive": None,
+                "kind": "labels",
+                "labels": ["negative", "positive"],
+                "extra": False,
+            }
+        },
+        "metric_versions": {"accuracy": "accuracy/1"},
         "seed": 0,
         "preset": None,
         "limit": 7,

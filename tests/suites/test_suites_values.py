@@ -11,6 +11,7 @@ from proctor.suites.answers import judge, read_answer
 from proctor.suites.first_token import by_first_token
 from proctor.suites.readers import vocabulary
 from proctor.suites.shapes import Label
+from proctor.suites.tasks import TASKS
 from proctor.suites.texts import squad, token_f1
 from proctor.types import Item, Message, Outcome, Reply
 
@@ -230,6 +231,24 @@ def test_what_is_shown_outranks_another_labels_name():
     assert read_answer(Reply("high"), kind="labels", vocabulary=words) == ("low", 3)
 
 
+LABELLED = [task for task in TASKS.values() if task.kind == "labels"]
+
+
+@pytest.mark.parametrize("task", LABELLED, ids=lambda task: task.key)
+def test_every_word_of_every_task_is_read_as_its_label(task):
+    words = vocabulary(task.labels)
+    for each in task.labels:
+        for word in (each.name, each.shown, *each.synonyms):
+            for said in (
+                word,
+                f"Reasons.\nAnswer: {word}",
+                f"**Answer:** {word.upper()}.",
+                f"<think>hm</think>{word}",
+            ):
+                answer, _ = read_answer(Reply(said), kind="labels", vocabulary=words)
+                assert answer == each.name, said
+
+
 LETTER_ITEM = an_item("B", ("x", "y", "z"))
 
 
@@ -263,7 +282,12 @@ def test_a_ranked_reply_has_rung_0_and_is_never_cut():
     assert (other.outcome, other.answer, other.score) == (Outcome.NO_ANSWER, None, 0.0)
 
 
-HOSTILE = ["A," * 100_000, "3 " * 100_000, '{"answer": "' + "A, " * 60_000 + '"}', "Answer: " + "and " * 50_000]
+HOSTILE = [
+    "A," * 100_000,
+    "3 " * 100_000,
+    '{"answer": "' + "A, " * 60_000 + '"}',
+    "Answer: " + "and " * 50_000,
+]
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:12])

@@ -42,6 +42,7 @@ def run_command(source: str, models: tuple[str, ...], as_json: bool, **given: An
     SOURCE is a file of questions (JSONL or CSV), a suite (glue, superglue, mmlu, medical), or a suite of
     your own (TOML).
     """
+    from proctor.cli.download import Download
     from proctor.cli.finish import begin, finish
     from proctor.service.runs import open_sources, resolved, start
     from proctor.service.sources import model_named, suite_names
@@ -59,7 +60,8 @@ def run_command(source: str, models: tuple[str, ...], as_json: bool, **given: An
         for name in models
     )
     plan = resolved(check(Plan(cells, name=source, replies=given["replies"])), settings)
-    sources = open_sources(plan, settings)
+    with Download() as download:
+        sources = open_sources(plan, settings, tell=download.tell)
     show = begin(plan, sources[0], as_json=as_json)
     with show:
         outcome = start(plan, settings, watch=show.watch, sources=sources)

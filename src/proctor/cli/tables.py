@@ -10,7 +10,9 @@ from proctor.figures import amount, dollars, duration, estimate, fraction
 from proctor.types import Evaluation, RunResult
 
 
-def evaluation_lines(evaluation: Evaluation, notes: Mapping[str, Sequence[str]] | None = None) -> Iterator[str]:
+def evaluation_lines(
+    evaluation: Evaluation, notes: Mapping[str, Sequence[str]] | None = None
+) -> Iterator[str]:
     """Per model its scores and how it answered, then the sentence that says what they show.
 
     `notes` are sentences about what is off in a run, by its id.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -46,6 +47,12 @@ _NEEDED = {
     "responseMimeType": "structured",
     "responseLogprobs": "logprob",
     "logprobs": "logprob",
+}
+# Refusals that do not name the field as it was sent.
+_HINTS = {
+    "thinkingConfig": GEMINI_HINT,
+    "responseSchema": re.compile(r"json mode|response[ _]?schema", re.I),
+    "responseLogprobs": re.compile("logprobs", re.I),
 }
 
 
@@ -227,9 +234,7 @@ def _parameters(sampling: Sampling, place: Place) -> Parameters:
         fields["thinkingConfig"] = GEMINI_THINKING[think]
     needed = {name: mode for name, mode in _NEEDED.items() if mode == sampling.mode}
     notes = [GEMINI_NOTES[think]] if think is not None and think in GEMINI_NOTES else []
-    return Parameters(
-        fields, place, _OPTIONAL, needed=needed, hints={"thinkingConfig": GEMINI_HINT}, adjustments=notes
-    )
+    return Parameters(fields, place, _OPTIONAL, needed=needed, hints=_HINTS, adjustments=notes)
 
 
 def _unsent(sampling: Sampling) -> frozenset[str]:

@@ -19,9 +19,9 @@ _NOT_WANTED = r"(?:not\s+support\w*|unsupported|unrecogni[sz]ed|unknown|deprecat
 class Parameters:
     """The fields as they are sent now. Requests under way at the same time share it.
 
-    `optional` may be dropped, and is looked for in its order; `instead` says what to send first in place of a field; a refusal of what is
-    `needed` for the mode of asking ends the run. `hints` recognise a field that is refused without being
-    named as it was sent.
+    `optional` may be dropped, and is looked for in its order; `instead` says what to send first in place
+    of a field; a refusal of what is `needed` for the mode of asking ends the run. `hints` recognise a
+    field that is refused without being named as it was sent.
     """
 
     fields: Mapping[str, Any]

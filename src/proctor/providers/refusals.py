@@ -67,6 +67,7 @@ def refusal(answer: Answer, place: Place) -> ProviderError:
     said = server_words(answer.body)
     kind = _kind(answer.status, text)
     hint = _quota_hint(text) if kind is QuotaExhausted else _hint(kind, place)
+    said = said.rstrip(".") if hint else said  # the hint begins with a full stop
     message = f"{place.provider} at {place.address} answered {answer.status}: {said}{hint}"
     return kind(message, retry_after_s=retry_after_s(answer.headers, text), status=answer.status)
 

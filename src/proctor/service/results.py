@@ -14,15 +14,14 @@ from proctor.errors import ConfigError
 from proctor.figures import sentence
 from proctor.service.wordings import by_wording, sign_note
 from proctor.stats.compare import compare
-from proctor.stats.estimates import Shape, count, scores
+from proctor.stats.estimates import Scored, Shape, TaskShape, scores
 from proctor.store import AttemptRow, Store
 from proctor.types import Evaluation, Outcome, Run, RunResult
 
 
 def summarise(store: Store, run: Run) -> RunResult:
     """The run's scores and tally; computed from its rows and kept as the run's aggregates."""
-    shape = _shape(run)
-    found = scores(count((row.task, row.score) for row in scored_rows(store, run)), shape)
+    found = scores(_marks(store, run), _shape(run))
     store.put_scores(run.id, found)
     return RunResult(run, found, store.tally(run.id))
 
@@ -34,7 +33,7 @@ def shown(store: Store, run: Run) -> RunResult:
 
 
 def _computed(store: Store, run: Run) -> RunResult:
-    found = scores(count((row.task, row.score) for row in scored_rows(store, run)), _shape(run))
+    found = scores(_marks(store, run), _shape(run))
     return RunResult(run, found, store.tally(run.id))
 
 
@@ -121,5 +120,53 @@ def _scored(store: Store, run: Run) -> dict[tuple[str, str], float]:
 
 
 def _shape(run: Run) -> Shape:
+    """What the statistics need of the run's source, from its manifest."""
     manifest = run.manifest
-    return Shape(run.source_title, manifest["tasks"], manifest["full_sizes"])
+    specs = manifest["metrics"]
+    tasks = {
+        key: TaskShape(
+            title=title,
+            official=tuple(specs[key]["official"]),
+            also=tuple(specs[key]["also"]),
+            positive=specs[key]["positive"],
+            labels=tuple(specs[key]["labels"]),
+            kind=specs[key]["kind"],
+            full_size=manifest["full_sizes"].get(key),
+            extra=specs[key]["extra"],
+        )
+        for key, title in manifest["tasks"].items()
+    }
+    return Shape(
+        suite=run.source_title,
+        tasks=tasks,
+        aggregate=manifest.get("aggregate", "micro"),
+        categories=tuple((title, tuple(keys)) for title, keys in manifest.get("categories", {}).items()),
+        whole=manifest.get("scored_tasks"),
+        worded=manifest.get("wording") == "all",
+    )
+
+
+def _marks(store: Store, run: Run) -> Iterator[Scored]:
+    """The run's rows as the statistics take them."""
+    specs = run.manifest["metrics"]
+    for row in scored_rows(store, run):
+        # Only where a question has several right answers does a metric need to know how many were offered.
+        several = specs[row.task]["kind"] == "letters"
+        yield Scored(
+            item=row.item_id,
+            task=row.task,
+            target=row.target,
+            answer=row.answer,
+            outcome=row.outcome,
+            score=row.score,
+            cluster=row.cluster,
+            half=_half(row),
+            repeat=row.repeat,
+            candidates=len(store.item(row.item_hash).choices) if several else None,
+        )
+
+
+def _half(row: AttemptRow) -> str | None:
+    """The half of MNLI that an item is from, "m" or "mm": its id begins with it."""
+    rest = row.item_id.partition("/")[2]
+    return rest.partition("-")[0] if rest.startswith(("m-", "mm-")) else None

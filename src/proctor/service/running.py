@@ -148,6 +148,8 @@ async def _check(cell: Cell, source: Source, http: Http, sitting: Sitting, repli
         row_ids=source.row_ids,
         replies=Path(replies) if replies else None,
     )
+    # A style may say where the model is to stop; the user's own stops stay.
+    cell = replace(cell, sampling=replace(cell.sampling, stop=(*cell.sampling.stop, *source.stop)))
     provider = open_provider(cell.model, cell.sampling, opening)
     return Ready(cell, source, provider, await provider.check())
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from proctor.engine.retry import Retry
 from proctor.errors import Conflict, NotFound, ProctorError
 from proctor.plan import check
-from proctor.service.progress import Watch
 from proctor.service.diagnosis import diagnose
+from proctor.service.progress import Watch
 from proctor.service.results import comparability, evaluation, scored_rows, shown
 from proctor.service.running import (
     Interrupted,
@@ -23,7 +23,7 @@ from proctor.service.running import (
     same_rows,
     with_limits,
 )
-from proctor.service.sources import open_source, resolved_source, with_simulators
+from proctor.service.sources import Tell, open_source, resolved_source, with_origin, with_simulators
 from proctor.service.wordings import by_wording, spread_note
 from proctor.settings import Settings
 from proctor.store import Store
@@ -51,12 +51,12 @@ def open_store(settings: Settings) -> Iterator[Store]:
         store.close()
 
 
-def open_sources(plan: Plan, settings: Settings) -> list[Source]:
-    """One source a cell; cells that ask the same share one."""
+def open_sources(plan: Plan, settings: Settings, *, tell: Tell | None = None) -> list[Source]:
+    """One source a cell; cells that ask the same share one. `tell` hears of rows being downloaded."""
     opened: dict[object, Source] = {}
     for cell in plan.cells:
         if cell.source not in opened:
-            opened[cell.source] = open_source(cell.source, settings)
+            opened[cell.source] = open_source(cell.source, settings, tell=tell)
     return [opened[cell.source] for cell in plan.cells]
 
 
@@ -85,6 +85,8 @@ def start(
     """
     plan = resolved(check(plan), settings)
     sources = sources or open_sources(plan, settings)
+    pairs = zip(plan.cells, sources, strict=True)
+    plan = replace(plan, cells=tuple(replace(c, source=with_origin(c.source, s)) for c, s in pairs))
     with open_store(settings) as store:
         made: list[Run] = []
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from proctor.errors import ConfigError, EndpointNotFound
+from proctor.errors import ConfigError, DataMissing, EndpointNotFound
 from proctor.plan import parse_model
 from proctor.providers import PROVIDERS
 from proctor.service.offers import offers
@@ -14,23 +14,44 @@ from proctor.settings import Settings
 from proctor.simulator import Answer, prompt_key
 from proctor.simulator.process import SimulatorDied, spawn
 from proctor.suites.questions import open_file
-from proctor.suites.source import open_suite
-from proctor.suites.tasks import SUITES
+from proctor.suites.hub import ensure
+from proctor.suites.source import open_suite, task_keys
+from proctor.suites.tasks import SUITES, TASKS
 from proctor.types import Cell, Item, Model, Source, SourceRef
 
+WITHOUT_SERVER = ("baseline", "replay", "simulator")
+Tell = Callable[[int, int], None]  # bytes that have come, of how many
 
-def open_source(ref: SourceRef, settings: Settings) -> Source:
-    """Raises: ConfigError, DataError, DataMissing."""
+
+def open_source(ref: SourceRef, settings: Settings, *, tell: Tell | None = None) -> Source:
+    """The items that a reference means; what is not on this machine is fetched from the hub.
+
+    `tell` hears of the download. Raises: ConfigError, DataError, DataMissing.
+    """
     if ref.kind == "file":
         return open_file(ref)
-    return open_suite(resolved_source(ref, settings), settings.home)
+    ref = resolved_source(ref, settings)
+    try:
+        return open_suite(ref, settings.home)
+    except DataMissing:
+        if ref.rows not in (None, "hub"):
+            raise
+    tasks = [TASKS[key] for key in task_keys(ref)]
+    splits = ("eval", "dev") if ref.shots or ref.style else ("eval",)
+    ensure(tasks, settings.home, settings, on_progress=tell, splits=splits)
+    return open_suite(ref, settings.home)
 
 
 def resolved_source(ref: SourceRef, settings: Settings) -> SourceRef:
-    """The reference with the kind of rows written out: the plan's own choice, else the environment's."""
+    """The reference with the environment's choice of rows, where it makes none itself."""
     if ref.kind == "file" or ref.rows:
         return ref
-    return replace(ref, rows="sample" if settings.rows == "sample" else "imported")
+    return replace(ref, rows=settings.rows)
+
+
+def with_origin(ref: SourceRef, source: Source) -> SourceRef:
+    """The reference with the kind of rows that were found, so that a resume takes the same."""
+    return ref if ref.kind == "file" else replace(ref, rows=source.manifest["rows"])
 
 
 def model_named(name: str, settings: Settings, *, base_url: str | None = None) -> Model:

@@ -17,7 +17,7 @@ from proctor.stats.estimates_sheet import WILSON, WORDINGS, TaskShape, nothing
 from proctor.stats.estimates_task import Exam, draws, estimate, exam, own_draws, own_value, value
 from proctor.stats.intervals import share_stderr, wilson
 from proctor.stats.metrics import Scored
-from proctor.types import Estimate, Score
+from proctor.types import Estimate, Outcome, Score
 
 if TYPE_CHECKING:
     from proctor.stats.metrics import Array
@@ -44,6 +44,23 @@ class Shape:
     categories: tuple[tuple[str, tuple[str, ...]], ...] = ()
     whole: int | None = None
     worded: bool = True
+
+    def __post_init__(self) -> None:
+        # BRIDGE, to be deleted with `count`: service/results.py still gives titles and full sizes.
+        if not isinstance(self.aggregate, str):
+            sizes: Mapping[str, int] = self.aggregate
+            made = {key: TaskShape(str(title), full_size=sizes.get(key)) for key, title in self.tasks.items()}
+            object.__setattr__(self, "tasks", made)
+            object.__setattr__(self, "aggregate", "micro")
+            object.__setattr__(self, "worded", False)
+
+
+def count(rows: Iterable[tuple[str, float | None]]) -> list[Scored]:
+    """BRIDGE, to be deleted: rows from (task, score), as service/results.py still has them."""
+    return [
+        Scored(f"{task}/{i:09}", task, "", None, Outcome.ERROR if score is None else Outcome.WRONG, score)
+        for i, (task, score) in enumerate(rows)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +129,7 @@ def _headline(rows: Iterable[Scored], shape: Shape) -> float | None:
     if len(counted) < 2:
         return value(exams[0], exams[0].spec.official[0]) if exams else None
     if shape.aggregate == "micro":
-        return micro(_counts(counted), shape).value
+        return micro(_counts([one for one in counted if _has_accuracy(one)]), shape).value
     return _mean([v for v in map(own_value, counted) if v is not None])
 
 
@@ -126,6 +143,7 @@ def _suite_scores(marked: Sequence[Marked], shape: Shape) -> list[Score]:
     if shape.aggregate == "macro":
         own = {one.exam.key: own_value(one.exam) for one in counted}
         return [_suite_score(shape, "score", own, combined(counted, own))]
+    counted = [one for one in counted if _has_accuracy(one.exam)]
     counts = _counts([one.exam for one in counted])
     accuracies = {one.exam.key: value(one.exam, ACCURACY) for one in counted}
     measured = {key: count.total / count.scored if count.scored else None for key, count in counts.items()}
@@ -138,6 +156,11 @@ def _suite_scores(marked: Sequence[Marked], shape: Shape) -> list[Score]:
             name = _named(f"{title} {ACCURACY}", known, len(keys))
             found.append(Score("", shape.suite, name, micro(below, shape)))
     return found
+
+
+def _has_accuracy(of: Exam) -> bool:
+    """A task without right and wrong answers, such as STS-B, is no part of an accuracy."""
+    return ACCURACY in (*of.spec.official, *of.spec.also)
 
 
 def _suite_score(shape: Shape, metric: str, values: Mapping[str, float | None], estimated: Estimate) -> Score:

@@ -81,25 +81,24 @@ def effective(one: Sheet, spec: TaskShape, metric: str) -> tuple[float, float | 
     score = np.array([row_score(row, metric, spec.kind) for row in one.rows])
     unit = one.unit.astype(np.int64)
     halves = _halves(one, metric)
-    variance, squares, values = 0.0, 0.0, []
+    variance, squares, values = 0.0, 0.0, list[float]()
     for half in halves:
         weight = np.bincount(unit, one.weight * half, minlength=one.units)
         right = np.bincount(unit, one.weight * half * score, minlength=one.units)
         total, count = weight.sum(), int((weight > 0).sum())
-        values.append(right.sum() / total)
+        values.append(float(right.sum() / total))
         rest = ((right - values[-1] * weight) ** 2).sum() / total**2
-        variance += count / max(1, count - 1) * rest / len(halves) ** 2
-        squares += (weight**2).sum() / total**2 / len(halves) ** 2
+        variance += float(count / max(1, count - 1) * rest / len(halves) ** 2)
+        squares += float((weight**2).sum() / total**2 / len(halves) ** 2)
     value = sum(values) / len(values)
-    stderr = float(math.sqrt(variance)) if one.units > len(halves) else None
+    stderr = math.sqrt(variance) if one.units > len(halves) else None
     most = one.items if one.clustered or len(halves) > 1 else len(one.rows)
     if value in (0.0, 1.0) or stderr is None:
-        return min(float(1 / squares), most), stderr
-    if variance == 0:
-        return most, stderr
-    n = float(1 + value * (1 - value) / variance)
+        n = 1 / squares
+    else:
+        n = 1 + value * (1 - value) / variance if variance else float(most)
     # What is n but for rounding is n: 17 of 20 must give the interval of 20 items.
-    return (float(one.items) if math.isclose(n, one.items) else min(n, most)), stderr
+    return (float(one.items) if math.isclose(n, one.items) else min(n, float(most))), stderr
 
 
 def value_of(figure: Figure, one: Sheet) -> float:

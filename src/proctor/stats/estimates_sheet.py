@@ -140,6 +140,8 @@ def pairs(rows: Iterable[Scored], *, worded: bool) -> list[Scored]:
         whole = len(members) == 2 and all(_measured(row, "labels") for row in members)
         same = gender_parity(*(row.answer for row in members)) if whole else None
         outcome = {None: Outcome.ERROR, 1.0: Outcome.CORRECT, 0.0: Outcome.WRONG}[same]
+        if any(row.target is None for row in members):
+            outcome = members[0].outcome  # hidden targets are no error
         key = f"{cluster}{wording}"
         made.append(replace(members[0], item=key, repeat=repeat, outcome=outcome, score=same, cluster=None))
     return made

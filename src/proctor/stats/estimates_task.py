@@ -189,7 +189,7 @@ def _unanswerable(one: Sheet) -> bool:
 
 
 def draws(of: Exam) -> dict[str, Array]:
-    """Draws of the official metrics, together, and of the others that have no interval of their own.
+    """Draws of every metric, those of one exam together.
 
     Metrics on the table of answers are drawn from it where no rows hang together (statistics.md 3.3:
     the bootstrap covers far too little in small or extreme exams), the others by the bootstrap; where
@@ -201,7 +201,7 @@ def draws(of: Exam) -> dict[str, Array]:
     random = resample.stream(of.key)
     every = dict.fromkeys((*spec.official, *spec.also))
     joint = [metric for metric in every if metric not in SHARES]
-    beside = [metric for metric in spec.official if metric in ("accuracy", "em") and joint]
+    beside = [metric for metric in every if metric in SHARES - PARTIAL and joint]
     if joint and _from_table(one, spec, joint):
         found = _table_draws(random, one, spec, [*joint, *beside])
     elif joint:
@@ -210,10 +210,9 @@ def draws(of: Exam) -> dict[str, Array]:
         found = dict(zip((*joint, *beside), drawn, strict=True))
     else:
         found = {}
-    for metric in CORRELATIONS & found.keys():
-        if _silent(one):
-            found[metric] = resample.unrelated(random, one.units)
-    for metric in spec.official:
+    if CORRELATIONS & found.keys() and _silent(one):
+        found |= dict.fromkeys(CORRELATIONS & found.keys(), resample.unrelated(random, one.units))
+    for metric in every:
         if metric not in found:
             found.update(_share_draws(random, of, metric))
     return found
@@ -246,8 +245,6 @@ def added(table: Array) -> Array:
 def _table_draws(
     random: np.random.Generator, one: Sheet, spec: TaskShape, wanted: Sequence[str]
 ) -> dict[str, Array]:
-    import numpy as np
-
     names = labels(one, spec)
     answers = [row.answer for row in one.rows]
     table = metrics.confusion(_targets(one), answers, names, one.weight.tolist()) / one.scale

@@ -53,13 +53,18 @@ MARKED = re.compile(
     r"\\boxed\s?\{(?:\\\w{1,8}\{)?([A-Z])\}|\(([A-Z])\)|\*\*\(?([A-Z])\)?\*\*"
     r"|\b(?:[Oo]ption|[Cc]hoice|[Aa]nswer)\s\(?([A-Z])\b(?![-'’])"
 )
+# "I would not call it an entailment": a negation in the same clause, however far before the label.
+NOT_SAID = re.compile(
+    r"(?:\b(?:not|cannot|never|hardly|neither|nor|without)|n't)\b"
+    r"(?:(?!\b(?:so|thus|hence|therefore|but|because|since|and|which)\b)[^,;:.!?()\n]){1,80}\Z"
+)
 TOUCHING = re.compile(r"[\w.,-]")
 CONTINUED = re.compile(r"[\w-]|[.,]\d")
 OPTION_LINE = re.compile(r"[(*]{0,3}[A-Z][*]{0,2}[.):]")
 
 
 def whole(said: str, asked: Asked) -> Found:
-    if len(said) > VALUE_CHARS or "\n" in said:
+    if len(said) > VALUE_CHARS or "\n" in peel(said):  # a fence around the answer is markup
         return None
     if asked.vocabulary is not None:
         return asked.vocabulary.words.get(key(peel(said))) or asked.vocabulary.words.get(key(said))
@@ -82,8 +87,11 @@ def in_last_sentence(said: str, asked: Asked) -> Found:
     line = lines[-1]
     sentence = [part for part in SENTENCE_END.split(line) if part][-1]
     if asked.vocabulary is not None:
-        names = {name for name, _, _ in mentions(light(sentence), asked.vocabulary)}
-        return one(names)
+        plain = light(sentence)
+        named = mentions(plain, asked.vocabulary)
+        if any(NOT_SAID.search(plain, 0, start) for _, start, _ in named):
+            return UNCLEAR
+        return one({name for name, _, _ in named})
     before = next((text.strip() for text in reversed(lines[:-1]) if text.strip()), "")
     # The last of several lettered lines closes a list of the options; it is no answer.
     if not OPTION_LINE.match(before):

@@ -11,7 +11,7 @@ from proctor.suites.items import written
 from proctor.suites.prompts_form import SHOTS_VERSION, Shot, Writer
 from proctor.suites.rows import Row
 from proctor.suites.shapes import Task
-from proctor.suites.shots import choose
+from proctor.suites.shots import choose, worked
 from proctor.suites.styles import OWN, Style, pick, shots_of, style_named, writers_of
 from proctor.types import SourceRef
 
@@ -98,9 +98,7 @@ def in_words(ref: SourceRef, asking: Asking) -> tuple[str, ...]:
     elif ref.wording != 1:
         said.append(f"wording {ref.wording} of 3")
     if asking.shots:
-        said.append(
-            f"{max(map(len, asking.shots.values()))} worked examples from the dev rows before each item"
-        )
+        said.append(f"{worked(max(map(len, asking.shots.values())))} from the dev rows before each item")
     if asking.shuffle:
         said.append("lettered choices stand in a seeded order of their own for each item")
     return tuple(said)

@@ -26,7 +26,15 @@ from proctor.suites.formats_medical import (
     read_truth,
 )
 from proctor.suites.formats_superglue import TITLES, read_superglue, superglue_task
-from proctor.suites.formats_text import NO_FORMAT, Outcome, Parsed, decoded, first_object, folder_words, json_lines
+from proctor.suites.formats_text import (
+    NO_FORMAT,
+    Outcome,
+    Parsed,
+    decoded,
+    first_object,
+    folder_words,
+    json_lines,
+)
 from proctor.suites.rows import Row
 from proctor.suites.tasks import MMLU
 

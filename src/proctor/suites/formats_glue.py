@@ -126,8 +126,10 @@ def pair_table(
             return Table("ax", frozenset(), AX_COLUMNS)
         return "sentence pairs without answers (the hidden test split)"
     place = list(header).index("label")
-    labels = {cells[place] for _, cells in lines[1:] if len(cells) > place}
+    labels = {cells[place] for _, cells in lines[1:] if len(cells) > place and not hidden(cells[place])}
     told = "wnli" if labels <= {"0", "1"} else "rte" if labels <= WORDS else "ax"
+    if not labels:
+        told = named or "rte"
     if named is not None and named != told:
         return f"the names say {named}, the labels ({', '.join(sorted(labels)[:4])}) say {told}"
     return Table(told, frozenset(), AX_COLUMNS if told == "ax" else {})

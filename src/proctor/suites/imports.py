@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,8 +10,8 @@ from proctor.errors import DataError
 from proctor.suites.archives import listing
 from proctor.suites.formats import read_entry
 from proctor.suites.formats_text import Parsed
-from proctor.suites.rows import HIDDEN, Row, RowManifest, checked, dump, read_manifest, write_rows
-from proctor.suites.tasks import TASKS
+from proctor.suites.rows import Row, checked, dump, read_manifest, write_rows
+from proctor.suites.rows_stored import remarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ def import_path(path: Path, home: Path, *, now: float) -> ImportReport:
             for parsed in outcome:
                 shelve(parsed, shelf)
     manifests = (read_manifest(home, task, split) for task, split in shelf.imported)
-    warnings = [text for manifest in manifests if manifest for text in differences(manifest)]
+    warnings = [text for manifest in manifests if manifest for text in remarks(manifest)]
     return ImportReport(
         tuple(shelf.imported.values()), tuple(shelf.skipped), tuple(failed), (*shelf.notes, *warnings)
     )
@@ -165,18 +164,3 @@ def place(row: Row) -> tuple[str, int]:
     """
     half, _, index = row.id.partition("/")[2].rpartition("-")
     return half, int(index)
-
-
-def differences(manifest: RowManifest) -> list[str]:
-    """How stored rows differ from the official split: sentences for a person, none when they agree."""
-    task = TASKS[manifest.task]
-    what = f"{manifest.source[0]}: {task.title} ({manifest.split})"
-    size = task.official.get(manifest.split)
-    if size is not None and manifest.n != size:
-        return [f"{what} has {manifest.n:,} rows, the official set {size:,}."]
-    labels: Mapping[str, int] = manifest.labels
-    if labels.keys() == {HIDDEN}:
-        return [f"{what} has no answers: replies can be collected, no score can be shown."]
-    if manifest.split == "eval" and task.histogram and labels != dict(task.histogram):
-        return [f"{what} has the answers {dict(labels)}, the official set {dict(task.histogram)}."]
-    return []

@@ -27,14 +27,20 @@ from proctor.suites.sampling import spread
 from proctor.suites.source import SuiteSource, item_ids, make_source
 from proctor.suites.targets import TARGETS, Targets, given_answers, kind_of
 from proctor.suites.tasks import Task
+from proctor.suites.user_suites import open_user_suite
 from proctor.types import SourceRef
 
 
 def open_file(ref: SourceRef) -> SuiteSource:
-    """The items of a file of questions. Raises: DataError naming file, line and column; ConfigError."""
+    """The items of a file of questions, or of a user's suite when it is a TOML file.
+
+    Raises: DataError naming file, line and column; ConfigError.
+    """
+    path = Path(ref.name)
+    if path.suffix.lower() == ".toml":
+        return open_user_suite(path, ref)
     if ref.tasks:
         raise ConfigError(f"A file has no tasks to select; leave out {', '.join(ref.tasks)}")
-    path = Path(ref.name)
     table = read_records(path, KNOWN_NAMES)
     columns = find_columns(table)
     has_choices = columns.choices is not None or bool(columns.wide)

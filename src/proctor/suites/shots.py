@@ -33,10 +33,18 @@ def choose(
     if len(usable) < count:
         known = f"there are {len(usable)}" if dev else "there are no dev rows here"
         fewer = f"ask for at most {len(usable)} with --shots, or " if usable else "leave out --shots, or "
-        raise DataError(f"{task.key}: {count} worked examples are wanted and {known}: {fewer}{CURE}")
+        raise DataError(f"{task.key}: {worked(count)} wanted, and {known}: {fewer}{CURE}")
     if task.ordered_dev:
         return tuple(usable[:count])
     return tuple(sorted(balanced(task, usable, seed)[:count], key=lambda row: luck(row, seed)))
+
+
+def worked(count: int) -> str:
+    """
+    >>> worked(1), worked(2)
+    ('1 worked example', '2 worked examples')
+    """
+    return f"{count} worked example{'s' if count != 1 else ''}"
 
 
 def balanced(task: Task, rows: Sequence[Row], seed: int) -> list[Row]:

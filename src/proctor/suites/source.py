@@ -18,7 +18,7 @@ from proctor.suites.rows import Row, RowSet, item_set_sha256, read_tasks
 from proctor.suites.sampling import PRESETS, spread, take
 from proctor.suites.shuffle import shuffled
 from proctor.suites.tasks import METRIC_VERSIONS, SUITES, Suite, Task
-from proctor.types import Item, Reading, Reply, SourceRef
+from proctor.types import Item, Reading, Reply, Rows, SourceRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def optional(task: Task, ref: SourceRef) -> bool:
     return task.extra and task.key not in ref.tasks
 
 
-def read_suite(tasks: Sequence[Task], ref: SourceRef, home: Path) -> tuple[dict[str, RowSet], str | None]:
+def read_suite(tasks: Sequence[Task], ref: SourceRef, home: Path) -> tuple[dict[str, RowSet], Rows]:
     """The rows of the tasks, all of one origin. Raises: DataMissing, DataError."""
     sets = dict(read_tasks([task.key for task in tasks if not optional(task, ref)], ref.rows, home))
     origin = next(iter(sets.values())).origin
@@ -236,6 +236,7 @@ def described(tasks: Sequence[Task], ordered: Sequence[Row], rows: Sequence[Row]
     return {
         "tasks": {task.key: task.title for task in tasks},
         "n": len(rows),
+        "asked": dict(Counter(row.task for row in rows)),
         "full_sizes": {task.key: sizes[task.key] for task in tasks},
         "item_set_sha256": item_set_sha256(rows),
         "metrics": {
