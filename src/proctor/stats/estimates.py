@@ -17,7 +17,7 @@ from proctor.stats.estimates_sheet import WILSON, WORDINGS, TaskShape, nothing
 from proctor.stats.estimates_task import Exam, draws, estimate, exam, own_draws, own_value, value
 from proctor.stats.intervals import share_stderr, wilson
 from proctor.stats.metrics import Scored
-from proctor.types import Estimate, Outcome, Score
+from proctor.types import Estimate, Score
 
 if TYPE_CHECKING:
     from proctor.stats.metrics import Array
@@ -44,23 +44,6 @@ class Shape:
     categories: tuple[tuple[str, tuple[str, ...]], ...] = ()
     whole: int | None = None
     worded: bool = True
-
-    def __post_init__(self) -> None:
-        # BRIDGE, to be deleted with `count`: service/results.py still gives titles and full sizes.
-        if not isinstance(self.aggregate, str):
-            sizes: Mapping[str, int] = self.aggregate
-            made = {key: TaskShape(str(title), full_size=sizes.get(key)) for key, title in self.tasks.items()}
-            object.__setattr__(self, "tasks", made)
-            object.__setattr__(self, "aggregate", "micro")
-            object.__setattr__(self, "worded", False)
-
-
-def count(rows: Iterable[tuple[str, float | None]]) -> list[Scored]:
-    """BRIDGE, to be deleted: rows from (task, score), as service/results.py still has them."""
-    return [
-        Scored(f"{task}/{i:09}", task, "", None, Outcome.ERROR if score is None else Outcome.WRONG, score)
-        for i, (task, score) in enumerate(rows)
-    ]
 
 
 @dataclass(frozen=True, slots=True)
