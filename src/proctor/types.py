@@ -72,9 +72,9 @@ class Item:
 
     `target` is what a right answer says: a letter where there are `choices`, a label or a text
     elsewhere; None where it is not known. `aliases` are other texts that are right too; `options` is
-    every answer that may be given, as it is to be written (letters, labels), empty for free text. Items that share a `cluster` (questions
-    on one passage) are not independent. `hash` is the SHA-256 of what the model is shown and of the
-    targets, in 32 hex digits.
+    every answer that may be given, as it is to be written (letters, labels), empty for free text. Items
+    that share a `cluster` (questions on one passage) are not independent. `hash` is the SHA-256 of what
+    the model is shown and of the targets, in 32 hex digits.
     """
 
     id: str  # stable from run to run, e.g. "boolq/17"

@@ -54,6 +54,7 @@ class HubServer:
 
     files: dict[str, dict[str, bytes]] = field(default_factory=dict)  # data set -> path -> body
     commit: str = COMMIT
+    claimed: str | None = None  # the commit that listings name, where it is not the true one
     raw: dict[str, bytes] = field(default_factory=dict)  # what GitHub would serve
     faults: dict[str, list] = field(default_factory=lambda: defaultdict(list))
     seen: list[tuple[str, str, str | None]] = field(default_factory=list)
@@ -85,7 +86,7 @@ class HubServer:
         if dataset not in self.files or revision not in ("main", self.commit):
             return web.Response(status=404)
         siblings = [{"rfilename": name} for name in ("README.md", *self.files[dataset])]
-        return web.json_response({"id": dataset, "sha": self.commit, "siblings": siblings})
+        return web.json_response({"id": dataset, "sha": self.claimed or self.commit, "siblings": siblings})
 
     def resolve(self, rest, fault):
         dataset, _, place = rest.partition("/resolve/")

@@ -48,11 +48,11 @@ def fetch(hub, tmp_path):
     async def pause(seconds):
         run.pauses.append(seconds)
 
-    def run(*tasks, **options):
+    def run(*tasks, endpoint=hub.url, **options):
         environ = {
             "PROCTOR_HOME": str(tmp_path),
-            "HF_ENDPOINT": hub.url,
-            "PROCTOR_GITHUB_RAW_URL": f"{hub.url}/raw",
+            "HF_ENDPOINT": endpoint,
+            "PROCTOR_GITHUB_RAW_URL": f"{hub.store_url}/raw",
             "HF_TOKEN": TOKEN,
         }
         ensure(tasks, tmp_path, read_settings(environ), pause=pause, **options)
@@ -125,6 +125,9 @@ def test_a_pinned_commit_has_to_be_the_one_that_answers(hub, fetch):
     pinned = task("cola", revision=COMMIT)
     fetch(pinned)
     assert hub.asked("/revision/") == [f"/api/datasets/{GLUE}/revision/{COMMIT}"]
+    hub.claimed = OTHER_COMMIT
+    with pytest.raises(DataError, match="answers with commit bbbbbbbbbbbb, not aaaaaaaaaaaa"):
+        fetch(pinned, splits=("dev",))
 
 
 @pytest.mark.parametrize(
@@ -173,15 +176,10 @@ def test_trouble_that_lasts_is_given_up(hub, fetch, tmp_path, fault, message):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_server_at_the_address(tmp_path, hub):
-    async def pause(seconds):
-        pass
-
-    settings = read_settings({"PROCTOR_HOME": str(tmp_path), "HF_ENDPOINT": "http://127.0.0.1:9"})
-    with pytest.raises(
-        DataError, match=r"Failed to load GLUE dataset: .*127\.0\.0\.1:9.*the connection broke"
-    ):
-        ensure([COLA], tmp_path, settings, pause=pause)
+def test_no_server_at_the_address_is_told_at_once(tmp_path, fetch):
+    with pytest.raises(DataError, match=r"Failed to load GLUE dataset: .*127\.0\.0\.1:9/.*cannot connect"):
+        fetch(COLA, endpoint="http://127.0.0.1:9")
+    assert fetch.pauses == []
 
 
 def test_a_failure_keeps_what_came_before_it(hub, fetch, tmp_path):
@@ -208,7 +206,7 @@ def test_files_that_are_missing_or_cut(hub, fetch, files, message):
 
 
 def test_a_listing_that_is_none(hub, fetch):
-    hub.commit = "main"
+    hub.claimed = "main"
     with pytest.raises(DataError, match="names no commit"):
         fetch(COLA)
 
@@ -368,8 +366,9 @@ def test_pubmedqa_keeps_the_official_test_articles(hub, fetch, tmp_path):
     assert read_manifest(tmp_path, "pubmedqa", "eval", "hub").source == (
         "hub:q/PubMedQA",
         file,
-        f"{hub.url}/raw/pubmedqa/pubmedqa/master/data/test_ground_truth.json",
+        f"{hub.store_url}/raw/pubmedqa/pubmedqa/master/data/test_ground_truth.json",
     )
+    assert {token for _, path, token in hub.seen if path.startswith("/raw/")} == {None}
 
 
 def test_an_imported_pubmedqa_gives_the_ids(hub, fetch, tmp_path):

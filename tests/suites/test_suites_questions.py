@@ -40,6 +40,7 @@ def test_the_manifest(file):
         "answer_type": "labels",
         "tasks": {"my_reviews": "my_reviews.csv"},
         "n": 7,
+        "asked": {"my_reviews": 7},
         "full_sizes": {"my_reviews": 20},
         "prompts": {"labels": "labels/1"},
         "extractor": "proctor/1",

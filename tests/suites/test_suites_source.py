@@ -63,6 +63,7 @@ def test_the_manifest_names_what_a_number_rests_on(tmp_path):
     assert len(manifest.pop("item_set_sha256")) == 64
     sizes = manifest.pop("full_sizes")
     assert sizes["pubmedqa"] == 20
+    assert manifest.pop("asked") == {"pubmedqa": 3, "anatomy": min(3, sizes["anatomy"])}
     assert manifest == {
         "suite": "medical",
         "rows": "sample",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -114,16 +113,3 @@ def verify_lines(verdicts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield from (f"DIFFERS {fault}" for fault in verdict["faults"])
     wrong = sum(1 for verdict in verdicts if verdict["faults"])
     yield f"{len(verdicts)} sets checked; {f'{wrong} differ' if wrong else 'all are as they should be'}."
-
-
-@contextmanager
-def download_progress() -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error in a terminal, nothing elsewhere; what is yielded is told the bytes."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-    console = Console(stderr=True)
-    shown = (TextColumn("Downloading rows"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*shown, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

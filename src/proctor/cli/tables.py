@@ -31,7 +31,7 @@ def evaluation_lines(
 
 
 def result_lines(result: RunResult) -> Iterator[str]:
-    run, tally = result.run, result.tally
+    run = result.run
     mark = "  [sample rows, no real score]" if run.manifest.get("rows") == "sample" else ""
     for index, score in enumerate(result.scores):
         indent = "" if index == 0 else "  "

@@ -13,8 +13,8 @@ from proctor.service.offers import offers
 from proctor.settings import Settings
 from proctor.simulator import Answer, prompt_key
 from proctor.simulator.process import SimulatorDied, spawn
-from proctor.suites.questions import open_file
 from proctor.suites.hub import ensure
+from proctor.suites.questions import open_file
 from proctor.suites.source import open_suite, task_keys
 from proctor.suites.tasks import SUITES, TASKS
 from proctor.types import Cell, Item, Model, Source, SourceRef

@@ -20,9 +20,10 @@ def plan_lines(plan: Plan, source: Source) -> Iterator[str]:
     yield f"{source.title}: {items}, {models} {'model' if models == 1 else 'models'}, {calls:,} calls."
     asked = source.manifest.get("asked", {})
     if len(asked) > 1 and min(asked.values()) < ENOUGH_TO_TELL:
-        sizes = f"{min(asked.values()):,} to {max(asked.values()):,}"
+        least, most = min(asked.values()), max(asked.values())
+        sizes = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         yield f"{len(asked)} tasks with {sizes} items each: enough for the whole, too few to tell single tasks apart."
     if models > 1:
         distinct = n // 3 if source.manifest.get("wording") == "all" else n
-        least = smallest_difference(distinct)
-        yield f"{distinct:,} items show a difference between two models if it is about {fraction(least)} or more."
+        gap = fraction(smallest_difference(distinct))
+        yield f"{distinct:,} items show a difference between two models if it is about {gap} or more."

@@ -129,6 +129,9 @@ class Hub:
                     meter.add(done=len(chunk))
                     if len(body) > FILE_LIMIT_BYTES:
                         raise DataError(f"{url}: larger than {FILE_LIMIT_BYTES // 2**20} MB; no known set is")
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+            # Nobody there, no name or no way out: asking again would only make a machine without a net wait.
+            raise Refused(f"cannot connect ({error})") from None
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             meter.add(done=-len(body), total=-total_bytes)  # it will be fetched from its beginning
             raise Unsettled(f"the connection broke ({error or type(error).__name__})") from None

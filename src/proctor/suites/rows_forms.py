@@ -11,7 +11,7 @@ from typing import Any
 
 from proctor.errors import DataError
 from proctor.suites.rows import Row
-from proctor.suites.rows_labels import LABELS, Read, Record, hidden, label, text, whole
+from proctor.suites.rows_labels import Read, Record, hidden, label, text, whole
 
 # Our field -> the names it has in published records; the first that is there is taken.
 FIELDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -115,8 +115,3 @@ def to_rows(
             fields["half"] = half or "m"
         rows.append(Row(f"{task}/{ident}", task, target, fields))
     return rows
-
-
-def known_labels(task: str) -> frozenset[str]:
-    """The labels that rows of a task may have; empty for tasks whose answers are no labels."""
-    return frozenset(LABELS.get(task, ()))
