@@ -73,8 +73,14 @@ MEANINGS: Mapping[str, str] = {
 
 # What an unread reply does where "it is wrong" does not say it all; by metric, and kind or number of labels.
 UNREAD: Mapping[str, str] = {
-    "two labels": "With two labels it counts as the one that is not the target.",
-    "more labels": "With more than two labels it counts as an answer that is none of them.",
+    "two labels": (
+        "For Matthews' correlation and F1 such a reply counts, where there are two labels, as the one that is not the "
+        "target."
+    ),
+    "more labels": (
+        "For Matthews' correlation and macro-F1 such a reply counts, where there are more than two labels, as an "
+        "answer that is none of them."
+    ),
     "f1 words": "In an F1 over words it shares no word with the target.",
     "f1a": "In the F1 over all candidate answers it is wrong about every candidate.",
     "pearson": "In a correlation it counts as the mean of the model's other answers.",

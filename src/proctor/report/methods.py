@@ -11,14 +11,18 @@ from proctor.report.papers import ALLOWING, EFFECTIVE, INDEPENDENT, INTERVALS, P
 from proctor.report.words import labels, once, state, unique
 from proctor.types import Evaluation, Run, RunResult, Score
 
-INDEPENDENCE = "These intervals take the items as independent: if several items share one text they are somewhat too narrow."
+INDEPENDENCE = (
+    "These intervals take the items as independent: if several share one text they are somewhat too narrow."
+)
 # Where some tasks are known to have items that hang together.
 OTHERS_INDEPENDENT = "The intervals of the other tasks take their items as independent."
 SCOPE = "The intervals speak of items like these, not of other prompts or other tasks."
 PAIRS_INDEPENDENT = (
-    "The comparison takes the items as independent, though some of them hang together: its p-values are somewhat too "
-    "small and its intervals too narrow."
+    "The comparison takes the items as independent: where some hang together, such as questions on one passage, its "
+    "p-values are somewhat too small and its intervals too narrow."
 )
+PAIRS_EXTRA = "It takes in the items of all tasks, also of those that are scored apart."
+PAIRS_NUMBERS = "In it an answer in numbers is right within half a point of the target."
 
 COUNTING = (
     "A reply from which no answer could be read, a reply cut by the length limit before its answer, and a refusal "
@@ -140,6 +144,11 @@ def _what_was_compared(evaluation: Evaluation) -> Iterator[str]:
         yield PAIRS_INDEPENDENT
     if any(_headline_method(result) not in (WILSON, EFFECTIVE) for result in evaluation.results):
         yield UNWEIGHTED
+        specs = [spec for r in evaluation.results for spec in measures.specs(r.run).values()]
+        if any(spec.get("extra") for spec in specs):
+            yield PAIRS_EXTRA
+        if any(spec.get("kind") == "number" for spec in specs):
+            yield PAIRS_NUMBERS
     adjusted = [c for c in tested if c.adjusted_p is not None]
     if len(adjusted) > 1:
         yield f"The p-values were adjusted for {amount(len(adjusted))} comparisons (Holm 1979)."

@@ -150,10 +150,10 @@ def data_tables(evaluation: Evaluation) -> list[Table]:
             runs_of.setdefault(rows, []).append(result.run)
     caption = "The rows behind the items"
     tables = []
-    for (heads, *rows), runs in runs_of.items():
+    for (heads, *lines), runs in runs_of.items():
         of = "" if len(runs_of) == 1 else f" of {', '.join(names[run.id] for run in runs)}"
         counts = frozenset(place for place, head in enumerate(heads) if head.startswith("Items"))
-        tables.append(Table(f"{caption}{of}", tuple(heads), tuple(rows), counts))
+        tables.append(Table(f"{caption}{of}", heads, tuple(lines), counts))
     return tables
 
 
