@@ -46,7 +46,10 @@ def what_was_asked(evaluation: Evaluation) -> Iterator[str]:
 def _amount_asked(run: Run) -> str:
     tasks = len(run.manifest.get("tasks") or ())
     of = f" of {amount(tasks)} tasks" if tasks > 1 else ""
-    times = f", each asked {amount(run.cell.repeats)} times" if run.cell.repeats > 1 else ""
+    times = ""
+    if run.cell.repeats > 1:
+        wording = " in each wording" if run.manifest.get("wording") == "all" else ""
+        times = f", each asked {amount(run.cell.repeats)} times{wording}"
     return f"The plan held {amount(items_planned(run))} items{of}{times}."
 
 

@@ -55,11 +55,12 @@ MEANINGS: Mapping[str, str] = {
         "their ranks."
     ),
     "em": (
-        "Exact match (em) is the share of answers that are one of the right texts, whatever their case, without "
-        "punctuation and articles."
+        "For answers in words, exact match (em) is the share of those that are one of the right texts, whatever their "
+        "case, without punctuation and articles."
     ),
     "em letters": (
-        "Exact match (em) is the share of the questions of which all right answers, and no others, were chosen."
+        "For questions with several right answers, exact match (em) is the share of those of which all right answers, "
+        "and no others, were chosen."
     ),
     "f1a": (
         "F1 over all candidate answers (f1a) takes the candidates of all questions together, each of them chosen or "
@@ -74,17 +75,15 @@ MEANINGS: Mapping[str, str] = {
 # What an unread reply does where "it is wrong" does not say it all; by metric, and kind or number of labels.
 UNREAD: Mapping[str, str] = {
     "two labels": (
-        "For Matthews' correlation and F1 such a reply counts, where there are two labels, as the one that is not the "
-        "target."
+        "A metric on two labels, other than accuracy, takes such a reply for the label that is not the target."
     ),
     "more labels": (
-        "For Matthews' correlation and macro-F1 such a reply counts, where there are more than two labels, as an "
-        "answer that is none of them."
+        "A metric on more than two labels, other than accuracy, takes such a reply for an answer that is none of them."
     ),
-    "f1 words": "In an F1 over words it shares no word with the target.",
-    "f1a": "In the F1 over all candidate answers it is wrong about every candidate.",
-    "pearson": "In a correlation it counts as the mean of the model's other answers.",
-    "gender_parity": "In gender parity it is like no other answer.",
+    "f1 words": "In an F1 over words such a reply shares no word with the target.",
+    "f1a": "In the F1 over all candidate answers such a reply is wrong about every candidate.",
+    "pearson": "In a correlation such a reply counts as the mean of the model's other answers.",
+    "gender_parity": "In gender parity such a reply is like no other answer.",
 }
 TABLED = ("mcc", "f1", "macro_f1")
 

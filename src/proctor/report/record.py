@@ -47,7 +47,7 @@ _NAMES: Mapping[str, str] = {
     "extractor": "Extractor",
     "metric_versions": "Versions of the metrics",
     "aggregate": "Score over all tasks",
-    "scored_tasks": "Tasks that make up the suite's score",
+    "scored_tasks": "Tasks of the whole suite",
     "model.name": "Model",
     "model.address": "Address",
     "model.digest": "Model digest",

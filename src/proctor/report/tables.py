@@ -79,7 +79,7 @@ def by_task(evaluation: Evaluation) -> Table | None:
         rows.append((*cells, *_task_cells([scores.get(key) for scores in found])))
     heads = ["Task", "Metric"] if several else ["Task"]
     first = len(heads)
-    heads += _task_heads(evaluation)
+    heads += _task_heads(evaluation, "Value" if several else capital(metric_name(evaluation)))
     caption = "Score of each task, with its 95 % interval and the items scored"
     return Table(caption, tuple(heads), tuple(rows), frozenset(range(first, len(heads))))
 
@@ -118,13 +118,13 @@ def _named(score: Score, groups: Iterable[str]) -> tuple[str, str]:
     for group in groups:
         if score.metric.startswith(f"{group} "):
             return f"Category: {group}", score.metric.removeprefix(f"{group} ")
-    return f"All tasks: {score.title}", score.metric
+    return "All tasks", score.metric
 
 
-def _task_heads(evaluation: Evaluation) -> list[str]:
+def _task_heads(evaluation: Evaluation, value: str) -> list[str]:
     if len(evaluation.results) > 1:
         return [*labels(evaluation).values(), "Scored"]
-    return [capital(metric_name(evaluation)), "95 % interval", "Scored", "Asked"]
+    return [value, "95 % interval", "Scored", "Asked"]
 
 
 def _task_cells(found: list[Estimate | None]) -> list[str]:
@@ -151,7 +151,7 @@ def _scored(found: list[Estimate | None]) -> str:
 
 Fact = Callable[[RunResult], str]
 
-REASONING = "Reasoning tokens per item, among the output"
+REASONING = "Of these, reasoning tokens"
 _IF_KNOWN = frozenset({REASONING})  # rows that are left out where no run knows them
 _SPEED: Mapping[str, Fact] = {
     "Errors by kind": lambda r: counted(r.tally.errors) or NONE,
@@ -175,7 +175,8 @@ def answering(evaluation: Evaluation) -> Table:
     rows = [(OUTCOMES.get(kind, kind), *(_outcome(result, kind) for result in results)) for kind in kinds]
     facts = [(name, *(fact(result) for result in results)) for name, fact in _SPEED.items()]
     rows += [row for row in facts if row[0] not in _IF_KNOWN or set(row[1:]) != {NONE}]
-    heads = ("Items and means", *labels(evaluation).values())
+    once = all(items_planned(result.run) == result.run.planned for result in results)
+    heads = ("Items and means" if once else "Askings and means", *labels(evaluation).values())
     return Table(
         "What became of the items, and what they took", heads, tuple(rows), frozenset(range(1, len(heads)))
     )

@@ -92,7 +92,8 @@ def shortfall(result: RunResult) -> str | None:
     if state(run) == COMPLETE:
         return None
     said = [ended(_how_it_ended(run))]
-    said.append(f"{amount(run.settled)} of {amount(run.planned)} planned items have an outcome.")
+    what = "items" if items_planned(run) == run.planned else "askings of items"
+    said.append(f"{amount(run.settled)} of {amount(run.planned)} planned {what} have an outcome.")
     if run.stopped:
         said.append(ended(f"Fewer items were asked because: {run.stopped}"))
     if result.tally.errors:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.errors import DataError
+from proctor.errors import DataError, DataMissing
 from proctor.settings import Settings
 from proctor.suites.formats_medical import by_truth, json_object
 from proctor.suites.hub_client import Hub, Pause, Progress, open_hub
@@ -60,7 +60,7 @@ def ensure(
         try:
             asyncio.run(fetch_all(wants, home, settings, on_progress, pause))
         except DataError as error:
-            raise DataError(f"Failed to load {suite_name(tasks)} dataset: {error}. {CURE}.") from None
+            raise DataMissing(f"Failed to load {suite_name(tasks)} dataset: {error}. {CURE}.") from None
 
 
 def missing(tasks: Sequence[Task], splits: Sequence[str], home: Path) -> list[Want]:
