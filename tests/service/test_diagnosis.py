@@ -21,7 +21,7 @@ from proctor.service.kinds import Reads
 from proctor.service.runs import start
 from proctor.service.simulate import known_answers
 from proctor.simulator import spawn
-from proctor.store import AttemptRow
+from proctor.store import AnswerGroup, AttemptRow
 from proctor.suites.nearest import nearest
 from proctor.suites.readers import vocabulary
 from proctor.suites.shapes import Label
@@ -162,11 +162,17 @@ def test_unread_replies_are_quoted_on_one_line_each():
     assert in_short(shown[1]) == 't/8 (no answer; nearest: an empty reply): ""'
 
 
+def groups(rows):
+    """Each row as a group of its own; the database's counting is tested with the store."""
+    return [AnswerGroup(r.task, r.target, r.answer, r.outcome, 1, int(r.score is not None)) for r in rows]
+
+
 def test_the_answer_rate_counts_each_outcome():
     rows = [a_row(i) for i in range(7)]
     rows += [a_row(7, Outcome.NO_ANSWER, None), a_row(8, Outcome.REFUSED, None), a_row(9, Outcome.ANSWERED)]
     rows += [a_row(10, Outcome.ERROR, None)]
-    counts = counted(rows, {"t": LETTERS})
+    counts = counted(groups(rows), {"t": LETTERS})
+    counts.unread = [row for row in rows if row.outcome in (Outcome.NO_ANSWER, Outcome.REFUSED)]
     assert counts.settled == 10
     said = answer_rate(counts)
     assert said == "An answer was read from 8 of 10 replies (0.800); the others: 1 no answer, 1 refused."
@@ -174,7 +180,7 @@ def test_the_answer_rate_counts_each_outcome():
 
 def one_sided(times, n, targets, how=YES_NO):
     rows = [a_row(i, answer="yes" if i < times else "no", target=targets[i % len(targets)]) for i in range(n)]
-    return list(one_answer(counted(rows, {"t": how}), {"t": "Task"}))
+    return list(one_answer(counted(groups(rows), {"t": how}), {"t": "Task"}))
 
 
 def test_a_model_that_says_one_thing_is_called_out():
@@ -189,7 +195,7 @@ def test_a_model_that_says_one_thing_is_called_out():
 def test_lettered_tasks_are_looked_at_together():
     rows = [a_row(i, answer="A", target="ABCD"[i % 4], task=f"subject{i % 10}") for i in range(40)]
     known = {f"subject{i}": LETTERS for i in range(10)}
-    (said,) = one_answer(counted(rows, known), {})
+    (said,) = one_answer(counted(groups(rows), known), {})
     assert "answered 'A' to 40 of 40 items," in said
 
 

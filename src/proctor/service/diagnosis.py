@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from proctor.errors import ConfigError
 from proctor.figures import fraction
 from proctor.service.kinds import Reads, reads
-from proctor.store import AttemptRow, Store
+from proctor.store import AnswerGroup, AttemptRow, Store
 from proctor.suites.nearest import BROKEN_JSON, EMPTY, REFUSING, UNFINISHED, Nearest, nearest
 from proctor.types import Item, Outcome, Reply, Run, RunResult, Sampling
 
@@ -43,7 +43,7 @@ class Unread:
 
 @dataclass(slots=True)
 class Counts:
-    """What one pass over a run's rows adds up."""
+    """What a run's rows add up to."""
 
     settled: int = 0
     unread: list[AttemptRow] = field(default_factory=list)
@@ -62,30 +62,30 @@ def diagnose(store: Store, result: RunResult) -> tuple[str, ...]:
         known = reads(run)
     except ConfigError:
         return ()  # a run of an older version: what its answers are is not known
-    counts = counted(store.latest(run.id), known)
+    counts = counted(store.answer_groups(run.id), known)
+    counts.unread = [row for outcome in UNREAD for row in store.latest(run.id, outcome=outcome)]
+    counts.unread.sort(key=lambda row: (row.position, row.repeat))
     said = list(unread_sentences(store, run, counts, known))
     if run.cell.model.provider != "baseline":  # a baseline that says one thing does what it is for
         said += one_answer(counts, run.manifest["tasks"])
     return (*said, *much_reasoning(counts))
 
 
-def counted(rows: Iterable[AttemptRow], known: Mapping[str, Reads]) -> Counts:
+def counted(groups: Iterable[AnswerGroup], known: Mapping[str, Reads]) -> Counts:
+    """Everything but the unread replies themselves, which are few and read one by one."""
     counts = Counts()
-    for row in rows:
-        if row.outcome is Outcome.ERROR:
+    for each in groups:
+        if each.outcome is Outcome.ERROR:
             continue
-        counts.settled += 1
-        if row.outcome in UNREAD:
-            counts.unread.append(row)
-        if row.score is not None and (group := group_of(row.task, known)):
-            counts.scored[group] += 1
-            counts.targets.setdefault(group, set()).add(row.target or "")
-            if row.answer is not None:
-                counts.answers.setdefault(group, Counter())[row.answer] += 1
-        if row.reasoning_tokens and row.output_tokens:
-            counts.reasoned += 1
-            counts.reasoning_tokens += row.reasoning_tokens
-            counts.output_tokens += row.output_tokens
+        counts.settled += each.items
+        if each.scored and (group := group_of(each.task, known)):
+            counts.scored[group] += each.scored
+            counts.targets.setdefault(group, set()).add(each.target or "")
+            if each.answer is not None:
+                counts.answers.setdefault(group, Counter())[each.answer] += each.scored
+        counts.reasoned += each.reasoned
+        counts.reasoning_tokens += each.reasoning_tokens
+        counts.output_tokens += each.output_tokens
     return counts
 
 
