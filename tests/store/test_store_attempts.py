@@ -13,7 +13,7 @@ from sqlalchemy import event
 from store_examples import NOW, answered, claimed, failed, item, keep_all
 
 from proctor.errors import NotFound, StoreError
-from proctor.store import Keeper, AttemptRow, Store
+from proctor.store import AttemptRow, Keeper, Store
 from proctor.store.attempts import PAGE_ROWS
 from proctor.types import Attempt, Estimate, Item, Message, Outcome, Reading, Reply, Score, Tally
 
