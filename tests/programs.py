@@ -14,10 +14,13 @@ from typing import Any
 # Nothing of this machine's own settings may leak into a test.
 PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "SYSTEMROOT")
 
+# Addresses where nobody listens: no test may reach beyond this machine.
+NOBODY = {"OLLAMA_HOST": "http://127.0.0.1:9", "HF_ENDPOINT": "http://127.0.0.1:9"}
+
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    return {**kept, "PROCTOR_HOME": str(home), "NO_COLOR": "1", "OLLAMA_HOST": "http://127.0.0.1:9", **more}
+    return {**kept, "PROCTOR_HOME": str(home), "NO_COLOR": "1", **NOBODY, **more}
 
 
 def command(*words: str) -> list[str]:

@@ -13,7 +13,7 @@ import docs
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = docs.documents(ROOT)
-RUN = [path for path in (ROOT / "README.md", ROOT / "docs" / "quickstart.md") if path.is_file()]
+RUN = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("quickstart", "exams"))]
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 CHANGES = sorted((ROOT / "changelog.d").glob("*.md"))
 HEADINGS = ["Question", "Decision", "Why", "Cost", "Refused"]

@@ -47,7 +47,7 @@ def test_a_relative_home_is_made_absolute(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_unknown_rows_are_refused() -> None:
-    with pytest.raises(ConfigError, match="PROCTOR_DATA=samples: choose from imported, sample"):
+    with pytest.raises(ConfigError, match="PROCTOR_DATA=samples: choose from imported, hub, sample"):
         read_settings({"PROCTOR_DATA": "samples"})
 
 
@@ -92,4 +92,6 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(variable: str) -> 
 def test_every_setting_is_described() -> None:
     for setting in SETTINGS:
         assert setting.what.endswith(".") and setting.default
-        assert setting.secret == (setting.name.endswith("_KEY") or setting.name == "PROCTOR_DATABASE_URL")
+        assert setting.secret == (
+            setting.name.endswith(("_KEY", "_TOKEN")) or setting.name == "PROCTOR_DATABASE_URL"
+        )

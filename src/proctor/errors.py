@@ -39,7 +39,7 @@ class DataMissing(DataError):
 
     slug = "data-missing"
     http_status = 409
-    cure = "Run `proctor data import PATH` on the official files, or try the run with `--data sample`."
+    cure = "Import the official files (`proctor data import PATH`), name a mirror of the hub, or try `--data sample`."
 
 
 class NotFound(ProctorError):
@@ -112,7 +112,7 @@ class AuthError(ProviderError):
 
     slug = "auth"
     stops_run = True
-    cure = "Set the variable that the message names to a valid key, then `proctor resume RUN`."
+    cure = "Set the variable that the message names to a valid key; what had begun goes on with `proctor resume RUN`."
 
 
 class QuotaExhausted(ProviderError):

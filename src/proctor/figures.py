@@ -159,7 +159,13 @@ def _pair_sentence(c: Comparison, swapped: bool) -> str:
     value, low, high = (-d.value, -d.high, -d.low) if swapped else (d.value, d.low, d.high)
     only = (c.only_second, c.only_first) if swapped else (c.only_first, c.only_second)
     gap = f"{fraction(value)} [{fraction(low)}, {fraction(high)}]"
-    test = f"exact McNemar {p_value(c.adjusted_p)}; {only[0]} rows only {first} got right, {only[1]} only {second}"
+    graded = c.test != "exact McNemar"  # items asked several times: neither right nor wrong but in between
+    split = (
+        f"{only[0]} rows where {first} did better, {only[1]} where {second} did"
+        if graded
+        else f"{only[0]} rows only {first} got right, {only[1]} only {second}"
+    )
+    test = f"{c.test} {p_value(c.adjusted_p)}; {split}"
     if c.verdict != "no difference shown":
         return f"{first} is better than {second} on these {c.shared:,} rows, by {gap} ({test})."
     start = f"These {c.shared:,} rows do not show which of {first} and {second} is better: "
@@ -167,6 +173,8 @@ def _pair_sentence(c: Comparison, swapped: bool) -> str:
 
 
 def _advice(c: Comparison) -> str:
+    if c.items_needed is None and c.only_first != c.only_second:
+        return "More rows like these may show it."
     if c.items_needed is None:
         return "Both got as many right, so no number of rows follows from these."
     if c.items_needed > MOST_ITEMS:

@@ -15,10 +15,15 @@ from proctor.errors import ConfigError
 from proctor.types import Cell, Limits, Model, Plan, Sampling, SourceRef, Think
 
 # What a bare model name says about its provider (providers.md 4.8).
-PREFIXES = ((re.compile(r"gpt-|o[0-9]"), "openai"),)
+PREFIXES = (
+    (re.compile(r"gpt-|o[0-9]"), "openai"),
+    (re.compile(r"claude-"), "anthropic"),
+    (re.compile(r"gemini-"), "gemini"),
+    (re.compile(r"grok-"), "grok"),
+)
 
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_FILE_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv")
+_FILE_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".toml")
 
 
 def parse_model(name: str, providers: Sequence[str], *, base_url: str | None = None) -> Model | None:

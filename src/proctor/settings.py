@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.errors import ConfigError
+from proctor.types import Rows
 
-ROWS = ("imported", "sample")
+ROWS: tuple[Rows, ...] = ("imported", "hub", "sample")
 PORTS = {"http": "80", "https": "443"}
 
 
@@ -42,6 +43,27 @@ SETTINGS: tuple[Setting, ...] = (
         "https://api.openai.com/v1",
     ),
     Setting("OPENAI_API_KEY", "Key for OpenAI or the compatible server.", "none", secret=True),
+    Setting(
+        "GEMINI_BASE_URL",
+        "Address of the Gemini server, without `/v1beta`.",
+        "https://generativelanguage.googleapis.com",
+    ),
+    Setting("GOOGLE_API_KEY", "Key for Gemini; it wins over GEMINI_API_KEY.", "none", secret=True),
+    Setting("GEMINI_API_KEY", "Key for Gemini.", "none", secret=True),
+    Setting("XAI_BASE_URL", "Address of the Grok server, with its `/v1`.", "https://api.x.ai/v1"),
+    Setting("GROK_API_KEY", "Key for Grok; it wins over XAI_API_KEY.", "none", secret=True),
+    Setting("XAI_API_KEY", "Key for Grok.", "none", secret=True),
+    Setting("ANTHROPIC_BASE_URL", "Address of the Anthropic server.", "https://api.anthropic.com"),
+    Setting("ANTHROPIC_API_KEY", "Key for Anthropic.", "none", secret=True),
+    Setting(
+        "HF_ENDPOINT", "Address of the Hugging Face hub, or of a mirror of it.", "https://huggingface.co"
+    ),
+    Setting("HF_TOKEN", "Token for the hub; public data sets need none.", "none", secret=True),
+    Setting(
+        "PROCTOR_GITHUB_RAW_URL",
+        "Where PubMedQA's official test ids are fetched when they were not imported.",
+        "https://raw.githubusercontent.com",
+    ),
     Setting("NO_COLOR", "If set, no colours in the terminal.", "not set"),
 )
 
@@ -52,15 +74,25 @@ class Settings:
 
     home: Path
     database_url: str = field(repr=False)
-    rows: str | None
+    rows: Rows | None
     ollama_host: str
     openai_base_url: str
     openai_api_key: str | None = field(repr=False)
+    gemini_base_url: str
+    gemini_api_key: str | None = field(repr=False)
+    grok_base_url: str
+    grok_api_key: str | None = field(repr=False)
+    anthropic_base_url: str
+    anthropic_api_key: str | None = field(repr=False)
+    hf_endpoint: str
+    hf_token: str | None = field(repr=False)
+    github_raw_url: str
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """Values that must not reach a row, a log or a message."""
-        return (self.openai_api_key,) if self.openai_api_key else ()
+        keys = (self.openai_api_key, self.gemini_api_key, self.grok_api_key, self.anthropic_api_key)
+        return tuple(key for key in (*keys, self.hf_token) if key)
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
@@ -78,11 +110,22 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         database_url=environ.get("PROCTOR_DATABASE_URL") or f"sqlite:///{home / 'proctor.db'}",
         rows=rows,
         ollama_host=ollama_address(environ.get("OLLAMA_HOST") or "127.0.0.1:11434"),
-        openai_base_url=_public(
-            "OPENAI_BASE_URL", environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-        ).rstrip("/"),
+        openai_base_url=_base_url(environ, "OPENAI_BASE_URL", "https://api.openai.com/v1"),
         openai_api_key=environ.get("OPENAI_API_KEY") or None,
+        gemini_base_url=_base_url(environ, "GEMINI_BASE_URL", "https://generativelanguage.googleapis.com"),
+        gemini_api_key=environ.get("GOOGLE_API_KEY") or environ.get("GEMINI_API_KEY") or None,
+        grok_base_url=_base_url(environ, "XAI_BASE_URL", "https://api.x.ai/v1"),
+        grok_api_key=environ.get("GROK_API_KEY") or environ.get("XAI_API_KEY") or None,
+        anthropic_base_url=_base_url(environ, "ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
+        anthropic_api_key=environ.get("ANTHROPIC_API_KEY") or None,
+        hf_endpoint=_base_url(environ, "HF_ENDPOINT", "https://huggingface.co"),
+        hf_token=environ.get("HF_TOKEN") or None,
+        github_raw_url=_base_url(environ, "PROCTOR_GITHUB_RAW_URL", "https://raw.githubusercontent.com"),
     )
+
+
+def _base_url(environ: Mapping[str, str], variable: str, default: str) -> str:
+    return _public(variable, environ.get(variable) or default).rstrip("/")
 
 
 def _public(variable: str, address: str) -> str:

@@ -33,13 +33,17 @@ class Model:
 
 
 Think = bool | Literal["low", "medium", "high", "max"]
+Mode = Literal["generate", "structured", "logprob"]
+Rows = Literal["imported", "hub", "sample"]
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
     """How to draw from the model. None leaves a choice to the provider.
 
-    `think` is True, False or an effort ("low", "medium", "high", "max") for models that reason.
+    `think` is True, False or an effort ("low", "medium", "high", "max") for models that reason. `mode`
+    is how the answer is drawn: written freely, written under a schema that admits only the item's
+    options, or ranked by the log-probability of the first token.
     """
 
     temperature: float | None = 0.0
@@ -53,6 +57,7 @@ class Sampling:
     seed: int | None = 0
     stop: tuple[str, ...] = ()
     think: Think | None = None
+    mode: Mode = "generate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +71,10 @@ class Item:
     """One thing asked of a model.
 
     `target` is what a right answer says: a letter where there are `choices`, a label or a text
-    elsewhere; `aliases` are other texts that are right too. Items that share a `cluster` (questions
-    on one passage) are not independent. `hash` is the SHA-256 of what the model is shown and of the
-    targets, in 32 hex digits.
+    elsewhere; None where it is not known. `aliases` are other texts that are right too; `options` is
+    every answer that may be given, as it is to be written (letters, labels), empty for free text. Items
+    that share a `cluster` (questions on one passage) are not independent. `hash` is the SHA-256 of what
+    the model is shown and of the targets, in 32 hex digits.
     """
 
     id: str  # stable from run to run, e.g. "boolq/17"
@@ -77,6 +83,7 @@ class Item:
     target: str | None = None
     choices: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
     cluster: str | None = None
     hash: str = ""
 
@@ -93,6 +100,8 @@ class Reply:
     reasoning_tokens: int | None = None
     latency_s: float | None = None
     cost_usd: float | None = None
+    # The likeliest first tokens with their natural log-probabilities, in mode "logprob".
+    first_token: tuple[tuple[str, float], ...] = ()
     raw: bytes = b""  # the server's own words
 
 
@@ -106,10 +115,11 @@ class Failure:
 
 
 class Outcome(StrEnum):
-    """What became of an attempt. The first five were answered; `error` measured nothing."""
+    """What became of an attempt. `error` measured nothing; every other one has a reply."""
 
     CORRECT = "correct"
     WRONG = "wrong"
+    ANSWERED = "answered"  # read, but there is no target to compare with
     NO_ANSWER = "no_answer"  # a reply, but no answer could be read from it
     TRUNCATED = "truncated"  # cut by the length limit before an answer
     REFUSED = "refused"
@@ -165,8 +175,13 @@ class SourceRef:
     tasks: tuple[str, ...] = ()  # empty: all
     preset: Literal["quick", "standard", "full"] | None = None
     limit: int | None = None  # per task
-    rows: Literal["imported", "sample"] | None = None  # suites: where rows come from; None: imported
+    rows: Rows | None = None  # suites: where rows come from; None: imported, else the hub's
     answer_type: Literal["choices", "labels", "text"] | None = None  # files: None is "see the rows"
+    style: str | None = None  # a prompt style by name, such as "simple-evals"; None: proctor's own
+    wording: Literal[1, 2, 3, "all"] = 1  # of proctor's own style
+    shots: int | None = None  # worked examples from the dev rows; None: as many as the style has
+    shuffle: bool = False  # lettered choices in a seeded order of their own for each item
+    extractor: str | None = None  # by name and version; None: the style's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,10 +258,11 @@ class Tally:
     answer_rate: float | None
     seconds_per_item: float | None
     input_tokens_per_item: float | None
-    output_tokens_per_item: float | None
+    output_tokens_per_item: float | None  # with the reasoning tokens
     cost_usd: float | None
     errors: Mapping[str, int] = field(default_factory=dict)  # slug -> items
     retries: int = 0
+    reasoning_tokens_per_item: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +316,7 @@ class Comparison:
     adjusted_p: float | None  # Holm over the request
     verdict: Literal["first better", "second better", "no difference shown"]
     items_needed: int | None  # about how many rows would show a difference of this size
+    test: str = "exact McNemar"
 
     @property
     def discordant(self) -> int:
@@ -347,6 +364,10 @@ class Source(Protocol):
         """How the rows were understood, in sentences for a person."""
 
     @property
+    def stop(self) -> tuple[str, ...]:
+        """Where the prompt's style has the model stop."""
+
+    @property
     def row_ids(self) -> Sequence[str]:
         """The ids of all rows in the order of their file, before sampling."""
 
@@ -358,6 +379,12 @@ class Source(Protocol):
     def items(self) -> Iterator[Item]: ...
 
     def read(self, item: Item, reply: Reply) -> Reading: ...
+
+    def spoken(self, item: Item) -> str:
+        """How a model writes the right answer: "yes" where the target is called "entailment"."""
+
+    def wrong(self, item: Item) -> Sequence[str]:
+        """Other answers, as a model writes them; empty where none is known."""
 
 
 class Solver(Protocol):

@@ -35,3 +35,10 @@ def test_an_http_date_is_counted_from_now_and_a_past_one_is_no_wait():
 @pytest.mark.parametrize("text", ["-5", "nan", "1e12", "", "5 parrots"])
 def test_nonsense_is_no_delay(text):
     assert parse_delay(text) is None
+
+
+def test_a_date_with_its_zone_is_a_delay():
+    """Anthropic's reset headers, and what some gateways put into Retry-After."""
+    assert parse_delay("1970-01-01T00:01:40Z", now=70.0) == 30.0
+    assert parse_delay("1970-01-01T00:01:40+00:00", now=200.0) == 0.0
+    assert parse_delay("1970-01-01T00:01:40", now=70.0) is None, "without a zone it could be any time"

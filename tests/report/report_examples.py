@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proctor.report import render
+from proctor.report.blocks import Table
+from proctor.report.page import page_of
 from proctor.types import (
     Cell,
     Comparison,
@@ -23,20 +25,39 @@ from proctor.types import (
 
 NOW = 1763683200.0  # 2025-11-21 00:00 UTC
 WEIGHTED = "Wilson on the effective n, tasks weighted by their full sizes"
+COMBINED = "draws of each task combined, 2,000 draws, seed 0"
 TANGO = "Tango's paired score interval"
 HASH = "9f2c" * 16
+
+SPEC: Mapping[str, Any] = {
+    "official": ["accuracy"],
+    "also": [],
+    "positive": "yes",
+    "kind": "labels",
+    "labels": ["no", "yes"],
+    "extra": False,
+}
 
 MANIFEST: Mapping[str, Any] = {
     "suite": "superglue",
     "rows": "imported",
     "data_sha256": {"boolq": HASH},
-    "tasks": ["boolq"],
+    "tasks": {"boolq": "BoolQ"},
     "n": 500,
+    "asked": {"boolq": 500},
     "full_sizes": {"boolq": 3270},
     "item_set_sha256": "17ab" * 16,
     "prompts": {"boolq": "boolq/1"},
     "extractor": "proctor/1",
-    "metrics": {"accuracy": "accuracy/1"},
+    "style": "proctor",
+    "wording": 1,
+    "shots": 0,
+    "shuffle": False,
+    "mode": "generate",
+    "metrics": {"boolq": SPEC},
+    "metric_versions": {"accuracy": "accuracy/1"},
+    "aggregate": "macro",
+    "scored_tasks": 1,
     "seed": 0,
     "preset": None,
     "limit": 500,
@@ -169,7 +190,11 @@ def many_tasks(models: int = 1, tasks: int = 57) -> Evaluation:
     manifest = {
         **MANIFEST,
         "suite": "mmlu",
-        "tasks": keys,
+        "tasks": {key: f"MMLU: Subject {i}" for i, key in enumerate(keys)},
+        "asked": dict.fromkeys(keys, 35),
+        "metrics": {key: {**SPEC, "kind": "choices", "labels": [], "positive": None} for key in keys},
+        "aggregate": "micro",
+        "scored_tasks": tasks,
         "full_sizes": dict.fromkeys(keys, 246),
         "data_sha256": {key: f"{i:02x}" * 32 for i, key in enumerate(keys)},
         "prompts": {"mmlu": "mmlu/1"},
@@ -201,6 +226,37 @@ def many_tasks(models: int = 1, tasks: int = 57) -> Evaluation:
     return Evaluation("plan-1", tuple(results), (), "")
 
 
+GLUE: Mapping[str, Any] = {
+    **MANIFEST,
+    "suite": "glue",
+    "tasks": {"cola": "CoLA", "mrpc": "MRPC", "stsb": "STS-B", "mnli": "MNLI", "ax": "AX, the diagnostics"},
+    "asked": dict.fromkeys(("cola", "mrpc", "stsb", "mnli", "ax"), 100),
+    "full_sizes": dict.fromkeys(("cola", "mrpc", "stsb", "mnli", "ax"), 1000),
+    "data_sha256": {key: key * 8 for key in ("cola", "mrpc", "stsb", "mnli", "ax")},
+    "metrics": {
+        "cola": {**SPEC, "official": ["mcc"], "also": ["accuracy"]},
+        "mrpc": {**SPEC, "official": ["accuracy", "f1"], "positive": "equivalent"},
+        "stsb": {**SPEC, "official": ["pearson", "spearman"], "kind": "number", "labels": []},
+        "mnli": {**SPEC, "also": ["accuracy_m", "accuracy_mm"], "labels": ["e", "n", "c"]},
+        "ax": {**SPEC, "official": ["mcc"], "also": ["accuracy"], "labels": ["e", "n", "c"], "extra": True},
+    },
+    "scored_tasks": 9,
+}
+
+
+def glue(**facts: Any) -> Evaluation:
+    """A run of five tasks; its scores come in the wrong order, as no store promises one."""
+    manifest = {**GLUE, **facts}
+    specs = manifest["metrics"]
+    found = [
+        score(estimate(0.5), task=task, title=manifest["tasks"][task], metric=metric)
+        for task, spec in reversed(specs.items())
+        for metric in reversed([*spec["official"], *spec["also"]])
+    ]
+    headline = score(estimate(0.6, method=COMBINED), task="", title="GLUE", metric="score (4 of 9 tasks)")
+    return one(result(run(manifest=manifest, source_title="GLUE"), [headline, *found]))
+
+
 def stopped(**other: Any) -> RunResult:
     """A run that failed after 212 of 500 items."""
     facts: dict[str, Any] = {
@@ -228,3 +284,14 @@ def methods_of(evaluation: Evaluation) -> str:
     """The part of the report on methods, with the papers."""
     text = text_of(evaluation)
     return text[text.index("## Methods") : text.index("## Record")]
+
+
+def table_named(evaluation: Evaluation, caption: str) -> Table:
+    """The first table whose caption begins like this."""
+    blocks = page_of(evaluation, now=NOW).blocks
+    return next(b for b in blocks if isinstance(b, Table) and b.caption.startswith(caption))
+
+
+def table_of(evaluation: Evaluation, caption: str) -> dict[str, tuple[str, ...]]:
+    """A table's rows by their names."""
+    return {row[0]: row[1:] for row in table_named(evaluation, caption).rows}

@@ -21,6 +21,7 @@ from report_examples import (
     run,
     score,
     stopped,
+    table_of,
     tally,
     text_of,
     three,
@@ -28,19 +29,10 @@ from report_examples import (
 
 from proctor.errors import ConfigError
 from proctor.report import FORMATS, render
-from proctor.report.blocks import Table
-from proctor.report.page import page_of
 from proctor.types import Estimate, Evaluation, Run, Status
 
 each_format = pytest.mark.parametrize("form", list(FORMATS))
 INCOMPLETE = "Not complete"
-
-
-def table_of(evaluation: Evaluation, caption: str) -> dict[str, tuple[str, ...]]:
-    """A table's rows by their names, found by the beginning of its caption."""
-    blocks = page_of(evaluation, now=NOW).blocks
-    table = next(b for b in blocks if isinstance(b, Table) and b.caption.startswith(caption))
-    return {row[0]: row[1:] for row in table.rows}
 
 
 @each_format
@@ -313,5 +305,5 @@ def test_the_record_keeps_facts_it_has_no_name_for() -> None:
 def test_the_data_of_all_tasks_are_listed_with_their_hashes() -> None:
     rows = table_of(many_tasks(3), "The rows behind")
     assert len(rows) == 57
-    assert rows["subject_10"] == ("246", "0a" * 32)
+    assert rows["subject_10"] == ("246", "35", "accuracy", "0a" * 32)
     assert HASH in str(table_of(one(), "The rows behind")["boolq"])

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_examples import MANIFEST, NOW, many_tasks, one, result, run, stopped, tally, three
+from report_examples import MANIFEST, NOW, glue, many_tasks, one, result, run, stopped, tally, three
 
 from proctor.report import render
 from proctor.report.blocks import plain
@@ -59,6 +59,7 @@ def html(evaluation: Evaluation) -> str:
 EVALUATIONS = {
     "one run": one(),
     "three runs": three(),
+    "several metrics": glue(),
     "57 tasks": many_tasks(),
     "57 tasks of three": many_tasks(3),
     "failed": one(stopped()),

@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_examples import NOW, many_tasks, one, result, run, score, stopped, three
+from report_examples import NOW, glue, many_tasks, one, result, run, score, stopped, three
 from report_examples import estimate as made
 
 from proctor.report import render
@@ -31,7 +31,7 @@ def tables(text: str) -> list[list[list[str]]]:
     return found[:-1] if not found[-1] else found
 
 
-@pytest.mark.parametrize("evaluation", [one(), three(), many_tasks(3), one(stopped())])
+@pytest.mark.parametrize("evaluation", [one(), three(), glue(), many_tasks(3), one(stopped())])
 def test_every_row_of_a_table_has_its_columns(evaluation: Evaluation) -> None:
     read = tables(markdown(evaluation))
     assert len(read) >= 4

@@ -2,28 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import Any
 
+import pytest
 from report_examples import (
     BOOLQ,
     HASH,
+    MANIFEST,
     THINKING,
     compared,
     estimate,
+    glue,
     many_tasks,
     methods_of,
     one,
     result,
     run,
     score,
+    tally,
     text_of,
     three,
 )
 
-from proctor.report.methods import INTERVALS, PAPERS, sampling_words
-from proctor.stats.compare import TANGO as TANGO_OF_STATS
-from proctor.stats.estimates import WEIGHTED, WILSON
-from proctor.types import Cell, Evaluation, Model, Sampling, SourceRef
+from proctor.report.asked import sampling_words
+from proctor.report.measures import MEANINGS, NAMES
+from proctor.report.papers import INTERVALS, PAPERS, split
+from proctor.stats import compare, estimates, estimates_share, estimates_sheet, estimates_task
+from proctor.stats.estimates import Scored, Shape, TaskShape, scores
+from proctor.stats.metrics import VERSIONS
+from proctor.types import Cell, Evaluation, Model, Outcome, SourceRef
+
+METHODS = {
+    estimates_sheet.WILSON,
+    estimates_share.EFFECTIVE,
+    estimates.WEIGHTED,
+    estimates.COMBINED,
+    estimates_task.DIRICHLET,
+    estimates_task.DIRICHLET_MANY,
+    estimates_task.BOOTSTRAP,
+    estimates_task.CLUSTERED,
+    estimates_task.UNRELATED,
+    compare.TANGO,
+    compare.PAIRED,
+}
 
 
 def test_the_methods_of_one_run_speak_of_no_comparison() -> None:
@@ -34,9 +56,15 @@ def test_the_methods_of_one_run_speak_of_no_comparison() -> None:
 
 
 def test_the_methods_name_each_paper_that_was_used_and_no_other() -> None:
-    assert all(paper in text_of(three()) for cited, paper in PAPERS.items() if cited != "Kish 1965")
-    assert "Kish" not in text_of(three())
+    said = text_of(three())
+    used = {"Wilson 1927", "McNemar 1947", "Tango 1998", "Holm 1979"}
+    assert {cited for cited, paper in PAPERS.items() if paper in said} == used
     assert PAPERS["Kish 1965"] in text_of(many_tasks())
+
+
+def test_every_paper_is_cited_somewhere() -> None:
+    said = " ".join((*INTERVALS.values(), *MEANINGS.values()))
+    assert {cited for cited in PAPERS if cited not in said} == {"Holm 1979"}
 
 
 def test_holm_is_named_only_where_several_comparisons_were_made() -> None:
@@ -49,13 +77,139 @@ def test_holm_is_named_only_where_several_comparisons_were_made() -> None:
 
 
 def test_every_method_of_the_statistics_has_its_sentence() -> None:
-    assert {WILSON, WEIGHTED, TANGO_OF_STATS} == INTERVALS.keys()
+    assert INTERVALS.keys() == METHODS
 
 
-def test_an_unknown_method_is_named_as_it_is() -> None:
-    said = methods_of(one(result(scores=[score(estimate(method="bootstrap, 2000 draws"))])))
-    assert "computed by: bootstrap, 2000 draws." in said
-    assert "Wilson" not in said
+def numbers(answers: list[str | None]) -> str:
+    """The method that the statistics name for these answers to a task of numbers."""
+    rows = [
+        Scored(f"n/{i}", "n", str(i), answer, Outcome.WRONG if answer else Outcome.NO_ANSWER, 0.0)
+        for i, answer in enumerate(answers)
+    ]
+    task = TaskShape("N", official=("pearson",), kind="number")
+    return scores(rows, Shape("S", {"n": task}))[0].estimate.method
+
+
+def test_a_method_with_something_behind_it_keeps_its_sentence() -> None:
+    method = numbers(["1", None, "3", "2", "5", None, "4", "8"])
+    base, behind = split(method)
+    assert (base, behind[:6]) == (estimates_task.BOOTSTRAP, "2 of 8")
+    said = methods_of(one(result(scores=[score(estimate(method=method))])))
+    assert "percentile interval over 2,000 resamples of the items" in said
+    assert "In BoolQ, ollama/a: 2 of 8 replies without a number count as the mean of the others." in said
+    assert split(numbers(["3"] * 8)) == (estimates_task.UNRELATED, "")
+
+
+@pytest.mark.parametrize("method", sorted(METHODS - {compare.TANGO, compare.PAIRED}))
+def test_a_score_is_explained_by_its_method_alone(method: str) -> None:
+    said = methods_of(one(result(scores=[score(estimate(method=method))])))
+    shown = INTERVALS[method].replace("<", "&lt;")
+    assert shown in said
+    assert not [other for name, other in INTERVALS.items() if name != method and other in said]
+
+
+INDEPENDENT = "These intervals take the items as independent"
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        (estimates_sheet.WILSON, True),
+        (estimates_task.DIRICHLET, True),
+        (estimates_share.EFFECTIVE, False),
+        (estimates_task.CLUSTERED, False),
+    ],
+)
+def test_independence_is_claimed_only_where_clusters_were_not_seen(method: str, said: bool) -> None:
+    assert (INDEPENDENT in methods_of(one(result(scores=[score(estimate(method=method))])))) is said
+
+
+def test_a_comparison_of_items_that_hang_together_says_what_it_ignores() -> None:
+    a, b = run("a"), run("b")
+    together = [score(estimate(method=estimates_share.EFFECTIVE))]
+    both = Evaluation("p", (result(a, together), result(b, together)), (compared(a, b),), "v")
+    assert "where some hang together" in methods_of(both)
+    assert "where some hang together" not in methods_of(three())
+
+
+def test_every_metric_has_a_name_and_a_meaning() -> None:
+    assert VERSIONS.keys() == NAMES.keys()
+    assert VERSIONS.keys() - MEANINGS.keys() == {"accuracy_mm"}  # told with accuracy_m
+
+
+def test_the_methods_say_what_scores_each_task() -> None:
+    said = methods_of(glue())
+    for part in (
+        "CoLA and AX are scored by Matthews' correlation; "
+        'MRPC by the mean of accuracy and F1 of the label "equivalent"; '
+        "STS-B by the mean of Pearson's correlation and Spearman's correlation; MNLI by accuracy.",
+        "The headline is the unweighted mean of the tasks' scores",
+        "Only 4 of the 9 tasks that make up the suite's score were asked",
+        "AX is scored apart and is no part of the headline.",
+        "for the label that is not the target",
+        "for an answer that is none of them",
+        "as the mean of the model's other answers",
+    ):
+        assert part in said
+    for meaning in ("(mcc) is", "(f1) is", "(pearson) is", "(spearman) is", "(accuracy_m, accuracy_mm)"):
+        assert said.count(meaning) == 1
+    for absent in ("macro", "every candidate", "over words", "{"):
+        assert absent not in said
+
+
+def test_an_accuracy_over_items_is_told_from_a_mean_over_tasks() -> None:
+    said = methods_of(many_tasks())
+    assert "57 tasks are scored by accuracy." in said
+    assert "The headline is the accuracy over all items, each task weighing as much as its whole set" in said
+    assert "unweighted mean of the tasks' scores" not in said
+
+
+def test_a_single_task_has_no_headline_over_tasks() -> None:
+    assert "The headline is" not in methods_of(one())
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"wording": 2}, "in proctor's own style, wording 2 of 3"),
+        ({"wording": "all"}, "asked in three wordings, and its score is the mean over the three"),
+        ({"style": "simple-evals"}, 'are those of the style "simple-evals"'),
+        ({"shots": 0}, "No worked examples were shown."),
+        ({"shots": 1}, "Before each item stood 1 worked example from the dev rows."),
+        ({"shots": 5}, "Before each item stood 5 worked examples from the dev rows."),
+        ({"shuffle": True}, "an order of their own for each item, drawn with seed 0"),
+        ({"mode": "generate"}, "written freely"),
+        ({"mode": "structured"}, "under a schema that admits only the options of the item"),
+        ({"mode": "logprob"}, "whose first token had the highest log-probability"),
+        ({"extractor": "mirage/1"}, "it takes A where it finds no letter"),
+        ({"rows": "hub"}, "The rows were downloaded from the hub."),
+        ({"rows": "hub", "revisions": {"boolq": "3de2"}}, "downloaded from the hub, revision 3de2."),
+        (
+            {"not_sent": ["min_p"]},
+            "since the server's protocol has no word for it, was: min p.",
+        ),
+    ],
+)
+def test_how_it_was_asked_is_read_off_the_manifest(facts: dict[str, Any], said: str) -> None:
+    assert said in methods_of(one(result(run(manifest={**MANIFEST, **facts}))))
+
+
+def test_wordings_and_repeats_do_not_multiply_the_items() -> None:
+    cell = Cell(Model("ollama", "a"), BOOLQ, repeats=2)
+    of = run(manifest={**MANIFEST, "wording": "all"}, cell=cell, planned=3000, settled=3000)
+    assert "The plan held 500 items, each asked 2 times in each wording." in methods_of(one(result(of)))
+
+
+def test_own_messages_have_no_style() -> None:
+    said = methods_of(one(result(run(manifest={**MANIFEST, "prompts": {"verbatim": "verbatim/1"}}))))
+    assert "own style" not in said
+    assert "The version of the prompts is verbatim/1." in said
+
+
+def test_kept_answers_without_targets_are_explained() -> None:
+    hidden = result(counts=tally(outcomes={"answered": 500}))
+    assert "targets are hidden" in methods_of(one(hidden))
+    assert "targets are hidden" not in methods_of(one())
 
 
 def test_the_methods_tell_what_was_asked_and_how() -> None:
@@ -81,17 +235,25 @@ def test_the_methods_say_what_a_p_value_does_not_mean() -> None:
 
 
 def test_sampling_names_only_what_was_chosen() -> None:
-    assert sampling_words(THINKING) == (
+    assert sampling_words(asdict(THINKING)) == (
         "The requests named at most 8,192 output tokens and reasoning high; "
         "all other settings were left to the provider."
     )
-    nothing = Sampling(temperature=None, max_tokens=None, context_tokens=None, seed=None)
-    assert sampling_words(nothing) == "How replies were drawn was left to the provider."
+    assert sampling_words({"stop": ["\n"]}).startswith("The requests named 1 stop sequence;")
+    assert sampling_words({"temperature": None}) == "How replies were drawn was left to the provider."
+
+
+def test_only_what_was_sent_is_said_of_the_sampling() -> None:
+    sent = {**MANIFEST, "sampling": {"temperature": 0.0, "max_tokens": 512}}
+    said = methods_of(one(result(run(manifest=sent))))
+    assert "The requests named temperature 0 and at most 512 output tokens;" in said
+    without = {key: value for key, value in MANIFEST.items() if key != "sampling"}
+    assert "a context of 8,192 tokens and seed 0" in methods_of(one(result(run(manifest=without))))
 
 
 def test_models_that_were_asked_differently_are_told_apart() -> None:
     a = run("a")
-    b = replace(run("b"), cell=Cell(Model("ollama", "b"), BOOLQ, THINKING))
+    b = run("b", manifest={**MANIFEST, "sampling": asdict(THINKING)})
     said = methods_of(Evaluation("p", (result(a), result(b)), (), ""))
     assert "For ollama/a: The requests named temperature 0" in said
     assert "For ollama/b: The requests named at most 8,192 output tokens and reasoning high" in said

@@ -1,27 +1,37 @@
-"""A run's scores: errors lower the coverage, tasks weigh as much as their whole splits."""
+"""A run's scores: errors lower the coverage, tasks weigh as they must, what hangs together counts as less."""
 
 from __future__ import annotations
 
+import json
+import math
 import random
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
-from proctor.stats.estimates import Count, Shape, accuracy, count, micro, scores
+from examrows import GLUE, SUITES, exam_rows, one, only, suite_rows, task_of
+from proctor.errors import ConfigError
+from proctor.stats.estimates import Count, Scored, Shape, TaskShape, accuracy, micro, scores
 from proctor.stats.intervals import share_stderr, wilson
 
 ROWS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([0.0, 1.0, None])), max_size=100)
-TITLES = {"a": "Task A", "b": "Task B", "c": "Task C"}
 
 
 def shape(**full_sizes: int) -> Shape:
-    return Shape("The suite", TITLES, full_sizes)
+    return Shape("The suite", {t: TaskShape(f"Task {t.upper()}", full_size=n) for t, n in full_sizes.items()})
 
 
-def test_counts_are_by_task() -> None:
-    counts = count([("a", 1.0), ("b", 0.0), ("a", None), ("a", 0.0)])
-    assert counts == {"a": Count(asked=3, scored=2, total=1.0), "b": Count(asked=1, scored=1, total=0.0)}
+def marked(rows: list[tuple[str, float | None]]) -> list[Scored]:
+    return [one(task, place, score) for place, (task, score) in enumerate(rows)]
+
+
+# Accuracy and micro averages ---------------------------------------------------------------------
 
 
 def test_accuracy_is_a_share_with_wilsons_interval() -> None:
@@ -29,6 +39,15 @@ def test_accuracy_is_a_share_with_wilsons_interval() -> None:
     assert (e.value, e.scored, e.asked, e.method) == (0.85, 20, 22, "Wilson")
     assert (e.low, e.high) == (pytest.approx(0.6396, abs=5e-5), pytest.approx(0.9476, abs=5e-5))
     assert e.stderr == share_stderr(0.85, 20)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_a_task_of_single_items_has_wilsons_interval(counts: tuple[int, int]) -> None:
+    right, n = counts
+    ours, theirs = only(task_of(right, n)).estimate, accuracy(Count(n, n, float(right)))
+    assert (ours.value, ours.low, ours.high, ours.method) == (theirs.value, theirs.low, theirs.high, "Wilson")
+    assert ours.stderr == pytest.approx(theirs.stderr)
 
 
 @pytest.mark.parametrize(
@@ -40,13 +59,21 @@ def test_nothing_measured_is_no_number(asked: int, reason: str) -> None:
         assert e.reason == reason
 
 
+@pytest.mark.parametrize("metric", ["accuracy", "mcc"])
+def test_a_task_of_errors_alone_has_no_number(metric: str) -> None:
+    e = only([one("a", i, None) for i in range(3)], TaskShape("A", (metric,), labels=("A", "B"))).estimate
+    assert (e.value, e.low, e.scored, e.asked) == (None, None, 0, 3)
+    assert e.reason == "every item asked ended in an error"
+
+
 @settings(deadline=None)
 @given(ROWS, st.sampled_from("abc"))
 def test_an_errored_item_changes_no_score(rows: list[tuple[str, float | None]], task: str) -> None:
     """It is counted as asked, and no value, interval or standard error moves."""
-    for before, after in zip(
-        *(scores(count(r), shape(a=50, b=60, c=70)) for r in _with_error(rows, task)), strict=True
-    ):
+    full = [("a", 1.0), ("b", 1.0), ("c", 1.0), *rows]
+    sizes = shape(a=50, b=60, c=70)
+    both = (scores(marked(r), sizes) for r in (full, [*full, (task, None)]))
+    for before, after in zip(*both, strict=True):
         assert (before.task, before.metric) == (after.task, after.metric)
         old, new = before.estimate, after.estimate
         assert (old.value, old.stderr, old.low, old.high) == (new.value, new.stderr, new.low, new.high)
@@ -54,36 +81,22 @@ def test_an_errored_item_changes_no_score(rows: list[tuple[str, float | None]], 
         assert new.asked == old.asked + (before.task in ("", task))
 
 
-def _with_error(
-    rows: list[tuple[str, float | None]], task: str
-) -> tuple[list[tuple[str, float | None]], list[tuple[str, float | None]]]:
-    one_each: list[tuple[str, float | None]] = [(t, 1.0) for t in "abc"]
-    return [*one_each, *rows], [*one_each, *rows, (task, None)]
-
-
-@settings(deadline=None)
-@given(ROWS, st.randoms(use_true_random=False))
-def test_the_order_of_items_does_not_matter(
-    rows: list[tuple[str, float | None]], shuffler: random.Random
-) -> None:
+@settings(deadline=None, max_examples=25)
+@given(st.sampled_from([*GLUE]), st.randoms(use_true_random=False))
+def test_the_order_of_items_does_not_matter(task: str, shuffler: random.Random) -> None:
+    """Nor does it for resampled intervals, to the last digit."""
+    rows = exam_rows(task, GLUE[task], "mixed", n=40)
     mixed = list(rows)
     shuffler.shuffle(mixed)
-    sizes = shape(a=50, b=60, c=70)
-    for one, other in zip(scores(count(rows), sizes), scores(count(mixed), sizes), strict=True):
-        assert (one.task, one.estimate.scored, one.estimate.asked) == (
-            other.task,
-            other.estimate.scored,
-            other.estimate.asked,
-        )
-        assert one.estimate.value == pytest.approx(other.estimate.value, abs=1e-12)
+    assert scores(rows, Shape("", GLUE)) == scores(mixed, Shape("", GLUE))
 
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 400), st.floats(0, 1)), min_size=1, max_size=3))
 def test_micro_over_whole_splits_is_plain_accuracy(tasks: list[tuple[int, float]]) -> None:
     counts = {t: Count(n, n, float(round(n * part))) for t, (n, part) in zip("abc", tasks, strict=False)}
-    whole = Count(*(sum(getattr(c, name) for c in counts.values()) for name in ("asked", "scored", "total")))
-    plain = accuracy(whole)
+    n = sum(c.scored for c in counts.values())
+    plain = accuracy(Count(n, n, sum(c.total for c in counts.values())))
     weighted = micro(counts, shape(**{t: c.scored for t, c in counts.items()}))
     assert weighted.value == pytest.approx(plain.value, abs=1e-12)
     assert [weighted.low, weighted.high] == pytest.approx([plain.low, plain.high], abs=1e-9)
@@ -92,8 +105,7 @@ def test_micro_over_whole_splits_is_plain_accuracy(tasks: list[tuple[int, float]
 
 def test_micro_weighs_tasks_by_their_whole_splits() -> None:
     """90 of 100 and 10 of 100, of splits with 900 and 100 items: 0.9 * 0.9 + 0.1 * 0.1."""
-    counts = {"a": Count(100, 100, 90.0), "b": Count(100, 100, 10.0)}
-    e = micro(counts, shape(a=900, b=100))
+    e = micro({"a": Count(100, 100, 90.0), "b": Count(100, 100, 10.0)}, shape(a=900, b=100))
     assert e.value == pytest.approx(0.82)
     # Kish: weights 9 and 1, a hundred times each: (900 + 100)^2 / (100 * 81 + 100 * 1) = 121.95.
     assert (e.low, e.high) == pytest.approx(wilson(0.82, 1e6 / 8200))
@@ -111,17 +123,161 @@ def test_all_right_is_exactly_1_and_all_wrong_exactly_0(sizes: list[tuple[int, i
     """Not the float below 1, which would be shown as 0.999."""
     full = shape(**{t: n for t, (_, n) in zip("abc", sizes, strict=False)})
     for each in (1.0, 0.0):
-        e = micro({t: Count(k, k, k * each) for t, (k, _) in zip("abc", sizes, strict=False)}, full)
-        assert e.value == each
+        rows = [r for t, (k, _) in zip("abc", sizes, strict=False) for r in task_of(int(k * each), k, t)]
+        for score in scores(rows, full):
+            assert score.estimate.value == each
+        e = scores(rows, full)[0].estimate
         assert (e.high if each else e.low) == each
 
 
+# The suite ---------------------------------------------------------------------------------------
+
+
 def test_the_suite_comes_first_and_a_single_task_stands_alone() -> None:
-    counts = count([("b", 1.0), ("a", 0.0)])
-    assert [(s.task, s.title) for s in scores(counts, shape(a=1, b=1))] == [
-        ("", "The suite"),
-        ("a", "Task A"),
-        ("b", "Task B"),
+    rows = marked([("b", 1.0), ("a", 0.0)])
+    assert [(s.task, s.title, s.metric) for s in scores(rows, shape(a=1, b=1))] == [
+        ("", "The suite", "accuracy"),
+        ("", "The suite", "macro accuracy"),
+        ("a", "Task A", "accuracy"),
+        ("b", "Task B", "accuracy"),
     ]
-    alone = scores(count([("a", 1.0)]), Shape("The suite", {"a": "Task A"}, {"a": 1}))
+    alone = scores(marked([("a", 1.0)]), shape(a=1, b=1))
     assert [(s.task, s.title, s.metric) for s in alone] == [("a", "Task A", "accuracy")]
+    assert scores([], shape(a=1, b=1)) == ()
+
+
+def test_every_figure_is_a_plain_number() -> None:
+    """numpy's own kinds of float would not go into JSON."""
+    for name, tasks in SUITES.items():
+        for aggregate in ("macro", "micro"):
+            for score in scores(suite_rows(name, "mixed"), Shape(name, tasks, aggregate)):
+                e = score.estimate
+                assert {type(x) for x in (e.value, e.stderr, e.low, e.high)} == {float}, score
+                assert {type(x) for x in (e.scored, e.asked)} == {int}
+
+
+@pytest.mark.parametrize("name", ["glue", "superglue"])
+@pytest.mark.parametrize("way", ["mixed", "perfect", "wrong", "silent"])
+def test_an_official_score_is_the_mean_of_the_tasks_means(name: str, way: str) -> None:
+    tasks = SUITES[name]
+    first, *rest = scores(suite_rows(name, way), Shape(name, tasks, "macro"))
+    values = {(s.task, s.metric): s.estimate.value for s in rest}
+    own = [
+        fmean(values[task, metric] or 0.0 for metric in spec.official)
+        for task, spec in tasks.items()
+        if not spec.extra
+    ]
+    e = first.estimate
+    assert (first.task, first.metric) == ("", "score")
+    assert e.value == pytest.approx(fmean(own))
+    assert e.low is not None and e.high is not None and e.stderr
+    assert e.low <= fmean(own) <= e.high and e.high - e.low > 0.005
+    assert way != "perfect" or (e.value, e.high) == (1.0, 1.0)
+
+
+def test_the_order_is_headline_then_task_by_task() -> None:
+    found = [(s.task, s.metric) for s in scores(suite_rows("glue", "mixed"), Shape("GLUE", GLUE, "macro"))]
+    every = [(task, m) for task, spec in GLUE.items() for m in (*spec.official, *spec.also)]
+    assert found == [("", "score"), *every]
+
+
+def test_a_task_without_accuracy_is_no_part_of_one() -> None:
+    first, second, *_ = scores(suite_rows("glue", "mixed"), Shape("GLUE", GLUE, "micro"))
+    assert (first.metric, second.metric) == ("accuracy (8 of 9 tasks)", "macro accuracy (8 of 9 tasks)")
+    assert first.estimate.scored == 8 * 120
+
+
+def test_extras_are_no_part_of_the_score() -> None:
+    with_extras, without = (
+        scores(suite_rows("superglue", "mixed", out), Shape("", SUITES["superglue"], "macro"))[0]
+        for out in ((), ("axb", "axg"))
+    )
+    assert with_extras == without
+
+
+@pytest.mark.parametrize("aggregate", ["macro", "micro"])
+def test_a_suite_of_some_tasks_does_not_bear_the_suites_name(aggregate: Literal["macro", "micro"]) -> None:
+    rows = suite_rows("glue", "mixed", ("qnli", "cola", "stsb"))
+    metric = {"macro": "score", "micro": "accuracy"}[aggregate]
+    first = scores(rows, Shape("GLUE", GLUE, aggregate))[0]
+    assert first.metric == f"{metric} (6 of 9 tasks)"
+    named = {task: GLUE[task] for task in {r.task for r in rows}}
+    assert scores(rows, Shape("GLUE", named, aggregate, whole=9))[0].metric == first.metric
+
+
+def test_a_task_that_has_no_score_is_not_counted_as_run() -> None:
+    rows = suite_rows("glue", "mixed", ("wnli",)) + [one("wnli", i, None) for i in range(5)]
+    first = scores(rows, Shape("GLUE", GLUE, "macro"))[0]
+    assert first.metric == "score (8 of 9 tasks)"
+    assert first.estimate.asked == first.estimate.scored + 5
+
+
+def test_categories_are_averages_over_their_items() -> None:
+    rows = [*task_of(9, 10, "a"), *task_of(1, 10, "b"), *task_of(5, 10, "c")]
+    full = replace(
+        shape(a=100, b=300, c=50), categories=(("STEM", ("a", "b")), ("other", ("c", "x")), ("law", ("y",)))
+    )
+    found = {s.metric: s.estimate.value for s in scores(rows, full) if not s.task}
+    assert found["STEM accuracy"] == pytest.approx((100 * 0.9 + 300 * 0.1) / 400)
+    assert found["other accuracy (1 of 2 tasks)"] == 0.5
+    assert found["macro accuracy"] == pytest.approx(0.5)
+    assert list(found) == ["accuracy", "macro accuracy", "STEM accuracy", "other accuracy (1 of 2 tasks)"]
+
+
+def test_the_interval_of_a_mean_over_tasks_is_narrower_than_theirs() -> None:
+    """Four independent tasks: the standard error of their mean is half that of each."""
+    tasks = {t: TaskShape(t) for t in "abcd"}
+    rows = [r for t in tasks for r in task_of(160, 200, t)]
+    e = scores(rows, Shape("", tasks, "macro"))[0].estimate
+    assert e.stderr == pytest.approx(math.sqrt(0.8 * 0.2 / 200) / 2, rel=0.06)
+    assert e.low is not None and e.high is not None
+    assert e.high - e.low == pytest.approx(2 * 1.96 * math.sqrt(0.8 * 0.2 / 200) / 2, rel=0.12)
+
+
+def test_the_interval_of_a_mean_lies_around_it() -> None:
+    """Half an item more on each side of nine small tasks must not push the interval below their mean."""
+    tasks = {t: TaskShape(t) for t in "abcdefghi"}
+    e = scores([r for t in tasks for r in task_of(19, 20, t)], Shape("", tasks, "macro"))[0].estimate
+    assert e.value is not None and e.low is not None and e.high is not None and e.stderr is not None
+    assert e.low < e.value - 1.5 * e.stderr and e.high > e.value + 1.5 * e.stderr
+
+
+# Wrong shapes, real rows -------------------------------------------------------------------------
+
+
+def test_f1_without_its_positive_label_says_what_is_missing() -> None:
+    with pytest.raises(ConfigError, match="'Odd': f1 needs a positive label, which is None; labels: A, B"):
+        only(task_of(1, 3), TaskShape("Odd", ("f1",), labels=("A", "B")))
+
+
+def test_an_unknown_metric_names_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match="no metric 'bleu'; known: accuracy, "):
+        only(task_of(1, 3), TaskShape("Odd", ("bleu",)))
+
+
+def test_real_replies_give_the_published_accuracy(shared: Path) -> None:
+    """MIRAGE's own reading of GPT-3.5 on MedQA has 826 of 1,273 right."""
+    lines = (shared / "data/predictions/mirage/medqa__cot__gpt-35-turbo-16k.jsonl").read_text().splitlines()
+    rows = [
+        one("medqa", i, float(r["mirage_parsed"] == r["gold"]), target=r["gold"], answer=r["mirage_parsed"])
+        for i, r in enumerate(map(json.loads, lines))
+    ]
+    e = only(rows).estimate
+    assert (e.value, e.scored) == (826 / 1273, 1273)
+    theirs = stats.binomtest(826, 1273).proportion_ci(method="wilson")
+    assert (e.low, e.high) == pytest.approx((theirs.low, theirs.high))
+
+
+def test_100_real_classifiers_on_mnli(shared: Path) -> None:
+    """Each row's score is the share of 100 BERTs that got it right; the mean is published with the file."""
+    path = shared / "data/glue/mnli/mnli_development_set_number_of_correct_responses.txt"
+    table = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+    rows = [one("mnli", i, int(cells[-1]) / 100, half="m", cluster=cells[1]) for i, cells in enumerate(table)]
+    e = only(rows).estimate
+    assert e.value == pytest.approx(0.8433928, abs=5e-8)
+    by_premise: dict[str, list[float]] = {}
+    for cells in table:
+        by_premise.setdefault(cells[1], []).append(int(cells[-1]) / 100 - (e.value or 0))
+    c = len(by_premise)
+    variance = c / (c - 1) * sum(sum(rest) ** 2 for rest in by_premise.values()) / len(rows) ** 2
+    assert e.stderr == pytest.approx(math.sqrt(variance))

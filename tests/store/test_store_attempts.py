@@ -13,7 +13,7 @@ from sqlalchemy import event
 from store_examples import NOW, answered, claimed, failed, item, keep_all
 
 from proctor.errors import NotFound, StoreError
-from proctor.store import AttemptRow, Store
+from proctor.store import AttemptRow, Keeper, Store
 from proctor.store.attempts import PAGE_ROWS
 from proctor.types import Attempt, Estimate, Item, Message, Outcome, Reading, Reply, Score, Tally
 
@@ -29,6 +29,7 @@ def test_every_column_comes_back(store: Store) -> None:
     assert list(store.latest(run.id)) == [
         AttemptRow(
             item_id="boolq/7", repeat=2, attempt=1, position=4, task="boolq", item_hash=item(7).hash,
+                target=item(7).target, cluster=item(7).cluster,
             outcome=Outcome.WRONG, score=0.25, answer="B", rung=3, latency_s=0.25, input_tokens=120,
             output_tokens=30, reasoning_tokens=20, cost_usd=0.0015, retries=3, error_slug=None, at=NOW + 0.125,
         )
@@ -261,3 +262,17 @@ def test_a_tally_of_nothing_has_no_means(store: Store) -> None:
     assert store.tally(run.id) == Tally({}, None, None, None, None, None)
     keep_all(store, run, failed(0))
     assert store.tally(run.id) == Tally({"error": 1}, None, None, None, None, None, {"network": 1}, 2)
+
+
+def test_answers_are_counted_by_task_target_answer_and_outcome(store: Store) -> None:
+    run = claimed(store, planned=6)
+    with Keeper(store, run.id, owner="me") as keeper:
+        for place in range(4):
+            keeper.keep(answered(place))
+        keeper.keep(answered(4, outcome=Outcome.ERROR))
+        keeper.keep(answered(4, attempt=1, outcome=Outcome.WRONG))
+    groups = {group.outcome: group for group in store.answer_groups(run.id)}
+    assert groups.keys() == {Outcome.CORRECT, Outcome.WRONG}, "only the latest attempt counts"
+    right = groups[Outcome.CORRECT]
+    assert (right.task, right.target, right.answer, right.items, right.scored) == ("boolq", "A", "A", 4, 4)
+    assert groups[Outcome.WRONG].items == 1

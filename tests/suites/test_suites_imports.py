@@ -8,11 +8,11 @@ import tarfile
 import zipfile
 
 import pytest
+from import_files import run, what, write_all
 
 from proctor.errors import DataError
-from proctor.suites.imports import import_path
 from proctor.suites.rows import read_rows
-from proctor.suites.tasks import MMLU, TASKS
+from proctor.suites.tasks import MMLU
 
 BOOLQ = '{"question": "is it", "passage": "It is.", "idx": 0, "label": true}\n' * 1
 MMLU_CSV = 'What is it?,a,"b, c",d,"e\nf",B\r\nWho?,"say ""hi""",x,y,z,D'
@@ -27,49 +27,97 @@ def an_article(decision):
     }
 
 
-def write_all(folder, files):
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return folder
-
-
-def run(path, home, now=1.0):
-    return import_path(path, home, now=now)
-
-
-def what(report):
-    return {(row.task, row.split): row.n for row in report.imported}
-
-
 @pytest.fixture
 def home(tmp_path):
     return tmp_path / "home"
 
 
+# What SOURCES.md says is there: rows by task and split, and answers where it counts them.
+SHARED_SETS = {
+    ("wnli", "eval"): 71,
+    ("wnli", "dev"): 635,
+    ("qnli", "eval"): 5463,
+    ("mnli", "eval"): 9815,
+    ("boolq", "eval"): 3270,
+    ("copa", "eval"): 100,
+    ("copa", "dev"): 368,
+    ("wsc", "eval"): 104,
+    ("wsc", "dev"): 554,
+    ("axg", "eval"): 356,
+    ("pubmedqa", "eval"): 500,
+    ("pubmedqa", "dev"): 500,
+    ("medqa", "eval"): 1273,
+    ("medmcqa", "eval"): 4183,
+}
+SHARED_ANSWERS = {
+    ("qnli", "eval"): {"entailment": 2702, "not_entailment": 2761},
+    ("mnli", "eval"): {"entailment": 3479, "neutral": 3123, "contradiction": 3213},
+    ("boolq", "eval"): {"yes": 2033, "no": 1237},
+    ("pubmedqa", "eval"): {"yes": 276, "no": 169, "maybe": 55},
+    ("pubmedqa", "dev"): {"yes": 276, "no": 169, "maybe": 55},
+    # Counted in the files themselves: WNLI's 0 is not_entailment, MedMCQA's cop counts from 1.
+    ("wnli", "eval"): {"not_entailment": 40, "entailment": 31},
+    ("wnli", "dev"): {"not_entailment": 323, "entailment": 312},
+    ("axg", "eval"): {"entailment": 178, "not_entailment": 178},
+    ("wsc", "eval"): {"no": 66, "yes": 38},
+    ("copa", "eval"): {"A": 55, "B": 45},
+    ("medqa", "eval"): {"A": 353, "B": 309, "C": 346, "D": 265},
+    ("medmcqa", "eval"): {"A": 1348, "B": 1085, "C": 925, "D": 825},
+}
+
+
 def test_the_real_files_below_one_folder(shared, home):
     report = run(shared / "data", home)
     found = what(report)
-    assert found.pop(("boolq", "eval")) == 3270
-    assert found.pop(("pubmedqa", "eval")) == 500
-    assert found.pop(("pubmedqa", "dev")) == 500
-    assert sum(n for (_, split), n in found.items() if split == "eval") == 14_042
-    assert sum(n for (_, split), n in found.items() if split == "dev") == 285
-    assert {task for task, _ in found} == set(MMLU)
-    assert (report.failed, report.warnings) == ((), ())
-    skipped = dict(report.skipped)
-    assert "COPA" in skipped["superglue/copa/val.jsonl"]
-    assert "WSC" in skipped["superglue/wsc/val.jsonl"]
-    assert "MedMCQA" in skipped["medical/medmcqa/dev.json"]
-    assert "mmlu/LICENSE" in skipped
-    for task in TASKS:
-        rows = read_rows(task, "imported", home)
-        assert len(rows.rows) == TASKS[task].official_size
-        assert TASKS[task].histogram in ({}, rows.manifest.labels)
+    subjects = {key: n for key, n in found.items() if key[0] in MMLU}
+    assert sum(n for (_, split), n in subjects.items() if split == "eval") == 14_042
+    assert sum(n for (_, split), n in subjects.items() if split == "dev") == 285
+    assert {task for task, _ in subjects} == set(MMLU)
+    assert {key: n for key, n in found.items() if key not in subjects} == SHARED_SETS
+    assert report.failed == ()
+    for (task, split), n in found.items():
+        rows = read_rows(task, "imported", home, split=split)
+        assert len(rows.rows) == n
+        if (task, split) in SHARED_ANSWERS:
+            assert rows.manifest.labels == SHARED_ANSWERS[task, split]
+    # One half of MNLI and a part of COPA's train split are here; nothing else is short or different.
+    assert [warning.partition(": ")[0] for warning in report.warnings] == [
+        "glue/mnli/mnli_development_set_number_of_correct_responses.txt",
+        "superglue/copa/train_0-367.jsonl",
+    ]
+    assert "mmlu/LICENSE" in dict(report.skipped)
     again = run(shared / "data", home, now=2.0)
-    assert what(again) == what(report)
+    assert what(again) == found
     assert not any(row.changed for row in again.imported)
+
+
+def test_real_rows_are_in_the_normal_form(shared, home):
+    run(shared / "data", home)
+    wsc = read_rows("wsc", "imported", home).rows
+    for row in wsc:
+        words = row.fields["text"].split()
+        first = row.fields["span1_text"].split()[0]
+        assert words[row.fields["span1_index"]].lower().startswith(first.lower())
+    medqa = read_rows("medqa", "imported", home).rows
+    assert [row.id for row in medqa] == [f"medqa/{n}" for n in range(1273)]
+    assert {len(row.fields["choices"]) for row in medqa} == {4}
+    pairs = [row.fields for row in read_rows("axg", "imported", home).rows]
+    assert all(a["hypothesis"] == b["hypothesis"] for a, b in zip(pairs[::2], pairs[1::2], strict=True))
+    assert {row.fields["half"] for row in read_rows("mnli", "imported", home).rows} == {"m"}
+
+
+def test_real_targets_agree_with_golds_recorded_elsewhere(shared, home):
+    """MIRAGE keeps the gold letter of every question it asked: ours must be the same ones."""
+    run(shared / "data" / "medical", home)
+    for task, name in (("medqa", "medqa"), ("medmcqa", "medmcqa")):
+        path = shared / f"data/predictions/mirage/{name}__cot__gpt-35-turbo-16k.jsonl"
+        gold = {r["id"]: r["gold"] for r in map(json.loads, path.read_text("utf-8").split("\n")[:-1])}
+        rows = read_rows(task, "imported", home).rows
+        ours = {
+            row.id.partition("/")[2].zfill(4) if task == "medqa" else row.id.partition("/")[2]: row.target
+            for row in rows
+        }
+        assert ours == gold
 
 
 def test_ids_and_fields(tmp_path, home):
@@ -137,7 +185,7 @@ def test_an_index_that_is_not_the_row_order_becomes_the_id(tmp_path, home):
         ("boolq/val.jsonl", BOOLQ + "[]", r"boolq/val\.jsonl, line 2: not a JSON object"),
         ("val.jsonl", BOOLQ + BOOLQ, r"val\.jsonl, line 2: idx 0 stands in line 1 too"),
         ("val.jsonl", BOOLQ.replace("0", '"0"'), "line 1: idx is '0'"),
-        ("val.jsonl", BOOLQ.replace("true", "-1"), "line 1: the label is -1; it has to be true or false"),
+        ("val.jsonl", BOOLQ.replace("true", "7"), "line 1: the label is 7; it has to be true or false"),
         ("val.jsonl", BOOLQ.replace('"is it"', '" "'), "line 1: no text in 'question'"),
         ("boolq/val.jsonl", "", "the file is empty"),
         ("anatomy_test.csv", "q,a,b,c,d,A\nq,a,b,c,d\n", r"anatomy_test\.csv, line 2: 5 columns"),
@@ -246,7 +294,7 @@ def test_archives_are_read_without_unpacking(tmp_path, home, name, write):
         report = run(path, home)
         assert what(report) == {("anatomy", "eval"): 1, ("anatomy", "dev"): 1, ("anatomy", "val"): 1}
         assert dict(report.skipped) == {
-            f"{prefix}data/README.txt": "not a CSV, JSON or JSONL file",
+            f"{prefix}data/README.txt": "not a CSV, TSV, JSON or JSONL file",
             f"{prefix}../virology_test.csv": "its path leads out of the archive",
         }
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "in"]
@@ -298,7 +346,7 @@ def test_a_histogram_that_is_not_the_official_one_is_a_warning(tmp_path, home):
     lines = [{"question": "q", "passage": "p", "label": index % 2 == 0} for index in range(3270)]
     report = run(write_all(tmp_path / "in", {"val.jsonl": "\n".join(map(json.dumps, lines))}), home)
     assert what(report) == {("boolq", "eval"): 3270}
-    assert "has the answers {'yes': 1635, 'no': 1635}" in report.warnings[0]
+    assert "has the answers {'no': 1635, 'yes': 1635}" in report.warnings[0]
 
 
 def test_nothing_at_the_path(tmp_path, home):

@@ -17,6 +17,7 @@ from proctor.suites.rows import (
     rows_path,
     write_rows,
 )
+from proctor.suites.rows_forms import FIELDS
 from proctor.suites.tasks import MMLU, TASKS
 
 ROWS = [
@@ -120,16 +121,71 @@ def test_a_read_only_home_is_an_error(tmp_path):
         store(tmp_path)
 
 
+def is_answer(task, row):
+    """Whether the target is an answer that the task's kind allows for this row."""
+    kind, target = TASKS[task].kind, row.target
+    letters = [chr(ord("A") + n) for n in range(len(row.fields.get("choices", ())))]
+    allowed = {
+        "labels": lambda: target in {label.name for label in TASKS[task].labels},
+        "choices": lambda: target in letters,
+        "number": lambda: 0 <= float(target) <= 5,
+        "letters": lambda: target == "none" or set(target.split(",")) <= set(letters),
+        "entity": lambda: {target, *row.aliases} <= set(row.fields["entities"]),
+    }
+    return allowed[kind]()
+
+
 @pytest.mark.parametrize("split", ["eval", "dev"])
-def test_every_task_has_sample_rows_in_the_normal_form(tmp_path, split):
-    for task, found in read_tasks(list(TASKS), "sample", tmp_path, split=split).items():
-        assert found.rows
-        assert len({row.id for row in found.rows}) == len(found.rows)
-        for row in found.rows:
-            assert row.task == task
-            allowed = {label.name for label in TASKS[task].labels} or set("ABCD")
-            assert row.target in allowed
-            assert row.fields.get("subject", task) == task
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_has_sample_rows_in_the_normal_form(tmp_path, task, split):
+    found = read_tasks([task], "sample", tmp_path, split=split)[task]
+    assert found.rows
+    assert found.origin == "sample"
+    assert len({row.id for row in found.rows}) == len(found.rows)
+    for row in found.rows:
+        assert row.task == task
+        assert is_answer(task, row)
+        assert row.fields.get("subject", task) == task
+
+
+def test_the_fields_of_sample_rows_are_those_of_published_ones(tmp_path):
+    for task, fields in FIELDS.items():
+        for row in read_tasks([task], "sample", tmp_path)[task].rows:
+            assert row.fields.keys() - {"half"} == fields.keys()
+
+
+def test_hidden_targets_and_aliases_come_back(tmp_path):
+    rows = [
+        Row("boolq/0", "boolq", None, {"question": "q", "passage": "p"}),
+        Row("boolq/1", "boolq", "yes", {"question": "q", "passage": "p"}, ("sure", "so")),
+    ]
+    manifest, _ = store(tmp_path, rows)
+    assert list(read_rows("boolq", "imported", tmp_path).rows) == rows
+    assert manifest.labels == {"": 1, "yes": 1}
+
+
+def test_the_hubs_rows_lie_apart_and_come_second(tmp_path):
+    for rows, revision in ((ROWS, "a" * 40), (ROWS[:1], None)):
+        write_rows(tmp_path, "boolq", "eval", rows, source=["x"], now=1.0, revision=revision)
+    assert rows_path(tmp_path, "boolq", "eval", "hub") == tmp_path / "hub/boolq/eval.jsonl"
+    assert len(read_rows("boolq", "hub", tmp_path).rows) == 2
+    found = read_rows("boolq", None, tmp_path)
+    assert (len(found.rows), found.origin) == (1, "imported")
+    # One origin for all tasks of a run: with a task that only the hub has, the hub's rows are taken.
+    write_rows(tmp_path, "wnli", "eval", ROWS, source=["x"], now=1.0, revision="a" * 40)
+    both = read_tasks(["boolq", "wnli"], None, tmp_path)
+    assert {row_set.origin for row_set in both.values()} == {"hub"}
+    with pytest.raises(DataMissing, match="No imported rows for copa"):
+        read_tasks(["boolq", "copa"], None, tmp_path)
+    with pytest.raises(DataMissing, match=r"No downloaded rows for copa in .*hub"):
+        read_tasks(["boolq", "copa"], "hub", tmp_path)
+
+
+def test_another_revision_of_the_same_rows_is_recorded(tmp_path):
+    options = {"source": ["hub:x"], "now": 1.0}
+    for commit in ("a" * 40, "b" * 40):
+        manifest, changed = write_rows(tmp_path, "boolq", "eval", ROWS, revision=commit, **options)
+        assert (changed, manifest.revision) == (True, commit)
 
 
 def test_the_item_set_hash_is_of_the_set():

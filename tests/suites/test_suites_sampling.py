@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proctor.suites.rows import Row
-from proctor.suites.sampling import order, take
+from proctor.suites.sampling import like, order, spread, take
+from proctor.suites.tasks import TASKS
 
 rows_of_any_kind = st.lists(
     st.tuples(st.sampled_from("abc"), st.sampled_from("XY")), min_size=1, max_size=300
@@ -85,3 +86,26 @@ def test_preset_and_limit_together_keep_both():
     both = take(order(rows), "quick", 5)
     assert len(both) == 200
     assert max(Counter(row.task for row in both).values()) <= 5
+
+
+def test_targets_that_hardly_return_make_few_strata():
+    """By the target itself, 1,490 single numbers would stand in the middle and the ten zeros lead the order."""
+    numbers = [f"{index / 300:.3f}" for index in range(1, 1491)] + ["0"] * 10
+    rows = [Row(f"stsb/{index}", "stsb", target, {}) for index, target in enumerate(numbers)]
+    first = take(spread(rows, {"stsb": TASKS["stsb"]}), limit=150)
+    by_points = Counter(round(float(row.target)) for row in first)
+    assert {point: count for point, count in by_points.items() if not 0 < point < 5} == {0: 16, 5: 14}
+    assert all(by_points[point] == 30 for point in range(1, 5))
+
+
+def test_what_targets_of_a_stratum_have_in_common():
+    assert like("number", "3.4") == like("number", "2.6") != like("number", "3.6")
+    assert [like("letters", target) for target in ("none", "A", "B", "A,C")] == ["0", "1", "1", "2"]
+    assert like("entity", "Oslo") == like("entity", "Bergen")
+    assert like("labels", "yes") != like("labels", "no")
+    assert like("labels", None) == ""
+
+
+def test_hidden_answers_make_one_stratum():
+    rows = [Row(f"ax/{index}", "ax", None, {}) for index in range(10)]
+    assert ids(spread(rows, {"ax": TASKS["ax"]})) == ids(order(rows))

@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rerun": ("resume", "Start a new run from the words of an old one."),
     "show": ("show", "Show a run or a comparison: scores, counts, what they rest on."),
     "list": ("show", "List the newest runs."),
+    "rescore": ("rescore", "Read a run's kept replies again with other extractors, without asking anything."),
     "export": ("export", "Write a run's items, answers and scores as CSV, JSON or JSONL."),
     "report": ("export", "Write a report as one HTML or Markdown file that opens without a server."),
     "models": ("models", "List the models that providers offer now."),

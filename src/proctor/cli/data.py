@@ -13,7 +13,7 @@ from proctor.settings import read_settings
 
 @click.group("data")
 def data_command() -> None:
-    """Import the official rows of suites, and list what is here."""
+    """Import the official rows of suites; list, show and check what is here."""
 
 
 @data_command.command("import")
@@ -40,22 +40,50 @@ def import_command(path: Path, as_json: bool) -> int:
 @data_command.command("list")
 @json_option
 def list_command(as_json: bool) -> int:
-    """List the rows that are here, task by task."""
-    from proctor.cli.tables import columns
+    """List the rows that are here: task by task, imported or downloaded from the hub."""
+    from proctor.cli.imports import list_lines
     from proctor.service import documents
     from proctor.service.transfer import present_data
 
     rows = present_data(read_settings(os.environ))
     if as_json:
         click.echo(documents.to_json({"tasks": rows}))
-    elif not rows:
-        click.echo(
-            "No rows imported. `proctor data import PATH` takes the official files; `--data sample` needs none."
-        )
     else:
-        cells = [
-            (r["task"], r["split"], f"{r['n']:,}", r["sha256"][:12], ", ".join(r["source"])) for r in rows
-        ]
-        for line in columns(cells, ("task", "split", "rows", "sha256", "from")):
+        for line in list_lines(rows):
             click.echo(line)
     return 0
+
+
+@data_command.command("show")
+@click.argument("task")
+@json_option
+def show_command(task: str, as_json: bool) -> int:
+    """Show what is here of TASK: where it comes from, how often each answer stands in it, its first rows."""
+    from proctor.cli.imports import show_lines
+    from proctor.service import documents
+    from proctor.service.transfer import show_data
+
+    sets = show_data(task, read_settings(os.environ))
+    if as_json:
+        click.echo(documents.to_json({"task": task, "sets": sets}))
+    else:
+        for line in show_lines(sets):
+            click.echo(line)
+    return 0
+
+
+@data_command.command("verify")
+@json_option
+def verify_command(as_json: bool) -> int:
+    """Check every stored file against its manifest and the official sizes; exit 1 if one differs."""
+    from proctor.cli.imports import verify_lines
+    from proctor.service import documents
+    from proctor.service.transfer import verify_data
+
+    verdicts = verify_data(read_settings(os.environ))
+    if as_json:
+        click.echo(documents.to_json({"sets": verdicts}))
+    else:
+        for line in verify_lines(verdicts):
+            click.echo(line)
+    return 1 if any(verdict["faults"] for verdict in verdicts) else 0

@@ -18,7 +18,7 @@ from proctor.types import Cell, Model, Plan, SourceRef
 if TYPE_CHECKING:
     from proctor.service.offers import Probe
 
-SUITES = ("superglue", "medical", "mmlu")
+SUITES = ("glue", "superglue", "medical", "mmlu")
 MODELS = (Model("simulator", "sim"), Model("baseline", "majority"), Model("baseline", "random"))
 PROBED = 2
 SAMPLE_ITEMS = 171  # MMLU's sample rows

@@ -30,7 +30,7 @@ def finish(outcome: Outcome, *, as_json: bool) -> int:
     if as_json:
         click.echo(documents.to_json(documents.outcome(outcome)))
     elif outcome.evaluation is not None:
-        say(evaluation_lines(outcome.evaluation))
+        say(evaluation_lines(outcome.evaluation, outcome.notes))
     return _how_it_ended(outcome)
 
 

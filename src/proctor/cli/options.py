@@ -39,6 +39,62 @@ _BUDGET: tuple[tuple[str, Any, str, str], ...] = (
 )
 
 
+# What is asked, and how it is put and read.
+_SOURCE: tuple[Callable[[Command], Command], ...] = (
+    click.option("--tasks", metavar="A,B", help="Only these tasks of the suite."),
+    click.option(
+        "--preset",
+        type=click.Choice(["quick", "standard", "full"]),
+        help="Size of a suite's run: 200, 2,000 or all items.  [default: quick]",
+    ),
+    click.option(
+        "--limit", type=int, metavar="N", help="At most N items of each task (of the file, for a file)."
+    ),
+    click.option(
+        "--data",
+        "rows",
+        type=click.Choice(["imported", "hub", "sample"]),
+        help="Where a suite's rows come from.  [default: imported, else the hub's]",
+    ),
+    click.option(
+        "--shots", type=click.IntRange(min=0), metavar="K", help="Worked examples before each question."
+    ),
+    click.option("--repeats", type=int, default=1, metavar="K", help="Ask every item K times.  [default: 1]"),
+    click.option(
+        "--style",
+        metavar="NAME",
+        help="Prompt style of MMLU: proctor, original-5shot, simple-evals, lm-eval-generative.",
+    ),
+    click.option(
+        "--wording",
+        type=click.Choice(["1", "2", "3", "all"]),
+        default="1",
+        help="Which of the three wordings of each prompt.  [default: 1]",
+    ),
+    click.option("--shuffle", is_flag=True, help="Lettered options in a seeded order of each item's own."),
+    click.option(
+        "--mode",
+        type=click.Choice(["generate", "structured", "logprob"]),
+        default="generate",
+        help="How answers are drawn: written, written under a schema, or ranked by first-token log-probability.",
+    ),
+    click.option(
+        "--extractor", metavar="NAME", help="How answers are read.  [default: the style's, proctor/1]"
+    ),
+    click.option(
+        "--answer-type",
+        type=click.Choice(["choices", "labels", "text"]),
+        help="How answers of a file are read.  [default: seen from the rows]",
+    ),
+)
+
+
+def source_options(command: Command) -> Command:
+    for option in reversed(_SOURCE):
+        command = option(command)
+    return command
+
+
 def sampling_options(command: Command) -> Command:
     command = click.option(
         "--stop", multiple=True, metavar="TEXT", help="Text that ends a reply; repeatable."

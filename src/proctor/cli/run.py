@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
-from proctor.cli.options import budget_options, json_option, sampling_options
+from proctor.cli.options import budget_options, json_option, sampling_options, source_options
 from proctor.plan import check, parse_duration, parse_source, parse_think
 from proctor.settings import read_settings
 from proctor.types import Cell, Limits, Plan, Sampling, SourceRef
 
 SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repeat_penalty", "repeat_last_n", "max_tokens")
 THINKING_TOKENS = 8192
+_PASSED_ON = ("preset", "limit", "rows", "style", "shuffle", "extractor", "answer_type")
 
 
 @click.command("run")
@@ -27,38 +28,21 @@ THINKING_TOKENS = 8192
     metavar="PROVIDER/NAME",
     help="Model to ask; give it again for each further model.",
 )
-@click.option("--tasks", metavar="A,B", help="Only these tasks of the suite.")
-@click.option(
-    "--preset",
-    type=click.Choice(["quick", "standard", "full"]),
-    help="Size of a suite's run: 200, 2,000 or all items.  [default: quick]",
-)
-@click.option(
-    "--limit", type=int, metavar="N", help="At most N items of each task (of the file, for a file)."
-)
-@click.option(
-    "--data",
-    "rows",
-    type=click.Choice(["imported", "sample"]),
-    help="Where a suite's rows come from.  [default: imported]",
-)
-@click.option(
-    "--answer-type",
-    type=click.Choice(["choices", "labels", "text"]),
-    help="How answers of a file are read.  [default: seen from the rows]",
-)
 @click.option("--base-url", metavar="URL", help="Address of the OpenAI-compatible or Ollama server.")
 @click.option(
     "--replies", type=click.Path(dir_okay=False), metavar="FILE", help="Replies for replay/NAME models."
 )
+@source_options
 @sampling_options
 @budget_options
 @json_option
 def run_command(source: str, models: tuple[str, ...], as_json: bool, **given: Any) -> int:
     """Ask models the questions of SOURCE and say which is better.
 
-    SOURCE is a file of questions (JSONL or CSV) or a suite: superglue, mmlu, medical.
+    SOURCE is a file of questions (JSONL or CSV), a suite (glue, superglue, mmlu, medical), or a suite of
+    your own (TOML).
     """
+    from proctor.cli.download import Download
     from proctor.cli.finish import begin, finish
     from proctor.service.runs import open_sources, resolved, start
     from proctor.service.sources import model_named, suite_names
@@ -67,39 +51,45 @@ def run_command(source: str, models: tuple[str, ...], as_json: bool, **given: An
     ref = _source(source, suite_names(), given)
     cells = tuple(
         Cell(
-            model_named(name, settings, base_url=given["base_url"]), ref, _sampling(given), limits_from(given)
+            model_named(name, settings, base_url=given["base_url"]),
+            ref,
+            _sampling(given),
+            limits_from(given),
+            given["repeats"],
         )
         for name in models
     )
     plan = resolved(check(Plan(cells, name=source, replies=given["replies"])), settings)
-    sources = open_sources(plan, settings)
+    with Download() as download:
+        sources = open_sources(plan, settings, tell=download.tell)
     show = begin(plan, sources[0], as_json=as_json)
     with show:
         outcome = start(plan, settings, watch=show.watch, sources=sources)
     return finish(outcome, as_json=as_json)
 
 
+# Options that only suites know, and those that only files do.
+_ONLY = {"suite": ("answer_type",), "file": ("preset", "rows")}
+
+
 def _source(text: str, suites: tuple[str, ...], given: dict[str, Any]) -> SourceRef:
     tasks = tuple(t.strip() for t in (given["tasks"] or "").split(",") if t.strip())
+    wording = given["wording"]
     ref = parse_source(
         text,
         suites,
         tasks=tasks,
-        preset=given["preset"],
-        limit=given["limit"],
-        rows=given["rows"],
-        answer_type=given["answer_type"],
+        wording="all" if wording == "all" else int(wording),
+        shots=given["shots"],
+        **{name: given[name] for name in _PASSED_ON},
     )
     if ref.kind == "suite" and not ref.preset and not ref.limit:
         ref = replace(ref, preset="quick")
-    only = {"suite": ("answer_type",), "file": ("tasks", "preset", "rows")}[ref.kind]
-    for name in only:
+    for name in _ONLY[ref.kind]:
         if getattr(ref, name):
             option = {"rows": "--data"}.get(name, f"--{name.replace('_', '-')}")
             raise click.UsageError(
-                f"{option} does not go with a {ref.kind} of questions"
-                if ref.kind == "file"
-                else f"{option} is for files of questions, not for suites"
+                f"{option} is for {'suites' if ref.kind == 'file' else 'files of questions'}"
             )
     return ref
 
@@ -114,7 +104,7 @@ def _sampling(given: dict[str, Any]) -> Sampling:
         chosen["context_tokens"] = given["context_tokens"]
     if given["seed"] is not None:
         chosen["seed"] = given["seed"]
-    return Sampling(**chosen, stop=tuple(given["stop"]), think=think)
+    return Sampling(**chosen, stop=tuple(given["stop"]), think=think, mode=given["mode"])
 
 
 def limits_from(given: dict[str, Any]) -> Limits:

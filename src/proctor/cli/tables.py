@@ -10,10 +10,16 @@ from proctor.figures import amount, dollars, duration, estimate, fraction
 from proctor.types import Evaluation, RunResult
 
 
-def evaluation_lines(evaluation: Evaluation) -> Iterator[str]:
-    """Per model its scores and how it answered, then the sentence that says what they show."""
+def evaluation_lines(
+    evaluation: Evaluation, notes: Mapping[str, Sequence[str]] | None = None
+) -> Iterator[str]:
+    """Per model its scores and how it answered, then the sentence that says what they show.
+
+    `notes` are sentences about what is off in a run, by its id.
+    """
     for result in evaluation.results:
         yield from result_lines(result)
+        yield from (f"  {note}" for note in (notes or {}).get(result.run.id, ()))
         yield ""
     if evaluation.verdict:
         yield evaluation.verdict
@@ -25,7 +31,7 @@ def evaluation_lines(evaluation: Evaluation) -> Iterator[str]:
 
 
 def result_lines(result: RunResult) -> Iterator[str]:
-    run, tally = result.run, result.tally
+    run = result.run
     mark = "  [sample rows, no real score]" if run.manifest.get("rows") == "sample" else ""
     for index, score in enumerate(result.scores):
         indent = "" if index == 0 else "  "
@@ -39,11 +45,6 @@ def result_lines(result: RunResult) -> Iterator[str]:
         yield f"  changed at the server's wish: {'; '.join(changed)}"
     if problems := problem_words(result):
         yield f"  {problems}"
-    if tally.answer_rate is not None and tally.answer_rate < 0.98:
-        yield (
-            f"  Only {fraction(tally.answer_rate)} of the replies held an answer that could be read; "
-            "the rest count as wrong. Look at some with `proctor export`."
-        )
 
 
 def run_facts(result: RunResult) -> str:
@@ -52,6 +53,8 @@ def run_facts(result: RunResult) -> str:
     tokens = "-"
     if tally.input_tokens_per_item is not None or tally.output_tokens_per_item is not None:
         tokens = f"{amount(tally.input_tokens_per_item)} in + {amount(tally.output_tokens_per_item)} out"
+        if tally.reasoning_tokens_per_item:
+            tokens += f" ({amount(tally.reasoning_tokens_per_item)} of them reasoning)"
     return (
         f"answer rate {fraction(tally.answer_rate)} | {duration(tally.seconds_per_item)} per item | "
         f"tokens per item {tokens} | cost {dollars(tally.cost_usd)}"

@@ -9,6 +9,7 @@ from typing import cast
 
 from proctor.errors import ConfigError
 from proctor.providers.contract import Opening, Provider
+from proctor.providers.modes import check_mode
 from proctor.types import ListedModel, Model, Sampling
 
 
@@ -27,6 +28,11 @@ PROVIDERS: dict[str, Entry] = {
     "openai": Entry(
         "OpenAI and compatible servers (OPENAI_BASE_URL, --base-url)", "openai", "open_openai", "list_openai"
     ),
+    "gemini": Entry(
+        "Google Gemini (GOOGLE_API_KEY or GEMINI_API_KEY)", "gemini", "open_gemini", "list_gemini"
+    ),
+    "grok": Entry("xAI Grok (GROK_API_KEY or XAI_API_KEY)", "grok", "open_grok", "list_grok"),
+    "anthropic": Entry("Anthropic (ANTHROPIC_API_KEY)", "anthropic", "open_anthropic", "list_anthropic"),
     "baseline": Entry(
         "answers without a model: majority, random", "baseline", "open_baseline", "list_baselines"
     ),
@@ -36,7 +42,9 @@ PROVIDERS: dict[str, Entry] = {
 
 
 def open_provider(model: Model, sampling: Sampling, opening: Opening) -> Provider:
-    """Raises: ConfigError for an unknown provider, ModelNotFound for an unknown built-in model."""
+    """Raises: ConfigError for an unknown provider or a mode it lacks, ModelNotFound for an unknown built-in model."""
+    entry(model.provider)
+    check_mode(model, sampling)
     opener = _load(model.provider, entry(model.provider).opener)
     return cast(Callable[[Model, Sampling, Opening], Provider], opener)(model, sampling, opening)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -35,7 +36,7 @@ def retry_after_s(headers: Mapping[str, str], body: str = "", *, now: float | No
 
 
 def parse_delay(text: str, *, now: float | None = None) -> float | None:
-    """Seconds from "7", "1.5s", "6m0s", "20ms" or an HTTP date; None if it is none of them.
+    """Seconds from "7", "1.5s", "6m0s", "20ms", an HTTP date or an ISO one with its zone; None if it is none of them.
 
     >>> parse_delay("6m0s"), parse_delay("20ms"), parse_delay("soon")
     (360.0, 0.02, None)
@@ -46,11 +47,22 @@ def parse_delay(text: str, *, now: float | None = None) -> float | None:
     parts = _DURATION.findall(text)
     if parts and "".join(a + u for a, u in parts) == text:
         return sum(float(amount) * _UNITS_S[unit] for amount, unit in parts)
-    try:
-        when = parsedate_to_datetime(text)
-    except (ValueError, TypeError):
+    when = _date(text)
+    if when is None:
         return None
     return max(0.0, when.timestamp() - (time.time() if now is None else now))
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        return parsedate_to_datetime(text)
+    except (ValueError, TypeError):
+        pass
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return when if when.tzinfo else None
 
 
 def _number(text: str) -> float | None:

@@ -15,6 +15,7 @@ from proctor.errors import BadReply, NetworkError, RequestTimeout
 MAX_REPLY_BYTES = 32 * 2**20
 # aiohttp's default of 64 KiB makes long replies crawl (batches.md 3.2).
 READ_BUFFER_BYTES = 4 * 2**20
+LEAST_SECRET_CHARACTERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,8 @@ class Http:
     """Opened inside a running event loop; `close` it there. Keys in `secrets` never come out in a body."""
 
     def __init__(self, *, parallel: int, timeout_s: float, secrets: Sequence[str] = ()) -> None:
-        self._secrets = [s.encode() for s in secrets]
+        # Placeholders such as EMPTY are no secrets, and cutting them out would change what models said.
+        self._secrets = [s.encode() for s in secrets if len(s) >= LEAST_SECRET_CHARACTERS]
         self._timeout_s = timeout_s
         self._session = aiohttp.ClientSession(
             # An unbounded pool runs out of ports under load; the limiter keeps below this anyway.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -9,6 +10,7 @@ import orjson
 from proctor.errors import ContextOverflow, EndpointNotFound, ModelNotFound, NetworkError
 from proctor.providers.contract import Opening, Pacing
 from proctor.providers.http import Answer, Http
+from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ranking
 from proctor.providers.refusals import Place, bad_reply, refusal
 from proctor.types import Item, ListedModel, Model, Reply, Sampling
 
@@ -41,7 +43,7 @@ class Ollama:
         self._url = f"{place.address}/api/chat"
         self._options = _options(sampling)
         self.adjustments: list[str] = []
-        self.unsent: frozenset[str] = frozenset()
+        self.unsent: frozenset[str] = frozenset({"max_tokens"} if sampling.mode == "logprob" else ())
         self.address = place.address
         # Ollama queues silently and by default works on one request at a time.
         self.pacing: Pacing | None = Pacing(start=1, most=32)
@@ -84,11 +86,15 @@ class Ollama:
         }
         if self._sampling.think is not None:
             body["think"] = self._sampling.think
+        if self._sampling.mode == "structured":
+            body["format"] = answer_schema(item.options)
+        elif self._sampling.mode == "logprob":
+            body |= {"logprobs": True, "top_logprobs": TOP_TOKENS, "think": False}
         return orjson.dumps(body)
 
     def _reply(self, answer: Answer) -> Reply:
         try:
-            record = orjson.loads(answer.body)
+            record = _last_word(answer.body)
             if "error" in record:
                 raise refusal(Answer(500, answer.headers, answer.body, answer.elapsed_s), self._place)
             message = record["message"]
@@ -103,7 +109,7 @@ class Ollama:
                 f"Ollama at {self.address}: the prompt filled the context of {limit} tokens, so part "
                 "of it was cut. Raise --context-tokens or update Ollama"
             )
-        return Reply(
+        reply = Reply(
             text=text,
             reasoning=message.get("thinking"),
             finish="length" if record.get("done_reason") == "length" else "stop",
@@ -113,6 +119,14 @@ class Ollama:
             cost_usd=self._price.cost_usd(sent, received) if self._price else None,
             raw=answer.body,
         )
+        return self._ranked(reply, record) if self._sampling.mode == "logprob" else reply
+
+    def _ranked(self, reply: Reply, record: dict[str, Any]) -> Reply:
+        """The reply with its first token ranked; it was cut after that token by design."""
+        tokens = record.get("logprobs") or [{}]
+        first = ranking(tokens[0].get("top_logprobs")) or ranking(tokens[:1])
+        need_ranking(first, f"Ollama at {self.address}")
+        return replace(reply, finish="stop", first_token=first)
 
 
 def open_ollama(model: Model, sampling: Sampling, opening: Opening) -> Ollama:
@@ -172,8 +186,21 @@ def _note(row: dict[str, Any], details: dict[str, Any]) -> str | None:
     return None
 
 
+def _last_word(body: bytes) -> Any:
+    """The JSON object of a reply. A proxy that streams all the same may end its lines with an error."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        last = orjson.loads(body.rstrip().rpartition(b"\n")[2])
+        if isinstance(last, dict) and "error" in last:
+            return last
+        raise
+
+
 def _options(sampling: Sampling) -> dict[str, Any]:
     options = {theirs: getattr(sampling, ours) for ours, theirs in _OPTIONS}
+    if sampling.mode == "logprob":
+        options["num_predict"] = 1
     if sampling.stop:
         options["stop"] = list(sampling.stop)
     return {name: value for name, value in options.items() if value is not None}

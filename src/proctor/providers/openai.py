@@ -1,75 +1,89 @@
-"""OpenAI and every server that speaks its chat completions: vLLM, llama.cpp, LM Studio, gateways."""
+"""OpenAI and every server that speaks its chat completions: vLLM, llama.cpp, LM Studio, gateways, and xAI."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
-from proctor.errors import AuthError, BadRequest, EndpointNotFound, ModelNotFound, NetworkError, ProviderError
+from proctor.errors import BadRequest, EndpointNotFound, ModelNotFound, ProviderError
 from proctor.providers.contract import Opening, Pacing
+from proctor.providers.dialects import OPENAI, SIMULATOR, Dialect
 from proctor.providers.http import Answer
-from proctor.providers.refusals import Place, bad_reply, refusal, server_words
+from proctor.providers.listing import Row, authorization, list_rows
+from proctor.providers.looking import need_key
+from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ranking
+from proctor.providers.parameters import Parameters
+from proctor.providers.refusals import Place, bad_reply, refusal
 from proctor.types import Item, ListedModel, Model, Reply, Sampling
 
-KEY_VARIABLE = "OPENAI_API_KEY"
-OFFICIAL = "https://api.openai.com/v1"
-LOOK_S = 30.0
+OFFICIAL = OPENAI.official
+USD_PER_TICK = 1e-10  # xAI's own unit of cost
 
 _FINISH = {"length": "length", "content_filter": "refused"}
-# Parameters that a server may refuse: dropped once, and the run's manifest says so. A renamed one is tried first.
-_RENAMED = {"max_tokens": "max_completion_tokens"}
-_OPTIONAL = frozenset(
-    {
-        "temperature",
-        "top_p",
-        "top_k",
-        "min_p",
-        "repetition_penalty",
-        "seed",
-        "stop",
-        "reasoning_effort",
-        "chat_template_kwargs",
-        "max_completion_tokens",
-    }
+_OPTIONAL = (
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "repetition_penalty",
+    "seed",
+    "stop",
+    "reasoning_effort",
+    "chat_template_kwargs",
+    "max_completion_tokens",
 )
+_NEEDED = {"response_format": "structured", "logprobs": "logprob", "top_logprobs": "logprob"}
 
 
 class OpenAI:
-    """One model behind chat completions. Made by `open_openai`."""
+    """One model behind chat completions. Made by `open_openai` and its like."""
 
     def __init__(
-        self, model: Model, sampling: Sampling, opening: Opening, place: Place, key: str | None
+        self,
+        model: Model,
+        sampling: Sampling,
+        opening: Opening,
+        place: Place,
+        key: str | None,
+        dialect: Dialect = OPENAI,
     ) -> None:
         self._model = model
+        self._mode = sampling.mode
         self._http = opening.http
         self._price = opening.prices.of(model)
         self._place = place
+        self._key = key
+        self._dialect = dialect
         self._url = f"{place.address}/chat/completions"
-        self._headers = {"Content-Type": "application/json", **_authorization(key)}
-        self._parameters = _parameters(sampling)
-        self.adjustments: list[str] = []
-        self.unsent: frozenset[str] = frozenset({"context_tokens", "repeat_last_n"})
+        self._headers = {"Content-Type": "application/json", **authorization(key)}
+        self._parameters = _parameters(sampling, dialect, place)
+        self.unsent: frozenset[str] = _unsent(sampling, dialect)
         self.address = place.address
-        self.pacing: Pacing | None = Pacing(start=8, most=256)
+        self.pacing: Pacing | None = dialect.pacing
+        if sampling.think is not None and sampling.think in dialect.notes:
+            self._parameters.adjustments.append(dialect.notes[sampling.think])
+
+    @property
+    def adjustments(self) -> list[str]:
+        return self._parameters.adjustments
 
     async def check(self) -> ListedModel:
-        if self.address == OFFICIAL and "Authorization" not in self._headers:
-            raise AuthError(
-                f"No key for {self._place.provider} at {self.address}. Set {KEY_VARIABLE}; a server of "
-                "your own is named with OPENAI_BASE_URL or --base-url"
-            )
+        official = self.address == self._dialect.official
+        need_key(self._key, self._place, self._dialect.official)
         listed = await self._listed()
         mine = ListedModel(self._model)
         if listed is None:
             return mine
-        for other in listed:
-            if other.model.name == self._model.name:
-                return other
-        if self.address == OFFICIAL:
+        for row in listed:
+            if self._model.name in row.names:
+                self._price = self._price or row.price
+                return replace(row.model, model=self._model)
+        if official:
             return mine  # fine-tuned and preview models are not always listed
-        names = ", ".join(m.model.name for m in listed[:8]) or "none"
+        names = ", ".join(row.model.model.name for row in listed[:8]) or "none"
         raise ModelNotFound(
             f"{self._place.provider} at {self.address} does not offer the model "
             f"{self._model.name!r}. It lists: {names}"
@@ -78,10 +92,10 @@ class OpenAI:
     async def warm(self) -> None:
         """Nothing to load."""
 
-    async def _listed(self) -> list[ListedModel] | None:
+    async def _listed(self) -> list[Row] | None:
         """None if the server cannot list its models."""
         try:
-            return await _list(self._http, self._place, self._headers, self._model.provider)
+            return await list_rows(self._http, self._place, self._key, self._dialect)
         except (EndpointNotFound, BadRequest) as error:
             if error.status is None:
                 raise
@@ -89,11 +103,11 @@ class OpenAI:
 
     async def __call__(self, item: Item, repeat: int) -> Reply:
         while True:
-            parameters = self._parameters
-            answer = await self._http.post(self._url, self._headers, self._body(item, repeat, parameters))
+            sent = self._parameters.fields
+            answer = await self._http.post(self._url, self._headers, self._body(item, repeat, sent))
             if answer.status == 200:
                 return self._reply(answer)
-            if answer.status not in (400, 422) or not self._adapt(answer, parameters):
+            if answer.status not in (400, 422) or not self._parameters.adapt(answer.body, sent):
                 raise refusal(answer, self._place)
 
     def _body(self, item: Item, repeat: int, parameters: Mapping[str, Any]) -> bytes:
@@ -101,48 +115,65 @@ class OpenAI:
         body = {"model": self._model.name, "messages": messages, **parameters}
         if repeat and "seed" in body:
             body["seed"] += repeat
+        if self._mode == "structured":
+            schema = {**answer_schema(item.options), "additionalProperties": False}
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "answer", "strict": True, "schema": schema},
+            }
         return orjson.dumps(body)
-
-    def _adapt(self, answer: Answer, sent: Mapping[str, Any]) -> bool:
-        """Drop or rename the parameter that the server refuses; True if the request is worth sending again."""
-        name = _refused_parameter(answer.body, sent)
-        if name is None:
-            return False
-        if name not in self._parameters:
-            return True  # another request has just taken it out
-        new = _RENAMED.get(name)
-        kept = {k: v for k, v in self._parameters.items() if k != name}
-        if new:
-            kept[new] = self._parameters[name]
-        self._parameters = kept
-        self.adjustments.append(f"{name} sent as {new}" if new else f"{name} dropped: the server refuses it")
-        return True
 
     def _reply(self, answer: Answer) -> Reply:
         try:
             record = orjson.loads(answer.body)
             choice = record["choices"][0]
             message = choice["message"]
-        except (orjson.JSONDecodeError, KeyError, IndexError, TypeError):
+            text = _text(message.get("content")) or message.get("refusal") or ""
+        except (orjson.JSONDecodeError, KeyError, IndexError, TypeError, AttributeError):
             raise self._shapeless(answer) from None
         usage = record.get("usage") or {}
-        sent, received = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        details = usage.get("completion_tokens_details") or {}
-        cost = usage.get("cost")
-        if cost is None and self._price:
-            cost = self._price.cost_usd(sent, received)
+        received, reasoning_tokens = self._output(usage)
         finish = _FINISH.get(choice.get("finish_reason"), "stop")
-        return Reply(
-            text=_text(message.get("content")) or message.get("refusal") or "",
+        reply = Reply(
+            text=text,
             reasoning=message.get("reasoning_content") or message.get("reasoning"),
             finish="refused" if message.get("refusal") else finish,
-            input_tokens=sent,
+            input_tokens=usage.get("prompt_tokens"),
             output_tokens=received,
-            reasoning_tokens=details.get("reasoning_tokens"),
+            reasoning_tokens=reasoning_tokens,
             latency_s=answer.elapsed_s,
-            cost_usd=cost,
+            cost_usd=self._cost_usd(usage, received),
             raw=answer.body,
         )
+        return self._ranked(reply, choice) if self._mode == "logprob" else reply
+
+    def _output(self, usage: Mapping[str, Any]) -> tuple[int | None, int | None]:
+        """(output tokens with the reasoning, reasoning tokens)."""
+        received = usage.get("completion_tokens")
+        thought = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens")
+        if self._dialect.reasoning_inside or received is None or not thought:
+            return received, thought
+        # A gateway before xAI may have added them already; then the total shows it.
+        inside = usage.get("total_tokens") == (usage.get("prompt_tokens") or 0) + received
+        return (received if inside else received + thought), thought
+
+    def _cost_usd(self, usage: Mapping[str, Any], received: int | None) -> float | None:
+        """What the server says it charged, else the price table's word."""
+        ticks, cost = usage.get("cost_in_usd_ticks"), usage.get("cost")
+        if isinstance(ticks, int | float):
+            return ticks * USD_PER_TICK
+        if cost is None and self._price:
+            return self._price.cost_usd(usage.get("prompt_tokens"), received)
+        return cost
+
+    def _ranked(self, reply: Reply, choice: Mapping[str, Any]) -> Reply:
+        """The reply with its first token ranked. It was cut after that token by design: no word about length."""
+        tokens = (choice.get("logprobs") or {}).get("content") or [{}]
+        first = ranking(tokens[0].get("top_logprobs")) or ranking(tokens[:1])
+        if reply.finish != "refused":
+            need_ranking(first, f"{self._place.provider} at {self.address}")
+            reply = replace(reply, finish="stop")
+        return replace(reply, first_token=first)
 
     def _shapeless(self, answer: Answer) -> ProviderError:
         if b'"error"' in answer.body[:2000]:
@@ -154,51 +185,30 @@ class OpenAI:
 def open_openai(model: Model, sampling: Sampling, opening: Opening) -> OpenAI:
     settings = opening.settings
     address = model.base_url or settings.openai_base_url
-    place = Place("openai", address, model.name, KEY_VARIABLE, "OPENAI_BASE_URL")
+    place = place_of(OPENAI, "openai", address, model.name)
     return OpenAI(model, sampling, opening, place, settings.openai_api_key)
 
 
 def open_simulator(model: Model, sampling: Sampling, opening: Opening) -> OpenAI:
     """proctor's own simulator, started for the run; its address stands in `base_url`. It gets no key."""
     place = Place("simulator", model.base_url or "", model.name)
-    return OpenAI(model, sampling, opening, place, None)
+    return OpenAI(model, sampling, opening, place, None, SIMULATOR)
 
 
 async def list_openai(opening: Opening) -> list[ListedModel]:
     """Raises: EndpointNotFound, AuthError, NetworkError."""
     settings = opening.settings
-    place = Place("openai", settings.openai_base_url, "", KEY_VARIABLE, "OPENAI_BASE_URL")
-    if place.address == OFFICIAL and not settings.openai_api_key:
-        raise AuthError(f"No key: set {KEY_VARIABLE}, or OPENAI_BASE_URL to a server of your own")
-    return await _list(opening.http, place, _authorization(settings.openai_api_key), "openai")
+    place = place_of(OPENAI, "openai", settings.openai_base_url, "")
+    need_key(settings.openai_api_key, place, OFFICIAL)
+    return [row.model for row in await list_rows(opening.http, place, settings.openai_api_key, OPENAI)]
 
 
-async def _list(http: Any, place: Place, headers: Mapping[str, str], provider: str) -> list[ListedModel]:
-    url = f"{place.address}/models"
-    try:
-        answer = await http.get(url, headers, timeout_s=LOOK_S)
-    except NetworkError as error:
-        raise EndpointNotFound(
-            f"{error}. Is the server running? {place.address_variable or 'The address'} "
-            "or --base-url says where it is"
-        ) from error
-    if answer.status != 200:
-        raise refusal(answer, place)
-    try:
-        rows = orjson.loads(answer.body)["data"]
-        return [
-            ListedModel(Model(provider, row["id"]), context_tokens=row.get("max_model_len")) for row in rows
-        ]
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        raise bad_reply(answer, place, "list of models") from None
+def place_of(dialect: Dialect, provider: str, address: str, model: str) -> Place:
+    return Place(provider, address, model, dialect.key_variable, dialect.address_variable)
 
 
-def _authorization(key: str | None) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"} if key else {}
-
-
-def _parameters(sampling: Sampling) -> dict[str, Any]:
-    """The request's fields; context_tokens and repeat_last_n have no place in this protocol."""
+def _parameters(sampling: Sampling, dialect: Dialect, place: Place) -> Parameters:
+    """The request's fields beside model and messages."""
     fields: dict[str, Any] = {
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
@@ -209,28 +219,34 @@ def _parameters(sampling: Sampling) -> dict[str, Any]:
         "seed": sampling.seed,
         "stop": list(sampling.stop) or None,
     }
-    if isinstance(sampling.think, bool):
-        fields["chat_template_kwargs"] = {"enable_thinking": sampling.think}
-    elif sampling.think:
-        fields["reasoning_effort"] = sampling.think
-    return {name: value for name, value in fields.items() if value is not None}
+    fields = {k: v for k, v in fields.items() if v is not None and _ours(k) not in dialect.foreign}
+    think = sampling.think
+    if sampling.mode == "logprob":
+        fields |= {"logprobs": True, "top_logprobs": TOP_TOKENS, "max_tokens": 1}
+        # The vendor's own models that rank tokens do not think; elsewhere a template may have to be told.
+        think = None if place.address == dialect.official else False
+    if think is not None:
+        fields |= dialect.thinking[think]
+    limit = fields.get("max_tokens")
+    # Newer models of OpenAI's know the limit by another name only.
+    instead: dict[str, Mapping[str, Any]] = (
+        {} if limit is None else {"max_tokens": {"max_completion_tokens": limit}}
+    )
+    needed = {name: mode for name, mode in _NEEDED.items() if mode == sampling.mode}
+    return Parameters(fields, place, _OPTIONAL, instead, needed)
 
 
-def _refused_parameter(body: bytes, sent: Mapping[str, Any]) -> str | None:
-    """The parameter of ours that an error names, in its `param` field or quoted in its words."""
-    try:
-        error = orjson.loads(body).get("error")
-    except (orjson.JSONDecodeError, AttributeError):
-        error = None
-    named = error.get("param") if isinstance(error, dict) else None
-    droppable = [name for name in sent if name in _OPTIONAL or name in _RENAMED]
-    if named in droppable:
-        return str(named)
-    words = server_words(body)
-    quoted = [
-        name for name in droppable if f"'{name}'" in words or f'"{name}"' in words or f"`{name}`" in words
-    ]
-    return quoted[0] if quoted else None
+def _ours(name: str) -> str:
+    return "repeat_penalty" if name == "repetition_penalty" else name
+
+
+def _unsent(sampling: Sampling, dialect: Dialect) -> frozenset[str]:
+    unsent = set(dialect.foreign)
+    if sampling.think is not None and not dialect.thinking[sampling.think]:
+        unsent.add("think")
+    if sampling.mode == "logprob":
+        unsent.add("max_tokens")
+    return frozenset(unsent)
 
 
 def _text(content: object) -> str:
@@ -238,4 +254,4 @@ def _text(content: object) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
-    return "".join(part.get("text", "") for part in parts if isinstance(part, dict))
+    return "".join(part.get("text") or "" for part in parts if isinstance(part, dict))

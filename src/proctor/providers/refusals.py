@@ -23,14 +23,20 @@ from proctor.errors import (
 )
 from proctor.providers.delays import retry_after_s
 from proctor.providers.http import Answer
+from proctor.providers.quotas import is_google, used_up
 
 QUOTED_CHARACTERS = 300
 
 _CONTEXT = re.compile(
-    r"context[ _](length|window|size)|maximum context|too many tokens|prompt is too long", re.I
+    r"context[ _](length|window|size|limit)|maximum context|too many tokens|prompt is too long"
+    r"|token count \(?\d*\)? ?exceeds|maximum prompt length",
+    re.I,
 )
 _MODEL = re.compile(r"model", re.I)
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing", re.I)
+# Google and xAI answer 400 to a wrong key; Anthropic and xAI answer 400 and 403 to an empty account.
+_KEY = re.compile(r"api[ _]key (not valid|expired|not found)|API_KEY_INVALID|incorrect api key", re.I)
+_CREDIT = re.compile(r"credit balance is too low|used all available credits|spending limit", re.I)
 
 _BY_STATUS: dict[int, type[ProviderError]] = {
     401: AuthError,
@@ -39,7 +45,6 @@ _BY_STATUS: dict[int, type[ProviderError]] = {
     404: EndpointNotFound,
     405: EndpointNotFound,
     408: RequestTimeout,
-    429: RateLimited,
     503: Overloaded,
     529: Overloaded,
 }
@@ -61,7 +66,9 @@ def refusal(answer: Answer, place: Place) -> ProviderError:
     text = answer.body.decode("utf-8", "replace")
     said = server_words(answer.body)
     kind = _kind(answer.status, text)
-    message = f"{place.provider} at {place.address} answered {answer.status}: {said}{_hint(kind, place)}"
+    hint = _quota_hint(text) if kind is QuotaExhausted else _hint(kind, place)
+    said = said.rstrip(".") if hint else said  # the hint begins with a full stop
+    message = f"{place.provider} at {place.address} answered {answer.status}: {said}{hint}"
     return kind(message, retry_after_s=retry_after_s(answer.headers, text), status=answer.status)
 
 
@@ -74,24 +81,36 @@ def bad_reply(answer: Answer, place: Place, wanted: str) -> BadReply:
 
 
 def server_words(body: bytes) -> str:
+    """The beginning of the server's own message."""
+    text = full_words(body)
+    return (text[:QUOTED_CHARACTERS] + "...") if len(text) > QUOTED_CHARACTERS else text
+
+
+def full_words(body: bytes) -> str:
     """The server's own message, from `{"error": {"message": ...}}`, `{"error": ...}` or the bare text."""
     try:
         record = orjson.loads(body)
     except orjson.JSONDecodeError:
         record = None
+    if isinstance(record, list) and record:
+        record = record[0]
     error = (
         record.get("error", record.get("detail", record.get("message"))) if isinstance(record, dict) else None
     )
     if isinstance(error, dict):
         error = error.get("message") or error
     text = str(error) if error is not None else body.decode("utf-8", "replace")
-    text = " ".join(text.split())
-    return (text[:QUOTED_CHARACTERS] + "...") if len(text) > QUOTED_CHARACTERS else text or "(no text)"
+    return " ".join(text.split()) or "(no text)"
 
 
 def _kind(status: int, text: str) -> type[ProviderError]:
-    if status == 429 and _QUOTA.search(text):
+    if status == 429:
+        gone = used_up(text) if is_google(text) else _QUOTA.search(text) or _CREDIT.search(text)
+        return QuotaExhausted if gone else RateLimited
+    if status in (400, 403) and _CREDIT.search(text):
         return QuotaExhausted
+    if status == 400 and _KEY.search(text):
+        return AuthError
     if status == 404 and _MODEL.search(text):
         return ModelNotFound
     if status in _BY_STATUS:
@@ -99,6 +118,11 @@ def _kind(status: int, text: str) -> type[ProviderError]:
     if 400 <= status < 500:
         return ContextOverflow if _CONTEXT.search(text) else BadRequest
     return ServerError
+
+
+def _quota_hint(text: str) -> str:
+    gone = used_up(text) if is_google(text) else ()
+    return f". Used up: {', '.join(gone)}. Resume the run when it has been renewed" if gone else ""
 
 
 def _hint(kind: type[ProviderError], place: Place) -> str:

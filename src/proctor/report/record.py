@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from proctor.figures import amount
+from proctor.report.asked import data_hashes, revisions
 from proctor.report.blocks import Table
-from proctor.report.methods import data_hashes
+from proctor.report.measures import specs
 from proctor.report.words import capital, labels, stamp, unique
 from proctor.types import Evaluation, Run
 
@@ -37,9 +38,16 @@ _NAMES: Mapping[str, str] = {
     "preset": "Preset",
     "limit": "Limit per task",
     "repeats": "Repeats",
+    "style": "Style of the prompts",
+    "wording": "Wording",
+    "shots": "Worked examples",
+    "shuffle": "Choices shuffled",
+    "mode": "Mode of answering",
     "prompts": "Prompts",
     "extractor": "Extractor",
-    "metrics": "Metrics",
+    "metric_versions": "Versions of the metrics",
+    "aggregate": "Score over all tasks",
+    "scored_tasks": "Tasks of the whole suite",
     "model.name": "Model",
     "model.address": "Address",
     "model.digest": "Model digest",
@@ -49,16 +57,21 @@ _NAMES: Mapping[str, str] = {
     "sampling.temperature": "Temperature",
     "sampling.top_p": "Top-p",
     "sampling.top_k": "Top-k",
+    "sampling.min_p": "Min-p",
     "sampling.max_tokens": "Most output tokens",
     "sampling.context_tokens": "Context tokens",
     "sampling.seed": "Seed of the replies",
     "sampling.think": "Reasoning",
+    "sampling.stop": "Stop sequences",
+    "sampling.mode": "Mode of answering",
+    "not_sent": "Asked for and not sent",
     "adjustments": "Adjusted for the server",
     "replies": "Replies from",
 }
 
 _NESTED = ("model", "sampling")
-_ELSEWHERE = ("tasks", "full_sizes")  # in the table of the data
+# In the table of the data.
+_ELSEWHERE = ("tasks", "full_sizes", "asked", "metrics", "categories", "revisions")
 _MOST_HASHES = 1  # more go to the table of the data
 
 
@@ -86,7 +99,8 @@ def _facts(run: Run) -> dict[str, str]:
     ordered = [key for key in _NAMES if key in flat]
     ordered += [key for key in flat if key not in _NAMES]
     for key in ordered:
-        found[_NAMES.get(key, _spelled(key))] = written(flat[key])
+        if value := written(flat[key]):
+            found[_NAMES.get(key, _spelled(key))] = value
     return {name: value for name, value in found.items() if value not in ("", "-")}
 
 
@@ -122,29 +136,66 @@ def written(value: object) -> str:
         return ", ".join(f"{key}: {written(part)}" for key, part in value.items())
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(written(part) for part in value)
-    return str(value)
+    # A stop sequence may be a line break, which a page would swallow.
+    return str(value) if str(value).strip() else ascii(value) if value else ""
 
 
 def data_tables(evaluation: Evaluation) -> list[Table]:
-    """Task, size of its whole set and SHA-256 of its rows; once where the runs share them."""
+    """What is known of each task's rows and metrics, one row a task; once where the runs share it."""
     names = labels(evaluation)
-    rows_of: dict[tuple[tuple[str, ...], ...], list[str]] = {}
+    runs_of: dict[tuple[tuple[str, ...], ...], list[Run]] = {}
     for result in evaluation.results:
-        rows = _data_rows(result.run.manifest)
+        rows = _data_rows(result.run)
         if rows:
-            rows_of.setdefault(rows, []).append(names[result.run.id])
+            runs_of.setdefault(rows, []).append(result.run)
     caption = "The rows behind the items"
-    heads = ("Task", "Items in the whole set", "SHA-256 of its rows")
-    return [
-        Table(caption if len(rows_of) == 1 else f"{caption} of {', '.join(who)}", heads, rows, frozenset({1}))
-        for rows, who in rows_of.items()
-    ]
+    tables = []
+    for (heads, *lines), runs in runs_of.items():
+        of = "" if len(runs_of) == 1 else f" of {', '.join(names[run.id] for run in runs)}"
+        counts = frozenset(place for place, head in enumerate(heads) if head.startswith("Items"))
+        tables.append(Table(f"{caption}{of}", heads, tuple(lines), counts))
+    return tables
 
 
-def _data_rows(manifest: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
-    hashes, sizes = data_hashes(manifest), manifest.get("full_sizes")
-    counts = sizes if isinstance(sizes, Mapping) else {}
-    if len(hashes) == 1 and len(counts) == 1:
-        return ((next(iter(counts)), amount(next(iter(counts.values()))), next(iter(hashes.values()))),)
-    tasks = unique([*counts, *(hashes if len(hashes) > _MOST_HASHES else ())])
-    return tuple((task, amount(counts.get(task)), hashes.get(task, "-")) for task in tasks)
+def _data_rows(run: Run) -> tuple[tuple[str, ...], ...]:
+    """The heads, then a row for each task; nothing where no task has a size, a metric or a hash of its own.
+
+    A column that no task has anything in is left out.
+    """
+    columns = _data_columns(run)
+    tasks = unique(task for column in columns.values() for task in column)
+    if not tasks:
+        return ()
+    known = {head: column for head, column in columns.items() if any(column.values())}
+    rows = [(task, *(column.get(task) or "-" for column in known.values())) for task in tasks]
+    return (("Task", *known), *rows)
+
+
+def _data_columns(run: Run) -> dict[str, dict[str, str]]:
+    """Head -> task -> what stands there."""
+    manifest, hashes = run.manifest, data_hashes(run.manifest)
+    sizes, asked = _counts(manifest.get("full_sizes")), _counts(manifest.get("asked"))
+    if len(hashes) == 1 and len(sizes) == 1:  # a single hash may be named after something else than the task
+        hashes = dict.fromkeys(sizes, next(iter(hashes.values())))
+    elif len(hashes) <= _MOST_HASHES:
+        hashes = {}
+    of_tasks = specs(run)
+    return {
+        "Items in the whole set": sizes,
+        "Items of the plan": asked,
+        "Official metrics": {task: written(spec.get("official")) for task, spec in of_tasks.items()},
+        "Metrics beside them": {task: written(spec.get("also")) for task, spec in of_tasks.items()},
+        "Category": categories_by_task(manifest),
+        "Revision": revisions(manifest),
+        "SHA-256 of its rows": hashes,
+    }
+
+
+def _counts(found: object) -> dict[str, str]:
+    return {str(task): amount(n) for task, n in found.items()} if isinstance(found, Mapping) else {}
+
+
+def categories_by_task(manifest: Mapping[str, Any]) -> dict[str, str]:
+    found = manifest.get("categories")
+    groups = found if isinstance(found, Mapping) else {}
+    return {str(task): str(title) for title, tasks in groups.items() for task in tasks}

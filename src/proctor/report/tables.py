@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from proctor.figures import amount, dollars, duration, estimate, fraction, p_value
+from proctor.report import measures
 from proctor.report.blocks import Table
-from proctor.report.words import SAMPLE_MARK, capital, counted, is_sample, labels, metric_name, state
-from proctor.types import Comparison, Estimate, Evaluation, RunResult
+from proctor.report.record import categories_by_task
+from proctor.report.words import (
+    SAMPLE_MARK,
+    capital,
+    counted,
+    is_sample,
+    items_planned,
+    labels,
+    metric_name,
+    state,
+    unique,
+)
+from proctor.types import Comparison, Estimate, Evaluation, RunResult, Score
 
 NONE = "-"
+
+# Outcomes that most runs cannot have: shown where one had them.
+RARE = frozenset({"answered"})
 
 OUTCOMES: Mapping[str, str] = {
     "correct": "Correct",
     "wrong": "Wrong",
+    "answered": "Answered, target hidden",
     "no_answer": "No answer could be read",
     "truncated": "Cut by the length limit",
     "refused": "Refused",
@@ -37,7 +54,7 @@ def headlines(evaluation: Evaluation) -> Table:
     for result in evaluation.results:
         run = result.run
         mark = f"{state(run)}; {SAMPLE_MARK}" if is_sample(run) else state(run)
-        rows.append((names[run.id], *_headline(result), amount(run.planned), mark))
+        rows.append((names[run.id], *_headline(result), amount(items_planned(run)), mark))
     heads = ("Model", capital(metric_name(evaluation)), "95 % interval", "Scored", "Asked", "Planned", "Run")
     return Table("Score of each model", heads, tuple(rows), frozenset({1, 2, 3, 4, 5}))
 
@@ -50,31 +67,64 @@ def _headline(result: RunResult) -> tuple[str, str, str, str]:
 
 
 def by_task(evaluation: Evaluation) -> Table | None:
-    """Every score of every run, one row a task; None where the headline is the only score."""
+    """Every score of every run, those over all tasks on top; None where the headline is the only score."""
     if all(len(result.scores) < 2 for result in evaluation.results):
         return None
-    titles: dict[tuple[str, str], str] = {}
-    for result in evaluation.results:
-        for score in result.scores:
-            titles.setdefault((score.task, score.metric), score.title)
+    titles = _titles(evaluation)
     several = len({metric for _, metric in titles}) > 1
     found = [{(s.task, s.metric): s.estimate for s in result.scores} for result in evaluation.results]
     rows = []
-    for key, title in titles.items():
-        name = title if key[0] else f"All tasks: {title}"
-        cells = [name, key[1]] if several else [name]
+    for key, name in titles.items():
+        cells = list(name) if several else [name[0]]
         rows.append((*cells, *_task_cells([scores.get(key) for scores in found])))
     heads = ["Task", "Metric"] if several else ["Task"]
     first = len(heads)
-    heads += _task_heads(evaluation)
+    heads += _task_heads(evaluation, "Value" if several else capital(metric_name(evaluation)))
     caption = "Score of each task, with its 95 % interval and the items scored"
     return Table(caption, tuple(heads), tuple(rows), frozenset(range(first, len(heads))))
 
 
-def _task_heads(evaluation: Evaluation) -> list[str]:
+Key = tuple[str, str]  # task ("" for all) and metric
+
+
+def _titles(evaluation: Evaluation) -> dict[Key, tuple[str, str]]:
+    """The rows in their order, from their keys to the names of task and metric.
+
+    First what is over all tasks, then task by task its official metrics and those beside them.
+    """
+    names: dict[Key, tuple[str, str]] = {}
+    specs: dict[str, Mapping[str, Any]] = {}
+    for result in evaluation.results:
+        specs = {**measures.specs(result.run), **specs}
+        groups = set(categories_by_task(result.run.manifest).values())
+        for score in result.scores:
+            names.setdefault((score.task, score.metric), _named(score, groups))
+    tasks = unique([*specs, *(task for task, _ in names)])
+    metrics = {task: measures.metrics_of(spec) for task, spec in specs.items()}
+
+    def place(key: Key) -> tuple[int, int]:
+        task, metric = key
+        known = metrics.get(task, [])
+        where = known.index(metric) if metric in known else len(known)
+        return (tasks.index(task) if task else -1), where
+
+    return {key: names[key] for key in sorted(names, key=place)}
+
+
+def _named(score: Score, groups: Iterable[str]) -> tuple[str, str]:
+    """What the first two columns say: the category's name stands in its metric's, "STEM accuracy"."""
+    if score.task:
+        return score.title, score.metric
+    for group in groups:
+        if score.metric.startswith(f"{group} "):
+            return f"Category: {group}", score.metric.removeprefix(f"{group} ")
+    return "All tasks", score.metric
+
+
+def _task_heads(evaluation: Evaluation, value: str) -> list[str]:
     if len(evaluation.results) > 1:
         return [*labels(evaluation).values(), "Scored"]
-    return [capital(metric_name(evaluation)), "95 % interval", "Scored", "Asked"]
+    return [value, "95 % interval", "Scored", "Asked"]
 
 
 def _task_cells(found: list[Estimate | None]) -> list[str]:
@@ -101,6 +151,8 @@ def _scored(found: list[Estimate | None]) -> str:
 
 Fact = Callable[[RunResult], str]
 
+REASONING = "Of these, reasoning tokens"
+_IF_KNOWN = frozenset({REASONING})  # rows that are left out where no run knows them
 _SPEED: Mapping[str, Fact] = {
     "Errors by kind": lambda r: counted(r.tally.errors) or NONE,
     "Requests sent again": lambda r: amount(r.tally.retries),
@@ -108,6 +160,7 @@ _SPEED: Mapping[str, Fact] = {
     "Time of a request": lambda r: duration(r.tally.seconds_per_item),
     "Input tokens per item": lambda r: amount(r.tally.input_tokens_per_item),
     "Output tokens per item": lambda r: amount(r.tally.output_tokens_per_item),
+    REASONING: lambda r: amount(r.tally.reasoning_tokens_per_item),
     "Cost": lambda r: dollars(r.tally.cost_usd),
     "Time of the run": lambda r: duration(r.run.elapsed_s or None),
 }
@@ -117,13 +170,20 @@ def answering(evaluation: Evaluation) -> Table:
     """One column a run: what became of its items, how fast, at what price."""
     results = evaluation.results
     known = {outcome for result in results for outcome in result.tally.outcomes}
-    kinds = [*OUTCOMES, *sorted(known - OUTCOMES.keys())]
+    usual = [kind for kind in OUTCOMES if kind not in RARE or _seen(results, kind)]
+    kinds = [*usual, *sorted(known - OUTCOMES.keys())]
     rows = [(OUTCOMES.get(kind, kind), *(_outcome(result, kind) for result in results)) for kind in kinds]
-    rows += [(name, *(fact(result) for result in results)) for name, fact in _SPEED.items()]
-    heads = ("Items and means", *labels(evaluation).values())
+    facts = [(name, *(fact(result) for result in results)) for name, fact in _SPEED.items()]
+    rows += [row for row in facts if row[0] not in _IF_KNOWN or set(row[1:]) != {NONE}]
+    once = all(items_planned(result.run) == result.run.planned for result in results)
+    heads = ("Items and means" if once else "Askings and means", *labels(evaluation).values())
     return Table(
         "What became of the items, and what they took", heads, tuple(rows), frozenset(range(1, len(heads)))
     )
+
+
+def _seen(results: Sequence[RunResult], kind: str) -> bool:
+    return any(result.tally.outcomes.get(kind) for result in results)
 
 
 def _outcome(result: RunResult, kind: str) -> str:

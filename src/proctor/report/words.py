@@ -92,7 +92,8 @@ def shortfall(result: RunResult) -> str | None:
     if state(run) == COMPLETE:
         return None
     said = [ended(_how_it_ended(run))]
-    said.append(f"{amount(run.settled)} of {amount(run.planned)} planned items have an outcome.")
+    what = "items" if items_planned(run) == run.planned else "askings of items"
+    said.append(f"{amount(run.settled)} of {amount(run.planned)} planned {what} have an outcome.")
     if run.stopped:
         said.append(ended(f"Fewer items were asked because: {run.stopped}"))
     if result.tally.errors:
@@ -135,6 +136,26 @@ def metric_name(evaluation: Evaluation) -> str:
     """The metric of the headlines; "score" if the runs have different ones."""
     metrics = unique(r.scores[0].metric for r in evaluation.results if r.scores)
     return metrics[0] if len(metrics) == 1 else "score"
+
+
+def once(evaluation: Evaluation, sentences: Mapping[str, str]) -> Iterator[str]:
+    """Sentences of several runs, by run id: said once where all runs say the same, else for each.
+
+    A run with an empty sentence is passed over.
+    """
+    names = labels(evaluation)
+    said: dict[str, list[str]] = {}
+    for run_id, text in sentences.items():
+        if text:
+            said.setdefault(text, []).append(names[run_id])
+    for text, who in said.items():
+        yield text if len(who) == len(names) else f"For {listed(who)}: {text}"
+
+
+def items_planned(run: Run) -> int:
+    """How many items the plan held; `run.planned` counts an item once for each wording and each repeat."""
+    wordings = 3 if run.manifest.get("wording") == "all" else 1
+    return run.planned // max(1, wordings * run.cell.repeats)
 
 
 def unique(texts: Iterable[str]) -> list[str]:

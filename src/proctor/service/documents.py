@@ -26,6 +26,7 @@ def outcome(ended: Outcome) -> dict[str, Any]:
         ),
         "unfinished": list(ended.unfinished),
         "interrupted": ended.interrupted,
+        "notes": {run_id: list(notes) for run_id, notes in ended.notes.items() if notes},
         "error": {"slug": error.slug, "message": str(error), "cure": error.cure} if error else None,
     }
 
@@ -53,6 +54,7 @@ def result(r: RunResult) -> dict[str, Any]:
         "seconds_per_item": tally.seconds_per_item,
         "input_tokens_per_item": tally.input_tokens_per_item,
         "output_tokens_per_item": tally.output_tokens_per_item,
+        "reasoning_tokens_per_item": tally.reasoning_tokens_per_item,
         "cost_usd": tally.cost_usd,
     }
 
@@ -102,7 +104,7 @@ def comparison(c: Comparison) -> dict[str, Any]:
         "only_first": c.only_first,
         "only_second": c.only_second,
         "difference": estimate(c.difference),
-        "test": "exact McNemar, two-sided; p adjusted by Holm",
+        "test": f"{c.test}, two-sided; p adjusted by Holm",
         "p_value": c.p_value,
         "adjusted_p": c.adjusted_p,
         "verdict": c.verdict,

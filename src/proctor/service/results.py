@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import orjson
@@ -11,16 +12,16 @@ import orjson
 from proctor.engine.prefix import gapless
 from proctor.errors import ConfigError
 from proctor.figures import sentence
+from proctor.service.wordings import by_wording, sign_note
 from proctor.stats.compare import compare
-from proctor.stats.estimates import Shape, count, scores
+from proctor.stats.estimates import Scored, Shape, TaskShape, scores
 from proctor.store import AttemptRow, Store
-from proctor.types import Evaluation, Run, RunResult
+from proctor.types import Evaluation, Outcome, Run, RunResult
 
 
 def summarise(store: Store, run: Run) -> RunResult:
     """The run's scores and tally; computed from its rows and kept as the run's aggregates."""
-    shape = _shape(run)
-    found = scores(count((row.task, row.score) for row in scored_rows(store, run)), shape)
+    found = scores(_marks(store, run), _shape(run))
     store.put_scores(run.id, found)
     return RunResult(run, found, store.tally(run.id))
 
@@ -32,7 +33,7 @@ def shown(store: Store, run: Run) -> RunResult:
 
 
 def _computed(store: Store, run: Run) -> RunResult:
-    found = scores(count((row.task, row.score) for row in scored_rows(store, run)), _shape(run))
+    found = scores(_marks(store, run), _shape(run))
     return RunResult(run, found, store.tally(run.id))
 
 
@@ -46,7 +47,11 @@ def evaluation(store: Store, results: Sequence[RunResult]) -> Evaluation:
     pairs = compare(scored)
     # A tie must not depend on the order in which models were named only by accident: sorted() keeps it.
     ranked = sorted(results, key=lambda r: -(headline(r) or 0.0))
-    return Evaluation(plan_id, tuple(results), pairs, sentence(pairs, [r.run.id for r in ranked]))
+    verdict = sentence(pairs, [r.run.id for r in ranked])
+    if results[0].run.manifest.get("wording") == "all":
+        best, runner_up = (by_wording(scored_rows(store, r.run)) for r in ranked[:2])
+        verdict = f"{verdict} {sign_note(best, runner_up)}".rstrip()
+    return Evaluation(plan_id, tuple(results), pairs, verdict)
 
 
 def headline(result: RunResult) -> float | None:
@@ -54,18 +59,21 @@ def headline(result: RunResult) -> float | None:
 
 
 # What two numbers must share to be set side by side (statistics.md 3.6), as far as this version can vary it.
-COMPARABILITY = {
-    "rows": "kind of rows",
-    "item_set_sha256": "items",
-    "prompts": "prompts",
-    "extractor": "extractor",
-    "metrics": "metric versions",
+COMPARABILITY: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    # An imported copy and the hub's are the same rows if their hash says so; sample rows never are.
+    "kind of rows": lambda m: m.get("rows") if m.get("rows") in ("sample", "file") else "official",
+    "items": lambda m: m.get("item_set_sha256"),
+    "prompts": lambda m: m.get("prompts"),
+    "style": lambda m: [m.get(key) for key in ("style", "wording", "shots", "shuffle")],
+    "mode of answering": lambda m: m.get("mode", "generate"),
+    "extractor": lambda m: m.get("extractor"),
+    "metric versions": lambda m: m.get("metric_versions"),
 }
 
 
 def comparability(manifest: Mapping[str, Any]) -> str:
     """32 hex digits that runs share if their scores may be ranked together."""
-    facts = {key: manifest.get(key) for key in COMPARABILITY}
+    facts = [look(manifest) for look in COMPARABILITY.values()]
     return hashlib.sha256(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
 
 
@@ -73,12 +81,12 @@ def check_comparable(runs: Sequence[Run]) -> None:
     """Raises ConfigError naming what differs between runs that cannot be compared."""
     first = runs[0]
     for other in runs[1:]:
-        for key, word in COMPARABILITY.items():
-            one, two = first.manifest.get(key), other.manifest.get(key)
+        for word, look in COMPARABILITY.items():
+            one, two = look(first.manifest), look(other.manifest)
             if one != two:
                 raise ConfigError(
-                    f"Runs {first.id[:8]} ({first.source_title}) and {other.id[:8]} ({other.source_title}) cannot be "
-                    f"compared: they differ in their {word} ({one} and {two}). Run both models on the same source"
+                    f"Runs {first.id[:8]} ({first.source_title}) and {other.id[:8]} ({other.source_title}) cannot "
+                    f"be compared: they differ in their {word} ({one} and {two}). Ask both models the same"
                 )
 
 
@@ -99,11 +107,66 @@ def scored_rows(store: Store, run: Run) -> Iterator[AttemptRow]:
 
 
 def _scored(store: Store, run: Run) -> dict[tuple[str, str], float]:
-    return {
-        (row.item_id, row.item_hash): row.score for row in scored_rows(store, run) if row.score is not None
-    }
+    """Item -> share of its askings that were right: 0 or 1, unless it was asked in several wordings or repeats."""
+    several = run.manifest.get("wording") == "all"
+    askings: dict[tuple[str, str], list[float]] = {}
+    for row in scored_rows(store, run):
+        if row.outcome in (Outcome.ERROR, Outcome.ANSWERED):
+            continue
+        # The wordings of an item are "id@1" to "id@3"; what they show differs, so the content cannot be the key.
+        key = (row.item_id.rpartition("@")[0], "") if several else (row.item_id, row.item_hash)
+        askings.setdefault(key, []).append(float(row.outcome == Outcome.CORRECT))
+    return {key: fmean(rights) for key, rights in askings.items()}
 
 
 def _shape(run: Run) -> Shape:
+    """What the statistics need of the run's source, from its manifest."""
     manifest = run.manifest
-    return Shape(run.source_title, manifest["tasks"], manifest["full_sizes"])
+    specs = manifest["metrics"]
+    tasks = {
+        key: TaskShape(
+            title=title,
+            official=tuple(specs[key]["official"]),
+            also=tuple(specs[key]["also"]),
+            positive=specs[key]["positive"],
+            labels=tuple(specs[key]["labels"]),
+            kind=specs[key]["kind"],
+            full_size=manifest["full_sizes"].get(key),
+            extra=specs[key]["extra"],
+        )
+        for key, title in manifest["tasks"].items()
+    }
+    return Shape(
+        suite=run.source_title,
+        tasks=tasks,
+        aggregate=manifest.get("aggregate", "micro"),
+        categories=tuple((title, tuple(keys)) for title, keys in manifest.get("categories", {}).items()),
+        whole=manifest.get("scored_tasks"),
+        worded=manifest.get("wording") == "all",
+    )
+
+
+def _marks(store: Store, run: Run) -> Iterator[Scored]:
+    """The run's rows as the statistics take them."""
+    specs = run.manifest["metrics"]
+    for row in scored_rows(store, run):
+        # Only where a question has several right answers does a metric need to know how many were offered.
+        several = specs[row.task]["kind"] == "letters"
+        yield Scored(
+            item=row.item_id,
+            task=row.task,
+            target=row.target,
+            answer=row.answer,
+            outcome=row.outcome,
+            score=row.score,
+            cluster=row.cluster,
+            half=_half(row),
+            repeat=row.repeat,
+            candidates=len(store.item(row.item_hash).choices) if several else None,
+        )
+
+
+def _half(row: AttemptRow) -> str | None:
+    """The half of MNLI that an item is from, "m" or "mm": its id begins with it."""
+    rest = row.item_id.partition("/")[2]
+    return rest.partition("-")[0] if rest.startswith(("m-", "mm-")) else None

@@ -148,6 +148,8 @@ async def _check(cell: Cell, source: Source, http: Http, sitting: Sitting, repli
         row_ids=source.row_ids,
         replies=Path(replies) if replies else None,
     )
+    # A style may say where the model is to stop; the user's own stops stay.
+    cell = replace(cell, sampling=replace(cell.sampling, stop=(*cell.sampling.stop, *source.stop)))
     provider = open_provider(cell.model, cell.sampling, opening)
     return Ready(cell, source, provider, await provider.check())
 
@@ -352,6 +354,7 @@ def new_manifest(each: Ready, replies: str | None) -> dict[str, Any]:
         },
         # Only what reached the model: a manifest must not claim a setting that the protocol has no word for.
         "sampling": {k: v for k, v in asdict(cell.sampling).items() if k not in each.provider.unsent},
+        "mode": cell.sampling.mode,
         "not_sent": _not_sent(cell.sampling, each.provider.unsent),
         "repeats": cell.repeats,
         "replies": replies,

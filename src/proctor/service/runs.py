@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from proctor.engine.retry import Retry
 from proctor.errors import Conflict, NotFound, ProctorError
 from proctor.plan import check
+from proctor.service.diagnosis import diagnose
 from proctor.service.progress import Watch
-from proctor.service.results import comparability, evaluation, shown
+from proctor.service.results import comparability, evaluation, scored_rows, shown
 from proctor.service.running import (
     Interrupted,
     Ready,
@@ -22,7 +23,8 @@ from proctor.service.running import (
     same_rows,
     with_limits,
 )
-from proctor.service.sources import open_source, resolved_source, with_simulators
+from proctor.service.sources import Tell, open_source, resolved_source, with_origin, with_simulators
+from proctor.service.wordings import by_wording, spread_note
 from proctor.settings import Settings
 from proctor.store import Store
 from proctor.types import Evaluation, Limits, Plan, Run, RunResult, Source, Status
@@ -36,6 +38,7 @@ class Outcome:
     unfinished: tuple[str, ...] = ()  # ids that `resume` takes
     error: ProctorError | None = None
     interrupted: bool = False
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # run id -> what is off, and the cure
 
 
 @contextmanager
@@ -48,12 +51,12 @@ def open_store(settings: Settings) -> Iterator[Store]:
         store.close()
 
 
-def open_sources(plan: Plan, settings: Settings) -> list[Source]:
-    """One source a cell; cells that ask the same share one."""
+def open_sources(plan: Plan, settings: Settings, *, tell: Tell | None = None) -> list[Source]:
+    """One source a cell; cells that ask the same share one. `tell` hears of rows being downloaded."""
     opened: dict[object, Source] = {}
     for cell in plan.cells:
         if cell.source not in opened:
-            opened[cell.source] = open_source(cell.source, settings)
+            opened[cell.source] = open_source(cell.source, settings, tell=tell)
     return [opened[cell.source] for cell in plan.cells]
 
 
@@ -82,6 +85,8 @@ def start(
     """
     plan = resolved(check(plan), settings)
     sources = sources or open_sources(plan, settings)
+    pairs = zip(plan.cells, sources, strict=True)
+    plan = replace(plan, cells=tuple(replace(c, source=with_origin(c.source, s)) for c, s in pairs))
     with open_store(settings) as store:
         made: list[Run] = []
 
@@ -187,7 +192,15 @@ def find(store: Store, ident: str) -> list[Run]:
 def _ended(store: Store, runs: Sequence[Run]) -> Outcome:
     results = [shown(store, store.run(run.id)) for run in runs]
     unfinished = tuple(r.run.id for r in results if r.run.partial)
-    return Outcome(evaluation(store, results), unfinished)
+    notes = {r.run.id: (*_spread(store, r.run), *diagnose(store, r)) for r in results}
+    return Outcome(evaluation(store, results), unfinished, notes=notes)
+
+
+def _spread(store: Store, run: Run) -> tuple[str, ...]:
+    if run.manifest.get("wording") != "all":
+        return ()
+    note = spread_note(by_wording(scored_rows(store, run)))
+    return (note,) if note else ()
 
 
 def _stopped(store: Store, runs: Sequence[Run], error: ProctorError | Interrupted) -> Outcome:

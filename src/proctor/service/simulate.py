@@ -21,9 +21,10 @@ USER_OPTIONS = tuple(option for option in OPTIONS if option.flag not in ("--answ
 
 def known_answers(settings: Settings, files: Sequence[Path]) -> dict[str, Answer]:
     """Answers to the sample rows, to imported rows, and to the questions of `files`."""
-    refs = [SourceRef("suite", suite, preset="full", rows="sample") for suite in SUITES]
+    # Each prompt in its three wordings; in other styles, and with examples before it, it is guessed.
+    refs = [SourceRef("suite", suite, preset="full", rows="sample", wording="all") for suite in SUITES]
     refs += [
-        SourceRef("suite", suite.key, tasks=(task.key,), preset="full", rows="imported")
+        SourceRef("suite", suite.key, tasks=(task.key,), preset="full", rows="imported", wording="all")
         for suite in SUITES.values()
         for task in suite.tasks
     ]

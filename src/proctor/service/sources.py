@@ -2,35 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from proctor.errors import ConfigError, EndpointNotFound
+from proctor.errors import ConfigError, DataMissing, EndpointNotFound
 from proctor.plan import parse_model
 from proctor.providers import PROVIDERS
 from proctor.service.offers import offers
 from proctor.settings import Settings
 from proctor.simulator import Answer, prompt_key
 from proctor.simulator.process import SimulatorDied, spawn
+from proctor.suites.hub import ensure
 from proctor.suites.questions import open_file
-from proctor.suites.source import open_suite
-from proctor.suites.tasks import SUITES
+from proctor.suites.source import open_suite, task_keys
+from proctor.suites.tasks import SUITES, TASKS
 from proctor.types import Cell, Item, Model, Source, SourceRef
 
+WITHOUT_SERVER = ("baseline", "replay", "simulator")
+Tell = Callable[[int, int], None]  # bytes that have come, of how many
 
-def open_source(ref: SourceRef, settings: Settings) -> Source:
-    """Raises: ConfigError, DataError, DataMissing."""
+
+def open_source(ref: SourceRef, settings: Settings, *, tell: Tell | None = None) -> Source:
+    """The items that a reference means; what is not on this machine is fetched from the hub.
+
+    `tell` hears of the download. Raises: ConfigError, DataError, DataMissing.
+    """
     if ref.kind == "file":
         return open_file(ref)
-    return open_suite(resolved_source(ref, settings), settings.home)
+    ref = resolved_source(ref, settings)
+    try:
+        return open_suite(ref, settings.home)
+    except DataMissing:
+        if ref.rows not in (None, "hub"):
+            raise
+    tasks = [TASKS[key] for key in task_keys(ref)]
+    splits = ("eval", "dev") if ref.shots or ref.style else ("eval",)
+    ensure(tasks, settings.home, settings, on_progress=tell, splits=splits)
+    return open_suite(ref, settings.home)
 
 
 def resolved_source(ref: SourceRef, settings: Settings) -> SourceRef:
-    """The reference with the kind of rows written out: the plan's own choice, else the environment's."""
+    """The reference with the environment's choice of rows, where it makes none itself."""
     if ref.kind == "file" or ref.rows:
         return ref
-    return replace(ref, rows="sample" if settings.rows == "sample" else "imported")
+    return replace(ref, rows=settings.rows)
+
+
+def with_origin(ref: SourceRef, source: Source) -> SourceRef:
+    """The reference with the kind of rows that were found, so that a resume takes the same."""
+    return ref if ref.kind == "file" else replace(ref, rows=source.manifest["rows"])
 
 
 def model_named(name: str, settings: Settings, *, base_url: str | None = None) -> Model:
@@ -87,25 +108,21 @@ def answers_to(sources: Sequence[Source]) -> dict[str, Answer]:
     """What the simulator knows: for each prompt, by its hash, the right answer and some wrong ones."""
     known: dict[str, Answer] = {}
     for source in sources:
-        items = list(source.items())
+        items = [item for item in source.items() if item.target is not None]
         others = _targets(items)
         for item in items:
-            if item.target is not None:
-                key = prompt_key([(m.role, m.content) for m in item.prompt])
-                known[key] = Answer(item.target, _wrong(item, others[item.group]))
+            right = source.spoken(item)
+            wrong = tuple(source.wrong(item)) or tuple(t for t in others[item.group] if t != item.target)
+            key = prompt_key([(m.role, m.content) for m in item.prompt])
+            known[key] = Answer(right, wrong or (f"not {right}",))
     return known
 
 
 def _targets(items: Sequence[Item]) -> dict[str, list[str]]:
-    """Some targets of each task, in order of appearance: what a wrong answer may look like."""
+    """Some targets of each task, in order of appearance: what a wrong answer in free words may look like."""
     seen: dict[str, dict[str, None]] = {}
     for item in items:
         group = seen.setdefault(item.group, {})
         if item.target is not None and len(group) < 10:
             group[item.target] = None
     return {group: list(targets) for group, targets in seen.items()}
-
-
-def _wrong(item: Item, others: Sequence[str]) -> tuple[str, ...]:
-    letters = [chr(ord("A") + i) for i in range(len(item.choices))]
-    return tuple(a for a in letters or others if a != item.target) or (f"not {item.target}",)

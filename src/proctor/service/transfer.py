@@ -16,10 +16,21 @@ from proctor.service.runs import find, look, open_store
 from proctor.settings import Settings
 from proctor.store import AttemptRow, Store
 from proctor.suites.imports import Imported, ImportReport, import_path
-from proctor.suites.rows import read_manifest
+from proctor.suites.rows import plain_row
+from proctor.suites.rows_stored import show_task, stored_sets, verify_stored
 from proctor.types import Item, Run
 
-__all__ = ["ImportReport", "Imported", "export", "import_data", "item_records", "present_data", "report"]
+__all__ = [
+    "ImportReport",
+    "Imported",
+    "export",
+    "import_data",
+    "item_records",
+    "present_data",
+    "report",
+    "show_data",
+    "verify_data",
+]
 
 COLUMNS = (
     "run_id",
@@ -51,13 +62,37 @@ def import_data(path: Path, settings: Settings) -> ImportReport:
 
 
 def present_data(settings: Settings) -> list[dict[str, Any]]:
-    """The imported rows, one record a task and split."""
-    folder = settings.home / "suites"
-    found = (
-        read_manifest(settings.home, p.parent.name, p.name.partition(".")[0])
-        for p in sorted(folder.glob("*/*.manifest.json"))
-    )
-    return [asdict(manifest) for manifest in found if manifest is not None]
+    """The stored rows, one record for each task, split and origin; damaged ones are left to `verify_data`."""
+    return [
+        {"origin": each.origin, **asdict(each.manifest)}
+        for each in stored_sets(settings.home)
+        if each.manifest is not None
+    ]
+
+
+def show_data(task: str, settings: Settings) -> list[dict[str, Any]]:
+    """The stored sets of a task with their manifests and first rows. Raises: NotFound, DataMissing, DataError."""
+    return [
+        {
+            "origin": shown.stored.origin,
+            **(asdict(shown.stored.manifest) if shown.stored.manifest else {}),
+            "first": [plain_row(row) for row in shown.first],
+        }
+        for shown in show_task(settings.home, task)
+    ]
+
+
+def verify_data(settings: Settings) -> list[dict[str, Any]]:
+    """What is wrong with each stored set: sentences under "faults", none where all is well."""
+    return [
+        {
+            "origin": verdict.stored.origin,
+            "task": verdict.stored.task,
+            "split": verdict.stored.split,
+            "faults": list(verdict.faults),
+        }
+        for verdict in verify_stored(settings.home)
+    ]
 
 
 def export(ids: Sequence[str], settings: Settings, form: str, out: TextIO) -> int:

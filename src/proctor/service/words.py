@@ -8,14 +8,22 @@ from proctor.figures import fraction
 from proctor.stats.paired import smallest_difference
 from proctor.types import Plan, Source
 
+ENOUGH_TO_TELL = 200  # items of a task; fewer show only differences of 8 points and more
+
 
 def plan_lines(plan: Plan, source: Source) -> Iterator[str]:
     """Lines for a person, before the first request."""
     yield from source.understood
     n, models = len(source), len(plan.cells)
     calls = n * sum(cell.repeats for cell in plan.cells)
-    asked = f"{n:,} {'item' if n == 1 else 'items'}"
-    yield f"{source.title}: {asked}, {models} {'model' if models == 1 else 'models'}, {calls:,} calls."
+    items = f"{n:,} {'item' if n == 1 else 'items'}"
+    yield f"{source.title}: {items}, {models} {'model' if models == 1 else 'models'}, {calls:,} calls."
+    asked = source.manifest.get("asked", {})
+    if len(asked) > 1 and min(asked.values()) < ENOUGH_TO_TELL:
+        least, most = min(asked.values()), max(asked.values())
+        sizes = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        yield f"{len(asked)} tasks with {sizes} items each: enough for the whole, too few to tell single tasks apart."
     if models > 1:
-        least = smallest_difference(n)
-        yield f"{asked.capitalize()} show a difference between two models if it is about {fraction(least)} or more."
+        distinct = n // 3 if source.manifest.get("wording") == "all" else n
+        gap = fraction(smallest_difference(distinct))
+        yield f"{distinct:,} items show a difference between two models if it is about {gap} or more."

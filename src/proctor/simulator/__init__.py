@@ -1,6 +1,7 @@
 """The simulator: a model server for dry runs and tests, right as often as it is told to be.
 
-It speaks OpenAI's and Ollama's chat protocols over real HTTP and is deterministic by its seed.
+It speaks the chat protocols of OpenAI, Ollama, Gemini, Anthropic and xAI over real HTTP and is
+deterministic by its seed.
 `spawn` starts one as a child process. The server itself is `proctor.simulator.app.make_app`, which
 is not imported here because it brings in aiohttp and the command line must start quickly.
 """

@@ -87,13 +87,21 @@ def _read_line(line: bytes, *, where: str) -> tuple[str, Answer]:
 def guess(prompt: str, luck: float) -> str | None:
     """One of the answers that the prompt itself offers, or None when it offers none.
 
-    Lettered options come first, then the words in an "Answer: <yes|no>" slot, then a list after
-    "one of". `luck` in [0, 1) chooses among them.
+    `luck` in [0, 1) chooses among them.
     """
-    for offered in (_letters(prompt), _words(_SLOT, prompt), _words(_ONE_OF, prompt)):
-        if len(offered) > 1:
-            return pick(offered, luck)
-    return None
+    among = offered(prompt)
+    return pick(among, luck) if among else None
+
+
+def offered(prompt: str) -> list[str]:
+    """The answers that a prompt offers.
+
+    Lettered options come first, then the words in an "Answer: <yes|no>" slot, then a list after "one of".
+    """
+    for found in (_letters(prompt), _words(_SLOT, prompt), _words(_ONE_OF, prompt)):
+        if len(found) > 1:
+            return found
+    return []
 
 
 def pick(among: Sequence[str], luck: float) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -12,24 +11,25 @@ from typing import Literal
 
 import orjson
 from aiohttp import web
-from aiohttp.typedefs import Middleware
 
-from proctor.simulator import ollama, openai
+from proctor.simulator import anthropic, gemini, grok, ollama, openai
 from proctor.simulator.answers import Answers, prompt_key
 from proctor.simulator.behaviour import Behaviour, fault_of, latency_of
-from proctor.simulator.replies import GARBAGE, Lot, compose
+from proctor.simulator.gate import XAI, gate, is_anthropic
+from proctor.simulator.replies import Lot, compose
+from proctor.simulator.sending import UNANSWERED, denial, in_json, stream
 from proctor.simulator.tally import Tally
 from proctor.simulator.wire import Ask, Denied, Stamp, Terms, Wire
 
 SlotsPolicy = Literal["queue", "refuse"]
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
-# An endless reply sends this often: slow enough to cost nothing, quick enough that no read times out.
-ENDLESS_GAP_S = 0.05
-
-_JSON = {"Content-Type": "application/json"}
-_OPEN_PATHS = "/__"  # counters need no key
 _TERMS = Terms()
+# The faults that turn a request away at once.
+_DENIED: Mapping[str | None, Callable[[Wire], Denied]] = {
+    "overload": lambda wire: wire.overloaded(),
+    "forbid": lambda wire: wire.forbidden(),
+}
 
 
 def make_app(
@@ -49,7 +49,7 @@ def make_app(
     that went away keep their slots.
     """
     server = _Server(answers, behaviours, seed, _Slots(slots, slots_policy), terms)
-    gates = [] if key is None else [_gate(key, server.tally)]
+    gates = [] if key is None else [gate(key, server.turned_away)]
     app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=gates)
     app.add_routes(server.routes())
     return app
@@ -121,7 +121,15 @@ class _Server:
     def routes(self) -> list[web.RouteDef]:
         return [
             web.post("/v1/chat/completions", self.openai_chat),
-            web.get("/v1/models", _page(lambda: openai.models(self.behaviours))),
+            web.get("/v1/models", self.v1_models),
+            web.get("/v1/models/{name}", self.v1_model),
+            web.post("/v1/messages", self.anthropic_chat),
+            web.post("/v1beta/models/{call}", self.gemini_chat),
+            web.get("/v1beta/models", _page(self.gemini_models)),
+            web.get("/v1beta/models/{name}", self.gemini_model),
+            web.post(f"{XAI}/v1/chat/completions", self.grok_chat),
+            web.get(f"{XAI}/v1/models", _page(lambda: openai.models(self.behaviours))),
+            web.get(f"{XAI}/v1/language-models", _page(lambda: grok.language_models(self.behaviours))),
             web.post("/api/chat", self.ollama_chat),
             web.get("/api/tags", _page(lambda: ollama.tags(self.behaviours))),
             web.post("/api/show", self.show),
@@ -138,18 +146,59 @@ class _Server:
     async def ollama_chat(self, request: web.Request) -> web.StreamResponse:
         return await self._chat(request, ollama)
 
+    async def grok_chat(self, request: web.Request) -> web.StreamResponse:
+        return await self._chat(request, grok)
+
+    async def anthropic_chat(self, request: web.Request) -> web.StreamResponse:
+        if request.headers.get("anthropic-version") != anthropic.VERSION:
+            return self.turned_away(request, anthropic.bad_request("anthropic-version: header is required"))
+        return await self._chat(request, anthropic)
+
+    async def gemini_chat(self, request: web.Request) -> web.StreamResponse:
+        name, _, method = request.match_info["call"].rpartition(":")
+        if method != gemini.METHOD:
+            return self.turned_away(request, gemini.missing(request.match_info["call"]))
+        return await self._chat(request, gemini.Gemini(name))
+
+    async def v1_models(self, request: web.Request) -> web.Response:
+        return in_json((anthropic if is_anthropic(request) else openai).models(self.behaviours))
+
+    async def v1_model(self, request: web.Request) -> web.Response:
+        try:
+            shape = anthropic if is_anthropic(request) else openai
+            return in_json(shape.model(request.match_info["name"], self.behaviours))
+        except Denied as denied:
+            return denial(denied)
+
+    async def gemini_model(self, request: web.Request) -> web.Response:
+        try:
+            name, context_tokens = request.match_info["name"], self.terms.context_tokens
+            return in_json(gemini.model(name, self.behaviours, context_tokens))
+        except Denied as denied:
+            return denial(denied)
+
+    def gemini_models(self) -> bytes:
+        return gemini.models(self.behaviours, self.terms.context_tokens)
+
+    def turned_away(self, request: web.Request, denied: Denied) -> web.Response:
+        """The error for a request that nobody reads; it is counted if it asked something."""
+        if request.method == "POST":
+            self.tally.arrive(_peer(request))
+            self.tally.leave()
+        return denial(denied)
+
     async def show(self, request: web.Request) -> web.Response:
         try:
-            return _json(ollama.show(await request.read(), self.terms, self.behaviours))
+            return in_json(ollama.show(await request.read(), self.terms, self.behaviours))
         except Denied as denied:
-            return _denial(denied)
+            return denial(denied)
 
     async def stats(self, request: web.Request) -> web.Response:
-        return _json(orjson.dumps(self.tally.report(keys=request.query.get("keys") == "1")))
+        return in_json(orjson.dumps(self.tally.report(keys=request.query.get("keys") == "1")))
 
     async def reset(self, request: web.Request) -> web.Response:
         self.tally.reset()
-        return _json(b"{}")
+        return in_json(b"{}")
 
     def loaded_models(self) -> bytes:
         return ollama.loaded_models(self.tally.models, self.terms.context_tokens)
@@ -159,18 +208,16 @@ class _Server:
         try:
             ask = wire.read(body, self.terms, self.behaviours)
         except Denied as denied:
-            self.tally.arrive(_peer(request))
-            self.tally.leave()
-            return _denial(denied)
+            return self.turned_away(request, denied)
         if not ask.messages:
             self.tally.loads += 1
             self.tally.models[ask.name] = None
-            return _json(ollama.loaded(ask, time.time()))
+            return in_json(ollama.loaded(ask, time.time()))
         self.tally.arrive(_peer(request))
         try:
             return await self._ask(request, wire, ask)
         except Denied as denied:
-            return _denial(denied)
+            return denial(denied)
         finally:
             self.tally.leave()
 
@@ -181,6 +228,11 @@ class _Server:
         fault = fault_of(behaviour, self.seed, ask.name, lot.key, self.tally.tried(ask.name, lot.key))
         if fault == "rate_limit" or self.slots.full:
             raise wire.busy(behaviour.retry_after_s)
+        if fault in _DENIED:
+            raise _DENIED[fault](wire)
+        quota = self.terms.quota_day
+        if quota is not None and self.tally.arrivals >= quota:
+            raise wire.exhausted(quota)
         # The number is given on arrival, before any waiting in line.
         number = self.tally.number()
         latency_s = latency_of(behaviour, self.seed, number)
@@ -198,86 +250,17 @@ class _Server:
     ) -> web.StreamResponse:
         # A model whose context was cut sees another prompt than the one it is known by.
         known = None if ask.cut else self.answers.get(lot.key)
-        said = compose(self.behaviours[ask.name], fault, ask, known, lot)
-        if ask.stream and fault not in _UNANSWERED:
-            return await _stream(request, wire.STREAM_TYPE, wire.pieces(ask, said, stamp), stamp.latency_s)
+        said = compose(self.behaviours[ask.name], fault, ask, known, lot, self.terms.first_token_style)
+        if ask.stream and (fault not in UNANSWERED or fault == "break"):
+            pieces = wire.pieces(ask, said, stamp)
+            if fault == "break":
+                pieces = [*pieces[: len(pieces) // 2], wire.cut_off()]
+            return await stream(request, wire.STREAM_TYPE, pieces, stamp.latency_s)
         if stamp.latency_s:
             await asyncio.sleep(stamp.latency_s)
-        if fault in _UNANSWERED:
-            return await _UNANSWERED[fault](request, wire, ask)
-        return _json(wire.whole(ask, said, stamp))
-
-
-async def _broken(request: web.Request, wire: Wire, ask: Ask) -> web.StreamResponse:
-    raise wire.broken()
-
-
-async def _crashed(request: web.Request, wire: Wire, ask: Ask) -> web.StreamResponse:
-    if request.transport is not None:
-        request.transport.close()
-    return web.Response()  # nobody gets to see it
-
-
-async def _garbage(request: web.Request, wire: Wire, ask: Ask) -> web.StreamResponse:
-    return web.Response(body=GARBAGE, headers={"Content-Type": "text/html"})
-
-
-async def _endless(request: web.Request, wire: Wire, ask: Ask) -> web.StreamResponse:
-    """Bytes for ever, until the client goes away and the writing fails."""
-    kind = wire.STREAM_TYPE if ask.stream else "application/json"
-    response = web.StreamResponse(headers={"Content-Type": kind})
-    try:
-        await response.prepare(request)
-        while True:
-            await response.write(b"\n")  # may stand between JSON values, lines and events alike
-            await asyncio.sleep(ENDLESS_GAP_S)
-    except ConnectionResetError:
-        return response
-
-
-# The faults after which no reply comes.
-_UNANSWERED: Mapping[str | None, Callable[[web.Request, Wire, Ask], Awaitable[web.StreamResponse]]] = {
-    "error": _broken,
-    "crash": _crashed,
-    "garbage": _garbage,
-    "endless": _endless,
-}
-
-
-async def _stream(
-    request: web.Request, kind: str, pieces: list[bytes], latency_s: float
-) -> web.StreamResponse:
-    """Send the pieces, spread evenly over the latency; at once where there is none."""
-    response = web.StreamResponse(headers={"Content-Type": kind, "Cache-Control": "no-cache"})
-    gap_s = latency_s / len(pieces)
-    try:
-        await response.prepare(request)
-        for piece in pieces if gap_s else [b"".join(pieces)]:
-            if gap_s:
-                await asyncio.sleep(gap_s)
-            await response.write(piece)
-        await response.write_eof()
-    except ConnectionResetError:
-        pass  # the client left in the middle: its right
-    return response
-
-
-def _gate(key: str, tally: Tally) -> Middleware:
-    expected = f"Bearer {key}".encode()
-
-    @web.middleware
-    async def check(
-        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-    ) -> web.StreamResponse:
-        given = request.headers.get("Authorization", "")
-        if request.path.startswith(_OPEN_PATHS) or hmac.compare_digest(given.encode(), expected):
-            return await handler(request)
-        if request.method == "POST":
-            tally.arrive(_peer(request))
-            tally.leave()
-        return _denial(openai.wrong_key(given.removeprefix("Bearer ").strip()))
-
-    return check
+        if fault in UNANSWERED:
+            return await UNANSWERED[fault](request, wire, ask)
+        return in_json(wire.whole(ask, said, stamp))
 
 
 def _peer(request: web.Request) -> object:
@@ -287,18 +270,10 @@ def _peer(request: web.Request) -> object:
 
 def _page(make: Callable[[], bytes]) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def page(request: web.Request) -> web.Response:
-        return _json(make())
+        return in_json(make())
 
     return page
 
 
 async def _running(request: web.Request) -> web.Response:
     return web.Response(text=ollama.RUNNING)
-
-
-def _json(body: bytes) -> web.Response:
-    return web.Response(body=body, headers=_JSON)
-
-
-def _denial(denied: Denied) -> web.Response:
-    return web.Response(status=denied.status, body=denied.body, headers={**_JSON, **denied.headers})

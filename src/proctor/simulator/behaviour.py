@@ -14,6 +14,7 @@ from statistics import NormalDist
 # The faults a request can meet; the field of each in Behaviour is its name and "_rate".
 FAULTS = (
     "error", "rate_limit", "crash", "truncate", "garbage", "silent", "refuse", "unclear", "endless",
+    "overload", "forbid", "block", "break",
 )  # fmt: skip
 
 _SHARES = ("accuracy", "correlation", *(f"{fault}_rate" for fault in FAULTS))
@@ -49,6 +50,10 @@ class Behaviour:
     refuse_rate: float = 0.0
     unclear_rate: float = 0.0
     endless_rate: float = 0.0
+    overload_rate: float = 0.0
+    forbid_rate: float = 0.0
+    block_rate: float = 0.0
+    break_rate: float = 0.0
     # Upper ends of the faults' stretches of [0, 1), made once because every request looks at them.
     _stretches: tuple[tuple[float, str], ...] = field(init=False, repr=False, compare=False, default=())
 
@@ -134,4 +139,8 @@ NAMED: dict[str, Behaviour] = {
     "sim-unclear": Behaviour(unclear_rate=1.0),
     "sim-refusing": Behaviour(refuse_rate=1.0),
     "sim-thinking": Behaviour(thinks=True),
+    "sim-overloaded": Behaviour(overload_rate=1.0),
+    "sim-forbidden": Behaviour(forbid_rate=1.0),
+    "sim-blocked": Behaviour(block_rate=1.0),
+    "sim-breaking": Behaviour(break_rate=1.0),
 }

@@ -9,7 +9,21 @@ from typing import Any
 
 import orjson
 
-from proctor.simulator.wire import Ask, Body, Denied, Known, Said, Stamp, Terms, count_input, read_body, split
+from proctor.simulator.openai import top_logprobs
+from proctor.simulator.wire import (
+    Ask,
+    Body,
+    Denied,
+    Form,
+    Known,
+    Said,
+    Stamp,
+    Terms,
+    count_input,
+    read_body,
+    read_form,
+    split,
+)
 
 STREAM_TYPE = "application/x-ndjson"
 VERSION = "0.33.0"
@@ -19,8 +33,9 @@ EXPIRES = "2318-01-01T00:00:00Z"  # a model kept for ever is shown with a date f
 PARAMETERS = 1_000_000_000
 SIZE_BYTES = 700_000_000
 
-# Durations are told in nanoseconds and are never 0, as from the real server.
-_LOAD_NS = 1_000_000
+# Durations are told in nanoseconds and are never 0, as from the real server; loading must stay below what the
+# quickest request takes on the wire, because clients subtract it.
+_LOAD_NS = 10_000
 _LEAST_NS = 1_000
 _PROMPT_SHARE = 0.1  # of the latency goes into reading the prompt
 
@@ -67,7 +82,24 @@ def _read(fields: Body, terms: Terms) -> Ask:
         limit=limit if limit is not None and limit > 0 else None,  # -1: until the model is done
         cut=input_tokens > context_tokens,
         think=fields.fields.get("think") is not False,
+        form=_form(fields.fields.get("format")),
+        ranked=_ranked(fields),
     )
+
+
+def _form(wanted: Any) -> Form | None:
+    if not wanted:
+        return None
+    if isinstance(wanted, dict):
+        return read_form(wanted)
+    if wanted != "json":
+        raise ValueError(f'invalid format: {wanted!r}; expected "json" or a JSON schema')
+    return Form("answer", ())
+
+
+def _ranked(fields: Body) -> int | None:
+    top = fields.ranked("top_logprobs")
+    return top or 0 if fields.flag("logprobs", default=False) else None
 
 
 def plain(name: str) -> str:
@@ -113,7 +145,9 @@ def _moment(at: float) -> str:
 def _end(ask: Ask, said: Said, stamp: Stamp) -> dict[str, Any]:
     prompt_ns = max(int(stamp.latency_s * _PROMPT_SHARE * 1e9), _LEAST_NS)
     eval_ns = max(int(stamp.latency_s * 1e9) - prompt_ns, _LEAST_NS * said.output_tokens)
+    logprobs = {"logprobs": top_logprobs(said)} if ask.ranked is not None else {}
     return {
+        **logprobs,
         # Ollama has no word for a refusal: the model stopped by itself.
         "done_reason": "length" if said.finish == "length" else "stop",
         "done": True,
@@ -137,6 +171,23 @@ def busy(retry_after_s: float) -> Denied:
 
 def broken() -> Denied:
     return Denied(500, {"error": "an error was encountered while running the model"})
+
+
+def overloaded() -> Denied:
+    return busy(0.0)
+
+
+def forbidden() -> Denied:
+    return Denied(403, {"error": "forbidden"})
+
+
+def exhausted(quota: int) -> Denied:
+    # Ollama's cloud; a server of one's own has no quota.
+    return Denied(402, {"error": f"you have used up the {quota} requests of your plan"})
+
+
+def cut_off() -> bytes:
+    return broken().body + b"\n"
 
 
 def _entry(name: str) -> dict[str, Any]:

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
-from proctor.simulator.wire import Ask, Body, Denied, Known, Said, Stamp, Terms, count_input, read_body, split
+from proctor.simulator.wire import (
+    Ask,
+    Body,
+    Denied,
+    Form,
+    Known,
+    Said,
+    Stamp,
+    Terms,
+    count_input,
+    read_body,
+    read_form,
+    split,
+)
 
 STREAM_TYPE = "text/event-stream"
 DONE = b"data: [DONE]\n\n"
 # A model list is the same on every day of the simulator's life.
 RELEASED = 1_767_225_600
 
-_FINISH = {"stop": "stop", "length": "length", "refused": "content_filter"}
+_FINISH = {"stop": "stop", "length": "length", "refused": "content_filter", "blocked": "content_filter"}
+_RARE = frozenset({"response_format", "logprobs", "top_logprobs", "reasoning_effort", "chat_template_kwargs"})
 _INSTEAD = {"max_tokens": " Use 'max_completion_tokens' instead."}
 
 
@@ -21,7 +36,7 @@ def read(body: bytes, terms: Terms, known: Known) -> Ask:
     """Understand a request, or raise Denied with OpenAI's status and code."""
     try:
         fields = read_body(body)
-        ask = _read(fields)
+        ask = parse(fields)
     except ValueError as error:
         raise bad_request(str(error)) from None
     if ask.name not in known:
@@ -35,7 +50,8 @@ def read(body: bytes, terms: Terms, known: Known) -> Ask:
     return ask
 
 
-def _read(fields: Body) -> Ask:
+def parse(fields: Body) -> Ask:
+    """Raises: ValueError naming the field."""
     model, messages = fields.text("model"), fields.messages()
     if not messages:
         raise ValueError("messages must hold at least one message")
@@ -44,7 +60,7 @@ def _read(fields: Body) -> Ask:
     limit = next((value for value in limits if value is not None), None)
     if limit is not None and limit < 1:
         raise ValueError(f"the token limit is {limit}; it must be 1 or more")
-    return Ask(
+    ask = Ask(
         model=model,
         name=model,
         messages=messages,
@@ -53,11 +69,50 @@ def _read(fields: Body) -> Ask:
         limit=limit,
         usage=fields.inner("stream_options").flag("include_usage", default=False),
     )
+    # Most requests have none of these, and their time counts.
+    if _RARE.isdisjoint(fields.fields):
+        return ask
+    return replace(ask, form=_form(fields), ranked=_ranked(fields), think=_thinks(fields))
+
+
+def _thinks(fields: Body) -> bool:
+    if fields.fields.get("reasoning_effort") == "none":
+        return False
+    # The word of vLLM's chat templates.
+    return fields.inner("chat_template_kwargs").flag("enable_thinking", default=True)
+
+
+def _ranked(fields: Body) -> int | None:
+    top = fields.ranked("top_logprobs")
+    if fields.flag("logprobs", default=False):
+        return top or 0
+    if top is not None:
+        raise ValueError("'top_logprobs' is only allowed when 'logprobs' is enabled.")
+    return None
+
+
+def _form(fields: Body) -> Form | None:
+    wanted = fields.inner("response_format")
+    if not wanted.fields or wanted.text("type") == "text":
+        return None
+    if wanted.text("type") != "json_schema":
+        return Form("answer", ())
+    described = wanted.inner("json_schema")
+    described.text("name")
+    schema = described.inner("schema").fields
+    if described.flag("strict", default=False) and schema.get("additionalProperties") is not False:
+        raise ValueError("'additionalProperties' is required to be supplied and to be false.")
+    return read_form(schema)
 
 
 def whole(ask: Ask, said: Said, stamp: Stamp) -> bytes:
     """The reply in one piece."""
-    refused = said.finish == "refused"
+    return orjson.dumps(reply(ask, said, stamp))
+
+
+def reply(ask: Ask, said: Said, stamp: Stamp) -> dict[str, Any]:
+    """The reply before it becomes bytes."""
+    refused = said.finish in ("refused", "blocked")
     message = {
         "role": "assistant",
         "content": None if refused else said.text,
@@ -65,16 +120,23 @@ def whole(ask: Ask, said: Said, stamp: Stamp) -> bytes:
     }
     if said.reasoning:
         message["reasoning_content"] = said.reasoning
-    reply = _frame(ask, stamp, "chat.completion")
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _FINISH[said.finish]}
-    reply["choices"] = [choice]
-    reply["usage"] = _usage(ask, said)
-    return orjson.dumps(reply)
+    whole_reply = _frame(ask, stamp, "chat.completion")
+    logprobs = None if ask.ranked is None else {"content": top_logprobs(said), "refusal": None}
+    choice = {"index": 0, "message": message, "logprobs": logprobs, "finish_reason": _FINISH[said.finish]}
+    whole_reply["choices"] = [choice]
+    whole_reply["usage"] = _usage(ask, said)
+    return whole_reply
+
+
+def top_logprobs(said: Said) -> list[dict[str, Any]]:
+    """What is told of the first token; of the others nothing is known."""
+    top = [{"token": token, "logprob": logprob, "bytes": list(token.encode())} for token, logprob in said.top]
+    return [{**top[0], "top_logprobs": top}] if top else []
 
 
 def pieces(ask: Ask, said: Said, stamp: Stamp) -> list[bytes]:
     """The reply as server-sent events; the last piece also carries finish, usage and [DONE]."""
-    refused = said.finish == "refused"
+    refused = said.finish in ("refused", "blocked")
     frame = _frame(ask, stamp, "chat.completion.chunk")
     if ask.usage:
         frame["usage"] = None  # as OpenAI: null everywhere but in the last chunk
@@ -142,6 +204,23 @@ def broken() -> Denied:
     return deny(500, "The server had an error while processing your request.", kind="server_error")
 
 
+def overloaded() -> Denied:
+    return deny(503, "The engine is currently overloaded, please try again later.", kind="server_error")
+
+
+def forbidden() -> Denied:
+    return deny(403, "You are not allowed to sample from this model.")
+
+
+def exhausted(quota: int) -> Denied:
+    message = "You exceeded your current quota, please check your plan and billing details."
+    return deny(429, message, kind="insufficient_quota", code="insufficient_quota")
+
+
+def cut_off() -> bytes:
+    return b"data: " + broken().body + b"\n\n"
+
+
 def wrong_key(given: str | None) -> Denied:
     """401 for no key or another one; the key that was given is quoted with its middle hidden."""
     if not given:
@@ -165,6 +244,15 @@ def _unsupported(name: str) -> Denied:
 
 def models(known: Known) -> bytes:
     """What GET /v1/models answers."""
-    common = {"object": "model", "created": RELEASED, "owned_by": "simulator"}
-    entries = [{"id": name, **common} for name in known]
-    return orjson.dumps({"object": "list", "data": entries})
+    return orjson.dumps({"object": "list", "data": [_entry(name) for name in known]})
+
+
+def model(name: str, known: Known) -> bytes:
+    """What GET /v1/models/NAME answers. Raises: Denied."""
+    if name not in known:
+        raise deny(404, f"The model '{name}' does not exist", param="model", code="model_not_found")
+    return orjson.dumps(_entry(name))
+
+
+def _entry(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": RELEASED, "owned_by": "simulator"}

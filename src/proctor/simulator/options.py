@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from proctor.simulator.behaviour import FAULTS, NAMED, Behaviour
+from proctor.simulator.ranks import STYLES
 from proctor.simulator.wire import Terms
 
 _USUAL = Behaviour()
@@ -35,6 +36,10 @@ class Option:
 _RATES_OF = {
     "error": "answered with 500",
     "rate_limit": "turned away with 429 (Ollama: 503)",
+    "overload": "turned away with 503 (Anthropic: 529)",
+    "forbid": "turned away with 403",
+    "block": "whose prompt is blocked (Gemini; elsewhere refused)",
+    "break": "whose stream ends in an error (without a stream: 500)",
     "crash": "whose connection is closed without an answer",
     "truncate": "cut by the length limit before the answer",
     "garbage": "answered with 200 and something that is not JSON",
@@ -64,6 +69,8 @@ OPTIONS: tuple[Option, ...] = (
         Option(f"--{fault.replace('_', '-')}-rate", float, 0.0, f"share of requests {_RATES_OF[fault]}")
         for fault in FAULTS
     ),
+    Option("--quota-day", int, None, "requests after which the day's quota is used up; without it never"),
+    Option("--first-token-style", str, "plain", "how ranked first tokens look", STYLES),
     Option("--retry-after", float, _USUAL.retry_after_s, "seconds to wait that a 429 names"),
     Option("--until-stdin-closes", bool, False, "end when standard input does"),
 )
@@ -89,7 +96,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m proctor.simulator",
         allow_abbrev=False,  # half an option must not pass for a whole one
-        description="A model server for dry runs: OpenAI's and Ollama's protocols, right as often as told.",
+        description="A model server for dry runs: the protocols of five vendors, right as often as told.",
     )
     for option in OPTIONS:
         if option.kind is bool:
@@ -119,6 +126,10 @@ def read_options(given: Mapping[str, Any]) -> Setup:
         raise ValueError(f"--slots {values['slots']}: at least 1; leave the option out for no limit")
     if values["context"] < 1:
         raise ValueError(f"--context {values['context']}: a prompt has at least 1 token")
+    if values["quota_day"] is not None and values["quota_day"] < 0:
+        raise ValueError(f"--quota-day {values['quota_day']}: 0 or more; leave the option out for no quota")
+    if values["first_token_style"] not in STYLES:
+        raise ValueError(f"--first-token-style {values['first_token_style']}: one of {', '.join(STYLES)}")
     return Setup(
         host=_loopback(values["host"]),
         port=_port(values["port"]),
@@ -127,7 +138,12 @@ def read_options(given: Mapping[str, Any]) -> Setup:
         slots=values["slots"],
         overload=cast(Literal["queue", "refuse"], values["overload"]),
         key=values["key"],
-        terms=Terms(values["context"], frozenset(_words(values["reject"]))),
+        terms=Terms(
+            context_tokens=values["context"],
+            reject=frozenset(_words(values["reject"])),
+            quota_day=values["quota_day"],
+            first_token_style=values["first_token_style"],
+        ),
         behaviours=_behaviours(values),
         until_stdin_closes=values["until_stdin_closes"],
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
 
-from proctor.simulator.answers import Answer, guess, pick
+import orjson
+
+from proctor.simulator.answers import Answer, guess, offered, pick
 from proctor.simulator.behaviour import Behaviour, draw, is_right
-from proctor.simulator.wire import Ask, Said
+from proctor.simulator.ranks import rank
+from proctor.simulator.wire import Ask, Finish, Form, Said
 
 # None of these sentences may contain a word or a single letter that could be read as an answer.
 OPENERS = (
@@ -26,8 +28,6 @@ WRONG = "none of these"
 
 GARBAGE = b"<html><head><title>502 Bad Gateway</title></head><body>upstream is away</body></html>"
 
-Finish = Literal["stop", "length", "refused"]
-
 
 @dataclass(frozen=True, slots=True)
 class Lot:
@@ -41,8 +41,12 @@ class Lot:
         return draw(self.seed, purpose, self.model, self.key)
 
 
-def compose(behaviour: Behaviour, fault: str | None, ask: Ask, known: Answer | None, lot: Lot) -> Said:
-    """The reply to one request, within the request's token limit."""
+def compose(
+    behaviour: Behaviour, fault: str | None, ask: Ask, known: Answer | None, lot: Lot, style: str = "plain"
+) -> Said:
+    """The reply to one request, within the request's token limit. `style` is that of ranked first tokens."""
+    if ask.ranked is not None and fault not in _FAULTY:
+        return _first_token(behaviour, ask, known, lot, style)
     opener = pick(OPENERS, lot.draw("opener"))
     if fault in _FAULTY:
         text, finish = _FAULTY[fault](opener)
@@ -59,12 +63,15 @@ _FAULTY: dict[str | None, Callable[[str], tuple[str, Finish]]] = {
     "silent": lambda opener: ("", "stop"),
     "unclear": lambda opener: (UNCLEAR, "stop"),
     "refuse": lambda opener: (REFUSAL, "refused"),
+    "block": lambda opener: (REFUSAL, "blocked"),
     "truncate": lambda opener: (opener[: len(opener) * 3 // 4], "length"),
 }
 
 
 def _answering(behaviour: Behaviour, ask: Ask, known: Answer | None, lot: Lot, opener: str) -> str:
     named = _named(behaviour, ask, known, lot)
+    if ask.form is not None:
+        return _filled(ask.form, named, lot)
     if named is None:
         return IGNORANT
     return f"{opener}\n\nAnswer: {named}" if behaviour.verbose else f"Answer: {named}"
@@ -73,11 +80,32 @@ def _answering(behaviour: Behaviour, ask: Ask, known: Answer | None, lot: Lot, o
 def _named(behaviour: Behaviour, ask: Ask, known: Answer | None, lot: Lot) -> str | None:
     luck = lot.draw("choice")
     if known is None:
-        asked = next((content for role, content in reversed(ask.messages) if role == "user"), "")
-        return guess(asked, luck)
+        return guess(_asked(ask), luck)
     if is_right(behaviour, lot.seed, lot.model, lot.key):
         return known.right
     return pick(known.wrong, luck) if known.wrong else WRONG
+
+
+def _asked(ask: Ask) -> str:
+    """The last thing that the user said."""
+    return next((content for role, content in reversed(ask.messages) if role == "user"), "")
+
+
+def _filled(form: Form, named: str | None, lot: Lot) -> str:
+    """The object that the schema asks for. Constrained decoding always ends in one of the options."""
+    if form.options and named not in form.options:
+        named = pick(form.options, lot.draw("choice"))
+    return orjson.dumps({form.key: IGNORANT if named is None else named}).decode()
+
+
+def _first_token(behaviour: Behaviour, ask: Ask, known: Answer | None, lot: Lot, style: str) -> Said:
+    """The reply that starts with its answer, and the likeliest first tokens with it."""
+    named = _named(behaviour, ask, known, lot) or IGNORANT
+    others = (known.right, *known.wrong) if known else offered(_asked(ask))
+    top = rank(named, [o for o in others if o != named], style)[: ask.ranked or 0]
+    if ask.limit == 1:
+        return Said(top[0][0] if top else named, "", "length", output_tokens=1, reasoning_tokens=0, top=top)
+    return replace(_limited(_counted(named, "", "stop", behaviour.tokens), ask.limit), top=top)
 
 
 def count_tokens(text: str) -> int:

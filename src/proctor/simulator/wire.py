@@ -1,4 +1,4 @@
-"""What both wire shapes share: a request understood, a reply to write, a request turned away."""
+"""What all wire shapes share: a request understood, a reply to write, a request turned away."""
 
 from __future__ import annotations
 
@@ -12,16 +12,33 @@ import orjson
 from proctor.simulator.behaviour import Behaviour
 
 Known = Mapping[str, Behaviour]
+Finish = Literal["stop", "length", "refused", "blocked"]
+
+MOST_RANKED = 20  # tokens whose log-probabilities a client may ask for
 
 _PIECE = re.compile(r"\S+\s*|\s+")
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the server accepts: prompts up to `context_tokens`, and no parameter named in `reject`."""
+    """What the server accepts: prompts up to `context_tokens`, and no parameter named in `reject`.
+
+    After `quota_day` requests the quota of the day is used up. `first_token_style` is how tokens that are
+    ranked look: as they are, after a space, both ways, or only the beginning of the answer.
+    """
 
     context_tokens: int = 8192
     reject: frozenset[str] = frozenset()
+    quota_day: int | None = None
+    first_token_style: str = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The JSON object that a reply has to be: one key, and the texts it may hold (empty: any)."""
+
+    key: str
+    options: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +54,9 @@ class Ask:
     cut: bool = False  # the prompt did not fit, and the client let it be cut
     think: bool = True
     usage: bool = False  # OpenAI streams report usage only when asked
+    form: Form | None = None
+    ranked: int | None = None  # how many likely first tokens to tell; None: no log-probabilities
+    shows_thoughts: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +65,10 @@ class Said:
 
     text: str
     reasoning: str
-    finish: Literal["stop", "length", "refused"]
+    finish: Finish  # blocked: the prompt never reached the model
     output_tokens: int
     reasoning_tokens: int
+    top: tuple[tuple[str, float], ...] = ()  # likely first tokens with natural log-probabilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +91,7 @@ class Denied(Exception):
 
 
 class Wire(Protocol):
-    """One protocol's shape. The modules `openai` and `ollama` are the two there are."""
+    """One protocol's shape: a module of this folder, or an object of Gemini's."""
 
     @property
     def STREAM_TYPE(self) -> str: ...
@@ -86,6 +107,16 @@ class Wire(Protocol):
     def busy(self, retry_after_s: float) -> Denied: ...
 
     def broken(self) -> Denied: ...
+
+    def overloaded(self) -> Denied: ...
+
+    def forbidden(self) -> Denied: ...
+
+    def exhausted(self, quota: int) -> Denied:
+        """The quota of the day is used up."""
+
+    def cut_off(self) -> bytes:
+        """The error that ends a stream in the middle, after the status 200 was sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +152,17 @@ class Body:
             raise ValueError(f"{self.within}{name} must be an object")
         return Body(value or {}, f"{self.within}{name}.")
 
+    def ranked(self, name: str) -> int | None:
+        """A whole number of at most MOST_RANKED."""
+        value = self.count(name)
+        if value is not None and not 0 <= value <= MOST_RANKED:
+            raise ValueError(f"{self.within}{name} must be between 0 and {MOST_RANKED}")
+        return value
+
+    def only(self, known: frozenset[str]) -> str | None:
+        """The first field that is not known."""
+        return next((name for name in self.fields if name not in known), None)
+
     def messages(self) -> tuple[tuple[str, str], ...]:
         value = self.fields.get("messages")
         if not isinstance(value, list):
@@ -150,6 +192,16 @@ def _read_message(entry: Any, number: int) -> tuple[str, str]:
     if content is None:  # as in a turn that only calls tools
         return entry["role"], ""
     raise ValueError(f"messages[{number}].content must be a string or a list of parts")
+
+
+def read_form(schema: Any) -> Form:
+    """The form that a JSON schema describes. Raises: ValueError when it describes no object with a key."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict) or not properties:
+        raise ValueError("the schema must be an object with properties")
+    key, value = next(iter(properties.items()))
+    options = value.get("enum") if isinstance(value, dict) else None
+    return Form(key, tuple(str(option) for option in options or ()))
 
 
 def count_input(messages: tuple[tuple[str, str], ...]) -> int:

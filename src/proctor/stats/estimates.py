@@ -1,70 +1,225 @@
-"""From scored rows to a run's scores: one per task, and one for the suite."""
+"""From scored rows to a run's scores: the suite's headline, then every metric of every task.
+
+A suite's score is the unweighted mean of its
+tasks' scores ("macro", GLUE and SuperGLUE) or the accuracy over all items ("micro", MMLU and medical).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
-from proctor.stats.intervals import effective_n, share_stderr, wilson
+from proctor.stats import resample
+from proctor.stats.estimates_share import effective
+from proctor.stats.estimates_sheet import WILSON, WORDINGS, TaskShape, nothing
+from proctor.stats.estimates_task import Exam, draws, estimate, exam, own_draws, own_value, value
+from proctor.stats.intervals import share_stderr, wilson
+from proctor.stats.metrics import Scored
 from proctor.types import Estimate, Score
 
+if TYPE_CHECKING:
+    from proctor.stats.metrics import Array
+
+__all__ = ["Count", "Scored", "Shape", "TaskShape", "accuracy", "micro", "scores", "wording_spread"]
+
 ACCURACY = "accuracy"
-WILSON = "Wilson"
 WEIGHTED = "Wilson on the effective n, tasks weighted by their full sizes"
+COMBINED = f"draws of each task combined, {resample.SAID}"
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     """What the statistics need to know of a source.
 
-    `tasks` maps key to title in the order of display, `full_sizes` key to the items of its whole
-    split, `suite` is the title over all tasks.
+    `suite` is the title over all tasks; `tasks` are in the order of display. `whole` is how many tasks
+    make up the suite's score, where `tasks` names only those that were run. `categories` are titles
+    with the tasks below them. `worded` says that "@1" at the end of an item's id is its wording.
     """
 
     suite: str
-    tasks: Mapping[str, str]
-    full_sizes: Mapping[str, int]
+    tasks: Mapping[str, TaskShape]
+    aggregate: Literal["micro", "macro"] = "micro"
+    categories: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    whole: int | None = None
+    worded: bool = True
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Count:
-    """Items asked and scored in a task, and the sum of their scores."""
+    """Items asked and scored in a task, the sum of their scores, and what they are worth if they hang together."""
 
     asked: int = 0
     scored: int = 0
     total: float = 0.0
+    effective: float | None = None
 
 
-def count(rows: Iterable[tuple[str, float | None]]) -> dict[str, Count]:
-    """Counts by task, from (task, score) of each asked item; a score of None was not measured."""
-    counts: dict[str, Count] = {}
-    for task, score in rows:
-        entry = counts.setdefault(task, Count())
-        entry.asked += 1
-        if score is not None:
-            entry.scored += 1
-            entry.total += score
-    return counts
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """An exam with the draws of its metrics, made once."""
+
+    exam: Exam
+    drawn: Mapping[str, Array]
+    own: Array | None
 
 
-def scores(counts: Mapping[str, Count], shape: Shape) -> tuple[Score, ...]:
-    """The headline first: the suite's accuracy where there are several tasks, then each task's."""
-    present = [task for task in shape.tasks if task in counts]
-    rows = [Score(task, shape.tasks[task], ACCURACY, accuracy(counts[task])) for task in present]
-    if len(shape.tasks) < 2:
-        return tuple(rows)
-    return (Score("", shape.suite, ACCURACY, micro(counts, shape)), *rows)
+def scores(rows: Iterable[Scored], shape: Shape) -> tuple[Score, ...]:
+    """The headline first, then task by task its official metrics and those beside them.
+
+    Where two tasks or more were run, the headline is the suite's. It bears the suite's name only when
+    all of its tasks were scored; else it says how many: "score (7 of 9 tasks)".
+    """
+    marked = [_marked(one) for one in _exams(rows, shape)]
+    return (*_suite_scores(marked, shape), *(score for one in marked for score in _task_scores(one)))
+
+
+def wording_spread(rows: Sequence[Scored], shape: Shape) -> tuple[tuple[int, float | None], ...]:
+    """The headline under each wording alone; empty unless the items were asked in several wordings."""
+    asked = [(i, mark) for i, mark in enumerate(WORDINGS, 1) if any(row.item.endswith(mark) for row in rows)]
+    if not shape.worded or len(asked) < 2:
+        return ()
+    return tuple((i, _headline([r for r in rows if r.item.endswith(mark)], shape)) for i, mark in asked)
+
+
+def _exams(rows: Iterable[Scored], shape: Shape) -> list[Exam]:
+    by_task: dict[str, list[Scored]] = {}
+    for row in rows:
+        by_task.setdefault(row.task, []).append(row)
+    return [
+        exam(key, by_task[key], spec, worded=shape.worded)
+        for key, spec in shape.tasks.items()
+        if key in by_task
+    ]
+
+
+def _marked(one: Exam) -> Marked:
+    drawn = draws(one)
+    return Marked(one, drawn, own_draws(one, drawn))
+
+
+def _task_scores(one: Marked) -> list[Score]:
+    of = one.exam
+    every = dict.fromkeys((*of.spec.official, *of.spec.also))
+    return [Score(of.key, of.spec.title, metric, estimate(of, metric, one.drawn)) for metric in every]
+
+
+def _headline(rows: Iterable[Scored], shape: Shape) -> float | None:
+    """The value of the first of `scores`, without its interval."""
+    exams = _exams(rows, shape)
+    counted = [one for one in exams if not one.spec.extra]
+    if len(counted) < 2:
+        return value(exams[0], exams[0].spec.official[0]) if exams else None
+    if shape.aggregate == "micro":
+        return micro(_counts([one for one in counted if _has_accuracy(one)]), shape).value
+    return _mean([v for v in map(own_value, counted) if v is not None])
+
+
+# The suite ---------------------------------------------------------------------------------------
+
+
+def _suite_scores(marked: Sequence[Marked], shape: Shape) -> list[Score]:
+    counted = [one for one in marked if not one.exam.spec.extra]
+    if len(counted) < 2:
+        return []
+    if shape.aggregate == "macro":
+        own = {one.exam.key: own_value(one.exam) for one in counted}
+        return [_suite_score(shape, "score", own, combined(counted, own))]
+    counted = [one for one in counted if _has_accuracy(one.exam)]
+    counts = _counts([one.exam for one in counted])
+    accuracies = {one.exam.key: value(one.exam, ACCURACY) for one in counted}
+    measured = {key: count.total / count.scored if count.scored else None for key, count in counts.items()}
+    found = [_suite_score(shape, ACCURACY, measured, micro(counts, shape))]
+    found.append(_suite_score(shape, "macro accuracy", accuracies, combined(counted, accuracies, ACCURACY)))
+    for title, keys in shape.categories:
+        below = {key: counts[key] for key in keys if key in counts}
+        if below:
+            known = sum(1 for count in below.values() if count.scored)
+            name = _named(f"{title} {ACCURACY}", known, len(keys))
+            found.append(Score("", shape.suite, name, micro(below, shape)))
+    return found
+
+
+def _has_accuracy(of: Exam) -> bool:
+    """A task without right and wrong answers, such as STS-B, is no part of an accuracy."""
+    return ACCURACY in (*of.spec.official, *of.spec.also)
+
+
+def _suite_score(shape: Shape, metric: str, values: Mapping[str, float | None], estimated: Estimate) -> Score:
+    known = sum(1 for v in values.values() if v is not None)
+    whole = shape.whole or sum(1 for spec in shape.tasks.values() if not spec.extra)
+    return Score("", shape.suite, _named(metric, known, whole), estimated)
+
+
+def _named(metric: str, known: int, whole: int) -> str:
+    return metric if known == whole else f"{metric} ({known} of {whole} tasks)"
+
+
+def combined(
+    marked: Sequence[Marked], values: Mapping[str, float | None], metric: str | None = None
+) -> Estimate:
+    """The unweighted mean of the tasks' values; tasks are independent, so their draws add up one by one.
+
+    `metric` names the draws to take; None takes those of the tasks' own scores. A task without a value
+    is left out, which the caller has to say.
+    """
+    import numpy as np
+
+    asked = sum(one.exam.sheet.asked for one in marked)
+    known = {one.exam.key: v for one in marked if (v := values[one.exam.key]) is not None}
+    if not known:
+        return nothing(asked, "no task has a score")
+    used = [one for one in marked if one.exam.key in known]
+    drawn = [one.own if metric is None else one.drawn.get(metric) for one in used]
+    total = sum(one.exam.sheet.items for one in used)
+    measured = _mean(list(known.values()))
+    if measured is None or any(d is None for d in drawn):
+        return nothing(asked, "a task has no interval")
+    mixed = np.mean([d for d in drawn if d is not None], axis=0)
+    # Each task's draws lean to the middle by about half an item. In one task its width covers that;
+    # added over tasks it would push the interval off the score, so the draws are also laid around it.
+    stderr, low, high = resample.spread(mixed, measured)
+    _, around_low, around_high = resample.spread(mixed - mixed.mean() + measured, measured)
+    return Estimate(
+        measured,
+        stderr,
+        max(-1.0, min(low, around_low)),
+        min(1.0, max(high, around_high)),
+        total,
+        asked,
+        COMBINED,
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
+# Accuracy over items -----------------------------------------------------------------------------
+
+
+def _counts(exams: Sequence[Exam]) -> dict[str, Count]:
+    return {one.key: _count(one) for one in exams}
+
+
+def _count(of: Exam) -> Count:
+    one, share = of.sheet, value(of, ACCURACY)
+    if share is None:
+        return Count(one.asked)
+    worth = effective(one, of.spec, ACCURACY)[0] if one.clustered else None
+    return Count(one.asked, one.items, share * one.items, worth)
 
 
 def accuracy(counted: Count) -> Estimate:
     """The share of right answers with its Wilson interval, over the items that were measured."""
     n = counted.scored
     if n == 0:
-        return nothing(counted.asked)
+        return nothing(counted.asked, _empty(counted.asked))
     share = counted.total / n
-    low, high = wilson(share, n)
-    return Estimate(share, share_stderr(share, n), low, high, n, counted.asked, WILSON)
+    low, high = wilson(share, counted.effective or n)
+    stderr = share_stderr(share, counted.effective or n)
+    return Estimate(share, stderr, low, high, n, counted.asked, WILSON)
 
 
 def micro(counts: Mapping[str, Count], shape: Shape) -> Estimate:
@@ -75,18 +230,21 @@ def micro(counts: Mapping[str, Count], shape: Shape) -> Estimate:
     asked = sum(c.asked for c in counts.values())
     used = {task: c for task, c in counts.items() if c.scored}
     if not used:
-        return nothing(asked)
-    sizes = {task: shape.full_sizes.get(task, c.scored) for task, c in used.items()}
+        return nothing(asked, _empty(asked))
+    sizes = {task: _full_size(shape, task) or c.scored for task, c in used.items()}
     whole = sum(sizes.values())
     # Divided last, so that a perfect score is 1 and not the float below it.
     share = math.fsum(sizes[task] * (c.total / c.scored) for task, c in used.items()) / whole
-    weights = [sizes[task] / c.scored for task, c in used.items() for _ in range(c.scored)]
-    n = effective_n(weights)
+    worth = {task: c.effective or c.scored for task, c in used.items()}
+    n = whole**2 / math.fsum(sizes[task] ** 2 / worth[task] for task in used)
     low, high = wilson(share, n)
     scored = sum(c.scored for c in used.values())
     return Estimate(share, share_stderr(share, n), low, high, scored, asked, WEIGHTED)
 
 
-def nothing(asked: int) -> Estimate:
-    reason = "no item was asked" if asked == 0 else "every item asked ended in an error"
-    return Estimate(None, None, None, None, 0, asked, WILSON, reason)
+def _full_size(shape: Shape, task: str) -> int | None:
+    return shape.tasks[task].full_size if task in shape.tasks else None
+
+
+def _empty(asked: int) -> str:
+    return "no item was asked" if asked == 0 else "every item asked ended in an error"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Row, Select, delete, func, select, tuple_
+from sqlalchemy import Row, Select, case, delete, func, select, tuple_
 
 from proctor.errors import NotFound
 from proctor.store import bodies
@@ -29,6 +29,8 @@ class AttemptRow:
     position: int
     task: str
     item_hash: str
+    target: str | None  # the first 200 characters
+    cluster: str | None
     outcome: Outcome
     score: float | None
     answer: str | None  # the first 200 characters
@@ -43,9 +45,24 @@ class AttemptRow:
     at: float
 
 
+class AnswerGroup(NamedTuple):
+    """Latest attempts of one task that are alike in target, answer and outcome, counted by the database."""
+
+    task: str
+    target: str | None
+    answer: str | None
+    outcome: Outcome
+    items: int
+    scored: int  # those with a score
+    reasoned: int = 0  # those that report reasoning tokens; the two sums are over these
+    reasoning_tokens: int = 0
+    output_tokens: int = 0
+
+
 _NAMES = [field.name for field in fields(AttemptRow)]
 _COLUMNS = [ATTEMPT.c[name] for name in _NAMES]
 _OUTCOME = _NAMES.index("outcome")
+_OUTCOMES = {outcome.value: outcome for outcome in Outcome}  # a look is quicker than the enum's call
 
 
 def narrow(run_num: int, attempt: Attempt, item_hash: str) -> tuple[Any, ...]:
@@ -64,6 +81,8 @@ def narrow(run_num: int, attempt: Attempt, item_hash: str) -> tuple[Any, ...]:
         attempt.position,
         item.group,
         item_hash,
+        bodies.clean(item.target, ANSWER_CHARACTERS),
+        bodies.clean(item.cluster),
         reading.outcome.value,
         reading.score,
         bodies.clean(reading.answer, ANSWER_CHARACTERS),
@@ -135,7 +154,31 @@ class Store(RunStore):
         if after is not None:
             query = query.where(tuple_(ATTEMPT.c.position, ATTEMPT.c.repeat) > tuple_(*after))
         with self.reading() as connection:
-            return [_attempt_row(row) for row in connection.execute(query.limit(limit))]
+            return [_attempt_row(row) for row in connection.execute(query.limit(limit)).fetchall()]
+
+    def answer_groups(self, run_id: str) -> list[AnswerGroup]:
+        """How often each answer was given to each target, task by task. Raises NotFound."""
+        a = ATTEMPT.c
+        reasoning = func.coalesce(a.reasoning_tokens, 0)
+        thought = case((reasoning > 0, 1), else_=0)
+        alike = (a.task, a.target, a.answer, a.outcome)
+        query = (
+            select(
+                *alike,
+                func.count(),
+                func.count(a.score),
+                func.sum(thought),
+                func.sum(reasoning),
+                func.sum(thought * func.coalesce(a.output_tokens, 0)),
+            )
+            .where(a.run_num == self.number(run_id), is_latest())
+            .group_by(*alike)
+        )
+        with self.reading() as connection:
+            return [
+                AnswerGroup(task, target, answer, Outcome(outcome), *map(int, sums))
+                for task, target, answer, outcome, *sums in connection.execute(query)
+            ]
 
     def payload(
         self, run_id: str, item_id: str, repeat: int = 0, attempt: int | None = None
@@ -191,7 +234,7 @@ class Store(RunStore):
         where the figure was reported. Cost and retries are sums.
         """
         a = ATTEMPT.c
-        means = (a.latency_s, a.input_tokens, a.output_tokens)
+        means = (a.latency_s, a.input_tokens, a.output_tokens, a.reasoning_tokens)
         query = (
             select(
                 a.outcome,
@@ -212,7 +255,7 @@ class Store(RunStore):
 
 def _attempt_row(row: Row[Any]) -> AttemptRow:
     values = list(row)
-    values[_OUTCOME] = Outcome(values[_OUTCOME])
+    values[_OUTCOME] = _OUTCOMES[values[_OUTCOME]]
     return AttemptRow(*values)
 
 
@@ -229,6 +272,7 @@ def _tally(groups: Sequence[dict[str, Any]]) -> Tally:
         seconds_per_item=_ratio(settled, "sum_latency_s", "count_latency_s"),
         input_tokens_per_item=_ratio(settled, "sum_input_tokens", "count_input_tokens"),
         output_tokens_per_item=_ratio(settled, "sum_output_tokens", "count_output_tokens"),
+        reasoning_tokens_per_item=_ratio(settled, "sum_reasoning_tokens", "count_reasoning_tokens"),
         cost_usd=float(sum(costs)) if costs else None,
         errors={
             group["error_slug"] or "unknown": group["items"]

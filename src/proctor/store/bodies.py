@@ -42,6 +42,7 @@ def item_body(item: Item) -> bytes:
             "target": item.target,
             "choices": item.choices,
             "aliases": item.aliases,
+            "options": item.options,
             "cluster": item.cluster,
         }
     )
@@ -55,6 +56,7 @@ def item_from(record: dict[str, Any], digest: str) -> Item:
         target=record["target"],
         choices=tuple(record["choices"]),
         aliases=tuple(record["aliases"]),
+        options=tuple(record["options"]),
         cluster=record["cluster"],
         hash=digest,
     )
@@ -68,6 +70,8 @@ def payload_body(attempt: Attempt) -> bytes:
         record["text"] = reply.text
         record["reasoning"] = reply.reasoning
         record["finish"] = reply.finish
+        if reply.first_token:
+            record["first_token"] = reply.first_token
         if reply.raw:
             record["raw"] = reply.raw.decode("utf-8", "replace")
     if failure is not None:

@@ -97,6 +97,8 @@ ATTEMPT = Table(
     Column("position", Integer, nullable=False),
     Column("task", Text, nullable=False),
     Column("item_hash", Text, nullable=False),
+    Column("target", Text),  # its first 200 characters; statistics need it beside the answer
+    Column("cluster", Text),
     Column("outcome", Text, nullable=False),
     Column("score", Double),
     Column("answer", Text),  # its first 200 characters

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from proctor.errors import DataError
 
 # No known set has a larger file; a member that unpacks to more is an accident or an attack.
-FILE_LIMIT_BYTES = 256 * 2**20
+FILE_LIMIT_BYTES = 512 * 2**20
 TAR_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 ARCHIVE_ENDINGS = (".zip", *TAR_ENDINGS)
 BROKEN = (

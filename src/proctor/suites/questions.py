@@ -9,6 +9,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from proctor.errors import ConfigError, DataError
+from proctor.suites.asking import SEED
 from proctor.suites.columns import (
     ANSWER,
     CHOICES,
@@ -22,18 +23,24 @@ from proctor.suites.columns import (
 )
 from proctor.suites.records import Records, read_records
 from proctor.suites.rows import Row
-from proctor.suites.sampling import order
-from proctor.suites.source import SEED, SuiteSource, make_source
+from proctor.suites.sampling import spread
+from proctor.suites.source import SuiteSource, item_ids, make_source
 from proctor.suites.targets import TARGETS, Targets, given_answers, kind_of
 from proctor.suites.tasks import Task
+from proctor.suites.user_suites import open_user_suite
 from proctor.types import SourceRef
 
 
 def open_file(ref: SourceRef) -> SuiteSource:
-    """The items of a file of questions. Raises: DataError naming file, line and column; ConfigError."""
+    """The items of a file of questions, or of a user's suite when it is a TOML file.
+
+    Raises: DataError naming file, line and column; ConfigError.
+    """
+    path = Path(ref.name)
+    if path.suffix.lower() == ".toml":
+        return open_user_suite(path, ref)
     if ref.tasks:
         raise ConfigError(f"A file has no tasks to select; leave out {', '.join(ref.tasks)}")
-    path = Path(ref.name)
     table = read_records(path, KNOWN_NAMES)
     columns = find_columns(table)
     has_choices = columns.choices is not None or bool(columns.wide)
@@ -52,18 +59,18 @@ def open_file(ref: SourceRef) -> SuiteSource:
     plain = make_source(
         ref,
         (task,),
-        # Free answers are nearly all different: they make one stratum, or the few that return would lead.
-        order(rows, seed=SEED, stratum=lambda row: ("", "" if kind == "text" else row.target)),
+        spread(rows, {task.key: task}, seed=SEED),
         title=path.name,
         facts={
             "suite": path.stem,
             "rows": "file",
             "data_sha256": {path.stem: table.sha256},
             "answer_type": kind,
+            "aggregate": "micro",
         },
     )
     said = sentences(table, columns, targets, options)
-    return replace(plain, row_ids=tuple(row.id for row in rows), understood=said)
+    return replace(plain, row_ids=item_ids(plain, rows), understood=(*said, *plain.understood))
 
 
 def to_rows(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from string import ascii_uppercase
 
-from proctor.suites.tasks import Label
+from proctor.suites.shapes import Label
 from proctor.suites.texts import MARKUP, SEPARATOR, fold, key, light, peel
 
 
@@ -32,6 +32,12 @@ MORE = re.compile(
 )
 STATED = re.compile(r"\s*[.):\],;]+|\s+[-–—=]+\s|\s*\(")
 REASON = re.compile(r"\s+(?:because|since|due to|given|based on|is)\b")
+# A sentence with one of these may name an option in order to turn it down.
+DOUBT = re.compile(
+    r"\b(?:not|cannot|incorrect|wrong|false|except|unlike|unlikely|rather than|instead of|ruled? out|neither"
+    r"|nor|either|less likely)\b|n['’]t\b",
+    re.IGNORECASE,
+)
 LETTERED = re.compile(r"(?:^|[\s,;(])([A-Z])[.)](?=\s|$)")
 
 
@@ -65,6 +71,8 @@ def read_choice(value: str, choices: Sequence[str], *, strict: bool = False) -> 
         return short.upper()
     if (found := by_text(value, choices)) is not None or not short:
         return found
+    if not strict and (found := opens_with(short, choices)) is not None:
+        return found
     head = LETTER.match(light_letters(short))
     if head is None:
         return None
@@ -77,6 +85,25 @@ def read_choice(value: str, choices: Sequence[str], *, strict: bool = False) -> 
     if more and more[1] != letter:
         return UNCLEAR
     return read_rest(letter, rest, choices, announced=bool(head[1]) and head[2].isupper(), strict=strict)
+
+
+def opens_with(value: str, choices: Sequence[str]) -> Found:
+    """The letter of the choice whose text a value opens with before a pause: "Aspirin, not warfarin".
+
+    UNCLEAR when what follows names another choice's text without turning it down.
+    """
+    plain = light(value)
+    texts = {fold(text): letter for letter, text in zip(ascii_uppercase, choices, strict=False)}
+    if len(texts) < len(choices):
+        return None
+    first = max((text for text in texts if len(text) > 2 and plain.startswith(text)), key=len, default=None)
+    if first is None or not PAUSE.match(plain, len(first)):
+        return None
+    rest = plain[len(first) :]
+    others = [
+        text for text in texts if text != first and text not in first and len(text) > 2 and text in rest
+    ]
+    return UNCLEAR if OR_ELSE.match(rest) or (others and not DOUBT.search(rest)) else texts[first]
 
 
 def light_letters(text: str) -> str:
@@ -105,6 +132,7 @@ def read_rest(letter: str, rest: str, choices: Sequence[str], *, announced: bool
     return UNCLEAR if others - {letter} else letter
 
 
+OR_ELSE = re.compile(r"[\s,;/(]{0,5}(?:or|and)\b")
 NEGATION = re.compile(r"(?:\b(?:can)?not|n't|\bnon|\bnever|\bneither|\bnor)[\s_-]+(?:an? |the )?$")
 # Words with another use in running text ("there is no evidence", "the true cause"): as labels they
 # count there only when no further word follows.
@@ -116,35 +144,47 @@ PAUSE = re.compile(r"[\"'*_)]*\s*(?:[.,;:!(]|[-–—]\s|(?:because|since|as)\b)
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The labels of a task, ready for reading: each word's label, and a pattern of all words."""
+    """The labels of a task, ready for reading.
+
+    `words` holds each word's label and `pattern` finds them; `written` are only the words that the
+    model is asked to write, with their labels.
+    """
 
     words: Mapping[str, str]
     pattern: re.Pattern[str]
+    written: Mapping[str, str]
 
 
 def vocabulary(labels: Sequence[Label]) -> Vocabulary:
-    """Compile labels and their synonyms; a name outranks another label's synonym."""
+    """Compile labels; a name outranks another label's synonym, and what the model is shown outranks both."""
     words = {key(synonym): label.name for label in labels for synonym in label.synonyms}
     words |= {key(peel(label.name)): label.name for label in labels if peel(label.name)}
     words |= {key(label.name): label.name for label in labels}
+    written = {label.shown or label.name: label.name for label in labels}
+    words |= {key(word): name for word, name in written.items()}
     longest = sorted(words, key=lambda word: (-len(word), word))
     each = ("[\\s_-]+".join(re.escape(part) for part in SEPARATOR.split(word)) for word in longest)
     # Not inside a word or a compound: "unacceptable" does not hold "acceptable".
-    return Vocabulary(words, re.compile(rf"(?<!\w)(?<!\w-)(?:{'|'.join(each)})(?!\w)(?!-\w)"))
+    return Vocabulary(words, re.compile(rf"(?<!\w)(?<!\w-)(?:{'|'.join(each)})(?!\w)(?!-\w)"), written)
 
 
 def mentions(text: str, known: Vocabulary) -> list[tuple[str, int, int]]:
     """The labels named in a text in light form, with their places; negated ones are left out."""
-    found = []
+    found: list[tuple[str, int, int]] = []
     for match in known.pattern.finditer(text):
         start, end = match.span()
         if NEGATION.search(text, max(0, start - 16), start):
             continue
         word = key(match[0])
-        if start and word in LOOSE and NEXT_WORD.match(text, end):
+        if start and word in LOOSE and NEXT_WORD.match(text, end) and not beside(text, found, start):
             continue
         found.append((known.words[word], start, end))
     return found
+
+
+def beside(text: str, found: list[tuple[str, int, int]], start: int) -> bool:
+    """True when only "or", "and" or a stroke stands between the last label found and this place."""
+    return bool(found) and ALTERNATIVE.fullmatch(text, found[-1][2], start) is not None
 
 
 def read_label(value: str, known: Vocabulary) -> Found:

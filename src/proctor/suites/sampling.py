@@ -11,6 +11,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol, TypeVar
 
+from proctor.suites.shapes import Kind, Task
+
 Preset = Literal["quick", "standard", "full"]
 
 # Totals over the tasks that were selected; None is everything.
@@ -25,14 +27,36 @@ class Stratified(Protocol):
     def task(self) -> str: ...
 
     @property
-    def target(self) -> str: ...
+    def target(self) -> str | None: ...
 
 
 R = TypeVar("R", bound=Stratified)
 
 
 def by_task_and_target(row: Stratified) -> tuple[str, str]:
-    return row.task, row.target
+    return row.task, row.target or ""
+
+
+# Targets that are nearly all different make few strata, or the few that return would lead the order.
+LIKE: Mapping[Kind, Callable[[str], str]] = {
+    "number": lambda target: str(round(float(target))),
+    "letters": lambda target: str(len(target.split(","))) if target != "none" else "0",
+    "text": lambda target: "",
+    "entity": lambda target: "",
+}
+
+
+def like(kind: Kind, target: str | None) -> str:
+    """What targets of one stratum have in common: the answer itself, its size or nothing."""
+    if target is None:
+        return ""
+    return LIKE[kind](target) if kind in LIKE else target
+
+
+def spread(rows: Sequence[R], tasks: Mapping[str, Task], *, seed: int = 0) -> list[R]:
+    """The order of rows whose tasks are known."""
+    kinds = {key: task.kind for key, task in tasks.items()}
+    return order(rows, seed=seed, stratum=lambda row: (row.task, like(kinds[row.task], row.target)))
 
 
 def order(

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from proctor.errors import ConfigError, DataError, DataMissing
-from proctor.suites.answers import EXTRACTOR, judge
-from proctor.suites.prompts import PROMPTS
+from proctor.suites.asking import LETTERED, SEED, Asking, asking_of, how_asked, in_words, worked_examples
+from proctor.suites.extractors import Judge, extractor
+from proctor.suites.items import other_answers, to_item, written
+from proctor.suites.prompts_form import Writer
 from proctor.suites.readers import Vocabulary, vocabulary
-from proctor.suites.rows import Row, item_set_sha256, read_tasks
-from proctor.suites.sampling import PRESETS, order, take
+from proctor.suites.rows import Row, RowSet, item_set_sha256, read_tasks
+from proctor.suites.sampling import PRESETS, spread, take
+from proctor.suites.shuffle import shuffled
 from proctor.suites.tasks import METRIC_VERSIONS, SUITES, Suite, Task
-from proctor.types import Item, Message, Reading, Reply, SourceRef
-
-SEED = 0  # of the order; one for all runs, or two models would not be asked the same items
+from proctor.types import Item, Reading, Reply, Rows, SourceRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +29,17 @@ class SuiteSource:
     manifest: Mapping[str, Any]
     tasks: Mapping[str, Task]
     rows: tuple[Row, ...]
+    asking: Asking = field(repr=False)
+    judge: Judge = field(repr=False)
     vocabularies: Mapping[str, Vocabulary] = field(repr=False)
-    row_ids: tuple[str, ...] = field(repr=False)  # of all rows, in their files' order
+    row_ids: tuple[str, ...] = field(repr=False)  # of all items, in the order of their files
     understood: tuple[str, ...] = ()
     teaching: Callable[[str], Sequence[Row]] = field(default=lambda task: (), repr=False)  # a task's dev rows
+
+    @property
+    def stop(self) -> tuple[str, ...]:
+        """Where the style has the model stop; to be sent with each request."""
+        return self.asking.style.stop
 
     def labels(self) -> tuple[Mapping[str, Mapping[str, int]], str]:
         """How often each target stands in each task's dev rows; in the evaluated rows where there are none."""
@@ -46,7 +51,7 @@ class SuiteSource:
                 without.append(key)
                 rows = [row for row in self.rows if row.task == key]
             named = {label.name: 0 for label in task.labels}
-            counts[key] = {**named, **Counter(row.target for row in rows)}
+            counts[key] = {**named, **Counter(row.target for row in rows if row.target is not None)}
         if not without:
             return counts, "the dev rows"
         if len(without) == len(self.tasks):
@@ -54,56 +59,52 @@ class SuiteSource:
         return counts, f"the dev rows (for {', '.join(without)}: the evaluated rows)"
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return sum(len(self.asking.writers[row.task]) for row in self.rows)
 
     def items(self) -> Iterator[Item]:
         for row in self.rows:
-            yield to_item(row, self.tasks[row.task])
+            yield from self.items_of(row)
+
+    def items_of(self, row: Row) -> Iterator[Item]:
+        """The row's item, or one for each wording, which hang together."""
+        task, asking = self.tasks[row.task], self.asking
+        if asking.shuffle and task.kind in LETTERED:
+            row = shuffled(row, seed=SEED)
+        writers, shots = asking.writers[row.task], asking.shots.get(row.task, ())
+        for number, writer in enumerate(writers, 1):
+            item = to_item(row, task, writer, shots)
+            if len(writers) > 1:
+                item = replace(item, id=f"{row.id}@{number}", cluster=item.cluster or row.id)
+            yield item
 
     def read(self, item: Item, reply: Reply) -> Reading:
         """What the reply says to one of this source's items, and what that is worth."""
         kind = self.tasks[item.group].kind
-        return judge(item, reply, kind=kind, vocabulary=self.vocabularies.get(item.group))
+        return self.judge(item, reply, kind=kind, vocabulary=self.vocabularies.get(item.group))
+
+    def spoken(self, item: Item) -> str:
+        """How a model writes the right answer: "yes" where the target is called "entailment"."""
+        return written(self.tasks[item.group], item.target or "")
+
+    def wrong(self, item: Item) -> tuple[str, ...]:
+        """Other answers, as a model writes them; empty where the item does not tell any."""
+        return other_answers(self.tasks[item.group], item)
 
 
-def to_item(row: Row, task: Task) -> Item:
-    """The row as it is asked."""
-    prompt = PROMPTS[task.prompt].render(row.fields)
-    choices = tuple(row.fields["choices"]) if task.kind == "choices" else ()
-    return Item(
-        id=row.id,
-        group=row.task,
-        prompt=prompt,
-        target=row.target,
-        choices=choices,
-        aliases=row.aliases,
-        cluster=short_hash(row.fields[task.cluster]) if task.cluster else None,
-        hash=item_hash(prompt, choices, row.target, row.aliases),
-    )
-
-
-def item_hash(
-    prompt: Sequence[Message], choices: Sequence[str], target: str | None, aliases: Sequence[str]
-) -> str:
-    """32 hex digits of the SHA-256 over what the model is shown and what is right."""
-    shown = [[message.role, message.content] for message in prompt]
-    return hashlib.sha256(orjson.dumps([shown, choices, target, aliases])).hexdigest()[:32]
-
-
-def short_hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def task_keys(ref: SourceRef) -> tuple[str, ...]:
+    """The tasks of a suite that a reference needs rows of. Raises: ConfigError."""
+    return tuple(task.key for task in select(suite_named(ref.name), ref) if not optional(task, ref))
 
 
 def open_suite(ref: SourceRef, home: Path) -> SuiteSource:
     """The items of a suite. Raises: ConfigError for an unknown suite or task, DataMissing, DataError."""
-    if ref.name not in SUITES:
-        raise ConfigError(f"Invalid benchmark suite. Supported: {', '.join(SUITES)}")
-    suite = SUITES[ref.name]
-    tasks = select(suite, ref.tasks)
-    origin = ref.rows or "imported"
-    sets = read_tasks([task.key for task in tasks], origin, home)
-    rows = [row for row_set in sets.values() for row in row_set.rows]
-    some = f": {', '.join(task.key for task in tasks)}" if len(tasks) < len(suite.tasks) else ""
+    suite = suite_named(ref.name)
+    wanted = select(suite, ref)
+    sets, origin = read_suite(wanted, ref, home)
+    tasks = [task for task in wanted if task.key in sets]
+    rows = [with_half(row) for row_set in sets.values() for row in row_set.rows]
+    whole = all(task.extra or task in tasks for task in suite.tasks)
+    some = "" if whole else f": {', '.join(task.key for task in tasks)}"
 
     def dev_rows(task: str) -> Sequence[Row]:
         try:
@@ -114,49 +115,153 @@ def open_suite(ref: SourceRef, home: Path) -> SuiteSource:
     plain = make_source(
         ref,
         tasks,
-        order(rows, seed=SEED),
+        spread(rows, {task.key: task for task in tasks}, seed=SEED),
         title=f"{suite.title}{some}",
         facts={
             "suite": suite.key,
             "rows": origin,
             "data_sha256": {task: row_set.sha256 for task, row_set in sets.items()},
+            **aggregate_facts(suite, tasks),
         },
+        teaching=dev_rows,
     )
-    return replace(plain, row_ids=tuple(row.id for row in rows), teaching=dev_rows)
+    left_out = [task.key for task in wanted if task.key not in sets]
+    said = (f"left out, for want of rows: {', '.join(left_out)}",) if left_out else ()
+    return replace(plain, row_ids=item_ids(plain, rows), understood=(*plain.understood, *said))
 
 
-def select(suite: Suite, wanted: Sequence[str]) -> tuple[Task, ...]:
-    """The tasks asked for, in the suite's order; all without any. Raises: ConfigError."""
+def suite_named(name: str) -> Suite:
+    if name not in SUITES:
+        raise ConfigError(f"Invalid benchmark suite. Supported: {', '.join(SUITES)}")
+    return SUITES[name]
+
+
+def select(suite: Suite, ref: SourceRef) -> tuple[Task, ...]:
+    """The tasks asked for, in the suite's order; without any, all that are scored, and extras if it is all.
+
+    Raises: ConfigError.
+    """
     known = [task.key for task in suite.tasks]
-    if unknown := [key for key in wanted if key not in known]:
+    if unknown := [key for key in ref.tasks if key not in known]:
         raise ConfigError(f"No task {unknown[0]!r} in {suite.key}. Its tasks: {', '.join(known)}")
-    return tuple(task for task in suite.tasks if not wanted or task.key in wanted)
+    if ref.tasks:
+        return tuple(task for task in suite.tasks if task.key in ref.tasks)
+    return tuple(task for task in suite.tasks if not task.extra or ref.preset == "full")
+
+
+def optional(task: Task, ref: SourceRef) -> bool:
+    """True for an extra that came along with preset full: a run does without it when its rows are not here."""
+    return task.extra and task.key not in ref.tasks
+
+
+def read_suite(tasks: Sequence[Task], ref: SourceRef, home: Path) -> tuple[dict[str, RowSet], Rows]:
+    """The rows of the tasks, all of one origin. Raises: DataMissing, DataError."""
+    sets = dict(read_tasks([task.key for task in tasks if not optional(task, ref)], ref.rows, home))
+    origin = next(iter(sets.values())).origin
+    for task in tasks:
+        if optional(task, ref):
+            try:
+                sets |= read_tasks([task.key], origin, home)
+            except DataMissing:
+                continue  # said in words by whoever opens the suite
+    return {task.key: sets[task.key] for task in tasks if task.key in sets}, origin
+
+
+def with_half(row: Row) -> Row:
+    """The row with its half in its id, where it has one: scores are given by half."""
+    half = row.fields.get("half")
+    rest = row.id.partition("/")[2]
+    if half is None or rest.startswith(f"{half}-"):
+        return row
+    return replace(row, id=f"{row.task}/{half}-{rest}")
+
+
+def aggregate_facts(suite: Suite, tasks: Sequence[Task]) -> dict[str, Any]:
+    here = {task.key for task in tasks}
+    groups = {title: [key for key in keys if key in here] for title, keys in suite.categories.items()}
+    return {
+        "aggregate": suite.aggregate,
+        "scored_tasks": sum(not task.extra for task in suite.tasks),
+        **({"categories": {title: keys for title, keys in groups.items() if keys}} if groups else {}),
+    }
 
 
 def make_source(
-    ref: SourceRef, tasks: Sequence[Task], ordered: Sequence[Row], *, title: str, facts: Mapping[str, Any]
+    ref: SourceRef,
+    tasks: Sequence[Task],
+    ordered: Sequence[Row],
+    *,
+    title: str,
+    facts: Mapping[str, Any],
+    teaching: Callable[[str], Sequence[Row]] = lambda task: (),
+    own: Mapping[str, tuple[Writer, ...]] | None = None,
 ) -> SuiteSource:
-    """The source of the rows that preset and limit leave, with the manifest of what it rests on."""
+    """The source of the rows that preset and limit leave, with the manifest of what it rests on.
+
+    `own` are writers of tasks whose prompts are not in our table. Raises: ConfigError, DataError.
+    """
     rows = take_asked(ref, ordered)
-    full_sizes = {task.key: 0 for task in tasks}
-    for row in ordered:
-        full_sizes[row.task] += 1
+    asking = asking_of(ref, tasks, own or {})
+    asking = replace(asking, shots=worked_examples(ref, tasks, ordered, asking, teaching))
+    reading = extractor(ref.extractor or asking.style.extractor, {task.kind for task in tasks})
     manifest = {
         **facts,
-        "tasks": {task.key: task.title for task in tasks},
-        "n": len(rows),
-        "full_sizes": full_sizes,
-        "item_set_sha256": item_set_sha256(rows),
-        "prompts": {task.prompt: PROMPTS[task.prompt].version for task in tasks},
-        "extractor": EXTRACTOR,
-        "metrics": {metric: METRIC_VERSIONS[metric] for task in tasks for metric in task.metrics},
+        **described(tasks, ordered, rows),
+        **how_asked(ref, tasks, asking),
+        "extractor": reading.name,
         "seed": SEED,
         "preset": ref.preset,
         "limit": ref.limit,
     }
     vocabularies = {task.key: vocabulary(task.labels) for task in tasks if task.labels}
-    by_key = {task.key: task for task in tasks}
-    return SuiteSource(title, manifest, by_key, tuple(rows), vocabularies, tuple(row.id for row in ordered))
+    plain = SuiteSource(
+        title=title,
+        manifest=manifest,
+        tasks={task.key: task for task in tasks},
+        rows=tuple(rows),
+        asking=asking,
+        judge=reading.judge,
+        vocabularies=vocabularies,
+        row_ids=(),
+        understood=in_words(ref, asking),
+        teaching=teaching,
+    )
+    return replace(plain, row_ids=item_ids(plain, ordered))
+
+
+def described(tasks: Sequence[Task], ordered: Sequence[Row], rows: Sequence[Row]) -> dict[str, Any]:
+    """What of the manifest is about tasks, sizes and metrics."""
+    sizes = Counter(row.task for row in ordered)
+    metrics = dict.fromkeys(metric for task in tasks for metric in (*task.metrics, *task.also))
+    return {
+        "tasks": {task.key: task.title for task in tasks},
+        "n": len(rows),
+        "asked": dict(Counter(row.task for row in rows)),
+        "full_sizes": {task.key: sizes[task.key] for task in tasks},
+        "item_set_sha256": item_set_sha256(rows),
+        "metrics": {
+            task.key: {
+                "official": list(task.metrics),
+                "also": list(task.also),
+                "positive": task.positive,
+                "kind": task.kind,
+                "labels": [label.name for label in task.labels],
+                "extra": task.extra,
+            }
+            for task in tasks
+        },
+        "metric_versions": {metric: METRIC_VERSIONS[metric] for metric in metrics},
+    }
+
+
+def item_ids(source: SuiteSource, rows: Sequence[Row]) -> tuple[str, ...]:
+    """The ids that the items of these rows have."""
+    writers = source.asking.writers
+    return tuple(
+        row.id if len(writers[row.task]) == 1 else f"{row.id}@{number}"
+        for row in rows
+        for number in range(1, len(writers[row.task]) + 1)
+    )
 
 
 def take_asked(ref: SourceRef, ordered: Sequence[Row]) -> list[Row]:

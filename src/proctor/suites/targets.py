@@ -166,11 +166,9 @@ def letter_of(answer: Any, texts: Sequence[str], start: int | None, place: str) 
     text = spelled(answer)
     by_letter = text.upper() if len(text) == 1 and text.upper() in letters else None
     by_text = [letter for letter, option in zip(letters, texts, strict=True) if option == text]
-    by_text = by_text or [
-        letter
-        for letter, option in zip(letters, texts, strict=True)
-        if fold(option) == fold(text) and not by_letter
-    ]
+    if not by_text and not by_letter:
+        folded = fold(text)
+        by_text = [letter for letter, option in zip(letters, texts, strict=True) if fold(option) == folded]
     meant = {*by_text, *([by_letter] if by_letter else [])}
     if len(meant) != 1:
         why = "more than one choice" if meant else "no choice"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 
 MARKUP = " \t\r\n*_`~\"'“”‘’«»‹›()[]{}<>$#"
@@ -93,3 +94,27 @@ def same(answer: str, accepted: Iterable[str]) -> bool:
     """True when the answer equals one of the accepted texts after normalisation."""
     ours = normal(answer)
     return any(ours == normal(text) for text in accepted)
+
+
+LEFT_OUT = re.compile(r"\b(?:a|an|the)\b")
+ASCII_PUNCTUATION = dict.fromkeys(map(ord, "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"))
+
+
+def squad(text: str) -> str:
+    """The normal form of SQuAD's evaluation: lower case, no ASCII punctuation, no a, an or the.
+
+    >>> squad("The U.S., a country")
+    'us country'
+    """
+    return " ".join(LEFT_OUT.sub(" ", text.lower().translate(ASCII_PUNCTUATION)).split())
+
+
+def token_f1(answer: str, target: str) -> float:
+    """Harmonic mean of precision and recall over the words of both, after SQuAD's normalisation.
+
+    >>> round(token_f1("Barack Hussein Obama", "Barack Obama"), 3)
+    0.8
+    """
+    ours, theirs = Counter(squad(answer).split()), Counter(squad(target).split())
+    shared = (ours & theirs).total()
+    return 2 * shared / (ours.total() + theirs.total()) if shared else 0.0

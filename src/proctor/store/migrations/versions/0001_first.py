@@ -90,6 +90,8 @@ def _attempts() -> None:
         sa.Column("position", sa.Integer, nullable=False),
         sa.Column("task", sa.Text, nullable=False),
         sa.Column("item_hash", sa.Text, nullable=False),
+        sa.Column("target", sa.Text),
+        sa.Column("cluster", sa.Text),
         sa.Column("outcome", sa.Text, nullable=False),
         sa.Column("score", sa.Double),
         sa.Column("answer", sa.Text),

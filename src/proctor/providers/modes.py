@@ -1,0 +1,73 @@
+"""How an answer is drawn: who offers which mode, the schema of a structured reply, the ranking of first tokens."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from proctor.errors import BadRequest, ConfigError
+from proctor.types import Mode, Model, Sampling
+
+TOP_TOKENS = 20  # the most that OpenAI, Ollama and Gemini give
+ANSWER = "answer"  # the one key of a structured reply
+
+# The table that messages are made from. Baselines and replays answer without a server, so any mode will do.
+_WITHOUT_SERVER = ("baseline", "replay")
+OFFERED: Mapping[Mode, tuple[str, ...]] = {
+    "generate": ("ollama", "openai", "gemini", "grok", "anthropic", "simulator"),
+    "structured": ("ollama", "openai", "gemini", "grok", "simulator"),
+    "logprob": ("ollama", "openai", "gemini", "simulator"),
+}
+
+
+def check_mode(model: Model, sampling: Sampling) -> None:
+    """Raises ConfigError where the model's provider does not offer the mode, or where thinking excludes it."""
+    mode = sampling.mode
+    if model.provider not in OFFERED[mode] + _WITHOUT_SERVER:
+        raise ConfigError(
+            f"--mode {mode} does not go with {model}: {model.provider} does not offer it. "
+            f"It is offered by {', '.join(OFFERED[mode])}; with {model.provider} use --mode generate"
+        )
+    if mode == "logprob" and sampling.think:
+        raise ConfigError(
+            "--mode logprob ranks the very first token, and a model that thinks spends it on its thoughts: "
+            "use --think off with it"
+        )
+
+
+def answer_schema(options: Sequence[str]) -> dict[str, Any]:
+    """A JSON schema for `{"answer": ...}`: one of the options, or any text where there are none."""
+    answer: dict[str, Any] = {"type": "string"}
+    if options:
+        answer["enum"] = list(options)
+    return {"type": "object", "properties": {ANSWER: answer}, "required": [ANSWER]}
+
+
+def ranking(
+    rows: Iterable[Any] | None, *, token: str = "token", logprob: str = "logprob"
+) -> tuple[tuple[str, float], ...]:
+    """(token, natural log-probability), the likeliest first, from a server's list; rows of another shape are left out.
+
+    >>> ranking([{"token": "B", "logprob": -2.0}, {"token": "A", "logprob": -0.1}, {"token": "C"}])
+    (('A', -0.1), ('B', -2.0))
+    """
+    known = [
+        (row[token], float(row[logprob]))
+        for row in rows or ()
+        if isinstance(row, dict) and isinstance(row.get(token), str) and _is_number(row.get(logprob))
+    ]
+    return tuple(sorted(known, key=lambda pair: -pair[1]))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def need_ranking(first_token: Sequence[object], where: str) -> None:
+    """Raises BadRequest if a reply came without the log-probabilities that were asked for."""
+    if not first_token:
+        raise BadRequest(
+            f"{where}: the reply holds no log-probabilities, so its first token cannot be ranked. The server "
+            "is too old for them, or the model does not offer them: use --mode generate or structured"
+        )

@@ -1,0 +1,114 @@
+"""Every method of the statistics in plain words, and the papers behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+PAPERS: Mapping[str, str] = {
+    "Wilson 1927": "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. "
+    "Journal of the American Statistical Association 22, 209-212.",
+    "Kish 1965": "Kish, L. (1965). Survey Sampling. New York: Wiley.",
+    "Miller 2024": "Miller, E. (2024). Adding Error Bars to Evals: A Statistical Approach to Language Model "
+    "Evaluations. arXiv 2411.00640.",
+    "Efron and Tibshirani 1993": "Efron, B., Tibshirani, R. J. (1993). An Introduction to the Bootstrap. "
+    "New York: Chapman and Hall.",
+    "Fisher 1915": "Fisher, R. A. (1915). Frequency distribution of the values of the correlation coefficient in "
+    "samples from an indefinitely large population. Biometrika 10, 507-521.",
+    "Gorodkin 2004": "Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation "
+    "coefficient. Computational Biology and Chemistry 28, 367-374.",
+    "McNemar 1947": "McNemar, Q. (1947). Note on the sampling error of the difference between correlated "
+    "proportions or percentages. Psychometrika 12, 153-157.",
+    "Tango 1998": "Tango, T. (1998). Equivalence test and confidence interval for the difference in proportions "
+    "for the paired-sample design. Statistics in Medicine 17, 891-908.",
+    "Phipson and Smyth 2010": "Phipson, B., Smyth, G. K. (2010). Permutation p-values should never be zero. "
+    "Statistical Applications in Genetics and Molecular Biology 9, article 39.",
+    "Holm 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. "
+    "Scandinavian Journal of Statistics 6, 65-70.",
+}
+
+WILSON = "Wilson"
+WEIGHTED = "Wilson on the effective n, tasks weighted by their full sizes"
+EFFECTIVE = "Wilson on the effective n"
+DIRICHLET = "Dirichlet(counts + 1/2) on the table of answers, 2,000 draws, seed 0"
+DIRICHLET_MANY = "Dirichlet(counts + one item in all) on the table of answers, 2,000 draws, seed 0"
+BOOTSTRAP = "bootstrap of items, 2,000 draws, seed 0"
+CLUSTERED = "bootstrap of clusters, 2,000 draws, seed 0"
+UNRELATED = "Fisher's z of unrelated pairs, 2,000 draws, seed 0"
+COMBINED = "draws of each task combined, 2,000 draws, seed 0"
+TANGO = "Tango's paired score interval"
+PAIRED = "paired percentile bootstrap of item means, 2,000 draws, seed 0"
+
+# Estimate.method -> what was done; a test compares the keys with the methods of the statistics.
+INTERVALS: Mapping[str, str] = {
+    WILSON: (
+        "The interval of a share of right answers is the 95 % score interval of a proportion (Wilson 1927)."
+    ),
+    WEIGHTED: (
+        "An accuracy over several tasks weights each task by the size of its whole set; its interval is the 95 % "
+        "score interval of a proportion (Wilson 1927) on the effective number of items under these weights (Kish "
+        "1965)."
+    ),
+    EFFECTIVE: (
+        "Where items hang together, were asked several times, or are averaged by halves, the interval of a share is "
+        "the 95 % score interval (Wilson 1927) on the number of independent items that the share is worth: the items "
+        "divided by the design effect (Kish 1965), with the variance taken between clusters (Miller 2024)."
+    ),
+    DIRICHLET: (
+        "The interval of a metric on the table of two targets by two answers is the range of its middle 95 % over "
+        "2,000 draws of that table, seed 0, from a Dirichlet distribution on the counts with half an item added to "
+        "each cell."
+    ),
+    DIRICHLET_MANY: (
+        "The interval of a metric on a table of more than two labels is the range of its middle 95 % over 2,000 draws "
+        "of that table, seed 0, from a Dirichlet distribution on the counts; one item is added to the whole table, "
+        "half of it spread over the right answers and half over the wrong ones."
+    ),
+    BOOTSTRAP: (
+        "The interval of a correlation, or of an F1 over words or choices, is the percentile interval over 2,000 "
+        "resamples of the items, seed 0 (Efron and Tibshirani 1993); a small random weight of right and of wrong "
+        "answers, in a correlation of unrelated pairs, is added to each resample, so that an exam without a mistake "
+        "has an interval too."
+    ),
+    CLUSTERED: (
+        "Where items hang together, the interval of a metric that is no share is the percentile interval over 2,000 "
+        "resamples of whole clusters, seed 0 (Efron and Tibshirani 1993); a small random weight of right and of wrong "
+        "answers, in a correlation of unrelated pairs, is added to each resample, so that an exam without a mistake "
+        "has an interval too."
+    ),
+    UNRELATED: (
+        "Where all answers of a task are the same number, or none is a number, the correlation counts as 0; its "
+        "interval holds the middle 95 % of 2,000 draws, seed 0, of the correlation of as many unrelated pairs, by "
+        "Fisher's transformation (Fisher 1915)."
+    ),
+    COMBINED: (
+        "The interval of an unweighted mean over tasks is made of 2,000 draws of each task's figures, seed 0, which "
+        "are averaged over the tasks draw by draw, since tasks are independent of each other; it is the range of the "
+        "middle 95 % of these means, widened where it would lie to one side of the score."
+    ),
+    TANGO: (
+        "The p-values are those of the exact two-sided test of McNemar on the discordant items, those that "
+        "only one of the two models got right (McNemar 1947, in its binomial form); the intervals of the "
+        "differences are 95 % score intervals for paired proportions (Tango 1998)."
+    ),
+    PAIRED: (
+        "Each item was asked several times or in several wordings, and the mean of its askings was compared. The "
+        "p-values are those of a paired permutation test by 10,000 random sign flips of the items' differences "
+        "(Phipson and Smyth 2010); the intervals of the differences are percentile intervals over 2,000 resamples of "
+        "the items, seed 0 (Efron and Tibshirani 1993)."
+    ),
+}
+
+# Methods that would see it if items hang together, and those that take items as independent.
+ALLOWING = frozenset({EFFECTIVE, CLUSTERED})
+INDEPENDENT = frozenset({WILSON, DIRICHLET, DIRICHLET_MANY, BOOTSTRAP, UNRELATED})
+PAIRS = frozenset({TANGO, PAIRED})
+
+
+def split(method: str) -> tuple[str, str]:
+    """A method and what is said behind it of one score, "" if nothing.
+
+    >>> split("bootstrap of items; 3 of 20 replies without a number count as the mean of the others")
+    ('bootstrap of items', '3 of 20 replies without a number count as the mean of the others')
+    """
+    base, _, rest = method.partition("; ")
+    return base, rest

@@ -1,0 +1,79 @@
+"""How the simulator sends what it has to say: whole, as a stream, or as a fault after which no reply comes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+from aiohttp import web
+
+from proctor.simulator.replies import GARBAGE
+from proctor.simulator.wire import Ask, Denied, Wire
+
+# An endless reply sends this often: slow enough to cost nothing, quick enough that no read times out.
+ENDLESS_GAP_S = 0.05
+
+JSON = {"Content-Type": "application/json"}
+
+
+def in_json(body: bytes) -> web.Response:
+    return web.Response(body=body, headers=JSON)
+
+
+def denial(denied: Denied) -> web.Response:
+    return web.Response(status=denied.status, body=denied.body, headers={**JSON, **denied.headers})
+
+
+async def _broken(request: web.Request, wire: Wire, ask: Ask) -> web.StreamResponse:
+    raise wire.broken()
+
+
+async def _crashed(request: web.Request, wire: Wire, ask: Ask) -> web.StreamResponse:
+    if request.transport is not None:
+        request.transport.close()
+    return web.Response()  # nobody gets to see it
+
+
+async def _garbage(request: web.Request, wire: Wire, ask: Ask) -> web.StreamResponse:
+    return web.Response(body=GARBAGE, headers={"Content-Type": "text/html"})
+
+
+async def _endless(request: web.Request, wire: Wire, ask: Ask) -> web.StreamResponse:
+    """Bytes for ever, until the client goes away and the writing fails."""
+    kind = wire.STREAM_TYPE if ask.stream else "application/json"
+    response = web.StreamResponse(headers={"Content-Type": kind})
+    try:
+        await response.prepare(request)
+        while True:
+            await response.write(b"\n")  # may stand between JSON values, lines and events alike
+            await asyncio.sleep(ENDLESS_GAP_S)
+    except ConnectionResetError:
+        return response
+
+
+# The faults after which no reply comes.
+UNANSWERED: Mapping[str | None, Callable[[web.Request, Wire, Ask], Awaitable[web.StreamResponse]]] = {
+    "error": _broken,
+    "crash": _crashed,
+    "garbage": _garbage,
+    "endless": _endless,
+    "break": _broken,
+}
+
+
+async def stream(
+    request: web.Request, kind: str, pieces: list[bytes], latency_s: float
+) -> web.StreamResponse:
+    """Send the pieces, spread evenly over the latency; at once where there is none."""
+    response = web.StreamResponse(headers={"Content-Type": kind, "Cache-Control": "no-cache"})
+    gap_s = latency_s / len(pieces)
+    try:
+        await response.prepare(request)
+        for piece in pieces if gap_s else [b"".join(pieces)]:
+            if gap_s:
+                await asyncio.sleep(gap_s)
+            await response.write(piece)
+        await response.write_eof()
+    except ConnectionResetError:
+        pass  # the client left in the middle: its right
+    return response

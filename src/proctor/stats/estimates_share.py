@@ -1,0 +1,109 @@
+"""Shares of right answers: metrics that are the mean of a score between 0 and 1 of each row."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from proctor.stats import metrics
+from proctor.stats.estimates_sheet import WILSON, Sheet, TaskShape, nothing
+from proctor.stats.intervals import wilson
+from proctor.stats.metrics import Scored
+from proctor.stats.resample import Figure
+from proctor.types import Estimate, Outcome
+
+if TYPE_CHECKING:
+    from proctor.stats.metrics import Array
+
+EFFECTIVE = "Wilson on the effective n"
+
+
+def row_score(row: Scored, metric: str, kind: str) -> float:
+    if kind == "entity" and metric in ("accuracy", "em"):
+        return float(row.outcome is Outcome.CORRECT)
+    if kind == "letters" and metric == "em":
+        said = row.answer is not None and row.target is not None
+        return float(said and metrics.letters(row.target or "") == metrics.letters(row.answer or ""))
+    if kind == "text" and metric == "f1":
+        return max(row.score or 0.0, metrics.squad_f1(row.answer, (row.target or "",)))
+    return row.score or 0.0
+
+
+def _halves(one: Sheet, metric: str) -> list[Array]:
+    """The rows' part in each half that is averaged; all rows as one where there are no halves."""
+    import numpy as np
+
+    names = sorted({row.half or "" for row in one.rows}) if metric == "accuracy" else []
+    if len(names) < 2:
+        return [np.ones(len(one.rows))]
+    return [np.array([float((row.half or "") == name) for row in one.rows]) for name in names]
+
+
+def mean(one: Sheet, spec: TaskShape, metric: str) -> Figure:
+    import numpy as np
+
+    score = np.array([row_score(row, metric, spec.kind) for row in one.rows])
+    halves = _halves(one, metric)
+    units = [one.weight @ half / one.units for half in halves]  # an average unit's weight
+
+    def figure(weights: Array, right: Array, wrong: Array) -> Array:
+        found = [
+            (weights @ (half * score) + right * unit) / (weights @ half + (right + wrong) * unit)
+            for half, unit in zip(halves, units, strict=True)
+        ]
+        total: Array = sum(found[1:], start=found[0]) / len(found)
+        return total
+
+    return figure
+
+
+def share(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
+    """A mean of right answers with its Wilson interval, on an effective n where items hang together."""
+    if not one.items:
+        return nothing(one.asked, one.reason)
+    value = value_of(mean(one, spec, metric), one)
+    n, stderr = effective(one, spec, metric)
+    low, high = wilson(value, n)
+    plain = n == one.items and not one.clustered
+    return Estimate(value, stderr, low, high, one.items, one.asked, WILSON if plain else EFFECTIVE)
+
+
+def effective(one: Sheet, spec: TaskShape, metric: str) -> tuple[float, float | None]:
+    """How many independent items a mean is worth, and its standard error (None for a single unit).
+
+    The design effect compares the variance of the mean between clusters (Miller 2024, appendix A,
+    with C/(C-1)) with that of as many independent items. Where nothing varies it cannot be seen, and
+    a cluster counts as one item. Clusters never make an exam worth more than its items, repeats never
+    more than its rows.
+    """
+    import numpy as np
+
+    score = np.array([row_score(row, metric, spec.kind) for row in one.rows])
+    unit = one.unit.astype(np.int64)
+    halves = _halves(one, metric)
+    variance, squares, values = 0.0, 0.0, list[float]()
+    for half in halves:
+        weight = np.bincount(unit, one.weight * half, minlength=one.units)
+        right = np.bincount(unit, one.weight * half * score, minlength=one.units)
+        total, count = weight.sum(), int((weight > 0).sum())
+        values.append(float(right.sum() / total))
+        rest = ((right - values[-1] * weight) ** 2).sum() / total**2
+        variance += float(count / max(1, count - 1) * rest / len(halves) ** 2)
+        squares += float((weight**2).sum() / total**2 / len(halves) ** 2)
+    value = sum(values) / len(values)
+    stderr = math.sqrt(variance) if one.units > len(halves) else None
+    most = one.items if one.clustered or len(halves) > 1 else len(one.rows)
+    if value in (0.0, 1.0) or stderr is None:
+        n = 1 / squares
+    else:
+        n = 1 + value * (1 - value) / variance if variance else float(most)
+    # What is n but for rounding is n: 17 of 20 must give the interval of 20 items.
+    return (float(one.items) if math.isclose(n, one.items) else min(n, float(most))), stderr
+
+
+def value_of(figure: Figure, one: Sheet) -> float:
+    """What a figure is for the exam as it was."""
+    import numpy as np
+
+    none = np.zeros(())
+    return float(figure(one.weight, none, none))
