@@ -34,10 +34,9 @@ def result_lines(result: RunResult) -> Iterator[str]:
     run = result.run
     mark = "  [sample rows, no real score]" if run.manifest.get("rows") == "sample" else ""
     for index, score in enumerate(result.scores):
-        indent = "" if index == 0 else "  "
-        n = f"n = {score.estimate.scored:,}"
-        name = f"{run.cell.model}  " if index == 0 else ""
-        yield f"{indent}{name}{score.title}  {score.metric} {estimate(score.estimate)}  {n}{mark if index == 0 else ''}"
+        name = f"{run.cell.model}  " if index == 0 else "  "
+        figures = f"{score.metric} {estimate(score.estimate)}  n = {score.estimate.scored:,}"
+        yield f"{name}{score.title}  {figures}{mark}"
     yield f"  {run_facts(result)}"
     if not_sent := run.manifest.get("not_sent"):
         yield f"  not sent, because the model's protocol has no word for it: {', '.join(not_sent)}"

@@ -1,0 +1,37 @@
+"""A run whose rows are nowhere on this machine: fetched from a hub, kept, and not fetched again."""
+
+from __future__ import annotations
+
+from hub_server import COMMIT, parquet, running_hub
+
+from programs import proctor, proctor_json
+
+ROWS = [{"sentence": f"Sentence {n} reads well.", "label": n % 2, "idx": n} for n in range(12)]
+WORDS = ["run", "glue", "--tasks", "cola", "--preset", "full", "--model", "baseline/majority"]
+
+
+def test_a_run_fetches_what_is_missing_and_the_commit_stands_in_the_record(tmp_path):
+    with running_hub() as hub:
+        hub.files["nyu-mll/glue"] = {"cola/validation-00000-of-00001.parquet": parquet(*ROWS)}
+        first = proctor(tmp_path, *WORDS, HF_ENDPOINT=hub.url)
+        assert "Fetching rows from the hub" in first.stderr
+        run = proctor_json(tmp_path, *WORDS, HF_ENDPOINT=hub.url)["runs"][0]
+        assert len(hub.asked(".parquet")) == 2, "once: the hub's answer, and the host it points to"
+        listed = proctor_json(tmp_path, "data", "list")["tasks"]
+        assert [(s["task"], s["origin"], s["n"], s["revision"]) for s in listed] == [
+            ("cola", "hub", 12, COMMIT)
+        ]
+    assert (run["rows"], run["settled"]) == ("hub", 12)
+    # The rows stay when the hub is gone, and the run is resumed and repeated from them.
+    again = proctor_json(tmp_path, "rerun", run["run_id"])["runs"][0]
+    assert again["scores"] == run["scores"]
+    assert "cola" in proctor(tmp_path, "data", "verify", code=1).stdout, "12 rows are not the official 1,043"
+
+
+def test_sample_rows_are_taken_only_when_asked_for(tmp_path):
+    refused = proctor(tmp_path, *WORDS, code=2)
+    assert "Failed to load GLUE dataset" in refused.stderr and "--data sample" in refused.stderr
+    shown = proctor(tmp_path, *WORDS, "--data", "sample").stdout
+    scores = [line for line in shown.splitlines() if "mcc" in line or "accuracy" in line]
+    assert len(scores) == 2 and all("sample rows" in line for line in scores)
+    assert "sample rows" in proctor(tmp_path, *WORDS, PROCTOR_DATA="sample").stdout
