@@ -44,6 +44,7 @@ def ask(home, server, suite, model, **source):
     return ended
 
 
+@pytest.mark.promise("A-02", "A-07")
 @pytest.mark.parametrize("suite", SUITES)
 def test_a_perfect_model_is_perfect_in_every_metric(home, server, suite):
     result = ask(home, server, suite, "sim-perfect").evaluation.results[0]
@@ -246,3 +247,24 @@ def test_runs_in_different_modes_styles_or_wordings_are_not_compared(home, serve
         other = start(Plan((cell,)), given).evaluation.results[0].run.id
         with pytest.raises(ConfigError, match=word):
             look([plain, other], given)
+
+
+@pytest.mark.promise("A-03")
+@pytest.mark.parametrize("provider", ["ollama", "gemini", "grok", "anthropic", "openai"])
+def test_every_provider_takes_an_exam(home, server, provider):
+    """Each in its own protocol, with its own key, against the simulator's shape of it."""
+    environ = {
+        "OLLAMA_HOST": server.url,
+        "GEMINI_BASE_URL": server.url,
+        "XAI_BASE_URL": f"{server.url}/xai/v1",
+        "ANTHROPIC_BASE_URL": server.url,
+        "OPENAI_BASE_URL": f"{server.url}/v1",
+        **dict.fromkeys(
+            ("GOOGLE_API_KEY", "XAI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"), "key-of-a-test"
+        ),
+    }
+    ref = SourceRef("suite", "medical", tasks=("medqa", "pubmedqa"), preset="full", rows="sample")
+    ended = start(Plan((Cell(Model(provider, "sim-perfect"), ref),)), settings(home, **{**NOBODY, **environ}))
+    result = ended.evaluation.results[0]
+    assert result.tally.outcomes == {"correct": 40}
+    assert result.tally.output_tokens_per_item > 0
