@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -268,3 +269,25 @@ def test_every_provider_takes_an_exam(home, server, provider):
     result = ended.evaluation.results[0]
     assert result.tally.outcomes == {"correct": 40}
     assert result.tally.output_tokens_per_item > 0
+
+
+def test_what_was_asked_differently_has_another_comparability_key(home, server):
+    ref = SourceRef("suite", "superglue", tasks=("boolq",), preset="full", rows="sample")
+    model = Model("openai", "sim", f"{server.url}/v1")
+    given = settings(home, **NOBODY)
+
+    def key(cell):
+        run_id = start(Plan((cell,)), given).evaluation.results[0].run.id
+        with sqlite3.connect(home / "proctor.db") as database:
+            return database.execute("select comparability from run where id = ?", (run_id,)).fetchone()[0]
+
+    plain = key(Cell(model, ref))
+    assert plain == key(Cell(Model("openai", "sim-small", f"{server.url}/v1"), ref)), "models may differ"
+    others = [
+        key(Cell(model, ref, Sampling(mode="structured"))),
+        key(Cell(model, replace(ref, wording=3))),
+        key(Cell(model, replace(ref, shots=1))),
+        key(Cell(model, replace(ref, limit=10))),
+        key(Cell(model, replace(ref, extractor="first-line/1"))),
+    ]
+    assert len({plain, *others}) == 6

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from proctor.engine.retry import Retry
@@ -89,35 +90,42 @@ def start(
     plan = replace(plan, cells=tuple(replace(c, source=with_origin(c.source, s)) for c, s in pairs))
     with open_store(settings) as store:
         made: list[Run] = []
-
-        def submit(ready: Sequence[Ready]) -> Sequence[Run]:
-            now = time.time()
-            plan_id = store.add_plan(plan, now=now)
-            for index, (cell, each) in enumerate(zip(plan.cells, ready, strict=True)):
-                run = store.add_run(
-                    plan_id,
-                    cell,
-                    source_title=each.source.title,
-                    planned=len(each.source) * cell.repeats,
-                    manifest=new_manifest(each, plan.replies),
-                    comparability=comparability(each.source.manifest),
-                    sample=each.source.manifest.get("rows") == "sample",
-                    now=now,
-                    parent_id=parents[index] if parents else None,
-                )
-                made.append(run)
-            return made
-
+        submit = partial(_add_runs, store, plan, parents, made)
         with with_simulators(plan.cells, sources) as cells:
             try:
                 run_cells(
                     cells, sources, submit, Sitting(settings, store, watch, retry), replies=plan.replies
                 )
             except (ProctorError, Interrupted) as error:
-                if not made:
-                    raise
-                return _stopped(store, made, error)
+                if made:
+                    return _stopped(store, made, error)
+                if isinstance(error, Interrupted):
+                    raise KeyboardInterrupt from None  # before anything was stored there is nothing to resume
+                raise
         return _ended(store, made)
+
+
+def _add_runs(
+    store: Store, plan: Plan, parents: Sequence[str], made: list[Run], ready: Sequence[Ready]
+) -> Sequence[Run]:
+    """The plan and a pending run for each of its cells, all of them before the first item is asked."""
+    now = time.time()
+    plan_id = store.add_plan(plan, now=now)
+    for index, (cell, each) in enumerate(zip(plan.cells, ready, strict=True)):
+        manifest = new_manifest(each, plan.replies)
+        run = store.add_run(
+            plan_id,
+            cell,
+            source_title=each.source.title,
+            planned=len(each.source) * cell.repeats,
+            manifest=manifest,
+            comparability=comparability(manifest),
+            sample=manifest.get("rows") == "sample",
+            now=now,
+            parent_id=parents[index] if parents else None,
+        )
+        made.append(run)
+    return made
 
 
 def resume(
