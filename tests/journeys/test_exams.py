@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter, defaultdict
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -278,7 +279,7 @@ def test_what_was_asked_differently_has_another_comparability_key(home, server):
 
     def key(cell):
         run_id = start(Plan((cell,)), given).evaluation.results[0].run.id
-        with sqlite3.connect(home / "proctor.db") as database:
+        with closing(sqlite3.connect(home / "proctor.db")) as database:
             return database.execute("select comparability from run where id = ?", (run_id,)).fetchone()[0]
 
     plain = key(Cell(model, ref))
