@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -29,10 +30,12 @@ def open_source(ref: SourceRef, settings: Settings, *, tell: Tell | None = None)
     `tell` hears of the download. Raises: ConfigError, DataError, DataMissing.
     """
     if ref.kind == "file":
-        return open_file(ref)
+        with _without_gc():
+            return open_file(ref)
     ref = resolved_source(ref, settings)
     try:
-        return open_suite(ref, settings.home)
+        with _without_gc():
+            return open_suite(ref, settings.home)
     except DataMissing:
         if ref.rows not in (None, "hub"):
             raise
@@ -40,6 +43,18 @@ def open_source(ref: SourceRef, settings: Settings, *, tell: Tell | None = None)
     splits = ("eval", "dev") if ref.shots or ref.style else ("eval",)
     ensure(tasks, settings.home, settings, on_progress=tell, splits=splits)
     return open_suite(ref, settings.home)
+
+
+@contextmanager
+def _without_gc() -> Iterator[None]:
+    """Rows are many, live on and hold no cycles: the collector would walk through them again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def resolved_source(ref: SourceRef, settings: Settings) -> SourceRef:
