@@ -14,6 +14,8 @@ from proctor.simulator import spawn
 from programs import csv_of_sums, proctor, proctor_json, started
 from simulators import settings
 
+pytestmark = pytest.mark.slow  # whole commands and runs; make test-fast leaves them out
+
 TWO = ["--model", "baseline/majority", "--model", "baseline/random"]
 
 

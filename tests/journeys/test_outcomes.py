@@ -15,6 +15,8 @@ from proctor.simulator import spawn
 from proctor.types import Cell, Limits, Model, Plan, SourceRef
 from simulators import settings
 
+pytestmark = pytest.mark.slow  # whole commands and runs; make test-fast leaves them out
+
 N = 60
 QUICK = Retry(most=2, most_refusals=30, first_s=0.0)
 

@@ -18,6 +18,8 @@ from proctor.simulator import spawn
 from programs import proctor, proctor_json
 from simulators import settings
 
+pytestmark = pytest.mark.slow  # whole commands and runs; make test-fast leaves them out
+
 HEADERS = {
     "host",
     "accept",

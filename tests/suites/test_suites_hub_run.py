@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hub_server import COMMIT, parquet, running_hub
 
 from programs import proctor, proctor_json
+
+pytestmark = pytest.mark.slow  # whole commands and runs; make test-fast leaves them out
 
 ROWS = [{"sentence": f"Sentence {n} reads well.", "label": n % 2, "idx": n} for n in range(12)]
 WORDS = ["run", "glue", "--tasks", "cola", "--preset", "full", "--model", "baseline/majority"]

@@ -8,6 +8,8 @@ from import_files import jsonl, write_all
 from proctor.suites.rows import Row, rows_path, write_rows
 from programs import proctor, proctor_json
 
+pytestmark = pytest.mark.slow  # whole commands and runs; make test-fast leaves them out
+
 COMMIT = "c" * 40
 COPA = {"premise": "It rained.", "choice1": "a", "choice2": "b", "question": "effect", "idx": 0, "label": 1}
 
