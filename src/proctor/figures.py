@@ -64,8 +64,6 @@ def duration(seconds: float | None) -> str:
         return "-"
     if 0 < seconds < 0.001:
         return "under 1 ms"
-    if 0 < seconds < 0.001:
-        return "< 0.001 s"
     if seconds < 10:
         return f"{seconds:.2g} s"
     if seconds < 59.5:

@@ -25,6 +25,7 @@ def test_a_run_fetches_what_is_missing_and_the_commit_stands_in_the_record(tmp_p
             ("cola", "hub", 12, COMMIT)
         ]
     assert (run["rows"], run["settled"]) == ("hub", 12)
+    assert run["manifest"]["revisions"] == {"cola": COMMIT}
     # The rows stay when the hub is gone, and the run is resumed and repeated from them.
     again = proctor_json(tmp_path, "rerun", run["run_id"])["runs"][0]
     assert again["scores"] == run["scores"]

@@ -121,6 +121,7 @@ def open_suite(ref: SourceRef, home: Path) -> SuiteSource:
             "suite": suite.key,
             "rows": origin,
             "data_sha256": {task: row_set.sha256 for task, row_set in sets.items()},
+            **revision_facts(sets),
             **aggregate_facts(suite, tasks),
         },
         teaching=dev_rows,
@@ -174,6 +175,13 @@ def with_half(row: Row) -> Row:
     if half is None or rest.startswith(f"{half}-"):
         return row
     return replace(row, id=f"{row.task}/{half}-{rest}")
+
+
+def revision_facts(sets: Mapping[str, RowSet]) -> dict[str, Any]:
+    """The hub's commit of each task's rows; nothing for rows that have none."""
+    known = {task: each.manifest.revision for task, each in sets.items() if each.manifest}
+    found = {task: revision for task, revision in known.items() if revision}
+    return {"revisions": found} if found else {}
 
 
 def aggregate_facts(suite: Suite, tasks: Sequence[Task]) -> dict[str, Any]:
