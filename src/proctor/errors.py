@@ -71,6 +71,51 @@ class StoreError(ProctorError):
     )
 
 
+class QueueFull(ProctorError):
+    """A user has as many runs waiting as one user may have."""
+
+    slug = "queue-full"
+    http_status = 429
+    exit_code = 3
+    cure = "Wait until one of them has started, or cancel one: `proctor cancel JOB`."
+
+
+class TooManyRequests(ProctorError):
+    """A client of the server asked more often than its limit allows."""
+
+    slug = "too-many-requests"
+    http_status = 429
+    exit_code = 3
+    cure = "Wait as long as Retry-After says; a long poll or the event stream asks less often than a loop."
+
+
+class Unauthorized(ProctorError):
+    """The server wants a key and got none, or one it does not know."""
+
+    slug = "unauthorized"
+    http_status = 401
+    exit_code = 2
+    cure = "Send a key as `Authorization: Bearer KEY`; for the client, set PROCTOR_API_KEY."
+
+
+class Forbidden(ProctorError):
+    """The key is good, but not for this; or the request came from a page that is not proctor's."""
+
+    slug = "forbidden"
+    http_status = 403
+    exit_code = 2
+    cure = "Use a key with the scope that the message names; an administrator creates it with `proctor keys create`."
+
+
+class ResourceLimit(ProctorError):
+    """A run needed more memory, disk, tokens or money than it may have."""
+
+    slug = "resource-limit"
+    http_status = 507
+    exit_code = 3
+    cure = "Free what the message names or raise its limit, then restart the job: it goes on where it stopped."
+
+
 class RunTimeout(ProctorError):
     """The run took longer than its limit."""
 

@@ -96,7 +96,7 @@ class RunStore(Database):
         }
         with self.writing() as connection:
             try:
-                return _run(connection.execute(RUN.insert().returning(*RUN.c), row).one())
+                return run_from(connection.execute(RUN.insert().returning(*RUN.c), row).one())
             except IntegrityError as error:
                 raise NotFound(f"No plan {plan_id}") from error
 
@@ -112,6 +112,8 @@ class RunStore(Database):
         if dead_owner is not None:
             gone.append(RUN.c.owner == dead_owner)
         free = or_(
+            # A worker of the server takes the run for the process that will do the work, under one name.
+            and_(RUN.c.status == Status.RUNNING.value, RUN.c.owner == owner),
             RUN.c.status.in_([status.value for status in _WAITING]),
             and_(RUN.c.status == Status.COMPLETED.value, RUN.c.settled < RUN.c.planned),
             and_(RUN.c.status == Status.RUNNING.value, or_(*gone)),
@@ -135,7 +137,7 @@ class RunStore(Database):
             row = connection.execute(taken).one_or_none()
         if row is None:
             raise self._why_not(run_id, "it cannot be taken")
-        return _run(row)
+        return run_from(row)
 
     def renew(self, run_id: str, *, owner: str, until: float) -> bool:
         """Prolong the lease. False: the run is no longer `owner`'s, and its work must stop."""
@@ -176,7 +178,7 @@ class RunStore(Database):
             row = connection.execute(ended).one_or_none()
         if row is None:
             raise self._why_not(run_id, f"{ending['owner']} cannot end it as {status}")
-        return _run(row)
+        return run_from(row)
 
     def run(self, run_id: str) -> Run:
         """By id, or by the first characters of it (at least 4) if only one run begins so.
@@ -186,7 +188,7 @@ class RunStore(Database):
         query = select(RUN).where(self._begins(RUN.c.id, "run", run_id)).order_by(RUN.c.num)
         with self.reading() as connection:
             rows = connection.execute(query.limit(11)).all()
-        return _run(_only(rows, "run", run_id))
+        return run_from(_only(rows, "run", run_id))
 
     def runs(
         self,
@@ -195,6 +197,7 @@ class RunStore(Database):
         model: str | None = None,
         source: str | None = None,
         status: Status | None = None,
+        project_id: int | None = None,
     ) -> list[Run]:
         """Newest first. `model` is a name, with or without its provider; `source` a suite or file name."""
         query = select(RUN).order_by(RUN.c.created_at.desc(), RUN.c.num.desc()).limit(limit)
@@ -204,8 +207,10 @@ class RunStore(Database):
             query = query.where(RUN.c.source == source)
         if status is not None:
             query = query.where(RUN.c.status == status.value)
+        if project_id is not None:
+            query = query.where(RUN.c.project_id == project_id)
         with self.reading() as connection:
-            return [_run(row) for row in connection.execute(query)]
+            return [run_from(row) for row in connection.execute(query)]
 
     def plan_runs(self, plan_id: str) -> list[Run]:
         """The runs of one plan, oldest first; the id may be shortened as in `run`."""
@@ -215,7 +220,7 @@ class RunStore(Database):
             ).all()
             found = _only(plans, "plan", plan_id).id
             rows = connection.execute(select(RUN).where(RUN.c.plan_id == found).order_by(RUN.c.num))
-            return [_run(row) for row in rows]
+            return [run_from(row) for row in rows]
 
     def owner_of(self, run_id: str) -> str | None:
         """Who works on the run, alive or not; None if nobody does. Raises NotFound."""
@@ -269,7 +274,7 @@ def _manifest_text(manifest: Mapping[str, Any]) -> str:
     return orjson.dumps(dict(manifest)).decode()
 
 
-def _run(row: Row[Any]) -> Run:
+def run_from(row: Row[Any]) -> Run:
     return Run(
         id=row.id,
         plan_id=row.plan_id,

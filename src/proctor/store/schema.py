@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +16,9 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from proctor.errors import ConfigError, StoreError
-from proctor.store.tables import METADATA, STAMP, STAMPS
+from proctor.store.tables import METADATA, PROJECT, STAMP, STAMPS
 
-HEAD = "0001"  # newest file of migrations/versions
+HEAD = "0002"  # newest file of migrations/versions
 
 # One number for "proctor changes its tables", for PostgreSQL's advisory locks.
 _SCHEMA_LOCK = 0x70726F63746F72
@@ -224,6 +225,8 @@ def _bring_to_head(connection: Connection, url: URL) -> None:
     METADATA.create_all(connection, checkfirst=False)
     STAMPS.create_all(connection, checkfirst=False)
     connection.execute(STAMP.insert(), {"version_num": HEAD})
+    # Project 1 is there from the start; without an id, so that PostgreSQL's counter knows it is taken.
+    connection.execute(PROJECT.insert(), {"name": "default", "created_at": time.time()})
 
 
 def _refuse_strangers(connection: Connection, url: URL) -> None:

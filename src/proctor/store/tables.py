@@ -6,6 +6,8 @@
     payload  what the model said in that try      beside its attempt, in the same transaction
     item     what was asked, kept once            found by its hash from any run
     score    what the run shows                   written when it ends
+    job      a run's place in the queue           only for runs that were handed to the server
+    project, schedule, api_key, audit             what the server knows besides
 
 Narrow rows and wide bodies live apart: a list, a filter or a mean over a million attempts reads
 only the narrow ones. Times are Unix seconds that the caller hands in; the database's clock is
@@ -74,9 +76,12 @@ RUN = Table(
     Column("error", Text),
     Column("error_slug", Text),
     Column("parent_id", Text),
+    # No foreign key: SQLite could not add the column to a table that has rows.
+    Column("project_id", Integer, nullable=False, server_default="1"),
     Index("run_plan", "plan_id"),
     Index("run_created", "created_at"),
     Index("run_source", "source", "model"),
+    Index("run_status", "status"),
     sqlite_autoincrement=True,
 )
 
@@ -149,6 +154,75 @@ SCORE = Table(
     Column("method", Text, nullable=False),
     Column("reason", Text),
     PrimaryKeyConstraint("run_num", "task", "metric"),
+)
+
+PROJECT = Table(
+    "project",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("created_at", Double, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+# The state of a job is its run's status; here stands only what the queue needs besides.
+JOB = Table(
+    "job",
+    METADATA,
+    Column("run_num", Integer, ForeignKey("run.num"), primary_key=True),
+    Column("user", Text, nullable=False),
+    Column("priority", Integer, nullable=False),  # 0 high, 1 normal, 2 low
+    Column("run_after", Double, nullable=False),  # not to be started before
+    Column("tries", Integer, nullable=False),  # how often a worker has taken it
+    Column("cancel_at", Double),  # when somebody asked to end it
+    Column("schedule_id", Integer),
+    Index("job_queue", "priority", "run_num"),
+)
+
+SCHEDULE = Table(
+    "schedule",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("project_id", Integer, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("cron", Text, nullable=False),
+    Column("body", Text, nullable=False),  # JSON: what POST /run takes
+    Column("enabled", Boolean, nullable=False),
+    Column("next_at", Double, nullable=False),
+    Column("last_at", Double),
+    Column("last_run_id", Text),
+    Column("last_error", Text),
+    Column("created_at", Double, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+API_KEY = Table(
+    "api_key",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("user", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("prefix", Text, nullable=False),  # the key's first characters, to tell keys apart
+    Column("digest", Text, nullable=False, unique=True),  # SHA-256 of the key, which itself is kept nowhere
+    Column("scopes", Text, nullable=False),  # of read, run, admin; separated by commas
+    Column("created_at", Double, nullable=False),
+    Column("last_used_at", Double),
+    Column("revoked_at", Double),
+    sqlite_autoincrement=True,
+)
+
+AUDIT = Table(
+    "audit",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("at", Double, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("action", Text, nullable=False),  # submit, cancel, restart, delete, ...
+    Column("target", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Index("audit_at", "at"),
+    sqlite_autoincrement=True,
 )
 
 # Alembic's own table, spelled as Alembic spells it, so that a new database needs no Alembic.
