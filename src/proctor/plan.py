@@ -152,6 +152,7 @@ def _check_ranges(cell: Cell) -> None:
         ("--parallel", limits.parallel),
         ("--for", limits.for_s),
         ("--max-cost", limits.max_cost_usd),
+        ("--max-total-tokens", limits.max_total_tokens),
         ("--timeout", limits.timeout_s),
         ("--request-timeout", limits.request_timeout_s),
         ("--limit", cell.source.limit),

@@ -157,11 +157,12 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop drawing items (`for_s`, `max_cost_usd`) and when to give up (`timeout_s`)."""
+    """When to stop drawing items (`for_s`, `max_cost_usd`, `max_total_tokens`) and when to give up (`timeout_s`)."""
 
     parallel: int | None = None  # None: found by watching the server
     for_s: float | None = None
     max_cost_usd: float | None = None
+    max_total_tokens: int | None = None  # in and out, over all replies of the run
     timeout_s: float = 3 * 3600.0
     request_timeout_s: float = 600.0
 

@@ -49,6 +49,7 @@ class Meter:
     committed: int = 0
     cost_usd: float | None = None
     costed: int = 0
+    tokens: int = 0  # in and out, as far as they were reported
     answered: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
@@ -64,6 +65,7 @@ class Meter:
         reply = attempt.reply
         if reply is not None:
             self.answered += 1
+            self.tokens += (reply.input_tokens or 0) + (reply.output_tokens or 0)
             if reply.cost_usd is not None:
                 self.cost_usd = (self.cost_usd or 0.0) + reply.cost_usd
                 self.costed += 1

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from proctor import __version__
 from proctor.engine.attempts import Asking, Terms, attempts
 from proctor.engine.retry import Retry
-from proctor.errors import ConfigError, Conflict, DataError, ProctorError, RunTimeout, StoreError
+from proctor.errors import ConfigError, Conflict, DataError, ProctorError, ResourceLimit, RunTimeout, StoreError
 from proctor.plan import share_limits
 from proctor.providers import open_provider
 from proctor.providers.contract import Labels, Opening, Pacing, Provider
@@ -50,10 +50,8 @@ class Sitting:
     watch: Watch | None = None
     retry: Retry = field(default_factory=Retry)
     limiters: dict[tuple[str, ...], Limiter] = field(default_factory=dict)
-
-    @property
-    def owner(self) -> str:
-        return f"{socket.gethostname()}:{os.getpid()}"
+    owner: str = field(default_factory=lambda: f"{socket.gethostname()}:{os.getpid()}")
+    strict: bool = False  # a budget that is used up is an error, not a reason to stop early
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +228,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> 
     parallel = _parallel(ready.provider, limits)
     settled = store.run(run.id).settled
     meter = Meter(run, settled, parallel)
-    budget = _Budget(limits, meter, ready.cell)
+    budget = _Budget(limits, meter, ready.cell, sitting.strict)
     terms = Terms(
         limiter=_limiter(ready, limits, sitting),
         parallel=parallel,
@@ -312,11 +310,12 @@ def _limiter(ready: Ready, limits: Limits, sitting: Sitting) -> Limiter | None:
 
 @dataclass(slots=True)
 class _Budget:
-    """--for and --max-cost: decides whether another item may be drawn."""
+    """--for, --max-cost and --max-total-tokens: decides whether another item may be drawn."""
 
     limits: Limits
     meter: Meter
     cell: Cell
+    strict: bool = False
     stopped: str | None = None
 
     def allows(self) -> bool:
@@ -327,10 +326,19 @@ class _Budget:
             self.stopped = (
                 f"the cost allowed by --max-cost (${limits.max_cost_usd:g} for this run) was reached"
             )
+        elif limits.max_total_tokens is not None and self.meter.tokens >= limits.max_total_tokens:
+            self.stopped = (
+                f"the tokens allowed by --max-total-tokens ({limits.max_total_tokens:,} for this run) were used up"
+            )
         return self.stopped is None
 
     def notice(self, replied: bool) -> None:
-        """Raises ConfigError if the budget cannot be kept because nobody says what replies cost."""
+        """Raises ConfigError if the budget cannot be kept because nobody says what replies cost.
+
+        Raises ResourceLimit if it is used up and that is to be an error.
+        """
+        if self.strict and self.stopped is not None:
+            raise ResourceLimit(f"Run {self.meter.run.id[:8]}: {self.stopped}")
         if self.limits.max_cost_usd is not None and replied and not self.meter.costed:
             raise ConfigError(
                 f"--max-cost cannot be kept: neither the server nor prices.toml in PROCTOR_HOME says what "

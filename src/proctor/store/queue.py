@@ -182,6 +182,17 @@ def end(
         return connection.execute(ended).rowcount == 1
 
 
+def fail(store: Database, run_id: str, *, now: float, words: Mapping[str, str | None]) -> bool:
+    """Call a run failed that was cancelled because something else went wrong; see `end` for `words`."""
+    changed = (
+        update(RUN)
+        .where(RUN.c.id == run_id, RUN.c.status == Status.CANCELLED.value)
+        .values(status=Status.FAILED.value, finished_at=now, **words)
+    )
+    with store.writing() as connection:
+        return connection.execute(changed).rowcount == 1
+
+
 def wait_again(store: Database, run_id: str, *, run_after: float) -> bool:
     """Put a failed run back into the queue, not to be started before `run_after`; its error stays to be seen."""
     with store.writing() as connection:
@@ -317,7 +328,15 @@ def _check_room(connection: Connection, user: str, most: int) -> None:
 
 def _row(connection: Connection, run_id: str) -> Row[Any]:
     query = (
-        select(*RUN.c, JOB.c.user, JOB.c.priority, JOB.c.run_after, JOB.c.tries, JOB.c.cancel_at, JOB.c.schedule_id)
+        select(
+            *RUN.c,
+            JOB.c.user,
+            JOB.c.priority,
+            JOB.c.run_after,
+            JOB.c.tries,
+            JOB.c.cancel_at,
+            JOB.c.schedule_id,
+        )
         .join(JOB, JOB.c.run_num == RUN.c.num)
         .where(RUN.c.id == run_id)
     )
