@@ -113,7 +113,9 @@ class ResourceLimit(ProctorError):
     slug = "resource-limit"
     http_status = 507
     exit_code = 3
-    cure = "Free what the message names or raise its limit, then restart the job: it goes on where it stopped."
+    cure = (
+        "Free what the message names or raise its limit, then restart the job: it goes on where it stopped."
+    )
 
 
 class RunTimeout(ProctorError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,8 @@ from proctor.types import Rows
 
 ROWS: tuple[Rows, ...] = ("imported", "hub", "sample")
 PORTS = {"http": "80", "https": "443"}
+MB = 1_000_000
+UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,40 @@ SETTINGS: tuple[Setting, ...] = (
         "Where PubMedQA's official test ids are fetched when they were not imported.",
         "https://raw.githubusercontent.com",
     ),
+    Setting(
+        "PROCTOR_KEYS_FILE",
+        "File of further keys, NAME=VALUE a line, readable by its owner alone (0600); the environment wins.",
+        "`keys.env` in PROCTOR_HOME",
+    ),
+    Setting("PROCTOR_AUTH", "`keys`: the server wants an API key; `off`: none, on loopback only.", "off"),
+    Setting(
+        "PROCTOR_HOSTS",
+        "Names, separated by commas, under which the server may be called, besides loopback and its own address.",
+        "none",
+    ),
+    Setting("PROCTOR_MOST_RUNNING", "Jobs that run at once, over all workers.", "3"),
+    Setting("PROCTOR_MOST_QUEUED", "Jobs that one user may have waiting.", "10"),
+    Setting(
+        "PROCTOR_REQUESTS_PER_MINUTE", "API calls a minute of one key, or of one address without keys.", "100"
+    ),
+    Setting("PROCTOR_JOB_TIMEOUT", "How long a job may take.", "3h"),
+    Setting("PROCTOR_JOB_MEMORY_MB", "Memory that a job's processes may use together.", "2147"),
+    Setting(
+        "PROCTOR_DISK_FREE_MB", "Room that must stay free on the disk of PROCTOR_HOME while jobs run.", "500"
+    ),
+    Setting(
+        "PROCTOR_FIRST_RETRY",
+        "How long a job waits after its first failure that may pass; doubled after the next.",
+        "60s",
+    ),
+    Setting("PROCTOR_SERVER", "Address of the server that `proctor --server` commands talk to.", "none"),
+    Setting("PROCTOR_API_KEY", "Key for that server.", "none", secret=True),
     Setting("NO_COLOR", "If set, no colours in the terminal.", "not set"),
+)
+
+# What PROCTOR_KEYS_FILE may hold.
+KEYS = tuple(
+    setting.name for setting in SETTINGS if setting.secret and setting.name.endswith(("_KEY", "_TOKEN"))
 )
 
 
@@ -87,12 +123,23 @@ class Settings:
     hf_endpoint: str
     hf_token: str | None = field(repr=False)
     github_raw_url: str
+    auth: bool = False
+    hosts: tuple[str, ...] = ()
+    most_running: int = 3
+    most_queued: int = 10
+    requests_per_minute: int = 100
+    job_timeout_s: float = 3 * 3600.0
+    most_memory_bytes: int = 2 * 2**30
+    least_disk_bytes: int = 500_000_000
+    first_retry_s: float = 60.0
+    server: str | None = None
+    api_key: str | None = field(default=None, repr=False)
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """Values that must not reach a row, a log or a message."""
         keys = (self.openai_api_key, self.gemini_api_key, self.grok_api_key, self.anthropic_api_key)
-        return tuple(key for key in (*keys, self.hf_token) if key)
+        return tuple(key for key in (*keys, self.hf_token, self.api_key) if key)
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
@@ -102,6 +149,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     'http://127.0.0.1:11434'
     """
     home = Path(environ.get("PROCTOR_HOME") or "data").absolute()
+    environ = {**_keys_file(environ, home), **environ}
     rows = environ.get("PROCTOR_DATA") or None
     if rows is not None and rows not in ROWS:
         raise ConfigError(f"PROCTOR_DATA={rows}: choose from {', '.join(ROWS)}")
@@ -121,7 +169,62 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         hf_endpoint=_base_url(environ, "HF_ENDPOINT", "https://huggingface.co"),
         hf_token=environ.get("HF_TOKEN") or None,
         github_raw_url=_base_url(environ, "PROCTOR_GITHUB_RAW_URL", "https://raw.githubusercontent.com"),
+        auth=_choice(environ, "PROCTOR_AUTH", ("off", "keys"), "off") == "keys",
+        hosts=tuple(host.strip() for host in (environ.get("PROCTOR_HOSTS") or "").split(",") if host.strip()),
+        most_running=_count(environ, "PROCTOR_MOST_RUNNING", 3),
+        most_queued=_count(environ, "PROCTOR_MOST_QUEUED", 10),
+        requests_per_minute=_count(environ, "PROCTOR_REQUESTS_PER_MINUTE", 100),
+        job_timeout_s=_seconds(environ, "PROCTOR_JOB_TIMEOUT", 3 * 3600.0),
+        most_memory_bytes=MB * _count(environ, "PROCTOR_JOB_MEMORY_MB", 2147),
+        least_disk_bytes=MB * _count(environ, "PROCTOR_DISK_FREE_MB", 500),
+        first_retry_s=_seconds(environ, "PROCTOR_FIRST_RETRY", 60.0),
+        server=_base_url(environ, "PROCTOR_SERVER", "") or None,
+        api_key=environ.get("PROCTOR_API_KEY") or None,
     )
+
+
+def _keys_file(environ: Mapping[str, str], home: Path) -> dict[str, str]:
+    """The lines of PROCTOR_KEYS_FILE. Raises ConfigError if others may read it, or a line is no NAME=VALUE."""
+    named = environ.get("PROCTOR_KEYS_FILE")
+    path = Path(named) if named else home / "keys.env"
+    if not path.is_file():
+        if named:
+            raise ConfigError(f"PROCTOR_KEYS_FILE={named}: there is no such file")
+        return {}
+    if path.stat().st_mode & 0o077:
+        raise ConfigError(f"{path} holds keys and others may read it: chmod 600 {path}")
+    found = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        name, equals, value = line.strip().partition("=")
+        if not name or name.startswith("#"):
+            continue
+        if not equals or name.strip() not in KEYS:
+            raise ConfigError(f"{path}, line {number}: write NAME=VALUE; names: {', '.join(KEYS)}")
+        found[name.strip()] = value.strip().strip("'\"")
+    return found
+
+
+def _choice(environ: Mapping[str, str], variable: str, choices: tuple[str, ...], default: str) -> str:
+    value = environ.get(variable) or default
+    if value not in choices:
+        raise ConfigError(f"{variable}={value}: choose from {', '.join(choices)}")
+    return value
+
+
+def _count(environ: Mapping[str, str], variable: str, default: int) -> int:
+    text = environ.get(variable) or str(default)
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise ConfigError(f"{variable}={text}: give a whole number above 0")
+    return int(text)
+
+
+def _seconds(environ: Mapping[str, str], variable: str, default: float) -> float:
+    """A length of time as the options take it: 90s, 10m, 1.5h, or seconds."""
+    text = environ.get(variable)
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text) if text else None
+    if text and not found:
+        raise ConfigError(f"{variable}={text}: write 90s, 10m or 1.5h")
+    return float(found[1]) * UNITS_S[found[2]] if found else default
 
 
 def _base_url(environ: Mapping[str, str], variable: str, default: str) -> str:

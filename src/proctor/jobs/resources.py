@@ -31,7 +31,7 @@ def excess(group: int, settings: Settings) -> Excess | None:
     if free < settings.least_disk_bytes:
         return Excess(
             "resource-limit",
-            f"only {free / MB:,.0f} MB are free in {settings.home}; {settings.least_disk_bytes / MB:,.0f} MB must stay free",
+            f"{free / MB:,.0f} MB are free in {settings.home}; {settings.least_disk_bytes / MB:,.0f} MB must stay so",
         )
     return None
 

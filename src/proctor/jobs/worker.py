@@ -131,9 +131,7 @@ class Worker:
         code = child.process.returncode
         _signal(child, signal.SIGKILL)  # what it may have left behind in its group
         if child.verdict is not None:
-            queue.end(
-                self.store, child.run.id, child.status, owner=child.owner, now=now, words=child.verdict
-            )
+            queue.end(self.store, child.run.id, child.status, owner=child.owner, now=now, words=child.verdict)
             self._overrule(child, now)
         else:
             words = {
@@ -212,7 +210,7 @@ def _transient(error: type[ProctorError]) -> frozenset[str]:
 
 # Failures that may pass by themselves: what a provider's error calls retryable, too many of those, a lost
 # database, a process that died.
-TRANSIENT = _transient(ProctorError) | {"error-budget", "store", "worker-died", "endpoint-not-found"}
+TRANSIENT = _transient(ProctorError) | {"error-budget", "store", "worker-died"}
 
 
 def command(run_id: str, owner: str) -> list[str]:

@@ -18,13 +18,22 @@ from typing import Any, Protocol
 from proctor import __version__
 from proctor.engine.attempts import Asking, Terms, attempts
 from proctor.engine.retry import Retry
-from proctor.errors import ConfigError, Conflict, DataError, ProctorError, ResourceLimit, RunTimeout, StoreError
+from proctor.errors import (
+    ConfigError,
+    Conflict,
+    DataError,
+    ProctorError,
+    ResourceLimit,
+    RunTimeout,
+    StoreError,
+)
 from proctor.plan import share_limits
 from proctor.providers import open_provider
 from proctor.providers.contract import Labels, Opening, Pacing, Provider
 from proctor.providers.http import Http
 from proctor.providers.limiter import Limiter
 from proctor.providers.prices import read_prices
+from proctor.service.budget import Budget
 from proctor.service.progress import Meter, Watch, keep_showing
 from proctor.service.results import summarise
 from proctor.settings import Settings
@@ -228,7 +237,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> 
     parallel = _parallel(ready.provider, limits)
     settled = store.run(run.id).settled
     meter = Meter(run, settled, parallel)
-    budget = _Budget(limits, meter, ready.cell, sitting.strict)
+    budget = Budget(limits, meter, ready.cell, sitting.strict)
     terms = Terms(
         limiter=_limiter(ready, limits, sitting),
         parallel=parallel,
@@ -306,44 +315,6 @@ def _limiter(ready: Ready, limits: Limits, sitting: Sitting) -> Limiter | None:
     # The key itself need not stand here: a process has one key per provider.
     key = (model.provider, ready.provider.address, model.name, str(pacing))
     return sitting.limiters.setdefault(key, Limiter(pacing))
-
-
-@dataclass(slots=True)
-class _Budget:
-    """--for, --max-cost and --max-total-tokens: decides whether another item may be drawn."""
-
-    limits: Limits
-    meter: Meter
-    cell: Cell
-    strict: bool = False
-    stopped: str | None = None
-
-    def allows(self) -> bool:
-        limits = self.limits
-        if limits.for_s is not None and self.meter.elapsed_s() >= limits.for_s:
-            self.stopped = f"the time allowed by --for ({limits.for_s:.0f} s for this run) was used up"
-        elif limits.max_cost_usd is not None and self.meter.spending() >= limits.max_cost_usd:
-            self.stopped = (
-                f"the cost allowed by --max-cost (${limits.max_cost_usd:g} for this run) was reached"
-            )
-        elif limits.max_total_tokens is not None and self.meter.tokens >= limits.max_total_tokens:
-            self.stopped = (
-                f"the tokens allowed by --max-total-tokens ({limits.max_total_tokens:,} for this run) were used up"
-            )
-        return self.stopped is None
-
-    def notice(self, replied: bool) -> None:
-        """Raises ConfigError if the budget cannot be kept because nobody says what replies cost.
-
-        Raises ResourceLimit if it is used up and that is to be an error.
-        """
-        if self.strict and self.stopped is not None:
-            raise ResourceLimit(f"Run {self.meter.run.id[:8]}: {self.stopped}")
-        if self.limits.max_cost_usd is not None and replied and not self.meter.costed:
-            raise ConfigError(
-                f"--max-cost cannot be kept: neither the server nor prices.toml in PROCTOR_HOME says what "
-                f"{self.cell.model} costs. Write its prices there, then resume, or run without --max-cost"
-            )
 
 
 def new_manifest(each: Ready, replies: str | None) -> dict[str, Any]:

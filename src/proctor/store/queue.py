@@ -340,7 +340,7 @@ def _row(connection: Connection, run_id: str) -> Row[Any]:
         .join(JOB, JOB.c.run_num == RUN.c.num)
         .where(RUN.c.id == run_id)
     )
-    row = connection.execute(query).one_or_none()
+    row: Row[Any] | None = connection.execute(query).one_or_none()
     if row is None:
         raise NotFound(f"No job {run_id}")
     return row
