@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped]  # psutil ships no types
+import psutil
 
 SAMPLE_EVERY_S = 0.05
 PR_SET_CHILD_SUBREAPER = 36

@@ -19,11 +19,9 @@ from proctor import __version__
 from proctor.engine.attempts import Asking, Terms, attempts
 from proctor.engine.retry import Retry
 from proctor.errors import (
-    ConfigError,
     Conflict,
     DataError,
     ProctorError,
-    ResourceLimit,
     RunTimeout,
     StoreError,
 )

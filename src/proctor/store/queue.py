@@ -340,10 +340,11 @@ def _row(connection: Connection, run_id: str) -> Row[Any]:
         .join(JOB, JOB.c.run_num == RUN.c.num)
         .where(RUN.c.id == run_id)
     )
-    row: Row[Any] | None = connection.execute(query).one_or_none()
+    row: Any = connection.execute(query).one_or_none()  # its type lists all its columns
     if row is None:
         raise NotFound(f"No job {run_id}")
-    return row
+    found: Row[Any] = row
+    return found
 
 
 def _job(row: Row[Any]) -> Job:
