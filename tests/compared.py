@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from proctor.findings import Comparison
 from proctor.stats.compare import compare
-from proctor.types import Cell, Comparison, Model, Run, SourceRef, Status
+from proctor.types import Cell, Model, Run, SourceRef, Status
 
 Scores = Mapping[tuple[str, str], float]
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from compared import pair, run, scored, table
 from proctor import figures
+from proctor.findings import Estimate
 from proctor.stats.compare import compare
-from proctor.types import Estimate
 
 SHARES = st.floats(-1, 1)
 

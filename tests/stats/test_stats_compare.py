@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compared import pair, run, scored, table
+from proctor.findings import Comparison
 from proctor.stats.compare import ALPHA, compare
 from proctor.stats.paired import holm, mcnemar_exact
-from proctor.types import Comparison
 
 MARKS = st.lists(st.sampled_from([0.0, 1.0, None]), max_size=80)
 COUNT = st.integers(0, 60)

@@ -20,9 +20,10 @@ from sklearn import metrics as oracle
 
 from examrows import CANDIDATES, SUITES, WAYS, exam_rows
 from examrows import row as answered
+from proctor.findings import Score
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
 from proctor.stats.metrics import VERSIONS, letters
-from proctor.types import Outcome, Score
+from proctor.types import Outcome
 
 EVERY = [(suite, task) for suite, tasks in SUITES.items() for task in tasks]
 

@@ -46,25 +46,36 @@ def export_command(runs: tuple[str, ...], form: str, output: Path | None) -> int
     return 0
 
 
+# Format of a report -> the end of its file's name.
+REPORTS = {"html": "html", "md": "md", "latex": "tex"}
+
+
 @click.command("report")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("--format", "form", type=click.Choice(["html", "md"]), default="html", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(REPORTS)),
+    default="html",
+    show_default=True,
+    help="html: opens without a server; md: for a repository; latex: a document for pdflatex.",
+)
 @click.option(
     "--output",
     "-o",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="File to write; - is standard output.  [default: report-RUN.html or .md]",
+    help="File to write; - is standard output.  [default: report-RUN.html, .md or .tex]",
 )
 def report_command(runs: tuple[str, ...], form: str, output: Path | None) -> int:
-    """Write a report of RUN, or of several runs side by side, as one file that opens without a server."""
+    """Write a report of RUN, or of several runs side by side, as one file."""
     from proctor.service.transfer import report
 
     text = report(runs, read_settings(os.environ), form)
     if output == Path("-"):
         click.echo(text)
         return 0
-    path = output or Path(f"report-{'-'.join(run[:8] for run in runs[:3])}.{form}")
+    path = output or Path(f"report-{'-'.join(run[:8] for run in runs[:3])}.{REPORTS[form]}")
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -10,18 +10,31 @@ PAPERS: Mapping[str, str] = {
     "Kish 1965": "Kish, L. (1965). Survey Sampling. New York: Wiley.",
     "Miller 2024": "Miller, E. (2024). Adding Error Bars to Evals: A Statistical Approach to Language Model "
     "Evaluations. arXiv 2411.00640.",
+    "Student 1908": "Student (1908). The probable error of a mean. Biometrika 6, 1-25.",
     "Efron and Tibshirani 1993": "Efron, B., Tibshirani, R. J. (1993). An Introduction to the Bootstrap. "
     "New York: Chapman and Hall.",
     "Fisher 1915": "Fisher, R. A. (1915). Frequency distribution of the values of the correlation coefficient in "
     "samples from an indefinitely large population. Biometrika 10, 507-521.",
     "Gorodkin 2004": "Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation "
     "coefficient. Computational Biology and Chemistry 28, 367-374.",
+    "Chen et al. 2021": "Chen, M., Tworek, J., Jun, H., Yuan, Q. et al. (2021). Evaluating Large Language Models "
+    "Trained on Code. arXiv 2107.03374.",
+    "Yao et al. 2024": "Yao, S., Shinn, N., Razavi, P., Narasimhan, K. (2024). tau-bench: A Benchmark for "
+    "Tool-Agent-User Interaction in Real-World Domains. arXiv 2406.12045.",
     "McNemar 1947": "McNemar, Q. (1947). Note on the sampling error of the difference between correlated "
     "proportions or percentages. Psychometrika 12, 153-157.",
     "Tango 1998": "Tango, T. (1998). Equivalence test and confidence interval for the difference in proportions "
     "for the paired-sample design. Statistics in Medicine 17, 891-908.",
+    "Connor 1987": "Connor, R. J. (1987). Sample size for testing differences in proportions for the paired-sample "
+    "design. Biometrics 43, 207-211.",
     "Phipson and Smyth 2010": "Phipson, B., Smyth, G. K. (2010). Permutation p-values should never be zero. "
     "Statistical Applications in Genetics and Molecular Biology 9, article 39.",
+    "Noreen 1989": "Noreen, E. W. (1989). Computer-Intensive Methods for Testing Hypotheses: An Introduction. "
+    "New York: Wiley.",
+    "Yeh 2000": "Yeh, A. (2000). More accurate tests for the statistical significance of result differences. "
+    "Proceedings of the 18th International Conference on Computational Linguistics (COLING), 947-953.",
+    "Benjamini and Hochberg 1995": "Benjamini, Y., Hochberg, Y. (1995). Controlling the false discovery rate: a "
+    "practical and powerful approach to multiple testing. Journal of the Royal Statistical Society B 57, 289-300.",
     "Holm 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. "
     "Scandinavian Journal of Statistics 6, 65-70.",
 }
@@ -86,22 +99,36 @@ INTERVALS: Mapping[str, str] = {
         "middle 95 % of these means, widened where it would lie to one side of the score."
     ),
     TANGO: (
-        "The p-values are those of the exact two-sided test of McNemar on the discordant items, those that "
-        "only one of the two models got right (McNemar 1947, in its binomial form); the intervals of the "
-        "differences are 95 % score intervals for paired proportions (Tango 1998)."
+        "The interval of a difference of two shares of right answers is the 95 % score interval for paired "
+        "proportions (Tango 1998)."
     ),
     PAIRED: (
-        "Each item was asked several times or in several wordings, and the mean of its askings was compared. The "
-        "p-values are those of a paired permutation test by 10,000 random sign flips of the items' differences "
-        "(Phipson and Smyth 2010); the intervals of the differences are percentile intervals over 2,000 resamples of "
-        "the items, seed 0 (Efron and Tibshirani 1993)."
+        "The interval of a difference of means is the percentile interval over 2,000 resamples of the items' "
+        "differences, seed 0 (Efron and Tibshirani 1993)."
+    ),
+}
+
+# Difference.test -> what it does.
+TESTS: Mapping[str, str] = {
+    "exact McNemar": (
+        "The exact two-sided test of McNemar looks at the discordant items, those that only one of the two models got "
+        "right, and asks how often chance would split them as unevenly (McNemar 1947, in its binomial form)."
+    ),
+    "sign-flip permutation": (
+        "The sign-flip permutation test turns the signs of the items' differences at random, 10,000 times, and counts "
+        "how often their mean is as far from 0 as it was; the exam itself counts as one of the draws, so that no "
+        "p-value is 0 (Phipson and Smyth 2010)."
+    ),
+    "approximate randomisation": (
+        "Approximate randomisation swaps the two models' answers to an item, or does not, at random, 10,000 times, "
+        "computes the metric of both anew each time, and counts how often they are as far apart as they were; the exam "
+        "itself counts as one of the draws (Noreen 1989, Yeh 2000)."
     ),
 }
 
 # Methods that would see it if items hang together, and those that take items as independent.
 ALLOWING = frozenset({EFFECTIVE, CLUSTERED})
 INDEPENDENT = frozenset({WILSON, DIRICHLET, DIRICHLET_MANY, BOOTSTRAP, UNRELATED})
-PAIRS = frozenset({TANGO, PAIRED})
 
 
 def split(method: str) -> tuple[str, str]:

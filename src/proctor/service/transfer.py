@@ -110,7 +110,7 @@ def item_records(ids: Sequence[str], settings: Settings) -> list[dict[str, Any]]
 
 
 def report(ids: Sequence[str], settings: Settings, form: str) -> str:
-    """A report of one run, or of several side by side. `form`: html or md."""
+    """A report of one run, or of several side by side. `form`: html, md or latex."""
     from proctor.report import render
 
     return render(look(ids, settings), form, now=time.time())

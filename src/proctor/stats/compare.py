@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
+from proctor.findings import Comparison, Estimate
 from proctor.stats.means import bootstrap_interval, sign_flip_p
 from proctor.stats.paired import difference_interval, holm, items_needed, mcnemar_exact
-from proctor.types import Comparison, Estimate, Run
+from proctor.types import Run
 
 MCNEMAR = "exact McNemar"
 SIGN_FLIP = "sign-flip permutation"

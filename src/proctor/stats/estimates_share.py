@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from proctor.findings import Estimate
 from proctor.stats import metrics
 from proctor.stats.estimates_sheet import WILSON, Sheet, TaskShape, nothing
 from proctor.stats.intervals import wilson
 from proctor.stats.metrics import Scored
 from proctor.stats.resample import Figure
-from proctor.types import Estimate, Outcome
+from proctor.types import Outcome
 
 if TYPE_CHECKING:
     from proctor.stats.metrics import Array

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proctor.errors import ConfigError
+from proctor.findings import Estimate
 from proctor.stats import metrics, resample
 from proctor.stats.estimates_share import effective, mean, share, value_of
 from proctor.stats.estimates_sheet import Sheet, TaskShape, nothing, part, sheet
 from proctor.stats.metrics import Scored
 from proctor.stats.resample import Figure
-from proctor.types import Estimate
 
 if TYPE_CHECKING:
     import numpy as np

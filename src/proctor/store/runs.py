@@ -191,12 +191,17 @@ class RunStore(Database):
     def runs(
         self,
         *,
-        limit: int = 20,
+        limit: int | None = 20,
         model: str | None = None,
         source: str | None = None,
         status: Status | None = None,
+        since: float | None = None,
     ) -> list[Run]:
-        """Newest first. `model` is a name, with or without its provider; `source` a suite or file name."""
+        """Newest first; `limit` None gives all.
+
+        `model` is a name, with or without its provider; `source` a suite or file name; `since` the
+        Unix time from which on runs were created.
+        """
         query = select(RUN).order_by(RUN.c.created_at.desc(), RUN.c.num.desc()).limit(limit)
         if model is not None:
             query = query.where(or_(RUN.c.model == model, RUN.c.provider + "/" + RUN.c.model == model))
@@ -204,6 +209,8 @@ class RunStore(Database):
             query = query.where(RUN.c.source == source)
         if status is not None:
             query = query.where(RUN.c.status == status.value)
+        if since is not None:
+            query = query.where(RUN.c.created_at >= since)
         with self.reading() as connection:
             return [_run(row) for row in connection.execute(query)]
 
@@ -287,4 +294,6 @@ def _run(row: Row[Any]) -> Run:
         error=row.error,
         error_slug=row.error_slug,
         parent_id=row.parent_id,
+        comparability=row.comparability,
+        sample=row.sample,
     )
