@@ -10,12 +10,22 @@ from proctor.findings import Comparison, Difference, Estimate, Evaluation, RunRe
 from proctor.report import render
 from proctor.report.blocks import Table
 from proctor.report.page import page_of
+from proctor.stats import compare, pairs_share
+from proctor.stats.pairs import RANDOMISED
 from proctor.types import Cell, Model, Run, Sampling, SourceRef, Status
 
 NOW = 1763683200.0  # 2025-11-21 00:00 UTC
 WEIGHTED = "Wilson on the effective n, tasks weighted by their full sizes"
 COMBINED = "draws of each task combined, 2,000 draws, seed 0"
-TANGO = "Tango's paired score interval"
+TANGO = pairs_share.TANGO
+PAIR_METHODS = {
+    pairs_share.TANGO,
+    pairs_share.PAIRED_T,
+    pairs_share.PAIRED_T_CLUSTERS,
+    compare.RESAMPLED,
+    compare.RESAMPLED_CLUSTERS,
+    compare.STRATIFIED,
+}
 HASH = "9f2c" * 16
 
 SPEC: Mapping[str, Any] = {
@@ -140,7 +150,7 @@ def difference(**other: Any) -> Difference:
         "first": 0.8,
         "second": 0.73,
         "estimate": estimate(0.07, 0.035, 0.106, method=TANGO),
-        "test": "exact McNemar",
+        "test": pairs_share.MCNEMAR,
         "p_value": 0.00019,
         "both_right": 340,
         "only_first": 60,
@@ -269,10 +279,6 @@ def glue(**facts: Any) -> Evaluation:
     return one(result(run(manifest=manifest, source_title="GLUE"), [headline, *found]))
 
 
-RANDOMISED = "approximate randomisation"
-JOINT = "paired Dirichlet draws"
-
-
 def two_suites() -> Evaluation:
     """Two runs of GLUE, compared as a whole and task by task."""
     first = glue().results[0]
@@ -284,7 +290,7 @@ def two_suites() -> Evaluation:
             title="MRPC",
             metric="accuracy + f1",
             test=RANDOMISED,
-            estimate=estimate(0.002, -0.004, 0.008, method=JOINT),
+            estimate=estimate(0.002, -0.004, 0.008, method=compare.RESAMPLED),
             p_value=0.9996,
             adjusted_p=0.9999,
             verdict="practically equal",
@@ -295,9 +301,9 @@ def two_suites() -> Evaluation:
         first.run,
         second.run,
         tasks=tasks,
-        metric="score (4 of 9 tasks)",
-        test=RANDOMISED,
-        estimate=estimate(0.9996, 0.99, 0.99996, method=JOINT),
+        metric="score",
+        test=compare.STRATIFIED_TEST,
+        estimate=estimate(0.9996, 0.99, 0.99996, method=compare.STRATIFIED),
         items_needed=None,
     )
     return Evaluation("p", (first, second), (pair,), "ollama/a is better than ollama/b.")

@@ -85,8 +85,8 @@ def how_compared(evaluation: Evaluation) -> Iterator[str]:
 def _tested(wholes: Sequence[Difference], tasks: Sequence[Difference]) -> Iterator[str]:
     """Which test for which metric, then what each test does."""
     for test, metrics in _by_test(wholes).items():
-        yield f"The headline, {listed(metrics)}, was tested by {test}."
-    if groups := [f"by {test} where they are scored by {listed(m)}" for test, m in _by_test(tasks).items()]:
+        yield f"The headlines ({', '.join(metrics)}) were tested by {test}."
+    if groups := [f"by {test} ({', '.join(metrics)})" for test, metrics in _by_test(tasks).items()]:
         yield f"The tasks were tested {listed(groups)}."
     for test in unique(d.test for d in (*wholes, *tasks)):
         if test in TESTS:

@@ -25,6 +25,8 @@ PAPERS: Mapping[str, str] = {
     "proportions or percentages. Psychometrika 12, 153-157.",
     "Tango 1998": "Tango, T. (1998). Equivalence test and confidence interval for the difference in proportions "
     "for the paired-sample design. Statistics in Medicine 17, 891-908.",
+    "Bonett and Price 2012": "Bonett, D. G., Price, R. M. (2012). Adjusted Wald confidence interval for a difference "
+    "of binomial proportions based on paired data. Journal of Educational and Behavioral Statistics 37, 479-488.",
     "Connor 1987": "Connor, R. J. (1987). Sample size for testing differences in proportions for the paired-sample "
     "design. Biometrics 43, 207-211.",
     "Phipson and Smyth 2010": "Phipson, B., Smyth, G. K. (2010). Permutation p-values should never be zero. "
@@ -49,7 +51,11 @@ CLUSTERED = "bootstrap of clusters, 2,000 draws, seed 0"
 UNRELATED = "Fisher's z of unrelated pairs, 2,000 draws, seed 0"
 COMBINED = "draws of each task combined, 2,000 draws, seed 0"
 TANGO = "Tango's paired score interval"
-PAIRED = "paired percentile bootstrap of item means, 2,000 draws, seed 0"
+PAIRED_T = "Student's t of the paired differences"
+PAIRED_T_CLUSTERS = "Student's t of the clusters' paired differences"
+RESAMPLED = "paired bootstrap of items, 2,000 draws, seed 0"
+RESAMPLED_CLUSTERS = "paired bootstrap of clusters, 2,000 draws, seed 0"
+STRATIFIED = "paired draws of each task combined, 2,000 draws, seed 0"
 
 # Estimate.method -> what was done; a test compares the keys with the methods of the statistics.
 INTERVALS: Mapping[str, str] = {
@@ -102,9 +108,33 @@ INTERVALS: Mapping[str, str] = {
         "The interval of a difference of two shares of right answers is the 95 % score interval for paired "
         "proportions (Tango 1998)."
     ),
-    PAIRED: (
-        "The interval of a difference of means is the percentile interval over 2,000 resamples of the items' "
-        "differences, seed 0 (Efron and Tibshirani 1993)."
+    PAIRED_T: (
+        "The interval of a difference of means of item scores is Student's, on the items' differences (Student 1908); "
+        "for its width two items are added, one in favour of each model, so that two runs that never disagree are not "
+        "taken for certain to be equal (Bonett and Price 2012)."
+    ),
+    PAIRED_T_CLUSTERS: (
+        "Where items hang together, the interval of a difference of means of item scores is Student's, on the "
+        "clusters' differences (Miller 2024); for its width two clusters are added, one in favour of each model, so "
+        "that two runs that never disagree are not taken for certain to be equal (Bonett and Price 2012)."
+    ),
+    RESAMPLED: (
+        "The interval of a difference in a metric that is no mean of item scores is the range of the middle 95 % of "
+        "2,000 draws of the items, seed 0, the same items for both models (Efron and Tibshirani 1993). Where the "
+        "metric needs no more than the counts of answers, these are draws of the table of targets by the answers of "
+        "both, with one discordant item added; elsewhere they are resamples of the items, each with a small random "
+        "weight on which the two disagree. So two runs that never disagree have an interval too."
+    ),
+    RESAMPLED_CLUSTERS: (
+        "Where items hang together, the interval of a difference in a metric that is no mean of item scores is the "
+        "range of the middle 95 % of 2,000 resamples of whole clusters, seed 0, the same clusters for both models "
+        "(Efron and Tibshirani 1993), each with a small random weight on which the two disagree."
+    ),
+    STRATIFIED: (
+        "The interval of the difference between two headlines over tasks is made of 2,000 draws of each task's "
+        "difference, seed 0, on items (or whole clusters) that are the same for both models. They are weighed as in "
+        "the headline and added up draw by draw, since tasks are independent of each other, and laid around the "
+        "difference; the interval is the range of the middle 95 % of the sums."
     ),
 }
 
@@ -115,14 +145,31 @@ TESTS: Mapping[str, str] = {
         "right, and asks how often chance would split them as unevenly (McNemar 1947, in its binomial form)."
     ),
     "sign-flip permutation": (
-        "The sign-flip permutation test turns the signs of the items' differences at random, 10,000 times, and counts "
-        "how often their mean is as far from 0 as it was; the exam itself counts as one of the draws, so that no "
-        "p-value is 0 (Phipson and Smyth 2010)."
+        "The sign-flip permutation test turns the signs of the items' differences at random, 10,000 times with seed "
+        "0, and counts how often their mean is as far from 0 as it was; the exam itself counts as one of the draws, "
+        "so that no p-value is 0 (Phipson and Smyth 2010)."
+    ),
+    "sign-flip permutation of clusters": (
+        "Where items hang together, the sign-flip permutation test turns the signs of all differences of a cluster "
+        "together, at random, 10,000 times with seed 0, and counts how often their mean is as far from 0 as it was; "
+        "the exam itself counts as one of the draws, so that no p-value is 0 (Phipson and Smyth 2010)."
     ),
     "approximate randomisation": (
-        "Approximate randomisation swaps the two models' answers to an item, or does not, at random, 10,000 times, "
-        "computes the metric of both anew each time, and counts how often they are as far apart as they were; the exam "
-        "itself counts as one of the draws (Noreen 1989, Yeh 2000)."
+        "Approximate randomisation exchanges the two models' answers to an item, or does not, at random, 10,000 "
+        "times with seed 0 (2,000 times for a metric that needs more than the counts of answers), computes the "
+        "metric of both anew, and counts how often they are as far apart as they were (Noreen 1989, Yeh 2000); the "
+        "exam itself counts as one of the draws."
+    ),
+    "approximate randomisation of clusters": (
+        "Where items hang together, approximate randomisation exchanges the two models' answers to all items of a "
+        "cluster, or does not, at random, 2,000 times with seed 0, computes the metric of both anew, and counts how "
+        "often they are as far apart as they were (Noreen 1989, Yeh 2000); the exam itself counts as one of the draws."
+    ),
+    "approximate randomisation within tasks": (
+        "Approximate randomisation within tasks exchanges the two models' answers to an item (or to all items of a "
+        "cluster), or does not, at random, task by task and with seed 0, adds the tasks up to headlines, and counts "
+        "how often these are as far apart as they were, in 10,000 draws (Noreen 1989, Yeh 2000); the exam itself "
+        "counts as one of the draws."
     ),
 }
 

@@ -71,7 +71,7 @@ def scores(rows: Iterable[Scored], shape: Shape) -> tuple[Score, ...]:
     Where two tasks or more were run, the headline is the suite's. It bears the suite's name only when
     all of its tasks were scored; else it says how many: "score (7 of 9 tasks)".
     """
-    marked = [_marked(one) for one in _exams(rows, shape)]
+    marked = [_marked(one) for one in exams_of(rows, shape)]
     return (*_suite_scores(marked, shape), *(score for one in marked for score in _task_scores(one)))
 
 
@@ -83,7 +83,8 @@ def wording_spread(rows: Sequence[Scored], shape: Shape) -> tuple[tuple[int, flo
     return tuple((i, _headline([r for r in rows if r.item.endswith(mark)], shape)) for i, mark in asked)
 
 
-def _exams(rows: Iterable[Scored], shape: Shape) -> list[Exam]:
+def exams_of(rows: Iterable[Scored], shape: Shape) -> list[Exam]:
+    """The tasks of the shape that have rows, in its order."""
     by_task: dict[str, list[Scored]] = {}
     for row in rows:
         by_task.setdefault(row.task, []).append(row)
@@ -107,7 +108,7 @@ def _task_scores(one: Marked) -> list[Score]:
 
 def _headline(rows: Iterable[Scored], shape: Shape) -> float | None:
     """The value of the first of `scores`, without its interval."""
-    exams = _exams(rows, shape)
+    exams = exams_of(rows, shape)
     counted = [one for one in exams if not one.spec.extra]
     if len(counted) < 2:
         return value(exams[0], exams[0].spec.official[0]) if exams else None

@@ -30,7 +30,7 @@ def row_score(row: Scored, metric: str, kind: str) -> float:
     return row.score or 0.0
 
 
-def _halves(one: Sheet, metric: str) -> list[Array]:
+def halves(one: Sheet, metric: str) -> list[Array]:
     """The rows' part in each half that is averaged; all rows as one where there are no halves."""
     import numpy as np
 
@@ -44,13 +44,13 @@ def mean(one: Sheet, spec: TaskShape, metric: str) -> Figure:
     import numpy as np
 
     score = np.array([row_score(row, metric, spec.kind) for row in one.rows])
-    halves = _halves(one, metric)
-    units = [one.weight @ half / one.units for half in halves]  # an average unit's weight
+    parts = halves(one, metric)
+    units = [one.weight @ half / one.units for half in parts]  # an average unit's weight
 
     def figure(weights: Array, right: Array, wrong: Array) -> Array:
         found = [
             (weights @ (half * score) + right * unit) / (weights @ half + (right + wrong) * unit)
-            for half, unit in zip(halves, units, strict=True)
+            for half, unit in zip(parts, units, strict=True)
         ]
         total: Array = sum(found[1:], start=found[0]) / len(found)
         return total
@@ -81,19 +81,19 @@ def effective(one: Sheet, spec: TaskShape, metric: str) -> tuple[float, float | 
 
     score = np.array([row_score(row, metric, spec.kind) for row in one.rows])
     unit = one.unit.astype(np.int64)
-    halves = _halves(one, metric)
+    parts = halves(one, metric)
     variance, squares, values = 0.0, 0.0, list[float]()
-    for half in halves:
+    for half in parts:
         weight = np.bincount(unit, one.weight * half, minlength=one.units)
         right = np.bincount(unit, one.weight * half * score, minlength=one.units)
         total, count = weight.sum(), int((weight > 0).sum())
         values.append(float(right.sum() / total))
         rest = ((right - values[-1] * weight) ** 2).sum() / total**2
-        variance += float(count / max(1, count - 1) * rest / len(halves) ** 2)
-        squares += float((weight**2).sum() / total**2 / len(halves) ** 2)
+        variance += float(count / max(1, count - 1) * rest / len(parts) ** 2)
+        squares += float((weight**2).sum() / total**2 / len(parts) ** 2)
     value = sum(values) / len(values)
-    stderr = math.sqrt(variance) if one.units > len(halves) else None
-    most = one.items if one.clustered or len(halves) > 1 else len(one.rows)
+    stderr = math.sqrt(variance) if one.units > len(parts) else None
+    most = one.items if one.clustered or len(parts) > 1 else len(one.rows)
     if value in (0.0, 1.0) or stderr is None:
         n = 1 / squares
     else:
