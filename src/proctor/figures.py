@@ -54,6 +54,21 @@ def p_value(p: float | None) -> str:
     return f"p = {p:.4f}" if p < 0.001 else f"p = {p:.3f}"
 
 
+def share(value: float | None) -> str:
+    """A share in whole per cent; only an exact 0 or 1 is written as one.
+
+    >>> share(0.5), share(0.9996), share(1.0), share(0.0003), share(None)
+    ('50 %', '>99 %', '100 %', '<1 %', '-')
+    """
+    if value is None:
+        return "-"
+    if 0 < value < 0.01:
+        return "<1 %"
+    if 0.99 < value < 1:
+        return ">99 %"
+    return f"{value * 100:.0f} %"
+
+
 def duration(seconds: float | None) -> str:
     """A length of time in its two largest units.
 

@@ -162,7 +162,8 @@ class Place:
 class Board:
     """Models ranked on the same items, asked in the same way; best score first.
 
-    `metric` is the name of what is ranked. `left_out` says in words which runs are on other boards.
+    `metric` is the name of what is ranked; `models` counts all that were ranked, of which `places` shows
+    the first. `left_out` says in words which runs are on other boards.
     """
 
     source_title: str
@@ -170,3 +171,4 @@ class Board:
     places: tuple[Place, ...]
     comparisons: tuple[Comparison, ...]
     left_out: tuple[str, ...] = ()
+    models: int = 0

@@ -8,7 +8,7 @@ from proctor.figures import amount, fraction
 from proctor.findings import Comparison, Difference, Evaluation
 from proctor.report.pairs import with_the_best
 from proctor.report.papers import INTERVALS, TESTS, split
-from proctor.report.words import listed, state, unique
+from proctor.report.words import COMPLETE, listed, state, unique
 
 SHARED = (
     "The models were compared in pairs, on the items that both have scored: an item that ended in an error in one of "
@@ -59,17 +59,26 @@ WORDS = (SHARED, EXPLORATORY, RULE, DETECTABLE, NEEDED, CORRELATION, MEANING, HO
 
 
 def how_compared(evaluation: Evaluation) -> Iterator[str]:
-    """Sentences on the comparisons that are shown; none where nothing was tested."""
-    tested = [c for c in evaluation.comparisons if c.whole.p_value is not None]
-    if not tested:
+    """Sentences on what was computed for the comparisons that are shown; none where nothing was tested."""
+    wholes = [c.whole for c in _pairs_tested(evaluation)]
+    if not wholes:
         return
-    wholes = [c.whole for c in tested]
     tasks = [d for c in with_the_best(evaluation) for d in c.tasks if d.p_value is not None]
     yield SHARED
     yield from _tested(wholes, tasks)
     for method in unique(split(d.estimate.method)[0] for d in (*wholes, *tasks)):
         yield INTERVALS.get(method, f"The 95 % intervals of the differences were computed by: {method}.")
     yield from _adjusted(wholes, tasks)
+    if any(state(result.run) != COMPLETE for result in evaluation.results):
+        yield "Runs that are not complete were compared on as far as they got."
+
+
+def how_judged(evaluation: Evaluation) -> Iterator[str]:
+    """Sentences on how the comparisons are to be read; none where nothing was tested."""
+    tested = _pairs_tested(evaluation)
+    if not tested:
+        return
+    wholes = [c.whole for c in tested]
     yield RULE.format(margin=_margin(tested))
     if any(d.correlation is not None for d in wholes):
         yield CORRELATION
@@ -77,9 +86,11 @@ def how_compared(evaluation: Evaluation) -> Iterator[str]:
         yield DETECTABLE
     if any(d.items_needed is not None for d in wholes):
         yield NEEDED
-    if any(state(result.run) != "complete" for result in evaluation.results):
-        yield "Runs that are not complete were compared on as far as they got."
     yield MEANING
+
+
+def _pairs_tested(evaluation: Evaluation) -> list[Comparison]:
+    return [c for c in evaluation.comparisons if c.whole.p_value is not None]
 
 
 def _tested(wholes: Sequence[Difference], tasks: Sequence[Difference]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from proctor.findings import Evaluation, Score
 from proctor.report import measures
 from proctor.report.asked import how_it_was_asked, logged, versions, what_was_asked
-from proctor.report.compared import how_compared
+from proctor.report.compared import how_compared, how_judged
 from proctor.report.papers import ALLOWING, INDEPENDENT, INTERVALS, PAPERS, split
 from proctor.report.words import labels, once, unique
 from proctor.types import Run
@@ -56,8 +56,9 @@ def methods(evaluation: Evaluation) -> Iterator[str]:
     yield " ".join(_how_it_was_counted(evaluation))
     if sure := " ".join(_how_sure(evaluation)):
         yield sure
-    if compared := " ".join(how_compared(evaluation)):
-        yield compared
+    for written in (how_compared, how_judged):
+        if compared := " ".join(written(evaluation)):
+            yield compared
 
 
 def papers(evaluation: Evaluation) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from proctor.figures import amount, estimate, fraction, p_value
+from proctor.figures import MOST_ITEMS, amount, estimate, fraction, p_value
 from proctor.findings import Comparison, Difference, Estimate, Evaluation
 from proctor.report.blocks import Table
 from proctor.report.words import capital, labels, unique
@@ -76,7 +76,7 @@ def _grounds(evaluation: Evaluation) -> Table:
         "Test": lambda c, d: d.test if d.p_value is not None else NONE,
         "Correlation": lambda c, d: fraction(d.correlation),
         "Smallest difference to be shown": lambda c, d: fraction(d.detectable),
-        "Items needed": lambda c, d: NONE if d.items_needed is None else f"about {amount(d.items_needed)}",
+        "Items needed": lambda c, d: needed(d.items_needed),
     }
     rows = tuple(
         (_pair(c, names), *(column(c, c.whole) for column in columns.values()))
@@ -155,6 +155,20 @@ def verdict(d: Difference, c: Comparison, names: Mapping[str, str]) -> str:
     """The verdict with the name of the better one; no name where neither is."""
     better = {"first better": c.first.id, "second better": c.second.id}
     return f"{called(better[d.verdict], c, names)} better" if d.verdict in better else d.verdict
+
+
+def needed(n: int | None) -> str:
+    """About how many items: two digits, upwards, since more would claim a precision that a forecast lacks.
+
+    >>> needed(11_601), needed(180), needed(7), needed(2_000_000), needed(None)
+    ('about 12,000', 'about 180', 'about 7', 'more than 1,000,000', '-')
+    """
+    if n is None:
+        return NONE
+    if n > MOST_ITEMS:
+        return f"more than {amount(MOST_ITEMS)}"
+    step = int(10 ** max(0, len(str(n)) - 2))
+    return f"about {amount(-(-n // step) * step)}"
 
 
 def p(value: float | None) -> str:
