@@ -7,6 +7,7 @@ from collections.abc import Mapping
 PAPERS: Mapping[str, str] = {
     "Wilson 1927": "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. "
     "Journal of the American Statistical Association 22, 209-212.",
+    "Student 1908": "Student (1908). The probable error of a mean. Biometrika 6, 1-25.",
     "Kish 1965": "Kish, L. (1965). Survey Sampling. New York: Wiley.",
     "Miller 2024": "Miller, E. (2024). Adding Error Bars to Evals: A Statistical Approach to Language Model "
     "Evaluations. arXiv 2411.00640.",
@@ -59,6 +60,13 @@ STRATIFIED = "paired draws of each task combined, 2,000 draws, seed 0"
 
 # Estimate.method -> what was done; a test compares the keys with the methods of the statistics.
 INTERVALS: Mapping[str, str] = {
+    "Student's t": (
+        "The interval of a mean of graded scores is Student's (Student 1908), with the items taken as independent."
+    ),
+    "Student's t over clusters": (
+        "Where items hang together, the interval of a mean of graded scores is Student's (Student 1908) on the "
+        "variance between clusters (Miller 2024)."
+    ),
     WILSON: (
         "The interval of a share of right answers is the 95 % score interval of a proportion (Wilson 1927)."
     ),

@@ -192,7 +192,8 @@ def _combined(tasks: Sequence[_Task]) -> Drawn:
     # Each task's draws lean towards no difference by the disagreement that was added to them; added over
     # tasks that would push the interval off the difference, so they are laid around it.
     null = weights @ np.array([task.drawn.null for task in tasks])
-    return Drawn(difference, null, draws - draws.mean() + difference, STRATIFIED_TEST)
+    tosses = min(task.drawn.tosses for task in tasks)
+    return Drawn(difference, null, draws - draws.mean() + difference, STRATIFIED_TEST, tosses=tosses)
 
 
 def _of_shares(plain: Shares, null: Array | None) -> _Found:
@@ -216,8 +217,7 @@ def _of_draws(made: Drawn, method: str, pairs: Sequence[Pair]) -> _Found:
     if stderr < 1e-12:  # nothing differs and nothing was added, as between equal lists of numbers
         half = Z95**2 / (n + Z95**2)  # the width of Tango's interval without a discordant item
         stderr, low, high = half / Z95, low - half, high + half
-    p = p_value(made.null, made.difference)
-    return _Found(made.difference, stderr, low, high, p, made.test, method)
+    return _Found(made.difference, stderr, low, high, made.p_value(), made.test, method)
 
 
 def _described(tasks: Sequence[_Task], found: _Found, task: str, title: str, metric: str) -> Difference:

@@ -18,6 +18,7 @@ from proctor.stats.estimates_sheet import WILSON, WORDINGS, TaskShape, nothing
 from proctor.stats.estimates_task import Exam, draws, estimate, exam, own_draws, own_value, value
 from proctor.stats.intervals import share_stderr, wilson
 from proctor.stats.metrics import Scored
+from proctor.stats.repeats import repeat_scores
 
 if TYPE_CHECKING:
     from proctor.stats.metrics import Array
@@ -72,7 +73,12 @@ def scores(rows: Iterable[Scored], shape: Shape) -> tuple[Score, ...]:
     all of its tasks were scored; else it says how many: "score (7 of 9 tasks)".
     """
     marked = [_marked(one) for one in exams_of(rows, shape)]
-    return (*_suite_scores(marked, shape), *(score for one in marked for score in _task_scores(one)))
+    of_tasks = (score for one in marked for score in _task_scores(one))
+    return (
+        *_suite_scores(marked, shape),
+        *of_tasks,
+        *repeat_scores([one.exam for one in marked], shape.suite),
+    )
 
 
 def wording_spread(rows: Sequence[Scored], shape: Shape) -> tuple[tuple[int, float | None], ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from proctor.findings import Estimate
 from proctor.stats import metrics
 from proctor.stats.estimates_sheet import WILSON, Sheet, TaskShape, nothing
-from proctor.stats.intervals import wilson
+from proctor.stats.intervals import t95, wilson
 from proctor.stats.metrics import Scored
 from proctor.stats.resample import Figure
 from proctor.types import Outcome
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from proctor.stats.metrics import Array
 
 EFFECTIVE = "Wilson on the effective n"
+STUDENT = "Student's t"
+STUDENT_CLUSTERS = "Student's t over clusters"
 
 
 def row_score(row: Scored, metric: str, kind: str) -> float:
@@ -67,6 +69,49 @@ def share(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
     low, high = wilson(value, n)
     plain = n == one.items and not one.clustered
     return Estimate(value, stderr, low, high, one.items, one.asked, WILSON if plain else EFFECTIVE)
+
+
+def graded(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
+    """A mean of graded scores: Student's t, over clusters where there are any (Miller 2024, appendix A).
+
+    Where no score differs from another a variance cannot be seen: then Wilson's interval, for scores
+    between 0 and 1, and none for others.
+    """
+    if not one.items:
+        return nothing(one.asked, one.reason)
+    score = np_scores(one, spec, metric)
+    value = value_of(mean(one, spec, metric), one)
+    stderr = unit_stderr(one, score, value)
+    method = STUDENT_CLUSTERS if one.clustered else STUDENT
+    bounded = bool((score >= 0).all() and (score <= 1).all())
+    if stderr:
+        half = t95(one.units - 1) * stderr
+        low, high = value - half, value + half
+        if bounded:
+            low, high = max(0.0, low), min(1.0, high)
+        return Estimate(value, stderr, low, high, one.items, one.asked, method)
+    if bounded:
+        low, high = wilson(value, one.units)
+        return Estimate(value, stderr, low, high, one.items, one.asked, EFFECTIVE)
+    reason = "no score differs from another, so their spread cannot be seen"
+    return Estimate(value, None, None, None, one.items, one.asked, method, reason)
+
+
+def np_scores(one: Sheet, spec: TaskShape, metric: str) -> Array:
+    import numpy as np
+
+    return np.array([row_score(row, metric, spec.kind) for row in one.rows], dtype=np.float64)
+
+
+def unit_stderr(one: Sheet, score: Array, value: float) -> float | None:
+    """The standard error of a weighted mean between units, with C / (C - 1); None for a single unit."""
+    import numpy as np
+
+    if one.units < 2:
+        return None
+    rest = np.bincount(one.unit.astype(np.int64), one.weight * (score - value), minlength=one.units)
+    count = one.units
+    return math.sqrt(count / (count - 1) * float(rest @ rest)) / float(one.weight.sum())
 
 
 def effective(one: Sheet, spec: TaskShape, metric: str) -> tuple[float, float | None]:

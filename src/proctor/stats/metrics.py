@@ -33,6 +33,7 @@ VERSIONS: Mapping[str, str] = {
     "pearson": "pearson/1",
     "spearman": "spearman/1",
     "em": "em/1",
+    "mean": "mean/1",
     "f1a": "f1a/1",
     "gender_parity": "gender-parity/1",
 }

@@ -22,12 +22,13 @@ from proctor.stats.estimates_task import (
     WORDS,
     Exam,
     figure_of,
+    is_graded,
     labels,
     on_table,
     own_value,
 )
 from proctor.stats.pairs_share import Shares, mean_of, shares, unit_sums
-from proctor.stats.permute import FLIPS, SWAPS, swapped
+from proctor.stats.permute import FLIPS, SWAPS, p_value, swapped
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,7 +65,8 @@ class Pair:
 class Drawn:
     """A task's own score in two runs: the difference, its draws, and what made them.
 
-    `shares` is set where the score is a plain mean of item scores.
+    `shares` is set where the score is a plain mean of item scores. Only the first `tosses` draws of
+    `null` are of their own; where each is costly the rest repeat them, for adding up with other tasks.
     """
 
     difference: float
@@ -72,6 +74,10 @@ class Drawn:
     draws: Array
     test: str
     shares: Shares | None = None
+    tosses: int = FLIPS
+
+    def p_value(self) -> float:
+        return p_value(self.null[: self.tosses], self.difference)
 
 
 def paired(exams: Sequence[Exam], others: Sequence[Exam]) -> list[Pair]:
@@ -115,7 +121,7 @@ def drawn(pair: Pair) -> Drawn | None:
     if first > second:
         made = _drawn(Pair(pair.second, pair.first))
         turned = None if made.shares is None else replace(made.shares, parts=-made.shares.parts)
-        return Drawn(-made.difference, -made.null, -made.draws, made.test, turned)
+        return Drawn(-made.difference, -made.null, -made.draws, made.test, turned, made.tosses)
     return _drawn(pair)
 
 
@@ -136,7 +142,7 @@ def _drawn(pair: Pair) -> Drawn:
         (len(ordinary) * getattr(made, name) + sum(getattr(one, name) for one in parts)) / len(official)
         for name in ("difference", "null", "draws")
     )
-    return Drawn(difference, null, draws, made.test)
+    return Drawn(difference, null, draws, made.test, tosses=made.tosses)
 
 
 def _tabled(spec: TaskShape, official: Iterable[str]) -> bool:
@@ -144,7 +150,7 @@ def _tabled(spec: TaskShape, official: Iterable[str]) -> bool:
 
 
 def _is_mean(spec: TaskShape, metric: str) -> bool:
-    return metric in SHARES - PARTIAL or (metric == "f1" and spec.kind in WORDS)
+    return metric in SHARES - PARTIAL or is_graded(spec, metric)
 
 
 def _of_shares(pair: Pair, official: Sequence[str]) -> Drawn:
@@ -277,7 +283,7 @@ def _of_units(pair: Pair, official: Sequence[str]) -> Drawn:
         for side in (one, other)
     ]
     test = RANDOMISED_CLUSTERS if pair.clustered else RANDOMISED
-    return Drawn(observed[0] - observed[1], null, sides[0] - sides[1], test)
+    return Drawn(observed[0] - observed[1], null, sides[0] - sides[1], test, tosses=SWAPS)
 
 
 def _joined(one: Sheet, other: Sheet) -> Sheet:

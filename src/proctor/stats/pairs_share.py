@@ -32,13 +32,15 @@ class Shares:
     """A mean in two runs, unit by unit.
 
     `parts` is what each unit adds to the difference, `sizes` what it weighs (they sum to 1). `binary`
-    says that each unit is one item, right or wrong, and that all weigh the same.
+    says that each unit is one item, right or wrong, and that all weigh the same. `most` is how far two
+    scores can lie apart.
     """
 
     parts: Array
     sizes: Array
     binary: bool
     clustered: bool
+    most: float = 1.0
 
     @property
     def difference(self) -> float:
@@ -67,7 +69,7 @@ class Shares:
         if self.binary:
             return difference_interval(*self.counts(), len(self.parts))
         half = t95(len(self.parts) + 1) * self.stderr()
-        return max(-1.0, self.difference - half), min(1.0, self.difference + half)
+        return max(-self.most, self.difference - half), min(self.most, self.difference + half)
 
     def stderr(self) -> float:
         """Of the difference, with one unit added that only the first has right and one that only the second has.
@@ -78,7 +80,7 @@ class Shares:
 
         n = len(self.parts)
         size = float(self.sizes.mean())
-        added = np.concatenate([self.parts, [size, -size]])
+        added = np.concatenate([self.parts, [size * self.most, -size * self.most]])
         weights = np.concatenate([self.sizes, [size, size]])
         whole = weights.sum()
         rest = added - added.sum() / whole * weights
@@ -110,7 +112,8 @@ def pooled_shares(of: Sequence[Shares], weights: Sequence[float]) -> Shares:
     sizes = np.concatenate([w * each.sizes for w, each in zip(weights, of, strict=True)])
     parts = np.concatenate([w * each.parts for w, each in zip(weights, of, strict=True)])
     alike = bool(np.allclose(sizes, sizes[0]))
-    return Shares(parts, sizes, alike and all(one.binary for one in of), any(one.clustered for one in of))
+    binary = alike and all(one.binary for one in of)
+    return Shares(parts, sizes, binary, any(one.clustered for one in of), max(one.most for one in of))
 
 
 def mean_of(of: Sequence[Shares]) -> Shares:
@@ -118,7 +121,7 @@ def mean_of(of: Sequence[Shares]) -> Shares:
     if len(of) == 1:
         return of[0]
     parts: Array = sum((each.parts for each in of[1:]), start=of[0].parts) / len(of)
-    return Shares(parts, of[0].sizes, False, of[0].clustered)
+    return Shares(parts, of[0].sizes, False, of[0].clustered, max(one.most for one in of))
 
 
 def shares(one: Sheet, other: Sheet, spec: TaskShape, metric: str) -> Shares:
@@ -132,7 +135,9 @@ def shares(one: Sheet, other: Sheet, spec: TaskShape, metric: str) -> Shares:
     once = all(side.units == side.items == len(side.rows) for side in sides)
     plain = all(row_score(row, metric, spec.kind) in (0, 1) for side in sides for row in side.rows)
     alike = bool(np.allclose(sizes, sizes[0]))
-    return Shares(parts, sizes, once and plain and alike, one.clustered)
+    high = max(row_score(row, metric, spec.kind) for side in sides for row in side.rows)
+    low = min(row_score(row, metric, spec.kind) for side in sides for row in side.rows)
+    return Shares(parts, sizes, once and plain and alike, one.clustered, max(1.0, high - min(0.0, low)))
 
 
 def unit_sums(one: Sheet, spec: TaskShape, official: Sequence[str], *, scores: bool = True) -> Array:
