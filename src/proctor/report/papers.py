@@ -7,7 +7,6 @@ from collections.abc import Mapping
 PAPERS: Mapping[str, str] = {
     "Wilson 1927": "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. "
     "Journal of the American Statistical Association 22, 209-212.",
-    "Student 1908": "Student (1908). The probable error of a mean. Biometrika 6, 1-25.",
     "Kish 1965": "Kish, L. (1965). Survey Sampling. New York: Wiley.",
     "Miller 2024": "Miller, E. (2024). Adding Error Bars to Evals: A Statistical Approach to Language Model "
     "Evaluations. arXiv 2411.00640.",
@@ -16,6 +15,8 @@ PAPERS: Mapping[str, str] = {
     "New York: Chapman and Hall.",
     "Fisher 1915": "Fisher, R. A. (1915). Frequency distribution of the values of the correlation coefficient in "
     "samples from an indefinitely large population. Biometrika 10, 507-521.",
+    "Bonett and Wright 2000": "Bonett, D. G., Wright, T. A. (2000). Sample size requirements for estimating Pearson, "
+    "Kendall and Spearman correlations. Psychometrika 65, 23-28.",
     "Gorodkin 2004": "Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation "
     "coefficient. Computational Biology and Chemistry 28, 367-374.",
     "Chen et al. 2021": "Chen, M., Tworek, J., Jun, H., Yuan, Q. et al. (2021). Evaluating Large Language Models "
@@ -60,6 +61,11 @@ STRATIFIED = "paired draws of each task combined, 2,000 draws, seed 0"
 
 # Estimate.method -> what was done; a test compares the keys with the methods of the statistics.
 INTERVALS: Mapping[str, str] = {
+    "bootstrap of items or Fisher's z, the wider of both, 2,000 draws, seed 0": (
+        "The interval of a correlation is the wider, at each end, of a percentile bootstrap of the items, 2,000 draws, "
+        "seed 0 (Efron and Tibshirani 1993), and of Fisher's transformation (Fisher 1915; for ranks with the standard "
+        "error of Bonett and Wright 2000), since the bootstrap alone is too narrow for few items."
+    ),
     "Student's t": (
         "The interval of a mean of graded scores is Student's (Student 1908), with the items taken as independent."
     ),

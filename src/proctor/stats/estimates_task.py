@@ -12,6 +12,7 @@ from proctor.findings import Estimate
 from proctor.stats import metrics, resample
 from proctor.stats.estimates_share import effective, graded, mean, np_scores, share, unit_stderr, value_of
 from proctor.stats.estimates_sheet import Sheet, TaskShape, nothing, part, sheet
+from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
 from proctor.stats.resample import Figure
 
@@ -24,6 +25,7 @@ DIRICHLET = f"Dirichlet(counts + 1/2) on the table of answers, {resample.SAID}"
 DIRICHLET_MANY = f"Dirichlet(counts + one item in all) on the table of answers, {resample.SAID}"
 BOOTSTRAP = f"bootstrap of items, {resample.SAID}"
 CLUSTERED = f"bootstrap of clusters, {resample.SAID}"
+CORRELATED = f"bootstrap of items or Fisher's z, the wider of both, {resample.SAID}"
 UNRELATED = f"Fisher's z of unrelated pairs, {resample.SAID}"
 
 
@@ -305,7 +307,20 @@ def estimate(of: Exam, metric: str, drawn: Mapping[str, Array]) -> Estimate:
     if measured is None:
         return nothing(one.asked, "all targets are the same number: nothing to correlate with")
     stderr, low, high = resample.spread(drawn[metric], measured)
+    if metric in CORRELATIONS and not one.clustered and one.items > 3:
+        least, most = fisher(measured, one.items, ranks=metric == "spearman")
+        low, high = min(low, least), max(high, most)
     return Estimate(measured, stderr, low, high, one.items, one.asked, _method(of, metric))
+
+
+def fisher(value: float, n: int, *, ranks: bool) -> tuple[float, float]:
+    """The interval of a correlation of n > 3 pairs by Fisher's transformation (Fisher 1915, Biometrika 10:507).
+
+    For rank correlations the variance of Bonett and Wright (2000, Psychometrika 65:23).
+    """
+    centre = math.atanh(max(-1 + 1e-12, min(1 - 1e-12, value)))
+    half = Z95 * math.sqrt((1 + value**2 / 2 if ranks else 1.0) / (n - 3))
+    return math.tanh(centre - half), math.tanh(centre + half)
 
 
 def _method(of: Exam, metric: str) -> str:
@@ -315,7 +330,8 @@ def _method(of: Exam, metric: str) -> str:
         return DIRICHLET if len(labels(one, of.spec)) == 2 else DIRICHLET_MANY
     if metric not in CORRELATIONS:
         return CLUSTERED if one.clustered else BOOTSTRAP
-    drawn = UNRELATED if _silent(one) else CLUSTERED if one.clustered else BOOTSTRAP
+    plain = CORRELATED if one.items > 3 else BOOTSTRAP
+    drawn = UNRELATED if _silent(one) else CLUSTERED if one.clustered else plain
     missing = numbers(one)[2]
     if not missing:
         return drawn
