@@ -337,7 +337,7 @@ def _head(exams: int) -> list[str]:
         "",
         f"Written by `make calibrate`: {exams:,} simulated exams a cell, every cell with a seed of its own. A share of",
         f"0.95 has a standard error of {(0.95 * 0.05 / exams) ** 0.5:.3f} here. Columns are the model's ability: the",
-        "share of right answers, or the correlation. How intervals are made stands in [what is computed](statistics.md).",
+        "share of right answers, or the correlation. How intervals are made: [what is computed](statistics.md).",
         "",
         "## One model: how often the 95 % interval holds the true value",
         "",

@@ -207,10 +207,10 @@ def _advice(of: Difference) -> str:
         return f"A difference as small as this would take more than {MOST_ITEMS:,} rows to show."
     if of.items_needed <= of.shared:
         return "About twice as many rows would be safer."
-    return f"If the difference is real, about {_rounded(of.items_needed):,} rows like these would show it."
+    return f"If the difference is real, about {rounded(of.items_needed):,} rows like these would show it."
 
 
-def _rounded(n: int) -> int:
+def rounded(n: int) -> int:
     """Two significant digits, upwards: more would claim a precision that such a forecast lacks."""
     step = int(10 ** max(0, len(str(n)) - 2))
     return -(-n // step) * step
