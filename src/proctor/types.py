@@ -170,7 +170,7 @@ class SourceRef:
     """Which items: a suite by name, or a file by path, and how many of them."""
 
     kind: Literal["suite", "file", "log"]  # log: imported from another tool, which alone can ask again
-    name: str  # suite name, or absolute path
+    name: str  # suite name, absolute path, or what a log is about
     tasks: tuple[str, ...] = ()  # empty: all
     preset: Literal["quick", "standard", "full"] | None = None
     limit: int | None = None  # per task

@@ -16,6 +16,7 @@ from proctor.stats.compare import compare, differences, focused, resampled
 from proctor.stats.estimates import scores
 from proctor.stats.ranks import best_shares, rank_intervals
 from proctor.store import Store
+from proctor.store.runs import source_name
 from proctor.types import Run, Status
 
 
@@ -47,9 +48,9 @@ def _ranked_runs(store: Store, suite: str | None) -> list[Run]:
         raise NotFound(
             f"No complete runs {what}: nothing to rank. `proctor run {suite or 'mmlu'} --model A` makes one"
         )
-    titles = dict.fromkeys(run.source_title for run in runs)
-    if suite is None and len({run.cell.source.name for run in runs}) > 1:
-        raise ConfigError(f"There are runs of {', '.join(titles)}: say which with --suite")
+    sources = dict.fromkeys(source_name(run.cell.source) for run in runs)
+    if suite is None and len(sources) > 1:
+        raise ConfigError(f"There are runs of {', '.join(sources)}: say which with --suite")
     return runs
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -16,9 +16,17 @@ from proctor.service.wordings import by_wording, sign_note
 from proctor.stats.compare import compare, focused
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
 from proctor.store import AttemptRow, Store
-from proctor.types import Run
+from proctor.types import Item, Run
 
 MARGIN = 0.01  # two scores closer than this are practically equal, unless the user says otherwise
+
+
+class Kept(Protocol):
+    """Where the attempts of runs are found: the store, or an unpacked bundle."""
+
+    def latest(self, run_id: str) -> Iterator[AttemptRow]: ...
+
+    def item(self, digest: str) -> Item: ...
 
 
 def summarise(store: Store, run: Run) -> RunResult:
@@ -40,7 +48,7 @@ def _computed(store: Store, run: Run) -> RunResult:
 
 
 def evaluation(
-    store: Store, results: Sequence[RunResult], *, margin: float = MARGIN, metric: str = "score"
+    store: Kept, results: Sequence[RunResult], *, margin: float = MARGIN, metric: str = "score"
 ) -> Evaluation:
     """Results side by side. `metric` "score" is the headline; another is its mean over the tasks that report it.
 
@@ -100,7 +108,7 @@ def check_comparable(runs: Sequence[Run]) -> None:
                 )
 
 
-def scored_rows(store: Store, run: Run) -> Iterator[AttemptRow]:
+def scored_rows(store: Kept, run: Run) -> Iterator[AttemptRow]:
     """The latest attempt at each item, as far as the run got without a gap.
 
     What ended beyond the first gap of a run that stopped early ended because it was quick; counting it
@@ -143,7 +151,7 @@ def shape(run: Run) -> Shape:
     )
 
 
-def marks(store: Store, run: Run) -> Iterator[Scored]:
+def marks(store: Kept, run: Run) -> Iterator[Scored]:
     """The run's rows as the statistics take them."""
     specs = run.manifest["metrics"]
     for row in scored_rows(store, run):

@@ -259,8 +259,8 @@ class RunStore(Database):
 
 
 def source_name(source: SourceRef) -> str:
-    """The suite's name, or the file's without its folder: what `runs(source=...)` compares with."""
-    return source.name if source.kind == "suite" else Path(source.name).name
+    """The suite's or log's name, or the file's without its folder: what `runs(source=...)` compares with."""
+    return Path(source.name).name if source.kind == "file" else source.name
 
 
 def _only(rows: Sequence[Row[Any]], kind: str, start: str) -> Row[Any]:
