@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from proctor.interop.logs import Log, LoggedTask, Sample, digest, file_digest, number, wrong
+from proctor.interop.logs import Log, LoggedTask, Sample, digest, file_digest, number, parsed, wrong
 from proctor.interop.zips import Archive
 from proctor.types import Message
 
@@ -62,25 +62,15 @@ def _archive(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     try:
         names = sorted(name for name in archive.names() if name.startswith("samples/"))
         start = "header.json" if "header.json" in archive.names() else "_journal/start.json"
-        return _object(archive.read(start), path), [_object(archive.read(name), path) for name in names]
+        return parsed(archive.read(start), path), [parsed(archive.read(name), path) for name in names]
     finally:
         archive.close()
 
 
 def _file(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    record = _object(path.read_bytes(), path)
+    record = parsed(path.read_bytes(), path)
     samples = record.get("samples") or []
     return record, [sample for sample in samples if isinstance(sample, dict)]
-
-
-def _object(text: bytes, path: Path) -> dict[str, Any]:
-    try:
-        record = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise wrong(path, f"not JSON ({error})") from error
-    if not isinstance(record, dict):
-        raise wrong(path, "not a JSON object")
-    return record
 
 
 def _scorers(header: Mapping[str, Any], samples: list[dict[str, Any]]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from proctor.interop.logs import Log, LoggedTask, Sample, digest, file_digest, number, wrong
+from proctor.interop.logs import Log, LoggedTask, Sample, digest, file_digest, number, parsed, wrong
 
 
 def is_results(path: Path) -> bool:
@@ -17,7 +17,7 @@ def is_results(path: Path) -> bool:
 
 def read_lm_eval(path: Path) -> Log:
     """The log of one results file. Raises DataError if it, or one of its samples files, is not what it should be."""
-    results = _json(path)
+    results = parsed(path.read_bytes(), path)
     by_task, config = results.get("results"), results.get("config")
     if not isinstance(by_task, dict) or not isinstance(config, dict):
         raise wrong(path, "no results file of lm-eval: `results` and `config` are missing")
@@ -155,24 +155,7 @@ def _seconds(value: object) -> float:
     return max(0.0, _float(value)) if value is not None else 0.0
 
 
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        record = orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError as error:
-        raise wrong(path, f"not JSON ({error})") from error
-    if not isinstance(record, dict):
-        raise wrong(path, "not a JSON object")
-    return record
-
-
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     for place, line in enumerate(path.read_bytes().splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            record = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise wrong(path, f"line {place} is not JSON ({error})") from error
-        if not isinstance(record, dict):
-            raise wrong(path, f"line {place} is not a JSON object")
-        yield record
+        if line.strip():
+            yield parsed(line, path, f"line {place} is ")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from proctor.errors import DataError
 from proctor.types import Message
@@ -89,6 +92,20 @@ def file_digest(paths: Sequence[Path]) -> str:
     for path in paths:
         found.update(path.read_bytes())
     return found.hexdigest()
+
+
+def parsed(text: bytes, path: Path, where: str = "") -> dict[str, Any]:
+    """A JSON object; NaN is taken too, which Python's tools write. Raises DataError."""
+    try:
+        record = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        try:
+            record = json.loads(text)
+        except ValueError:
+            raise wrong(path, f"{where}not JSON ({error})") from error
+    if not isinstance(record, dict):
+        raise wrong(path, f"{where}not a JSON object")
+    return record
 
 
 def wrong(path: Path, what: str) -> DataError:
