@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-fast check bench docs promises size
+.PHONY: help setup run test test-fast check bench calibrate docs promises size
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -31,6 +31,9 @@ check: $(VENV)/.test  ## lint, types, and generated documents
 
 bench: $(VENV)/.test  ## speed and memory beside a reference (ONLY=core for the short one)
 	$(BIN)/python tools/bench.py $(if $(ONLY),--only $(ONLY))
+
+calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, how often is "better" false (20 min)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate.py
 
 docs: $(VENV)/.test  ## rewrite the generated parts of the documents
 	$(BIN)/python tools/docs.py

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
+from proctor.findings import Comparison
 from proctor.stats.compare import compare
-from proctor.types import Cell, Comparison, Model, Run, SourceRef, Status
-
-Scores = Mapping[tuple[str, str], float]
+from proctor.stats.estimates import Shape, TaskShape
+from proctor.stats.metrics import Scored
+from proctor.types import Cell, Model, Outcome, Run, SourceRef, Status
 
 
 def run(name: str) -> Run:
@@ -25,20 +27,37 @@ def run(name: str) -> Run:
     )
 
 
-def scored(scores: Sequence[float | None], *, prefix: str = "q") -> Scores:
+def scored(scores: Sequence[float | None], *, prefix: str = "q", task: str = "q") -> list[Scored]:
     """Items in a row with their scores; None is an item that ended in an error."""
-    return {(f"{prefix}/{i}", "hash"): s for i, s in enumerate(scores) if s is not None}
+    return [row(f"{prefix}/{i}", s, task=task) for i, s in enumerate(scores)]
 
 
-def table(both: int, only_first: int, only_second: int, neither: int) -> tuple[Scores, Scores]:
-    """Two models' scores from the four counts of their common items."""
+def row(item: str, score: float | None, **other: Any) -> Scored:
+    facts: dict[str, Any] = {
+        "task": "q",
+        "target": "yes",
+        "answer": {None: None, 1.0: "yes"}.get(score, "no"),
+        "outcome": {None: Outcome.ERROR, 1.0: Outcome.CORRECT}.get(score, Outcome.WRONG),
+        "score": score,
+        "content": f"content of {item}",
+    }
+    return Scored(item=item, **{**facts, **other})
+
+
+def table(both: int, only_first: int, only_second: int, neither: int) -> tuple[list[Scored], list[Scored]]:
+    """Two models' rows from the four counts of their common items."""
     cells = ((1.0, 1.0, both), (1.0, 0.0, only_first), (0.0, 1.0, only_second), (0.0, 0.0, neither))
     first = [a for a, _, times in cells for _ in range(times)]
     second = [b for _, b, times in cells for _ in range(times)]
     return scored(first), scored(second)
 
 
+def compared(sides: Sequence[tuple[Run, Sequence[Scored]]], **options: Any) -> tuple[Comparison, ...]:
+    """Every pair of runs on one plain task."""
+    return compare(sides, Shape("Questions", {"q": TaskShape("Questions")}), **options)
+
+
 def pair(both: int, only_first: int, only_second: int, neither: int) -> Comparison:
     """The comparison of models `a` and `b` with these counts."""
     first, second = table(both, only_first, only_second, neither)
-    return compare([(run("a"), first), (run("b"), second)])[0]
+    return compared([(run("a"), first), (run("b"), second)])[0]

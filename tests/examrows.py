@@ -7,9 +7,10 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+from proctor.findings import Score
 from proctor.stats.estimates import Shape, TaskShape, scores
 from proctor.stats.metrics import Scored, letters, squad_f1
-from proctor.types import Outcome, Score
+from proctor.types import Outcome
 
 NLI = ("entailment", "neutral", "contradiction")
 PAIR = ("not_entailment", "entailment")

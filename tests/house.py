@@ -20,11 +20,11 @@ LAYERS = [
     {"suites", "datasets", "tasks", "providers", "sandbox"}
     | {"store", "stats", "interop", "report", "simulator"},
     {"plan", "settings", "figures"},
-    {"types", "errors"},
+    {"types", "findings", "errors"},
 ]
 RANK = {name: row for row, names in enumerate(reversed(LAYERS)) for name in names}
 TOP = len(LAYERS)  # proctor/__init__.py stands above all; from it, others may take __version__ only
-WORDS = {"types", "errors"}
+WORDS = {"types", "findings", "errors"}
 VIEWS_SEE = {"service", "plan", "settings", "figures", *WORDS}
 SEES = {
     "cli": VIEWS_SEE | {"cli"},

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compared import pair, run, scored, table
+from compared import compared, pair, run, scored, table
 from proctor import figures
-from proctor.stats.compare import compare
-from proctor.types import Estimate
+from proctor.findings import Estimate
 
 SHARES = st.floats(-1, 1)
 
@@ -196,7 +195,7 @@ def test_a_tie_has_no_winner() -> None:
         said = figures.sentence(tie, ranked)
         assert "is better than" not in said and "the difference is 0.000 [-0.0" in said
         assert "exact McNemar p = 1;" in said
-        assert said.endswith("Both got as many right, so no number of rows follows from these.")
+        assert said.endswith("Both scored the same, so no number of rows follows from these.")
 
 
 @pytest.mark.parametrize(
@@ -210,19 +209,21 @@ def test_a_tie_has_no_winner() -> None:
     ],
 )
 def test_advice(shared: int, needed: int, advice: str) -> None:
-    c = replace(pair(both=30, only_first=5, only_second=0, neither=15), shared=shared, items_needed=needed)
+    c = pair(both=30, only_first=5, only_second=0, neither=15)
+    measured = replace(c.whole.estimate, scored=shared)
+    c = replace(c, whole=replace(c.whole, estimate=measured, items_needed=needed))
     assert figures.sentence((c,), ["a", "b"]).endswith(f"0 only sim/b). {advice}")
 
 
 def test_two_models_without_a_common_row() -> None:
-    strangers = compare([(run("a"), scored([1.0])), (run("b"), scored([1.0], prefix="other"))])
+    strangers = compared([(run("a"), scored([1.0])), (run("b"), scored([1.0], prefix="other"))])
     said = figures.sentence(strangers, ["a", "b"])
     assert said == "sim/a and sim/b cannot be compared: the two runs share no scored item."
 
 
 def test_three_models_one_clearly_best() -> None:
     good, bad = scored([1.0] * 90 + [0.0] * 10), scored([1.0] * 60 + [0.0] * 40)
-    pairs = compare([(run("b"), bad), (run("a"), good), (run("c"), bad)])
+    pairs = compared([(run("b"), bad), (run("a"), good), (run("c"), bad)])
     said = figures.sentence(pairs, ["a", "b", "c"])
     assert said.startswith("sim/a is better than sim/b on these 100 rows, by 0.300 [0.2")
     assert "(exact McNemar p < 0.0001; 30 rows only sim/a got right, 0 only sim/b)." in said
@@ -231,7 +232,7 @@ def test_three_models_one_clearly_best() -> None:
 
 def test_three_models_two_at_the_top() -> None:
     good, bad = scored([1.0] * 90 + [0.0] * 10), scored([1.0] * 60 + [0.0] * 40)
-    pairs = compare([(run("a"), good), (run("b"), good), (run("c"), bad)])
+    pairs = compared([(run("a"), good), (run("b"), good), (run("c"), bad)])
     said = figures.sentence(pairs, ["a", "b", "c"])
     assert said.startswith("These 100 rows do not show which of sim/a and sim/b is better")
     assert "sim/a is better than sim/c." in said and "also" not in said
@@ -240,7 +241,7 @@ def test_three_models_two_at_the_top() -> None:
 def test_four_models_and_every_standing() -> None:
     """The best by score is beaten by one, beats none, shares nothing with another: each is said as it is."""
     best, better = table(50, 5, 25, 20)
-    pairs = compare(
+    pairs = compared(
         [(run("a"), best), (run("b"), best), (run("c"), better), (run("x"), scored([1.0], prefix="other"))]
     )
     said = figures.sentence(pairs, ["a", "b", "c", "x"])
@@ -251,7 +252,7 @@ def test_four_models_and_every_standing() -> None:
 
 def test_several_undecided_are_listed() -> None:
     same = scored([1.0] * 9)
-    pairs = compare([(run(name), same) for name in "abcd"])
+    pairs = compared([(run(name), same) for name in "abcd"])
     assert "Between sim/a and sim/c and sim/d no difference is shown." in figures.sentence(
         pairs, list("abcd")
     )

@@ -63,6 +63,8 @@ FIGURES: tuple[Figure, ...] = (
     Figure("help_ms", "ms of `proctor --help`; reference: an empty Python", 150, 0),
     Figure("efficiency", "lognormal 0.2 s, c=256: sum of latencies / 256 / wall", 0.60, 3, at_least=True),
     Figure("saturation", "16 slots, limit found: answers a second / capacity", 0.97, 3, at_least=True),
+    Figure("intervals_s", "all intervals of a run of 14,042; reference: one bootstrap", 2, 3),
+    Figure("compare_s", "two such runs compared, task by task; the same", 2, 3),
     Figure("saturation_ollama", "4 slots, Ollama, limit found: the same", 0.97, 3, at_least=True),
 )
 
@@ -304,9 +306,21 @@ def _saturation(bench: Bench, work: Work, slots: int, run: Callable[[Server, Wor
     return found
 
 
+def measure_exams(bench: Bench) -> Found:
+    """From the rows in the store to the figures, beside a bootstrap of one mean in plain numpy."""
+    program = [sys.executable, str(PROGRAMS / "exams.py"), str(bench.folder), str(bench.rounds)]
+    done = subprocess.run(program, env=clean_environ(), capture_output=True, text=True, timeout=TIMEOUT_S)
+    if done.returncode:
+        raise Broken(done.stderr.strip()[-500:])
+    seconds = json.loads(done.stdout)
+    reference = seconds.pop("bootstrap_s")
+    return {name: Measured(ours, list(reference)) for name, ours in seconds.items()}
+
+
 PARTS: Mapping[str, Callable[[Bench], Found]] = {
     "help": measure_help,
     "whole": measure_whole,
+    "exams": measure_exams,
     "latency": measure_latency,
     "saturation": measure_saturation,
     "ollama": measure_saturation_of_ollama,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from proctor.types import Comparison, Estimate
+from proctor.findings import Comparison, Difference, Estimate
 
 MOST_ITEMS = 1_000_000  # a larger "about how many rows" is no advice
 
@@ -52,6 +52,21 @@ def p_value(p: float | None) -> str:
     if 0.0495 <= p < 0.05:
         return f"p = {math.floor(p * 10_000) / 10_000}"
     return f"p = {p:.4f}" if p < 0.001 else f"p = {p:.3f}"
+
+
+def share(value: float | None) -> str:
+    """A share in whole per cent; only an exact 0 or 1 is written as one.
+
+    >>> share(0.5), share(0.9996), share(1.0), share(0.0003), share(None)
+    ('50 %', '>99 %', '100 %', '<1 %', '-')
+    """
+    if value is None:
+        return "-"
+    if 0 < value < 0.01:
+        return "<1 %"
+    if 0.99 < value < 1:
+        return ">99 %"
+    return f"{value * 100:.0f} %"
 
 
 def duration(seconds: float | None) -> str:
@@ -120,6 +135,7 @@ def sentence(comparisons: Sequence[Comparison], ranked: Sequence[str]) -> str:
     further = {
         "better": f"{name} is {'also ' * (_standing(*runner_up) == 'better')}better than {{}}.",
         "worse": f"{name} is worse than {{}} on the rows they share.",
+        "equal": f"{name} is practically equal to {{}}.",
         "open": f"Between {name} and {{}} no difference is shown.",
         "apart": f"{name} cannot be compared with {{}}: they share no scored item.",
     }
@@ -127,7 +143,7 @@ def sentence(comparisons: Sequence[Comparison], ranked: Sequence[str]) -> str:
         others = [_names(*pair)[1] for pair in by_best.values() if _standing(*pair) == standing]
         if others:
             lines.append(words.format(_listed(others)))
-    tests = sum(1 for c in comparisons if c.adjusted_p is not None)
+    tests = sum(1 for c in comparisons if c.whole.adjusted_p is not None)
     if tests > 1:
         lines.append(f"(p-values adjusted for {tests} comparisons.)")
     return " ".join(lines)
@@ -135,54 +151,66 @@ def sentence(comparisons: Sequence[Comparison], ranked: Sequence[str]) -> str:
 
 def _standing(c: Comparison, swapped: bool) -> str:
     """How the first of the pair, or the second if swapped, stands against the other."""
-    if c.difference.value is None:
+    if c.whole.estimate.value is None:
         return "apart"
-    if c.verdict == "no difference shown":
-        return "open"
+    if c.verdict in ("no difference shown", "practically equal"):
+        return "open" if c.verdict == "no difference shown" else "equal"
     return "better" if (c.verdict == "second better") == swapped else "worse"
 
 
 def _names(c: Comparison, swapped: bool) -> tuple[str, str]:
-    first, second = str(c.first.cell.model), str(c.second.cell.model)
+    first, second = names(c)
     return (second, first) if swapped else (first, second)
+
+
+def names(c: Comparison) -> tuple[str, str]:
+    """What the two runs of a comparison are called: by their models, or also by their ids where that is one model."""
+    first, second = str(c.first.cell.model), str(c.second.cell.model)
+    if first != second:
+        return first, second
+    return f"{first} (run {c.first.id[:8]})", f"{second} (run {c.second.id[:8]})"
 
 
 def _pair_sentence(c: Comparison, swapped: bool) -> str:
     first, second = _names(c, swapped)
-    d = c.difference
+    of = c.whole
+    d = of.estimate
     if d.value is None or d.low is None or d.high is None:
         return f"{first} and {second} cannot be compared: {d.reason}."
     if _standing(c, swapped) == "worse":  # the better one is named first, whatever its rank
         return _pair_sentence(c, not swapped)
     value, low, high = (-d.value, -d.high, -d.low) if swapped else (d.value, d.low, d.high)
-    only = (c.only_second, c.only_first) if swapped else (c.only_first, c.only_second)
-    gap = f"{fraction(value)} [{fraction(low)}, {fraction(high)}]"
-    graded = c.test != "exact McNemar"  # items asked several times: neither right nor wrong but in between
+    only = (of.only_second, of.only_first) if swapped else (of.only_first, of.only_second)
+    inside = "" if of.metric == "accuracy" else f" in {of.metric}"
+    gap = f"{fraction(value)} [{fraction(low)}, {fraction(high)}]{inside}"
     split = (
-        f"{only[0]} rows where {first} did better, {only[1]} where {second} did"
-        if graded
-        else f"{only[0]} rows only {first} got right, {only[1]} only {second}"
+        f"{only[0]:,} rows only {first} got right, {only[1]:,} only {second}"
+        if of.test == "exact McNemar"
+        else f"{only[0]:,} rows where {first} did better, {only[1]:,} where {second} did"
     )
-    test = f"{c.test} {p_value(c.adjusted_p)}; {split}"
+    test = f"{of.test} {p_value(of.adjusted_p)}; {split}"
+    if c.verdict == "practically equal":
+        within = f"within {fraction(c.margin)} of each other"
+        return f"{first} and {second} are practically equal on these {of.shared:,} rows, {within}: {gap} ({test})."
     if c.verdict != "no difference shown":
-        return f"{first} is better than {second} on these {c.shared:,} rows, by {gap} ({test})."
-    start = f"These {c.shared:,} rows do not show which of {first} and {second} is better: "
-    return f"{start}the difference is {gap} ({test}). {_advice(c)}"
+        return f"{first} is better than {second} on these {of.shared:,} rows, by {gap} ({test})."
+    start = f"These {of.shared:,} rows do not show which of {first} and {second} is better: "
+    return f"{start}the difference is {gap} ({test}). {_advice(of)}"
 
 
-def _advice(c: Comparison) -> str:
-    if c.items_needed is None and c.only_first != c.only_second:
+def _advice(of: Difference) -> str:
+    if of.items_needed is None and of.estimate.value:
         return "More rows like these may show it."
-    if c.items_needed is None:
-        return "Both got as many right, so no number of rows follows from these."
-    if c.items_needed > MOST_ITEMS:
+    if of.items_needed is None:
+        return "Both scored the same, so no number of rows follows from these."
+    if of.items_needed > MOST_ITEMS:
         return f"A difference as small as this would take more than {MOST_ITEMS:,} rows to show."
-    if c.items_needed <= c.shared:
+    if of.items_needed <= of.shared:
         return "About twice as many rows would be safer."
-    return f"If the difference is real, about {_rounded(c.items_needed):,} rows like these would show it."
+    return f"If the difference is real, about {rounded(of.items_needed):,} rows like these would show it."
 
 
-def _rounded(n: int) -> int:
+def rounded(n: int) -> int:
     """Two significant digits, upwards: more would claim a precision that such a forecast lacks."""
     step = int(10 ** max(0, len(str(n)) - 2))
     return -(-n // step) * step

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from proctor.errors import ConfigError, ProctorError
+from proctor.findings import Comparison, Estimate, Evaluation, RunResult
 from proctor.plan import check_think, parse_source
 from proctor.service.runs import Outcome, start
 from proctor.service.sources import model_named, suite_names
 from proctor.service.transfer import item_records
 from proctor.settings import Settings, read_settings
-from proctor.types import Cell, Comparison, Estimate, Evaluation, Limits, Plan, RunResult, Sampling
+from proctor.types import Cell, Limits, Plan, Sampling
 
 if TYPE_CHECKING:
     import pandas

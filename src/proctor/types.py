@@ -1,4 +1,4 @@
-"""The words of the system: what is asked, what came back, what may be said about it.
+"""The words of the system: what is asked, and what came back. What that shows is in findings.py.
 
 A benchmark is a table. Its rows are models, its columns are sources of items.
 
@@ -7,7 +7,6 @@ A benchmark is a table. Its rows are models, its columns are sources of items.
     Item     one thing asked                     answered by a Reply, or a Failure says why not
     Attempt  one try at one Item                 kept by the store, never changed
     Run      a Cell on its way                   has a Status
-    Estimate a number and how sure we are of it  shown by the views
 
 Everything here is frozen and imports nothing of ours.
 """
@@ -15,7 +14,7 @@ Everything here is frozen and imports nothing of ours.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, Protocol
 
@@ -171,8 +170,8 @@ class Limits:
 class SourceRef:
     """Which items: a suite by name, or a file by path, and how many of them."""
 
-    kind: Literal["suite", "file"]
-    name: str  # suite name, or absolute path
+    kind: Literal["suite", "file", "log"]  # log: imported from another tool, which alone can ask again
+    name: str  # suite name, absolute path, or what a log is about
     tasks: tuple[str, ...] = ()  # empty: all
     preset: Literal["quick", "standard", "full"] | None = None
     limit: int | None = None  # per task
@@ -224,49 +223,6 @@ NEXT: Mapping[Status, frozenset[Status]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """A value with its standard error and interval, over `scored` of `asked` items.
-
-    `value` is None when nothing was scored, and `reason` says why. `low` and `high` are the ends of
-    the 95 % interval computed by `method`.
-    """
-
-    value: float | None
-    stderr: float | None
-    low: float | None
-    high: float | None
-    scored: int
-    asked: int
-    method: str
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """One metric of one task (or of the whole suite) in one run."""
-
-    task: str
-    title: str
-    metric: str
-    estimate: Estimate
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Counts and means over a run's settled items; a mean is None where nothing was reported."""
-
-    outcomes: Mapping[str, int]
-    answer_rate: float | None
-    seconds_per_item: float | None
-    input_tokens_per_item: float | None
-    output_tokens_per_item: float | None  # with the reasoning tokens
-    cost_usd: float | None
-    errors: Mapping[str, int] = field(default_factory=dict)  # slug -> items
-    retries: int = 0
-    reasoning_tokens_per_item: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Run:
     """A cell on its way, as the store knows it. `planned` counts items times repeats."""
 
@@ -286,52 +242,13 @@ class Run:
     error: str | None = None
     error_slug: str | None = None
     parent_id: str | None = None
+    comparability: str | None = None  # runs may be compared where this is equal
+    sample: bool = False  # made of sample rows, which measure nothing real
 
     @property
     def partial(self) -> bool:
         """True while planned items lack an outcome; a partial run never passes for a complete one."""
         return self.settled < self.planned
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """What a run shows: its scores, counts and speed. The first score is the headline."""
-
-    run: Run
-    scores: tuple[Score, ...]
-    tally: Tally
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two runs on the items both have scored. `difference` is first minus second."""
-
-    first: Run
-    second: Run
-    shared: int
-    both_right: int
-    only_first: int  # discordant: the first right, the second wrong
-    only_second: int
-    difference: Estimate
-    p_value: float | None
-    adjusted_p: float | None  # Holm over the request
-    verdict: Literal["first better", "second better", "no difference shown"]
-    items_needed: int | None  # about how many rows would show a difference of this size
-    test: str = "exact McNemar"
-
-    @property
-    def discordant(self) -> int:
-        return self.only_first + self.only_second
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """Runs side by side: what each scored, every pair compared, and one sentence about it."""
-
-    plan_id: str
-    results: tuple[RunResult, ...]
-    comparisons: tuple[Comparison, ...]
-    verdict: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from proctor.findings import Comparison, Difference, Estimate, Evaluation, RunResult, Score, Tally
 from proctor.report import render
 from proctor.report.blocks import Table
 from proctor.report.page import page_of
-from proctor.types import (
-    Cell,
-    Comparison,
-    Estimate,
-    Evaluation,
-    Model,
-    Run,
-    RunResult,
-    Sampling,
-    Score,
-    SourceRef,
-    Status,
-    Tally,
-)
+from proctor.stats import compare, pairs_share
+from proctor.stats.pairs import RANDOMISED
+from proctor.types import Cell, Model, Run, Sampling, SourceRef, Status
 
 NOW = 1763683200.0  # 2025-11-21 00:00 UTC
 WEIGHTED = "Wilson on the effective n, tasks weighted by their full sizes"
 COMBINED = "draws of each task combined, 2,000 draws, seed 0"
-TANGO = "Tango's paired score interval"
+TANGO = pairs_share.TANGO
+PAIR_METHODS = {
+    pairs_share.TANGO,
+    pairs_share.PAIRED_T,
+    pairs_share.PAIRED_T_CLUSTERS,
+    compare.RESAMPLED,
+    compare.RESAMPLED_CLUSTERS,
+    compare.STRATIFIED,
+}
 HASH = "9f2c" * 16
 
 SPEC: Mapping[str, Any] = {
@@ -142,19 +141,33 @@ def one(of: RunResult | None = None) -> Evaluation:
     return Evaluation("plan-1", (of or result(),), (), "")
 
 
-def compared(first: Run, second: Run, **other: Any) -> Comparison:
+def difference(**other: Any) -> Difference:
+    """The headline of two runs on 500 items, the first of which is better; anything else as it is said."""
     facts: dict[str, Any] = {
-        "shared": 500,
+        "task": "",
+        "title": "SuperGLUE (BoolQ so far)",
+        "metric": "accuracy",
+        "first": 0.8,
+        "second": 0.73,
+        "estimate": estimate(0.07, 0.035, 0.106, method=TANGO),
+        "test": pairs_share.MCNEMAR,
+        "p_value": 0.00019,
         "both_right": 340,
         "only_first": 60,
         "only_second": 25,
-        "difference": estimate(0.07, 0.035, 0.106, method=TANGO),
-        "p_value": 0.00019,
         "adjusted_p": 0.00057,
         "verdict": "first better",
+        "correlation": 0.53,
+        "detectable": 0.051,
         "items_needed": 180,
     }
-    return Comparison(first, second, **{**facts, **other})
+    return Difference(**{**facts, **other})
+
+
+def compared(
+    a: Run, b: Run, /, *, tasks: Sequence[Difference] = (), margin: float = 0.01, **other: Any
+) -> Comparison:
+    return Comparison(a, b, difference(**other), tuple(tasks), margin)
 
 
 def three() -> Evaluation:
@@ -168,11 +181,20 @@ def three() -> Evaluation:
     )
     pairs = (
         compared(a, b),
-        compared(a, c, difference=estimate(0.088, 0.051, 0.126, method=TANGO), only_first=70, only_second=26),
+        compared(
+            a,
+            c,
+            second=0.712,
+            estimate=estimate(0.088, 0.051, 0.126, method=TANGO),
+            only_first=70,
+            only_second=26,
+        ),
         compared(
             b,
             c,
-            difference=estimate(0.018, -0.014, 0.05, method=TANGO),
+            first=0.73,
+            second=0.712,
+            estimate=estimate(0.018, -0.014, 0.05, method=TANGO),
             only_first=38,
             only_second=29,
             p_value=0.328,
@@ -255,6 +277,36 @@ def glue(**facts: Any) -> Evaluation:
     ]
     headline = score(estimate(0.6, method=COMBINED), task="", title="GLUE", metric="score (4 of 9 tasks)")
     return one(result(run(manifest=manifest, source_title="GLUE"), [headline, *found]))
+
+
+def two_suites() -> Evaluation:
+    """Two runs of GLUE, compared as a whole and task by task."""
+    first = glue().results[0]
+    second = replace(first, run=replace(first.run, id="b0000000-run", cell=Cell(Model("ollama", "b"), BOOLQ)))
+    tasks = [
+        difference(task="cola", title="CoLA", metric="mcc", test=RANDOMISED, adjusted_p=0.02),
+        difference(
+            task="mrpc",
+            title="MRPC",
+            metric="accuracy + f1",
+            test=RANDOMISED,
+            estimate=estimate(0.002, -0.004, 0.008, method=compare.RESAMPLED),
+            p_value=0.9996,
+            adjusted_p=0.9999,
+            verdict="practically equal",
+        ),
+        difference(task="mnli", title="MNLI", verdict="second better", p_value=0.00001, adjusted_p=0.00002),
+    ]
+    pair = compared(
+        first.run,
+        second.run,
+        tasks=tasks,
+        metric="score",
+        test=compare.STRATIFIED_TEST,
+        estimate=estimate(0.9996, 0.99, 0.99996, method=compare.STRATIFIED),
+        items_needed=None,
+    )
+    return Evaluation("p", (first, second), (pair,), "ollama/a is better than ollama/b.")
 
 
 def stopped(**other: Any) -> RunResult:

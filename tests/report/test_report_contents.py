@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from latex_reader import shown
 from report_examples import (
     HASH,
     MANIFEST,
     NOW,
-    TANGO,
     compared,
     estimate,
     many_tasks,
@@ -28,8 +28,9 @@ from report_examples import (
 )
 
 from proctor.errors import ConfigError
+from proctor.findings import Estimate, Evaluation
 from proctor.report import FORMATS, render
-from proctor.types import Estimate, Evaluation, Run, Status
+from proctor.types import Run, Status
 
 each_format = pytest.mark.parametrize("form", list(FORMATS))
 INCOMPLETE = "Not complete"
@@ -41,7 +42,7 @@ def test_the_same_evaluation_gives_the_same_text(form: str) -> None:
 
 
 def test_an_unknown_format_is_refused_by_name() -> None:
-    with pytest.raises(ConfigError, match=r"No report format 'pdf'\. Formats: html, md"):
+    with pytest.raises(ConfigError, match=r"No report format 'pdf'\. Formats: html, md, latex"):
         render(one(), "pdf", now=NOW)
 
 
@@ -115,7 +116,7 @@ def test_a_run_that_lacks_items_says_so_before_any_score(
     form: str, said: Mapping[str, Any], reason: str, state: str
 ) -> None:
     evaluation = one(result(run("a", **said)))
-    text = render(evaluation, form, now=NOW)
+    text = shown(render(evaluation, form, now=NOW), form)
     assert text.index(f"{INCOMPLETE}: ollama/a.") < text.index("0.800")
     assert reason in text
     assert f"{said['settled']} of 500 planned items have an outcome." in text
@@ -136,7 +137,7 @@ def test_the_plot_marks_a_run_that_is_not_complete() -> None:
 
 @each_format
 def test_the_verdict_stands_above_the_scores_of_several_runs(form: str) -> None:
-    text = render(three(), form, now=NOW)
+    text = shown(render(three(), form, now=NOW), form)
     assert text.index("ollama/qwen2.5:7b-instruct is better than") < text.index("0.763")
 
 
@@ -175,7 +176,7 @@ def test_an_outcome_that_never_happened_happened_0_times() -> None:
 
 def test_a_run_without_any_score_says_so() -> None:
     rows = table_of(one(result(scores=[])), "Score of each model")
-    assert rows["ollama/a"] == ("not measured", "-", "-", "-", "500", "complete")
+    assert rows["ollama/a"] == ("not measured", "-", "-", "-", "500", "0.74 s", "$0.042", "complete")
 
 
 def test_a_task_that_one_run_did_not_reach_is_not_asked_there() -> None:
@@ -209,17 +210,6 @@ def test_roundings_of_scores(
 
 
 @pytest.mark.parametrize(
-    ("p", "written"),
-    [(None, "-"), (1.0, "1"), (0.9999, "1"), (0.03125, "0.031"), (0.00042, "0.0004"), (1e-9, "< 0.0001")],
-)
-def test_roundings_of_p_values(p: float | None, written: str) -> None:
-    a, b = run("a"), run("b")
-    pair = compared(a, b, p_value=p, adjusted_p=p)
-    rows = table_of(Evaluation("p", (result(a), result(b)), (pair,), "v"), "Every pair")
-    assert rows["ollama/a and ollama/b"][6:8] == (written, written)
-
-
-@pytest.mark.parametrize(
     ("facts", "name", "written"),
     [
         ({"cost_usd": 0.0}, "Cost", "$0.00"),
@@ -242,40 +232,10 @@ def test_a_low_answer_rate_is_pointed_out(rate: float | None, warned: bool) -> N
     assert ("Only 0.979 of the replies of ollama/a held an answer" in text) is warned
 
 
-def test_a_pair_shows_counts_interval_and_who_is_better() -> None:
-    rows = table_of(three(), "Every pair")
-    assert rows["ollama/llama3.1:8b and ollama/gemma2:2b"] == (
-        "0.018",
-        "[-0.014, 0.050]",
-        "500",
-        "340",
-        "38",
-        "29",
-        "0.328",
-        "0.328",
-        "no difference shown",
-    )
-    assert rows["ollama/qwen2.5:7b-instruct and ollama/gemma2:2b"][-1] == "ollama/qwen2.5:7b-instruct better"
-
-
-def test_two_runs_that_share_nothing_give_a_reason_and_no_method() -> None:
-    a, b = run("a"), run("b")
-    none = Estimate(None, None, None, None, 0, 0, TANGO, "the two runs share no scored item")
-    pair = compared(
-        a,
-        b,
-        shared=0,
-        both_right=0,
-        only_first=0,
-        only_second=0,
-        difference=none,
-        p_value=None,
-        adjusted_p=None,
-    )
-    pair = replace(pair, verdict="no difference shown")
-    evaluation = Evaluation("p", (result(a), result(b)), (pair,), "v")
-    assert "not measured: the two runs share no scored item" in text_of(evaluation)
-    assert "McNemar" not in methods_of(evaluation)
+def test_time_and_cost_stand_beside_the_score() -> None:
+    rows = table_of(three(), "Score of each model")
+    assert rows["ollama/qwen2.5:7b-instruct"][5:7] == ("0.74 s", "$0.042")
+    assert rows["ollama/gemma2:2b"][5:7] == ("0.74 s", "unknown")
 
 
 def test_an_empty_manifest_leaves_out_what_it_does_not_know() -> None:

@@ -9,12 +9,25 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_examples import MANIFEST, NOW, glue, many_tasks, one, result, run, stopped, tally, three
+from report_examples import (
+    MANIFEST,
+    NOW,
+    glue,
+    many_tasks,
+    one,
+    result,
+    run,
+    stopped,
+    tally,
+    three,
+    two_suites,
+)
 
+from proctor.findings import Evaluation
 from proctor.report import render
 from proctor.report.blocks import plain
 from proctor.report.style import CSS, DARK, LIGHT
-from proctor.types import Evaluation, Status
+from proctor.types import Status
 
 VOID = {"meta", "br", "hr", "img", "input", "link", "wbr"}
 HOSTILE = "<script>alert('x')</script>\"><img src=x onerror=alert(1)> & \x00\u202e"
@@ -60,6 +73,7 @@ EVALUATIONS = {
     "one run": one(),
     "three runs": three(),
     "several metrics": glue(),
+    "two suites": two_suites(),
     "57 tasks": many_tasks(),
     "57 tasks of three": many_tasks(3),
     "failed": one(stopped()),

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from report_examples import NOW, glue, many_tasks, one, result, run, score, stopped, three
 from report_examples import estimate as made
 
+from proctor.findings import Evaluation
 from proctor.report import render
 from proctor.report.blocks import Listing, Page, Paragraph
 from proctor.report.markdown import safe, to_markdown
-from proctor.types import Evaluation
 
 
 def markdown(evaluation: Evaluation) -> str:

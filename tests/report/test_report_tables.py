@@ -18,7 +18,7 @@ from report_examples import (
     text_of,
 )
 
-from proctor.types import Evaluation, RunResult
+from proctor.findings import Evaluation, RunResult
 
 
 def test_official_metrics_come_before_those_beside_them_and_the_suite_on_top() -> None:

@@ -1,149 +1,361 @@
-"""Models against each other: what a verdict needs, and what must not change it."""
+"""Comparisons of runs: the right test for each metric, intervals, verdicts, and what must never happen."""
 
 from __future__ import annotations
 
+import itertools
 import random
+from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binomtest, permutation_test
+from sklearn.metrics import f1_score, matthews_corrcoef
 
-from compared import pair, run, scored, table
-from proctor.stats.compare import ALPHA, compare
-from proctor.stats.paired import holm, mcnemar_exact
-from proctor.types import Comparison
+from compared import compared, pair, row, run, scored, table
+from proctor.errors import ConfigError
+from proctor.findings import Difference, Estimate
+from proctor.stats.compare import differences, focused, judged, resampled
+from proctor.stats.estimates import Shape, TaskShape, scores
+from proctor.stats.metrics import Scored
 
-MARKS = st.lists(st.sampled_from([0.0, 1.0, None]), max_size=80)
-COUNT = st.integers(0, 60)
+LABELS = TaskShape("Labels", official=("mcc",), also=("accuracy",), labels=("no", "yes"), kind="labels")
+F1 = TaskShape("F1", official=("f1", "accuracy"), positive="yes", labels=("no", "yes"), kind="labels")
+THREE = TaskShape("Three", official=("macro_f1",), labels=("a", "b", "c"), kind="labels")
+PLAIN = TaskShape("Plain")
 
 
-def facts(c: Comparison) -> tuple[object, ...]:
-    return (
-        c.shared,
-        c.both_right,
-        c.only_first,
-        c.only_second,
-        c.p_value,
-        c.adjusted_p,
-        c.verdict,
-        c.difference,
+def answered(
+    targets: Sequence[str],
+    answers: Sequence[str | None],
+    task: str = "q",
+    clusters: Sequence[str] | None = None,
+) -> list[Scored]:
+    return [
+        row(
+            f"{task}/{i}",
+            float(answer == target),
+            task=task,
+            target=target,
+            answer=answer,
+            cluster=clusters[i] if clusters else None,
+        )
+        for i, (target, answer) in enumerate(zip(targets, answers, strict=True))
+    ]
+
+
+def drawn(n: int, right: float, names: Sequence[str], seed: int) -> tuple[list[str], list[str]]:
+    chance = random.Random(seed)
+    targets = [chance.choice(names) for _ in range(n)]
+    answers = [t if chance.random() < right else chance.choice(names) for t in targets]
+    return targets, answers
+
+
+def one(first: Sequence[Scored], second: Sequence[Scored], spec: TaskShape = PLAIN) -> Difference:
+    return differences(first, second, Shape("Suite", {"q": spec}))[0]
+
+
+# Rights and wrongs -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("b", "c"), [(5, 15), (10, 25), (0, 6), (3, 3), (12, 30)])
+def test_rights_and_wrongs_are_compared_by_mcnemar(b: int, c: int) -> None:
+    whole = pair(both=40, only_first=b, only_second=c, neither=20).whole
+    assert whole.test == "exact McNemar" and whole.shared == 60 + b + c
+    assert whole.p_value == pytest.approx(binomtest(b, b + c).pvalue)
+    assert (whole.both_right, whole.only_first, whole.only_second) == (40, b, c)
+    assert whole.estimate.value == pytest.approx((b - c) / whole.shared)
+    assert whole.first == pytest.approx((40 + b) / whole.shared)
+
+
+def test_the_three_verdicts() -> None:
+    assert pair(both=50, only_first=15, only_second=5, neither=30).verdict == "first better"
+    assert pair(both=50, only_first=5, only_second=15, neither=30).verdict == "second better"
+    assert pair(both=50, only_first=12, only_second=10, neither=28).verdict == "no difference shown"
+    assert pair(both=4000, only_first=10, only_second=11, neither=4000).verdict == "practically equal"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "p", "verdict"),
+    [
+        (0.01, 0.2, 0.04, "first better"),
+        (-0.2, -0.01, 0.04, "second better"),
+        (0.01, 0.2, 0.06, "no difference shown"),  # the interval alone is not enough
+        (-0.01, 0.2, 0.04, "no difference shown"),  # nor is the p-value
+        (-0.01, 0.01, 0.9, "practically equal"),
+        (0.001, 0.009, 0.2, "practically equal"),
+        (0.001, 0.009, 0.01, "first better"),
+        (-0.0101, 0.01, 0.9, "no difference shown"),
+    ],
+)
+def test_better_needs_both(low: float, high: float, p: float, verdict: str) -> None:
+    plain = pair(both=5, only_first=1, only_second=1, neither=3).whole
+    measured = Estimate((low + high) / 2, 0.01, low, high, 10, 10, "by hand")
+    judgement = judged(Difference(**{**_fields(plain), "estimate": measured}), p, 0.01)
+    assert judgement.verdict == verdict and judgement.adjusted_p == p
+
+
+def _fields(d: Difference) -> dict[str, object]:
+    return {name: getattr(d, name) for name in d.__dataclass_fields__}
+
+
+def test_holm_over_the_request_and_benjamini_hochberg_over_tasks() -> None:
+    first, second = table(50, 15, 5, 30)
+    third, _ = table(50, 14, 4, 32)
+    pairs = compared([(run("a"), first), (run("b"), second), (run("c"), third)])
+    known = sorted(p.whole.p_value for p in pairs if p.whole.p_value is not None)
+    smallest = min(pairs, key=lambda p: p.whole.p_value or 0)
+    assert smallest.whole.adjusted_p == pytest.approx(min(1.0, 3 * known[0]))
+
+
+def test_runs_without_a_shared_item_cannot_be_compared() -> None:
+    (c,) = compared([(run("a"), scored([1.0])), (run("b"), scored([1.0], prefix="other"))])
+    assert c.whole.estimate.value is None and c.whole.p_value is None
+    assert c.whole.estimate.reason == "the two runs share no scored item"
+
+
+def test_items_with_other_content_are_not_shared() -> None:
+    first = [row("q/1", 1.0), row("q/2", 0.0)]
+    second = [row("q/1", 1.0), row("q/2", 1.0, content="something else")]
+    assert one(first, second).shared == 1
+
+
+# Metrics on the table of answers -----------------------------------------------------------------
+
+
+def test_mcc_and_f1_are_those_of_scikit_learn_on_the_shared_items() -> None:
+    targets, a = drawn(80, 0.8, ["no", "yes"], 1)
+    _, b = drawn(80, 0.8, ["no", "yes"], 1)
+    b = [x if i % 5 else "no" for i, x in enumerate(b)]
+    whole = one(answered(targets, a), answered(targets, b), LABELS)
+    assert whole.first == pytest.approx(matthews_corrcoef(targets, a))
+    assert whole.second == pytest.approx(matthews_corrcoef(targets, b))
+    assert whole.estimate.value == pytest.approx((whole.first or 0) - (whole.second or 0))
+    both = one(answered(targets, a), answered(targets, b), F1)
+    assert both.metric == "f1 + accuracy"
+    f1 = f1_score(targets, a, pos_label="yes")
+    assert both.first == pytest.approx((f1 + np.mean([x == y for x, y in zip(targets, a, strict=True)])) / 2)
+
+
+def test_approximate_randomisation_against_every_exchange() -> None:
+    """Nine discordant items: all 512 exchanges can be gone through."""
+    targets, a = drawn(30, 0.9, ["no", "yes"], 4)
+    b = list(a)
+    for i in range(9):
+        b[i] = "yes" if b[i] == "no" else "no"
+    observed = matthews_corrcoef(targets, a) - matthews_corrcoef(targets, b)
+    far = 0
+    for swaps in itertools.product([False, True], repeat=9):
+        x = [b[i] if i < 9 and swaps[i] else a[i] for i in range(30)]
+        y = [a[i] if i < 9 and swaps[i] else b[i] for i in range(30)]
+        far += abs(matthews_corrcoef(targets, x) - matthews_corrcoef(targets, y)) >= abs(observed) - 1e-12
+    whole = one(answered(targets, a), answered(targets, b), LABELS)
+    assert whole.test == "approximate randomisation"
+    assert whole.p_value == pytest.approx(far / 512, abs=0.02)
+
+
+def test_counting_and_tossing_agree() -> None:
+    """The table's quick way gives what exchanging unit by unit gives; clusters of one item force the slow one."""
+    targets, a = drawn(120, 0.7, ["a", "b", "c"], 2)
+    _, b = drawn(120, 0.7, ["a", "b", "c"], 3)
+    quick = one(answered(targets, a), answered(targets, b), THREE)
+    twice = [
+        Scored(**{**{n: getattr(r, n) for n in r.__dataclass_fields__}, "repeat": k})
+        for r in answered(targets, a)
+        for k in (0, 1)
+    ]
+    slow = one(twice, answered(targets, b), THREE)
+    assert slow.first == pytest.approx(quick.first) and slow.shared == quick.shared
+    assert slow.p_value == pytest.approx(quick.p_value, abs=0.04)
+    assert slow.estimate.low == pytest.approx(quick.estimate.low, abs=0.02)
+    assert slow.estimate.high == pytest.approx(quick.estimate.high, abs=0.02)
+
+
+def test_two_runs_that_never_disagree_have_an_interval() -> None:
+    targets, a = drawn(40, 0.9, ["no", "yes"], 6)
+    for spec in (PLAIN, LABELS, F1):
+        whole = one(answered(targets, a), answered(targets, a), spec)
+        assert whole.p_value == 1 and whole.estimate.value == 0
+        assert (whole.estimate.low or 0) < -0.01 and (whole.estimate.high or 0) > 0.01
+
+
+# Graded scores, clusters, numbers ----------------------------------------------------------------
+
+
+def test_graded_scores_are_compared_by_flipping_signs() -> None:
+    chance = random.Random(3)
+    a, b = ([chance.choice([0.0, 1 / 3, 2 / 3, 1.0]) for _ in range(14)] for _ in range(2))
+    whole = one(scored(a), scored(b))
+    exact = permutation_test(
+        (np.array(a), np.array(b)),
+        lambda x, y: np.mean(x - y),
+        permutation_type="samples",
+        n_resamples=np.inf,
     )
+    assert whole.test == "sign-flip permutation"
+    assert whole.p_value == pytest.approx(exact.pvalue, abs=0.02)
+    assert whole.estimate.method == "Student's t of the paired differences"
 
 
-@settings(deadline=None)
-@given(MARKS, MARKS)
-def test_swapping_the_models_turns_the_comparison_round(a: list[float | None], b: list[float | None]) -> None:
-    (there,) = compare([(run("a"), scored(a)), (run("b"), scored(b))])
-    (back,) = compare([(run("b"), scored(b)), (run("a"), scored(a))])
-    turned = {"first better": "second better", "second better": "first better"}
-    assert (there.shared, there.both_right, there.p_value) == (back.shared, back.both_right, back.p_value)
-    assert (there.only_first, there.only_second) == (back.only_second, back.only_first)
-    assert there.verdict == turned.get(back.verdict, back.verdict)
-    if there.shared:
-        d, e = there.difference, back.difference
-        ends = [x for x in (e.value, e.high, e.low) if x is not None]
-        assert [d.value, d.low, d.high] == pytest.approx([-x for x in ends], abs=1e-12)
+def test_whole_clusters_are_flipped() -> None:
+    """Ten passages of five questions, each passage all right in one run: 50 items that are worth ten."""
+    clusters = [f"p{i // 5}" for i in range(50)]
+    targets = ["yes"] * 50
+    a = ["yes" if i // 5 < 8 else "no" for i in range(50)]
+    b = ["no" if i // 5 < 8 else "yes" for i in range(50)]
+    alone = one(answered(targets, a), answered(targets, b))
+    together = one(answered(targets, a, clusters=clusters), answered(targets, b, clusters=clusters))
+    assert alone.p_value is not None and alone.p_value < 0.0001
+    assert together.test == "sign-flip permutation of clusters"
+    assert together.p_value == pytest.approx(binomtest(8, 10).pvalue, abs=0.02)
+    assert (together.estimate.high or 0) - (together.estimate.low or 0) > 0.6
 
 
-@settings(deadline=None)
-@given(MARKS)
-def test_a_model_against_itself_is_no_better(marks: list[float | None]) -> None:
-    (c,) = compare([(run("a"), scored(marks)), (run("b"), scored(marks))])
-    assert c.verdict == "no difference shown"
-    assert (c.only_first, c.only_second, c.discordant) == (0, 0, 0)
-    assert (c.p_value, c.adjusted_p) == ((1.0, 1.0) if c.shared else (None, None))
-    assert c.items_needed is None
+def test_numbers_are_compared_by_their_correlations() -> None:
+    spec = TaskShape("Numbers", official=("pearson", "spearman"), kind="number")
+    chance = random.Random(5)
+    targets = [str(round(chance.random() * 5, 2)) for _ in range(60)]
+    good = [str(float(t) + chance.gauss(0, 0.3)) for t in targets]
+    poor = [str(float(t) + chance.gauss(0, 3)) for t in targets]
+    whole = one(answered(targets, good), answered(targets, poor), spec)
+    assert whole.p_value is not None and whole.p_value < 0.01 and (whole.estimate.low or 0) > 0
+    same = one(answered(targets, good), answered(targets, good), spec)
+    assert same.p_value == 1 and (same.estimate.low or 0) < 0 < (same.estimate.high or 0)
 
 
-@settings(deadline=None)
-@given(MARKS, MARKS, st.randoms(use_true_random=False))
-def test_the_order_of_items_does_not_matter(
-    a: list[float | None], b: list[float | None], shuffler: random.Random
+def test_repeats_count_an_item_once() -> None:
+    first = [row(f"q/{i}", float(i % 3 == k), repeat=k) for i in range(30) for k in range(3)]
+    second = [row(f"q/{i}", float(i % 3 == 0), repeat=k) for i in range(30) for k in range(3)]
+    whole = one(first, second)
+    assert whole.shared == 30 and whole.test == "sign-flip permutation"
+
+
+# Suites ------------------------------------------------------------------------------------------
+
+
+def suite(seed: int) -> tuple[list[Scored], list[Scored], Shape]:
+    sides: list[list[Scored]] = [[], []]
+    for task, names in (("one", ["no", "yes"]), ("two", ["no", "yes"]), ("three", ["a", "b", "c"])):
+        targets, a = drawn(60, 0.85, names, seed)
+        _, b = drawn(60, 0.7, names, seed)
+        sides[0] += answered(targets, a, task)
+        sides[1] += answered(targets, b, task)
+    shape = Shape("Suite", {"one": LABELS, "two": F1, "three": THREE}, "macro")
+    return sides[0], sides[1], shape
+
+
+def test_a_suite_is_compared_by_its_headline() -> None:
+    first, second, shape = suite(1)
+    whole, tasks = differences(first, second, shape)
+    assert (
+        whole.metric == "score" and whole.shared == 180 and [d.task for d in tasks] == ["one", "two", "three"]
+    )
+    assert whole.first == pytest.approx(scores(first, shape)[0].estimate.value)
+    assert whole.second == pytest.approx(scores(second, shape)[0].estimate.value)
+    assert whole.estimate.value == pytest.approx(sum(d.estimate.value or 0 for d in tasks) / 3)
+
+
+def test_tasks_weigh_as_their_full_sets() -> None:
+    """40 items of a small task and 40 of a large one; the large one decides."""
+    small, large = TaskShape("Small", full_size=40), TaskShape("Large", full_size=4000)
+    shape = Shape("Suite", {"s": small, "l": large}, "micro")
+    first = scored([1.0] * 40, prefix="s", task="s") + scored([0.0] * 20 + [1.0] * 20, prefix="l", task="l")
+    second = scored([0.0] * 40, prefix="s", task="s") + scored([1.0] * 40, prefix="l", task="l")
+    whole, _ = differences(first, second, shape)
+    assert whole.first == pytest.approx(scores(first, shape)[0].estimate.value)
+    assert whole.estimate.value == pytest.approx((40 - 2000) / 4040)
+    assert whole.test == "sign-flip permutation" and (whole.estimate.high or 0) < 0
+    equal, _ = differences(first, second, Shape("Suite", {"s": PLAIN, "l": PLAIN}, "micro"))
+    assert equal.test == "exact McNemar"
+
+
+def test_extras_are_no_part_of_the_whole() -> None:
+    first, second, shape = suite(2)
+    aside = TaskShape("Aside", extra=True)
+    more = Shape("Suite", {**shape.tasks, "x": aside}, "macro")
+    extra = scored([1.0] * 30, prefix="x", task="x"), scored([0.0] * 30, prefix="x", task="x")
+    with_it, tasks = differences(first + extra[0], second + extra[1], more)
+    without, _ = differences(first, second, shape)
+    assert with_it == without and tasks[-1].title == "Aside" and tasks[-1].estimate.value == 1
+
+
+def test_another_metric_is_its_mean_over_the_tasks_that_report_it() -> None:
+    first, second, shape = suite(3)
+    whole, tasks = differences(first, second, focused(shape, "accuracy"))
+    assert [d.task for d in tasks] == ["one", "two"] and whole.metric == "score"
+    assert whole.first == pytest.approx(np.mean([d.first for d in tasks]))
+    assert focused(shape, "score") is shape
+    with pytest.raises(ConfigError, match="reports no 'bleu'; metrics: score, mcc, accuracy, f1, macro_f1"):
+        focused(shape, "bleu")
+
+
+# What must hold for all --------------------------------------------------------------------------
+
+RIGHTS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60)
+
+
+@settings(max_examples=60, deadline=None)
+@given(RIGHTS)
+def test_the_verdict_never_contradicts_p_or_interval(rights: list[tuple[bool, bool]]) -> None:
+    a, b = ([float(pair[side]) for pair in rights] for side in (0, 1))
+    (c,) = compared([(run("a"), scored(a)), (run("b"), scored(b))])
+    d = c.whole
+    assert d.estimate.low is not None and d.estimate.high is not None and d.adjusted_p is not None
+    assert d.estimate.low <= (d.estimate.value or 0) <= d.estimate.high and d.estimate.low < d.estimate.high
+    if "better" in c.verdict:
+        assert d.adjusted_p < 0.05 and (d.estimate.low > 0) == (c.verdict == "first better")
+        assert not d.estimate.low <= 0 <= d.estimate.high
+    assert (d.detectable or 0) > 0
+
+
+@settings(max_examples=25, deadline=None)
+@given(RIGHTS, st.sampled_from([PLAIN, LABELS, F1]), st.randoms())
+def test_order_and_errors_change_nothing(
+    rights: list[tuple[bool, bool]], spec: TaskShape, chance: random.Random
 ) -> None:
-    ordered = [(run("a"), scored(a)), (run("b"), scored(b))]
-    mixed = []
-    for who, scores in ordered:
-        rows = list(scores.items())
-        shuffler.shuffle(rows)
-        mixed.append((who, dict(rows)))
-    assert facts(compare(ordered)[0]) == facts(compare(mixed)[0])
+    targets = ["yes" if i % 2 else "no" for i in range(len(rights))]
+    sides = [
+        answered(
+            targets,
+            [
+                t if right[side] else {"yes": "no", "no": "yes"}[t]
+                for t, right in zip(targets, rights, strict=True)
+            ],
+        )
+        for side in (0, 1)
+    ]
+    d = one(*sides, spec)
+    shuffled = [chance.sample(side, len(side)) for side in sides]
+    assert one(*shuffled, spec) == d
+    assert one([*sides[0], row("q/error", None)], [*sides[1], row("q/error", 1.0)], spec) == d
+    turned = one(sides[1], sides[0], spec)
+    assert turned.p_value == d.p_value
+    assert turned.estimate.low == pytest.approx(-(d.estimate.high or 0))
+    assert one(sides[0], sides[0], spec).p_value == 1
 
 
-@settings(deadline=None)
-@given(MARKS, MARKS, st.sampled_from(["a", "b"]))
-def test_an_item_that_only_one_has_changes_nothing(
-    a: list[float | None], b: list[float | None], who: str
-) -> None:
-    """An errored item is one without a score: it leaves the comparison."""
-    first, second = scored(a), scored(b)
-    extra = scored([1.0, 0.0, 1.0], prefix="only-here")
-    longer = ({**first, **extra}, second) if who == "a" else (first, {**second, **extra})
-    before = compare([(run("a"), first), (run("b"), second)])
-    after = compare([(run("a"), longer[0]), (run("b"), longer[1])])
-    assert facts(before[0]) == facts(after[0])
+def test_a_better_model_is_found() -> None:
+    first, second, shape = suite(1)
+    whole, _ = differences(first, second, shape)
+    assert whole.p_value is not None and whole.p_value < 0.05 and (whole.estimate.low or 0) > 0
 
 
-def test_the_same_id_with_other_content_is_not_shared() -> None:
-    first, second = {("q/1", "old"): 1.0, ("q/2", "x"): 1.0}, {("q/1", "new"): 0.0, ("q/2", "x"): 1.0}
-    (c,) = compare([(run("a"), first), (run("b"), second)])
-    assert (c.shared, c.both_right, c.discordant) == (1, 1, 0)
+# Several runs at once ----------------------------------------------------------------------------
 
 
-@settings(deadline=None)
-@given(st.lists(st.tuples(COUNT, COUNT, COUNT, COUNT), min_size=1, max_size=4))
-def test_better_needs_both_the_adjusted_p_and_an_interval_without_0(
-    counts: list[tuple[int, int, int, int]],
-) -> None:
-    both, only_first, only_second, neither = counts[0]
-    first, second = table(both, only_first, only_second, neither)
-    others = [(run(f"c{i}"), table(*rest)[0]) for i, rest in enumerate(counts[1:])]
-    for c in compare([(run("a"), first), (run("b"), second), *others]):
-        d = c.difference
-        clear = d.low is not None and d.high is not None and not d.low <= 0 <= d.high
-        small = c.adjusted_p is not None and c.adjusted_p < ALPHA
-        assert (c.verdict != "no difference shown") == (clear and small)
-        if c.verdict != "no difference shown":
-            assert (c.verdict == "first better") == (c.only_first > c.only_second)
+def test_the_joint_bootstrap_draws_the_same_items_for_all() -> None:
+    first, second, shape = suite(4)
+    found = resampled([first, second, first], shape)
+    assert found.shape == (2000, 3) and (found[:, 0] == found[:, 2]).all()
+    assert found[:, 0].mean() == pytest.approx(scores(first, shape)[0].estimate.value or 0, abs=0.02)
+    whole, _ = differences(first, second, shape)
+    spread = (found[:, 0] - found[:, 1]).std()
+    assert spread == pytest.approx(whole.estimate.stderr, rel=0.2)
 
 
-def test_an_interval_without_0_is_not_enough() -> None:
-    c = pair(both=30, only_first=5, only_second=0, neither=15)
-    assert c.difference.low is not None and c.difference.low > 0
-    assert c.adjusted_p == 0.0625
-    assert c.verdict == "no difference shown"
-
-
-def test_a_clear_difference_is_found() -> None:
-    c = pair(both=50, only_first=5, only_second=15, neither=30)
-    assert (c.shared, c.both_right, c.only_first, c.only_second) == (100, 50, 5, 15)
-    assert c.difference.value == -0.1
-    assert c.p_value == c.adjusted_p == pytest.approx(0.0413895, abs=5e-8)
-    assert c.verdict == "second better"
-    assert c.difference.scored == c.difference.asked == 100
-
-
-def test_a_difference_that_one_pair_would_show_may_not_survive_three() -> None:
-    """p = 0.041 alone is enough; among three comparisons it is adjusted to 0.12."""
-    first, second = table(50, 5, 15, 30)
-    pairs = compare([(run("a"), first), (run("b"), second), (run("c"), second)])
-    assert [(c.first.id, c.second.id) for c in pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
-    assert [c.adjusted_p for c in pairs] == pytest.approx(holm([mcnemar_exact(5, 15)] * 2 + [1.0]))
-    assert {c.verdict for c in pairs} == {"no difference shown"}
-
-
-def test_runs_without_a_common_item_say_so_and_cost_the_others_nothing() -> None:
-    first, second = table(50, 5, 15, 30)
-    stranger = scored([1.0, 0.0], prefix="other")
-    pairs = {
-        (c.first.id, c.second.id): c
-        for c in compare([(run("a"), first), (run("b"), second), (run("x"), stranger)])
-    }
-    lost = pairs["a", "x"]
-    assert (lost.shared, lost.p_value, lost.adjusted_p, lost.difference.value) == (0, None, None, None)
-    assert lost.difference.reason == "the two runs share no scored item"
-    assert lost.verdict == "no difference shown"
-    assert pairs["a", "b"].adjusted_p == pairs["a", "b"].p_value
-
-
-def test_one_run_has_nothing_to_be_compared_with() -> None:
-    assert compare([(run("a"), scored([1.0]))]) == ()
+def test_the_joint_bootstrap_of_plain_accuracy() -> None:
+    a, b = table(40, 20, 10, 30)
+    found = resampled([a, b], Shape("Suite", {"q": PLAIN}))
+    assert (found[:, 0] - found[:, 1]).mean() == pytest.approx(0.1, abs=0.01)
+    assert (found[:, 0] - found[:, 1]).std() == pytest.approx((0.3 - 0.01) ** 0.5 / 10, rel=0.1)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.stats import sem
+from scipy.stats import t as student
 
-from proctor.stats.intervals import effective_n, share_stderr, wilson
+from compared import row
+from proctor.findings import Estimate
+from proctor.stats.estimates import Shape, TaskShape, scores
+from proctor.stats.intervals import effective_n, share_stderr, t95, wilson
 
 
 @pytest.mark.parametrize(
@@ -71,3 +79,49 @@ def test_effective_n_is_between_one_and_n(weights: list[float]) -> None:
     n = effective_n(weights)
     assert 1 - 1e-9 <= n <= len(weights) + 1e-9
     assert effective_n([w * 7 for w in weights]) == pytest.approx(n)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 9, 30, 99, 500, 501, 1272, 100_000])
+def test_students_quantile_is_scipys(freedom: int) -> None:
+    assert t95(freedom) == pytest.approx(student.ppf(0.975, freedom), rel=1e-7)
+
+
+def graded(values: Sequence[float], clusters: Sequence[str] | None = None) -> Estimate:
+    rows = [row(f"q/{i}", value, cluster=clusters[i] if clusters else None) for i, value in enumerate(values)]
+    spec = TaskShape("Graded", official=("mean",), kind="graded")
+    return scores(rows, Shape("", {"q": spec}))[0].estimate
+
+
+def test_the_interval_of_graded_scores_is_students() -> None:
+    values = [12.0, 80.5, 33.0, 41.0, 95.0, 60.0]
+    e = graded(values)
+    low, high = student.interval(0.95, 5, loc=np.mean(values), scale=sem(values))
+    assert (e.low, e.high) == pytest.approx((low, high)) and e.stderr == pytest.approx(sem(values))
+    assert e.method == "Student's t" and e.value == pytest.approx(np.mean(values))
+
+
+def test_clusters_of_graded_scores_are_what_counts() -> None:
+    values = [0.2, 0.4, 0.9, 0.7, 0.1, 0.3]
+    pairs = graded(values, ["a", "a", "b", "b", "c", "c"])
+    means = np.array([0.3, 0.8, 0.2])
+    stderr = np.sqrt(3 / 2 * ((means - means.mean()) ** 2).sum()) / 3
+    assert pairs.stderr == pytest.approx(stderr) and pairs.method == "Student's t over clusters"
+    assert pairs.high == pytest.approx(min(1.0, means.mean() + student.ppf(0.975, 2) * stderr))
+    alone = graded(values, list("abcdef"))
+    assert (alone.low, alone.high) == (graded(values).low, graded(values).high)
+
+
+def test_graded_scores_that_never_differ_do_not_pretend_to_be_sure() -> None:
+    e = graded([1.0] * 20)
+    assert e.value == 1 and e.low is not None and e.low < 0.9
+    far = graded([50.0] * 20)
+    assert (
+        far.value == 50
+        and far.low is None
+        and far.reason == ("no score differs from another, so their spread cannot be seen")
+    )
+
+
+def test_a_real_log_of_another_tool_has_its_standard_error() -> None:
+    e = graded([1.0] * 7 + [0.0] * 3)
+    assert (e.value, e.stderr) == (pytest.approx(0.7), pytest.approx(0.152753, abs=1e-6))

@@ -13,9 +13,10 @@ from sqlalchemy import event
 from store_examples import NOW, answered, claimed, failed, item, keep_all
 
 from proctor.errors import NotFound, StoreError
+from proctor.findings import Estimate, Score, Tally
 from proctor.store import AttemptRow, Keeper, Store
 from proctor.store.attempts import PAGE_ROWS
-from proctor.types import Attempt, Estimate, Item, Message, Outcome, Reading, Reply, Score, Tally
+from proctor.types import Attempt, Item, Message, Outcome, Reading, Reply
 
 
 def test_every_column_comes_back(store: Store) -> None:

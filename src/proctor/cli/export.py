@@ -17,23 +17,29 @@ from proctor.settings import read_settings
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["csv", "json", "jsonl"]),
+    type=click.Choice(["csv", "json", "jsonl", "lm-eval"]),
     default="csv",
     show_default=True,
-    help="csv: one line an item; jsonl and json: with prompts and whole replies.",
+    help="csv: one line an item; jsonl and json: with prompts and whole replies; lm-eval: its layout, in a folder.",
 )
 @click.option(
     "--output",
     "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     metavar="FILE",
-    help="File to write.  [default: standard output]",
+    help="File to write; with lm-eval the folder.  [default: standard output; lm-eval-RUN]",
 )
 def export_command(runs: tuple[str, ...], form: str, output: Path | None) -> int:
     """Write the items of RUN with answers, scores and replies."""
-    from proctor.service.transfer import export
+    from proctor.service.transfer import export, export_lm_eval
 
     settings = read_settings(os.environ)
+    if form == "lm-eval":
+        for run in runs:
+            folder = output / run if output and len(runs) > 1 else output or Path(f"lm-eval-{run[:8]}")
+            for path in export_lm_eval(run, settings, folder):
+                click.echo(f"{path}")
+        return 0
     if output is None:
         export(runs, settings, form, sys.stdout)
         return 0
@@ -46,25 +52,36 @@ def export_command(runs: tuple[str, ...], form: str, output: Path | None) -> int
     return 0
 
 
+# Format of a report -> the end of its file's name.
+REPORTS = {"html": "html", "md": "md", "latex": "tex"}
+
+
 @click.command("report")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("--format", "form", type=click.Choice(["html", "md"]), default="html", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(REPORTS)),
+    default="html",
+    show_default=True,
+    help="html: opens without a server; md: for a repository; latex: a document for pdflatex.",
+)
 @click.option(
     "--output",
     "-o",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="File to write; - is standard output.  [default: report-RUN.html or .md]",
+    help="File to write; - is standard output.  [default: report-RUN.html, .md or .tex]",
 )
 def report_command(runs: tuple[str, ...], form: str, output: Path | None) -> int:
-    """Write a report of RUN, or of several runs side by side, as one file that opens without a server."""
+    """Write a report of RUN, or of several runs side by side, as one file."""
     from proctor.service.transfer import report
 
     text = report(runs, read_settings(os.environ), form)
     if output == Path("-"):
         click.echo(text)
         return 0
-    path = output or Path(f"report-{'-'.join(run[:8] for run in runs[:3])}.{form}")
+    path = output or Path(f"report-{'-'.join(run[:8] for run in runs[:3])}.{REPORTS[form]}")
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from proctor.cli.options import budget_options, json_option, sampling_options, source_options
+from proctor.cli.options import Command, budget_options, json_option, sampling_options, source_options
 from proctor.plan import check, parse_duration, parse_source, parse_think
-from proctor.settings import read_settings
+from proctor.settings import Settings, read_settings
 from proctor.types import Cell, Limits, Plan, Sampling, SourceRef
 
 SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repeat_penalty", "repeat_last_n", "max_tokens")
@@ -18,20 +18,32 @@ THINKING_TOKENS = 8192
 _PASSED_ON = ("preset", "limit", "rows", "style", "shuffle", "extractor", "answer_type")
 
 
+def model_options(command: Command) -> Command:
+    """Who is asked, for `run` and `plan` alike."""
+    for option in (
+        click.option(
+            "--replies",
+            type=click.Path(dir_okay=False),
+            metavar="FILE",
+            help="Replies for replay/NAME models.",
+        ),
+        click.option("--base-url", metavar="URL", help="Address of the OpenAI-compatible or Ollama server."),
+        click.option(
+            "--model",
+            "models",
+            multiple=True,
+            required=True,
+            metavar="PROVIDER/NAME",
+            help="Model to ask; give it again for each further model.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 @click.command("run")
 @click.argument("source")
-@click.option(
-    "--model",
-    "models",
-    multiple=True,
-    required=True,
-    metavar="PROVIDER/NAME",
-    help="Model to ask; give it again for each further model.",
-)
-@click.option("--base-url", metavar="URL", help="Address of the OpenAI-compatible or Ollama server.")
-@click.option(
-    "--replies", type=click.Path(dir_okay=False), metavar="FILE", help="Replies for replay/NAME models."
-)
+@model_options
 @source_options
 @sampling_options
 @budget_options
@@ -44,10 +56,23 @@ def run_command(source: str, models: tuple[str, ...], as_json: bool, **given: An
     """
     from proctor.cli.download import Download
     from proctor.cli.finish import begin, finish
-    from proctor.service.runs import open_sources, resolved, start
-    from proctor.service.sources import model_named, suite_names
+    from proctor.service.runs import open_sources, start
 
     settings = read_settings(os.environ)
+    plan = plan_from(source, models, given, settings)
+    with Download() as download:
+        sources = open_sources(plan, settings, tell=download.tell)
+    show = begin(plan, sources[0], as_json=as_json)
+    with show:
+        outcome = start(plan, settings, watch=show.watch, sources=sources)
+    return finish(outcome, as_json=as_json)
+
+
+def plan_from(source: str, models: tuple[str, ...], given: dict[str, Any], settings: Settings) -> Plan:
+    """The plan that the words of `run` or `plan` mean. Raises ConfigError."""
+    from proctor.service.runs import resolved
+    from proctor.service.sources import model_named, suite_names
+
     ref = _source(source, suite_names(), given)
     cells = tuple(
         Cell(
@@ -59,13 +84,7 @@ def run_command(source: str, models: tuple[str, ...], as_json: bool, **given: An
         )
         for name in models
     )
-    plan = resolved(check(Plan(cells, name=source, replies=given["replies"])), settings)
-    with Download() as download:
-        sources = open_sources(plan, settings, tell=download.tell)
-    show = begin(plan, sources[0], as_json=as_json)
-    with show:
-        outcome = start(plan, settings, watch=show.watch, sources=sources)
-    return finish(outcome, as_json=as_json)
+    return resolved(check(Plan(cells, name=source, replies=given["replies"])), settings)
 
 
 # Options that only suites know, and those that only files do.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from proctor.figures import amount, dollars, duration, estimate, fraction
-from proctor.types import Evaluation, RunResult
+from proctor.findings import Evaluation, RunResult
 
 
 def evaluation_lines(

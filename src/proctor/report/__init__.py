@@ -1,19 +1,21 @@
-"""Reports: runs and what they show, as one HTML or Markdown text that needs no server and no other file."""
+"""Reports: runs and what they show, as one HTML, Markdown or LaTeX text that needs no server and no other file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 from proctor.errors import ConfigError
+from proctor.findings import Evaluation
 from proctor.report.blocks import Page
 from proctor.report.html import to_html
+from proctor.report.latex import to_latex
 from proctor.report.markdown import to_markdown
 from proctor.report.page import page_of
-from proctor.types import Evaluation
 
 FORMATS: Mapping[str, Callable[[Page], str]] = {
     "html": to_html,
     "md": to_markdown,
+    "latex": to_latex,
 }
 
 
@@ -23,7 +25,7 @@ def render(
     *,
     now: float,
 ) -> str:
-    """The whole report as text, `format` being "html" or "md"; `now` (Unix time) is the date it is given.
+    """The whole report as text, `format` being one of FORMATS; `now` (Unix time) is the date it is given.
 
     Raises ConfigError for a format that is not in FORMATS.
     """

@@ -7,8 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from proctor.figures import amount
+from proctor.findings import Evaluation
 from proctor.report.words import ended, items_planned, labels, listed, once, unique
-from proctor.types import Evaluation, Run
+from proctor.types import Run
 
 # Providers that stand for no model: what their scores are.
 NO_MODEL: Mapping[str, str] = {
@@ -16,6 +17,11 @@ NO_MODEL: Mapping[str, str] = {
     "replay": "stands for replies that were made elsewhere and only read and scored here",
     "simulator": "is proctor's own simulated server: its scores say nothing of any model",
 }
+
+LOGGED = (
+    "The run was made by another program{tool} and imported from its log: answers and scores are those of the log, "
+    "and nothing was asked, read or scored anew here."
+)
 
 # Where the rows of a suite came from.
 ROWS: Mapping[str, str] = {
@@ -55,7 +61,9 @@ def _amount_asked(run: Run) -> str:
 
 def _rows(run: Run) -> str:
     said = []
-    if run.cell.source.kind == "file":
+    if logged(run):
+        said.append(LOGGED.format(tool=_tool(run)))
+    elif run.cell.source.kind == "file":
         said.append("The rows are a file of the user's own.")
     elif words := ROWS.get(str(run.manifest.get("rows"))):
         said.append(words.format(revision=_revision(run)))
@@ -67,6 +75,16 @@ def _rows(run: Run) -> str:
     if item_set := run.manifest.get("item_set_sha256") or run.manifest.get("item_set"):
         said.append(f"The set of items has the SHA-256 {item_set}.")
     return " ".join(said)
+
+
+def logged(run: Run) -> bool:
+    """True for the log of another tool: what it asked, and how, is not proctor's to say."""
+    return run.cell.source.kind == "log"
+
+
+def _tool(run: Run) -> str:
+    known = [str(run.manifest[key]) for key in ("tool", "tool_version") if run.manifest.get(key)]
+    return f", {' '.join(known)}," if known else ""
 
 
 def data_hashes(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -97,7 +115,7 @@ def _chosen(run: Run) -> str:
         said.append(
             f"The items stand in a fixed order, drawn with seed {seed} and spread evenly over tasks and answers."
         )
-    if source.preset in (None, "full") and source.limit is None:
+    if source.preset in (None, "full") and source.limit is None and not logged(run):
         said.append("No item of the chosen tasks was left out of the plan.")
     if source.limit is not None:
         said.append(f"The plan was limited to the first {amount(source.limit)} items of each task.")
@@ -114,7 +132,7 @@ def how_it_was_asked(evaluation: Evaluation) -> Iterator[str]:
     for run in runs:
         if words := NO_MODEL.get(run.cell.model.provider):
             yield f"{names[run.id]} {words}."
-    asked = [run for run in runs if run.cell.model.provider not in ("baseline", "replay")]
+    asked = [run for run in runs if run.cell.model.provider not in ("baseline", "replay") and not logged(run)]
     yield from once(evaluation, {run.id: _prompts(run) for run in runs})
     yield from once(evaluation, {run.id: MODES.get(_mode(run), "") for run in asked})
     yield from once(evaluation, {run.id: sampling_words(sampling_sent(run)) for run in asked})

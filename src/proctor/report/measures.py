@@ -23,6 +23,7 @@ NAMES: Mapping[str, str] = {
     "em": "exact match",
     "f1a": "F1 over all candidate answers",
     "gender_parity": "gender parity",
+    "mean": "the mean of the items' scores",
 }
 
 # Metric, or metric and kind of task -> what it is.
@@ -69,6 +70,19 @@ MEANINGS: Mapping[str, str] = {
     "gender_parity": (
         "Gender parity (gender_parity) is the share of pairs of sentences, alike but for a gender, that got the "
         "same answer."
+    ),
+    "mean": "The mean (mean) is that of the scores that the items were given.",
+}
+
+# What the names of scores over repeated askings begin with -> what they are.
+PASSES: Mapping[str, str] = {
+    "pass@": (
+        "pass@k is the chance that at least one of k askings of an item gets it right: the share of the choices of k "
+        "of its askings that hold a right one, which has no bias (Chen et al. 2021), averaged over the items."
+    ),
+    "pass^": (
+        "pass^k is the chance that all of k askings of an item get it right: the share of the choices of k of its "
+        "askings that are all right (Yao et al. 2024), averaged over the items."
     ),
 }
 

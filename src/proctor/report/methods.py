@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from proctor.figures import amount
+from proctor.findings import Evaluation, Score
 from proctor.report import measures
-from proctor.report.asked import how_it_was_asked, versions, what_was_asked
-from proctor.report.papers import ALLOWING, EFFECTIVE, INDEPENDENT, INTERVALS, PAIRS, PAPERS, WILSON, split
-from proctor.report.words import labels, once, state, unique
-from proctor.types import Evaluation, Run, RunResult, Score
+from proctor.report.asked import how_it_was_asked, logged, versions, what_was_asked
+from proctor.report.compared import how_compared, how_judged
+from proctor.report.papers import ALLOWING, INDEPENDENT, INTERVALS, PAPERS, split
+from proctor.report.words import labels, once, unique
+from proctor.types import Run
 
 INDEPENDENCE = (
     "These intervals take the items as independent: if several share one text they are somewhat too narrow."
@@ -17,12 +18,6 @@ INDEPENDENCE = (
 # Where some tasks are known to have items that hang together.
 OTHERS_INDEPENDENT = "The intervals of the other tasks take their items as independent."
 SCOPE = "The intervals speak of items like these, not of other prompts or other tasks."
-PAIRS_INDEPENDENT = (
-    "The comparison takes the items as independent: where some hang together, such as questions on one passage, its "
-    "p-values are somewhat too small and its intervals too narrow."
-)
-PAIRS_EXTRA = "It takes in the items of all tasks, also of those that are scored apart."
-PAIRS_NUMBERS = "In it an answer in numbers is right within half a point of the target."
 
 COUNTING = (
     "A reply from which no answer could be read, a reply cut by the length limit before its answer, and a refusal "
@@ -40,19 +35,6 @@ HIDDEN = "Items whose targets are hidden were asked and their answers kept, but 
 STOPPED = (
     "A run that did not get to its end is scored on the beginning of its order up to the first gap, since what was "
     "answered beyond a gap was answered because it was quick."
-)
-
-# Where the headline is something else than the share of right items.
-UNWEIGHTED = (
-    "A comparison is of right and wrong answers, and every item counts the same in it, so that a difference need not "
-    "be that of two headlines."
-)
-
-MEANING = (
-    "A p-value here is the probability of discordant items split at least as unevenly as these, if both models "
-    "were equally likely to be the one that is right. It is not the probability that the models are equally good. "
-    "A large one does not show that they are, and a small one says neither that the difference is large nor that "
-    "it holds for other questions, prompts or settings."
 )
 
 EXTRACTORS: Mapping[str, str] = {
@@ -74,8 +56,9 @@ def methods(evaluation: Evaluation) -> Iterator[str]:
     yield " ".join(_how_it_was_counted(evaluation))
     if sure := " ".join(_how_sure(evaluation)):
         yield sure
-    if compared := " ".join(_what_was_compared(evaluation)):
-        yield compared
+    for written in (how_compared, how_judged):
+        if compared := " ".join(written(evaluation)):
+            yield compared
 
 
 def papers(evaluation: Evaluation) -> tuple[str, ...]:
@@ -88,11 +71,14 @@ def _how_it_was_scored(evaluation: Evaluation) -> Iterator[str]:
     runs = [result.run for result in evaluation.results]
     for words in (_reading, measures.scored_by, measures.meanings, measures.headline, _metric_versions):
         yield from once(evaluation, {run.id: words(run) for run in runs})
+    shown = {score.metric for result in evaluation.results for score in result.scores}
+    yield from (words for sign, words in measures.PASSES.items() if any(sign in metric for metric in shown))
 
 
 def _how_it_was_counted(evaluation: Evaluation) -> Iterator[str]:
     runs = [result.run for result in evaluation.results]
-    yield COUNTING
+    if not all(map(logged, runs)):
+        yield COUNTING
     yield from once(evaluation, {run.id: measures.unread(run) for run in runs})
     yield ERRORS
     if any(result.tally.outcomes.get("answered") for result in evaluation.results):
@@ -130,42 +116,3 @@ def _how_sure(evaluation: Evaluation) -> Iterator[str]:
 def _aside(name: str, score: Score) -> str:
     """What is said behind the method of one score."""
     return f"In {score.title}, {name}: {split(score.estimate.method)[1]}."
-
-
-def _what_was_compared(evaluation: Evaluation) -> Iterator[str]:
-    tested = [c for c in evaluation.comparisons if c.p_value is not None]
-    if not tested:
-        return
-    yield "The models were compared in pairs, on the items that both have scored."
-    for method in unique(c.difference.method for c in tested):
-        yield INTERVALS.get(method, f"The differences were compared by: {method}.")
-    methods_used = {split(s.estimate.method)[0] for r in evaluation.results for s in r.scores}
-    if methods_used & ALLOWING and any(c.difference.method in PAIRS for c in tested):
-        yield PAIRS_INDEPENDENT
-    if any(_headline_method(result) not in (WILSON, EFFECTIVE) for result in evaluation.results):
-        yield UNWEIGHTED
-        specs = [spec for r in evaluation.results for spec in measures.specs(r.run).values()]
-        if any(spec.get("extra") for spec in specs):
-            yield PAIRS_EXTRA
-        if any(spec.get("kind") == "number" for spec in specs):
-            yield PAIRS_NUMBERS
-    adjusted = [c for c in tested if c.adjusted_p is not None]
-    if len(adjusted) > 1:
-        yield f"The p-values were adjusted for {amount(len(adjusted))} comparisons (Holm 1979)."
-    elif adjusted:
-        yield "With a single comparison there was nothing to adjust the p-value for."
-    yield (
-        "A model is called better only if the adjusted p-value is below 0.05 and the interval of the difference "
-        "leaves out 0."
-    )
-    if any(_short(result) for result in evaluation.results):
-        yield "Runs that are not complete were compared on as far as they got."
-    yield MEANING
-
-
-def _headline_method(result: RunResult) -> str:
-    return result.scores[0].estimate.method if result.scores else WILSON
-
-
-def _short(result: RunResult) -> bool:
-    return state(result.run) != "complete"

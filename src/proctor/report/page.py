@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proctor.report import tables, words
+from proctor.findings import Evaluation
+from proctor.report import pairs, tables, words
 from proctor.report.blocks import Block, Dot, Heading, Listing, Notice, Page, Paragraph, Plot, Table
 from proctor.report.methods import methods, papers
 from proctor.report.record import data_tables, record_tables
-from proctor.types import Evaluation
 
 
 def page_of(evaluation: Evaluation, *, now: float) -> Page:
@@ -29,7 +29,7 @@ def _blocks(evaluation: Evaluation) -> Iterator[Block]:
     yield from _plot(evaluation)
     yield tables.headlines(evaluation)
     yield from _section("Scores by task", tables.by_task(evaluation))
-    yield from _section("Comparisons", tables.comparisons(evaluation))
+    yield from _section("Comparisons", *pairs.comparisons(evaluation))
     yield Heading("How the models answered")
     yield tables.answering(evaluation)
     for remark in words.remarks(evaluation):
@@ -58,10 +58,11 @@ def _notices(evaluation: Evaluation) -> Iterator[Block]:
         yield Notice("verdict", "Verdict.", evaluation.verdict)
 
 
-def _section(heading: str, table: Table | None) -> Iterator[Block]:
-    if table is not None:
+def _section(heading: str, *found: Table | None) -> Iterator[Block]:
+    shown = [table for table in found if table is not None]
+    if shown:
         yield Heading(heading)
-        yield table
+        yield from shown
 
 
 def _plot(evaluation: Evaluation) -> Iterator[Plot]:

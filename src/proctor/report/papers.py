@@ -10,18 +10,35 @@ PAPERS: Mapping[str, str] = {
     "Kish 1965": "Kish, L. (1965). Survey Sampling. New York: Wiley.",
     "Miller 2024": "Miller, E. (2024). Adding Error Bars to Evals: A Statistical Approach to Language Model "
     "Evaluations. arXiv 2411.00640.",
+    "Student 1908": "Student (1908). The probable error of a mean. Biometrika 6, 1-25.",
     "Efron and Tibshirani 1993": "Efron, B., Tibshirani, R. J. (1993). An Introduction to the Bootstrap. "
     "New York: Chapman and Hall.",
     "Fisher 1915": "Fisher, R. A. (1915). Frequency distribution of the values of the correlation coefficient in "
     "samples from an indefinitely large population. Biometrika 10, 507-521.",
+    "Bonett and Wright 2000": "Bonett, D. G., Wright, T. A. (2000). Sample size requirements for estimating Pearson, "
+    "Kendall and Spearman correlations. Psychometrika 65, 23-28.",
     "Gorodkin 2004": "Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation "
     "coefficient. Computational Biology and Chemistry 28, 367-374.",
+    "Chen et al. 2021": "Chen, M., Tworek, J., Jun, H., Yuan, Q. et al. (2021). Evaluating Large Language Models "
+    "Trained on Code. arXiv 2107.03374.",
+    "Yao et al. 2024": "Yao, S., Shinn, N., Razavi, P., Narasimhan, K. (2024). tau-bench: A Benchmark for "
+    "Tool-Agent-User Interaction in Real-World Domains. arXiv 2406.12045.",
     "McNemar 1947": "McNemar, Q. (1947). Note on the sampling error of the difference between correlated "
     "proportions or percentages. Psychometrika 12, 153-157.",
     "Tango 1998": "Tango, T. (1998). Equivalence test and confidence interval for the difference in proportions "
     "for the paired-sample design. Statistics in Medicine 17, 891-908.",
+    "Bonett and Price 2012": "Bonett, D. G., Price, R. M. (2012). Adjusted Wald confidence interval for a difference "
+    "of binomial proportions based on paired data. Journal of Educational and Behavioral Statistics 37, 479-488.",
+    "Connor 1987": "Connor, R. J. (1987). Sample size for testing differences in proportions for the paired-sample "
+    "design. Biometrics 43, 207-211.",
     "Phipson and Smyth 2010": "Phipson, B., Smyth, G. K. (2010). Permutation p-values should never be zero. "
     "Statistical Applications in Genetics and Molecular Biology 9, article 39.",
+    "Noreen 1989": "Noreen, E. W. (1989). Computer-Intensive Methods for Testing Hypotheses: An Introduction. "
+    "New York: Wiley.",
+    "Yeh 2000": "Yeh, A. (2000). More accurate tests for the statistical significance of result differences. "
+    "Proceedings of the 18th International Conference on Computational Linguistics (COLING), 947-953.",
+    "Benjamini and Hochberg 1995": "Benjamini, Y., Hochberg, Y. (1995). Controlling the false discovery rate: a "
+    "practical and powerful approach to multiple testing. Journal of the Royal Statistical Society B 57, 289-300.",
     "Holm 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. "
     "Scandinavian Journal of Statistics 6, 65-70.",
 }
@@ -36,10 +53,26 @@ CLUSTERED = "bootstrap of clusters, 2,000 draws, seed 0"
 UNRELATED = "Fisher's z of unrelated pairs, 2,000 draws, seed 0"
 COMBINED = "draws of each task combined, 2,000 draws, seed 0"
 TANGO = "Tango's paired score interval"
-PAIRED = "paired percentile bootstrap of item means, 2,000 draws, seed 0"
+PAIRED_T = "Student's t of the paired differences"
+PAIRED_T_CLUSTERS = "Student's t of the clusters' paired differences"
+RESAMPLED = "paired bootstrap of items, 2,000 draws, seed 0"
+RESAMPLED_CLUSTERS = "paired bootstrap of clusters, 2,000 draws, seed 0"
+STRATIFIED = "paired draws of each task combined, 2,000 draws, seed 0"
 
 # Estimate.method -> what was done; a test compares the keys with the methods of the statistics.
 INTERVALS: Mapping[str, str] = {
+    "bootstrap of items or Fisher's z, the wider of both, 2,000 draws, seed 0": (
+        "The interval of a correlation is the wider, at each end, of a percentile bootstrap of the items, 2,000 draws, "
+        "seed 0 (Efron and Tibshirani 1993), and of Fisher's transformation (Fisher 1915; for ranks with the standard "
+        "error of Bonett and Wright 2000), since the bootstrap alone is too narrow for few items."
+    ),
+    "Student's t": (
+        "The interval of a mean of graded scores is Student's (Student 1908), with the items taken as independent."
+    ),
+    "Student's t over clusters": (
+        "Where items hang together, the interval of a mean of graded scores is Student's (Student 1908) on the "
+        "variance between clusters (Miller 2024)."
+    ),
     WILSON: (
         "The interval of a share of right answers is the 95 % score interval of a proportion (Wilson 1927)."
     ),
@@ -86,22 +119,77 @@ INTERVALS: Mapping[str, str] = {
         "middle 95 % of these means, widened where it would lie to one side of the score."
     ),
     TANGO: (
-        "The p-values are those of the exact two-sided test of McNemar on the discordant items, those that "
-        "only one of the two models got right (McNemar 1947, in its binomial form); the intervals of the "
-        "differences are 95 % score intervals for paired proportions (Tango 1998)."
+        "The interval of a difference of two shares of right answers is the 95 % score interval for paired "
+        "proportions (Tango 1998)."
     ),
-    PAIRED: (
-        "Each item was asked several times or in several wordings, and the mean of its askings was compared. The "
-        "p-values are those of a paired permutation test by 10,000 random sign flips of the items' differences "
-        "(Phipson and Smyth 2010); the intervals of the differences are percentile intervals over 2,000 resamples of "
-        "the items, seed 0 (Efron and Tibshirani 1993)."
+    PAIRED_T: (
+        "The interval of a difference of means of item scores is Student's, on the items' differences (Student 1908); "
+        "for its width two items are added, one in favour of each model, so that two runs that never disagree are not "
+        "taken for certain to be equal (Bonett and Price 2012)."
+    ),
+    PAIRED_T_CLUSTERS: (
+        "Where items hang together, the interval of a difference of means of item scores is Student's, on the "
+        "clusters' differences (Miller 2024); for its width two clusters are added, one in favour of each model, so "
+        "that two runs that never disagree are not taken for certain to be equal (Bonett and Price 2012)."
+    ),
+    RESAMPLED: (
+        "The interval of a difference in a metric that is no mean of item scores is the range of the middle 95 % of "
+        "2,000 draws of the items, seed 0, the same items for both models (Efron and Tibshirani 1993). Where the "
+        "metric needs no more than the counts of answers, these are draws of the table of targets by the answers of "
+        "both, with one discordant item added; elsewhere they are resamples of the items, each with a small random "
+        "weight on which the two disagree. So two runs that never disagree have an interval too."
+    ),
+    RESAMPLED_CLUSTERS: (
+        "Where items hang together, the interval of a difference in a metric that is no mean of item scores is the "
+        "range of the middle 95 % of 2,000 resamples of whole clusters, seed 0, the same clusters for both models "
+        "(Efron and Tibshirani 1993), each with a small random weight on which the two disagree."
+    ),
+    STRATIFIED: (
+        "The interval of the difference between two headlines over tasks is made of 2,000 draws of each task's "
+        "difference, seed 0, on items (or whole clusters) that are the same for both models. They are weighed as in "
+        "the headline and added up draw by draw, since tasks are independent of each other, and laid around the "
+        "difference; the interval is the range of the middle 95 % of the sums."
+    ),
+}
+
+# Difference.test -> what it does.
+TESTS: Mapping[str, str] = {
+    "exact McNemar": (
+        "The exact two-sided test of McNemar looks at the discordant items, those that only one of the two models got "
+        "right, and asks how often chance would split them as unevenly (McNemar 1947, in its binomial form)."
+    ),
+    "sign-flip permutation": (
+        "The sign-flip permutation test turns the signs of the items' differences at random, 10,000 times with seed "
+        "0, and counts how often their mean is as far from 0 as it was; the exam itself counts as one of the draws, "
+        "so that no p-value is 0 (Phipson and Smyth 2010)."
+    ),
+    "sign-flip permutation of clusters": (
+        "Where items hang together, the sign-flip permutation test turns the signs of all differences of a cluster "
+        "together, at random, 10,000 times with seed 0, and counts how often their mean is as far from 0 as it was; "
+        "the exam itself counts as one of the draws, so that no p-value is 0 (Phipson and Smyth 2010)."
+    ),
+    "approximate randomisation": (
+        "Approximate randomisation exchanges the two models' answers to an item, or does not, at random, 10,000 "
+        "times with seed 0 (2,000 times for a metric that needs more than the counts of answers), computes the "
+        "metric of both anew, and counts how often they are as far apart as they were (Noreen 1989, Yeh 2000); the "
+        "exam itself counts as one of the draws."
+    ),
+    "approximate randomisation of clusters": (
+        "Where items hang together, approximate randomisation exchanges the two models' answers to all items of a "
+        "cluster, or does not, at random, 2,000 times with seed 0, computes the metric of both anew, and counts how "
+        "often they are as far apart as they were (Noreen 1989, Yeh 2000); the exam itself counts as one of the draws."
+    ),
+    "approximate randomisation within tasks": (
+        "Approximate randomisation within tasks exchanges the two models' answers to an item (or to all items of a "
+        "cluster), or does not, at random, task by task and with seed 0, adds the tasks up to headlines, and counts "
+        "how often these are as far apart as they were, in 10,000 draws (Noreen 1989, Yeh 2000); the exam itself "
+        "counts as one of the draws."
     ),
 }
 
 # Methods that would see it if items hang together, and those that take items as independent.
 ALLOWING = frozenset({EFFECTIVE, CLUSTERED})
 INDEPENDENT = frozenset({WILSON, DIRICHLET, DIRICHLET_MANY, BOOTSTRAP, UNRELATED})
-PAIRS = frozenset({TANGO, PAIRED})
 
 
 def split(method: str) -> tuple[str, str]:

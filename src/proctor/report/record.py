@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from proctor.figures import amount
+from proctor.findings import Evaluation
 from proctor.report.asked import data_hashes, revisions
 from proctor.report.blocks import Table
 from proctor.report.measures import specs
 from proctor.report.words import capital, labels, stamp, unique
-from proctor.types import Evaluation, Run
+from proctor.types import Run
 
 # Facts that the run itself knows.
 _OWN: Mapping[str, Callable[[Run], str]] = {

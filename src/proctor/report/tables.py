@@ -1,13 +1,15 @@
-"""The tables of figures: scores, scores by task, how the models answered, every pair compared."""
+"""The tables of figures: scores with what they took, scores by task, how the models answered."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from proctor.figures import amount, dollars, duration, estimate, fraction, p_value
+from proctor.figures import amount, dollars, duration, estimate, fraction
+from proctor.findings import Estimate, Evaluation, RunResult, Score
 from proctor.report import measures
 from proctor.report.blocks import Table
+from proctor.report.pairs import NONE, value_and_interval
 from proctor.report.record import categories_by_task
 from proctor.report.words import (
     SAMPLE_MARK,
@@ -20,9 +22,6 @@ from proctor.report.words import (
     state,
     unique,
 )
-from proctor.types import Comparison, Estimate, Evaluation, RunResult, Score
-
-NONE = "-"
 
 # Outcomes that most runs cannot have: shown where one had them.
 RARE = frozenset({"answered"})
@@ -37,26 +36,27 @@ OUTCOMES: Mapping[str, str] = {
     "error": "Error, no reply",
 }
 
-# Two columns of one score: the value (or why there is none), and its interval.
-Pair = tuple[str, str]
-
-
-def value_and_interval(e: Estimate) -> Pair:
-    if e.value is None or e.low is None or e.high is None:
-        return (estimate(e) if e.value is None else fraction(e.value)), NONE
-    return fraction(e.value), f"[{fraction(e.low)}, {fraction(e.high)}]"
-
 
 def headlines(evaluation: Evaluation) -> Table:
-    """One row a run: its score and how much of the plan it rests on."""
+    """One row a run: its score, how much of the plan it rests on, and its time and cost."""
     names = labels(evaluation)
     rows = []
     for result in evaluation.results:
         run = result.run
         mark = f"{state(run)}; {SAMPLE_MARK}" if is_sample(run) else state(run)
-        rows.append((names[run.id], *_headline(result), amount(items_planned(run)), mark))
-    heads = ("Model", capital(metric_name(evaluation)), "95 % interval", "Scored", "Asked", "Planned", "Run")
-    return Table("Score of each model", heads, tuple(rows), frozenset({1, 2, 3, 4, 5}))
+        took = (duration(result.tally.seconds_per_item), dollars(result.tally.cost_usd))
+        rows.append((names[run.id], *_headline(result), amount(items_planned(run)), *took, mark))
+    counts = ("Scored", "Asked", "Planned")
+    heads = (
+        "Model",
+        capital(metric_name(evaluation)),
+        "95 % interval",
+        *counts,
+        "Time of a request",
+        "Cost",
+        "Run",
+    )
+    return Table("Score of each model", heads, tuple(rows), frozenset(range(1, 8)))
 
 
 def _headline(result: RunResult) -> tuple[str, str, str, str]:
@@ -190,43 +190,3 @@ def _outcome(result: RunResult, kind: str) -> str:
     """A count; a kind that was not seen was seen 0 times, unless nothing was counted at all."""
     outcomes = result.tally.outcomes
     return amount(outcomes.get(kind, 0)) if outcomes else NONE
-
-
-def comparisons(evaluation: Evaluation) -> Table | None:
-    if not evaluation.comparisons:
-        return None
-    names = labels(evaluation)
-    heads = (
-        "Pair, first and second",
-        "First minus second",
-        "95 % interval",
-        "Shared items",
-        "Both right",
-        "Only first right",
-        "Only second right",
-        "p",
-        "p adjusted",
-        "Verdict",
-    )
-    rows = tuple(_compared(c, names) for c in evaluation.comparisons)
-    return Table("Every pair of models, on the items both have scored", heads, rows, frozenset(range(1, 9)))
-
-
-def _compared(c: Comparison, names: Mapping[str, str]) -> tuple[str, ...]:
-    first = names.get(c.first.id, str(c.first.cell.model))
-    second = names.get(c.second.id, str(c.second.cell.model))
-    verdicts = {"first better": f"{first} better", "second better": f"{second} better"}
-    counts = (c.shared, c.both_right, c.only_first, c.only_second)
-    return (
-        f"{first} and {second}",
-        *value_and_interval(c.difference),
-        *(amount(n) for n in counts),
-        _p(c.p_value),
-        _p(c.adjusted_p),
-        verdicts.get(c.verdict, c.verdict),
-    )
-
-
-def _p(p: float | None) -> str:
-    """A p-value for a column headed "p"."""
-    return NONE if p is None else p_value(p).removeprefix("p ").removeprefix("= ")

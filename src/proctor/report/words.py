@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from proctor.figures import amount, fraction
-from proctor.types import Evaluation, Run, RunResult, Status
+from proctor.findings import Evaluation, RunResult
+from proctor.types import Run, Status
 
 SAMPLE_MARK = "sample rows: no real score"
 COMPLETE = "complete"
@@ -74,7 +75,7 @@ def sample_notice(evaluation: Evaluation) -> str | None:
 
 
 def is_sample(run: Run) -> bool:
-    return run.manifest.get("rows") == "sample"
+    return run.sample or run.manifest.get("rows") == "sample"
 
 
 def state(run: Run) -> str:

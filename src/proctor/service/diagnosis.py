@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 from proctor.errors import ConfigError
 from proctor.figures import fraction
+from proctor.findings import RunResult
 from proctor.service.kinds import Reads, reads
 from proctor.store import AnswerGroup, AttemptRow, Store
 from proctor.suites.nearest import BROKEN_JSON, EMPTY, REFUSING, UNFINISHED, Nearest, nearest
-from proctor.types import Item, Outcome, Reply, Run, RunResult, Sampling
+from proctor.types import Item, Outcome, Reply, Run, Sampling
 
 LOW_ANSWER_RATE = 0.98
 MOST_LOOKED_AT = 300  # unread replies that are opened

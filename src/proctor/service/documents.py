@@ -7,8 +7,9 @@ from typing import Any
 
 import orjson
 
+from proctor.findings import Comparison, Difference, Estimate, Evaluation, RunResult, Score
 from proctor.service.runs import Outcome
-from proctor.types import Comparison, Estimate, Evaluation, Run, RunResult, Score
+from proctor.types import Run
 
 
 def to_json(document: Any) -> str:
@@ -94,19 +95,36 @@ def estimate(e: Estimate) -> dict[str, Any]:
 
 
 def comparison(c: Comparison) -> dict[str, Any]:
+    """The headline's difference and, under `tasks`, each task's; first minus second."""
     return {
         "first": c.first.id,
         "second": c.second.id,
         "first_model": str(c.first.cell.model),
         "second_model": str(c.second.cell.model),
-        "shared": c.shared,
-        "both_right": c.both_right,
-        "only_first": c.only_first,
-        "only_second": c.only_second,
-        "difference": estimate(c.difference),
-        "test": f"{c.test}, two-sided; p adjusted by Holm",
-        "p_value": c.p_value,
-        "adjusted_p": c.adjusted_p,
-        "verdict": c.verdict,
-        "items_needed": c.items_needed,
+        **difference(c.whole),
+        "margin": c.margin,
+        "adjustment": "Holm over the comparisons; Benjamini-Hochberg over a comparison's tasks",
+        "tasks": [difference(d) for d in c.tasks],
+    }
+
+
+def difference(d: Difference) -> dict[str, Any]:
+    return {
+        "task": d.task,
+        "title": d.title,
+        "metric": d.metric,
+        "first_value": d.first,
+        "second_value": d.second,
+        "difference": estimate(d.estimate),
+        "test": f"{d.test}, two-sided",
+        "p_value": d.p_value,
+        "adjusted_p": d.adjusted_p,
+        "verdict": d.verdict,
+        "shared": d.shared,
+        "both_right": d.both_right,
+        "only_first": d.only_first,
+        "only_second": d.only_second,
+        "correlation": d.correlation,
+        "detectable": d.detectable,
+        "items_needed": d.items_needed,
     }

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from proctor.errors import ConfigError, DataError
+from proctor.findings import Estimate
 from proctor.service.kinds import Reads, reads
 from proctor.service.results import scored_rows
 from proctor.service.runs import find, open_store
@@ -16,7 +17,7 @@ from proctor.stats.intervals import share_stderr, wilson
 from proctor.store import AttemptRow, Store
 from proctor.suites.extractors import Extractor, extractor
 from proctor.suites.source import SuiteSource
-from proctor.types import Estimate, Item, Outcome, Reading, Reply, Run
+from proctor.types import Item, Outcome, Reading, Reply, Run
 
 SHOWN_CHARS = 200
 
@@ -106,6 +107,10 @@ def names(run: Run, extractors: Sequence[str]) -> list[str]:
 
 def how_read(run: Run, settings: Settings) -> Mapping[str, Reads]:
     """A file's labels have their synonyms in the file; where it is gone or changed, the manifest's names must do."""
+    if run.cell.source.kind == "log":
+        raise ConfigError(
+            f"Run {run.id[:8]} was imported from another tool, which read its replies itself: they cannot be read again"
+        )
     how = reads(run)
     if run.cell.source.kind != "file":
         return how

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from statistics import fmean
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
 from proctor.engine.prefix import gapless
 from proctor.errors import ConfigError
 from proctor.figures import sentence
+from proctor.findings import Evaluation, RunResult
 from proctor.service.wordings import by_wording, sign_note
-from proctor.stats.compare import compare
+from proctor.stats.compare import compare, focused
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
 from proctor.store import AttemptRow, Store
-from proctor.types import Evaluation, Outcome, Run, RunResult
+from proctor.types import Item, Run
+
+MARGIN = 0.01  # two scores closer than this are practically equal, unless the user says otherwise
+
+
+class Kept(Protocol):
+    """Where the attempts of runs are found: the store, or an unpacked bundle."""
+
+    def latest(self, run_id: str) -> Iterator[AttemptRow]: ...
+
+    def item(self, digest: str) -> Item: ...
 
 
 def summarise(store: Store, run: Run) -> RunResult:
     """The run's scores and tally; computed from its rows and kept as the run's aggregates."""
-    found = scores(_marks(store, run), _shape(run))
+    found = scores(marks(store, run), shape(run))
     store.put_scores(run.id, found)
     return RunResult(run, found, store.tally(run.id))
 
@@ -33,20 +43,28 @@ def shown(store: Store, run: Run) -> RunResult:
 
 
 def _computed(store: Store, run: Run) -> RunResult:
-    found = scores(_marks(store, run), _shape(run))
+    found = scores(marks(store, run), shape(run))
     return RunResult(run, found, store.tally(run.id))
 
 
-def evaluation(store: Store, results: Sequence[RunResult]) -> Evaluation:
-    """Results side by side. Raises ConfigError if they were not asked the same things in the same way."""
+def evaluation(
+    store: Kept, results: Sequence[RunResult], *, margin: float = MARGIN, metric: str = "score"
+) -> Evaluation:
+    """Results side by side. `metric` "score" is the headline; another is its mean over the tasks that report it.
+
+    Raises ConfigError if they were not asked the same things in the same way, or no task has the metric.
+    """
     plan_id = results[0].run.plan_id if results else ""
     if len(results) < 2:
         return Evaluation(plan_id, tuple(results), (), "")
     check_comparable([r.run for r in results])
-    scored = [(r.run, _scored(store, r.run)) for r in results]
-    pairs = compare(scored)
+    sides = [(r.run, list(marks(store, r.run))) for r in results]
+    pairs = compare(sides, focused(shape(results[0].run), metric), margin=margin)
+    values = {c.second.id: c.whole.second for c in pairs} | {c.first.id: c.whole.first for c in pairs}
+    if metric == "score":
+        values = {r.run.id: headline(r) for r in results}
     # A tie must not depend on the order in which models were named only by accident: sorted() keeps it.
-    ranked = sorted(results, key=lambda r: -(headline(r) or 0.0))
+    ranked = sorted(results, key=lambda r: -(values[r.run.id] or 0.0))
     verdict = sentence(pairs, [r.run.id for r in ranked])
     if results[0].run.manifest.get("wording") == "all":
         best, runner_up = (by_wording(scored_rows(store, r.run)) for r in ranked[:2])
@@ -90,7 +108,7 @@ def check_comparable(runs: Sequence[Run]) -> None:
                 )
 
 
-def scored_rows(store: Store, run: Run) -> Iterator[AttemptRow]:
+def scored_rows(store: Kept, run: Run) -> Iterator[AttemptRow]:
     """The latest attempt at each item, as far as the run got without a gap.
 
     What ended beyond the first gap of a run that stopped early ended because it was quick; counting it
@@ -106,20 +124,7 @@ def scored_rows(store: Store, run: Run) -> Iterator[AttemptRow]:
         yield row
 
 
-def _scored(store: Store, run: Run) -> dict[tuple[str, str], float]:
-    """Item -> share of its askings that were right: 0 or 1, unless it was asked in several wordings or repeats."""
-    several = run.manifest.get("wording") == "all"
-    askings: dict[tuple[str, str], list[float]] = {}
-    for row in scored_rows(store, run):
-        if row.outcome in (Outcome.ERROR, Outcome.ANSWERED):
-            continue
-        # The wordings of an item are "id@1" to "id@3"; what they show differs, so the content cannot be the key.
-        key = (row.item_id.rpartition("@")[0], "") if several else (row.item_id, row.item_hash)
-        askings.setdefault(key, []).append(float(row.outcome == Outcome.CORRECT))
-    return {key: fmean(rights) for key, rights in askings.items()}
-
-
-def _shape(run: Run) -> Shape:
+def shape(run: Run) -> Shape:
     """What the statistics need of the run's source, from its manifest."""
     manifest = run.manifest
     specs = manifest["metrics"]
@@ -146,24 +151,30 @@ def _shape(run: Run) -> Shape:
     )
 
 
-def _marks(store: Store, run: Run) -> Iterator[Scored]:
+def marks(store: Kept, run: Run) -> Iterator[Scored]:
     """The run's rows as the statistics take them."""
     specs = run.manifest["metrics"]
     for row in scored_rows(store, run):
         # Only where a question has several right answers does a metric need to know how many were offered.
         several = specs[row.task]["kind"] == "letters"
-        yield Scored(
-            item=row.item_id,
-            task=row.task,
-            target=row.target,
-            answer=row.answer,
-            outcome=row.outcome,
-            score=row.score,
-            cluster=row.cluster,
-            half=_half(row),
-            repeat=row.repeat,
-            candidates=len(store.item(row.item_hash).choices) if several else None,
-        )
+        yield mark(row, len(store.item(row.item_hash).choices) if several else None)
+
+
+def mark(row: AttemptRow, candidates: int | None) -> Scored:
+    """One row as the statistics take it; `candidates` as in `Scored`."""
+    return Scored(
+        item=row.item_id,
+        task=row.task,
+        target=row.target,
+        answer=row.answer,
+        outcome=row.outcome,
+        score=row.score,
+        cluster=row.cluster,
+        half=_half(row),
+        repeat=row.repeat,
+        candidates=candidates,
+        content=row.item_hash,
+    )
 
 
 def _half(row: AttemptRow) -> str | None:

@@ -18,13 +18,8 @@ from typing import Any, Protocol
 from proctor import __version__
 from proctor.engine.attempts import Asking, Terms, attempts
 from proctor.engine.retry import Retry
-from proctor.errors import (
-    Conflict,
-    DataError,
-    ProctorError,
-    RunTimeout,
-    StoreError,
-)
+from proctor.errors import Conflict, DataError, ProctorError, RunTimeout, StoreError
+from proctor.findings import RunResult
 from proctor.plan import share_limits
 from proctor.providers import open_provider
 from proctor.providers.contract import Labels, Opening, Pacing, Provider
@@ -36,7 +31,7 @@ from proctor.service.progress import Meter, Watch, keep_showing
 from proctor.service.results import summarise
 from proctor.settings import Settings
 from proctor.store import Keeper, Store
-from proctor.types import Cell, Limits, ListedModel, Run, RunResult, Sampling, Source, Status
+from proctor.types import Cell, Limits, ListedModel, Run, Sampling, Source, Status
 
 LEASE_S = 60.0
 MOST_PARALLEL = 256

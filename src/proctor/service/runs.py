@@ -11,6 +11,7 @@ from pathlib import Path
 
 from proctor.engine.retry import Retry
 from proctor.errors import Conflict, NotFound, ProctorError
+from proctor.findings import Evaluation, RunResult
 from proctor.plan import check
 from proctor.service.diagnosis import diagnose
 from proctor.service.progress import Watch
@@ -28,7 +29,7 @@ from proctor.service.sources import Tell, open_source, resolved_source, with_ori
 from proctor.service.wordings import by_wording, spread_note
 from proctor.settings import Settings
 from proctor.store import Store
-from proctor.types import Evaluation, Limits, Plan, Run, RunResult, Source, Status
+from proctor.types import Limits, Plan, Run, Source, Status
 
 
 @dataclass(frozen=True, slots=True)

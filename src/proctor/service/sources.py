@@ -29,6 +29,11 @@ def open_source(ref: SourceRef, settings: Settings, *, tell: Tell | None = None)
 
     `tell` hears of the download. Raises: ConfigError, DataError, DataMissing.
     """
+    if ref.kind == "log":
+        raise ConfigError(
+            f"{ref.name} was imported from another tool: proctor has its answers but not its questions as they were "
+            "asked. Ask again with that tool and import the new log, or run one of proctor's own suites"
+        )
     if ref.kind == "file":
         with _without_gc():
             return open_file(ref)
@@ -59,14 +64,14 @@ def _without_gc() -> Iterator[None]:
 
 def resolved_source(ref: SourceRef, settings: Settings) -> SourceRef:
     """The reference with the environment's choice of rows, where it makes none itself."""
-    if ref.kind == "file" or ref.rows:
+    if ref.kind != "suite" or ref.rows:
         return ref
     return replace(ref, rows=settings.rows)
 
 
 def with_origin(ref: SourceRef, source: Source) -> SourceRef:
     """The reference with the kind of rows that were found, so that a resume takes the same."""
-    return ref if ref.kind == "file" else replace(ref, rows=source.manifest["rows"])
+    return ref if ref.kind != "suite" else replace(ref, rows=source.manifest["rows"])
 
 
 def model_named(name: str, settings: Settings, *, base_url: str | None = None) -> Model:

@@ -11,7 +11,10 @@ from typing import Any, TextIO
 
 import orjson
 
+from proctor.errors import ConfigError
+from proctor.interop.lm_eval_out import write_lm_eval
 from proctor.service import documents
+from proctor.service.results import shown
 from proctor.service.runs import find, look, open_store
 from proctor.settings import Settings
 from proctor.store import AttemptRow, Store
@@ -24,6 +27,7 @@ __all__ = [
     "ImportReport",
     "Imported",
     "export",
+    "export_lm_eval",
     "import_data",
     "item_records",
     "present_data",
@@ -102,6 +106,18 @@ def export(ids: Sequence[str], settings: Settings, form: str, out: TextIO) -> in
         return _WRITERS[form](store, runs, out)
 
 
+def export_lm_eval(ident: str, settings: Settings, folder: Path) -> list[Path]:
+    """One run in lm-eval's own layout, into `folder`. Raises NotFound; ConfigError for a plan of several runs."""
+    with open_store(settings) as store:
+        runs = find(store, ident)
+        if len(runs) > 1:
+            ids = " ".join(run.id[:8] for run in runs)
+            raise ConfigError(
+                f"{ident} is a plan of {len(runs)} runs; lm-eval's layout holds one model: choose of {ids}"
+            )
+        return write_lm_eval(shown(store, runs[0]), list(_records(store, runs)), folder)
+
+
 def item_records(ids: Sequence[str], settings: Settings) -> list[dict[str, Any]]:
     """The latest attempt at each item of the runs, with prompt and reply."""
     with open_store(settings) as store:
@@ -110,7 +126,7 @@ def item_records(ids: Sequence[str], settings: Settings) -> list[dict[str, Any]]
 
 
 def report(ids: Sequence[str], settings: Settings, form: str) -> str:
-    """A report of one run, or of several side by side. `form`: html or md."""
+    """A report of one run, or of several side by side. `form`: html, md or latex."""
     from proctor.report import render
 
     return render(look(ids, settings), form, now=time.time())

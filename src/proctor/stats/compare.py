@@ -1,89 +1,317 @@
-"""Models against each other on the items they share."""
+"""Runs against each other on the items they share: every pair, the headline and each task (statistics.md 3.4, 3.5)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import TYPE_CHECKING
 
-from proctor.stats.means import bootstrap_interval, sign_flip_p
-from proctor.stats.paired import difference_interval, holm, items_needed, mcnemar_exact
-from proctor.types import Comparison, Estimate, Run
+from proctor.errors import ConfigError
+from proctor.findings import Comparison, Difference, Estimate
+from proctor.stats import resample
+from proctor.stats.estimates import ACCURACY, Shape, exams_of
+from proctor.stats.estimates_sheet import nothing
+from proctor.stats.estimates_task import Exam, own_value
+from proctor.stats.intervals import Z95
+from proctor.stats.metrics import Scored
+from proctor.stats.paired import POWER_Z, benjamini_hochberg, holm, items_needed
+from proctor.stats.pairs import Drawn, Pair, drawn, item_scores, own_resampled, paired
+from proctor.stats.pairs_share import Shares, pooled_shares
+from proctor.stats.permute import p_value
+from proctor.types import Run
 
-MCNEMAR = "exact McNemar"
-SIGN_FLIP = "sign-flip permutation"
-TANGO = "Tango's paired score interval"
-PAIRED = "paired percentile bootstrap of item means, 2,000 draws, seed 0"
+if TYPE_CHECKING:
+    from proctor.stats.metrics import Array
+
 ALPHA = 0.05
+RESAMPLED = f"paired bootstrap of items, {resample.SAID}"
+RESAMPLED_CLUSTERS = f"paired bootstrap of clusters, {resample.SAID}"
+STRATIFIED = f"paired draws of each task combined, {resample.SAID}"
+STRATIFIED_TEST = "approximate randomisation within tasks"
 
-# Item id and content -> score; items without a score are not in it.
-Scored = Mapping[tuple[str, str], float]
+Side = tuple[Run, Sequence[Scored]]
 
 
-def compare(runs: Sequence[tuple[Run, Scored]]) -> tuple[Comparison, ...]:
-    """Every pair of runs, first minus second, with p-values adjusted over all pairs (Holm).
+def compare(
+    sides: Sequence[Side], shape: Shape, *, margin: float = 0.01, tasks: bool = True
+) -> tuple[Comparison, ...]:
+    """Every pair of runs, first minus second.
 
-    "Better" needs both: the adjusted p below 0.05 and an interval without 0.
+    The p-values of the headlines are adjusted over all pairs (Holm), those of a pair's tasks over its
+    tasks (Benjamini and Hochberg). "Better" needs both: the adjusted p below 0.05 and an interval
+    without 0.
     """
-    pairs = [_pair(a, b) for a, b in combinations(runs, 2)]
-    adjusted = iter(holm([p.p_value for p in pairs if p.p_value is not None]))
-    return tuple(_judged(p, next(adjusted) if p.p_value is not None else None) for p in pairs)
-
-
-def _pair(first: tuple[Run, Scored], second: tuple[Run, Scored]) -> Comparison:
-    (run_a, a), (run_b, b) = first, second
-    shared = a.keys() & b.keys()
-    n = len(shared)
-    both = sum(1 for key in shared if a[key] == 1 and b[key] == 1)
-    only_a = sum(1 for key in shared if a[key] > b[key])
-    only_b = sum(1 for key in shared if b[key] > a[key])
-    if n == 0:
-        none = Estimate(None, None, None, None, 0, 0, TANGO, "the two runs share no scored item")
-        return Comparison(run_a, run_b, 0, 0, 0, 0, none, None, None, "no difference shown", None)
-    graded = any(side[key] not in (0, 1) for side in (a, b) for key in shared)
-    test, p, difference = (_graded if graded else _binary)([a[k] - b[k] for k in sorted(shared)])
-    return Comparison(
-        first=run_a,
-        second=run_b,
-        shared=n,
-        both_right=both,
-        only_first=only_a,
-        only_second=only_b,
-        difference=difference,
-        p_value=p,
-        adjusted_p=None,
-        verdict="no difference shown",
-        items_needed=None if graded else items_needed(only_a, only_b, n),
-        test=test,
+    pairs = [(a[0], b[0], *differences(a[1], b[1], shape, tasks=tasks)) for a, b in combinations(sides, 2)]
+    adjusted = _adjusted([whole for _, _, whole, _ in pairs], holm)
+    return tuple(
+        Comparison(
+            one,
+            other,
+            judged(whole, p, margin),
+            tuple(
+                judged(d, q, margin) for d, q in zip(rows, _adjusted(rows, benjamini_hochberg), strict=True)
+            ),
+            margin,
+        )
+        for (one, other, whole, rows), p in zip(pairs, adjusted, strict=True)
     )
 
 
-def _binary(differences: Sequence[float]) -> tuple[str, float, Estimate]:
-    """The test, its p-value and the difference, where each item is right or wrong."""
-    n = len(differences)
-    only_a, only_b = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
-    low, high = difference_interval(only_a, only_b, n)
-    return (
-        MCNEMAR,
-        mcnemar_exact(only_a, only_b),
-        Estimate((only_a - only_b) / n, None, low, high, n, n, TANGO),
+def _adjusted(
+    of: Sequence[Difference], method: Callable[[Sequence[float]], list[float]]
+) -> list[float | None]:
+    known = iter(method([d.p_value for d in of if d.p_value is not None]))
+    return [next(known) if d.p_value is not None else None for d in of]
+
+
+def judged(difference: Difference, adjusted_p: float | None, margin: float) -> Difference:
+    """The difference with its adjusted p-value and what may be said of it."""
+    found = replace(difference, adjusted_p=adjusted_p)
+    low, high = difference.estimate.low, difference.estimate.high
+    if adjusted_p is None or low is None or high is None:
+        return found
+    if adjusted_p < ALPHA and (low > 0 or high < 0):
+        return replace(found, verdict="first better" if low > 0 else "second better")
+    if -margin <= low and high <= margin:
+        return replace(found, verdict="practically equal")
+    return found
+
+
+def focused(shape: Shape, metric: str) -> Shape:
+    """The shape whose headline is `metric`: "score" is the shape's own, another its mean over the tasks that report it.
+
+    Raises ConfigError, naming the metrics there are.
+    """
+    if metric == "score":
+        return shape
+    known: dict[str, None] = {}
+    tasks = {}
+    for key, spec in shape.tasks.items():
+        every = (*spec.official, *spec.also)
+        known.update(dict.fromkeys(every))
+        if metric in every:
+            tasks[key] = replace(spec, official=(metric,), also=())
+    if not tasks:
+        raise ConfigError(f"{shape.suite} reports no {metric!r}; metrics: score, {', '.join(known)}")
+    return replace(shape, tasks=tasks, aggregate="macro", categories=(), whole=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A task that both runs have scored, with its draws and its weight in the headline."""
+
+    pair: Pair
+    drawn: Drawn
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a difference is made of, whichever way it was found."""
+
+    difference: float
+    stderr: float
+    low: float
+    high: float
+    p: float
+    test: str
+    method: str
+    discordant: tuple[int, int] | None = None  # where the test counts them
+
+
+def differences(
+    first: Sequence[Scored], second: Sequence[Scored], shape: Shape, *, tasks: bool = True
+) -> tuple[Difference, tuple[Difference, ...]]:
+    """One pair of runs: the headline and each task's own score. Nothing is adjusted or judged yet."""
+    pairs = paired(exams_of(first, shape), exams_of(second, shape))
+    found = [_Task(pair, made) for pair in pairs if (made := drawn(pair)) is not None]
+    counted = [task for task in found if not task.pair.spec.extra] or found
+    rows = tuple(_of_task(task) for task in found) if tasks and len(found) > 1 else ()
+    if not counted:
+        asked = len({(row.task, row.item) for side in (first, second) for row in side})
+        none = nothing(asked, "the two runs share no scored item")
+        return Difference("", shape.suite, "score", None, None, none, "none", None, 0, 0, 0), rows
+    if len(counted) == 1:
+        return _of_task(counted[0]), rows
+    return _of_suite(counted, shape), rows
+
+
+def _of_task(task: _Task) -> Difference:
+    pair, made = task.pair, task.drawn
+    method = RESAMPLED_CLUSTERS if pair.clustered else RESAMPLED
+    found = _of_shares(made.shares, made.null) if made.shares is not None else _of_draws(made, method, [pair])
+    spec = pair.spec
+    return _described([task], found, pair.first.key, spec.title, " + ".join(spec.official))
+
+
+def _of_suite(counted: Sequence[_Task], shape: Shape) -> Difference:
+    """The suite's headline: tasks are independent, so what their draws give is weighed and added one by one."""
+    metric, tasks = _weighed(counted, shape)
+    plain = [task.drawn.shares for task in tasks if task.drawn.shares is not None]
+    if shape.aggregate == "micro" and len(plain) == len(tasks):
+        pooled = pooled_shares(plain, [task.weight for task in tasks])
+        null = pooled.null(resample.stream("pooled")) if not pooled.binary else None
+        found = _of_shares(pooled, null)
+    else:
+        found = _of_draws(_combined(tasks), STRATIFIED, [task.pair for task in tasks])
+    return _described(tasks, found, "", shape.suite, metric)
+
+
+def _weighed(counted: Sequence[_Task], shape: Shape) -> tuple[str, list[_Task]]:
+    """The headline's name, and its tasks with what each counts in it."""
+    if shape.aggregate == "macro":
+        return "score", [replace(task, weight=1 / len(counted)) for task in counted]
+    plain = [task for task in map(_accuracy, counted) if task is not None]
+    sizes = [task.pair.spec.full_size or task.pair.first.sheet.items for task in plain]
+    return ACCURACY, [
+        replace(task, weight=size / sum(sizes)) for task, size in zip(plain, sizes, strict=True)
+    ]
+
+
+def _accuracy(task: _Task) -> _Task | None:
+    """The task with accuracy as its own score; None if it has none."""
+    spec = task.pair.spec
+    if spec.official == (ACCURACY,):
+        return task
+    if ACCURACY not in (*spec.official, *spec.also):
+        return None
+    plain = replace(spec, official=(ACCURACY,), also=())
+    pair = Pair(replace(task.pair.first, spec=plain), replace(task.pair.second, spec=plain))
+    made = drawn(pair)
+    return None if made is None else _Task(pair, made)
+
+
+def _combined(tasks: Sequence[_Task]) -> Drawn:
+    import numpy as np
+
+    weights = np.array([task.weight for task in tasks])
+    draws = weights @ np.array([task.drawn.draws for task in tasks])
+    difference = math.fsum(task.weight * task.drawn.difference for task in tasks)
+    # Each task's draws lean towards no difference by the disagreement that was added to them; added over
+    # tasks that would push the interval off the difference, so they are laid around it.
+    null = weights @ np.array([task.drawn.null for task in tasks])
+    tosses = min(task.drawn.tosses for task in tasks)
+    return Drawn(difference, null, draws - draws.mean() + difference, STRATIFIED_TEST, tosses=tosses)
+
+
+def _of_shares(plain: Shares, null: Array | None) -> _Found:
+    low, high = plain.interval()
+    exact = plain.binary or null is None
+    return _Found(
+        plain.difference,
+        plain.stderr(),
+        low,
+        high,
+        plain.exact_p() if exact or null is None else p_value(null, plain.difference),
+        plain.test,
+        plain.method,
+        plain.counts() if exact else None,
     )
 
 
-def _graded(differences: Sequence[float]) -> tuple[str, float, Estimate]:
-    """The same where items were asked several times, so that their scores are means."""
-    n = len(differences)
-    low, high = bootstrap_interval(differences)
-    return (
-        SIGN_FLIP,
-        sign_flip_p(differences),
-        Estimate(math.fsum(differences) / n, None, low, high, n, n, PAIRED),
+def _of_draws(made: Drawn, method: str, pairs: Sequence[Pair]) -> _Found:
+    n = sum(pair.first.sheet.items for pair in pairs)
+    stderr, low, high = resample.spread(made.draws, made.difference)
+    if stderr < 1e-12:  # nothing differs and nothing was added, as between equal lists of numbers
+        half = Z95**2 / (n + Z95**2)  # the width of Tango's interval without a discordant item
+        stderr, low, high = half / Z95, low - half, high + half
+    return _Found(made.difference, stderr, low, high, made.p_value(), made.test, method)
+
+
+def _described(tasks: Sequence[_Task], found: _Found, task: str, title: str, metric: str) -> Difference:
+    n = sum(each.pair.first.sheet.items for each in tasks)
+    counts = _Counts.of(tasks)
+    detectable = (Z95 + POWER_Z) * found.stderr
+    if found.discordant is not None:
+        needed = items_needed(*found.discordant, n)
+    else:
+        gap = abs(found.difference)
+        needed = math.ceil(n * (detectable / gap) ** 2) if gap > 1e-12 else None
+    return Difference(
+        task=task,
+        title=title,
+        metric=metric,
+        first=_value(tasks, "first"),
+        second=_value(tasks, "second"),
+        estimate=Estimate(found.difference, found.stderr, found.low, found.high, n, n, found.method),
+        test=found.test,
+        p_value=found.p,
+        both_right=counts.both_right,
+        only_first=counts.only_first,
+        only_second=counts.only_second,
+        correlation=counts.correlation,
+        detectable=detectable,
+        items_needed=needed,
     )
 
 
-def _judged(pair: Comparison, adjusted: float | None) -> Comparison:
-    d = pair.difference
-    if adjusted is None or adjusted >= ALPHA or d.low is None or d.high is None or d.low <= 0 <= d.high:
-        return replace(pair, adjusted_p=adjusted)
-    return replace(pair, adjusted_p=adjusted, verdict="first better" if d.low > 0 else "second better")
+def value_of_headline(rows: Sequence[Scored], shape: Shape) -> float:
+    """The headline of one run without an interval. Raises ConfigError where nothing was measured."""
+    whole, _ = differences(rows, rows, shape, tasks=False)
+    if whole.first is None:
+        raise ConfigError(f"{shape.suite}: nothing was measured")
+    return whole.first
+
+
+def _value(tasks: Sequence[_Task], side: str) -> float:
+    # Divided last, so that a perfect score is 1 and not the float below it.
+    weights = math.fsum(task.weight for task in tasks)
+    return math.fsum(task.weight * (own_value(getattr(task.pair, side)) or 0.0) for task in tasks) / weights
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Item by item, over tasks: who did better, and how the two runs' scores go together."""
+
+    both_right: int
+    only_first: int
+    only_second: int
+    correlation: float | None
+
+    @classmethod
+    def of(cls, tasks: Sequence[_Task]) -> _Counts:
+        import numpy as np
+
+        sides = [[item_scores(getattr(task.pair, side)) for task in tasks] for side in ("first", "second")]
+        a = np.array([s[item] for s in sides[0] for item in sorted(s)])
+        b = np.array([o[item] for s, o in zip(*sides, strict=True) for item in sorted(s)])
+        varied = a.std() > 0 and b.std() > 0
+        return cls(
+            both_right=int(((a == 1) & (b == 1)).sum()),
+            only_first=int((a > b).sum()),
+            only_second=int((b > a).sum()),
+            correlation=float(np.corrcoef(a, b)[0, 1]) if varied else None,
+        )
+
+
+# Several runs at once ----------------------------------------------------------------------------
+
+
+def resampled(sides: Sequence[Sequence[Scored]], shape: Shape) -> Array:
+    """Draws of every side's headline on the items that all share, drawn anew for all together: (draws, sides).
+
+    Task by task the same items (or clusters) are drawn for every side. Sides that share no item have draws of 0.
+    """
+    import numpy as np
+
+    first, *others = (exams_of(rows, shape) for rows in sides)
+    shared = [first, *others]
+    for other in others:  # narrowed one by one to what all share
+        shared[0] = [pair.first for pair in paired(shared[0], other)]
+    exams = [shared[0], *([pair.second for pair in paired(shared[0], other)] for other in others)]
+    plain = all(not one.spec.extra for one in exams[0])
+    total = np.zeros((resample.DRAWS, len(sides)))
+    used = [i for i, one in enumerate(exams[0]) if plain or not one.spec.extra]
+    weights = _exam_weights([exams[0][i] for i in used], shape)
+    for i, weight in zip(used, weights, strict=True):
+        total += weight * own_resampled([side[i] for side in exams])
+    return total
+
+
+def _exam_weights(exams: Sequence[Exam], shape: Shape) -> list[float]:
+    if shape.aggregate == "macro" or len(exams) < 2:
+        return [1 / len(exams) for _ in exams]
+    sizes = [one.spec.full_size or one.sheet.items for one in exams]
+    return [size / sum(sizes) for size in sizes]

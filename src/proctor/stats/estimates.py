@@ -11,13 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from proctor.findings import Estimate, Score
 from proctor.stats import resample
 from proctor.stats.estimates_share import effective
 from proctor.stats.estimates_sheet import WILSON, WORDINGS, TaskShape, nothing
 from proctor.stats.estimates_task import Exam, draws, estimate, exam, own_draws, own_value, value
 from proctor.stats.intervals import share_stderr, wilson
 from proctor.stats.metrics import Scored
-from proctor.types import Estimate, Score
+from proctor.stats.repeats import repeat_scores
 
 if TYPE_CHECKING:
     from proctor.stats.metrics import Array
@@ -71,8 +72,13 @@ def scores(rows: Iterable[Scored], shape: Shape) -> tuple[Score, ...]:
     Where two tasks or more were run, the headline is the suite's. It bears the suite's name only when
     all of its tasks were scored; else it says how many: "score (7 of 9 tasks)".
     """
-    marked = [_marked(one) for one in _exams(rows, shape)]
-    return (*_suite_scores(marked, shape), *(score for one in marked for score in _task_scores(one)))
+    marked = [_marked(one) for one in exams_of(rows, shape)]
+    of_tasks = (score for one in marked for score in _task_scores(one))
+    return (
+        *_suite_scores(marked, shape),
+        *of_tasks,
+        *repeat_scores([one.exam for one in marked], shape.suite),
+    )
 
 
 def wording_spread(rows: Sequence[Scored], shape: Shape) -> tuple[tuple[int, float | None], ...]:
@@ -83,7 +89,8 @@ def wording_spread(rows: Sequence[Scored], shape: Shape) -> tuple[tuple[int, flo
     return tuple((i, _headline([r for r in rows if r.item.endswith(mark)], shape)) for i, mark in asked)
 
 
-def _exams(rows: Iterable[Scored], shape: Shape) -> list[Exam]:
+def exams_of(rows: Iterable[Scored], shape: Shape) -> list[Exam]:
+    """The tasks of the shape that have rows, in its order."""
     by_task: dict[str, list[Scored]] = {}
     for row in rows:
         by_task.setdefault(row.task, []).append(row)
@@ -107,7 +114,7 @@ def _task_scores(one: Marked) -> list[Score]:
 
 def _headline(rows: Iterable[Scored], shape: Shape) -> float | None:
     """The value of the first of `scores`, without its interval."""
-    exams = _exams(rows, shape)
+    exams = exams_of(rows, shape)
     counted = [one for one in exams if not one.spec.extra]
     if len(counted) < 2:
         return value(exams[0], exams[0].spec.official[0]) if exams else None

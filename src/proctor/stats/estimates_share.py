@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from proctor.findings import Estimate
 from proctor.stats import metrics
 from proctor.stats.estimates_sheet import WILSON, Sheet, TaskShape, nothing
-from proctor.stats.intervals import wilson
+from proctor.stats.intervals import t95, wilson
 from proctor.stats.metrics import Scored
 from proctor.stats.resample import Figure
-from proctor.types import Estimate, Outcome
+from proctor.types import Outcome
 
 if TYPE_CHECKING:
     from proctor.stats.metrics import Array
 
 EFFECTIVE = "Wilson on the effective n"
+STUDENT = "Student's t"
+STUDENT_CLUSTERS = "Student's t over clusters"
 
 
 def row_score(row: Scored, metric: str, kind: str) -> float:
@@ -29,7 +32,7 @@ def row_score(row: Scored, metric: str, kind: str) -> float:
     return row.score or 0.0
 
 
-def _halves(one: Sheet, metric: str) -> list[Array]:
+def halves(one: Sheet, metric: str) -> list[Array]:
     """The rows' part in each half that is averaged; all rows as one where there are no halves."""
     import numpy as np
 
@@ -43,13 +46,13 @@ def mean(one: Sheet, spec: TaskShape, metric: str) -> Figure:
     import numpy as np
 
     score = np.array([row_score(row, metric, spec.kind) for row in one.rows])
-    halves = _halves(one, metric)
-    units = [one.weight @ half / one.units for half in halves]  # an average unit's weight
+    parts = halves(one, metric)
+    units = [one.weight @ half / one.units for half in parts]  # an average unit's weight
 
     def figure(weights: Array, right: Array, wrong: Array) -> Array:
         found = [
             (weights @ (half * score) + right * unit) / (weights @ half + (right + wrong) * unit)
-            for half, unit in zip(halves, units, strict=True)
+            for half, unit in zip(parts, units, strict=True)
         ]
         total: Array = sum(found[1:], start=found[0]) / len(found)
         return total
@@ -68,6 +71,49 @@ def share(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
     return Estimate(value, stderr, low, high, one.items, one.asked, WILSON if plain else EFFECTIVE)
 
 
+def graded(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
+    """A mean of graded scores: Student's t, over clusters where there are any (Miller 2024, appendix A).
+
+    Where no score differs from another a variance cannot be seen: then Wilson's interval, for scores
+    between 0 and 1, and none for others.
+    """
+    if not one.items:
+        return nothing(one.asked, one.reason)
+    score = np_scores(one, spec, metric)
+    value = value_of(mean(one, spec, metric), one)
+    stderr = unit_stderr(one, score, value)
+    method = STUDENT_CLUSTERS if one.clustered else STUDENT
+    bounded = bool((score >= 0).all() and (score <= 1).all())
+    if stderr:
+        half = t95(one.units - 1) * stderr
+        low, high = value - half, value + half
+        if bounded:
+            low, high = max(0.0, low), min(1.0, high)
+        return Estimate(value, stderr, low, high, one.items, one.asked, method)
+    if bounded:
+        low, high = wilson(value, one.units)
+        return Estimate(value, stderr, low, high, one.items, one.asked, EFFECTIVE)
+    reason = "no score differs from another, so their spread cannot be seen"
+    return Estimate(value, None, None, None, one.items, one.asked, method, reason)
+
+
+def np_scores(one: Sheet, spec: TaskShape, metric: str) -> Array:
+    import numpy as np
+
+    return np.array([row_score(row, metric, spec.kind) for row in one.rows], dtype=np.float64)
+
+
+def unit_stderr(one: Sheet, score: Array, value: float) -> float | None:
+    """The standard error of a weighted mean between units, with C / (C - 1); None for a single unit."""
+    import numpy as np
+
+    if one.units < 2:
+        return None
+    rest = np.bincount(one.unit.astype(np.int64), one.weight * (score - value), minlength=one.units)
+    count = one.units
+    return math.sqrt(count / (count - 1) * float(rest @ rest)) / float(one.weight.sum())
+
+
 def effective(one: Sheet, spec: TaskShape, metric: str) -> tuple[float, float | None]:
     """How many independent items a mean is worth, and its standard error (None for a single unit).
 
@@ -80,19 +126,19 @@ def effective(one: Sheet, spec: TaskShape, metric: str) -> tuple[float, float | 
 
     score = np.array([row_score(row, metric, spec.kind) for row in one.rows])
     unit = one.unit.astype(np.int64)
-    halves = _halves(one, metric)
+    parts = halves(one, metric)
     variance, squares, values = 0.0, 0.0, list[float]()
-    for half in halves:
+    for half in parts:
         weight = np.bincount(unit, one.weight * half, minlength=one.units)
         right = np.bincount(unit, one.weight * half * score, minlength=one.units)
         total, count = weight.sum(), int((weight > 0).sum())
         values.append(float(right.sum() / total))
         rest = ((right - values[-1] * weight) ** 2).sum() / total**2
-        variance += float(count / max(1, count - 1) * rest / len(halves) ** 2)
-        squares += float((weight**2).sum() / total**2 / len(halves) ** 2)
+        variance += float(count / max(1, count - 1) * rest / len(parts) ** 2)
+        squares += float((weight**2).sum() / total**2 / len(parts) ** 2)
     value = sum(values) / len(values)
-    stderr = math.sqrt(variance) if one.units > len(halves) else None
-    most = one.items if one.clustered or len(halves) > 1 else len(one.rows)
+    stderr = math.sqrt(variance) if one.units > len(parts) else None
+    most = one.items if one.clustered or len(parts) > 1 else len(one.rows)
     if value in (0.0, 1.0) or stderr is None:
         n = 1 / squares
     else:

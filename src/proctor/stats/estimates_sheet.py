@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from proctor.findings import Estimate
 from proctor.stats.metrics import Scored, gender_parity
-from proctor.types import Estimate, Outcome
+from proctor.types import Outcome
 
 if TYPE_CHECKING:
     from proctor.stats.metrics import Array

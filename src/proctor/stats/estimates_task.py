@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proctor.errors import ConfigError
+from proctor.findings import Estimate
 from proctor.stats import metrics, resample
-from proctor.stats.estimates_share import effective, mean, share, value_of
+from proctor.stats.estimates_share import effective, graded, mean, np_scores, share, unit_stderr, value_of
 from proctor.stats.estimates_sheet import Sheet, TaskShape, nothing, part, sheet
+from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
 from proctor.stats.resample import Figure
-from proctor.types import Estimate
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +25,7 @@ DIRICHLET = f"Dirichlet(counts + 1/2) on the table of answers, {resample.SAID}"
 DIRICHLET_MANY = f"Dirichlet(counts + one item in all) on the table of answers, {resample.SAID}"
 BOOTSTRAP = f"bootstrap of items, {resample.SAID}"
 CLUSTERED = f"bootstrap of clusters, {resample.SAID}"
+CORRELATED = f"bootstrap of items or Fisher's z, the wider of both, {resample.SAID}"
 UNRELATED = f"Fisher's z of unrelated pairs, {resample.SAID}"
 
 
@@ -127,6 +129,7 @@ SHARES = frozenset({"accuracy", "accuracy_m", "accuracy_mm", "em", "gender_parit
 FIGURES: Mapping[str, Callable[[Sheet, TaskShape, str], Figure]] = {
     "accuracy": mean,
     "em": mean,
+    "mean": mean,
     "f1": _tabled,
     "macro_f1": _tabled,
     "mcc": _tabled,
@@ -140,9 +143,14 @@ CORRELATIONS = frozenset({"pearson", "spearman"})
 WORDS = frozenset({"entity", "text"})  # kinds whose f1 is SQuAD's, over words
 
 
+def is_graded(spec: TaskShape, metric: str) -> bool:
+    """True for a mean of scores that lie between right and wrong."""
+    return metric == "mean" or (metric == "f1" and spec.kind in WORDS)
+
+
 def figure_of(one: Sheet, spec: TaskShape, metric: str) -> Figure:
     """Raises ConfigError for a metric that does not exist."""
-    if metric == "f1" and spec.kind in WORDS:
+    if is_graded(spec, metric):
         return mean(one, spec, metric)
     if metric not in FIGURES:
         raise ConfigError(f"Task {spec.title!r}: no metric {metric!r}; known: {', '.join(metrics.VERSIONS)}")
@@ -200,7 +208,7 @@ def draws(of: Exam) -> dict[str, Array]:
         return {}
     random = resample.stream(of.key)
     every = dict.fromkeys((*spec.official, *spec.also))
-    joint = [metric for metric in every if metric not in SHARES]
+    joint = [metric for metric in every if metric not in SHARES and metric != "mean"]
     beside = [metric for metric in every if metric in SHARES - PARTIAL and joint]
     if joint and _from_table(one, spec, joint):
         found = _table_draws(random, one, spec, [*joint, *beside])
@@ -212,10 +220,20 @@ def draws(of: Exam) -> dict[str, Array]:
         found = {}
     if CORRELATIONS & found.keys() and _silent(one):
         found |= dict.fromkeys(CORRELATIONS & found.keys(), resample.unrelated(random, one.units))
+    if "mean" in every:
+        found["mean"] = _mean_draws(random, one, spec)
     for metric in every:
         if metric not in found:
             found.update(_share_draws(random, of, metric))
     return found
+
+
+def _mean_draws(random: np.random.Generator, one: Sheet, spec: TaskShape) -> Array:
+    """Draws of a mean of scores in whatever range, as Student's t says it could have been."""
+    score = np_scores(one, spec, "mean")
+    value = value_of(mean(one, spec, "mean"), one)
+    stderr = unit_stderr(one, score, value) or 0.0
+    return value + stderr * random.standard_t(max(1, one.units - 1), size=resample.DRAWS)
 
 
 def _from_table(one: Sheet, spec: TaskShape, joint: Sequence[str]) -> bool:
@@ -281,23 +299,39 @@ def estimate(of: Exam, metric: str, drawn: Mapping[str, Array]) -> Estimate:
         if metric in PARTIAL:
             one = part(of.rows, metric, of.spec, worded=of.worded)
         return share(one, of.spec, metric)
+    if is_graded(of.spec, metric):
+        return graded(one, of.spec, metric)
     if not one.items:
         return nothing(one.asked, one.reason)
     measured = value(of, metric)
     if measured is None:
         return nothing(one.asked, "all targets are the same number: nothing to correlate with")
     stderr, low, high = resample.spread(drawn[metric], measured)
+    if metric in CORRELATIONS and not one.clustered and one.items > 3:
+        least, most = fisher(measured, one.items, ranks=metric == "spearman")
+        low, high = min(low, least), max(high, most)
     return Estimate(measured, stderr, low, high, one.items, one.asked, _method(of, metric))
+
+
+def fisher(value: float, n: int, *, ranks: bool) -> tuple[float, float]:
+    """The interval of a correlation of n > 3 pairs by Fisher's transformation (Fisher 1915, Biometrika 10:507).
+
+    For rank correlations the variance of Bonett and Wright (2000, Psychometrika 65:23).
+    """
+    centre = math.atanh(max(-1 + 1e-12, min(1 - 1e-12, value)))
+    half = Z95 * math.sqrt((1 + value**2 / 2 if ranks else 1.0) / (n - 3))
+    return math.tanh(centre - half), math.tanh(centre + half)
 
 
 def _method(of: Exam, metric: str) -> str:
     one = of.sheet
-    joint = [m for m in (*of.spec.official, *of.spec.also) if m not in SHARES]
+    joint = [m for m in (*of.spec.official, *of.spec.also) if m not in SHARES and m != "mean"]
     if _from_table(one, of.spec, joint):
         return DIRICHLET if len(labels(one, of.spec)) == 2 else DIRICHLET_MANY
     if metric not in CORRELATIONS:
         return CLUSTERED if one.clustered else BOOTSTRAP
-    drawn = UNRELATED if _silent(one) else CLUSTERED if one.clustered else BOOTSTRAP
+    plain = CORRELATED if one.items > 3 else BOOTSTRAP
+    drawn = UNRELATED if _silent(one) else CLUSTERED if one.clustered else plain
     missing = numbers(one)[2]
     if not missing:
         return drawn

@@ -33,6 +33,7 @@ VERSIONS: Mapping[str, str] = {
     "pearson": "pearson/1",
     "spearman": "spearman/1",
     "em": "em/1",
+    "mean": "mean/1",
     "f1a": "f1a/1",
     "gender_parity": "gender-parity/1",
 }
@@ -45,6 +46,7 @@ class Scored:
     `item` is the item's id, with its wording ("@2") where there are several. `target` is None where it
     is hidden. `answer` is None where none could be read. `half` is the part of a task that is averaged
     by parts (MNLI's m and mm). `candidates` is how many answers a question of kind "letters" offered.
+    `content` is the hash of what was asked: two runs share an item where id and content are the same.
     """
 
     item: str
@@ -57,6 +59,7 @@ class Scored:
     half: str | None = None
     repeat: int = 0
     candidates: int | None = None
+    content: str = ""
 
 
 # Labels -----------------------------------------------------------------------------------------

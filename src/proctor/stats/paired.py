@@ -8,7 +8,7 @@ from statistics import NormalDist
 
 from proctor.stats.intervals import Z95
 
-_POWER_Z = NormalDist().inv_cdf(0.8)
+POWER_Z = NormalDist().inv_cdf(0.8)
 MOST_EXACT = 5000  # discordant items; from here on exact binomials take milliseconds, later seconds
 
 
@@ -88,6 +88,21 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Benjamini and Hochberg's adjusted p-values (q-values), in the order given (1995, JRSS B 57:289).
+
+    >>> [round(q, 4) for q in benjamini_hochberg([.01, .04, .03, .005])]
+    [0.02, 0.04, 0.04, 0.02]
+    """
+    ordered = sorted(range(len(p_values)), key=p_values.__getitem__, reverse=True)
+    adjusted = [0.0] * len(p_values)
+    lowest = 1.0
+    for above, index in enumerate(ordered):
+        lowest = min(lowest, p_values[index] * len(p_values) / (len(p_values) - above))
+        adjusted[index] = lowest
+    return adjusted
+
+
 def items_needed(only_first: int, only_second: int, n: int) -> int | None:
     """About how many items would show a difference like the observed one: 80 % power at p < 0.05.
 
@@ -98,7 +113,7 @@ def items_needed(only_first: int, only_second: int, n: int) -> int | None:
     if difference == 0:
         return None
     discordant = (only_first + only_second) / n
-    root = Z95 * math.sqrt(discordant) + _POWER_Z * math.sqrt(max(0.0, discordant - difference**2))
+    root = Z95 * math.sqrt(discordant) + POWER_Z * math.sqrt(max(0.0, discordant - difference**2))
     return math.ceil((root / difference) ** 2)
 
 
@@ -111,4 +126,4 @@ def smallest_difference(n: int, *, share: float = 0.8, correlation: float = 0.5)
     >>> round(smallest_difference(500), 3), round(smallest_difference(56), 2)
     (0.05, 0.15)
     """
-    return (Z95 + _POWER_Z) * math.sqrt(2 * share * (1 - share) * (1 - correlation) / n)
+    return (Z95 + POWER_Z) * math.sqrt(2 * share * (1 - share) * (1 - correlation) / n)

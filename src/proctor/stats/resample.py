@@ -46,26 +46,31 @@ def dirichlet(random: np.random.Generator, table: Array, added: Array) -> Array:
     return random.standard_gamma(table + added, size=(DRAWS, *table.shape))
 
 
-def bootstrap(random: np.random.Generator, figures: list[Figure], unit: Array, weight: Array) -> list[Array]:
+def bootstrap(
+    random: np.random.Generator, figures: list[Figure], unit: Array, weight: Array, *, turned: bool = False
+) -> list[Array]:
     """Draws of several figures of one exam, resampled together by units (items, or clusters of them).
 
     `unit` is each row's unit, counted from 0; `weight` each row's weight. To every draw are added a unit
     that is all right and one that is all wrong, each with a weight from Gamma(1/2): the bootstrap's twin
-    of the half items of `beta`. Without them an exam without a mistake would have no interval.
+    of the half items of `beta`. Without them an exam without a mistake would have no interval. `turned`
+    exchanges the two: for the second of two runs drawn with the same random numbers, which then disagrees
+    with the first on them.
     """
     import numpy as np
 
     places = unit.astype(np.int64)
     parts: list[list[Array]] = [[] for _ in figures]
-    for times in _resampled(random, int(places.max()) + 1):
+    for times in resampled(random, int(places.max()) + 1):
         rows = times[:, places] * weight
         right, wrong = random.standard_gamma(0.5, size=(2, len(times)))
+        right, wrong = (wrong, right) if turned else (right, wrong)
         for part, figure in zip(parts, figures, strict=True):
             part.append(figure(rows, right, wrong))
     return [np.concatenate(part) for part in parts]
 
 
-def _resampled(random: np.random.Generator, units: int) -> Iterator[Array]:
+def resampled(random: np.random.Generator, units: int) -> Iterator[Array]:
     """How often each unit stands in each draw: (draws of a chunk, units), DRAWS in all."""
     import numpy as np
 

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import Row, Select, case, delete, func, select, tuple_
 
 from proctor.errors import NotFound
+from proctor.findings import Estimate, Score, Tally
 from proctor.store import bodies
 from proctor.store.latest import is_latest
 from proctor.store.runs import RunStore
 from proctor.store.tables import ATTEMPT, ITEM, PAYLOAD, SCORE
-from proctor.types import Attempt, Estimate, Item, Outcome, Score, Tally
+from proctor.types import Attempt, Item, Outcome
 
 ANSWER_CHARACTERS = 200  # of an answer in its narrow row; the whole reply is in the payload
 PAGE_ROWS = 2000  # of `latest`, between two looks into the database

@@ -193,13 +193,18 @@ class RunStore(Database):
     def runs(
         self,
         *,
-        limit: int = 20,
+        limit: int | None = 20,
         model: str | None = None,
         source: str | None = None,
         status: Status | None = None,
         project_id: int | None = None,
+        since: float | None = None,
     ) -> list[Run]:
-        """Newest first. `model` is a name, with or without its provider; `source` a suite or file name."""
+        """Newest first; `limit` None gives all.
+
+        `model` is a name, with or without its provider; `source` a suite or file name; `since` the
+        Unix time from which on runs were created.
+        """
         query = select(RUN).order_by(RUN.c.created_at.desc(), RUN.c.num.desc()).limit(limit)
         if model is not None:
             query = query.where(or_(RUN.c.model == model, RUN.c.provider + "/" + RUN.c.model == model))
@@ -209,6 +214,8 @@ class RunStore(Database):
             query = query.where(RUN.c.status == status.value)
         if project_id is not None:
             query = query.where(RUN.c.project_id == project_id)
+        if since is not None:
+            query = query.where(RUN.c.created_at >= since)
         with self.reading() as connection:
             return [run_from(row) for row in connection.execute(query)]
 
@@ -257,8 +264,8 @@ class RunStore(Database):
 
 
 def source_name(source: SourceRef) -> str:
-    """The suite's name, or the file's without its folder: what `runs(source=...)` compares with."""
-    return source.name if source.kind == "suite" else Path(source.name).name
+    """The suite's or log's name, or the file's without its folder: what `runs(source=...)` compares with."""
+    return Path(source.name).name if source.kind == "file" else source.name
 
 
 def _only(rows: Sequence[Row[Any]], kind: str, start: str) -> Row[Any]:
@@ -292,4 +299,6 @@ def run_from(row: Row[Any]) -> Run:
         error=row.error,
         error_slug=row.error_slug,
         parent_id=row.parent_id,
+        comparability=row.comparability,
+        sample=row.sample,
     )

@@ -1,0 +1,187 @@
+"""`proctor compare`: runs or models side by side, task by task, down to the items that differ."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from proctor.cli.options import json_option
+from proctor.errors import ProctorError
+from proctor.settings import read_settings
+
+if TYPE_CHECKING:
+    from proctor.findings import Comparison, RunResult
+    from proctor.service.compare import Compared, Differing, Gate
+
+MOST_ANSWER = 40  # characters of an answer in the list of items
+
+
+@click.command("compare")
+@click.argument("names", nargs=-1, required=True, metavar="A B...")
+@click.option("--suite", "source", metavar="NAME", help="Models: only their runs of this suite or file.")
+@click.option(
+    "--margin",
+    type=click.FloatRange(min=0, max=1),
+    default=0.01,
+    show_default=True,
+    metavar="D",
+    help="Scores within D of each other are practically equal.",
+)
+@click.option(
+    "--metric",
+    default="score",
+    show_default=True,
+    metavar="NAME",
+    help="What is compared: score is the headline; accuracy, f1, ... their mean over the tasks that report them.",
+)
+@click.option(
+    "--items",
+    type=click.IntRange(min=0),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Show at most N items on which a pair differs.",
+)
+@click.option(
+    "--gate",
+    type=click.FloatRange(min=0, max=1),
+    metavar="D",
+    help="Exit with 1 if B lost more than D against A, the whole 95 % interval lying above D; with 2 on errors.",
+)
+@json_option
+def compare_command(names: tuple[str, ...], as_json: bool, gate: float | None, **given: Any) -> int:
+    """Compare runs or models on the items they share.
+
+    A and B are run ids, plan ids or models; for a model, its latest complete run that is comparable with
+    the others is taken.
+    """
+    from proctor.cli import tell
+    from proctor.cli.finish import say
+    from proctor.service.compare import compare_named, gates
+
+    try:
+        found = compare_named(names, read_settings(os.environ), **given)
+        checked = gates(found, gate) if gate is not None else []
+    except ProctorError as error:
+        if gate is None:
+            raise
+        tell(error)
+        return 2
+    if as_json:
+        click.echo(_json(found, checked))
+    else:
+        say(_lines(found, checked))
+    return int(any(each.failed for each in checked))
+
+
+def _json(found: Compared, checked: Sequence[Gate]) -> str:
+    from proctor.service import documents
+
+    document = documents.evaluation(found.evaluation)
+    for record, items in zip(document["comparisons"], found.differing, strict=True):
+        record["differing"] = [asdict(item) for item in items]
+    if checked:
+        document["gate"] = [{**asdict(each), "failed": each.failed} for each in checked]
+    return documents.to_json(document)
+
+
+def _lines(found: Compared, checked: Sequence[Gate]) -> Iterator[str]:
+    from proctor.cli.tables import columns
+    from proctor.figures import fraction
+
+    results = found.evaluation.results
+    yield from columns(
+        _run_rows(results), ("run", "model", "n", "score", "s/item", "tokens in + out", "cost")
+    )
+    for pair, items in zip(found.evaluation.comparisons, found.differing, strict=True):
+        yield ""
+        yield from _pair_lines(pair, items)
+    yield ""
+    yield found.evaluation.verdict
+    for each in checked:
+        interval = f"{fraction(each.loss)} [{fraction(each.low)}, {fraction(each.high)}]"
+        how = "lies above" if each.failed else "does not lie wholly above"
+        word = "FAILED" if each.failed else "passed"
+        yield f"Gate {word}: {each.model} loses {interval}, which {how} {fraction(each.most)}."
+
+
+def _run_rows(results: Sequence[RunResult]) -> list[tuple[str, ...]]:
+    from proctor.figures import amount, dollars, duration, estimate
+
+    rows: list[tuple[str, ...]] = []
+    for result in results:
+        head, tally = result.scores[0] if result.scores else None, result.tally
+        tokens = f"{amount(tally.input_tokens_per_item)} + {amount(tally.output_tokens_per_item)}"
+        mark = " (sample rows)" if result.run.sample else " (PARTIAL)" if result.run.partial else ""
+        rows.append(
+            (
+                result.run.id[:8],
+                str(result.run.cell.model),
+                f"{head.estimate.scored:,}" if head else "-",
+                f"{head.metric} {estimate(head.estimate)}{mark}" if head else "-",
+                duration(tally.seconds_per_item),
+                tokens,
+                dollars(tally.cost_usd),
+            )
+        )
+    return rows
+
+
+def _pair_lines(pair: Comparison, items: Sequence[Differing]) -> Iterator[str]:
+    from proctor.cli.tables import columns
+    from proctor.figures import fraction, names
+
+    first, second = names(pair)
+    whole = pair.whole
+    yield f"{first} - {second}, on {whole.shared:,} shared items"
+    heads = ("task", "metric", "A", "B", "A - B", "adjusted p", "only A : only B", "")
+    yield from (f"  {line}" for line in columns([_difference_row(d) for d in (whole, *pair.tasks)], heads))
+    if whole.detectable is not None:
+        yield (
+            f"  {whole.shared:,} items like these show a difference of about {fraction(whole.detectable)} or more "
+            "(4 times in 5)."
+        )
+    if pair.tasks:
+        yield "  p of the tasks adjusted by Benjamini and Hochberg: for exploring, not for a verdict on the models."
+    if items:
+        of = f"the first {len(items):,} of {whole.discordant:,}" if whole.discordant > len(items) else "all"
+        yield f"  Items that differ ({of}):"
+        yield from (
+            f"    {line}"
+            for line in columns([_item_row(i, pair) for i in items], ("item", "target", "A", "B"))
+        )
+
+
+def _difference_row(d: Any) -> tuple[str, ...]:
+    from proctor.figures import estimate, fraction, p_value
+
+    verdict = {"first better": "A better", "second better": "B better"}.get(d.verdict, d.verdict)
+    return (
+        d.title,
+        d.metric,
+        fraction(d.first),
+        fraction(d.second),
+        estimate(d.estimate),
+        p_value(d.adjusted_p).removeprefix("p = ").removeprefix("p "),
+        f"{d.only_first:,} : {d.only_second:,}",
+        verdict,
+    )
+
+
+def _item_row(item: Differing, pair: Comparison) -> tuple[str, ...]:
+    said = (_said(item, pair.first.id), _said(item, pair.second.id))
+    return (item.item_id, _short(item.target or "-"), *said)
+
+
+def _said(item: Differing, run_id: str) -> str:
+    answer = item.answers[run_id]
+    return _short(answer) if answer is not None else item.outcomes[run_id].replace("_", " ")
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MOST_ANSWER else f"{line[: MOST_ANSWER - 1]}…"

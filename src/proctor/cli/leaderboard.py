@@ -1,0 +1,151 @@
+"""`proctor leaderboard` and `proctor history`."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from proctor.cli.options import json_option
+from proctor.settings import read_settings
+
+if TYPE_CHECKING:
+    from proctor.findings import Board, Difference, Place
+    from proctor.service.history import History, Past
+
+
+@click.command("leaderboard")
+@click.option("--suite", metavar="NAME", help="Suite or file.  [default: the only one that has runs]")
+@click.option(
+    "--metric",
+    default="score",
+    show_default=True,
+    metavar="NAME",
+    help="What to rank by: score is the headline; accuracy, f1, ... their mean over the tasks that report them.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Show the first N.",
+)
+@json_option
+def leaderboard_command(suite: str | None, metric: str, limit: int, as_json: bool) -> int:
+    """Rank the models that were asked the same, by their latest complete runs; models that are tied share a rank."""
+    from proctor.cli.finish import say
+    from proctor.service import documents
+    from proctor.service.leaderboard import board_document, leaderboard
+
+    board = leaderboard(read_settings(os.environ), suite=suite, metric=metric, limit=limit)
+    if as_json:
+        click.echo(documents.to_json(board_document(board)))
+    else:
+        say(_board_lines(board))
+    return 0
+
+
+def _board_lines(board: Board) -> Iterator[str]:
+    from proctor.cli.tables import columns
+
+    sample = any(place.result.run.sample for place in board.places)
+    mark = "  [sample rows, no real scores]" if sample else ""
+    asked = board.places[0].score.asked
+    yield f"{board.source_title}, {board.metric}, {asked:,} items{mark}"
+    yield from columns(
+        [_place_row(place) for place in board.places],
+        ("rank", "may be", "model", board.metric, "P(best)", "runs", "since the run before"),
+    )
+    yield ""
+    yield _board_sentence(board)
+    yield from (f"Left out: {words}." for words in board.left_out)
+
+
+def _place_row(place: Place) -> tuple[str, ...]:
+    from proctor.figures import estimate, share
+
+    ranks = f"{place.rank}" if place.rank == place.lowest else f"{place.rank} to {place.lowest}"
+    return (
+        str(place.rank),
+        ranks,
+        str(place.result.run.cell.model),
+        estimate(place.score),
+        share(place.p_best),
+        f"{place.runs:,}",
+        _change(place.trend),
+    )
+
+
+def _change(change: Difference | None) -> str:
+    """An arrow only where the interval of the change leaves out 0."""
+    from proctor.figures import estimate
+    from proctor.service.leaderboard import risen
+
+    if change is None or change.estimate.value is None:
+        return "-"
+    arrow = {1: "↑ ", -1: "↓ ", 0: ""}[risen(change.estimate)]
+    return f"{arrow}{estimate(change.estimate)}"
+
+
+def _board_sentence(board: Board) -> str:
+    first = [str(place.result.run.cell.model) for place in board.places if place.rank == 1]
+    if board.models == 1:
+        return f"{first[0]} is the only model on this board."
+    if len(first) == 1:
+        return f"{first[0]} is shown to be better than each of the {board.models - 1} others."
+    tied = f"{', '.join(first[:-1])} and {first[-1]}"
+    return f"No model is shown to be better than {tied}: they share the first rank."
+
+
+@click.command("history")
+@click.option("--model", metavar="NAME", help="Only runs of this model, with or without its provider.")
+@click.option("--suite", "source", metavar="NAME", help="Only runs of this suite or file.")
+@click.option(
+    "--days",
+    type=click.IntRange(1, 3650),
+    default=30,
+    show_default=True,
+    metavar="N",
+    help="How far to look back.",
+)
+@json_option
+def history_command(model: str | None, source: str | None, days: int, as_json: bool) -> int:
+    """Show the runs of the last days and how each model's score moved from run to run."""
+    from proctor.cli.finish import say
+    from proctor.service import documents
+    from proctor.service.history import history, history_document
+
+    found = history(read_settings(os.environ), model=model, days=days, source=source)
+    if as_json:
+        click.echo(documents.to_json(history_document(found)))
+    else:
+        say(_history_lines(found))
+    return 0
+
+
+def _history_lines(found: History) -> Iterator[str]:
+    from proctor.cli.tables import columns
+    from proctor.figures import share
+
+    if not found.runs:
+        yield f"No runs in the last {found.days} days."
+        return
+    heads = ("run", "created", "status", "model", "source", "score", "since the run before")
+    yield from columns([_past_row(past) for past in found.runs], heads)
+    yield ""
+    yield (
+        f"{found.total:,} runs in the last {found.days} days: {found.completed:,} completed, {found.failed:,} failed; "
+        f"success rate {share(found.success_rate)}."
+    )
+
+
+def _past_row(past: Past) -> tuple[str, ...]:
+    from proctor.cli.tables import run_rows
+
+    ident, _, status, model, source, head = run_rows([past.result])[0]
+    created = time.strftime("%Y-%m-%d %H:%M", time.localtime(past.result.run.created_at))
+    return (ident, created, status, model, source, head, _change(past.change))

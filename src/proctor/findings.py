@@ -1,0 +1,174 @@
+"""The words for what attempts show: a number and how sure it is, a difference and what may be said of it.
+
+    Estimate    a number and how sure we are of it
+    Score       one metric of a task, or of the whole, in one run
+    Difference  one metric of two runs, on the items both have scored
+    Comparison  two runs: the whole, then task by task
+    Place       a model's row on a leaderboard, with the ranks it may have
+
+Statistics make them, views show them. Everything here is frozen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from proctor.types import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with its standard error and interval, over `scored` of `asked` items.
+
+    `value` is None when nothing was scored, and `reason` says why. `low` and `high` are the ends of
+    the 95 % interval computed by `method`.
+    """
+
+    value: float | None
+    stderr: float | None
+    low: float | None
+    high: float | None
+    scored: int
+    asked: int
+    method: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One metric of one task (or of the whole suite) in one run."""
+
+    task: str
+    title: str
+    metric: str
+    estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Counts and means over a run's settled items; a mean is None where nothing was reported."""
+
+    outcomes: Mapping[str, int]
+    answer_rate: float | None
+    seconds_per_item: float | None
+    input_tokens_per_item: float | None
+    output_tokens_per_item: float | None  # with the reasoning tokens
+    cost_usd: float | None
+    errors: Mapping[str, int] = field(default_factory=dict)  # slug -> items
+    retries: int = 0
+    reasoning_tokens_per_item: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run shows: its scores, counts and speed. The first score is the headline."""
+
+    run: Run
+    scores: tuple[Score, ...]
+    tally: Tally
+
+
+Verdict = Literal["first better", "second better", "practically equal", "no difference shown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One metric of two runs on the items both have scored; differences are first minus second.
+
+    `task` is "" for the whole. `first` and `second` are the metric on the shared items; `estimate` is
+    their difference with its 95 % interval, `scored` of it the shared items. The counts are of items:
+    those where one run scored higher than the other (for rights and wrongs: that only one got right),
+    and those that both got right. `adjusted_p` is Holm's over the request for the whole, and
+    Benjamini and Hochberg's over the tasks of the pair for a task.
+    """
+
+    task: str
+    title: str
+    metric: str
+    first: float | None
+    second: float | None
+    estimate: Estimate
+    test: str
+    p_value: float | None
+    both_right: int
+    only_first: int
+    only_second: int
+    adjusted_p: float | None = None
+    verdict: Verdict = "no difference shown"
+    correlation: float | None = None  # of the two runs' item scores; None where one of them never varies
+    detectable: float | None = None  # the smallest difference that as many items like these show, 80 % power
+    items_needed: int | None = None  # about how many items would show a difference of this size
+
+    @property
+    def shared(self) -> int:
+        return self.estimate.scored
+
+    @property
+    def discordant(self) -> int:
+        return self.only_first + self.only_second
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two runs on the items both have scored: the headline, then each task's own score.
+
+    A run of one task has no `tasks`. Two scores within `margin` of each other count as practically equal.
+    """
+
+    first: Run
+    second: Run
+    whole: Difference
+    tasks: tuple[Difference, ...] = ()
+    margin: float = 0.01
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.whole.verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Runs side by side: what each scored, every pair compared, and one sentence about it."""
+
+    plan_id: str
+    results: tuple[RunResult, ...]
+    comparisons: tuple[Comparison, ...]
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A model's row on a leaderboard.
+
+    `score` is the board's metric. `rank` is shared by models that are tied: 1 + the number of models
+    shown to be better. `lowest` is the worst rank the model may have; ranks from `rank` to `lowest`
+    hold for all models at once with 95 % confidence. `p_best` is how often the model is the best of
+    the board in resampled exams. `runs` counts its completed runs of the source; `trend` compares the
+    run with the model's one before it on the same board (first is the newer), None where there is none.
+    """
+
+    result: RunResult
+    score: Estimate
+    rank: int
+    lowest: int
+    p_best: float | None
+    runs: int
+    trend: Difference | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Models ranked on the same items, asked in the same way; best score first.
+
+    `metric` is the name of what is ranked; `models` counts all that were ranked, of which `places` shows
+    the first. `left_out` says in words which runs are on other boards.
+    """
+
+    source_title: str
+    metric: str
+    places: tuple[Place, ...]
+    comparisons: tuple[Comparison, ...]
+    left_out: tuple[str, ...] = ()
+    models: int = 0

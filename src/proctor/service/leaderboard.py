@@ -1,0 +1,149 @@
+"""`proctor leaderboard`: models ranked on what they were asked alike (statistics.md 3.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from proctor.errors import ConfigError, NotFound
+from proctor.findings import Board, Estimate, Place, RunResult
+from proctor.service import documents
+from proctor.service.results import COMPARABILITY, marks, shape, shown
+from proctor.service.runs import open_store
+from proctor.settings import Settings
+from proctor.stats.compare import compare, differences, focused, resampled
+from proctor.stats.estimates import scores
+from proctor.stats.ranks import best_shares, rank_intervals
+from proctor.store import Store
+from proctor.store.runs import source_name
+from proctor.types import Run, Status
+
+
+def leaderboard(
+    settings: Settings, *, suite: str | None = None, metric: str = "score", limit: int = 10
+) -> Board:
+    """The board of a suite or file: of the comparability key that most models share, then the newest.
+
+    A model's row is its latest completed, non-partial run. `metric` "score" is the headline; another is
+    its unweighted mean over the tasks that report it. All models are ranked, the first `limit` shown.
+
+    Raises NotFound where there is nothing to rank; ConfigError for a metric that the runs do not report,
+    or where `suite` is left out although there are runs of several sources.
+    """
+    with open_store(settings) as store:
+        runs = _ranked_runs(store, suite)
+        key = _board_key(runs)
+        on_board = [run for run in runs if run.comparability == key]
+        latest = list({str(run.cell.model): run for run in reversed(on_board)}.values())
+        return _board(store, latest, runs, metric, limit)
+
+
+def _ranked_runs(store: Store, suite: str | None) -> list[Run]:
+    """The complete runs of the source, newest first."""
+    runs = store.runs(limit=None, source=suite, status=Status.COMPLETED)
+    runs = [run for run in runs if not run.partial and not run.stopped]
+    if not runs:
+        what = f"of {suite}" if suite else "yet"
+        raise NotFound(
+            f"No complete runs {what}: nothing to rank. `proctor run {suite or 'mmlu'} --model A` makes one"
+        )
+    sources = dict.fromkeys(source_name(run.cell.source) for run in runs)
+    if suite is None and len(sources) > 1:
+        raise ConfigError(f"There are runs of {', '.join(sources)}: say which with --suite")
+    return runs
+
+
+def _board_key(runs: Sequence[Run]) -> str | None:
+    """The key that most models share, then the newest; sample rows only where there is nothing else."""
+    groups: dict[str | None, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.comparability, []).append(run)
+
+    def order(key: str | None) -> tuple[bool, int, float]:
+        group = groups[key]
+        return (not group[0].sample, len({str(run.cell.model) for run in group}), group[0].created_at)
+
+    return max(groups, key=order)
+
+
+def _board(store: Store, latest: Sequence[Run], runs: Sequence[Run], metric: str, limit: int) -> Board:
+    of = focused(shape(latest[0]), metric)
+    rows = {run.id: list(marks(store, run)) for run in latest}
+    pairs = compare([(run, rows[run.id]) for run in latest], of, tasks=False)
+    ranks = rank_intervals([run.id for run in latest], pairs)
+    first = best_shares(resampled([rows[run.id] for run in latest], of))
+    places = []
+    for run, (rank, lowest), share in zip(latest, ranks, first, strict=True):
+        result = shown(store, run)
+        measured = result.scores[0].estimate if metric == "score" else scores(rows[run.id], of)[0].estimate
+        same = [r for r in runs if str(r.cell.model) == str(run.cell.model)]
+        before = [r for r in same if r.comparability == run.comparability and r.created_at < run.created_at]
+        trend = (
+            differences(rows[run.id], list(marks(store, before[0])), of, tasks=False)[0] if before else None
+        )
+        places.append(Place(result, measured, rank, lowest, share, len(same), trend))
+    places.sort(key=lambda place: (place.rank, -(place.score.value or 0.0), str(place.result.run.cell.model)))
+    return Board(
+        source_title=latest[0].source_title,
+        metric=_metric_name(places[0].result, metric),
+        places=tuple(places[:limit]),
+        comparisons=pairs,
+        left_out=tuple(_left_out(latest[0], runs)),
+        models=len(places),
+    )
+
+
+def _metric_name(result: RunResult, metric: str) -> str:
+    return result.scores[0].metric if metric == "score" and result.scores else metric
+
+
+def _left_out(on_board: Run, runs: Sequence[Run]) -> list[str]:
+    """Which complete runs are on other boards, in words."""
+    others: dict[tuple[str, ...], list[Run]] = {}
+    for run in runs:
+        if run.comparability != on_board.comparability:
+            differ = [
+                word for word, look in COMPARABILITY.items() if look(run.manifest) != look(on_board.manifest)
+            ]
+            others.setdefault(tuple(differ), []).append(run)
+    return [
+        f"{len(group)} {'run' if len(group) == 1 else 'runs'} with other {', '.join(differ) or 'settings'} "
+        f"({', '.join(sorted({str(run.cell.model) for run in group}))})"
+        for differ, group in others.items()
+    ]
+
+
+def board_document(board: Board) -> dict[str, Any]:
+    """The board as JSON; `trend` is the change from the model's run before, null where there is none."""
+    return {
+        "source_title": board.source_title,
+        "metric": board.metric,
+        "models": board.models,
+        "sample": any(place.result.run.sample for place in board.places),
+        "places": [_place_document(place) for place in board.places],
+        "comparisons": [documents.comparison(c) for c in board.comparisons],
+        "left_out": list(board.left_out),
+    }
+
+
+def _place_document(place: Place) -> dict[str, Any]:
+    run = place.result.run
+    return {
+        "rank": place.rank,
+        "lowest_rank": place.lowest,
+        "model": str(run.cell.model),
+        "provider": run.cell.model.provider,
+        "run_id": run.id,
+        "score": asdict(place.score),
+        "p_best": place.p_best,
+        "runs": place.runs,
+        "trend": documents.difference(place.trend) if place.trend else None,
+    }
+
+
+def risen(change: Estimate) -> int:
+    """1 or -1 where the interval of a change leaves out 0, else 0."""
+    if change.low is None or change.high is None:
+        return 0
+    return int(change.low > 0) - int(change.high < 0)

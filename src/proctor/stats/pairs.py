@@ -1,0 +1,333 @@
+"""Two runs on one task: the items both have scored, and draws of how their difference could have come out.
+
+Every path gives the same three things: the difference as it is, 10,000 draws of it if the two runs were
+exchangeable (for the p-value), and 2,000 draws of it on other items like these (for the interval). Draws
+are seeded by the task, so that neither the order of rows nor the other tasks change them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from proctor.stats import metrics, resample
+from proctor.stats.estimates_share import value_of
+from proctor.stats.estimates_sheet import Sheet, TaskShape, base_id, part, sheet
+from proctor.stats.estimates_task import (
+    PARTIAL,
+    SHARES,
+    TABLED,
+    WORDS,
+    Exam,
+    figure_of,
+    is_graded,
+    labels,
+    on_table,
+    own_value,
+)
+from proctor.stats.pairs_share import Shares, mean_of, shares, unit_sums
+from proctor.stats.permute import FLIPS, SWAPS, p_value, swapped
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from proctor.stats.metrics import Array, Scored
+
+RANDOMISED = "approximate randomisation"
+RANDOMISED_CLUSTERS = "approximate randomisation of clusters"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A task's exams in two runs, on the askings that both have scored."""
+
+    first: Exam
+    second: Exam
+
+    @property
+    def spec(self) -> TaskShape:
+        return self.first.spec
+
+    @property
+    def once(self) -> bool:
+        """True where every item was asked once and stands for itself."""
+        sides = (self.first.sheet, self.second.sheet)
+        return all(one.units == one.items == len(one.rows) for one in sides)
+
+    @property
+    def clustered(self) -> bool:
+        return self.first.sheet.clustered
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A task's own score in two runs: the difference, its draws, and what made them.
+
+    `shares` is set where the score is a plain mean of item scores. Only the first `tosses` draws of
+    `null` are of their own; where each is costly the rest repeat them, for adding up with other tasks.
+    """
+
+    difference: float
+    null: Array
+    draws: Array
+    test: str
+    shares: Shares | None = None
+    tosses: int = FLIPS
+
+    def p_value(self) -> float:
+        return p_value(self.null[: self.tosses], self.difference)
+
+
+def paired(exams: Sequence[Exam], others: Sequence[Exam]) -> list[Pair]:
+    """The tasks that both runs have, each on its shared askings; tasks without any are left out."""
+    by_key = {one.key: one for one in others}
+    found = []
+    for one in exams:
+        if one.key not in by_key:
+            continue
+        other = by_key[one.key]
+        # The sheets hold what was measured; a shared asking has the same id and showed the same.
+        common = {_asking(row) for row in one.sheet.rows} & {_asking(row) for row in other.sheet.rows}
+        if common:
+            found.append(Pair(_only(one, common), _only(other, common)))
+    return found
+
+
+def _asking(row: Scored) -> tuple[str, str]:
+    return row.item, row.content
+
+
+def _only(one: Exam, common: set[tuple[str, str]]) -> Exam:
+    if all(_asking(row) in common for row in one.rows):
+        return one
+    kept = tuple(row for row in one.rows if _asking(row) in common)
+    return replace(one, rows=kept, sheet=sheet(kept, one.spec, worded=one.worded))
+
+
+def drawn(pair: Pair) -> Drawn | None:
+    """Draws of the difference in the task's own score; None where it has no value on the shared items."""
+    import numpy as np
+
+    if own_value(pair.first) is None or own_value(pair.second) is None:
+        return None
+    # Drawn the same way round whichever run is named first, so that to turn a pair turns signs and nothing else.
+    first, second = _replies(pair.first), _replies(pair.second)
+    if first == second:
+        made = _drawn(pair)
+        half = made.draws[: len(made.draws) // 2]
+        return replace(made, draws=np.concatenate([half, -half]))
+    if first > second:
+        made = _drawn(Pair(pair.second, pair.first))
+        turned = None if made.shares is None else replace(made.shares, parts=-made.shares.parts)
+        return Drawn(-made.difference, -made.null, -made.draws, made.test, turned, made.tosses)
+    return _drawn(pair)
+
+
+def _replies(of: Exam) -> list[tuple[str, float]]:
+    return [(row.answer or "", row.score or 0.0) for row in of.sheet.rows]
+
+
+def _drawn(pair: Pair) -> Drawn:
+    official = pair.spec.official
+    if all(_is_mean(pair.spec, metric) for metric in official):
+        return _of_shares(pair, official)
+    ordinary = [metric for metric in official if metric not in PARTIAL]
+    of_rows = _of_table if pair.once and _tabled(pair.spec, ordinary) else _of_units
+    made = of_rows(pair, ordinary)
+    parts = [_of_shares(pair, [metric]) for metric in official if metric in PARTIAL]
+    # The mean of the official metrics; `made` stands for several of them.
+    difference, null, draws = (
+        (len(ordinary) * getattr(made, name) + sum(getattr(one, name) for one in parts)) / len(official)
+        for name in ("difference", "null", "draws")
+    )
+    return Drawn(difference, null, draws, made.test, tosses=made.tosses)
+
+
+def _tabled(spec: TaskShape, official: Iterable[str]) -> bool:
+    return spec.kind not in WORDS and (TABLED | {"accuracy"}).issuperset(official)
+
+
+def _is_mean(spec: TaskShape, metric: str) -> bool:
+    return metric in SHARES - PARTIAL or is_graded(spec, metric)
+
+
+def _of_shares(pair: Pair, official: Sequence[str]) -> Drawn:
+    """Metrics that are means of item scores; the mean of several of them is one too."""
+    first, second, spec = pair.first, pair.second, pair.spec
+    one, other = first.sheet, second.sheet
+    if PARTIAL.intersection(official):
+        one, other = (part(side.rows, official[0], spec, worded=side.worded) for side in (first, second))
+    found = mean_of([shares(one, other, spec, metric) for metric in official])
+    random = resample.stream(f"{first.key} {' '.join(official)}")
+    return Drawn(found.difference, found.null(random), found.draws(random), found.test, found)
+
+
+# Metrics on the table of answers -----------------------------------------------------------------
+
+
+def _of_table(pair: Pair, official: Sequence[str]) -> Drawn:
+    """Each item is in one cell of (target, first answer, second answer): the counts say everything."""
+    import numpy as np
+
+    names = labels(pair.first.sheet, pair.spec)
+    k = len(names)
+    counts = _joint(pair, names)
+    functions = [on_table(pair.spec, metric, names) for metric in official]
+
+    def score(tables: Array) -> Array:
+        total: Array = sum((f(tables) for f in functions), start=np.zeros(())) / len(functions)
+        return total
+
+    first, second = counts.sum(axis=2), counts.sum(axis=1)
+    random = resample.stream(f"{pair.first.key} {' '.join(official)}")
+    null = _exchanged(random, counts, score)
+    drawn_counts = random.standard_gamma(counts + _discord(counts), size=(resample.DRAWS, k, k + 1, k + 1))
+    draws = score(drawn_counts.sum(axis=3)) - score(drawn_counts.sum(axis=2))
+    return Drawn(float(score(first) - score(second)), null, draws, RANDOMISED)
+
+
+def _joint(pair: Pair, names: Sequence[str]) -> Array:
+    """Counts of (target, answer of the first, answer of the second), as `metrics.confusion` places answers."""
+    import numpy as np
+
+    k = len(names)
+    targets = [row.target or "" for row in pair.first.sheet.rows]
+    rows, one = metrics.cells(targets, [row.answer for row in pair.first.sheet.rows], names)
+    _, other = metrics.cells(targets, [row.answer for row in pair.second.sheet.rows], names)
+    cell = (np.array(rows) * (k + 1) + np.array(one)) * (k + 1) + np.array(other)
+    return np.bincount(cell, minlength=k * (k + 1) ** 2).reshape(k, k + 1, k + 1).astype(np.float64)
+
+
+def _discord(counts: Array) -> Array:
+    """What is added to each cell before it is drawn: one discordant item in all, half of it each way.
+
+    Without it two runs that never disagree would have an interval without width. As in the interval of a
+    difference of shares by Bonett and Price, which adds such items too.
+    """
+    import numpy as np
+
+    k = len(counts)
+    added = np.zeros_like(counts)
+    wrong = (1 - np.eye(k, k + 1))[:, None, :] * np.eye(k, k + 1)[
+        :, :, None
+    ]  # the first right, the second wrong
+    if not counts[:, :, -1].any() and not counts[:, -1, :].any():
+        wrong[:, :, -1] = 0.0  # every answer was read: the column of the unread is no part of this exam
+    wrong = wrong / max(1.0, wrong.sum())
+    added += wrong + wrong.transpose(0, 2, 1)
+    return added
+
+
+def _exchanged(random: np.random.Generator, counts: Array, score: Callable[[Array], Array]) -> Array:
+    """The difference with each item's two answers exchanged or not, by the toss of a coin.
+
+    Of the items with one target and one pair of different answers, a Binomial(n, 1/2) number keeps its
+    order: that is the same as tossing for each.
+    """
+    import numpy as np
+
+    k = len(counts)
+    t, a, b = np.nonzero(counts + counts.transpose(0, 2, 1))
+    t, a, b = (index[a < b] for index in (t, a, b))
+    both = counts[t, a, b] + counts[t, b, a]
+    kept = random.binomial(both.astype(np.int64), 0.5, size=(FLIPS, len(both)))
+    same = np.einsum("taa->ta", counts)
+    towards = np.zeros((len(both), k * (k + 1)))
+    towards[np.arange(len(both)), t * (k + 1) + a] = 1.0
+    away = np.zeros_like(towards)
+    away[np.arange(len(both)), t * (k + 1) + b] = 1.0
+    first = same.ravel() + kept @ towards + (both - kept) @ away
+    second = same.ravel() + kept @ away + (both - kept) @ towards
+    shape = (FLIPS, k, k + 1)
+    found: Array = score(first.reshape(shape)) - score(second.reshape(shape))
+    return found
+
+
+# Everything else ---------------------------------------------------------------------------------
+
+
+def _of_units(pair: Pair, official: Sequence[str]) -> Drawn:
+    """Whole units (items, or clusters of them) are exchanged and resampled, the same for both runs."""
+    import numpy as np
+
+    one, other = pair.first.sheet, pair.second.sheet
+    random = resample.stream(f"{pair.first.key} {' '.join(official)}")
+    joined = _joined(one, other)
+    figures = [figure_of(joined, pair.spec, metric) for metric in official]
+    weight_a = np.where(np.arange(len(joined.rows)) < len(one.rows), joined.weight, 0.0)
+    weight_b = joined.weight - weight_a
+
+    def score(weights: Array) -> Array:
+        none = np.zeros(weights.shape[:-1])
+        total: Array = sum((f(weights, none, none) for f in figures), start=none) / len(figures)
+        return total
+
+    places = joined.unit.astype(np.int64)
+    parts = []
+    for swap in swapped(random, joined.units, SWAPS):
+        rows = swap[:, places]
+        here = weight_a * (1 - rows) + weight_b * rows
+        parts.append(score(here) - score(joined.weight - here))
+    # As long as the draws of other tasks, with which these are added up in a suite.
+    null = np.tile(np.concatenate(parts), FLIPS // SWAPS)
+    sides = []
+    for side in (one, other):
+        again = resample.stream(f"{pair.first.key} resampled")  # the same units in both runs
+        unit_figures = [figure_of(side, pair.spec, metric) for metric in official]
+        found = resample.bootstrap(again, unit_figures, side.unit, side.weight, turned=side is other)
+        sides.append(sum(found[1:], start=found[0]) / len(found))
+    observed = [
+        math.fsum(value_of(figure_of(side, pair.spec, m), side) for m in official) / len(official)
+        for side in (one, other)
+    ]
+    test = RANDOMISED_CLUSTERS if pair.clustered else RANDOMISED
+    return Drawn(observed[0] - observed[1], null, sides[0] - sides[1], test, tosses=SWAPS)
+
+
+def _joined(one: Sheet, other: Sheet) -> Sheet:
+    """The rows of both runs as one sheet, the weights of both on one scale."""
+    import numpy as np
+
+    return replace(
+        one,
+        rows=[*one.rows, *other.rows],
+        weight=np.concatenate([one.weight * other.scale, other.weight * one.scale]),
+        unit=np.concatenate([one.unit, other.unit]),
+        scale=one.scale * other.scale,
+    )
+
+
+def own_resampled(exams: Sequence[Exam]) -> Array:
+    """Draws of the task's own score in several runs on the same askings, the same units drawn for all."""
+    import numpy as np
+
+    first, spec = exams[0].sheet, exams[0].spec
+    random = resample.stream(f"{exams[0].key} resampled")
+    if all(_is_mean(spec, metric) for metric in spec.official):
+        sizes = unit_sums(first, spec, spec.official, scores=False)
+        sums = np.stack([unit_sums(one.sheet, spec, spec.official) for one in exams], axis=1)
+        return np.concatenate(
+            [times @ sums / (times @ sizes)[:, None] for times in resample.resampled(random, first.units)]
+        )
+    figures = [[figure_of(one.sheet, spec, metric) for metric in spec.official] for one in exams]
+    parts = []
+    for times in resample.resampled(random, first.units):
+        none = np.zeros(len(times))
+        columns = []
+        for one, made in zip(exams, figures, strict=True):
+            rows = times[:, one.sheet.unit.astype(np.int64)] * one.sheet.weight
+            columns.append(sum((f(rows, none, none) for f in made), start=none) / len(made))
+        parts.append(np.stack(columns, axis=1))
+    return np.concatenate(parts)
+
+
+def item_scores(of: Exam) -> dict[str, float]:
+    """Item -> mean score of its askings; a reply without a score counts 0."""
+    sums: dict[str, tuple[float, int]] = {}
+    for row in of.sheet.rows:
+        base = base_id(row.item, of.worded)
+        total, times = sums.get(base, (0.0, 0))
+        sums[base] = (total + (row.score or 0.0), times + 1)
+    return {base: total / times for base, (total, times) in sums.items()}

@@ -1,0 +1,91 @@
+"""Items that were asked several times: pass@k, at least one of k right, and pass^k, all k right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from proctor.findings import Estimate, Score
+from proctor.stats.estimates_share import share
+from proctor.stats.estimates_sheet import TaskShape, nothing, sheet
+from proctor.stats.estimates_task import Exam
+from proctor.stats.metrics import Scored
+from proctor.types import Outcome
+
+
+def pass_at_k(n: int, right: int, k: int) -> float:
+    """The chance that k of n askings, drawn without putting back, hold at least one of the `right` ones.
+
+    1 - C(n - right, k) / C(n, k), for k <= n; unbiased (Chen et al. 2021, arXiv 2107.03374).
+
+    >>> pass_at_k(5, 2, 1), pass_at_k(5, 2, 3)
+    (0.4, 0.9)
+    """
+    return 1 - math.comb(n - right, k) / math.comb(n, k)
+
+
+def pass_hat_k(n: int, right: int, k: int) -> float:
+    """The chance that k of n askings are all right: C(right, k) / C(n, k) (Yao et al. 2024, arXiv 2406.12045).
+
+    >>> pass_hat_k(5, 2, 2)
+    0.1
+    """
+    return math.comb(right, k) / math.comb(n, k)
+
+
+FAMILIES = {"pass@": pass_at_k, "pass^": pass_hat_k}
+
+
+def repeat_scores(exams: Sequence[Exam], suite: str) -> Iterator[Score]:
+    """pass@k and pass^k over all items, then of each task, for k = 2, 4, 8, ... and the number of askings.
+
+    Over several tasks every item counts the same. Nothing where no item was asked twice.
+    """
+    counted = [one for one in exams if not one.spec.extra and _has_rights(one.spec)]
+    if len(counted) > 1:
+        rows = [replace(row, item=f"{one.key} {row.item}") for one in counted for row in one.sheet.rows]
+        whole = replace(
+            counted[0], key="", spec=TaskShape(suite), rows=tuple(rows), sheet=sheet(rows, TaskShape(suite))
+        )
+        yield from _scores(whole)
+    for one in counted:
+        yield from _scores(one)
+
+
+def _has_rights(spec: TaskShape) -> bool:
+    return bool({"accuracy", "em"}.intersection((*spec.official, *spec.also)))
+
+
+def _scores(of: Exam) -> Iterator[Score]:
+    askings: dict[str, list[Scored]] = {}
+    for row in of.sheet.rows:  # an item's wordings are other questions, not repeats
+        askings.setdefault(row.item, []).append(row)
+    most = max((len(rows) for rows in askings.values()), default=0)
+    for k in _ks(most):
+        for name, family in FAMILIES.items():
+            yield Score(of.key, of.spec.title, f"{name}{k}", _estimate(of, list(askings.values()), k, family))
+
+
+def _ks(most: int) -> list[int]:
+    """
+    >>> _ks(5), _ks(1)
+    ([2, 4, 5], [])
+    """
+    powers = [2**i for i in range(1, 20) if 2**i <= most]
+    return sorted({*powers, most}) if most > 1 else []
+
+
+def _estimate(
+    of: Exam, askings: Sequence[Sequence[Scored]], k: int, family: Callable[[int, int, int], float]
+) -> Estimate:
+    made = []
+    for rows in askings:
+        if len(rows) < k:
+            continue  # too few of its askings were measured
+        right = sum(1 for row in rows if row.outcome is Outcome.CORRECT)
+        made.append(replace(rows[0], repeat=0, score=family(len(rows), right, k)))
+    if not made:
+        return nothing(len(askings), f"no item has {k} measured askings")
+    plain = TaskShape(of.spec.title)
+    return replace(share(sheet(made, plain, worded=of.worded), plain, "accuracy"), asked=len(askings))
