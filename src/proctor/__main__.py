@@ -1,6 +1,6 @@
 """`python -m proctor` is the `proctor` program."""
 
-from proctor.cli import main
+from proctor.app import main
 
 if __name__ == "__main__":
     main()

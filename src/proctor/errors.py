@@ -78,6 +78,7 @@ class QueueFull(ProctorError):
     http_status = 429
     exit_code = 3
     cure = "Wait until one of them has started, or cancel one: `proctor cancel JOB`."
+    retry_after_s = 300
 
 
 class TooManyRequests(ProctorError):
@@ -87,6 +88,10 @@ class TooManyRequests(ProctorError):
     http_status = 429
     exit_code = 3
     cure = "Wait as long as Retry-After says; a long poll or the event stream asks less often than a loop."
+
+    def __init__(self, message: str, *, retry_after_s: int = 60) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
 
 
 class Unauthorized(ProctorError):
@@ -246,3 +251,8 @@ class BadReply(ProviderError):
     slug = "bad-reply"
     retryable = True
     cure = "The address may belong to another kind of server; the message shows the beginning of what came."
+
+
+def provider_errors() -> tuple[type[ProviderError], ...]:
+    """ProviderError and every kind of it."""
+    return (ProviderError, *ProviderError.__subclasses__())

@@ -57,7 +57,11 @@ class Lazy(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, what) for name, (_, what) in COMMANDS.items()])
+            formatter.write_dl(self.rows())
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What `--help` lists."""
+        return [(name, what) for name, (_, what) in COMMANDS.items()]
 
 
 @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -70,10 +74,10 @@ def proctor() -> None:
     """
 
 
-def main(args: Sequence[str] | None = None) -> None:
+def main(args: Sequence[str] | None = None, program: click.Group = proctor) -> None:
     """The `proctor` program. Exit codes: 0 done, 1 defect, 2 wrong request, 3 the run stopped early, 130 Ctrl-C."""
     try:
-        code: Any = proctor.main(args=args, standalone_mode=False)
+        code: Any = program.main(args=args, standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(2)

@@ -1,58 +1,52 @@
-"""How much memory a run's process group uses, and how much room its disk has."""
+"""How much memory the process groups of runs use, and how much room their disk has."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
+from collections.abc import Collection
+from pathlib import Path
 
 from proctor.settings import Settings
 
 MB = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Excess:
-    """A limit that was passed: the slug of its error, and what to say."""
-
-    slug: str
-    message: str
-
-
-def excess(group: int, settings: Settings) -> Excess | None:
-    """The first limit that a process group passes, or None."""
-    used = memory_bytes(group)
-    if used > settings.most_memory_bytes:
-        return Excess(
-            "resource-limit",
-            f"its processes used {used / MB:,.0f} MB of memory; {settings.most_memory_bytes / MB:,.0f} MB are allowed",
-        )
-    free = free_bytes(settings)
-    if free < settings.least_disk_bytes:
-        return Excess(
-            "resource-limit",
-            f"{free / MB:,.0f} MB are free in {settings.home}; {settings.least_disk_bytes / MB:,.0f} MB must stay so",
-        )
-    return None
+def too_much_memory(used_bytes: int, settings: Settings) -> str | None:
+    """What to say of a run whose processes use more memory than they may, or None."""
+    most = settings.most_memory_bytes
+    if used_bytes <= most:
+        return None
+    return f"its processes used {used_bytes / MB:,.0f} MB of memory, and {most / MB:,.0f} MB are allowed"
 
 
-def memory_bytes(group: int) -> int:
-    """The resident memory of all processes of a group; pages that they share are counted for each."""
+def too_little_room(settings: Settings) -> str | None:
+    """What to say of runs while the disk has less room than must stay free, or None."""
+    free, least = free_bytes(settings.home), settings.least_disk_bytes
+    if free >= least:
+        return None
+    return (
+        f"{free / MB:,.0f} MB are free on the disk of PROCTOR_HOME, and {least / MB:,.0f} MB must stay free"
+    )
+
+
+def memory_bytes(groups: Collection[int]) -> dict[int, int]:
+    """The resident memory of the processes of each group; pages that they share are counted for each."""
     import psutil
 
-    total = 0
+    used = dict.fromkeys(groups, 0)
     for process in psutil.process_iter():
         try:
-            if os.getpgid(process.pid) == group:
-                total += process.memory_info().rss
+            group = os.getpgid(process.pid)
+            if group in used:
+                used[group] += process.memory_info().rss
         except (ProcessLookupError, PermissionError, psutil.Error):
             continue  # it ended while being looked at, or is somebody else's
-    return total
+    return used
 
 
-def free_bytes(settings: Settings) -> int:
-    """Room on the disk of PROCTOR_HOME, for users without privileges."""
-    folder = settings.home
+def free_bytes(folder: Path) -> int:
+    """Room on the folder's disk for users without privileges."""
     while not folder.exists():
         folder = folder.parent
     return shutil.disk_usage(folder).free

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 from proctor.errors import ConfigError, NotFound
 from proctor.findings import Comparison, Evaluation
@@ -60,9 +61,15 @@ class Compared:
     differing: tuple[tuple[Differing, ...], ...]
 
 
-def compare_named(
+def compare_named(names: Sequence[str], settings: Settings, **wanted: Any) -> Compared:
+    """`compared` on the store of these settings."""
+    with open_store(settings) as store:
+        return compared(store, names, **wanted)
+
+
+def compared(
+    store: Store,
     names: Sequence[str],
-    settings: Settings,
     *,
     source: str | None = None,
     margin: float = MARGIN,
@@ -80,10 +87,9 @@ def compare_named(
     """
     if margin < 0:
         raise ConfigError(f"margin {margin}: two scores cannot be less than 0 apart; give 0 or more")
-    with open_store(settings) as store:
-        runs = chosen(store, names, source=source)
-        found = evaluation(store, [shown(store, run) for run in runs], margin=margin, metric=metric)
-        differing = tuple(_differing(store, pair, items) for pair in found.comparisons)
+    runs = chosen(store, names, source=source)
+    found = evaluation(store, [shown(store, run) for run in runs], margin=margin, metric=metric)
+    differing = tuple(_differing(store, pair, items) for pair in found.comparisons)
     return Compared(found, differing)
 
 

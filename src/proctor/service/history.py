@@ -44,8 +44,19 @@ class History:
         return len(self.runs)
 
 
-def history(
-    settings: Settings, *, model: str | None = None, days: int = 30, source: str | None = None
+def history(settings: Settings, **wanted: Any) -> History:
+    """`history_of` on the store of these settings."""
+    with open_store(settings) as store:
+        return history_of(store, **wanted)
+
+
+def history_of(
+    store: Store,
+    *,
+    model: str | None = None,
+    days: int = 30,
+    source: str | None = None,
+    project_id: int | None = None,
 ) -> History:
     """The runs of the last `days`; `model` is a name with or without its provider.
 
@@ -53,11 +64,11 @@ def history(
     """
     if not 1 <= days <= MOST_DAYS:
         raise ConfigError(f"days {days}: give 1 to {MOST_DAYS:,}")
-    with open_store(settings) as store:
-        runs = store.runs(limit=None, model=model, source=source, since=time.time() - days * DAY_S)
-        past = tuple(
-            Past(shown(store, run), _change(store, run, runs[place + 1 :])) for place, run in enumerate(runs)
-        )
+    since = time.time() - days * DAY_S
+    runs = store.runs(limit=None, model=model, source=source, since=since, project_id=project_id)
+    past = tuple(
+        Past(shown(store, run), _change(store, run, runs[place + 1 :])) for place, run in enumerate(runs)
+    )
     ended = [run for run in runs if run.finished_at is not None]
     completed = sum(1 for run in ended if run.status is Status.COMPLETED)
     return History(

@@ -20,8 +20,19 @@ from proctor.store.runs import source_name
 from proctor.types import Run, Status
 
 
-def leaderboard(
-    settings: Settings, *, suite: str | None = None, metric: str = "score", limit: int = 10
+def leaderboard(settings: Settings, **wanted: Any) -> Board:
+    """`board_of` on the store of these settings."""
+    with open_store(settings) as store:
+        return board_of(store, **wanted)
+
+
+def board_of(
+    store: Store,
+    *,
+    suite: str | None = None,
+    metric: str = "score",
+    limit: int = 10,
+    project_id: int | None = None,
 ) -> Board:
     """The board of a suite or file: of the comparability key that most models share, then the newest.
 
@@ -31,17 +42,16 @@ def leaderboard(
     Raises NotFound where there is nothing to rank; ConfigError for a metric that the runs do not report,
     or where `suite` is left out although there are runs of several sources.
     """
-    with open_store(settings) as store:
-        runs = _ranked_runs(store, suite)
-        key = _board_key(runs)
-        on_board = [run for run in runs if run.comparability == key]
-        latest = list({str(run.cell.model): run for run in reversed(on_board)}.values())
-        return _board(store, latest, runs, metric, limit)
+    runs = _ranked_runs(store, suite, project_id)
+    key = _board_key(runs)
+    on_board = [run for run in runs if run.comparability == key]
+    latest = list({str(run.cell.model): run for run in reversed(on_board)}.values())
+    return _board(store, latest, runs, metric, limit)
 
 
-def _ranked_runs(store: Store, suite: str | None) -> list[Run]:
+def _ranked_runs(store: Store, suite: str | None, project_id: int | None) -> list[Run]:
     """The complete runs of the source, newest first."""
-    runs = store.runs(limit=None, source=suite, status=Status.COMPLETED)
+    runs = store.runs(limit=None, source=suite, status=Status.COMPLETED, project_id=project_id)
     runs = [run for run in runs if not run.partial and not run.stopped]
     if not runs:
         what = f"of {suite}" if suite else "yet"

@@ -1,46 +1,73 @@
-"""Runs that are handed to the server: into the queue, out of it again, and what a worker's child does with one."""
+"""Runs that are handed to the server: into the queue, out of it again, and how it stands."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-import orjson
-
-from proctor.errors import ConfigError, ProctorError
+from proctor.errors import ConfigError
 from proctor.plan import check
-from proctor.service.results import comparability
-from proctor.service.running import Interrupted, Ready, Sitting, new_manifest, run_cells, same_rows
-from proctor.service.runs import open_store
-from proctor.service.sources import open_source, resolved_source, with_origin, with_simulators
+from proctor.service.sources import resolved_source
 from proctor.settings import Settings
 from proctor.store import Store, queue
-from proctor.store.queue import Ticket
+from proctor.store.beat import last_beat
+from proctor.store.queue import PRIORITIES, Also, Job, Ticket
 from proctor.store.runs import source_name
 from proctor.suites.tasks import SUITES
-from proctor.types import Plan, Run, Status
+from proctor.types import Limits, Plan, Run
+
+__all__ = [
+    "PRIORITIES",
+    "Job",
+    "Queue",
+    "Ticket",
+    "cancel",
+    "job",
+    "places_ahead",
+    "restart",
+    "standing",
+    "submit",
+    "worker_seen",
+]
 
 
-def submit(store: Store, plan: Plan, ticket: Ticket, settings: Settings) -> Run:
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """How the queue stands: runs that wait by priority, and runs at work of how many that may be."""
+
+    waiting: dict[str, int]
+    running: int
+    most_running: int
+
+
+def submit(store: Store, plan: Plan, ticket: Ticket, settings: Settings, *, also: Also | None = None) -> Run:
     """Check a plan of one cell and put it into the queue; nothing is opened or asked yet.
 
-    Raises ConfigError for a plan that cannot be meant, QueueFull, NotFound for an unknown project.
+    `also` is done in the same transaction. Raises ConfigError for a plan that cannot be meant,
+    QueueFull, NotFound for an unknown project.
     """
     plan = check(plan)
     if len(plan.cells) != 1:
         raise ConfigError(f"A job asks one model about one source; this plan has {len(plan.cells)} cells")
-    store.project(ticket.project_id)
+    if ticket.priority not in PRIORITIES:
+        raise ConfigError(f"priority {ticket.priority!r}: choose from {', '.join(PRIORITIES)}")
     cell = plan.cells[0]
-    cell = replace(cell, source=resolved_source(cell.source, settings))
+    source = resolved_source(cell.source, settings)
+    plan = replace(plan, cells=(replace(cell, source=source, limits=_limits(cell.limits, settings)),))
+    title = _title(source.name) if source.kind == "suite" else source_name(source)
     return queue.submit(
         store,
-        replace(plan, cells=(cell,)),
-        ticket,
-        title=_title(cell.source.name) if cell.source.kind == "suite" else source_name(cell.source),
+        plan,
+        replace(ticket, title=title),
         most_queued=settings.most_queued,
         now=time.time(),
+        also=also,
     )
+
+
+def _limits(limits: Limits, settings: Settings) -> Limits:
+    """No job may take longer than the server allows."""
+    return replace(limits, timeout_s=min(limits.timeout_s, settings.job_timeout_s))
 
 
 def _title(suite: str) -> str:
@@ -49,47 +76,36 @@ def _title(suite: str) -> str:
     return SUITES[suite].title
 
 
-def work_on(run_id: str, owner: str, settings: Settings) -> Run:
-    """Do the work of a run that a worker took under the name `owner`, or go on with it.
+def cancel(store: Store, run_id: str) -> bool:
+    """End a waiting job, or ask a running one to end, which it does within two seconds.
 
-    However it ends, its row says so; the run as it ended is given back.
+    True: it has ended. False: it has been asked. Raises NotFound; Conflict if it has ended already.
     """
-    with open_store(settings) as store:
-        run = store.run(run_id)
-        try:
-            _ask(store, run, owner, settings)
-        except Interrupted:
-            pass  # its row says that it was cancelled
-        except ProctorError as error:
-            _failed(store, run_id, owner, error)
-        return store.run(run_id)
+    return queue.cancel(store, run_id, now=time.time())
 
 
-def _ask(store: Store, run: Run, owner: str, settings: Settings) -> None:
-    source = open_source(run.cell.source, settings)
-    began_before = bool(run.manifest)
-    if began_before:
-        same_rows(run, source)
-    cell = replace(run.cell, source=with_origin(run.cell.source, source))
+def restart(store: Store, run_id: str, settings: Settings) -> Run:
+    """Put a failed, cancelled or partial job back into the queue; it goes on where it stopped.
 
-    def submit(ready: Sequence[Ready]) -> Sequence[Run]:
-        if began_before:
-            return [run]
-        manifest = new_manifest(ready[0], None)
-        facts = {
-            "source_title": source.title,
-            "planned": len(source) * cell.repeats,
-            "manifest": orjson.dumps(manifest).decode(),
-            "comparability": comparability(manifest),
-            "sample": manifest.get("rows") == "sample",
-        }
-        return [queue.prepare(store, run.id, owner=owner, facts=facts)]
-
-    with with_simulators([cell], [source]) as cells:
-        run_cells(cells, [source], submit, Sitting(settings, store, owner=owner, strict=True))
+    Raises NotFound, QueueFull; Conflict if it waits, runs or has every outcome.
+    """
+    return queue.restart(store, run_id, most_queued=settings.most_queued, now=time.time())
 
 
-def _failed(store: Store, run_id: str, owner: str, error: ProctorError) -> None:
-    """Say why the run failed, if that happened before it was begun; later its own row says so already."""
-    words = {"stopped": None, "error": str(error), "error_slug": error.slug}
-    queue.end(store, run_id, Status.FAILED, owner=owner, now=time.time(), words=words)
+def job(store: Store, run_id: str) -> Job:
+    """Raises NotFound for a run that was not handed to the server."""
+    return queue.job(store, run_id)
+
+
+def places_ahead(store: Store, run_id: str) -> int:
+    """How many waiting jobs will be started before this one. Raises NotFound."""
+    return queue.ahead(store, run_id)
+
+
+def standing(store: Store, settings: Settings) -> Queue:
+    return Queue(queue.waiting(store), queue.running(store, now=time.time()), settings.most_running)
+
+
+def worker_seen(settings: Settings) -> float | None:
+    """When a worker of this machine last looked into the queue (Unix time); None if none ever did."""
+    return last_beat(settings.home)

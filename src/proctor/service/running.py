@@ -31,6 +31,7 @@ from proctor.service.progress import Meter, Watch, keep_showing
 from proctor.service.results import summarise
 from proctor.settings import Settings
 from proctor.store import Keeper, Store
+from proctor.store.endings import Spent, Verdict
 from proctor.types import Cell, Limits, ListedModel, Run, Sampling, Source, Status
 
 LEASE_S = 60.0
@@ -43,6 +44,13 @@ class Interrupted(Exception):
     """The user pressed Ctrl-C. What was measured is kept."""
 
 
+def as_it_ended(status: Status, stopped: str | None, error: BaseException | None) -> Verdict:
+    """What a run's row says of its end where nobody will try again by himself."""
+    slug = error.slug if isinstance(error, ProctorError) else "internal" if error else None
+    text = None if error is None else str(error) or type(error).__name__
+    return Verdict(status, stopped, text, slug)
+
+
 @dataclass(slots=True)
 class Sitting:
     """One process working on runs: what its runs share."""
@@ -53,7 +61,10 @@ class Sitting:
     retry: Retry = field(default_factory=Retry)
     limiters: dict[tuple[str, ...], Limiter] = field(default_factory=dict)
     owner: str = field(default_factory=lambda: f"{socket.gethostname()}:{os.getpid()}")
+    lease_s: float = LEASE_S
     strict: bool = False  # a budget that is used up is an error, not a reason to stop early
+    spent: Spent = field(default_factory=Spent)  # of the budget, in earlier tries
+    ends_as: Callable[[Status, str | None, BaseException | None], Verdict] = as_it_ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +147,10 @@ def _end_on_sigterm() -> None:
     """Have SIGTERM end the runs as Ctrl-C does; only a process's main thread may ask for signals."""
     task = asyncio.current_task()
     if task is not None and threading.current_thread() is threading.main_thread():
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        # Once: a second SIGTERM must not interrupt the writing down of the first.
+        asyncio.get_running_loop().add_signal_handler(
+            signal.SIGTERM, lambda: task.cancelling() or task.cancel()
+        )
 
 
 async def _check(cell: Cell, source: Source, http: Http, sitting: Sitting, replies: str | None) -> Ready:
@@ -158,7 +172,11 @@ async def _fill(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> Run
     """Border: one run. However it ends, what was measured is kept and the run's row says how it ended."""
     store = sitting.store
     run = store.claim(
-        run.id, owner=sitting.owner, now=time.time(), lease_s=LEASE_S, dead_owner=dead_owner(store, run.id)
+        run.id,
+        owner=sitting.owner,
+        now=time.time(),
+        lease_s=sitting.lease_s,
+        dead_owner=dead_owner(store, run.id),
     )
     began = time.monotonic()
     ending = _Ending(sitting, run, began)
@@ -189,20 +207,19 @@ class _Ending:
         self, status: Status, *, stopped: str | None = None, error: BaseException | None = None
     ) -> RunResult:
         store = self.sitting.store
-        slug = error.slug if isinstance(error, ProctorError) else "internal" if error else None
-        text = None if error is None else str(error) or type(error).__name__
         if error is not None:
             self._log(error)
         try:
+            verdict = self.sitting.ends_as(status, stopped, error)
             ended = store.finish(
                 self.run.id,
-                status,
+                verdict.status,
                 owner=self.sitting.owner,
                 now=time.time(),
                 elapsed_s=time.monotonic() - self.began,
-                stopped=stopped,
-                error=text,
-                error_slug=slug,
+                stopped=verdict.stopped,
+                error=verdict.error,
+                error_slug=verdict.error_slug,
             )
             return summarise(store, ended)
         except (StoreError, Conflict):
@@ -230,14 +247,14 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> 
     parallel = _parallel(ready.provider, limits)
     settled = store.run(run.id).settled
     meter = Meter(run, settled, parallel)
-    budget = Budget(limits, meter, ready.cell, sitting.strict)
+    budget = Budget(limits, meter, ready.cell, sitting.strict, sitting.spent)
     terms = Terms(
         limiter=_limiter(ready, limits, sitting),
         parallel=parallel,
         retry=sitting.retry,
         drawing=budget.allows,
     )
-    keeper = Keeper(store, run.id, owner=sitting.owner, lease_s=LEASE_S)
+    keeper = Keeper(store, run.id, owner=sitting.owner, lease_s=sitting.lease_s)
     showing = asyncio.create_task(keep_showing(meter, sitting.watch)) if sitting.watch else None
     thresholds = gc.get_threshold()
     try:
@@ -265,7 +282,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> 
         meter.committed = keeper.committed
         if sitting.watch:
             sitting.watch(meter.look(ended=True))
-    return budget.stopped
+    return budget.outcome()
 
 
 def _relax_gc() -> None:

@@ -2,44 +2,49 @@
 
 A job is a run that was handed to the server; its state is the run's status. The limits (runs at once,
 runs waiting per user) stand inside the transaction that would break them: SQLite lets one writer in at a
-time, on PostgreSQL an advisory lock does.
+time, on PostgreSQL an advisory lock does. How a run leaves the queue stands in endings.py.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, func, or_, select, text, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, or_, select, text, update
 
 from proctor.errors import Conflict, NotFound, QueueFull
 from proctor.plan import cell_to_json, plan_to_json
 from proctor.store.runs import run_from, source_name
 from proctor.store.schema import Database
-from proctor.store.tables import JOB, PLAN, RUN
+from proctor.store.tables import JOB, PLAN, PROJECT, RUN
 from proctor.types import Plan, Run, Status
 
 PRIORITIES = ("high", "normal", "low")  # interactive, background, scheduled
+MOST_TRIES = 3  # how often a run is taken before its failure counts as final
 
 # One number for "proctor's queue", for PostgreSQL's advisory locks.
 _QUEUE_LOCK = 0x717565756566
 
+# Something that is kept in the same transaction as the run, or prevents it by raising.
+Also = Callable[[Connection, Run], None]
+
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """Who hands a run to the queue, and how urgent it is. `project_id` must exist."""
+    """Who hands a run to the queue, how urgent it is, and its name for people."""
 
     user: str
     project_id: int = 1
     priority: str = "high"
     schedule_id: int | None = None
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A run's place in the queue. `tries` counts the workers that took it; `ahead` the jobs before it."""
+    """A run's place in the queue. `tries` counts how often it was taken since it was handed over."""
 
     run: Run
     user: str
@@ -51,39 +56,20 @@ class Job:
     schedule_id: int | None
 
 
-def submit(store: Database, plan: Plan, ticket: Ticket, *, title: str, most_queued: int, now: float) -> Run:
+def submit(
+    store: Database, plan: Plan, ticket: Ticket, *, most_queued: int, now: float, also: Also | None = None
+) -> Run:
     """Keep a plan of one cell with its pending run and its place in the queue, all or nothing.
 
     What the run will ask is not known yet: its manifest is empty and `planned` is 0 until a worker has
-    opened the rows. Raises QueueFull if the user has `most_queued` runs waiting.
+    opened the rows. Raises QueueFull if the user has `most_queued` runs waiting; NotFound for an unknown
+    project; what `also` raises.
     """
-    (cell,) = plan.cells
-    plan_id = str(uuid.uuid4())
-    row = {
-        "id": str(uuid.uuid4()),
-        "plan_id": plan_id,
-        "status": Status.PENDING.value,
-        "cell": cell_to_json(cell),
-        "provider": cell.model.provider,
-        "model": cell.model.name,
-        "source": source_name(cell.source),
-        "source_title": title,
-        "sample": False,
-        "planned": 0,
-        "settled": 0,
-        "manifest": "{}",
-        "created_at": now,
-        "elapsed_s": 0.0,
-        "project_id": ticket.project_id,
-    }
     with store.writing() as connection:
         _alone(connection)
+        check_project(connection, ticket.project_id)
         _check_room(connection, ticket.user, most_queued)
-        connection.execute(
-            PLAN.insert(),
-            {"id": plan_id, "name": plan.name, "body": plan_to_json(plan), "created_at": now},
-        )
-        kept = connection.execute(RUN.insert().returning(*RUN.c), row).one()
+        kept = _add(connection, plan, ticket, now)
         connection.execute(
             JOB.insert(),
             {
@@ -95,23 +81,55 @@ def submit(store: Database, plan: Plan, ticket: Ticket, *, title: str, most_queu
                 "schedule_id": ticket.schedule_id,
             },
         )
-        return run_from(kept)
+        run = run_from(kept)
+        if also is not None:
+            also(connection, run)
+        return run
+
+
+def _add(connection: Connection, plan: Plan, ticket: Ticket, now: float) -> Row[Any]:
+    (cell,) = plan.cells
+    plan_id = str(uuid.uuid4())
+    run = {
+        "id": str(uuid.uuid4()),
+        "plan_id": plan_id,
+        "status": Status.PENDING.value,
+        "cell": cell_to_json(cell),
+        "provider": cell.model.provider,
+        "model": cell.model.name,
+        "source": source_name(cell.source),
+        "source_title": ticket.title or source_name(cell.source),
+        "sample": False,
+        "planned": 0,
+        "settled": 0,
+        "manifest": "{}",
+        "created_at": now,
+        "elapsed_s": 0.0,
+        "project_id": ticket.project_id,
+    }
+    body = {"id": plan_id, "name": plan.name, "body": plan_to_json(plan), "created_at": now}
+    connection.execute(PLAN.insert(), body)
+    kept: Any = connection.execute(RUN.insert().returning(*RUN.c), run).one()
+    added: Row[Any] = kept
+    return added
 
 
 def take_next(store: Database, *, owner: str, now: float, lease_s: float, most_running: int) -> Run | None:
     """Make the most urgent waiting run `owner`'s, the oldest of them first; None if there is none or no room.
 
-    A run whose worker died (its lease is over) is taken again, before those that wait.
+    A run whose process died (its lease is over) is taken again, before those that wait.
     """
-    dead = and_(RUN.c.status == Status.RUNNING.value, RUN.c.lease_until <= now)
     waiting = and_(RUN.c.status == Status.PENDING.value, JOB.c.run_after <= now)
     best = (
         select(RUN.c.num)
         .join(JOB, JOB.c.run_num == RUN.c.num)
-        .where(or_(dead, waiting), JOB.c.cancel_at.is_(None))
+        .where(or_(and_(is_dead(now), JOB.c.tries < MOST_TRIES), waiting), JOB.c.cancel_at.is_(None))
         .order_by(RUN.c.status.desc(), JOB.c.priority, RUN.c.num)  # "running" before "pending"
         .limit(1)
     )
+    with store.reading() as connection:  # a worker looks all the time; only one that sees a run locks
+        if connection.execute(best).first() is None:
+            return None
     with store.writing() as connection:
         _alone(connection)
         if connection.execute(_running(now)).scalar_one() >= most_running:
@@ -138,102 +156,8 @@ def take_next(store: Database, *, owner: str, now: float, lease_s: float, most_r
         return run_from(connection.execute(taken).one())
 
 
-def cancel(store: Database, run_id: str, *, now: float) -> bool:
-    """End a waiting run at once, or ask the worker of a running one to end it.
-
-    True: it has ended. False: its worker has been asked. Raises NotFound; Conflict if it has ended
-    already, or was not handed to the server.
-    """
-    with store.writing() as connection:
-        _alone(connection)
-        row = _row(connection, run_id)
-        dead = row.status == Status.RUNNING.value and (row.lease_until or 0) <= now
-        if row.status == Status.PENDING.value or dead:
-            ended = {"status": Status.CANCELLED.value, "finished_at": now, "stopped": "cancelled"}
-            connection.execute(
-                update(RUN).where(RUN.c.num == row.num).values(**ended, owner=None, lease_until=None)
-            )
-            return True
-        if row.status != Status.RUNNING.value:
-            raise Conflict(f"Run {run_id} has already ended: it is {row.status}")
-        connection.execute(update(JOB).where(JOB.c.run_num == row.num).values(cancel_at=now))
-        return False
-
-
-def end(
-    store: Database,
-    run_id: str,
-    status: Status,
-    *,
-    owner: str,
-    now: float,
-    words: Mapping[str, str | None],
-) -> bool:
-    """End a run whose process cannot: it died, was killed, or never came to claim it.
-
-    `words` are `stopped`, `error` and `error_slug`. False if the run is no longer `owner`'s.
-    """
-    ended = (
-        update(RUN)
-        .where(RUN.c.id == run_id, RUN.c.owner == owner, RUN.c.status == Status.RUNNING.value)
-        .values(status=status.value, finished_at=now, owner=None, lease_until=None, **words)
-    )
-    with store.writing() as connection:
-        return connection.execute(ended).rowcount == 1
-
-
-def fail(store: Database, run_id: str, *, now: float, words: Mapping[str, str | None]) -> bool:
-    """Call a run failed that was cancelled because something else went wrong; see `end` for `words`."""
-    changed = (
-        update(RUN)
-        .where(RUN.c.id == run_id, RUN.c.status == Status.CANCELLED.value)
-        .values(status=Status.FAILED.value, finished_at=now, **words)
-    )
-    with store.writing() as connection:
-        return connection.execute(changed).rowcount == 1
-
-
-def wait_again(store: Database, run_id: str, *, run_after: float) -> bool:
-    """Put a failed run back into the queue, not to be started before `run_after`; its error stays to be seen."""
-    with store.writing() as connection:
-        row = _row(connection, run_id)
-        back = (
-            update(RUN)
-            .where(RUN.c.num == row.num, RUN.c.status == Status.FAILED.value)
-            .values(status=Status.PENDING.value, finished_at=None)
-        )
-        if connection.execute(back).rowcount == 0:
-            return False
-        connection.execute(update(JOB).where(JOB.c.run_num == row.num).values(run_after=run_after))
-        return True
-
-
-def restart(store: Database, run_id: str, *, most_queued: int, now: float) -> Run:
-    """Put a failed, cancelled or partial run back into the queue; it goes on where it stopped.
-
-    Raises NotFound, QueueFull; Conflict if it waits, runs or has every outcome.
-    """
-    with store.writing() as connection:
-        _alone(connection)
-        row = _row(connection, run_id)
-        partial = row.status == Status.COMPLETED.value and row.settled < row.planned
-        if row.status not in (Status.FAILED.value, Status.CANCELLED.value) and not partial:
-            raise Conflict(f"Run {run_id} is {row.status}: there is nothing to restart")
-        _check_room(connection, row.user, most_queued)
-        connection.execute(
-            update(JOB).where(JOB.c.run_num == row.num).values(run_after=now, tries=0, cancel_at=None)
-        )
-        back = (
-            update(RUN)
-            .where(RUN.c.num == row.num)
-            .values(status=Status.PENDING.value, finished_at=None, stopped=None, error=None, error_slug=None)
-            .returning(*RUN.c)
-        )
-        return run_from(connection.execute(back).one())
-
-
 def prepare(store: Database, run_id: str, *, owner: str, facts: Mapping[str, Any]) -> Run:
-    """Write what the worker learned by opening the rows: title, planned, manifest (JSON), key, sample.
+    """Write columns of the run that became known when its rows were opened: title, planned, manifest...
 
     Raises Conflict if the run is no longer `owner`'s.
     """
@@ -250,21 +174,62 @@ def prepare(store: Database, run_id: str, *, owner: str, facts: Mapping[str, Any
     return run_from(row)
 
 
+def cancel(store: Database, run_id: str, *, now: float) -> bool:
+    """End a waiting run at once, or ask the process of a running one to end.
+
+    True: it has ended. False: it has been asked. Raises NotFound for a run that was not handed to the
+    server; Conflict if it has ended already.
+    """
+    with store.writing() as connection:
+        _alone(connection)
+        row = _row(connection, run_id)
+        if row.status == Status.PENDING.value or _row_is_dead(row, now):
+            ended = {"status": Status.CANCELLED.value, "finished_at": now, "stopped": "cancelled"}
+            nobody = {"owner": None, "lease_until": None, "error": None, "error_slug": None}
+            connection.execute(update(RUN).where(RUN.c.num == row.num).values(**ended, **nobody))
+            return True
+        if row.status != Status.RUNNING.value:
+            raise Conflict(f"Run {run_id} has already ended: it is {row.status}")
+        asked = update(JOB).where(JOB.c.run_num == row.num, JOB.c.cancel_at.is_(None))
+        connection.execute(asked.values(cancel_at=now))
+        return False
+
+
+def restart(store: Database, run_id: str, *, most_queued: int, now: float) -> Run:
+    """Put a failed, cancelled or partial run back into the queue; it goes on where it stopped.
+
+    Its tries and its budgets of tokens and money begin afresh. Raises NotFound, QueueFull; Conflict if
+    it waits, runs or has every outcome.
+    """
+    with store.writing() as connection:
+        _alone(connection)
+        row = _row(connection, run_id)
+        partial = row.status == Status.COMPLETED.value and row.settled < row.planned
+        if row.status not in (Status.FAILED.value, Status.CANCELLED.value) and not partial:
+            raise Conflict(f"Run {run_id} is {row.status}: there is nothing to restart")
+        _check_room(connection, row.user, most_queued)
+        connection.execute(
+            update(JOB).where(JOB.c.run_num == row.num).values(run_after=now, tries=0, cancel_at=None)
+        )
+        nothing = dict.fromkeys(("started_at", "finished_at", "stopped", "error", "error_slug"))
+        back = update(RUN).where(RUN.c.num == row.num).values(status=Status.PENDING.value, **nothing)
+        return run_from(connection.execute(back.returning(*RUN.c)).one())
+
+
 def job(store: Database, run_id: str) -> Job:
     """Raises NotFound for a run that was not handed to the server."""
     with store.reading() as connection:
-        return _job(_row(connection, run_id))
-
-
-def to_end(store: Database, owners: list[str]) -> dict[str, float]:
-    """The runs of these owners that somebody asked to end, with the time of asking."""
-    query = (
-        select(RUN.c.id, JOB.c.cancel_at)
-        .join(JOB, JOB.c.run_num == RUN.c.num)
-        .where(RUN.c.owner.in_(owners), JOB.c.cancel_at.is_not(None))
+        row = _row(connection, run_id)
+    return Job(
+        run=run_from(row),
+        user=row.user,
+        project_id=row.project_id,
+        priority=PRIORITIES[row.priority],
+        run_after=row.run_after,
+        tries=row.tries,
+        cancel_at=row.cancel_at,
+        schedule_id=row.schedule_id,
     )
-    with store.reading() as connection:
-        return {row.id: row.cancel_at for row in connection.execute(query)}
 
 
 def waiting(store: Database) -> dict[str, int]:
@@ -301,6 +266,16 @@ def ahead(store: Database, run_id: str) -> int:
         return found
 
 
+def is_dead(now: float) -> ColumnElement[bool]:
+    """True for a run that is said to be running although its process has let the lease run out."""
+    over = or_(RUN.c.lease_until.is_(None), RUN.c.lease_until <= now)
+    return and_(RUN.c.status == Status.RUNNING.value, over)
+
+
+def _row_is_dead(row: Row[Any], now: float) -> bool:
+    return bool(row.status == Status.RUNNING.value and (row.lease_until or 0.0) <= now)
+
+
 def _running(now: float) -> Select[Any]:
     return (
         select(func.count())
@@ -315,6 +290,11 @@ def _alone(connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _QUEUE_LOCK})
 
 
+def check_project(connection: Connection, project_id: int) -> None:
+    if connection.execute(select(PROJECT.c.id).where(PROJECT.c.id == project_id)).first() is None:
+        raise NotFound(f"Project {project_id} not found")
+
+
 def _check_room(connection: Connection, user: str, most: int) -> None:
     query = (
         select(func.count())
@@ -327,34 +307,10 @@ def _check_room(connection: Connection, user: str, most: int) -> None:
 
 
 def _row(connection: Connection, run_id: str) -> Row[Any]:
-    query = (
-        select(
-            *RUN.c,
-            JOB.c.user,
-            JOB.c.priority,
-            JOB.c.run_after,
-            JOB.c.tries,
-            JOB.c.cancel_at,
-            JOB.c.schedule_id,
-        )
-        .join(JOB, JOB.c.run_num == RUN.c.num)
-        .where(RUN.c.id == run_id)
-    )
+    of_job = [column for column in JOB.c if column.name != "run_num"]
+    query = select(*RUN.c, *of_job).join(JOB, JOB.c.run_num == RUN.c.num).where(RUN.c.id == run_id)
     row: Any = connection.execute(query).one_or_none()  # its type lists all its columns
     if row is None:
         raise NotFound(f"No job {run_id}")
     found: Row[Any] = row
     return found
-
-
-def _job(row: Row[Any]) -> Job:
-    return Job(
-        run=run_from(row),
-        user=row.user,
-        project_id=row.project_id,
-        priority=PRIORITIES[row.priority],
-        run_after=row.run_after,
-        tries=row.tries,
-        cancel_at=row.cancel_at,
-        schedule_id=row.schedule_id,
-    )

@@ -1,0 +1,172 @@
+"""What the API says about runs, in the words of its specification, with our own fields beside."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from proctor.errors import provider_errors
+from proctor.findings import Estimate, RunResult
+from proctor.service.jobs_view import JobState, RunLine
+from proctor.types import Run, Status
+
+# What stands in front of a job's error, by its slug (the specification's "Job-Specific Errors").
+PROVIDER_TITLES = {
+    "ollama": "Ollama",
+    "openai": "OpenAI",
+    "gemini": "Gemini",
+    "grok": "Grok",
+    "anthropic": "Anthropic",
+}
+KEYS = {
+    "gemini": "GOOGLE_API_KEY",
+    "grok": "GROK_API_KEY",
+    "openai": "OPENAI_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+}
+DATA = frozenset({"data", "data-missing"})
+RESOURCES = frozenset({"resource-limit", "run-timeout"})
+PROVIDER = frozenset({"error-budget", *(error.slug for error in provider_errors())})
+
+
+def stamp(at: float | None) -> str | None:
+    """ISO 8601 in UTC, whole seconds.
+
+    >>> stamp(1765140917.4)
+    '2025-12-07T20:55:17Z'
+    """
+    return None if at is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+
+
+def line(of: RunLine) -> dict[str, Any]:
+    """A row of `/results` and `/history`."""
+    return {
+        "job_id": of.id,
+        "status": of.status,
+        "model_name": of.model,
+        "benchmark_suite": of.source,
+        "created_at": stamp(of.created_at),
+        "completed_at": stamp(of.finished_at),
+        "provider": of.provider,
+        "project_id": of.project_id,
+        "partial": of.settled < of.planned,
+        "sample": of.sample,
+        "error": of.error,
+    }
+
+
+def job(result: RunResult, state: JobState) -> dict[str, Any]:
+    """`GET /results/{job_id}`: the documented fields first."""
+    run, tally = result.run, result.tally
+    tasks = {score.task for score in result.scores if score.task}
+    suite = run.cell.source.name if run.cell.source.kind == "suite" else run.source_title
+    scored = any(score.estimate.value is not None for score in result.scores)
+    return {
+        "job_id": run.id,
+        "status": run.status.value,
+        "summary": {
+            "total_evaluations": len(tasks),
+            "benchmarks_run": [suite],
+            "models_evaluated": 1 if scored else 0,
+            "total_time_seconds": round(run.elapsed_s, 2),
+        },
+        "performance_data": {suite: _performance(result)},
+        "completed_at": stamp(run.finished_at),
+        "created_at": stamp(run.created_at),
+        "started_at": stamp(run.started_at),
+        "model_name": run.cell.model.name,
+        "provider": run.cell.model.provider,
+        "partial": run.partial,
+        "sample": run.sample,
+        "overall": {score.metric: figures(score.estimate) for score in result.scores if not score.task},
+        "answer_rate": tally.answer_rate,
+        "outcomes": dict(tally.outcomes),
+        "errors": dict(tally.errors),
+        "retries": tally.retries,
+        "seconds_per_item": tally.seconds_per_item,
+        "tokens": {
+            "input_per_item": tally.input_tokens_per_item,
+            "output_per_item": tally.output_tokens_per_item,
+            "reasoning_per_item": tally.reasoning_tokens_per_item,
+        },
+        "cost_usd": tally.cost_usd,
+        "stopped": run.stopped,
+        "error": job_error(run),
+        "error_slug": run.error_slug,
+        "progress": progress(state),
+        "manifest": dict(run.manifest),
+    }
+
+
+def _performance(result: RunResult) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for score in result.scores:
+        if score.task:
+            found.setdefault(score.task, {})[score.metric] = figures(score.estimate)
+    return found
+
+
+def figures(e: Estimate) -> dict[str, Any]:
+    """`std` is the standard error of `mean`; `stderr` says so by its name. Not measured is null, with a reason."""
+    return {
+        "mean": e.value,
+        "std": e.stderr,
+        "stderr": e.stderr,
+        "ci": None if e.low is None else [e.low, e.high],
+        "n": e.scored,
+        "asked": e.asked,
+        "method": e.method,
+        "reason": e.reason,
+    }
+
+
+def progress(state: JobState) -> dict[str, Any]:
+    run = state.run
+    return {
+        "job_id": run.id,
+        "status": run.status.value,
+        "settled": run.settled,
+        "planned": run.planned or None,
+        "percentage": None if state.percentage is None else round(state.percentage, 1),
+        "step": state.step,
+        "items_per_s": state.items_per_s,
+        "eta_s": state.eta_s,
+        "ahead": state.ahead,
+    }
+
+
+def job_error(run: Run) -> str | None:
+    """Why a job failed, with the documented words in front; None if it did not."""
+    if run.error is None or run.status is Status.COMPLETED:
+        return None
+    slug = run.error_slug or ""
+    if slug in DATA:
+        return f"Failed to load {run.source_title} dataset: {run.error}"
+    if slug == "auth" and "is not set" in run.error:
+        provider = run.cell.model.provider
+        title = PROVIDER_TITLES.get(provider, provider)
+        return f"AI provider error: API key not configured for {title} ({run.error})"
+    if slug in PROVIDER:
+        return f"AI provider error: {run.error}"
+    if slug in RESOURCES:
+        return f"Job execution failed: Resource limits exceeded ({run.error})"
+    return f"Benchmark execution failed: {run.error}"
+
+
+def significance(p: float | None, better: bool) -> str:
+    """The documented string, from the adjusted p-value of the best against the runner-up.
+
+    >>> significance(0.003, True), significance(0.31, False), significance(None, False)
+    ('p < 0.01', 'not significant (p = 0.31)', 'not tested')
+    """
+    if p is None:
+        return "not tested"
+    if not better:
+        return f"not significant (p = {p:.2g})" if p < 0.995 else "not significant (p = 1)"
+    bound = next(b for b in (0.0001, 0.001, 0.01, 0.05) if p < b)
+    return f"p < {bound:g}"
+
+
+def without(document: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if name not in names}

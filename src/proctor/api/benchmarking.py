@@ -1,0 +1,144 @@
+"""The seven documented routes under /api/v1/benchmarking."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query
+
+from proctor.api import answers, boards
+from proctor.api.door import OpenDesk, Reader, Runner
+from proctor.api.schemas import JOB_ID, CompareRequest, RunRequest, plan_of
+from proctor.errors import ConfigError, Conflict
+from proctor.service import access, jobs_view, queue
+from proctor.service.forecast import estimated_duration
+from proctor.service.jobs_view import Wanted
+from proctor.service.queue import Ticket
+from proctor.types import Status
+
+ROUTER = APIRouter(prefix="/benchmarking", tags=["benchmarking"])
+CANCEL_WAIT_S = 2.5
+DAY_S = 86400.0
+
+JobId = Annotated[str, Path(max_length=100, examples=[JOB_ID])]
+States = Literal["pending", "running", "completed", "failed", "cancelled"]
+
+
+def _example(value: Any) -> dict[int | str, dict[str, Any]]:
+    return {200: {"content": {"application/json": {"example": value}}}}
+
+
+@ROUTER.post(
+    "/run",
+    summary="Run benchmarks",
+    responses=_example(
+        {
+            "job_id": JOB_ID,
+            "message": "Benchmarking started for suite: glue",
+            "estimated_duration": "10-30 minutes",
+        }
+    ),
+)
+def run(request: RunRequest, desk: OpenDesk, user: Runner) -> dict[str, Any]:
+    """Put a benchmark of one model into the queue. It runs in a process of its own; the answer comes at once."""
+    plan = plan_of(request, desk.settings)
+    ticket = Ticket(user.name, request.project_id, request.priority)
+    made = queue.submit(desk.store, plan, ticket, desk.settings)
+    access.note(desk.store, user.name, "submit", made.id, f"{made.cell.model} on {request.suite}")
+    return {
+        "job_id": made.id,
+        "message": f"Benchmarking started for suite: {request.suite}",
+        "estimated_duration": estimated_duration(desk.store, plan.cells[0]),
+    }
+
+
+@ROUTER.get("/results/{job_id}", summary="Get benchmark results")
+def results(job_id: JobId, desk: OpenDesk, user: Reader) -> dict[str, Any]:
+    """A job's state and what it shows so far. `mean` has its standard error (`std`), interval, n and method beside it."""
+    return answers.job(jobs_view.result_of(desk, job_id), jobs_view.state_of(desk, job_id))
+
+
+@ROUTER.post(
+    "/cancel/{job_id}",
+    summary="Cancel a benchmark job",
+    responses=_example({"message": f"Job {JOB_ID} cancelled successfully"}),
+)
+def cancel(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
+    """End a waiting or running job; what it asked so far is kept, and it can be restarted."""
+    run = jobs_view.run_of(desk, job_id)
+    try:
+        ended = queue.cancel(desk.store, run.id)
+    except Conflict:
+        raise ConfigError(
+            f"Failed to cancel job {job_id}: job not found or already completed (it is {run.status})"
+        ) from None
+    access.note(desk.store, user.name, "cancel", run.id)
+    deadline = time.monotonic() + CANCEL_WAIT_S
+    while not ended and time.monotonic() < deadline:
+        time.sleep(0.05)
+        ended = jobs_view.run_of(desk, job_id).status is not Status.RUNNING
+    return {
+        "message": f"Job {job_id} cancelled successfully" if ended else f"Job {job_id} is being cancelled"
+    }
+
+
+@ROUTER.get("/results", summary="List benchmark results")
+def listed(
+    desk: OpenDesk,
+    user: Reader,
+    model_name: Annotated[str | None, Query(max_length=300)] = None,
+    suite: Annotated[str | None, Query(max_length=300)] = None,
+    status: States | None = None,
+    project_id: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+) -> dict[str, Any]:
+    """The newest runs, those of the command line too; `total` counts all that the filters let through."""
+    wanted = Wanted(model_name, suite, Status(status) if status else None, project_id)
+    lines, total = jobs_view.run_lines(desk, wanted, limit=limit)
+    return {"results": [answers.line(line) for line in lines], "total": total}
+
+
+@ROUTER.post("/compare", summary="Compare models")
+def compare(request: CompareRequest, desk: OpenDesk, user: Reader) -> dict[str, Any]:
+    """Models (or runs) side by side, on the items that all share; verdicts need a test and an interval."""
+    return boards.comparison(desk, request)
+
+
+@ROUTER.get("/history", summary="Get benchmark history")
+def history(
+    desk: OpenDesk,
+    user: Reader,
+    model_name: Annotated[str | None, Query(max_length=300)] = None,
+    suite: Annotated[str | None, Query(max_length=300)] = None,
+    status: States | None = None,
+    project_id: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    days: Annotated[int, Query(ge=1, le=3650)] = 30,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> dict[str, Any]:
+    """The runs of the last days. With `model_name`, `trend` has the model's scores and how each differs from the last."""
+    since = time.time() - days * DAY_S
+    wanted = Wanted(model_name, suite, Status(status) if status else None, project_id, since)
+    lines, total = jobs_view.run_lines(desk, wanted, limit=limit)
+    found: dict[str, Any] = {
+        "history": [answers.line(line) for line in lines],
+        "total_runs": total,
+        "date_range": f"Last {days} days",
+    }
+    if model_name is not None:
+        found["trend"] = boards.trend(desk, wanted, days=days)
+    return found
+
+
+@ROUTER.get("/leaderboard", summary="Get leaderboard")
+def leaderboard(
+    desk: OpenDesk,
+    user: Reader,
+    suite: Annotated[str, Query(max_length=300)] = "glue",
+    metric: Annotated[str, Query(max_length=100)] = "accuracy",
+    project_id: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 10,
+) -> dict[str, Any]:
+    """Models ranked on what they were asked alike. `metric=accuracy` is the mean over the tasks that have it, `score` the
+    official one. Tied models share a rank."""
+    return boards.leaderboard(desk, suite, metric, limit, project_id)

@@ -1,0 +1,160 @@
+"""What every request passes before a route sees it: who calls from where, how often, and what leaves with the answer.
+
+Plain ASGI, so that streams stay streams. Loopback is reachable from every page in the user's browser: the Host
+must be one of ours, and what changes something must not come from another site's page.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from limits import RateLimitItemPerMinute
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+
+from proctor.errors import ConfigError, Forbidden, ProctorError, TooManyRequests
+from proctor.service.access import LOCAL, User, user_of
+from proctor.service.desk import Desk
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
+MOST_BODY_BYTES = 10_000_000
+UNCOUNTED = re.compile(r".*/stream$")
+HEADERS: Mapping[str, str] = {
+    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
+    "object-src 'none'; img-src 'self' data:",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+# Swagger UI draws icons from data and sets styles of its own.
+DOCS_POLICY = HEADERS["Content-Security-Policy"] + "; style-src 'self' 'unsafe-inline'"
+
+
+@dataclass(slots=True)
+class Guard:
+    """The middleware. `desk_of` gives the open desk; `hosts` are further names under which we may be called."""
+
+    app: Application
+    desk_of: Callable[[], Desk]
+    hosts: Sequence[str] = ()
+    auth: bool = False
+    per_minute: int = 100
+    limiter: MovingWindowRateLimiter = field(default_factory=lambda: MovingWindowRateLimiter(MemoryStorage()))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        given = headers.get("x-request-id", "")
+        ident = given if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+        scope.setdefault("state", {})["request_id"] = ident
+        sending = _with_headers(send, ident, scope["path"])
+        try:
+            self._check_origin(scope, headers)
+            scope["state"]["user"] = self._user(scope, headers)
+            self._count(scope)
+            received = _bounded(receive, headers)
+        except ProctorError as error:
+            await refuse(sending, error, ident)
+            return
+        await self.app(scope, received, sending)
+
+    def _check_origin(self, scope: Scope, headers: Mapping[str, str]) -> None:
+        """Raises ConfigError for a Host that is not ours, Forbidden for a page of another site."""
+        host = headers.get("host", "")
+        if not self._is_ours(host):
+            raise ConfigError(
+                f"This server does not answer to the name {host[:100]!r}; PROCTOR_HOSTS lists further names"
+            )
+        if scope["method"] in SAFE:
+            return
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+        if site in ("cross-site", "same-site") or (origin is not None and origin.partition("://")[2] != host):
+            raise Forbidden("A page of another site may not change anything here")
+
+    def _is_ours(self, host: str) -> bool:
+        name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
+        return name.lower() in (*LOOPBACK, *self.hosts)
+
+    def _user(self, scope: Scope, headers: Mapping[str, str]) -> User:
+        """On loopback without keys everybody is `local`, whatever key is sent."""
+        if not self.auth or not scope["path"].startswith(("/api/", "/metrics")):
+            return LOCAL
+        bearer = headers.get("authorization", "")
+        sent = bearer[7:].strip() if bearer.lower().startswith("bearer ") else headers.get("x-api-key")
+        return user_of(self.desk_of().store, sent)
+
+    def _count(self, scope: Scope) -> None:
+        """Raises TooManyRequests; pages, streams, health and metrics are not counted."""
+        if not scope["path"].startswith("/api/") or UNCOUNTED.match(scope["path"]):
+            return
+        who = scope["state"]["user"].name if self.auth else (scope.get("client") or ("?",))[0]
+        rate = RateLimitItemPerMinute(self.per_minute)
+        if not self.limiter.hit(rate, who):
+            window = self.limiter.get_window_stats(rate, who)
+            wait_s = max(1, round(window.reset_time - time.time()))
+            raise TooManyRequests(f"More than {self.per_minute} requests in a minute", retry_after_s=wait_s)
+
+
+def _bounded(receive: Receive, headers: Mapping[str, str]) -> Receive:
+    """The body, as long as it is not larger than anybody means. Raises ConfigError for a length that says so."""
+    length = headers.get("content-length", "0")
+    if not length.isdigit() or int(length) > MOST_BODY_BYTES:
+        raise ConfigError(f"The body is larger than {MOST_BODY_BYTES:,} bytes")
+    left = MOST_BODY_BYTES
+
+    async def received() -> MutableMapping[str, Any]:
+        nonlocal left
+        message = await receive()
+        left -= len(message.get("body", b""))
+        if left < 0:
+            return {"type": "http.disconnect"}
+        return message
+
+    return received
+
+
+def _with_headers(send: Send, ident: str, path: str) -> Send:
+    extra = {**HEADERS, "X-Request-ID": ident}
+    if path.startswith("/docs"):
+        extra["Content-Security-Policy"] = DOCS_POLICY
+    raw = [(name.lower().encode(), value.encode()) for name, value in extra.items()]
+
+    async def sending(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", []), *raw]}
+        await send(message)
+
+    return sending
+
+
+async def refuse(send: Send, error: ProctorError, ident: str) -> None:
+    """An error before any route was reached, in the one shape of errors."""
+    body: dict[str, Any] = {"detail": str(error), "error": error.slug, "request_id": ident}
+    headers = [(b"content-type", b"application/json")]
+    wait_s = getattr(error, "retry_after_s", None)
+    if wait_s is not None:
+        body["retry_after"] = wait_s
+        headers.append((b"retry-after", str(wait_s).encode()))
+    if error.http_status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": error.http_status, "headers": headers})
+    await send({"type": "http.response.body", "body": orjson.dumps(body)})

@@ -1,0 +1,137 @@
+"""`proctor serve` and `proctor worker`: server and worker with everything they are made of."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import click
+
+from proctor.settings import Settings, read_settings
+
+AppOf = Callable[[Settings], Any]
+
+
+@click.command("serve")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8420,
+    show_default=True,
+    help="Port to listen on; 0 takes a free one.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 16),
+    default=1,
+    show_default=True,
+    help="Worker processes; how many runs are at work at once is PROCTOR_MOST_RUNNING, over all of them.",
+)
+@click.option("--no-worker", is_flag=True, help="No worker; `proctor worker` works elsewhere.")
+def serve_command(host: str, port: int, workers: int, no_worker: bool) -> int:
+    """Start the server: REST API, dashboard and a worker that does the runs.
+
+    Ctrl-C ends it. Runs that are under way go on where they stopped when it is started again.
+    """
+    settings = read_settings(os.environ)
+    serve(Place(host, port, 0 if no_worker else workers), settings, os.environ, _app)
+    return 0
+
+
+def _app(settings: Settings) -> Any:
+    return import_module("proctor.api.app").create_app(settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the server listens, and with how many workers beside it."""
+
+    host: str
+    port: int
+    workers: int
+
+
+def serve(place: Place, settings: Settings, environ: Mapping[str, str], app_of: AppOf) -> None:
+    """Serve the app until SIGTERM or Ctrl-C, with its workers. Prints the address once it answers.
+
+    Raises ConfigError for an address that cannot be had or must not be, StoreError for the database.
+    """
+    from proctor.app.server import bind, check_address, run, url_of
+    from proctor.app.supervisor import Supervisor
+    from proctor.service.runs import open_store
+
+    check_address(place.host, settings)
+    with bind(place.host, place.port) as listening:
+        with open_store(settings):
+            pass  # made and brought up to date before several processes open it
+        app = app_of(_known_there(settings, place.host))
+        words = [sys.executable, "-m", "proctor", "worker", "--parent", str(os.getpid())]
+        workers = Supervisor(words, environ, place.workers, log)
+        workers.start()
+        try:
+            run(app, listening, partial(_say_where, url_of(listening)))
+        finally:
+            workers.close()
+
+
+def _known_there(settings: Settings, host: str) -> Settings:
+    """The settings with the name under which the server was told to listen among those it answers to."""
+    if host in ("0.0.0.0", "::"):
+        return settings
+    return replace(settings, hosts=(*settings.hosts, host))
+
+
+def _say_where(url: str) -> None:
+    click.echo(f"proctor serves at {url} (Ctrl-C ends it)")
+    sys.stdout.flush()
+
+
+@click.command("worker")
+@click.option("--once", is_flag=True, help="Work until the queue is empty, then end.")
+@click.option("--parent", type=int, hidden=True, help="End when this process, which started it, has ended.")
+@click.option("--lease", "lease_s", type=click.FloatRange(0.5), default=60.0, hidden=True)
+def worker_command(once: bool, parent: int | None, lease_s: float) -> int:
+    """Work on the runs that wait in the queue, each in a process of its own.
+
+    Any number of workers may be at it, on any machine that reaches the database. SIGTERM or Ctrl-C ends
+    it; its runs then wait for the next worker.
+    """
+    from proctor.jobs.worker import Worker
+    from proctor.service.runs import open_store
+    from proctor.service.schedules import submit_due
+
+    settings = read_settings(os.environ)
+    with open_store(settings) as store:
+        worker = Worker(
+            store,
+            settings,
+            os.environ,
+            log,
+            due=lambda now: submit_due(store, settings, now=now),
+            go_on=lambda: parent in (None, os.getppid()),
+            lease_s=lease_s,
+        )
+
+        def end(_number: int, _frame: object) -> None:
+            worker.stopping = True
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, end)
+        log(f"{worker.name}, process {os.getpid()}: waiting for runs")
+        worker.work(once=once)
+        log(f"{worker.name}: ended")
+    return 0
+
+
+def log(text: str) -> None:
+    """A line of the server's or worker's log, on standard error."""
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    click.echo(f"{at} {text}", err=True)

@@ -1,0 +1,38 @@
+"""`proctor work-on`: what a worker starts for each run it takes; not for people, and in no list."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import click
+
+from proctor.settings import read_settings
+
+
+@click.command("work-on", hidden=True)
+@click.argument("run")
+@click.option("--owner", required=True, help="The name under which a worker has taken the run.")
+@click.option("--lease", "lease_s", type=float, default=60.0, help="Seconds until the owner counts as dead.")
+def work_on_command(run: str, owner: str, lease_s: float) -> int:
+    """Do the work of RUN, which a worker has taken as OWNER, and say in its row how it ended."""
+    from proctor.service.running import Interrupted
+    from proctor.service.work import end_on_sigterm, work_on
+
+    try:
+        end_on_sigterm()
+        _say(f"process {os.getpid()} begins, as {owner}")
+        ended = work_on(run, owner, read_settings(os.environ), lease_s=lease_s)
+    except Interrupted:  # outside its work: before it began, or when all was done
+        _say("ended by a signal")
+        return 130
+    why = f": {ended.error}" if ended.error else ""
+    _say(f"{ended.status}, {ended.settled} of {ended.planned} settled{why}")
+    return 0
+
+
+def _say(text: str) -> None:
+    """A line of the run's log."""
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    print(f"{at} {text}", file=sys.stderr, flush=True)

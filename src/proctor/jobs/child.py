@@ -1,0 +1,73 @@
+"""The process that does a run's work, as its worker sees it: started, measured by its group, signalled."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from proctor.store.endings import log_of
+from proctor.types import Run
+
+
+@dataclass(slots=True)
+class Child:
+    """A process at work on a run; it leads a process group, and a session, of its own."""
+
+    run: Run
+    owner: str
+    process: subprocess.Popen[bytes]
+    began: float
+    told_to_end: float | None = None
+    excess: str | None = None  # the limit that it passed, in words
+    excess_slug: str = "resource-limit"
+
+    @property
+    def group(self) -> int:
+        return self.process.pid
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the whole group; one that has ended does not mind."""
+        try:
+            os.killpg(self.group, number)
+        except (ProcessLookupError, PermissionError):
+            return
+
+    def how_it_ended(self) -> str:
+        """For people, once the process has ended."""
+        code = self.process.returncode
+        how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        return f"the process that did the work ended with {how}; {log_of(self.run.id)}"
+
+
+def command(run_id: str, owner: str, lease_s: float) -> list[str]:
+    """The command line of the process that does a run's work."""
+    words = [sys.executable, "-m", "proctor", "work-on", run_id]
+    return [*words, "--owner", owner, "--lease", f"{lease_s:g}"]
+
+
+def start(
+    words: Sequence[str], run: Run, owner: str, *, home: Path, environ: Mapping[str, str], now: float
+) -> Child:
+    """Start the process; what it says goes to the run's log. Raises OSError."""
+    folder = home / "logs"
+    folder.mkdir(parents=True, exist_ok=True)
+    # For its owner alone: errors may quote prompts and replies.
+    log = os.open(folder / f"{run.id}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=dict(environ),
+            # A worker that is ended by Ctrl-C or a hang-up ends its children itself, in good order.
+            start_new_session=True,
+        )
+    finally:
+        os.close(log)
+    return Child(run, owner, process, now)

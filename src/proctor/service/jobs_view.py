@@ -1,0 +1,97 @@
+"""Jobs as they stand: for lists, for one job's page, and for whoever follows it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from proctor.errors import Conflict, NotFound
+from proctor.findings import RunResult
+from proctor.service.desk import Desk
+from proctor.service.results import shown
+from proctor.store import lists, queue
+from proctor.store.lists import RunLine, Wanted
+from proctor.store.queue import Job
+from proctor.types import Run, Status
+
+__all__ = ["Job", "JobState", "RunLine", "Wanted"]
+
+ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """A job between two looks. `percentage` is None until a worker has opened the rows; `eta_s` while it is unknown."""
+
+    run: Run
+    percentage: float | None
+    step: str
+    items_per_s: float | None
+    eta_s: float | None
+    ahead: int | None
+
+    @property
+    def ended(self) -> bool:
+        return self.run.status in ENDED
+
+
+def run_lines(desk: Desk, wanted: Wanted, *, limit: int | None = 20) -> tuple[list[RunLine], int]:
+    """The newest runs, and how many there are; runs of the command line too."""
+    return lists.run_lines(desk.store, wanted, limit=limit)
+
+
+def states(desk: Desk) -> dict[str, int]:
+    return lists.states(desk.store)
+
+
+def run_of(desk: Desk, job_id: str) -> Run:
+    """The run with exactly this id. Raises NotFound with the documented text."""
+    missing = NotFound(f"Benchmark job {job_id} not found")
+    if len(job_id) != 36:
+        raise missing
+    try:
+        return desk.store.run(job_id)
+    except (NotFound, Conflict):
+        raise missing from None
+
+
+def result_of(desk: Desk, job_id: str) -> RunResult:
+    """What the job shows so far. Raises NotFound."""
+    run = run_of(desk, job_id)
+    if not run.manifest:  # nothing was asked yet
+        return RunResult(run, (), desk.store.tally(run.id))
+    return shown(desk.store, run)
+
+
+def state_of(desk: Desk, job_id: str) -> JobState:
+    """How far a job is. Raises NotFound."""
+    run = run_of(desk, job_id)
+    share = run.settled / run.planned if run.planned else None
+    if run.status is Status.COMPLETED:
+        share = share if run.partial else 1.0
+    pace = _pace(run)
+    left = run.planned - run.settled
+    return JobState(
+        run=run,
+        percentage=None if share is None else 100.0 * share,
+        step=_step(run),
+        items_per_s=pace,
+        eta_s=left / pace if pace and left > 0 else None,
+        ahead=queue.ahead(desk.store, run.id) if run.status is Status.PENDING else None,
+    )
+
+
+def _pace(run: Run) -> float | None:
+    if run.status is not Status.RUNNING or run.started_at is None or not run.settled:
+        return None
+    return run.settled / max(0.001, time.time() - run.started_at)
+
+
+def _step(run: Run) -> str:
+    if run.status is Status.PENDING:
+        return f"waiting to be tried again: {run.error}" if run.error else "waiting for a worker"
+    if run.status is Status.RUNNING:
+        if not run.planned:
+            return "opening the rows and checking the model"
+        return f"asked {run.settled:,} of {run.planned:,} items"
+    return run.stopped or run.error or str(run.status)

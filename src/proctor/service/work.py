@@ -1,0 +1,142 @@
+"""What the process of a job does: opens the rows, asks what is missing, and says how it ended."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import FrameType
+
+import orjson
+
+from proctor.errors import ProctorError, ProviderError
+from proctor.plan import cell_to_json
+from proctor.service.lease import Lease
+from proctor.service.results import comparability
+from proctor.service.running import (
+    LEASE_S,
+    Interrupted,
+    Ready,
+    Sitting,
+    as_it_ended,
+    new_manifest,
+    run_cells,
+    same_rows,
+)
+from proctor.service.runs import open_store
+from proctor.service.sources import open_source, with_origin, with_simulators
+from proctor.settings import Settings
+from proctor.store import Store, endings, queue
+from proctor.store.endings import Verdict
+from proctor.types import Run, Status
+
+
+def end_on_sigterm() -> None:
+    """Have the first SIGTERM raise Interrupted in this process's main thread, and further ones do nothing."""
+
+    def ended(_number: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise Interrupted
+
+    signal.signal(signal.SIGTERM, ended)
+
+
+def work_on(run_id: str, owner: str, settings: Settings, *, lease_s: float = LEASE_S) -> Run:
+    """Do the work of a run that a worker took under the name `owner`, or go on with it.
+
+    However it ends, its row says so; the run as it ended is given back. Raises StoreError if not even
+    that could be written.
+    """
+    with open_store(settings) as store:
+        closing = Closing(store, run_id, owner, settings.first_retry_s)
+        try:
+            with Lease(store, run_id, owner, lease_s):
+                _ask(closing, settings, lease_s)
+        except Interrupted:
+            closing.close(Status.CANCELLED, None)
+        except ProctorError as error:
+            closing.close(Status.FAILED, error)
+        return store.run(run_id)
+
+
+def _ask(closing: Closing, settings: Settings, lease_s: float) -> None:
+    store, owner = closing.store, closing.owner
+    run = store.run(closing.run_id)
+    source = open_source(run.cell.source, settings)
+    began_before = bool(run.manifest)
+    if began_before:
+        same_rows(run, source)
+    cell = replace(run.cell, source=with_origin(run.cell.source, source))
+
+    def submit(ready: Sequence[Ready]) -> Sequence[Run]:
+        if began_before:
+            return [run]
+        manifest = new_manifest(ready[0], None)
+        facts = {
+            "cell": cell_to_json(cell),  # with the rows that were found, so that a later try takes the same
+            "source_title": source.title,
+            "planned": len(source) * cell.repeats,
+            "manifest": orjson.dumps(manifest).decode(),
+            "comparability": comparability(manifest),
+            "sample": manifest.get("rows") == "sample",
+        }
+        return [queue.prepare(store, run.id, owner=owner, facts=facts)]
+
+    sitting = Sitting(
+        settings,
+        store,
+        owner=owner,
+        lease_s=lease_s,
+        strict=True,
+        spent=endings.spent(store, run.id),
+        ends_as=closing.ends_as,
+    )
+    with with_simulators([cell], [source]) as cells:
+        run_cells(cells, [source], submit, sitting)
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """Decides what a job's row says when its process ends: ended, or waiting for another try."""
+
+    store: Store
+    run_id: str
+    owner: str
+    first_retry_s: float
+
+    def ends_as(self, status: Status, stopped: str | None, error: BaseException | None) -> Verdict:
+        """What `running` is to write; a run that waits is told until when beforehand."""
+        verdict = self._verdict(status, stopped, error)
+        if verdict.status is Status.PENDING:
+            endings.put_off(self.store, self.run_id, verdict, owner=self.owner)
+        return verdict
+
+    def close(self, status: Status, error: ProctorError | None) -> None:
+        """Say how the run ended, if that happened before it was begun; later its row says so already."""
+        verdict = self._verdict(status, None, error)
+        endings.end(self.store, self.run_id, verdict, owner=self.owner, now=time.time())
+
+    def _verdict(self, status: Status, stopped: str | None, error: BaseException | None) -> Verdict:
+        job = queue.job(self.store, self.run_id)
+        now = time.time()
+        ended = as_it_ended(status, stopped, error)
+        if status is Status.CANCELLED and job.cancel_at is None:
+            # A signal that nobody's wish to cancel explains: its worker is being stopped.
+            return Verdict(Status.PENDING, run_after=now, counted=False)
+        if status is Status.CANCELLED:
+            return Verdict(Status.CANCELLED, "cancelled")
+        if ended.error_slug in TRANSIENT and job.tries < queue.MOST_TRIES:
+            later = now + endings.wait_s(job.tries, self.first_retry_s)
+            return replace(ended, status=Status.PENDING, run_after=later)
+        return ended
+
+
+def _retryable(error: type[ProctorError]) -> frozenset[str]:
+    found = {error.slug} if issubclass(error, ProviderError) and error.retryable else set()
+    return frozenset(found).union(*(_retryable(kind) for kind in error.__subclasses__()))
+
+
+# Failures that may pass by themselves: what a provider's error calls retryable, too many of those, a lost
+# database. A process that died is the worker's to judge.
+TRANSIENT = _retryable(ProctorError) | {"error-budget", "store"}

@@ -1,0 +1,23 @@
+"""A sign of life of this machine's workers: the time of a file in PROCTOR_HOME."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+FILE = "worker.alive"
+
+
+def beat(home: Path) -> None:
+    """A worker was here just now. A disk that is full or read-only must not end the worker."""
+    try:
+        (home / FILE).touch()
+    except OSError:
+        return
+
+
+def last_beat(home: Path) -> float | None:
+    """When a worker of this machine last looked into the queue (Unix time); None if none ever did."""
+    try:
+        return (home / FILE).stat().st_mtime
+    except OSError:
+        return None

@@ -1,0 +1,175 @@
+"""How a run of the queue ends, or waits for its next try, when it cannot simply be finished.
+
+Every function here is one guarded step: a run that has meanwhile become another owner's, or has ended,
+is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Select, Update, and_, func, or_, select, update
+
+from proctor.store.bodies import clean
+from proctor.store.latest import settled_count
+from proctor.store.queue import MOST_TRIES, is_dead
+from proctor.store.schema import Database
+from proctor.store.tables import ATTEMPT, JOB, RUN
+from proctor.types import Status
+
+_RUNNING = RUN.c.status == Status.RUNNING.value
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a run's row is to say. A pending one waits until `run_after`; `counted` False gives a try back."""
+
+    status: Status
+    stopped: str | None = None
+    error: str | None = None
+    error_slug: str | None = None
+    run_after: float = 0.0
+    counted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Tokens in and out, and dollars, as far as they were reported."""
+
+    tokens: int = 0
+    usd: float = 0.0
+
+
+def wait_s(tries: int, first_retry_s: float) -> float:
+    """How long a run waits after its try number `tries` failed.
+
+    >>> [wait_s(tries, 60.0) for tries in (1, 2, 3)]
+    [60.0, 120.0, 240.0]
+    """
+    return first_retry_s * 2.0 ** (tries - 1)
+
+
+def log_of(run_id: str) -> str:
+    """Where a run's log is, in words; the path of PROCTOR_HOME itself is nobody's business."""
+    return f"its log is logs/{run_id}.log in PROCTOR_HOME"
+
+
+def end(store: Database, run_id: str, verdict: Verdict, *, owner: str, now: float) -> bool:
+    """Write how `owner`'s work on a run ended. False if the run is no longer `owner`'s."""
+    final = verdict.status is not Status.PENDING
+    ended = (
+        update(RUN)
+        .where(RUN.c.id == run_id, RUN.c.owner == owner, _RUNNING)
+        .values(
+            status=verdict.status.value,
+            settled=settled_count(RUN.c.num),
+            finished_at=now if final else None,
+            owner=None,
+            lease_until=None,
+            stopped=verdict.stopped,
+            error=clean(verdict.error),
+            error_slug=verdict.error_slug,
+        )
+        .returning(RUN.c.num)
+    )
+    with store.writing() as connection:
+        num = connection.execute(ended).scalar_one_or_none()
+        if num is not None and not final:
+            connection.execute(_put_off(verdict).where(JOB.c.run_num == num))
+        return num is not None
+
+
+def put_off(store: Database, run_id: str, verdict: Verdict, *, owner: str) -> None:
+    """Say when `owner`'s run may be taken again, before `finish` lets it wait."""
+    own = select(RUN.c.num).where(RUN.c.id == run_id, RUN.c.owner == owner, _RUNNING).scalar_subquery()
+    with store.writing() as connection:
+        connection.execute(_put_off(verdict).where(JOB.c.run_num == own))
+
+
+def _put_off(verdict: Verdict) -> Update:
+    tries = JOB.c.tries if verdict.counted else JOB.c.tries - 1
+    return update(JOB).values(run_after=verdict.run_after, tries=tries)
+
+
+def overrule(store: Database, run_id: str, verdict: Verdict, *, now: float) -> bool:
+    """Call a run failed that was made to end, as by `cancel`, because it passed a limit."""
+    asked = select(JOB.c.run_num).where(JOB.c.cancel_at.is_not(None))
+    changed = (
+        update(RUN)
+        .where(RUN.c.id == run_id, RUN.c.status == Status.CANCELLED.value, RUN.c.num.in_(asked))
+        .values(
+            status=verdict.status.value,
+            finished_at=now,
+            stopped=verdict.stopped,
+            error=clean(verdict.error),
+            error_slug=verdict.error_slug,
+        )
+    )
+    with store.writing() as connection:
+        return connection.execute(changed).rowcount == 1
+
+
+def bury(store: Database, *, now: float) -> list[str]:
+    """End the runs that nobody will take again; their ids.
+
+    Somebody asked to end them and their process died before it could, or several processes died of them.
+    """
+    gone = or_(is_dead(now), RUN.c.status == Status.PENDING.value)
+    asked = and_(gone, JOB.c.cancel_at.is_not(None))
+    deadly = and_(is_dead(now), JOB.c.tries >= MOST_TRIES)
+    query = select(RUN.c.id, JOB.c.cancel_at).join(JOB, JOB.c.run_num == RUN.c.num).where(or_(asked, deadly))
+    with store.reading() as connection:
+        if connection.execute(query).first() is None:
+            return []
+    with store.writing() as connection:
+        rows = connection.execute(query.with_for_update(of=RUN)).all()
+        for row in rows:
+            verdict = Verdict(Status.CANCELLED, "cancelled") if row.cancel_at else _deadly(row.id)
+            connection.execute(
+                update(RUN)
+                .where(RUN.c.id == row.id)
+                .values(
+                    status=verdict.status.value,
+                    finished_at=now,
+                    owner=None,
+                    lease_until=None,
+                    stopped=verdict.stopped,
+                    error=verdict.error,
+                    error_slug=verdict.error_slug,
+                )
+            )
+        return [row.id for row in rows]
+
+
+def _deadly(run_id: str) -> Verdict:
+    text = f"{MOST_TRIES} processes took this run and died with it; {log_of(run_id)}"
+    return Verdict(Status.FAILED, error=text, error_slug="worker-died")
+
+
+def to_end(store: Database, owners: Sequence[str]) -> dict[str, float]:
+    """The runs of these owners that somebody asked to end, with the time of asking."""
+    query = (
+        select(RUN.c.id, JOB.c.cancel_at)
+        .join(JOB, JOB.c.run_num == RUN.c.num)
+        .where(RUN.c.owner.in_(owners), _RUNNING, JOB.c.cancel_at.is_not(None))
+    )
+    with store.reading() as connection:
+        return {row.id: row.cancel_at for row in connection.execute(query)}
+
+
+def spent(store: Database, run_id: str) -> Spent:
+    """What the run has used since it was handed over or restarted, over all its tries."""
+    with store.reading() as connection:
+        row = connection.execute(_spent(run_id)).one()
+    return Spent(int(row.tokens or 0), float(row.usd or 0.0))
+
+
+def _spent(run_id: str) -> Select[Any]:
+    tokens = func.coalesce(ATTEMPT.c.input_tokens, 0) + func.coalesce(ATTEMPT.c.output_tokens, 0)
+    return (
+        select(func.sum(tokens).label("tokens"), func.sum(ATTEMPT.c.cost_usd).label("usd"))
+        .join(RUN, RUN.c.num == ATTEMPT.c.run_num)
+        .where(RUN.c.id == run_id, ATTEMPT.c.at >= RUN.c.started_at)
+    )

@@ -1,0 +1,88 @@
+"""Lists of runs without their manifests: what tables of thousands of runs are made of."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sqlalchemy import Select, func, or_, select
+
+from proctor.store.schema import Database
+from proctor.store.tables import RUN
+from proctor.types import Status
+
+
+class RunLine(NamedTuple):
+    """One run in a list. Times are Unix seconds."""
+
+    id: str
+    status: str
+    provider: str
+    model: str
+    source: str
+    created_at: float
+    finished_at: float | None
+    planned: int
+    settled: int
+    project_id: int
+    error: str | None
+    sample: bool
+    comparability: str | None
+
+
+class Wanted(NamedTuple):
+    """Which runs a list is of; None is any. `model` is a name with or without its provider."""
+
+    model: str | None = None
+    source: str | None = None
+    status: Status | None = None
+    project_id: int | None = None
+    since: float | None = None
+
+
+_COLUMNS = [RUN.c[name] for name in RunLine._fields]
+
+
+def run_lines(store: Database, wanted: Wanted, *, limit: int | None = 20) -> tuple[list[RunLine], int]:
+    """The newest runs, and how many there are in all."""
+    query = _where(select(*_COLUMNS), wanted).order_by(RUN.c.created_at.desc(), RUN.c.num.desc()).limit(limit)
+    with store.reading() as connection:
+        rows = [RunLine(*row) for row in connection.execute(query)]
+        if limit is None or len(rows) < limit:
+            return rows, len(rows)
+        total: int = connection.execute(_where(select(func.count()).select_from(RUN), wanted)).scalar_one()
+        return rows, total
+
+
+def _where(query: Select[Any], wanted: Wanted) -> Select[Any]:
+    if wanted.model is not None:
+        provider, slash, name = wanted.model.partition("/")
+        query = query.where(
+            or_(RUN.c.model == wanted.model, (RUN.c.provider == provider) & (RUN.c.model == name))
+            if slash
+            else RUN.c.model == wanted.model
+        )
+    for column, value in (
+        (RUN.c.source, wanted.source),
+        (RUN.c.status, None if wanted.status is None else wanted.status.value),
+        (RUN.c.project_id, wanted.project_id),
+    ):
+        if value is not None:
+            query = query.where(column == value)
+    if wanted.since is not None:
+        query = query.where(RUN.c.created_at >= wanted.since)
+    return query
+
+
+def states(store: Database) -> dict[str, int]:
+    """How many runs are in each state."""
+    with store.reading() as connection:
+        counted = connection.execute(select(RUN.c.status, func.count()).group_by(RUN.c.status))
+        found = {row[0]: row[1] for row in counted}
+    return {status.value: found.get(status.value, 0) for status in Status}
+
+
+def mark(store: Database) -> tuple[Any, ...]:
+    """Something that is another after any run has begun, ended or been deleted."""
+    query = select(func.count(), func.max(RUN.c.num), func.max(RUN.c.finished_at), func.max(RUN.c.started_at))
+    with store.reading() as connection:
+        return tuple(connection.execute(query).one())

@@ -1,0 +1,272 @@
+"""The queue: its limits under many at once, its order, and every way out of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from queue_examples import CELL, NOW, at_once, submitted, taken
+from store_examples import answered, new_run
+
+from proctor.errors import Conflict, NotFound, QueueFull
+from proctor.store import Keeper, Store, endings, queue
+from proctor.store.endings import Spent, Verdict
+from proctor.store.queue import Ticket
+from proctor.types import Plan, Run, Status
+
+
+def state(store: Store, run: Run) -> tuple[str, str | None]:
+    found = store.run(run.id)
+    return found.status.value, found.error_slug or found.stopped
+
+
+def end(store: Store, run: Run, verdict: Verdict, owner: str = "w1") -> bool:
+    return endings.end(store, run.id, verdict, owner=owner, now=NOW + 5)
+
+
+FAILED = Verdict(Status.FAILED, error="the network gave way", error_slug="network")
+CANCELLED = Verdict(Status.CANCELLED, "cancelled")
+
+
+def test_a_submitted_run_waits_and_knows_who_handed_it_over(store: Store) -> None:
+    run = submitted(store, "ann", priority="normal")
+    assert (run.status, run.planned, run.settled, dict(run.manifest)) == (Status.PENDING, 0, 0, {})
+    assert (run.source_title, run.cell) == ("SuperGLUE", CELL)
+    job = queue.job(store, run.id)
+    assert (job.run, job.user, job.priority, job.tries, job.project_id) == (run, "ann", "normal", 0, 1)
+    assert store.plan_runs(run.plan_id) == [run]
+    assert queue.waiting(store) == {"high": 0, "normal": 1, "low": 0}
+
+
+def test_an_unknown_project_is_refused_and_keeps_nothing(store: Store) -> None:
+    with pytest.raises(NotFound, match="Project 7 not found"):
+        queue.submit(store, Plan((CELL,)), Ticket("ann", 7), most_queued=10, now=NOW)
+    assert store.runs() == []
+
+
+def test_what_else_belongs_to_a_submission_is_kept_with_it_or_prevents_it(store: Store) -> None:
+    seen = []
+
+    def refuse(_connection: object, run: Run) -> None:
+        seen.append(run.id)
+        raise Conflict("no")
+
+    with pytest.raises(Conflict, match="no"):
+        queue.submit(store, Plan((CELL,)), Ticket("ann"), most_queued=10, now=NOW, also=refuse)
+    assert len(seen) == 1
+    assert store.runs() == []
+
+
+@pytest.mark.promise("A-16", "A-22")
+def test_fifty_submissions_at_once_fill_two_queues_to_ten_each(store: Store, database_url: str) -> None:
+    """Processes with threads of two users, all at one moment."""
+    told = at_once(database_url, "submit", ["ann", "bob"], 25)
+    assert len(told) == 50
+    assert Counter(told)["full"] == 30
+    kept = set(told) - {"full"}
+    assert len(kept) == 20
+    users = Counter(queue.job(store, run.id).user for run in store.runs(limit=100))
+    assert users == {"ann": 10, "bob": 10}
+    assert {run.id for run in store.runs(limit=100)} == kept
+
+
+@pytest.mark.promise("A-21")
+def test_never_more_than_three_run_however_many_take(store: Store, database_url: str) -> None:
+    waiting = {submitted(store).id for _ in range(20)}
+    told = at_once(database_url, "take", ["a", "b", "c"], 7)
+    running = [name for name in told if name != "none"]
+    assert len(running) == len(set(running)) == 3
+    assert set(running) < waiting
+    assert queue.running(store, now=NOW) == 3
+    assert queue.waiting(store)["high"] == 17
+
+
+def test_each_run_is_taken_once_and_all_are_taken(store: Store, database_url: str) -> None:
+    waiting = {submitted(store).id for _ in range(12)}
+    seen: list[str] = []
+    while told := [name for name in at_once(database_url, "take", ["a", "b"], 4) if name != "none"]:
+        assert len(told) == 3
+        seen += told
+        for run_id in told:
+            owner = store.owner_of(run_id)
+            assert owner is not None
+            assert endings.end(store, run_id, CANCELLED, owner=owner, now=NOW)
+    assert sorted(seen) == sorted(waiting)
+
+
+@pytest.mark.promise("A-25")
+def test_priorities_order_the_start_and_within_one_the_oldest_is_first(store: Store) -> None:
+    names = ["low", "normal", "high", "low", "high", "normal"]
+    runs = [submitted(store, priority=name) for name in names]
+    assert [queue.ahead(store, run.id) for run in runs] == [4, 2, 0, 5, 1, 3]
+    order = [taken(store, f"w{n}") for n in range(6)]
+    assert order == [store.run(runs[n].id) for n in (2, 4, 1, 5, 0, 3)]
+    assert taken(store, "w7") is None
+
+
+def test_a_run_whose_lease_is_over_is_taken_before_those_that_wait(store: Store) -> None:
+    dead = submitted(store, priority="low")
+    assert taken(store, "w1") is not None
+    submitted(store, priority="high")
+    assert taken(store, "w2", now=NOW + 59, most=1) is None, "it is at work still, and there is no room"
+    again = taken(store, "w2", now=NOW + 60, most=1)
+    assert again is not None
+    assert (again.id, queue.job(store, dead.id).tries) == (dead.id, 2)
+    with pytest.raises(Conflict, match="no longer w1's"):
+        queue.prepare(store, dead.id, owner="w1", facts={"planned": 3})
+    assert queue.prepare(store, dead.id, owner="w2", facts={"planned": 3}).planned == 3
+    assert not end(store, dead, FAILED, "w1")
+
+
+def test_a_run_that_several_processes_died_of_is_failed_for_good(store: Store) -> None:
+    run = submitted(store)
+    for turn in range(queue.MOST_TRIES):
+        assert endings.bury(store, now=NOW + 60 * turn) == []
+        assert taken(store, f"w{turn}", now=NOW + 60 * turn) is not None
+    over = NOW + 60 * queue.MOST_TRIES
+    assert taken(store, "w9", now=over) is None
+    assert endings.bury(store, now=over) == [run.id]
+    assert state(store, run) == ("failed", "worker-died")
+    assert f"logs/{run.id}.log" in (store.run(run.id).error or "")
+    assert endings.bury(store, now=over) == []
+
+
+def test_cancel_ends_what_waits_at_once(store: Store) -> None:
+    run = submitted(store)
+    assert queue.cancel(store, run.id, now=NOW)
+    assert state(store, run) == ("cancelled", "cancelled")
+    assert taken(store) is None
+    with pytest.raises(Conflict, match="already ended: it is cancelled"):
+        queue.cancel(store, run.id, now=NOW)
+
+
+def test_cancel_asks_what_runs_and_is_heard_once(store: Store) -> None:
+    run = submitted(store)
+    taken(store, "w1")
+    assert endings.to_end(store, ["w1"]) == {}
+    assert not queue.cancel(store, run.id, now=NOW + 1)
+    assert not queue.cancel(store, run.id, now=NOW + 2)
+    assert endings.to_end(store, ["w1", "w2"]) == {run.id: NOW + 1}
+    assert endings.to_end(store, ["w2"]) == {}
+    assert end(store, run, CANCELLED)
+    assert endings.to_end(store, ["w1"]) == {}
+    assert state(store, run) == ("cancelled", "cancelled")
+
+
+def test_cancel_ends_a_run_whose_process_died(store: Store) -> None:
+    run = submitted(store)
+    taken(store)
+    assert queue.cancel(store, run.id, now=NOW + 61)
+    assert state(store, run) == ("cancelled", "cancelled")
+
+
+def test_a_run_whose_process_died_after_it_was_cancelled_is_not_taken_again(store: Store) -> None:
+    run = submitted(store)
+    taken(store)
+    queue.cancel(store, run.id, now=NOW + 1)
+    assert taken(store, "w2", now=NOW + 61) is None
+    assert endings.bury(store, now=NOW + 59) == []
+    assert endings.bury(store, now=NOW + 61) == [run.id]
+    assert state(store, run) == ("cancelled", "cancelled")
+
+
+def test_a_cancellation_that_came_as_the_run_went_back_into_the_queue_is_honoured(store: Store) -> None:
+    run = submitted(store)
+    taken(store)
+    queue.cancel(store, run.id, now=NOW + 1)
+    end(store, run, Verdict(Status.PENDING, run_after=NOW))
+    assert taken(store, "w2", now=NOW + 2) is None
+    assert endings.bury(store, now=NOW + 2) == [run.id]
+    assert state(store, run) == ("cancelled", "cancelled")
+
+
+def test_only_jobs_that_exist_can_be_cancelled_or_restarted(store: Store) -> None:
+    of_the_command_line = new_run(store)
+    for run_id in ("nothing", of_the_command_line.id):
+        with pytest.raises(NotFound, match=f"No job {run_id}"):
+            queue.cancel(store, run_id, now=NOW)
+        with pytest.raises(NotFound, match=f"No job {run_id}"):
+            queue.restart(store, run_id, most_queued=10, now=NOW)
+
+
+def test_a_failed_run_waits_for_its_next_try_with_its_error_to_be_seen(store: Store) -> None:
+    run = submitted(store)
+    taken(store)
+    assert end(store, run, Verdict(Status.PENDING, None, "it broke", "network", run_after=NOW + 60))
+    assert state(store, run) == ("pending", "network")
+    assert store.run(run.id).finished_at is None
+    assert taken(store, "w2", now=NOW + 59) is None
+    again = taken(store, "w2", now=NOW + 60)
+    assert again is not None
+    assert (again.error, again.error_slug, queue.job(store, run.id).tries) == (None, None, 2)
+
+
+def test_a_try_that_ended_with_its_worker_does_not_count(store: Store) -> None:
+    run = submitted(store)
+    for turn in range(5):
+        assert taken(store, f"w{turn}") is not None
+        back = Verdict(Status.PENDING, run_after=NOW, counted=False)
+        if turn % 2:
+            endings.put_off(store, run.id, back, owner=f"w{turn}")
+            store.finish(run.id, Status.PENDING, owner=f"w{turn}", now=NOW, elapsed_s=1.0)
+        else:
+            assert end(store, run, back, f"w{turn}")
+    assert queue.job(store, run.id).tries == 0
+
+
+def test_putting_off_is_for_the_owner_alone(store: Store) -> None:
+    run = submitted(store)
+    taken(store, "w1")
+    endings.put_off(store, run.id, Verdict(Status.PENDING, run_after=NOW + 99), owner="w2")
+    assert queue.job(store, run.id).run_after == NOW
+
+
+def test_a_run_that_was_made_to_end_by_a_limit_is_failed_and_says_so(store: Store) -> None:
+    run, other = submitted(store), submitted(store)
+    taken(store)
+    queue.cancel(store, run.id, now=NOW)
+    end(store, run, CANCELLED)
+    limit = Verdict(Status.FAILED, error="too much memory", error_slug="resource-limit")
+    assert endings.overrule(store, run.id, limit, now=NOW)
+    assert state(store, run) == ("failed", "resource-limit")
+    queue.cancel(store, other.id, now=NOW)
+    assert not endings.overrule(store, other.id, limit, now=NOW), "a user's own cancellation stays one"
+
+
+def test_restart_begins_the_count_of_tries_and_money_afresh(store: Store) -> None:
+    run = submitted(store)
+    taken(store)
+    queue.prepare(store, run.id, owner="w1", facts={"planned": 3})
+    with Keeper(store, run.id, owner="w1", clock=lambda: NOW) as keeper:
+        keeper.keep(answered(0, input_tokens=30, output_tokens=4, cost_usd=0.5))
+        keeper.keep(answered(1, input_tokens=20))
+    assert endings.spent(store, run.id) == Spent(54, 0.5)
+    with pytest.raises(Conflict, match="is running: there is nothing to restart"):
+        queue.restart(store, run.id, most_queued=10, now=NOW)
+    end(store, run, FAILED)
+    again = queue.restart(store, run.id, most_queued=10, now=NOW + 10)
+    assert (again.status, again.settled, again.error) == (Status.PENDING, 2, None)
+    with pytest.raises(Conflict, match="is pending"):
+        queue.restart(store, run.id, most_queued=10, now=NOW + 10)
+    assert queue.job(store, run.id).tries == 0
+    assert taken(store, "w2", now=NOW + 10) is not None
+    assert endings.spent(store, run.id) == Spent(0, 0.0)
+
+
+def test_restart_is_for_what_lacks_outcomes_and_finds_room(store: Store) -> None:
+    run = submitted(store)
+    taken(store)
+    with Keeper(store, run.id, owner="w1", clock=lambda: NOW) as keeper:
+        keeper.keep(answered(0))
+    queue.prepare(store, run.id, owner="w1", facts={"planned": 1})
+    end(store, run, Verdict(Status.COMPLETED))
+    with pytest.raises(Conflict, match="is completed: there is nothing to restart"):
+        queue.restart(store, run.id, most_queued=10, now=NOW)
+    partial = submitted(store)
+    taken(store)
+    queue.prepare(store, partial.id, owner="w1", facts={"planned": 2})
+    end(store, partial, Verdict(Status.COMPLETED))
+    submitted(store)
+    with pytest.raises(QueueFull, match="ann has 1 runs waiting, and 1 may wait at once"):
+        queue.restart(store, partial.id, most_queued=1, now=NOW)
+    assert queue.restart(store, partial.id, most_queued=2, now=NOW).status is Status.PENDING
