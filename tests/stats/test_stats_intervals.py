@@ -100,15 +100,34 @@ def test_the_interval_of_graded_scores_is_students() -> None:
     assert e.method == "Student's t" and e.value == pytest.approx(np.mean(values))
 
 
-def test_clusters_of_graded_scores_are_what_counts() -> None:
-    values = [0.2, 0.4, 0.9, 0.7, 0.1, 0.3]
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_clusters_of_graded_scores_are_what_counts(scale: float) -> None:
+    values = [scale * value for value in (0.2, 0.4, 0.9, 0.7, 0.1, 0.3)]
     pairs = graded(values, ["a", "a", "b", "b", "c", "c"])
-    means = np.array([0.3, 0.8, 0.2])
+    means = scale * np.array([0.3, 0.8, 0.2])
     stderr = np.sqrt(3 / 2 * ((means - means.mean()) ** 2).sum()) / 3
-    assert pairs.stderr == pytest.approx(stderr) and pairs.method == "Student's t over clusters"
-    assert pairs.high == pytest.approx(min(1.0, means.mean() + student.ppf(0.975, 2) * stderr))
+    assert pairs.stderr == pytest.approx(stderr) and pairs.method.startswith("Student's t over clusters")
+    high = means.mean() + student.ppf(0.975, 2) * stderr
+    assert pairs.high == pytest.approx(min(1.0, high) if scale == 1 else high)
     alone = graded(values, list("abcdef"))
     assert (alone.low, alone.high) == (graded(values).low, graded(values).high)
+
+
+def test_in_the_middle_scores_between_0_and_1_have_students_interval() -> None:
+    values = [0.52, 0.48, 0.55, 0.41, 0.6, 0.47, 0.5, 0.44]
+    e = graded(values)
+    assert (e.low, e.high) == pytest.approx(
+        student.interval(0.95, 7, loc=np.mean(values), scale=sem(values)), abs=1e-3
+    )
+    assert e.method == "Student's t or Wilson on the effective n, the wider of both"
+
+
+def test_graded_scores_near_an_end_reach_further_from_it() -> None:
+    """One poor answer of forty: t alone, which knows no skew, would end higher."""
+    values = [1.0] * 39 + [0.4]
+    e = graded(values)
+    low, _ = student.interval(0.95, 39, loc=np.mean(values), scale=sem(values))
+    assert e.low is not None and e.low < low - 0.01 and e.high == 1.0
 
 
 def test_graded_scores_that_never_differ_do_not_pretend_to_be_sure() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -69,3 +70,28 @@ def test_over_tasks_every_item_counts_the_same() -> None:
     shape = Shape("Suite", {"a": TaskShape("A"), "b": TaskShape("B")}, "macro")
     of = {(s.task, s.metric): s.estimate.value for s in scores(rows, shape)}
     assert of["", "pass^2"] == 0.75 and of["", "pass@2"] == 1.0 and of["b", "pass^2"] == 0.0
+
+
+def test_tasks_that_name_their_clusters_alike_keep_them_apart() -> None:
+    rows = [
+        row(f"{task}/{i}", float((i + k) % 3 > 0), task=task, repeat=k, cluster=f"c{i // 2}")
+        for task in "ab"
+        for i in range(8)
+        for k in range(2)
+    ]
+    apart = [replace(r, cluster=f"{r.task}{r.cluster}") for r in rows]
+    shape = Shape("Suite", {"a": TaskShape("A"), "b": TaskShape("B")}, "macro")
+    of = [[s for s in scores(each, shape) if s.metric == "pass^2" and not s.task] for each in (rows, apart)]
+    assert of[0] == of[1] and of[0][0].estimate.method == "Wilson on the effective n"
+
+
+def test_an_item_that_only_failed_is_asked_but_not_scored() -> None:
+    of = found([[1.0, 1.0], [None, None]])
+    assert of["pass@2"] == (1.0, 1, 2)
+
+
+def test_where_no_item_has_k_measured_askings_the_reason_is_said() -> None:
+    rows = [row("q/0", right, repeat=k) for k, right in enumerate([1.0, 0.0, None])]
+    of = {s.metric: s.estimate for s in scores(rows, Shape("", {"q": PLAIN}))}
+    assert of["pass@3"].value is None and of["pass@3"].reason == "no item has 3 measured askings"
+    assert of["pass@3"].asked == 1 and of["pass@2"].value == 1.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -67,7 +66,7 @@ def bundle(ids: Sequence[str], settings: Settings, path: Path, *, prompts: bool 
         try:
             _write(part, content, settings)
             sha256, size_bytes = _digest(part), part.stat().st_size
-            os.replace(part, path)
+            part.replace(path)
         except OSError as error:
             raise ConfigError(
                 f"{path}: {error.strerror or error}. Name a file that can be written"
@@ -199,7 +198,7 @@ def _check_open(piece: bytes, secrets: Iterable[bytes], name: str) -> None:
     which = record.get("item") or record.get("id")
     raise ConfigError(
         f"{name}{f', item {which}' if which else ''} holds the value of a key that is set in the environment: no "
-        "bundle was written. A reply or a question repeats the key; withdraw the key, unset it, and pack again"
+        "bundle was written. Withdraw the key, unset it, and pack again"
     )
 
 

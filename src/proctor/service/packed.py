@@ -17,6 +17,7 @@ from proctor.plan import cell_from_json, cell_to_json
 from proctor.service import documents
 from proctor.service.results import evaluation, marks, shape
 from proctor.stats.estimates import scores
+from proctor.stats.metrics import VERSIONS
 from proctor.store import AttemptRow
 from proctor.store.bodies import clean
 from proctor.suites.shapes import Label
@@ -41,6 +42,16 @@ ITEM_KEYS: Mapping[str, Types] = {
     "aliases": (list,),
     "options": (list,),
     "cluster": _TEXT,
+}
+# Of a run's facts, those that are compared, counted with or printed.
+RUN_KEYS: Mapping[str, Types] = {
+    "id": (str,),
+    "plan_id": (str,),
+    "source_title": (str,),
+    "planned": (int,),
+    "settled": (int,),
+    "stopped": _TEXT,
+    "manifest": (dict,),
 }
 REPLY_KEYS: Mapping[str, Types] = {
     "item": (str,),
@@ -135,9 +146,10 @@ def run_from(record: Mapping[str, Any], where: str) -> tuple[Run, Labels | None]
     checked(record, {"run": (dict,), "labels": (dict, type(None))}, where)
     try:
         facts = dict(record["run"])
+        checked({key: facts[key] for key in RUN_KEYS}, RUN_KEYS, where)
         facts |= {"status": Status(facts["status"]), "cell": cell_from_json(json.dumps(facts["cell"]))}
         run = Run(**facts)
-        shape(run)  # what the statistics need is all there
+        _check_metrics(run)
         labels = record["labels"]
         if labels is not None:
             labels = {
@@ -147,6 +159,15 @@ def run_from(record: Mapping[str, Any], where: str) -> tuple[Run, Labels | None]
     except (KeyError, TypeError, ValueError, AttributeError, ConfigError) as error:
         raise DataError(f"{where}: not a run as this version of proctor writes it ({error})") from None
     return run, labels
+
+
+def _check_metrics(run: Run) -> None:
+    """What the statistics need is all there. Raises: KeyError, ValueError for a metric that is not known."""
+    for task, spec in shape(run).tasks.items():
+        if not all(isinstance(word, str) for word in (spec.title, spec.kind, *spec.labels)):
+            raise ValueError(f"task {task}: title, kind and labels are texts")
+        if unknown := [metric for metric in (*spec.official, *spec.also) if metric not in VERSIONS]:
+            raise ValueError(f"task {task} is scored by {unknown[0]!r}")
 
 
 # Items and replies -------------------------------------------------------------------------------

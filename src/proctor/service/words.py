@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proctor.figures import fraction
-from proctor.stats.paired import smallest_difference
+from proctor.service.forecast import power_of
+from proctor.stats.power import Assumed
 from proctor.types import Plan, Source
 
 ENOUGH_TO_TELL = 200  # items of a task; fewer show only differences of 8 points and more
@@ -23,7 +24,7 @@ def plan_lines(plan: Plan, source: Source) -> Iterator[str]:
         least, most = min(asked.values()), max(asked.values())
         sizes = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         yield f"{len(asked)} tasks with {sizes} items each: enough for the whole, too few to tell single tasks apart."
-    if models > 1:
+    gap = power_of(source, Assumed()).detectable if models > 1 else None
+    if gap is not None:
         distinct = n // 3 if source.manifest.get("wording") == "all" else n
-        gap = fraction(smallest_difference(distinct))
-        yield f"{distinct:,} items show a difference between two models if it is about {gap} or more."
+        yield f"{distinct:,} items show a difference between two models if it is about {fraction(gap)} or more."

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 EFFECTIVE = "Wilson on the effective n"
 STUDENT = "Student's t"
 STUDENT_CLUSTERS = "Student's t over clusters"
+BOUNDED = "Student's t or Wilson on the effective n, the wider of both"
+BOUNDED_CLUSTERS = "Student's t over clusters or Wilson on the effective n, the wider of both"
 
 
 def row_score(row: Scored, metric: str, kind: str) -> float:
@@ -74,25 +76,34 @@ def share(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
 def graded(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
     """A mean of graded scores: Student's t, over clusters where there are any (Miller 2024, appendix A).
 
-    Where no score differs from another a variance cannot be seen: then Wilson's interval, for scores
-    between 0 and 1, and none for others.
+    Scores between 0 and 1 that crowd near an end are so skewed that t covers 90 % or less; there Wilson's
+    interval of as many items as the mean is worth is laid beside it, and the wider end taken. Where no
+    score differs from another a variance cannot be seen: then Wilson's alone, and none for other ranges.
     """
     if not one.items:
         return nothing(one.asked, one.reason)
     score = np_scores(one, spec, metric)
     value = value_of(mean(one, spec, metric), one)
     stderr = unit_stderr(one, score, value)
-    method = STUDENT_CLUSTERS if one.clustered else STUDENT
     bounded = bool((score >= 0).all() and (score <= 1).all())
-    if stderr:
-        half = t95(one.units - 1) * stderr
-        low, high = value - half, value + half
-        if bounded:
-            low, high = max(0.0, low), min(1.0, high)
-        return Estimate(value, stderr, low, high, one.items, one.asked, method)
+    if not stderr:
+        return _flat(one, value, stderr, bounded=bounded)
+    half = t95(one.units - 1) * stderr
+    if not bounded:
+        method = STUDENT_CLUSTERS if one.clustered else STUDENT
+        return Estimate(value, stderr, value - half, value + half, one.items, one.asked, method)
+    least, most = wilson(value, 1 + value * (1 - value) / stderr**2)
+    low, high = max(0.0, min(value - half, least)), min(1.0, max(value + half, most))
+    method = BOUNDED_CLUSTERS if one.clustered else BOUNDED
+    return Estimate(value, stderr, low, high, one.items, one.asked, method)
+
+
+def _flat(one: Sheet, value: float, stderr: float | None, *, bounded: bool) -> Estimate:
+    """No score differs from another, or there is a single one."""
     if bounded:
         low, high = wilson(value, one.units)
         return Estimate(value, stderr, low, high, one.items, one.asked, EFFECTIVE)
+    method = STUDENT_CLUSTERS if one.clustered else STUDENT
     reason = "no score differs from another, so their spread cannot be seen"
     return Estimate(value, None, None, None, one.items, one.asked, method, reason)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from proctor.findings import Estimate, Score
 from proctor.stats.estimates_share import share
-from proctor.stats.estimates_sheet import TaskShape, nothing, sheet
+from proctor.stats.estimates_sheet import TaskShape, base_id, nothing, sheet
 from proctor.stats.estimates_task import Exam
 from proctor.stats.metrics import Scored
 from proctor.types import Outcome
@@ -43,14 +43,21 @@ def repeat_scores(exams: Sequence[Exam], suite: str) -> Iterator[Score]:
     Over several tasks every item counts the same. Nothing where no item was asked twice.
     """
     counted = [one for one in exams if not one.spec.extra and _has_rights(one.spec)]
+    if not any(row.repeat for one in counted for row in one.rows):
+        return
     if len(counted) > 1:
-        rows = [replace(row, item=f"{one.key} {row.item}") for one in counted for row in one.sheet.rows]
-        whole = replace(
-            counted[0], key="", spec=TaskShape(suite), rows=tuple(rows), sheet=sheet(rows, TaskShape(suite))
-        )
-        yield from _scores(whole)
+        rows = tuple(_named(row, one.key) for one in counted for row in one.rows)
+        spec, worded = TaskShape(suite), counted[0].worded
+        every = sheet(rows, spec, worded=worded)
+        yield from _scores(Exam("", spec, rows, every, worded))
     for one in counted:
         yield from _scores(one)
+
+
+def _named(row: Scored, task: str) -> Scored:
+    """The row with names that no other task has."""
+    cluster = None if row.cluster is None else f"{task} {row.cluster}"
+    return replace(row, item=f"{task} {row.item}", cluster=cluster)
 
 
 def _has_rights(spec: TaskShape) -> bool:
@@ -58,13 +65,14 @@ def _has_rights(spec: TaskShape) -> bool:
 
 
 def _scores(of: Exam) -> Iterator[Score]:
+    asked = {base_id(row.item, of.worded) for row in of.rows}
     askings: dict[str, list[Scored]] = {}
     for row in of.sheet.rows:  # an item's wordings are other questions, not repeats
         askings.setdefault(row.item, []).append(row)
-    most = max((len(rows) for rows in askings.values()), default=0)
-    for k in _ks(most):
+    for k in _ks(len({row.repeat for row in of.rows})):
         for name, family in FAMILIES.items():
-            yield Score(of.key, of.spec.title, f"{name}{k}", _estimate(of, list(askings.values()), k, family))
+            estimate = _estimate(of, list(askings.values()), k, family)
+            yield Score(of.key, of.spec.title, f"{name}{k}", replace(estimate, asked=len(asked)))
 
 
 def _ks(most: int) -> list[int]:
@@ -86,6 +94,6 @@ def _estimate(
         right = sum(1 for row in rows if row.outcome is Outcome.CORRECT)
         made.append(replace(rows[0], repeat=0, score=family(len(rows), right, k)))
     if not made:
-        return nothing(len(askings), f"no item has {k} measured askings")
+        return nothing(0, f"no item has {k} measured askings")
     plain = TaskShape(of.spec.title)
-    return replace(share(sheet(made, plain, worded=of.worded), plain, "accuracy"), asked=len(askings))
+    return share(sheet(made, plain, worded=of.worded), plain, "accuracy")
