@@ -12,7 +12,7 @@ from proctor.api.door import OpenDesk, Reader, Runner
 from proctor.api.schemas import JOB_ID, CompareRequest, RunRequest, plan_of
 from proctor.errors import ConfigError, Conflict
 from proctor.service import access, jobs_view, queue
-from proctor.service.forecast import estimated_duration
+from proctor.service.duration import estimated_duration
 from proctor.service.jobs_view import Wanted
 from proctor.service.queue import Ticket
 from proctor.types import Status
@@ -46,16 +46,18 @@ def run(request: RunRequest, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     ticket = Ticket(user.name, request.project_id, request.priority)
     made = queue.submit(desk.store, plan, ticket, desk.settings)
     access.note(desk.store, user.name, "submit", made.id, f"{made.cell.model} on {request.suite}")
+    duration, basis = estimated_duration(desk.store, plan.cells[0])
     return {
         "job_id": made.id,
         "message": f"Benchmarking started for suite: {request.suite}",
-        "estimated_duration": estimated_duration(desk.store, plan.cells[0]),
+        "estimated_duration": duration,
+        "estimate_basis": basis,
     }
 
 
 @ROUTER.get("/results/{job_id}", summary="Get benchmark results")
 def results(job_id: JobId, desk: OpenDesk, user: Reader) -> dict[str, Any]:
-    """A job's state and what it shows so far. `mean` has its standard error (`std`), interval, n and method beside it."""
+    """A job's state and what it shows so far; beside each `mean` its standard error (`std`), interval, n and method."""
     return answers.job(jobs_view.result_of(desk, job_id), jobs_view.state_of(desk, job_id))
 
 
@@ -116,7 +118,7 @@ def history(
     days: Annotated[int, Query(ge=1, le=3650)] = 30,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
-    """The runs of the last days. With `model_name`, `trend` has the model's scores and how each differs from the last."""
+    """The runs of the last days. With `model_name`, `trend` has the model's scores and how each differs."""
     since = time.time() - days * DAY_S
     wanted = Wanted(model_name, suite, Status(status) if status else None, project_id, since)
     lines, total = jobs_view.run_lines(desk, wanted, limit=limit)
@@ -139,6 +141,8 @@ def leaderboard(
     project_id: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 10,
 ) -> dict[str, Any]:
-    """Models ranked on what they were asked alike. `metric=accuracy` is the mean over the tasks that have it, `score` the
-    official one. Tied models share a rank."""
+    """Models ranked on what they were asked alike; tied models share a rank.
+
+    `metric=accuracy` is the mean over the tasks that have it, `score` the official one.
+    """
     return boards.leaderboard(desk, suite, metric, limit, project_id)

@@ -1,0 +1,128 @@
+"""The REST API as one application: routes, errors, guard, metrics, and documents that need no other host."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import HTMLResponse, JSONResponse, Response
+from starlette.staticfiles import StaticFiles
+
+from proctor import __version__
+from proctor.api import benchmarking, jobs, neighbours
+from proctor.api.errors import RESPONSES, add_handlers
+from proctor.api.guard import Guard
+from proctor.api.metrics import CONTENT_TYPE, Metrics
+from proctor.errors import ProctorError
+from proctor.service import jobs_view, queue
+from proctor.service.desk import Desk, open_desk
+from proctor.settings import Settings
+
+STATIC = Path(__file__).parent / "static"
+WORKER_SILENT_S = 60.0
+DOCS_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>proctor API</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="/static/vendor/swagger-ui/swagger-ui.css"></head>
+<body><div id="docs"></div>
+<script src="/static/vendor/swagger-ui/swagger-ui-bundle.js"></script>
+<script src="/static/docs.js"></script></body></html>
+"""
+ABOUT = (
+    "Benchmarks, comparisons and leaderboards of AI models. Errors have one shape: `detail`, `error` (a slug), "
+    "`request_id`. Keys travel as `Authorization: Bearer KEY` or `X-API-Key`; on loopback none is needed."
+)
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The application; its store is opened when it starts. Guarded: see guard.py."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        with open_desk(settings) as desk:
+            app.state.desk = desk
+            yield
+
+    app = FastAPI(
+        title="proctor",
+        version=__version__,
+        description=ABOUT,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        responses=RESPONSES,
+    )
+
+    def desk_of() -> Desk:
+        desk: Desk = app.state.desk
+        return desk
+
+    metrics = Metrics(desk_of)
+    for router in (benchmarking.ROUTER, jobs.ROUTER, neighbours.ROUTER):
+        app.include_router(router, prefix="/api/v1")
+    add_handlers(app)
+    _add_health(app, desk_of, metrics)
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.add_middleware(
+        Guard,
+        desk_of=desk_of,
+        hosts=settings.hosts,
+        auth=settings.auth,
+        per_minute=settings.requests_per_minute,
+    )
+    app.add_middleware(metrics.counting)
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # FastAPI's own way to change it
+    return app
+
+
+def _add_health(app: FastAPI, desk_of: Any, metrics: Metrics) -> None:
+    @app.get("/healthz", tags=["health"], summary="Is the server there")
+    def healthz() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @app.get("/readyz", tags=["health"], summary="Can the server take and do work", response_model=None)
+    def readyz() -> JSONResponse:
+        """503 with what is wrong if the database does not answer; a missing worker is said, and is no error."""
+        desk = desk_of()
+        try:
+            jobs_view.states(desk)
+        except ProctorError as error:
+            body = {"detail": str(error), "error": error.slug, "request_id": ""}
+            return JSONResponse(body, 503)
+        return JSONResponse({"status": "ok", "worker": _worker(desk)})
+
+    @app.get("/metrics", tags=["health"], summary="Figures for Prometheus", response_class=Response)
+    def figures() -> Response:
+        return Response(metrics.text(), media_type=CONTENT_TYPE)
+
+    @app.get("/docs", include_in_schema=False)
+    def docs() -> HTMLResponse:
+        return HTMLResponse(DOCS_PAGE)
+
+
+def _worker(desk: Desk) -> str:
+    """Whether a worker of this machine looked into the queue lately."""
+    seen = queue.worker_seen(desk.settings)
+    if seen is None:
+        return "none seen"
+    return "at work" if time.time() - seen < WORKER_SILENT_S else "silent"
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    """FastAPI's document without its 422: a body that cannot be meant is a 400 here."""
+    if app.openapi_schema is None:
+        document = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes
+        )
+        for path in document["paths"].values():
+            for operation in path.values():
+                operation["responses"].pop("422", None)
+        for name in ("HTTPValidationError", "ValidationError"):
+            document.get("components", {}).get("schemas", {}).pop(name, None)
+        app.openapi_schema = document
+    return app.openapi_schema

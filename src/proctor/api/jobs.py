@@ -1,0 +1,119 @@
+"""/api/v1/jobs: following a job, the queue, cancelling, restarting, deleting."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
+
+from proctor.api import answers, benchmarking
+from proctor.api.benchmarking import JobId, States
+from proctor.api.door import OpenDesk, Reader, Runner
+from proctor.service import access, jobs_view, queue
+from proctor.service.desk import Desk
+from proctor.service.jobs_view import ENDED, JobState
+
+ROUTER = APIRouter(prefix="/jobs", tags=["jobs"])
+LOOK_EVERY_S = 0.5
+HEARTBEAT_S = 15.0
+
+
+@ROUTER.get("/status/{job_id}", summary="Where a job is")
+def status(job_id: JobId, desk: OpenDesk, user: Reader) -> dict[str, Any]:
+    return _document(jobs_view.state_of(desk, job_id))
+
+
+@ROUTER.get("/status/{job_id}/poll", summary="Wait until a job changes its state")
+async def poll(
+    job_id: JobId,
+    request: Request,
+    desk: OpenDesk,
+    user: Reader,
+    timeout: Annotated[float, Query(ge=0, le=300)] = 30,
+    current_status: States | None = None,
+) -> dict[str, Any]:
+    """Answers when the state is no longer `current_status` (without it: when the job has ended), or at the timeout."""
+    deadline = time.monotonic() + timeout
+    while True:
+        state = await asyncio.to_thread(jobs_view.state_of, desk, job_id)
+        changed = state.run.status.value != current_status if current_status else state.ended
+        if changed or time.monotonic() >= deadline or await request.is_disconnected():
+            return _document(state)
+        await asyncio.sleep(min(LOOK_EVERY_S, max(0.0, deadline - time.monotonic())))
+
+
+@ROUTER.get(
+    "/status/{job_id}/stream",
+    summary="Follow a job",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def stream(job_id: JobId, desk: OpenDesk, user: Reader) -> StreamingResponse:
+    """Server-sent events: `progress` whenever something changed, `end` when the job has ended."""
+    first = await asyncio.to_thread(jobs_view.state_of, desk, job_id)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(desk, job_id, first), media_type="text/event-stream", headers=headers)
+
+
+async def _events(desk: Desk, job_id: str, state: JobState) -> AsyncIterator[bytes]:
+    told, beat = b"", time.monotonic()
+    while True:
+        text = orjson.dumps(_document(state))
+        if text != told:
+            yield b"event: progress\ndata: " + text + b"\n\n"
+            told, beat = text, time.monotonic()
+        if state.ended:
+            yield b"event: end\ndata: " + text + b"\n\n"
+            return
+        if time.monotonic() - beat >= HEARTBEAT_S:
+            yield b": still here\n\n"
+            beat = time.monotonic()
+        await asyncio.sleep(LOOK_EVERY_S)
+        state = await asyncio.to_thread(jobs_view.state_of, desk, job_id)
+
+
+def _document(state: JobState) -> dict[str, Any]:
+    run = state.run
+    return {
+        **answers.progress(state),
+        "model_name": run.cell.model.name,
+        "provider": run.cell.model.provider,
+        "benchmark_suite": run.source_title,
+        "created_at": answers.stamp(run.created_at),
+        "started_at": answers.stamp(run.started_at),
+        "completed_at": answers.stamp(run.finished_at),
+        "error": answers.job_error(run),
+        "ended": run.status in ENDED,
+    }
+
+
+@ROUTER.get("/queue/stats", summary="How the queue stands")
+def stats(desk: OpenDesk, user: Reader) -> dict[str, Any]:
+    standing = queue.standing(desk.store, desk.settings)
+    return {
+        "waiting": dict(standing.waiting),
+        "running": standing.running,
+        "most_running": standing.most_running,
+        "most_queued_per_user": desk.settings.most_queued,
+        "jobs": jobs_view.states(desk),
+        "worker_seen_at": answers.stamp(queue.worker_seen(desk.settings)),
+    }
+
+
+@ROUTER.post("/cancel/{job_id}", summary="Cancel a job")
+def cancel(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
+    """The same as POST /benchmarking/cancel/{job_id}."""
+    return benchmarking.cancel(job_id, desk, user)
+
+
+@ROUTER.post("/restart/{job_id}", summary="Restart a failed, cancelled or partial job")
+def restart(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
+    """It goes on where it stopped: what was answered is not asked again."""
+    run = queue.restart(desk.store, jobs_view.run_of(desk, job_id).id, desk.settings)
+    access.note(desk.store, user.name, "restart", run.id)
+    return {"job_id": run.id, "message": f"Job {run.id} waits for a worker", "status": run.status.value}

@@ -1,0 +1,89 @@
+"""Prometheus figures: requests by route and status, how long they took, and how the queue stands."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from proctor.service import jobs_view, queue
+from proctor.service.desk import Desk
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 30, 300)
+
+
+class _Standing(Collector):
+    """The queue as it stands at the moment of the scrape."""
+
+    def __init__(self, desk_of: Callable[[], Desk]) -> None:
+        self._desk_of = desk_of
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        desk = self._desk_of()
+        jobs = GaugeMetricFamily("proctor_runs", "Runs by state.", labels=["status"])
+        for status, count in jobs_view.states(desk).items():
+            jobs.add_metric([status], count)
+        yield jobs
+        standing = queue.standing(desk.store, desk.settings)
+        waiting = GaugeMetricFamily(
+            "proctor_queue_waiting", "Jobs that wait, by priority.", labels=["priority"]
+        )
+        for priority, count in standing.waiting.items():
+            waiting.add_metric([priority], count)
+        yield waiting
+        yield GaugeMetricFamily("proctor_queue_running", "Jobs at work.", value=standing.running)
+
+
+@dataclass(slots=True)
+class Metrics:
+    """A registry of its own for each application, and the middleware that fills it."""
+
+    desk_of: Callable[[], Desk]
+    registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+    requests: Counter = field(init=False)
+    seconds: Histogram = field(init=False)
+
+    def __post_init__(self) -> None:
+        labels = ["method", "route", "status"]
+        self.requests = Counter("proctor_requests", "Requests.", labels, registry=self.registry)
+        self.seconds = Histogram(
+            "proctor_request_seconds",
+            "How long requests took.",
+            ["route"],
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self.registry.register(_Standing(self.desk_of))
+
+    def text(self) -> bytes:
+        return generate_latest(self.registry)
+
+    def counting(self, app: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+        """The application with every answer counted under its route's pattern, never its whole path."""
+
+        async def counted(scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+            if scope["type"] != "http":
+                await app(scope, receive, send)
+                return
+            status, start = 500, time.perf_counter()
+
+            async def sending(message: MutableMapping[str, Any]) -> None:
+                nonlocal status
+                if message["type"] == "http.response.start":
+                    status = message["status"]
+                await send(message)
+
+            try:
+                await app(scope, receive, sending)
+            finally:
+                route = getattr(scope.get("route"), "path", "none")
+                self.requests.labels(scope["method"], route, str(status)).inc()
+                self.seconds.labels(route).observe(time.perf_counter() - start)
+
+        return counted

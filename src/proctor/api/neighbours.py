@@ -1,0 +1,176 @@
+"""What users need around a job: providers, models, suites, plans, projects, schedules, keys, the audit trail."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+
+from proctor.api import answers
+from proctor.api.door import Admin, OpenDesk, Reader, Runner
+from proctor.api.schemas import (
+    KeyRequest,
+    PlanRequest,
+    ProjectRequest,
+    ScheduleChange,
+    ScheduleRequest,
+    plan_of,
+)
+from proctor.errors import NotFound
+from proctor.service import access, schedules
+from proctor.service.access import ApiKey, Project
+from proctor.service.catalogue import provider_status, suite_facts
+from proctor.service.forecast import forecast, forecast_document
+from proctor.service.offers import offers
+from proctor.service.runs import open_sources
+from proctor.service.schedules import Schedule, Wanted
+
+ROUTER = APIRouter()
+Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+
+@ROUTER.get("/providers", tags=["models"], summary="Providers, and whether their keys are set")
+def providers(desk: OpenDesk, user: Reader) -> dict[str, Any]:
+    return {"providers": [asdict(each) for each in provider_status(desk.settings)]}
+
+
+@ROUTER.get("/providers/{name}/models", tags=["models"], summary="The models that a provider offers now")
+def models(name: Annotated[str, Path(max_length=50)], desk: OpenDesk, user: Reader) -> dict[str, Any]:
+    """Asks the provider's server. `problem` says why there is no list."""
+    if name not in {each.name for each in provider_status(desk.settings)}:
+        raise NotFound(f"No provider {name}; GET /api/v1/providers lists them")
+    (offer,) = offers(desk.settings, (name,))
+    listed = [
+        {**asdict(each), "model": each.model.name, "model_id": str(each.model)} for each in offer.models
+    ]
+    problem = None if offer.problem is None else {"error": offer.problem.slug, "detail": str(offer.problem)}
+    return {"provider": name, "title": offer.title, "models": listed, "problem": problem}
+
+
+@ROUTER.get("/suites", tags=["benchmarking"], summary="Suites with their tasks")
+def suites(user: Reader) -> dict[str, Any]:
+    return {"suites": suite_facts()}
+
+
+@ROUTER.post("/plan", tags=["benchmarking"], summary="What a job would take and could show")
+def plan(request: PlanRequest, desk: OpenDesk, user: Reader) -> dict[str, Any]:
+    """Calls, tokens, time, cost, and the smallest difference it could show. Nothing is asked or stored."""
+    made = plan_of(request, desk.settings)
+    sources = open_sources(made, desk.settings)
+    return forecast_document(forecast(made, sources, desk.settings, difference=request.difference))
+
+
+# Projects ----------------------------------------------------------------------------------------
+
+
+@ROUTER.get("/projects", tags=["projects"], summary="List projects")
+def projects(desk: OpenDesk, user: Reader) -> dict[str, Any]:
+    return {"projects": [_project(each) for each in access.projects(desk.store)]}
+
+
+@ROUTER.post("/projects", tags=["projects"], summary="Create a project", status_code=201)
+def create_project(request: ProjectRequest, desk: OpenDesk, user: Runner) -> dict[str, Any]:
+    return _project(access.create_project(desk.store, request.name, by=user.name))
+
+
+def _project(of: Project) -> dict[str, Any]:
+    return {"id": of.id, "name": of.name, "created_at": answers.stamp(of.created_at)}
+
+
+# Schedules ---------------------------------------------------------------------------------------
+
+
+@ROUTER.get("/schedules", tags=["schedules"], summary="List schedules")
+def listed(desk: OpenDesk, user: Reader) -> dict[str, Any]:
+    return {"schedules": [_schedule(each) for each in schedules.listed(desk.store)]}
+
+
+@ROUTER.post("/schedules", tags=["schedules"], summary="Submit a job again and again", status_code=201)
+def add_schedule(request: ScheduleRequest, desk: OpenDesk, user: Runner) -> dict[str, Any]:
+    """At low priority, at the times of the cron expression, in UTC."""
+    cell = plan_of(request.job, desk.settings).cells[0]
+    wanted = Wanted(request.name, request.cron, cell, user.name, request.job.project_id)
+    made = schedules.add(desk.store, wanted)
+    access.note(desk.store, user.name, "create-schedule", str(made.id), request.cron)
+    return _schedule(made)
+
+
+@ROUTER.patch("/schedules/{number}", tags=["schedules"], summary="Switch a schedule on or off")
+def change_schedule(number: Number, request: ScheduleChange, desk: OpenDesk, user: Runner) -> dict[str, Any]:
+    made = schedules.set_enabled(desk.store, number, request.enabled)
+    access.note(desk.store, user.name, "change-schedule", str(number), f"enabled: {request.enabled}")
+    return _schedule(made)
+
+
+@ROUTER.delete("/schedules/{number}", tags=["schedules"], summary="Forget a schedule")
+def remove_schedule(number: Number, desk: OpenDesk, user: Runner) -> dict[str, Any]:
+    """Its runs stay."""
+    schedules.remove(desk.store, number)
+    access.note(desk.store, user.name, "delete-schedule", str(number))
+    return {"message": f"Schedule {number} deleted"}
+
+
+def _schedule(of: Schedule) -> dict[str, Any]:
+    cell = of.cell
+    return {
+        "id": of.id,
+        "name": of.name,
+        "cron": of.cron,
+        "user": of.user,
+        "project_id": of.project_id,
+        "model": str(cell.model),
+        "suite": cell.source.name,
+        "enabled": of.enabled,
+        "next_at": answers.stamp(of.next_at),
+        "last_at": answers.stamp(of.last_at),
+        "last_job_id": of.last_run_id,
+        "last_error": of.last_error,
+    }
+
+
+# Keys and the audit trail ------------------------------------------------------------------------
+
+
+@ROUTER.get("/keys", tags=["access"], summary="List API keys")
+def keys(desk: OpenDesk, user: Admin) -> dict[str, Any]:
+    return {"keys": [_key(each) for each in access.keys(desk.store)]}
+
+
+@ROUTER.post("/keys", tags=["access"], summary="Create an API key", status_code=201)
+def create_key(request: KeyRequest, desk: OpenDesk, user: Admin) -> dict[str, Any]:
+    """The key is shown this once and kept nowhere."""
+    made, secret = access.create_key(desk.store, request.user, request.name, request.scopes, by=user.name)
+    return {**_key(made), "key": secret}
+
+
+@ROUTER.delete("/keys/{number}", tags=["access"], summary="Revoke an API key")
+def revoke_key(number: Number, desk: OpenDesk, user: Admin) -> dict[str, Any]:
+    return _key(access.revoke_key(desk.store, number, by=user.name))
+
+
+def _key(of: ApiKey) -> dict[str, Any]:
+    return {
+        "id": of.id,
+        "user": of.user,
+        "name": of.name,
+        "prefix": of.prefix,
+        "scopes": list(of.scopes),
+        "created_at": answers.stamp(of.created_at),
+        "last_used_at": answers.stamp(of.last_used_at),
+        "revoked_at": answers.stamp(of.revoked_at),
+    }
+
+
+@ROUTER.get("/audit", tags=["access"], summary="Who did what, and when")
+def audit(
+    desk: OpenDesk,
+    user: Admin,
+    of_user: Annotated[str | None, Query(alias="user", max_length=100)] = None,
+    action: Annotated[str | None, Query(max_length=100)] = None,
+    before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> dict[str, Any]:
+    """Newest first; `before` is the id of the last one already seen."""
+    found = access.deeds(desk.store, user=of_user, action=action, before=before, limit=limit)
+    return {"audit": [{**asdict(each), "at": answers.stamp(each.at)} for each in found]}

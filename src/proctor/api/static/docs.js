@@ -1,0 +1,7 @@
+"use strict";
+window.SwaggerUIBundle({
+  url: "/openapi.json",
+  dom_id: "#docs",
+  deepLinking: true,
+  validatorUrl: null,
+});

@@ -1,0 +1,158 @@
+"""A server's world for tests of jobs: a home, questions, simulated models, and workers for real."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import psutil
+
+from programs import csv_of_sums, environment, started
+from proctor.jobs.worker import Worker
+from proctor.service import queue
+from proctor.service.queue import Ticket
+from proctor.service.simulate import known_answers
+from proctor.service.sources import open_source
+from proctor.settings import Settings, read_settings
+from proctor.simulator import Simulated, prompt_key, spawn
+from proctor.store import Store
+from proctor.types import Cell, Limits, Model, Plan, Run, SourceRef, Status
+
+ENDED = (Status.COMPLETED, Status.FAILED, Status.CANCELLED)
+QUICK = {"PROCTOR_FIRST_RETRY": "0.2s"}
+
+
+def until(there: Callable[[], object], what: str, *, s: float = 30.0, step: Callable[[], object] = bool) -> None:
+    """Wait for other processes; there is nothing to wait on but the clock."""
+    deadline = time.monotonic() + s
+    while not there():
+        step()
+        assert time.monotonic() < deadline, f"not within {s:g} s: {what}"
+        time.sleep(0.02)
+
+
+@dataclass
+class World:
+    """One home with its database. What is started here ends with `close`."""
+
+    home: Path
+    database_url: str
+    n: int = 40
+    environ: dict[str, str] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+    _ending: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+
+    def __post_init__(self) -> None:
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.file = csv_of_sums(self.home.parent / "sums.csv", self.n)
+        self.environ = environment(self.home, PROCTOR_DATABASE_URL=self.database_url, **QUICK)
+        self.store = self._ending.enter_context(contextlib.closing(Store.open(self.database_url)))
+
+    def close(self) -> None:
+        self._ending.close()
+
+    def set(self, **variables: str) -> None:
+        self.environ |= variables
+
+    @property
+    def settings(self) -> Settings:
+        return read_settings(self.environ)
+
+    def simulate(self, *options: str) -> Simulated:
+        """Simulated models; OLLAMA_HOST leads to them from now on."""
+        server = spawn(options, known_answers(self.settings, [self.file]))
+        self._ending.enter_context(server)
+        self.set(OLLAMA_HOST=server.url)
+        return server
+
+    def submit(self, model: str = "ollama/sim", *, user: str = "ann", **limits: float) -> Run:
+        given = Limits(**{"parallel": 4, **limits})  # type: ignore[arg-type]  # the fields' own types vary
+        provider, _, name = model.partition("/")
+        cell = Cell(Model(provider, name), SourceRef("file", str(self.file)), limits=given)
+        return self.submit_cell(cell, user=user)
+
+    def submit_cell(self, cell: Cell, *, user: str = "ann") -> Run:
+        return queue.submit(self.store, Plan((cell,)), Ticket(user), self.settings)
+
+    def worker(self, *, lease_s: float = 60.0) -> Worker:
+        """A worker in this process, to be moved on by `step`; its children are real."""
+        return self.worker_with(lease_s=lease_s)
+
+    def worker_with(self, *, lease_s: float = 60.0, **variables: str) -> Worker:
+        """A worker whose own settings differ from those of its children."""
+        own = read_settings(self.environ | variables)
+        made = Worker(self.store, own, self.environ, self.said.append, lease_s=lease_s)
+        self._ending.callback(made.end_all)
+        return made
+
+    def program(self, *words: str) -> subprocess.Popen[str]:
+        """`proctor worker` and the like in a process of its own."""
+        process = started(self.home, words, **{k: v for k, v in self.environ.items() if k != "PROCTOR_HOME"})
+        self._ending.callback(end, process)
+        return process
+
+    def run(self, run: Run) -> Run:
+        return self.store.run(run.id)
+
+    def ended(self, run: Run) -> bool:
+        return self.run(run).status in ENDED
+
+    def log(self, run: Run) -> str:
+        path = self.home / "logs" / f"{run.id}.log"
+        return path.read_text() if path.exists() else ""
+
+    def asked(self, server: Simulated) -> dict[str, int]:
+        """How often the server saw the question of each item."""
+        with urllib.request.urlopen(f"{server.url}/__stats?keys=1", timeout=10) as answer:
+            seen: dict[str, int] = json.load(answer)["by_key"]
+        source = open_source(SourceRef("file", str(self.file)), self.settings)
+        keys = {item.id: prompt_key([(m.role, m.content) for m in item.prompt]) for item in source.items()}
+        return {item_id: seen.get(key, 0) for item_id, key in keys.items()}
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """End a program of the tests' own, and wait for it."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+    try:
+        process.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+
+
+def children_of(run: Run) -> list[int]:
+    """The processes that say in their command line that they work on the run."""
+    found = []
+    for process in psutil.process_iter(["pid", "cmdline"]):
+        words = process.info["cmdline"] or []
+        if "work-on" in words and run.id in words:
+            found.append(process.info["pid"])
+    return found
+
+
+def kill(pids: Sequence[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def world(folder: Path, database_url: str | None = None, n: int = 40) -> Iterator[World]:
+    made = World(folder / "home", database_url or f"sqlite:///{folder / 'home' / 'proctor.db'}", n)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def with_rows(cell: Cell, **source: object) -> Cell:
+    return replace(cell, source=replace(cell.source, **source))  # type: ignore[arg-type]  # passed on as given

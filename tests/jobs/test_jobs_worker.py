@@ -1,0 +1,329 @@
+"""A worker with real processes: a run completes, fails, is tried again, and is cancelled at every stage."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from jobs_world import World, children_of, kill, until, world
+
+from proctor.jobs.worker import Worker
+from proctor.service import queue
+from proctor.settings import read_settings
+from proctor.simulator import spawn
+from proctor.store.tables import ATTEMPT
+from proctor.types import Cell, Limits, Model, Run, SourceRef, Status
+
+pytestmark = pytest.mark.slow  # whole runs in processes of their own
+SLOW = ("--latency", "30")
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[World]:
+    with world(tmp_path) as made:
+        yield made
+
+
+def step(worker: Worker) -> None:
+    worker.step(time.time())
+
+
+def work_until_ended(here: World, run: Run, worker: Worker | None = None) -> Run:
+    worker = worker or here.worker()
+    until(lambda: here.ended(run), f"end of {run.id}: {here.said}", step=lambda: step(worker))
+    until(lambda: not worker.children, "the process has ended", step=lambda: step(worker))
+    return here.run(run)
+
+
+def cancelled_within_2_s(here: World, run: Run, worker: Worker) -> Run:
+    began = time.monotonic()
+    queue.cancel(here.store, run.id)
+    until(lambda: here.ended(run), "cancellation", s=2.0, step=lambda: step(worker))
+    assert time.monotonic() - began < 2.0
+    until(lambda: not worker.children, "the process has ended", step=lambda: step(worker))
+    assert children_of(run) == []
+    found = here.run(run)
+    assert (found.status, found.stopped, found.error) == (Status.CANCELLED, "cancelled", None)
+    return found
+
+
+@pytest.mark.promise("A-05")
+def test_a_job_completes_and_is_a_run_like_any_other(tmp_path: Path, database_url: str) -> None:
+    with world(tmp_path, database_url) as here:
+        here.simulate()
+        run = here.submit()
+        done = work_until_ended(here, run)
+        assert (done.status, done.planned, done.settled, done.partial) == (Status.COMPLETED, 40, 40, False)
+        assert done.manifest["item_set_sha256"] and done.source_title == "sums.csv"
+        assert here.store.scores(run.id)[0].estimate.value is not None
+        assert "completed, 40 of 40 settled" in here.log(run)
+        assert (here.home / "logs" / f"{run.id}.log").stat().st_mode & 0o077 == 0
+        assert here.said[-1] == f"run {run.id}: completed"
+
+
+def test_a_child_that_was_killed_is_replaced_and_nothing_committed_is_asked_again(here: World) -> None:
+    server = here.simulate("--latency", "0.15")
+    run = here.submit()
+    worker = here.worker()
+    until(lambda: here.run(run).settled >= 8, "some are settled", step=lambda: step(worker))
+    kill([child.process.pid for child in worker.children.values()])
+    until(lambda: not worker.children, "the worker sees it", step=lambda: step(worker))
+    back = here.run(run)
+    assert (back.status, back.error_slug) == (Status.PENDING, "worker-died")
+    assert "signal SIGKILL" in (back.error or "")
+    kept = {item for item, _ in here.store.settled(run.id)}
+    done = work_until_ended(here, run, worker)
+    assert (done.status, done.settled, done.error) == (Status.COMPLETED, 40, None)
+    asked = here.asked(server)
+    assert {item: asked[item] for item in kept} == dict.fromkeys(kept, 1)
+    assert len(list(here.store.latest(run.id))) == 40
+
+
+@pytest.mark.promise("A-28")
+def test_a_run_that_kills_its_process_fails_after_three_tries_and_says_where_the_log_is(here: World) -> None:
+    here.simulate()
+    run = here.submit()
+    here.set(PROCTOR_DATA="nonsense")  # the child cannot even read its settings; the worker could
+    worker = here.worker_with(PROCTOR_DATA="imported")
+    done = work_until_ended(here, run, worker)
+    assert (done.status, done.error_slug) == (Status.FAILED, "worker-died")
+    assert done.error is not None
+    assert "3 tries ended without a result" in done.error and "exit code 2" in done.error
+    assert f"logs/{run.id}.log" in done.error
+    assert here.log(run).count("PROCTOR_DATA=nonsense") == 3
+
+
+class Broken(BaseHTTPRequestHandler):
+    """Answers everything with 500."""
+
+    def do_GET(self) -> None:
+        self.send_error(500, "out of order")
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+@contextlib.contextmanager
+def broken_server() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Broken) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_failure_that_may_pass_is_tried_again_later_and_then_succeeds(here: World) -> None:
+    run = here.submit()
+    with broken_server() as address:
+        here.set(OLLAMA_HOST=address)
+        worker = here.worker()
+        until(lambda: here.run(run).error is not None, "the first failure", step=lambda: step(worker))
+    waits = here.run(run)
+    assert (waits.status, waits.error_slug, waits.finished_at) == (Status.PENDING, "server-error", None)
+    here.simulate()
+    worker.environ = here.environ
+    done = work_until_ended(here, run, worker)
+    assert (done.status, done.error, done.settled) == (Status.COMPLETED, None, 40)
+    assert queue.job(here.store, run.id).tries >= 2
+
+
+def test_a_failure_that_does_not_pass_is_told_as_it_was_and_comes_later_each_time(here: World) -> None:
+    run = here.submit()
+    waits: dict[int, float] = {}
+
+    def look() -> None:
+        step(worker)
+        job = queue.job(here.store, run.id)
+        if job.run.status is Status.PENDING and job.tries:
+            waits.setdefault(job.tries, job.run_after - time.time())
+
+    with broken_server() as address:
+        here.set(OLLAMA_HOST=address)
+        worker = here.worker()
+        until(lambda: here.ended(run), "end", step=look)
+    done = here.run(run)
+    assert (done.status, done.error_slug) == (Status.FAILED, "server-error")
+    assert "out of order" in (done.error or "")
+    assert queue.job(here.store, run.id).tries == 3
+    assert 0.0 < waits[1] <= 0.2 < waits[2] <= 0.4
+
+
+@pytest.mark.promise("A-19")
+def test_a_failure_that_cannot_pass_is_not_tried_again(here: World) -> None:
+    run = here.submit("gemini/gemini-2.0-flash")
+    done = work_until_ended(here, run)
+    assert (done.status, done.error_slug, queue.job(here.store, run.id).tries) == (Status.FAILED, "auth", 1)
+    assert "GOOGLE_API_KEY" in (done.error or "")
+    here.simulate()
+    unknown = here.submit("ollama/nobody")
+    assert work_until_ended(here, unknown).error_slug == "model-not-found"
+
+
+@pytest.mark.promise("A-18")
+def test_rows_that_cannot_be_read_fail_the_job_in_words(here: World) -> None:
+    here.simulate()
+    run = here.submit()
+    here.file.write_text("question,A,B,answer\nWhat?,1,2,Z\n")
+    done = work_until_ended(here, run)
+    assert (done.status, done.error_slug) == (Status.FAILED, "data")
+    assert "sums.csv" in (done.error or "")
+
+
+@pytest.mark.promise("A-23")
+def test_a_run_that_takes_too_long_fails_and_keeps_what_was_asked(here: World) -> None:
+    here.simulate("--latency", "0.2")
+    here.set(PROCTOR_JOB_TIMEOUT="2s")
+    run = here.submit(timeout_s=3600.0)
+    assert run.cell.limits.timeout_s == 2.0, "the server's limit is the lower one"
+    done = work_until_ended(here, run)
+    assert (done.status, done.error_slug) == (Status.FAILED, "run-timeout")
+    assert 0 < done.settled < 40
+    assert here.settings.job_timeout_s == 2.0
+    assert read_settings({}).job_timeout_s == 3 * 3600
+
+
+# Cancelling ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.promise("A-08")
+def test_a_waiting_job_is_cancelled_before_anybody_takes_it(here: World) -> None:
+    run = here.submit()
+    worker = here.worker()
+    assert queue.cancel(here.store, run.id)
+    step(worker)
+    assert (here.run(run).status, worker.children) == (Status.CANCELLED, {})
+
+
+def test_a_job_is_cancelled_while_its_process_is_only_starting(here: World) -> None:
+    here.simulate(*SLOW)
+    run = here.submit()
+    worker = here.worker()
+    step(worker)
+    assert cancelled_within_2_s(here, run, worker).settled == 0
+
+
+@pytest.mark.promise("A-09")
+def test_a_job_is_cancelled_while_the_server_is_slow_and_keeps_what_was_asked(here: World) -> None:
+    here.simulate("--latency", "0.5", "--sigma", "1.5")
+    run = here.submit()
+    worker = here.worker()
+    until(lambda: here.run(run).settled > 0, "one is settled", step=lambda: step(worker))
+    found = cancelled_within_2_s(here, run, worker)
+    assert 0 < found.settled < 40
+    with here.store.reading() as connection:
+        assert len(connection.execute(ATTEMPT.select()).all()) == found.settled
+    again = queue.restart(here.store, run.id, here.settings)
+    assert (again.status, again.settled) == (Status.PENDING, found.settled)
+
+
+@contextlib.contextmanager
+def silent_server() -> Iterator[tuple[str, threading.Event]]:
+    """Takes connections and never answers; the event tells of the first."""
+    met = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        held: list[socket.socket] = []
+
+        def take() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    held.append(listening.accept()[0])
+                    met.set()
+
+        thread = threading.Thread(target=take, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}", met
+        listening.shutdown(socket.SHUT_RDWR)
+        thread.join()
+        for connection in held:
+            connection.close()
+
+
+def test_a_job_is_cancelled_while_its_rows_are_being_fetched(here: World) -> None:
+    with silent_server() as (address, met):
+        here.set(HF_ENDPOINT=address)
+        cell = Cell(Model("ollama", "sim"), SourceRef("suite", "glue", tasks=("cola",), limit=5, rows="hub"))
+        run = here.submit_cell(cell)
+        worker = here.worker()
+        until(met.is_set, "it asks the hub", step=lambda: step(worker))
+        cancelled_within_2_s(here, run, worker)
+
+
+def test_a_job_is_cancelled_while_its_model_is_being_looked_for(here: World) -> None:
+    with silent_server() as (address, met):
+        here.set(OLLAMA_HOST=address)
+        run = here.submit()
+        worker = here.worker()
+        until(met.is_set, "it asks for the models", step=lambda: step(worker))
+        cancelled_within_2_s(here, run, worker)
+
+
+def test_a_job_is_cancelled_while_its_requests_are_being_sent_again(here: World) -> None:
+    with spawn(["--error-rate", "1"], {}) as server:
+        here.set(OPENAI_BASE_URL=f"{server.url}/v1")
+        run = here.submit("openai/sim")
+        worker = here.worker()
+        until(
+            lambda: sum(here.asked(server).values()) > 4,
+            "requests are sent again",
+            step=lambda: step(worker),
+        )
+        cancelled_within_2_s(here, run, worker)
+
+
+def test_a_job_is_cancelled_while_it_waits_for_its_next_try(here: World) -> None:
+    here.set(PROCTOR_FIRST_RETRY="1h")
+    run = here.submit()
+    with broken_server() as address:
+        here.set(OLLAMA_HOST=address)
+        worker = here.worker()
+        until(lambda: here.run(run).error is not None, "the first failure", step=lambda: step(worker))
+    assert here.run(run).status is Status.PENDING
+    assert queue.cancel(here.store, run.id)
+    assert (here.run(run).status, here.run(run).error) == (Status.CANCELLED, None)
+
+
+def test_a_process_that_does_not_listen_is_killed(here: World) -> None:
+    here.simulate(*SLOW)
+    run = here.submit()
+    worker = here.worker()
+    until(lambda: "begins" in here.log(run), "the process is at work", step=lambda: step(worker))
+    (child,) = worker.children.values()
+    os.kill(child.process.pid, signal.SIGSTOP)
+    cancelled_within_2_s(here, run, worker)
+    assert child.process.returncode == -signal.SIGKILL
+
+
+def test_a_worker_that_cannot_start_processes_says_so_and_goes_on(here: World) -> None:
+    run = here.submit()
+    worker = here.worker()
+    worker.command = lambda _run, _owner, _lease: [str(here.home / "nothing")]
+    done = work_until_ended(here, run, worker)
+    assert (done.status, done.error_slug) == (Status.FAILED, "worker-died")
+    assert "could not be started: No such file" in (done.error or "")
+
+
+def test_what_a_process_leaves_behind_ends_with_it(here: World) -> None:
+    run = here.submit()
+    worker = here.worker()
+    script = "sleep 600 & echo $! > left.pid; exit 1"
+    worker.command = lambda _run, _owner, _lease: ["bash", "-c", f"cd {here.home}; {script}"]
+    until(lambda: here.run(run).error is not None, "its process has ended", step=lambda: step(worker))
+    left = int((here.home / "left.pid").read_text())
+
+    def gone() -> bool:
+        try:
+            os.kill(left, 0)
+        except ProcessLookupError:
+            return True
+        return False
+
+    until(gone, "the process that it left behind has ended", s=5.0)
