@@ -78,6 +78,11 @@ SETTINGS: tuple[Setting, ...] = (
         "Names, separated by commas, under which the server may be called, besides loopback and its own address.",
         "none",
     ),
+    Setting(
+        "PROCTOR_ALLOWED_ADDRESSES",
+        "Hosts, separated by commas, that users of a server with keys may name as base URLs although not public.",
+        "none",
+    ),
     Setting("PROCTOR_MOST_RUNNING", "Jobs that run at once, over all workers.", "3"),
     Setting("PROCTOR_MOST_QUEUED", "Jobs that one user may have waiting.", "10"),
     Setting(
@@ -125,6 +130,7 @@ class Settings:
     github_raw_url: str
     auth: bool = False
     hosts: tuple[str, ...] = ()
+    allowed_addresses: tuple[str, ...] = ()
     most_running: int = 3
     most_queued: int = 10
     requests_per_minute: int = 100
@@ -170,7 +176,8 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         hf_token=environ.get("HF_TOKEN") or None,
         github_raw_url=_base_url(environ, "PROCTOR_GITHUB_RAW_URL", "https://raw.githubusercontent.com"),
         auth=_choice(environ, "PROCTOR_AUTH", ("off", "keys"), "off") == "keys",
-        hosts=tuple(host.strip() for host in (environ.get("PROCTOR_HOSTS") or "").split(",") if host.strip()),
+        hosts=_names(environ, "PROCTOR_HOSTS"),
+        allowed_addresses=_names(environ, "PROCTOR_ALLOWED_ADDRESSES"),
         most_running=_count(environ, "PROCTOR_MOST_RUNNING", 3),
         most_queued=_count(environ, "PROCTOR_MOST_QUEUED", 10),
         requests_per_minute=_count(environ, "PROCTOR_REQUESTS_PER_MINUTE", 100),
@@ -202,6 +209,10 @@ def _keys_file(environ: Mapping[str, str], home: Path) -> dict[str, str]:
             raise ConfigError(f"{path}, line {number}: write NAME=VALUE; names: {', '.join(KEYS)}")
         found[name.strip()] = value.strip().strip("'\"")
     return found
+
+
+def _names(environ: Mapping[str, str], variable: str) -> tuple[str, ...]:
+    return tuple(name.strip().lower() for name in (environ.get(variable) or "").split(",") if name.strip())
 
 
 def _choice(environ: Mapping[str, str], variable: str, choices: tuple[str, ...], default: str) -> str:

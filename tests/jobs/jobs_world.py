@@ -15,7 +15,6 @@ from pathlib import Path
 
 import psutil
 
-from programs import csv_of_sums, environment, started
 from proctor.jobs.worker import Worker
 from proctor.service import queue
 from proctor.service.queue import Ticket
@@ -25,12 +24,15 @@ from proctor.settings import Settings, read_settings
 from proctor.simulator import Simulated, prompt_key, spawn
 from proctor.store import Store
 from proctor.types import Cell, Limits, Model, Plan, Run, SourceRef, Status
+from programs import csv_of_sums, environment, started
 
 ENDED = (Status.COMPLETED, Status.FAILED, Status.CANCELLED)
 QUICK = {"PROCTOR_FIRST_RETRY": "0.2s"}
 
 
-def until(there: Callable[[], object], what: str, *, s: float = 30.0, step: Callable[[], object] = bool) -> None:
+def until(
+    there: Callable[[], object], what: str, *, s: float = 30.0, step: Callable[[], object] = bool
+) -> None:
     """Wait for other processes; there is nothing to wait on but the clock."""
     deadline = time.monotonic() + s
     while not there():
@@ -98,6 +100,11 @@ class World:
         process = started(self.home, words, **{k: v for k, v in self.environ.items() if k != "PROCTOR_HOME"})
         self._ending.callback(end, process)
         return process
+
+    def mkfifo(self) -> None:
+        """In place of the questions a pipe that nobody writes to: who opens it waits for ever."""
+        self.file.unlink()
+        os.mkfifo(self.file)
 
     def run(self, run: Run) -> Run:
         return self.store.run(run.id)

@@ -20,7 +20,7 @@ from proctor.service import queue
 from proctor.settings import read_settings
 from proctor.simulator import spawn
 from proctor.store.tables import ATTEMPT
-from proctor.types import Cell, Limits, Model, Run, SourceRef, Status
+from proctor.types import Cell, Model, Run, SourceRef, Status
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
 SLOW = ("--latency", "30")

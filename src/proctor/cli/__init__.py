@@ -34,6 +34,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("export", "Write a report as one HTML or Markdown file that opens without a server."),
     "models": ("models", "List the models that providers offer now."),
     "data": ("data", "Import the official rows of suites, and list what is here."),
+    "keys": ("keys", "Create, list and revoke the API keys of the server."),
+    "projects": ("keys", "List and create projects."),
+    "prune": ("prune", "Delete old runs."),
     "simulate": (
         "simulate",
         "Start the model simulator: an OpenAI and Ollama server for dry runs and tests.",

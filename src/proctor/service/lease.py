@@ -48,15 +48,23 @@ class Lease:
         while not self._over.wait(look_s):
             try:
                 if time.monotonic() >= due:
-                    held = self.store.renew(self.run_id, owner=self.owner, until=time.time() + self.lease_s)
+                    if not self._renew():
+                        return
                     due = time.monotonic() + self.lease_s / 3
-                    if not held:
-                        return self._end()
                 if to_end(self.store, [self.owner]):
-                    return self._end()
+                    self._end()
+                    return
             except StoreError:
                 continue  # whoever keeps attempts will say so; it may pass
-        return None
+
+    def _renew(self) -> bool:
+        """False if there is nothing left to renew; a run that is another's by now must not go on here."""
+        until = time.time() + self.lease_s
+        if self.store.renew(self.run_id, owner=self.owner, until=until):
+            return True
+        if self.store.owner_of(self.run_id) is not None:
+            self._end()
+        return False  # it has just ended, and its scores are being counted
 
     def _end(self) -> None:
         if self._over.is_set():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from proctor.errors import ConfigError
 from proctor.plan import check
+from proctor.service.addresses import check_address
 from proctor.service.sources import resolved_source
 from proctor.settings import Settings
 from proctor.store import Store, queue
@@ -52,6 +53,7 @@ def submit(store: Store, plan: Plan, ticket: Ticket, settings: Settings, *, also
     if ticket.priority not in PRIORITIES:
         raise ConfigError(f"priority {ticket.priority!r}: choose from {', '.join(PRIORITIES)}")
     cell = plan.cells[0]
+    check_address(cell, settings)
     source = resolved_source(cell.source, settings)
     plan = replace(plan, cells=(replace(cell, source=source, limits=_limits(cell.limits, settings)),))
     title = _title(source.name) if source.kind == "suite" else source_name(source)

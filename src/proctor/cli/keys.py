@@ -1,0 +1,124 @@
+"""`proctor keys` and `proctor projects`: who may use the server, and what its runs belong to."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import click
+
+from proctor.cli.options import json_option
+from proctor.settings import read_settings
+
+BY = "command line"
+
+
+@click.group("keys")
+def keys_command() -> None:
+    """Create, list and revoke the API keys of the server."""
+
+
+@keys_command.command("create")
+@click.option(
+    "--user", required=True, metavar="NAME", help="Whose key it is; limits and the audit trail go by it."
+)
+@click.option("--name", default="", metavar="TEXT", help="What it is for, such as a machine's name.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    type=click.Choice(["read", "run", "admin"]),
+    default=("read", "run"),
+    show_default=True,
+    help="What it may do; each holds those before it. Repeatable.",
+)
+@json_option
+def create_command(user: str, name: str, scopes: tuple[str, ...], as_json: bool) -> int:
+    """Create a key and print it, this once; only its SHA-256 is kept."""
+    from proctor.service.access import create_key
+    from proctor.service.desk import open_desk
+
+    with open_desk(read_settings(os.environ)) as desk:
+        made, secret = create_key(desk.store, user, name, scopes, by=BY)
+    if as_json:
+        import json
+
+        click.echo(json.dumps({"id": made.id, "user": made.user, "scopes": list(made.scopes), "key": secret}))
+    else:
+        click.echo(secret)
+        click.echo(f"Key {made.id} of {user} ({', '.join(scopes)}). It is not shown again.", err=True)
+    return 0
+
+
+@keys_command.command("list")
+def list_command() -> int:
+    """List the keys, without their secrets."""
+    from proctor.cli.tables import columns
+    from proctor.service.access import keys
+    from proctor.service.desk import open_desk
+
+    with open_desk(read_settings(os.environ)) as desk:
+        found = keys(desk.store)
+    rows = [
+        (
+            str(k.id),
+            k.user,
+            k.name,
+            f"{k.prefix}...",
+            ",".join(k.scopes),
+            _day(k.last_used_at),
+            _day(k.revoked_at),
+        )
+        for k in found
+    ]
+    for line in columns(rows, ("id", "user", "name", "key", "scopes", "last used", "revoked")):
+        click.echo(line)
+    return 0
+
+
+@keys_command.command("revoke")
+@click.argument("number", type=int, metavar="ID")
+def revoke_command(number: int) -> int:
+    """Revoke a key; from now on the server refuses it."""
+    from proctor.service.access import revoke_key
+    from proctor.service.desk import open_desk
+
+    with open_desk(read_settings(os.environ)) as desk:
+        revoked = revoke_key(desk.store, number, by=BY)
+    click.echo(f"Key {revoked.id} of {revoked.user} is revoked.")
+    return 0
+
+
+@click.group("projects")
+def projects_command() -> None:
+    """List and create projects."""
+
+
+@projects_command.command("list")
+def list_projects_command() -> int:
+    """List the projects."""
+    from proctor.cli.tables import columns
+    from proctor.service.access import projects
+    from proctor.service.desk import open_desk
+
+    with open_desk(read_settings(os.environ)) as desk:
+        found = projects(desk.store)
+    for line in columns([(str(p.id), p.name, _day(p.created_at)) for p in found], ("id", "name", "created")):
+        click.echo(line)
+    return 0
+
+
+@projects_command.command("create")
+@click.argument("name")
+def create_project_command(name: str) -> int:
+    """Create a project and print its id."""
+    from proctor.service.access import create_project
+    from proctor.service.desk import open_desk
+
+    with open_desk(read_settings(os.environ)) as desk:
+        click.echo(str(create_project(desk.store, name, by=BY).id))
+    return 0
+
+
+def _day(at: float | None) -> str:
+    return "-" if at is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(at))

@@ -1,0 +1,42 @@
+"""Addresses that users of a server give for models: on a server for others they must not lead inside.
+
+A server that only its own user can reach may ask any address. One that others reach would otherwise be a way
+into its network: to other services on the machine, to the cloud's metadata, to neighbours.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from urllib.parse import urlsplit
+
+from proctor.errors import ConfigError, Forbidden
+from proctor.settings import Settings
+from proctor.types import Cell
+
+
+def check_address(cell: Cell, settings: Settings) -> None:
+    """Raises Forbidden if the cell's own base URL leads to an address that is not public, on a server with keys.
+
+    Addresses that the operator set (OLLAMA_HOST, OPENAI_BASE_URL, ...) are not a user's and may lead
+    anywhere; PROCTOR_ALLOWED_ADDRESSES names further hosts.
+    """
+    url = cell.model.base_url
+    if url is None or not settings.auth:
+        return
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host in settings.allowed_addresses:
+        return
+    try:
+        found = socket.getaddrinfo(host, parts.port or 443, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise ConfigError(f"base_url: the host {host!r} cannot be found ({error})") from error
+    for *_, place in found:
+        address = ipaddress.ip_address(str(place[0]).partition("%")[0])
+        inner = getattr(address, "ipv4_mapped", None) or address
+        if not inner.is_global or inner.is_multicast:
+            raise Forbidden(
+                f"base_url: {host} leads to {address}, which is not public; the operator may allow it in "
+                "PROCTOR_ALLOWED_ADDRESSES"
+            )

@@ -1,0 +1,55 @@
+"""Deleting runs with everything that is theirs alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import delete, exists, select
+
+from proctor.store.schema import Database
+from proctor.store.tables import ATTEMPT, ITEM, JOB, PAYLOAD, PLAN, RUN, SCORE
+from proctor.types import Status
+
+ENDED = (Status.COMPLETED.value, Status.FAILED.value, Status.CANCELLED.value)
+
+
+def ended_before(store: Database, moment: float) -> list[str]:
+    """The ids of runs that ended before `moment`, oldest first; never one that waits or works."""
+    query = (
+        select(RUN.c.id)
+        .where(RUN.c.status.in_(ENDED), RUN.c.finished_at < moment)
+        .order_by(RUN.c.finished_at, RUN.c.num)
+    )
+    with store.reading() as connection:
+        return list(connection.execute(query).scalars())
+
+
+def remove(store: Database, run_ids: Sequence[str]) -> int:
+    """Delete ended runs with attempts, replies, scores and places in the queue, each in a transaction of its own.
+
+    Returns how many there were. A run that was taken up again meanwhile is left alone.
+    """
+    removed = 0
+    for run_id in run_ids:
+        with store.writing() as connection:
+            ended = select(RUN.c.num).where(RUN.c.id == run_id, RUN.c.status.in_(ENDED))
+            num = connection.execute(ended.with_for_update()).scalar_one_or_none()
+            if num is None:
+                continue
+            for table in (PAYLOAD, ATTEMPT, SCORE, JOB):
+                connection.execute(delete(table).where(table.c.run_num == num))
+            connection.execute(delete(RUN).where(RUN.c.num == num))
+            removed += 1
+    return removed
+
+
+def remove_orphans(store: Database) -> tuple[int, int]:
+    """Delete plans without runs and items that no attempt asked; returns how many of each."""
+    plans = delete(PLAN).where(~exists().where(RUN.c.plan_id == PLAN.c.id))
+    items = delete(ITEM).where(~exists().where(ATTEMPT.c.item_hash == ITEM.c.hash))
+    with store.writing() as connection:
+        found = connection.execute(plans).rowcount, connection.execute(items).rowcount
+    if store.engine.name == "sqlite":
+        with store.in_words(), store.engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA incremental_vacuum").all()
+    return found

@@ -1,0 +1,144 @@
+"""Keys, scopes, projects, the audit trail, pruning, and addresses that may not be named."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from proctor.errors import ConfigError, Conflict, Forbidden, NotFound, Unauthorized
+from proctor.service import access
+from proctor.service.access import User
+from proctor.service.addresses import check_address
+from proctor.service.prune import prune
+from proctor.service.runs import start
+from proctor.store import Store
+from proctor.types import Cell, Model, Plan, SourceRef
+from simulators import settings
+
+
+def test_a_key_is_kept_as_its_hash_alone(store: Store) -> None:
+    made, secret = access.create_key(store, "ann", "laptop", ["read", "run"], by="root")
+    assert secret.startswith("proctor_") and len(secret) >= 50 and made.prefix == secret[:14]
+    with store.reading() as connection:
+        row = str(connection.execute(text("SELECT * FROM api_key")).all())
+    assert secret not in row and secret[14:] not in row
+    assert access.user_of(store, secret) == User("ann", "run")
+    assert access.keys(store)[0].last_used_at is not None
+
+
+def test_unknown_missing_and_revoked_keys_are_refused(store: Store) -> None:
+    made, secret = access.create_key(store, "ann", "", ["admin"], by="root")
+    for wrong in (None, "", "proctor_guess", secret + "x"):
+        with pytest.raises(Unauthorized):
+            access.user_of(store, wrong)
+    access.revoke_key(store, made.id, by="root")
+    with pytest.raises(Unauthorized):
+        access.user_of(store, secret)
+    with pytest.raises(Conflict):
+        access.revoke_key(store, made.id, by="root")
+    with pytest.raises(NotFound):
+        access.revoke_key(store, 99, by="root")
+
+
+@pytest.mark.parametrize(
+    ("has", "may"), [("read", {"read"}), ("run", {"read", "run"}), ("admin", {"read", "run", "admin"})]
+)
+def test_each_scope_holds_those_before_it(has: str, may: set[str]) -> None:
+    for scope in ("read", "run", "admin"):
+        if scope in may:
+            User("ann", has).check(scope)
+        else:
+            with pytest.raises(Forbidden, match=f"the scope '{scope}'; ann's has '{has}'"):
+                User("ann", has).check(scope)
+
+
+def test_keys_with_unknown_scopes_or_odd_names_are_refused(store: Store) -> None:
+    with pytest.raises(ConfigError, match="choose from read, run, admin"):
+        access.create_key(store, "ann", "", ["write"], by="root")
+    with pytest.raises(ConfigError, match="user"):
+        access.create_key(store, "<script>", "", ["read"], by="root")
+
+
+def test_project_1_is_there_from_the_start(store: Store) -> None:
+    assert [(p.id, p.name) for p in access.projects(store)] == [(1, "default")]
+    assert access.create_project(store, "Nightly", by="ann").id == 2
+    with pytest.raises(Conflict, match="already"):
+        access.create_project(store, "Nightly", by="ann")
+    with pytest.raises(NotFound, match="Project 7 not found"):
+        access.project(store, 7)
+
+
+def test_the_trail_says_who_did_what(store: Store) -> None:
+    access.create_project(store, "A", by="ann")
+    access.note(store, "bob", "cancel", "job-1")
+    assert [(d.user, d.action, d.target) for d in access.deeds(store)] == [
+        ("bob", "cancel", "job-1"),
+        ("ann", "create-project", "2"),
+    ]
+    assert [d.user for d in access.deeds(store, user="ann")] == ["ann"]
+    assert access.deeds(store, before=access.deeds(store)[0].id)[0].user == "ann"
+
+
+def test_pruning_takes_old_runs_and_all_that_is_theirs(tmp_path: Path) -> None:
+    home = settings(tmp_path)
+    plan = Plan(
+        (Cell(Model("baseline", "majority"), SourceRef("suite", "superglue", rows="sample", limit=2)),)
+    )
+    for _ in range(2):
+        assert start(plan, home).error is None
+    store = Store.open(home.database_url)
+    runs = store.runs()
+    with store.writing() as connection:
+        old = {"at": time.time() - 40 * 86400, "id": runs[0].id}
+        connection.execute(text("UPDATE run SET finished_at = :at WHERE id = :id"), old)
+    assert prune(store, 30 * 86400, by="ann", dry=True).runs == (runs[0].id,)
+    assert len(store.runs()) == 2
+    found = prune(store, 30 * 86400, by="ann")
+    assert (found.runs, found.plans, found.items) == (
+        (runs[0].id,),
+        1,
+        0,
+    )  # the other run asked the same items
+    assert [run.id for run in store.runs()] == [runs[1].id] and store.scores(runs[1].id)
+    with store.reading() as connection:
+        for table in ("attempt", "payload", "score"):
+            assert connection.execute(text(f"SELECT count(DISTINCT run_num) FROM {table}")).scalar() == 1
+    assert access.deeds(store)[0].action == "prune"
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:8000/v1",
+        "http://localhost/v1",
+        "http://10.1.2.3/v1",
+        "http://169.254.169.254/latest/meta-data",
+        "http://[::1]/v1",
+        "http://[::ffff:10.0.0.1]/v1",
+        "http://0.0.0.0/v1",
+        "http://2130706433/v1",
+    ],
+)
+def test_a_server_for_others_asks_no_inner_address(url: str, tmp_path: Path) -> None:
+    cell = Cell(Model("openai", "m", url), SourceRef("suite", "glue"))
+    shared = replace(settings(tmp_path), auth=True)
+    with pytest.raises((Forbidden, ConfigError)):
+        check_address(cell, shared)
+    check_address(cell, settings(tmp_path))  # one's own machine may ask whom it likes
+    host = (
+        url.partition("://")[2].partition("/")[0].rpartition(":")[0]
+        or url.partition("://")[2].partition("/")[0]
+    )
+    if host == "127.0.0.1":
+        check_address(cell, replace(shared, allowed_addresses=("127.0.0.1",)))
+
+
+def test_public_addresses_and_the_operators_own_are_asked(tmp_path: Path) -> None:
+    shared = replace(settings(tmp_path), auth=True)
+    check_address(Cell(Model("openai", "m", "http://8.8.8.8/v1"), SourceRef("suite", "glue")), shared)
+    check_address(Cell(Model("ollama", "m"), SourceRef("suite", "glue")), shared)
