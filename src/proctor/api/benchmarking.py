@@ -9,11 +9,10 @@ from fastapi import APIRouter, Path, Query
 
 from proctor.api import answers, boards
 from proctor.api.door import OpenDesk, Reader, Runner
-from proctor.api.schemas import JOB_ID, CompareRequest, RunRequest, plan_of
+from proctor.api.schemas import JOB_ID, CompareRequest, HistoryQuery, ListQuery, RunRequest, plan_of
 from proctor.errors import ConfigError, Conflict
 from proctor.service import access, jobs_view, queue
 from proctor.service.duration import estimated_duration
-from proctor.service.jobs_view import Wanted
 from proctor.service.queue import Ticket
 from proctor.types import Status
 
@@ -86,18 +85,9 @@ def cancel(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
 
 
 @ROUTER.get("/results", summary="List benchmark results")
-def listed(
-    desk: OpenDesk,
-    user: Reader,
-    model_name: Annotated[str | None, Query(max_length=300)] = None,
-    suite: Annotated[str | None, Query(max_length=300)] = None,
-    status: States | None = None,
-    project_id: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
-) -> dict[str, Any]:
+def listed(asked: Annotated[ListQuery, Query()], desk: OpenDesk, user: Reader) -> dict[str, Any]:
     """The newest runs, those of the command line too; `total` counts all that the filters let through."""
-    wanted = Wanted(model_name, suite, Status(status) if status else None, project_id)
-    lines, total = jobs_view.run_lines(desk, wanted, limit=limit)
+    lines, total = jobs_view.run_lines(desk, asked.wanted(), limit=asked.limit)
     return {"results": [answers.line(line) for line in lines], "total": total}
 
 
@@ -108,27 +98,17 @@ def compare(request: CompareRequest, desk: OpenDesk, user: Reader) -> dict[str, 
 
 
 @ROUTER.get("/history", summary="Get benchmark history")
-def history(
-    desk: OpenDesk,
-    user: Reader,
-    model_name: Annotated[str | None, Query(max_length=300)] = None,
-    suite: Annotated[str | None, Query(max_length=300)] = None,
-    status: States | None = None,
-    project_id: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
-    days: Annotated[int, Query(ge=1, le=3650)] = 30,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> dict[str, Any]:
+def history(asked: Annotated[HistoryQuery, Query()], desk: OpenDesk, user: Reader) -> dict[str, Any]:
     """The runs of the last days. With `model_name`, `trend` has the model's scores and how each differs."""
-    since = time.time() - days * DAY_S
-    wanted = Wanted(model_name, suite, Status(status) if status else None, project_id, since)
-    lines, total = jobs_view.run_lines(desk, wanted, limit=limit)
+    wanted = asked.wanted(since=time.time() - asked.days * DAY_S)
+    lines, total = jobs_view.run_lines(desk, wanted, limit=asked.limit)
     found: dict[str, Any] = {
         "history": [answers.line(line) for line in lines],
         "total_runs": total,
-        "date_range": f"Last {days} days",
+        "date_range": f"Last {asked.days} days",
     }
-    if model_name is not None:
-        found["trend"] = boards.trend(desk, wanted, days=days)
+    if asked.model_name is not None:
+        found["trend"] = boards.trend(desk, wanted, days=asked.days)
     return found
 
 

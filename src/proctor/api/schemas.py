@@ -8,9 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.errors import ConfigError
 from proctor.plan import parse_duration
+from proctor.service.jobs_view import Wanted
 from proctor.service.sources import model_named, suite_names
 from proctor.settings import Settings
-from proctor.types import Cell, Limits, Plan, Sampling, SourceRef
+from proctor.types import Cell, Limits, Plan, Sampling, SourceRef, Status
 
 JOB_ID = "a967f363-ee96-4bac-9f52-4d169bbc4851"
 Priority = Literal["high", "normal", "low"]
@@ -115,6 +116,28 @@ class CompareRequest(Body):
     metrics: list[str] = Field(["score"], min_length=1, max_length=10)
     margin: float = Field(0.01, ge=0, le=1)
     items: int = Field(10, ge=0, le=1000)
+
+
+class ListQuery(BaseModel):
+    """Which runs a list is of; what is left out is any."""
+
+    model_config = ConfigDict(protected_namespaces=())
+
+    model_name: str | None = Field(None, max_length=300)
+    suite: str | None = Field(None, max_length=300)
+    status: Literal["pending", "running", "completed", "failed", "cancelled"] | None = None
+    project_id: int | None = Field(None, ge=1, le=2**31 - 1)
+    limit: int = Field(20, ge=1, le=1000)
+
+    def wanted(self, *, since: float | None = None) -> Wanted:
+        return Wanted(
+            self.model_name, self.suite, Status(self.status) if self.status else None, self.project_id, since
+        )
+
+
+class HistoryQuery(ListQuery):
+    days: int = Field(30, ge=1, le=3650)
+    limit: int = Field(100, ge=1, le=1000)
 
 
 class ProjectRequest(Body):
