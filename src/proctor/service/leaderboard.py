@@ -7,16 +7,16 @@ from dataclasses import asdict
 from typing import Any
 
 from proctor.errors import ConfigError, NotFound
-from proctor.findings import Board, Estimate, Place, RunResult
+from proctor.findings import Board, Difference, Estimate, Place, RunResult
 from proctor.service import documents
 from proctor.service.results import COMPARABILITY, marks, shape, shown
 from proctor.service.runs import open_store
 from proctor.settings import Settings
 from proctor.stats.compare import compare, differences, focused, resampled
-from proctor.stats.estimates import scores
+from proctor.stats.estimates import Scored, Shape, scores
 from proctor.stats.ranks import best_shares, rank_intervals
 from proctor.store import Store
-from proctor.store.runs import source_name
+from proctor.store.lists import RunLine, Wanted, run_lines
 from proctor.types import Run, Status
 
 
@@ -42,42 +42,49 @@ def board_of(
     Raises NotFound where there is nothing to rank; ConfigError for a metric that the runs do not report,
     or where `suite` is left out although there are runs of several sources.
     """
-    runs = _ranked_runs(store, suite, project_id)
-    key = _board_key(runs)
-    on_board = [run for run in runs if run.comparability == key]
-    latest = list({str(run.cell.model): run for run in reversed(on_board)}.values())
-    return _board(store, latest, runs, metric, limit)
+    lines = _complete(store, suite, project_id)
+    key = _board_key(lines)
+    on_board = [line for line in lines if line.comparability == key]
+    latest = list({line.full_model: line for line in reversed(on_board)}.values())
+    return _board(store, latest, lines, metric, limit)
 
 
-def _ranked_runs(store: Store, suite: str | None, project_id: int | None) -> list[Run]:
+def _complete(store: Store, suite: str | None, project_id: int | None) -> list[RunLine]:
     """The complete runs of the source, newest first."""
-    runs = store.runs(limit=None, source=suite, status=Status.COMPLETED, project_id=project_id)
-    runs = [run for run in runs if not run.partial and not run.stopped]
-    if not runs:
+    wanted = Wanted(source=suite, status=Status.COMPLETED, project_id=project_id)
+    lines = [
+        line
+        for line in run_lines(store, wanted, limit=None)[0]
+        if line.settled >= line.planned and not line.stopped
+    ]
+    if not lines:
         what = f"of {suite}" if suite else "yet"
         raise NotFound(
             f"No complete runs {what}: nothing to rank. `proctor run {suite or 'mmlu'} --model A` makes one"
         )
-    sources = dict.fromkeys(source_name(run.cell.source) for run in runs)
+    sources = dict.fromkeys(line.source for line in lines)
     if suite is None and len(sources) > 1:
         raise ConfigError(f"There are runs of {', '.join(sources)}: say which with --suite")
-    return runs
+    return lines
 
 
-def _board_key(runs: Sequence[Run]) -> str | None:
+def _board_key(lines: Sequence[RunLine]) -> str | None:
     """The key that most models share, then the newest; sample rows only where there is nothing else."""
-    groups: dict[str | None, list[Run]] = {}
-    for run in runs:
-        groups.setdefault(run.comparability, []).append(run)
+    groups: dict[str | None, list[RunLine]] = {}
+    for line in lines:
+        groups.setdefault(line.comparability, []).append(line)
 
     def order(key: str | None) -> tuple[bool, int, float]:
         group = groups[key]
-        return (not group[0].sample, len({str(run.cell.model) for run in group}), group[0].created_at)
+        return (not group[0].sample, len({line.full_model for line in group}), group[0].created_at)
 
     return max(groups, key=order)
 
 
-def _board(store: Store, latest: Sequence[Run], runs: Sequence[Run], metric: str, limit: int) -> Board:
+def _board(
+    store: Store, newest: Sequence[RunLine], lines: Sequence[RunLine], metric: str, limit: int
+) -> Board:
+    latest = [store.run(line.id) for line in newest]
     of = focused(shape(latest[0]), metric)
     rows = {run.id: list(marks(store, run)) for run in latest}
     pairs = compare([(run, rows[run.id]) for run in latest], of, tasks=False)
@@ -87,11 +94,9 @@ def _board(store: Store, latest: Sequence[Run], runs: Sequence[Run], metric: str
     for run, (rank, lowest), share in zip(latest, ranks, first, strict=True):
         result = shown(store, run)
         measured = result.scores[0].estimate if metric == "score" else scores(rows[run.id], of)[0].estimate
-        same = [r for r in runs if str(r.cell.model) == str(run.cell.model)]
+        same = [line for line in lines if line.full_model == str(run.cell.model)]
         before = [r for r in same if r.comparability == run.comparability and r.created_at < run.created_at]
-        trend = (
-            differences(rows[run.id], list(marks(store, before[0])), of, tasks=False)[0] if before else None
-        )
+        trend = _trend(store, rows[run.id], before[0], of) if before else None
         places.append(Place(result, measured, rank, lowest, share, len(same), trend))
     places.sort(key=lambda place: (place.rank, -(place.score.value or 0.0), str(place.result.run.cell.model)))
     return Board(
@@ -99,7 +104,7 @@ def _board(store: Store, latest: Sequence[Run], runs: Sequence[Run], metric: str
         metric=_metric_name(places[0].result, metric),
         places=tuple(places[:limit]),
         comparisons=pairs,
-        left_out=tuple(_left_out(latest[0], runs)),
+        left_out=tuple(_left_out(store, latest[0], lines)),
         models=len(places),
     )
 
@@ -108,20 +113,24 @@ def _metric_name(result: RunResult, metric: str) -> str:
     return result.scores[0].metric if metric == "score" and result.scores else metric
 
 
-def _left_out(on_board: Run, runs: Sequence[Run]) -> list[str]:
+def _trend(store: Store, rows: Sequence[Scored], before: RunLine, of: Shape) -> Difference:
+    return differences(rows, list(marks(store, store.run(before.id))), of, tasks=False)[0]
+
+
+def _left_out(store: Store, on_board: Run, lines: Sequence[RunLine]) -> list[str]:
     """Which complete runs are on other boards, in words."""
-    others: dict[tuple[str, ...], list[Run]] = {}
-    for run in runs:
-        if run.comparability != on_board.comparability:
-            differ = [
-                word for word, look in COMPARABILITY.items() if look(run.manifest) != look(on_board.manifest)
-            ]
-            others.setdefault(tuple(differ), []).append(run)
-    return [
-        f"{len(group)} {'run' if len(group) == 1 else 'runs'} with other {', '.join(differ) or 'settings'} "
-        f"({', '.join(sorted({str(run.cell.model) for run in group}))})"
-        for differ, group in others.items()
-    ]
+    others: dict[str | None, list[RunLine]] = {}
+    for line in lines:
+        if line.comparability != on_board.comparability:
+            others.setdefault(line.comparability, []).append(line)
+    told = []
+    for group in others.values():
+        manifest = store.run(group[0].id).manifest
+        differ = [word for word, look in COMPARABILITY.items() if look(manifest) != look(on_board.manifest)]
+        models = ", ".join(sorted({line.full_model for line in group}))
+        count = f"{len(group)} {'run' if len(group) == 1 else 'runs'}"
+        told.append(f"{count} with other {', '.join(differ) or 'settings'} ({models})")
+    return told
 
 
 def board_document(board: Board) -> dict[str, Any]:

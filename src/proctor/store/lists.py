@@ -27,6 +27,11 @@ class RunLine(NamedTuple):
     error: str | None
     sample: bool
     comparability: str | None
+    stopped: str | None
+
+    @property
+    def full_model(self) -> str:
+        return f"{self.provider}/{self.model}"
 
 
 class Wanted(NamedTuple):

@@ -20,6 +20,7 @@ from proctor.store.schema import Database
 from proctor.store.tables import PLAN, RUN
 from proctor.types import NEXT, Cell, Plan, Run, SourceRef, Status
 
+ID_CHARACTERS = 36  # of a whole id
 MIN_PREFIX = 4  # characters of an id that must be given
 
 # What `claim` may take without asking whose it is.
@@ -185,7 +186,9 @@ class RunStore(Database):
 
         Raises NotFound; ConfigError if the characters are too few or fit several runs.
         """
-        query = select(RUN).where(self._begins(RUN.c.id, "run", run_id)).order_by(RUN.c.num)
+        whole = len(run_id) == ID_CHARACTERS
+        named = RUN.c.id == run_id if whole else self._begins(RUN.c.id, "run", run_id)
+        query = select(RUN).where(named).order_by(RUN.c.num)
         with self.reading() as connection:
             rows = connection.execute(query.limit(11)).all()
         return run_from(_only(rows, "run", run_id))
