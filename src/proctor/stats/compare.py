@@ -95,7 +95,7 @@ def focused(shape: Shape, metric: str) -> Shape:
             tasks[key] = replace(spec, official=(metric,), also=())
     if not tasks:
         raise ConfigError(f"{shape.suite} reports no {metric!r}; metrics: score, {', '.join(known)}")
-    return replace(shape, tasks=tasks, aggregate="macro", categories=(), whole=None)
+    return replace(shape, tasks=tasks, aggregate="macro", categories=(), whole=None, named=metric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def _of_suite(counted: Sequence[_Task], shape: Shape) -> Difference:
 def _weighed(counted: Sequence[_Task], shape: Shape) -> tuple[str, list[_Task]]:
     """The headline's name, and its tasks with what each counts in it."""
     if shape.aggregate == "macro":
-        return "score", [replace(task, weight=1 / len(counted)) for task in counted]
+        return shape.named, [replace(task, weight=1 / len(counted)) for task in counted]
     plain = [task for task in map(_accuracy, counted) if task is not None]
     sizes = [task.pair.spec.full_size or task.pair.first.sheet.items for task in plain]
     return ACCURACY, [
