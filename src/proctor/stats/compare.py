@@ -247,14 +247,6 @@ def _described(tasks: Sequence[_Task], found: _Found, task: str, title: str, met
     )
 
 
-def value_of_headline(rows: Sequence[Scored], shape: Shape) -> float:
-    """The headline of one run without an interval. Raises ConfigError where nothing was measured."""
-    whole, _ = differences(rows, rows, shape, tasks=False)
-    if whole.first is None:
-        raise ConfigError(f"{shape.suite}: nothing was measured")
-    return whole.first
-
-
 def _value(tasks: Sequence[_Task], side: str) -> float:
     # Divided last, so that a perfect score is 1 and not the float below it.
     weights = math.fsum(task.weight for task in tasks)
