@@ -32,7 +32,7 @@ check: $(VENV)/.test  ## lint, types, and generated documents
 bench: $(VENV)/.test  ## speed and memory beside a reference (ONLY=core for the short one)
 	$(BIN)/python tools/bench.py $(if $(ONLY),--only $(ONLY))
 
-calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, how often is "better" false (20 min)
+calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, how often is "better" false (35 min)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate.py
 
 docs: $(VENV)/.test  ## rewrite the generated parts of the documents

@@ -118,7 +118,7 @@ class Outcome(StrEnum):
 
     CORRECT = "correct"
     WRONG = "wrong"
-    ANSWERED = "answered"  # read, but there is no target to compare with
+    ANSWERED = "answered"  # read, but neither right nor wrong: no target, or a grade between
     NO_ANSWER = "no_answer"  # a reply, but no answer could be read from it
     TRUNCATED = "truncated"  # cut by the length limit before an answer
     REFUSED = "refused"

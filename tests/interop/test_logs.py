@@ -1,115 +1,23 @@
-"""Logs of other tools: real ones, ones written here, damaged ones; and ours written as theirs."""
+"""Logs of other tools in the store: shown, compared and exported like runs of our own, and not asked again."""
 
 from __future__ import annotations
 
 import json
-import struct
-import zipfile
-import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import zstandard
 
+from logs_made import DATE, inspect, line, lm_eval, members, quiz, sample, written, zipped
 from proctor.errors import ConfigError, DataError
-from proctor.interop.inspect_log import read_inspect
-from proctor.interop.zips import Archive
+from proctor.interop.lm_eval import read_lm_eval
 from proctor.service.compare import compare_named
 from proctor.service.logs import import_logs
-from proctor.service.runs import look, rerun
-from proctor.service.transfer import export_lm_eval
+from proctor.service.rescore import rescore
+from proctor.service.runs import look, open_store, rerun, resume
+from proctor.service.transfer import item_records
+from proctor.types import Outcome, Plan, Status
 from simulators import settings
-
-
-def lm_eval(
-    folder: Path, model: str, rights: list[float], *, metric: str = "acc", told: float | None = None
-) -> Path:
-    """A log as lm-eval writes it, of one task."""
-    folder.mkdir(parents=True, exist_ok=True)
-    mean = sum(rights) / len(rights) if told is None else told
-    results = {
-        "results": {"quiz": {"alias": "quiz", f"{metric},none": mean, f"{metric}_stderr,none": 0.1}},
-        "configs": {"quiz": {"task": "quiz"}},
-        "versions": {"quiz": 2.0},
-        "n-shot": {"quiz": 0},
-        "config": {"model": "hf", "model_args": f"pretrained={model}"},
-        "model_name": model,
-        "date": 1_700_000_000.0,
-        "total_evaluation_time_seconds": "12.5",
-    }
-    (folder / "results_2024-01-01T00-00-00.json").write_text(json.dumps(results))
-    lines = [
-        {
-            "doc_id": i,
-            "doc": {"q": i},
-            "target": "yes",
-            "arguments": {"gen_args_0": {"arg_0": f"question {i}", "arg_1": {}}},
-            "resps": [["I say yes" if right else "no"]],
-            "filtered_resps": ["yes" if right else "no"],
-            "doc_hash": f"d{i}",
-            "target_hash": "t",
-            metric: right,
-        }
-        for i, right in enumerate(rights)
-    ]
-    (folder / "samples_quiz_2024-01-01T00-00-00.jsonl").write_text(
-        "".join(json.dumps(line) + "\n" for line in lines)
-    )
-    return folder
-
-
-def inspect(model: str, values: list[object], **more: object) -> dict[str, object]:
-    """A log as Inspect writes it, of one task and one scorer."""
-    samples = [
-        {
-            "id": i + 1,
-            "epoch": 1,
-            "input": f"question {i}",
-            "target": "yes",
-            "messages": [
-                {"role": "user", "content": f"question {i}"},
-                {"role": "assistant", "content": "yes"},
-            ],
-            "output": {"choices": [{"message": {"role": "assistant", "content": "yes"}}]},
-            "scores": {"match": {"value": value, "answer": "yes"}},
-            "model_usage": {model: {"input_tokens": 12, "output_tokens": 3}},
-            "total_time": 0.5,
-        }
-        for i, value in enumerate(values)
-    ]
-    header = {
-        "version": 2,
-        "status": "success",
-        "eval": {
-            "task": "quiz",
-            "task_version": 0,
-            "model": model,
-            "created": "2025-01-02T03:04:05+00:00",
-            "packages": {"inspect_ai": "0.3.1"},
-        },
-        "plan": {"steps": [{"solver": "generate", "params": {}}]},
-        "results": {"total_samples": len(values), "scores": [{"name": "match", "metrics": {}}]},
-        "stats": {"started_at": "2025-01-02T03:04:05+00:00", "completed_at": "2025-01-02T03:05:05+00:00"},
-    }
-    return {**header, "samples": samples, **more}
-
-
-def zipped(path: Path, members: dict[str, bytes]) -> Path:
-    """A zip archive packed with zstd (method 93), which the standard library cannot write."""
-    body, directory = b"", b""
-    for name, content in members.items():
-        packed, raw = zstandard.compress(content), name.encode()
-        facts = struct.pack(
-            "<HHHIIIHH", 93, 0, 0x21, zlib.crc32(content), len(packed), len(content), len(raw), 0
-        )
-        directory += b"PK\x01\x02" + struct.pack("<HHH", 63, 63, 0) + facts
-        directory += struct.pack("<HHHII", 0, 0, 0, 0, len(body)) + raw
-        body += b"PK\x03\x04" + struct.pack("<HH", 63, 0) + facts + raw + packed
-    end = struct.pack(
-        "<4s4H2IH", b"PK\x05\x06", 0, 0, len(members), len(members), len(directory), len(body), 0
-    )
-    path.write_bytes(body + directory + end)
-    return path
 
 
 def test_the_real_lm_eval_log(shared: Path, tmp_path: Path) -> None:
@@ -118,27 +26,28 @@ def test_the_real_lm_eval_log(shared: Path, tmp_path: Path) -> None:
     e = log.result.scores[0].estimate
     assert (e.value, e.stderr, e.scored) == (pytest.approx(0.7), pytest.approx(0.152753, abs=5e-7), 10)
     assert log.notes == () and log.result.run.cell.model.provider == "lm-eval" and not log.result.run.partial
-    assert log.result.run.manifest["prompts"] == {"winogrande": "lm-eval winogrande version 1.0, 5-shot"}
     assert log.result.run.elapsed_s == pytest.approx(30.2586, abs=1e-3)
+    assert log.result.tally.outcomes == {"correct": 7, "wrong": 3}
 
 
 def test_the_real_inspect_logs(shared: Path, tmp_path: Path) -> None:
+    """One evaluation is there as .eval and as .json: that is one run."""
     found = import_logs([shared / "data/predictions/inspect_logs"], settings(tmp_path))
-    assert [log.path.name for log in found.imported] == [
-        "log_formats.eval",
-        "log_formats.json",
-        "mmlu-summary-choices.eval",
+    assert [(log.path.name, log.before) for log in found.imported] == [
+        ("log_formats.eval", False),
+        ("log_formats.json", True),
+        ("mmlu-summary-choices.eval", False),
     ]
-    assert [log.result.scores[0].estimate.value for log in found.imported] == [0.0, 0.0, 0.0]
-    assert found.failed == ()
+    assert found.failed == () and found.pair is None
     assert found.imported[2].result.tally.input_tokens_per_item == 153
 
 
 def test_two_models_of_another_tool_are_compared_like_ours(tmp_path: Path) -> None:
     home = settings(tmp_path / "home")
-    a = lm_eval(tmp_path / "a", "org/good", [1.0] * 45 + [0.0] * 5)
-    b = lm_eval(tmp_path / "b", "org/poor", [1.0] * 25 + [0.0] * 25)
-    import_logs([a, b], home)
+    a = quiz(tmp_path / "a", "org/good", [1.0] * 45 + [0.0] * 5)
+    b = quiz(tmp_path / "b", "org/poor", [1.0] * 25 + [0.0] * 25)
+    found = import_logs([a.parent, b.parent], home)
+    assert found.pair == tuple(log.result.run for log in found.imported)
     pair = compare_named(["lm-eval/org/good", "lm-eval/org/poor"], home).evaluation.comparisons[0]
     assert (pair.whole.test, pair.whole.shared, pair.whole.only_first, pair.whole.only_second) == (
         "exact McNemar",
@@ -149,76 +58,171 @@ def test_two_models_of_another_tool_are_compared_like_ours(tmp_path: Path) -> No
     assert pair.verdict == "first better"
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_grade_in_between_does_not_part_two_runs_of_one_scorer(tmp_path: Path, turned: bool) -> None:
+    home = settings(tmp_path / "home")
+    for model, values in (("m", "CCCCCCCCCI"), ("n", "CIPCIIIIII")):
+        samples = [sample(i, value) for i, value in enumerate(values)]
+        import_logs([written(tmp_path / f"{model}.json", inspect(samples, of={"model": model}))], home)
+    models = ["inspect/m", "inspect/n"][:: -1 if turned else 1]
+    whole = compare_named(models, home).evaluation.comparisons[0].whole
+    assert sorted((whole.first or 0, whole.second or 0)) == [0.25, 0.9] and whole.discordant == 7
+    assert whole.test == "sign-flip permutation"
+
+
 def test_a_log_of_another_task_is_not_compared(tmp_path: Path) -> None:
     home = settings(tmp_path / "home")
-    lm_eval(tmp_path / "a", "org/good", [1.0] * 10)
-    (tmp_path / "b.json").write_text(json.dumps(inspect("org/poor", ["C"] * 10)))
-    import_logs([tmp_path], home)
+    quiz(tmp_path / "a", "org/good", [1.0] * 10)
+    written(tmp_path / "b.json", inspect([sample(i, "C") for i in range(10)]))
+    assert import_logs([tmp_path], home).pair is None
     with pytest.raises(ConfigError, match="cannot be compared: they differ in their items"):
-        compare_named(["lm-eval/org/good", "inspect/org/poor"], home)
+        compare_named(["lm-eval/org/good", "inspect/lab/m"], home)
 
 
 def test_the_same_log_is_not_imported_twice(tmp_path: Path) -> None:
     home = settings(tmp_path / "home")
-    a = lm_eval(tmp_path / "a", "org/good", [1.0, 0.0])
-    first, again = import_logs([a], home).imported[0], import_logs([a], home).imported[0]
-    assert not first.before and again.before and first.result.run.id == again.result.run.id
+    a = quiz(tmp_path / "a", "org/good", [1.0, 0.0])
+    first, again = import_logs([a], home).imported[0], import_logs([a.parent], home).imported[0]
+    assert not first.before and again.before and first.result == again.result
+    log = inspect([sample(1, "C"), sample(2, "I")])
+    zipped(tmp_path / "log.eval", members(log))
+    plain = written(tmp_path / "log.json", log)
+    assert [each.before for each in import_logs([tmp_path / "log.eval", plain], home).imported] == [
+        False,
+        True,
+    ]
+    log["samples"][0]["scores"]["match"]["value"] = "I"  # scored anew: another log
+    assert not import_logs([written(plain, log)], home).imported[0].before
+
+
+def test_an_import_that_broke_off_is_taken_up_again(tmp_path: Path) -> None:
+    """The first import dies before its rows are complete: the second fills that run and makes no other."""
+    home, path = settings(tmp_path / "home"), quiz(tmp_path / "a", "org/m", [1.0, 0.0, 1.0])
+    whole = import_logs([path], settings(tmp_path / "other")).imported[0].result.run
+    with open_store(home) as store:
+        plan = store.add_plan(Plan((whole.cell,)), now=1.0)
+        run = store.add_run(
+            plan,
+            whole.cell,
+            source_title=whole.source_title,
+            planned=3,
+            manifest=whole.manifest,
+            comparability=whole.comparability,
+            sample=False,
+            now=1.0,
+        )
+        store.claim(run.id, owner="gone", now=1.0, lease_s=1.0)
+    (again,) = import_logs([path], home).imported
+    assert again.result.run.id == run.id and not again.before
+    assert (again.result.run.status, again.result.run.settled) == (Status.COMPLETED, 3)
 
 
 def test_graded_scores_keep_their_range(tmp_path: Path) -> None:
-    a = lm_eval(tmp_path / "a", "org/m", [0.25, 0.5, 1.0, 0.75], metric="rouge")
-    score = import_logs([a], settings(tmp_path / "home")).imported[0].result.scores[0]
-    assert (score.metric, score.title, score.estimate.value) == ("mean", "quiz rouge", 0.625)
-    assert score.estimate.method == "Student's t"
-
-
-def test_a_figure_that_its_items_do_not_give_is_told(tmp_path: Path) -> None:
-    a = lm_eval(tmp_path / "a", "org/m", [1.0, 0.0], told=0.9)
-    assert import_logs([a], settings(tmp_path / "home")).imported[0].notes == (
-        "quiz acc: the log says 0.9000, its items give 0.5000",
-    )
-
-
-def test_grades_errors_and_epochs_of_inspect(tmp_path: Path) -> None:
-    log = inspect("m", ["C", "I", "P", float("nan"), True])
-    samples = log["samples"]
-    assert isinstance(samples, list)
-    samples[1]["error"] = {"message": "the tool broke"}
-    samples.append({**samples[0], "epoch": 2, "scores": {"match": {"value": "I"}}})
-    path = tmp_path / "log.json"
-    path.write_text(json.dumps(log))
-    read = read_inspect(path)
-    assert [s.score for s in read.samples] == [1.0, 0.0, 0.5, None, 1.0, 0.0]
-    assert read.samples[1].error == "the tool broke" and read.samples[5].repeat == 1
+    lines = [line(i, rouge=value) for i, value in enumerate((0.25, 0.5, 1.0, 0.75))]
+    path = lm_eval(tmp_path / "a", "org/m", {"quiz": lines}, {"quiz": {"rouge,none": 0.625}})
     result = import_logs([path], settings(tmp_path / "home")).imported[0].result
-    assert (
-        result.run.partial and result.scores[0].estimate.scored == 3
-    )  # the error and the unscored measured nothing
-    assert result.scores[0].estimate.value == pytest.approx((0.5 + 0.5 + 1) / 3)
+    assert (result.scores[0].metric, result.scores[0].title) == ("mean", "quiz rouge")
+    assert result.scores[0].estimate.value == 0.625 and result.scores[0].estimate.scored == 4
+    assert result.tally.outcomes == {"correct": 1, "answered": 3}
 
 
-def test_an_archive_packed_with_zstd(tmp_path: Path) -> None:
-    log = inspect("m", ["C", "I"])
-    samples = log.pop("samples")
-    assert isinstance(samples, list)
-    members = {"header.json": json.dumps(log).encode()}
-    members |= {f"samples/{s['id']}_epoch_1.json": json.dumps(s).encode() for s in samples}
-    path = zipped(tmp_path / "log.eval", members)
-    with pytest.raises(NotImplementedError):
-        zipfile.ZipFile(path).read("header.json")
-    read = read_inspect(path)
-    assert [s.score for s in read.samples] == [1.0, 0.0] and read.version == "0.3.1"
-    path.write_bytes(path.read_bytes().replace(b"(\xb5/\xfd", b"(\xb5/\xfe", 1))
-    with pytest.raises(DataError, match=r"header\.json is damaged"):
-        read_inspect(path)
+def test_a_scale_of_its_own_has_no_right_and_wrong(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "log.json", inspect([sample(i, value) for i, value in enumerate((1, 5, 9, 10))])
+    )
+    result = import_logs([path], settings(tmp_path / "home")).imported[0].result
+    assert result.scores[0].estimate.value == 6.25 and result.scores[0].estimate.method == "Student's t"
+    assert result.tally.outcomes == {"answered": 4}
 
 
-def test_members_that_are_missing_or_too_large_are_told(tmp_path: Path) -> None:
-    path = zipped(tmp_path / "x.zip", {"a": b"1"})
-    archive = Archive(path)
-    with pytest.raises(DataError, match="b is missing"):
-        archive.read("b")
-    archive.close()
+def test_an_item_without_a_target_is_scored_all_the_same(tmp_path: Path) -> None:
+    path = written(tmp_path / "log.json", inspect([sample(1, "C", target=None), sample(2, "I", target="")]))
+    estimate = import_logs([path], settings(tmp_path / "home")).imported[0].result.scores[0].estimate
+    assert (estimate.value, estimate.scored) == (0.5, 2)
+
+
+def test_figures_that_the_items_do_not_give_are_told(tmp_path: Path) -> None:
+    home = settings(tmp_path / "home")
+    off = quiz(tmp_path / "a", "org/m", [1.0, 0.0], told=0.9)
+    said = ("quiz acc: the log says 0.90000, its items give 0.50000",)
+    assert [import_logs([off], home).imported[0].notes for _ in range(2)] == [said, said]
+    rounded = quiz(tmp_path / "b", "org/m", [1.0, 0.0, 0.0], told=0.3333)
+    assert import_logs([rounded], home).imported[0].notes == ()
+
+
+@pytest.mark.parametrize(("told", "metric", "value"), [(0.4, "accuracy", 0.4), (0.5, "score", 0.5)])
+def test_a_group_is_scored_as_its_tool_does(tmp_path: Path, told: float, metric: str, value: float) -> None:
+    """Tasks of 4 items and of 1: the group's figure tells whether items or tasks count the same."""
+    rights = (
+        {"a": (1.0, 0.0, 0.0, 0.0), "b": (1.0,)} if metric == "accuracy" else {"a": (0.0,) * 4, "b": (1.0,)}
+    )
+    tasks = {name: [line(i, acc=right) for i, right in enumerate(each)] for name, each in rights.items()}
+    means = {name: {"acc,none": sum(each) / len(each)} for name, each in rights.items()}
+    path = lm_eval(
+        tmp_path / "a",
+        "org/m",
+        tasks,
+        {"both": {"acc,none": told}, **means},
+        group_subtasks={"both": ["a", "b"], "a": [], "b": []},
+    )
+    (log,) = import_logs([path], settings(tmp_path / "home")).imported
+    first = log.result.scores[0]
+    assert (log.result.run.source_title, first.metric, first.estimate.value) == (
+        "lm-eval both",
+        metric,
+        value,
+    )
+    assert log.notes == ()
+
+
+def test_errors_and_epochs_of_inspect(tmp_path: Path) -> None:
+    samples = [
+        *(sample(1, "C", epoch=epoch) for epoch in (1, 2)),
+        *(sample(2, "N", epoch=epoch) for epoch in (1, 2)),
+        sample(3, "I"),
+        sample(3, "I", epoch=2, error={"message": "the tool broke"}),
+    ]
+    order = {"dataset": {"sample_ids": [1, 2, 3]}, "config": {"epochs": 2}}
+    path = written(tmp_path / "log.json", inspect(samples, of=order))
+    home = settings(tmp_path / "home")
+    result = import_logs([path], home).imported[0].result
+    assert result.run.partial and (result.run.planned, result.run.settled) == (6, 5)
+    assert result.scores[0].estimate.value == pytest.approx(1 / 3) and result.scores[0].estimate.scored == 3
+    assert [score.metric for score in result.scores] == ["accuracy", "pass@2", "pass^2"]
+    assert result.tally.outcomes == {"correct": 2, "wrong": 1, "no_answer": 2, "error": 1}
+    records = item_records([result.run.id], home)
+    assert [(r["item_id"], r["repeat"], r["outcome"]) for r in records][-2:] == [
+        ("quiz/3", 0, "wrong"),
+        ("quiz/3", 1, "error"),
+    ]
+    assert records[-1]["error"] == "the tool broke" and records[0]["reply"] == "I say yes"
+    assert [message["role"] for message in records[0]["prompt"]] == ["system", "user"]
+
+
+def test_what_ended_early_in_a_cancelled_log_is_not_favoured(tmp_path: Path) -> None:
+    """As with our own runs: only what has no gap before it is scored."""
+    log = inspect(
+        [sample(1, "I"), sample(2, "C"), sample(4, "C")],
+        of={"dataset": {"sample_ids": [1, 2, 3, 4]}},
+        status="cancelled",
+    )
+    result = (
+        import_logs([written(tmp_path / "log.json", log)], settings(tmp_path / "home")).imported[0].result
+    )
+    assert result.run.stopped == "the log's own status is cancelled" and result.run.planned == 4
+    assert (result.scores[0].estimate.value, result.scores[0].estimate.scored) == (0.5, 2)
+
+
+def test_a_damaged_log_leaves_nothing_behind_and_the_others_are_taken(tmp_path: Path) -> None:
+    home = settings(tmp_path / "home")
+    quiz(tmp_path / "logs/a", "org/m", [1.0, 0.0])
+    with (tmp_path / f"logs/a/samples_quiz_{DATE}.jsonl").open("a") as samples:
+        samples.write("{broken")
+    quiz(tmp_path / "logs/b", "org/m", [1.0])
+    found = import_logs([tmp_path / "logs"], home)
+    assert len(found.imported) == 1 and "line 3 is not JSON" in found.failed[0][1]
+    with open_store(home) as store:
+        assert [run.planned for run in store.runs(limit=None)] == [1]
 
 
 @pytest.mark.parametrize(
@@ -227,7 +231,13 @@ def test_members_that_are_missing_or_too_large_are_told(tmp_path: Path) -> None:
         ("results_1.json", "{", "not JSON"),
         ("results_1.json", "{}", "`results` and `config` are missing"),
         ("results_1.json", '{"results": {"x": {}}, "config": {}}', "no items to compare"),
-        ("log.json", '{"eval": {}}', "`eval` with its `task` is missing"),
+        (
+            "notes.txt",
+            "hello",
+            "no log of a tool that proctor knows. proctor imports lm-eval's results_*.json",
+        ),
+        ("other.json", '{"a": 1}', "no log of a tool that proctor knows"),
+        ("samples_quiz.jsonl", "{}", "give the results_*.json beside them"),
         ("log.eval", "no zip", "not a readable zip archive"),
     ],
 )
@@ -237,30 +247,56 @@ def test_what_is_no_log_is_told(tmp_path: Path, name: str, text: str, said: str)
     assert found.imported == () and said in found.failed[0][1]
 
 
-def test_a_damaged_log_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_path_without_logs_is_told(tmp_path: Path) -> None:
     home = settings(tmp_path / "home")
-    a = lm_eval(tmp_path / "a", "org/m", [1.0, 0.0])
-    samples = next(a.glob("samples_*"))
-    samples.write_text(samples.read_text() + "{broken")
-    assert "line 3 is not JSON" in import_logs([a], home).failed[0][1]
-    with pytest.raises(DataError, match="no log"):
-        import_logs([tmp_path / "home"], home)
+    written(tmp_path / "other.json", {"a": 1})
+    with pytest.raises(DataError, match="no log in this folder"):
+        import_logs([tmp_path], home)
+    with pytest.raises(DataError, match="there is no such file or folder"):
+        import_logs([tmp_path / "nothing"], home)
 
 
-def test_an_imported_run_cannot_be_asked_again(tmp_path: Path) -> None:
+def test_an_imported_run_cannot_be_asked_or_read_again(tmp_path: Path) -> None:
     home = settings(tmp_path / "home")
-    run = import_logs([lm_eval(tmp_path / "a", "org/m", [1.0, 0.0])], home).imported[0].result.run
-    with pytest.raises(ConfigError, match="was imported from another tool"):
-        rerun(run.id, home)
+    log = inspect([sample(1, "C"), sample(2, "I", error="broke")])
+    run = import_logs([written(tmp_path / "log.json", log)], home).imported[0].result.run
+    for again in (lambda: rerun(run.id, home), lambda: resume([run.id], home)):
+        with pytest.raises(ConfigError, match="was imported from another tool"):
+            again()
+    with pytest.raises(ConfigError, match="they cannot be read again"):
+        rescore(run.id, ["ladder/1"], home)
 
 
-def test_our_export_comes_back_as_it_was(tmp_path: Path) -> None:
-    home, other = settings(tmp_path / "home"), settings(tmp_path / "other")
-    run = import_logs([lm_eval(tmp_path / "a", "org/m", [1.0, 0.0, 1.0])], home).imported[0].result.run
-    files = export_lm_eval(run.id, home, tmp_path / "out")
-    assert [path.name[:8] for path in files] == ["results_", "samples_"]
-    back = import_logs([tmp_path / "out"], other).imported[0]
-    assert (
-        back.notes == ()
-        and back.result.scores[0].estimate == look([run.id], home).results[0].scores[0].estimate
-    )
+def test_no_key_of_the_other_tool_is_kept(tmp_path: Path) -> None:
+    home = settings(tmp_path / "home")
+    config = {"model": "local", "model_args": "model=m,api_key=sk-very-secret"}
+    run = import_logs([quiz(tmp_path / "a", "m", [1.0], config=config)], home).imported[0].result.run
+    assert "sk-very-secret" not in json.dumps(dict(run.manifest))
+    assert run.manifest["log_settings"]["model_args"] == "model=m,api_key=(removed)"
+
+
+def test_the_order_of_the_lines_does_not_matter(tmp_path: Path) -> None:
+    path = quiz(tmp_path / "a", "org/m", [1.0, 0.0, 1.0, 1.0])
+    log = read_lm_eval(path)
+    samples = tmp_path / "a" / f"samples_quiz_{DATE}.jsonl"
+    samples.write_text("\n".join(reversed(samples.read_text().splitlines())))
+    turned = read_lm_eval(path)
+    assert turned == replace(log, samples=log.samples[::-1], sha256=turned.sha256)
+    results = [
+        import_logs([path], settings(tmp_path / name)).imported[0].result for name in ("home", "other")
+    ]
+    assert results[0].scores == results[1].scores
+    assert results[0].run.comparability == results[1].run.comparability
+
+
+def test_outcomes_are_those_that_the_scores_say(tmp_path: Path) -> None:
+    home = settings(tmp_path / "home")
+    path = written(tmp_path / "log.json", inspect([sample(i, v) for i, v in enumerate(("C", "P", "I", "N"))]))
+    run = import_logs([path], home).imported[0].result.run
+    assert [r["outcome"] for r in item_records([run.id], home)] == [
+        Outcome.CORRECT,
+        Outcome.ANSWERED,
+        Outcome.WRONG,
+        Outcome.NO_ANSWER,
+    ]
+    assert look([run.id], home).results[0].scores[0].estimate.value == 0.375

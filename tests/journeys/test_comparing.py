@@ -98,6 +98,7 @@ def test_a_board_by_another_metric(home: Path) -> None:
     assert "reports no 'bleu'; metrics: score, " in unknown.stderr
 
 
+@pytest.mark.promise("A-30")
 def test_history(home: Path) -> None:
     found = proctor_json(home, "history", "--model", "sim", "--days", "2")
     assert found["total"] == found["completed"] == 3 and found["success_rate"] == 1

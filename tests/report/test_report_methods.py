@@ -78,9 +78,9 @@ def numbers(answers: list[str | None]) -> str:
 def test_a_method_with_something_behind_it_keeps_its_sentence() -> None:
     method = numbers(["1", None, "3", "2", "5", None, "4", "8"])
     base, behind = split(method)
-    assert (base, behind[:6]) == (estimates_task.BOOTSTRAP, "2 of 8")
+    assert (base, behind[:6]) == (estimates_task.CORRELATED, "2 of 8")
     said = methods_of(one(result(scores=[score(estimate(method=method))])))
-    assert "percentile interval over 2,000 resamples of the items" in said
+    assert "percentile bootstrap of the items, 2,000 draws" in said and "Fisher's transformation" in said
     assert "In BoolQ, ollama/a: 2 of 8 replies without a number count as the mean of the others." in said
     assert split(numbers(["3"] * 8)) == (estimates_task.UNRELATED, "")
 

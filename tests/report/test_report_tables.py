@@ -63,7 +63,7 @@ def with_categories(of: RunResult) -> RunResult:
 
 
 def test_answers_to_hidden_targets_are_counted_where_there_are_any() -> None:
-    name = "Answered, target hidden"
+    name = "Answered, neither right nor wrong"
     assert table_of(one(result(counts=tally(outcomes={"answered": 1104}))), "What became")[name] == ("1,104",)
     assert name not in table_of(one(), "What became")
 

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.stats import t as student
 
 from examrows import GLUE, SUITES, exam_rows, one, only, row, suite_rows, task_of
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores, wording_spread
-from proctor.stats.intervals import wilson
+from proctor.stats.intervals import Z95, wilson
 from proctor.types import Outcome
 
 # What hangs together -----------------------------------------------------------------------------
@@ -35,9 +36,14 @@ def test_copies_of_an_item_are_worth_one(right: list[bool], copies: int) -> None
 
 
 def test_clusters_never_make_an_exam_worth_more_than_its_items() -> None:
-    """One right and one wrong in every cluster: no variance between them, and still only 40 items."""
+    """One right and one wrong in every cluster: no variance between them, and still only 40 items.
+
+    20 clusters tell their variance with 19 degrees of freedom, so that it is a little less than 40.
+    """
     rows = [one("a", i, float(i % 2), cluster=f"c{i // 2}") for i in range(40)]
-    assert (only(rows).estimate.low, only(rows).estimate.high) == pytest.approx(wilson(0.5, 40))
+    worth = 40 * (Z95 / student.ppf(0.975, 19)) ** 2
+    assert (only(rows).estimate.low, only(rows).estimate.high) == pytest.approx(wilson(0.5, worth))
+    assert 35 < worth < 36
 
 
 def test_a_single_cluster_is_worth_one_item() -> None:

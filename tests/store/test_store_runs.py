@@ -37,6 +37,7 @@ def test_a_run_is_read_back_as_it_was_added(store: Store) -> None:
     assert run == Run(
         id=run.id, plan_id=plan_id, status=Status.PENDING, cell=ODD, source_title="Größe", planned=35,
         settled=0, manifest=manifest, created_at=NOW + 1, parent_id=parent.id,
+        comparability="c1", sample=True,
     )  # fmt: skip
     assert run.partial
 

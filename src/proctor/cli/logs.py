@@ -49,20 +49,18 @@ def import_command(paths: tuple[Path, ...], as_json: bool) -> int:
 
 
 def _lines(found: LogImport) -> Iterator[str]:
+    """A line a run, what is off with it below, and at the end what to do with two that go together."""
     from proctor.figures import estimate
 
     for each in found.imported:
         run, scores = each.result.run, each.result.scores
-        head = (
-            f"{scores[0].metric} {estimate(scores[0].estimate)}  n = {scores[0].estimate.scored:,}"
-            if scores
-            else "-"
-        )
+        head = "nothing was scored"
+        if scores:
+            head = f"{scores[0].metric} {estimate(scores[0].estimate)}  n = {scores[0].estimate.scored:,}"
         again = "  (imported before)" if each.before else ""
         yield f"{run.id[:8]}  {run.cell.model}  {run.source_title}  {head}{again}"
         yield from (f"  Note: {note}." for note in each.notes)
     for path, reason in found.failed:
         yield f"FAILED  {reason if str(path) in reason else f'{path}: {reason}'}"
-    ids = " ".join(each.result.run.id[:8] for each in found.imported[:2])
-    if len(found.imported) > 1:
-        yield f"To compare: proctor compare {ids}"
+    if found.pair:
+        yield f"To compare: proctor compare {' '.join(run.id[:8] for run in found.pair)}"

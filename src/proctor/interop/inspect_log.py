@@ -2,22 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from proctor.interop.logs import Log, LoggedTask, Sample, digest, file_digest, number, parsed, wrong
+from proctor.interop.inspect_scores import NO_ANSWER, Scorer, cluster_field, code, score_of, scorers, theirs
+from proctor.interop.logs import (
+    Log,
+    LoggedTask,
+    Sample,
+    checked,
+    count,
+    digest,
+    listed,
+    mapping,
+    number,
+    parsed,
+    read_bytes,
+    text,
+    without_secrets,
+    wrong,
+)
 from proctor.interop.zips import Archive
 from proctor.types import Message
 
-GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}  # correct, partly, incorrect, no answer
+HEAD_BYTES = 20_000  # of a .json file: `eval` stands near its beginning
+
+# What is read of a sample. The rest (events, attachments, the store) is by far the larger part.
+_KEPT = (
+    "id",
+    "epoch",
+    "input",
+    "choices",
+    "target",
+    "messages",
+    "output",
+    "scores",
+    "score",
+    "metadata",
+    "error",
+    "invalidation",
+    "total_time",
+    "working_time",
+    "model_usage",
+)
+_FINISH = {"max_tokens": "length", "model_length": "length", "content_filter": "refused"}
+_SETTINGS = ("config", "model_args", "model_generate_config", "task_args")
 
 
 def is_inspect(path: Path) -> bool:
-    return path.suffix == ".eval" or (path.suffix == ".json" and b'"eval"' in path.read_bytes()[:20_000])
+    if path.suffix != ".json":
+        return path.suffix == ".eval"
+    with path.open("rb") as file:
+        return b'"eval"' in file.read(HEAD_BYTES)
 
 
 def read_inspect(path: Path) -> Log:
@@ -26,143 +65,106 @@ def read_inspect(path: Path) -> Log:
     of = header.get("eval")
     if not isinstance(of, dict) or "task" not in of:
         raise wrong(path, "no log of Inspect: `eval` with its `task` is missing")
-    task = str(of["task"])
-    scorers = _scorers(header, samples)
-    if not scorers:
-        raise wrong(path, "none of its samples has a score that is a number or a grade (C, P, I, N)")
-    tasks = tuple(
-        LoggedTask(
-            task if place == 0 else f"{task} ({name})",
-            f"{task} {name}",
-            name,
-            _theirs(header, name),
+    graders = scorers(header, samples)
+    if not graders:
+        raise wrong(
+            path,
+            "none of its samples has a score that is a number or a grade (C, P, I, N): nothing to compare",
+        )
+    task = text(of["task"])
+    tasks = {
+        grader: LoggedTask(
+            task if place == 0 else f"{task} ({grader.title})",
+            f"{task} {grader.title}",
+            grader.title,
+            theirs(header, grader),
             extra=place > 0,
         )
-        for place, name in enumerate(scorers)
+        for place, grader in enumerate(graders)
+    }
+    read = _Reading(path, header, samples, tasks)
+    return checked(
+        Log(
+            tool="inspect",
+            version=text(mapping(of.get("packages")).get("inspect_ai")) or "unknown",
+            model=text(of.get("model")) or "unknown",
+            path=path,
+            sha256=hashlib.sha256(read_bytes(path)).hexdigest(),
+            created_at=_time(of.get("created")) or 0.0,
+            elapsed_s=_elapsed(mapping(header.get("stats"))),
+            tasks=tuple(tasks.values()),
+            samples=tuple(read.samples()),
+            prompts={task: _prompt(of, mapping(header.get("plan")))},
+            extractor=f"inspect/{'+'.join(grader.title for grader in graders)}, {code(header)}",
+            planned=_planned(header, len(samples)) * len(tasks),
+            settings=without_secrets({name: of[name] for name in _SETTINGS if of.get(name)}),
+            notes=tuple(_notes(header, len(samples))),
+            stopped=_stopped(header),
+        )
     )
-    return Log(
-        tool="inspect",
-        version=str((of.get("packages") or {}).get("inspect_ai", "unknown")),
-        model=str(of.get("model", "unknown")),
-        path=path,
-        sha256=file_digest([path]),
-        created_at=_time(of.get("created")) or 0.0,
-        elapsed_s=_elapsed(header.get("stats") or {}),
-        tasks=tasks,
-        samples=tuple(_sample(told, sample) for told in tasks for sample in samples),
-        prompts={task: _prompt(of, header.get("plan") or {})},
-        settings={"config": of.get("config") or {}, "model_args": of.get("model_args") or {}},
-        notes=tuple(_notes(header, len(samples))),
-        complete=header.get("status") == "success",
-    )
+
+
+# Files -------------------------------------------------------------------------------------------
 
 
 def _archive(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    archive = Archive(path)
-    try:
-        names = sorted(name for name in archive.names() if name.startswith("samples/"))
+    """The header, and the samples one by one: a whole log need not fit into memory."""
+    with Archive(path) as archive:
+        # A log whose run broke off has no header, only what was known at its start.
         start = "header.json" if "header.json" in archive.names() else "_journal/start.json"
-        return parsed(archive.read(start), path), [parsed(archive.read(name), path) for name in names]
-    finally:
-        archive.close()
+        header = parsed(archive.read(start), path, f"{start} is ")
+        names = [n for n in archive.names() if n.startswith("samples/") and n.endswith(".json")]
+        return header, [_slim(parsed(archive.read(name), path, f"{name} is ")) for name in names]
 
 
 def _file(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    record = parsed(path.read_bytes(), path)
-    samples = record.get("samples") or []
-    return record, [sample for sample in samples if isinstance(sample, dict)]
+    record = parsed(read_bytes(path), path)
+    return record, [_slim(sample) for sample in listed(record.get("samples")) if isinstance(sample, dict)]
 
 
-def _scorers(header: Mapping[str, Any], samples: list[dict[str, Any]]) -> list[str]:
-    """The scorers with a value that is a number or a grade, in the order of the log's results."""
-    told = [str(score.get("name")) for score in (header.get("results") or {}).get("scores") or []]
-    seen = dict.fromkeys(name for sample in samples for name in (sample.get("scores") or {}))
-    ordered = [name for name in told if name in seen] + [name for name in seen if name not in told]
-    return [
-        name for name in dict.fromkeys(ordered) if any(_grade(sample, name) is not None for sample in samples)
-    ]
+def _slim(sample: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: sample[name] for name in _KEPT if name in sample}
 
 
-def _grade(sample: Mapping[str, Any], scorer: str) -> float | None:
-    value = ((sample.get("scores") or {}).get(scorer) or {}).get("value")
-    return GRADES.get(value) if isinstance(value, str) else number(value)
-
-
-def _theirs(header: Mapping[str, Any], scorer: str) -> float | None:
-    for score in (header.get("results") or {}).get("scores") or []:
-        if score.get("name") == scorer:
-            metrics = score.get("metrics") or {}
-            for name in ("accuracy", "mean"):
-                if name in metrics:
-                    return number(metrics[name].get("value"))
-    return None
+# The log as a whole ------------------------------------------------------------------------------
 
 
 def _prompt(of: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
     """How the task is put: its version, its arguments and its solvers."""
-    steps = orjson.dumps(plan.get("steps") or [], option=orjson.OPT_SORT_KEYS).decode()
-    arguments = orjson.dumps(of.get("task_args") or {}, option=orjson.OPT_SORT_KEYS).decode()
-    return f"inspect {of['task']} version {of.get('task_version')}, solvers {digest(steps, arguments)[:12]}"
+    how = digest(text(plan.get("steps")), text(of.get("task_args") or {}))[:12]
+    return f"inspect {text(of['task'])} version {text(of.get('task_version')) or 'unknown'}, {how}"
 
 
-def _sample(task: LoggedTask, sample: Mapping[str, Any]) -> Sample:
-    scored = (sample.get("scores") or {}).get(task.metric) or {}
-    target = _text(sample.get("target"))
-    usage = _usage(sample)
-    error = sample.get("error")
-    return Sample(
-        item=f"{task.key}/{sample.get('id')}",
-        task=task.key,
-        content=digest(_text(sample.get("input")), target, _text(sample.get("choices") or [])),
-        score=_grade(sample, task.metric),
-        target=target,
-        answer=_text(scored["answer"]) if scored.get("answer") is not None else None,
-        reply=_reply(sample),
-        repeat=int(sample.get("epoch") or 1) - 1,
-        prompt=tuple(_prompts(sample)),
-        input_tokens=usage.get("input_tokens"),
-        output_tokens=usage.get("output_tokens"),
-        latency_s=number(sample.get("total_time")),
-        error=str(error.get("message", error)) if isinstance(error, dict) else error,
-    )
+def _order(header: Mapping[str, Any]) -> dict[str, int]:
+    """The places of the samples, by id, in the order in which Inspect takes them; empty in older logs."""
+    ids = listed(mapping(mapping(header.get("eval")).get("dataset")).get("sample_ids"))
+    return {text(one): place for place, one in enumerate(ids)}
 
 
-def _usage(sample: Mapping[str, Any]) -> Mapping[str, Any]:
-    for usage in (sample.get("model_usage") or {}).values():
-        if isinstance(usage, dict):
-            return usage
-    usage = (sample.get("output") or {}).get("usage")
-    return usage if isinstance(usage, dict) else {}
+def _planned(header: Mapping[str, Any], found: int) -> int:
+    epochs = count(mapping(mapping(header.get("eval")).get("config")).get("epochs")) or 1
+    total = count(mapping(header.get("results")).get("total_samples"))
+    return max(found, total or len(_order(header)) * epochs)
 
 
-def _reply(sample: Mapping[str, Any]) -> str:
-    choices = (sample.get("output") or {}).get("choices") or []
-    content = (choices[0].get("message") or {}).get("content") if choices else ""
-    return _text(content)
+def _stopped(header: Mapping[str, Any]) -> str | None:
+    status = header.get("status")
+    if status == "success":
+        return None
+    why = text(mapping(header.get("error")).get("message"))
+    return f"the log's own status is {text(status) or 'unknown'}{f': {why}' if why else ''}"
 
 
-def _prompts(sample: Mapping[str, Any]) -> Iterator[Message]:
-    """The messages up to the model's first word."""
-    for message in sample.get("messages") or []:
-        if message.get("role") == "assistant":
-            return
-        yield Message(str(message.get("role")), _text(message.get("content")))
+def _notes(header: Mapping[str, Any], found: int) -> Iterator[str]:
+    if (stopped := _stopped(header)) is not None:
+        yield stopped
+    if (planned := _planned(header, found)) > found:
+        yield f"it holds {found:,} of its {planned:,} samples"
 
 
-def _text(value: object) -> str:
-    """Text as it is; lists of parts and other things as JSON."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and all(
-        isinstance(part, dict) and isinstance(part.get("text"), str) for part in value
-    ):
-        return "\n".join(part["text"] for part in value)
-    return "" if value is None else orjson.dumps(value, default=str, option=orjson.OPT_SORT_KEYS).decode()
-
-
-def _time(text: object) -> float | None:
+def _time(value: object) -> float | None:
     try:
-        return datetime.fromisoformat(str(text)).timestamp()
+        return datetime.fromisoformat(text(value)).timestamp()
     except ValueError:
         return None
 
@@ -172,10 +174,116 @@ def _elapsed(stats: Mapping[str, Any]) -> float:
     return max(0.0, end - start) if start is not None and end is not None else 0.0
 
 
-def _notes(header: Mapping[str, Any], samples: int) -> Iterator[str]:
-    status = header.get("status")
-    if status != "success":
-        yield f"the log's own status is {status}"
-    total = (header.get("results") or {}).get("total_samples")
-    if isinstance(total, int) and total > samples:
-        yield f"it holds {samples:,} of its {total:,} samples"
+# Samples -----------------------------------------------------------------------------------------
+
+
+class _Reading:
+    """The samples of one log on their way into the neutral form."""
+
+    def __init__(
+        self,
+        path: Path,
+        header: Mapping[str, Any],
+        samples: Sequence[Mapping[str, Any]],
+        tasks: Mapping[Scorer, LoggedTask],
+    ) -> None:
+        self.path = path
+        self.model = text(mapping(header.get("eval")).get("model"))
+        self.cluster = cluster_field(header)
+        self.order = _order(header)
+        self.tasks = tasks
+        self.raw = sorted(samples, key=self._place)
+
+    def samples(self) -> Iterator[Sample]:
+        for sample in self.raw:
+            if sample.get("id") is None:
+                raise wrong(self.path, "a sample without an id")
+            for grader, task in self.tasks.items():
+                yield self._sample(sample, grader, task)
+
+    def _place(self, sample: Mapping[str, Any]) -> tuple[int, int, str, int]:
+        name = text(sample.get("id"))
+        number_first = int(name) if name.isdecimal() and len(name) < 19 else 0
+        return self.order.get(name, len(self.order)), number_first, name, _epoch(sample)
+
+    def _sample(self, sample: Mapping[str, Any], grader: Scorer, task: LoggedTask) -> Sample:
+        target, said = _words(sample.get("target")), score_of(sample, grader.name)
+        choices, usage = listed(sample.get("choices")), self._usage(sample)
+        output = mapping((listed(mapping(sample.get("output")).get("choices")) or [None])[0])
+        place = self.order.get(text(sample["id"]))
+        score = None if _error(sample) else grader.grade(sample)
+        return Sample(
+            item=f"{task.key}/{text(sample['id'])}",
+            task=task.key,
+            content=digest(_asked(sample.get("input")), target, text(choices)),
+            score=score,
+            target=target,
+            answer=None if said.get("answer") is None else text(said["answer"]),
+            reply=_words(mapping(output.get("message")).get("content")),
+            repeat=_epoch(sample) - 1,
+            place=None if place is None else place * len(self.tasks) + list(self.tasks).index(grader),
+            prompt=tuple(_prompts(sample)),
+            choices=tuple(map(text, choices)),
+            cluster=self._cluster(sample),
+            finish=_FINISH.get(text(output.get("stop_reason")), "stop"),
+            unread=grader.value(sample) == NO_ANSWER,
+            input_tokens=count(usage.get("input_tokens")),
+            output_tokens=count(usage.get("output_tokens")),
+            reasoning_tokens=count(usage.get("reasoning_tokens")),
+            latency_s=_latency_s(sample),
+            error=_error(sample) or (f"{grader.title} gave it no number" if score is None else None),
+        )
+
+    def _usage(self, sample: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The tokens of the model that is measured, not of one that grades it."""
+        by_model = mapping(sample.get("model_usage"))
+        return mapping(by_model.get(self.model)) or mapping(mapping(sample.get("output")).get("usage"))
+
+    def _cluster(self, sample: Mapping[str, Any]) -> str | None:
+        return text(mapping(sample.get("metadata")).get(self.cluster)) or None if self.cluster else None
+
+
+def _epoch(sample: Mapping[str, Any]) -> int:
+    return max(1, count(sample.get("epoch")) or 1)
+
+
+def _error(sample: Mapping[str, Any]) -> str | None:
+    error = sample.get("error")
+    if error:
+        return text(mapping(error).get("message") or error)
+    return "Inspect's user marked it as invalid" if sample.get("invalidation") else None
+
+
+def _latency_s(sample: Mapping[str, Any]) -> float | None:
+    """The request where there was one; else the time at work, without waiting for the server's permission."""
+    turns = sum(1 for message in _messages(sample) if message.get("role") == "assistant")
+    request = number(mapping(sample.get("output")).get("time")) if turns == 1 else None
+    times = (request, number(sample.get("working_time")), number(sample.get("total_time")))
+    return next((time for time in times if time is not None and time >= 0), None)
+
+
+def _messages(sample: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [mapping(message) for message in listed(sample.get("messages"))]
+
+
+def _prompts(sample: Mapping[str, Any]) -> Iterator[Message]:
+    """The messages up to the model's first word."""
+    for message in _messages(sample):
+        if message.get("role") == "assistant":
+            return
+        yield Message(text(message.get("role")), _words(message.get("content")))
+
+
+def _asked(value: object) -> str:
+    """The input without the ids of its messages, which are drawn anew in each run."""
+    if isinstance(value, str):
+        return value
+    messages = map(mapping, listed(value))
+    return text([[message.get("role"), message.get("content")] for message in messages])
+
+
+def _words(value: object) -> str:
+    """The texts of a message's parts, or of a list of targets, one below the other; other things as JSON."""
+    said = [part if isinstance(part, str) else mapping(part).get("text") for part in listed(value)]
+    words = [word for word in said if isinstance(word, str)]
+    return "\n".join(words) if words else text(value or None)

@@ -17,6 +17,8 @@ PAPERS: Mapping[str, str] = {
     "samples from an indefinitely large population. Biometrika 10, 507-521.",
     "Bonett and Wright 2000": "Bonett, D. G., Wright, T. A. (2000). Sample size requirements for estimating Pearson, "
     "Kendall and Spearman correlations. Psychometrika 65, 23-28.",
+    "Korn and Graubard 1998": "Korn, E. L., Graubard, B. I. (1998). Confidence intervals for proportions with small "
+    "expected number of positive counts estimated from survey data. Survey Methodology 24, 193-201.",
     "Gorodkin 2004": "Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation "
     "coefficient. Computational Biology and Chemistry 28, 367-374.",
     "Chen et al. 2021": "Chen, M., Tworek, J., Jun, H., Yuan, Q. et al. (2021). Evaluating Large Language Models "
@@ -69,6 +71,16 @@ INTERVALS: Mapping[str, str] = {
     "Student's t": (
         "The interval of a mean of graded scores is Student's (Student 1908), with the items taken as independent."
     ),
+    "Student's t or Wilson on the effective n, the wider of both": (
+        "The interval of a mean of graded scores between 0 and 1 is the wider, at each end, of Student's (Student 1908) "
+        "and of the score interval of a share (Wilson 1927) on the number of independent items that the mean is worth, "
+        "since Student's alone is too narrow where nearly all scores are the same."
+    ),
+    "Student's t over clusters or Wilson on the effective n, the wider of both": (
+        "Where items hang together, the interval of a mean of graded scores between 0 and 1 is the wider, at each end, "
+        "of Student's (Student 1908) on the variance between clusters (Miller 2024) and of the score interval of a "
+        "share (Wilson 1927) on the number of independent items that the mean is worth."
+    ),
     "Student's t over clusters": (
         "Where items hang together, the interval of a mean of graded scores is Student's (Student 1908) on the "
         "variance between clusters (Miller 2024)."
@@ -84,17 +96,19 @@ INTERVALS: Mapping[str, str] = {
     EFFECTIVE: (
         "Where items hang together, were asked several times, or are averaged by halves, the interval of a share is "
         "the 95 % score interval (Wilson 1927) on the number of independent items that the share is worth: the items "
-        "divided by the design effect (Kish 1965), with the variance taken between clusters (Miller 2024)."
+        "divided by the design effect (Kish 1965), with the variance taken between clusters (Miller 2024), and fewer "
+        "where few clusters show it (Korn and Graubard 1998)."
     ),
     DIRICHLET: (
         "The interval of a metric on the table of two targets by two answers is the range of its middle 95 % over "
         "2,000 draws of that table, seed 0, from a Dirichlet distribution on the counts with half an item added to "
-        "each cell."
+        "each cell, widened to the ends of draws with half as much added to right answers and a quarter to wrong ones."
     ),
     DIRICHLET_MANY: (
         "The interval of a metric on a table of more than two labels is the range of its middle 95 % over 2,000 draws "
         "of that table, seed 0, from a Dirichlet distribution on the counts; one item is added to the whole table, "
-        "half of it spread over the right answers and half over the wrong ones."
+        "half of it spread over the right answers and half over the wrong ones, widened to the ends of draws with "
+        "twice as much added to the wrong ones."
     ),
     BOOTSTRAP: (
         "The interval of a correlation, or of an F1 over words or choices, is the percentile interval over 2,000 "

@@ -29,7 +29,7 @@ RARE = frozenset({"answered"})
 OUTCOMES: Mapping[str, str] = {
     "correct": "Correct",
     "wrong": "Wrong",
-    "answered": "Answered, target hidden",
+    "answered": "Answered, neither right nor wrong",
     "no_answer": "No answer could be read",
     "truncated": "Cut by the length limit",
     "refused": "Refused",

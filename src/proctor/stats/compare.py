@@ -95,7 +95,7 @@ def focused(shape: Shape, metric: str) -> Shape:
             tasks[key] = replace(spec, official=(metric,), also=())
     if not tasks:
         raise ConfigError(f"{shape.suite} reports no {metric!r}; metrics: score, {', '.join(known)}")
-    return replace(shape, tasks=tasks, aggregate="macro", categories=(), whole=None)
+    return replace(shape, tasks=tasks, aggregate="macro", categories=(), whole=None, named=metric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def _of_suite(counted: Sequence[_Task], shape: Shape) -> Difference:
 def _weighed(counted: Sequence[_Task], shape: Shape) -> tuple[str, list[_Task]]:
     """The headline's name, and its tasks with what each counts in it."""
     if shape.aggregate == "macro":
-        return "score", [replace(task, weight=1 / len(counted)) for task in counted]
+        return shape.named, [replace(task, weight=1 / len(counted)) for task in counted]
     plain = [task for task in map(_accuracy, counted) if task is not None]
     sizes = [task.pair.spec.full_size or task.pair.first.sheet.items for task in plain]
     return ACCURACY, [
@@ -245,14 +245,6 @@ def _described(tasks: Sequence[_Task], found: _Found, task: str, title: str, met
         detectable=detectable,
         items_needed=needed,
     )
-
-
-def value_of_headline(rows: Sequence[Scored], shape: Shape) -> float:
-    """The headline of one run without an interval. Raises ConfigError where nothing was measured."""
-    whole, _ = differences(rows, rows, shape, tasks=False)
-    if whole.first is None:
-        raise ConfigError(f"{shape.suite}: nothing was measured")
-    return whole.first
 
 
 def _value(tasks: Sequence[_Task], side: str) -> float:

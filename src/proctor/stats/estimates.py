@@ -37,6 +37,7 @@ class Shape:
     `suite` is the title over all tasks; `tasks` are in the order of display. `whole` is how many tasks
     make up the suite's score, where `tasks` names only those that were run. `categories` are titles
     with the tasks below them. `worded` says that "@1" at the end of an item's id is its wording.
+    `named` is what the mean over tasks is called.
     """
 
     suite: str
@@ -45,6 +46,7 @@ class Shape:
     categories: tuple[tuple[str, tuple[str, ...]], ...] = ()
     whole: int | None = None
     worded: bool = True
+    named: str = "score"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ def _suite_scores(marked: Sequence[Marked], shape: Shape) -> list[Score]:
         return []
     if shape.aggregate == "macro":
         own = {one.exam.key: own_value(one.exam) for one in counted}
-        return [_suite_score(shape, "score", own, combined(counted, own))]
+        return [_suite_score(shape, shape.named, own, combined(counted, own))]
     counted = [one for one in counted if _has_accuracy(one.exam)]
     counts = _counts([one.exam for one in counted])
     accuracies = {one.exam.key: value(one.exam, ACCURACY) for one in counted}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from proctor.findings import Estimate
 from proctor.stats import metrics
 from proctor.stats.estimates_sheet import WILSON, Sheet, TaskShape, nothing
-from proctor.stats.intervals import t95, wilson
+from proctor.stats.intervals import Z95, t95, wilson
 from proctor.stats.metrics import Scored
 from proctor.stats.resample import Figure
 from proctor.types import Outcome
@@ -130,8 +130,10 @@ def effective(one: Sheet, spec: TaskShape, metric: str) -> tuple[float, float | 
 
     The design effect compares the variance of the mean between clusters (Miller 2024, appendix A,
     with C/(C-1)) with that of as many independent items. Where nothing varies it cannot be seen, and
-    a cluster counts as one item. Clusters never make an exam worth more than its items, repeats never
-    more than its rows.
+    a cluster counts as one item. Few clusters show their variance badly: n shrinks by the square of
+    how much wider Student's t with C - 1 is than the normal (Korn and Graubard 1998, Survey
+    Methodology 24:193), but not below one item a cluster. Clusters never make an exam worth more than
+    its items, repeats never more than its rows.
     """
     import numpy as np
 
@@ -154,6 +156,8 @@ def effective(one: Sheet, spec: TaskShape, metric: str) -> tuple[float, float | 
         n = 1 / squares
     else:
         n = 1 + value * (1 - value) / variance if variance else float(most)
+        if one.clustered:
+            n = max(min(n, float(most)) * (Z95 / t95(one.units - 1)) ** 2, min(n, 1 / squares))
     # What is n but for rounding is n: 17 of 20 must give the interval of 20 items.
     return (float(one.items) if math.isclose(n, one.items) else min(n, float(most))), stderr
 
