@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from jobs_world import World, children_of, kill, until, world
 
 from proctor.service import queue
+from proctor.store import queue as store_queue
 from proctor.types import Run, Status
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
@@ -71,17 +73,39 @@ def test_a_run_without_its_worker_is_cancelled_within_2_s(here: World) -> None:
     assert 0 < here.run(run).settled < 120
 
 
-def test_a_stuck_run_without_its_worker_ends_itself_when_it_is_cancelled(here: World) -> None:
-    """Its main thread never comes back to hear the signal: it is opening a file that nobody writes."""
+def test_a_run_without_its_worker_is_cancelled_while_its_rows_are_being_read(here: World) -> None:
     here.mkfifo()
     run = here.submit()
     first = here.program("worker", *LEASE)
     until(lambda: "begins" in here.log(run), "its process is at work")
-    until(lambda: children_of(run) != [], "its process is there")
     killed(first)
     queue.cancel(here.store, run.id)
-    until(lambda: here.run(run).status is Status.CANCELLED, "cancelled", s=3.0)
+    until(lambda: here.run(run).status is Status.CANCELLED, "cancelled", s=2.0)
     until(lambda: children_of(run) == [], "its process has ended")
+
+
+DEAF = """
+import signal, sys, time
+from proctor.service.lease import Lease
+from proctor.store import Store
+store = Store.open(sys.argv[1])
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+with Lease(store, sys.argv[2], "deaf", 2.0):
+    print("there", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_process_that_nothing_ends_is_ended_by_its_own_lease(here: World) -> None:
+    run = here.submit()
+    taken = {"now": time.time(), "lease_s": 2.0, "most_running": 3}
+    assert store_queue.take_next(here.store, owner="deaf", **taken) is not None
+    words = [sys.executable, "-c", DEAF, here.database_url, run.id]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env=here.environ) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"there\n"
+        queue.cancel(here.store, run.id)
+        until(lambda: here.run(run).status is Status.CANCELLED, "cancelled", s=2.0)
+        assert process.wait(timeout=10) == 128 + signal.SIGKILL
 
 
 @pytest.mark.parametrize("n", [0, 1])

@@ -143,7 +143,7 @@ def job_error(run: Run) -> str | None:
     slug = run.error_slug or ""
     if slug in DATA:
         return f"Failed to load {run.source_title} dataset: {run.error}"
-    if slug == "auth" and "is not set" in run.error:
+    if slug == "auth" and run.error.startswith("No key for"):
         provider = run.cell.model.provider
         title = PROVIDER_TITLES.get(provider, provider)
         return f"AI provider error: API key not configured for {title} ({run.error})"

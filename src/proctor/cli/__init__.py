@@ -29,6 +29,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("logs", "Import the logs of lm-eval and Inspect as runs beside proctor's own."),
     "bundle": ("bundle", "Pack a run with everything that its figures can be checked with."),
     "verify": ("bundle", "Recompute every figure of a bundle, offline."),
+    "status": ("remote", "Say where a server's job is, or wait until it has ended (--server)."),
+    "results": ("remote", "Show what a server's job measured (--server)."),
+    "cancel": ("remote", "End a server's job (--server)."),
+    "restart": ("remote", "Put a server's job back into the queue (--server)."),
     "rescore": ("rescore", "Read a run's kept replies again with other extractors, without asking anything."),
     "export": ("export", "Write a run's items, answers and scores as CSV, JSON or JSONL."),
     "report": ("export", "Write a report as one HTML or Markdown file that opens without a server."),
@@ -44,6 +48,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Score the built-in models on the sample rows and show the commands that go further."),
 }
 
+# What `--server` sends to a server; everything else works on this machine.
+REMOTE = frozenset(
+    {"run", "list", "compare", "history", "leaderboard", "status", "results", "cancel", "restart"}
+)
+
 
 class Lazy(click.Group):
     """A group whose commands live in modules that are imported on use."""
@@ -54,7 +63,8 @@ class Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"proctor.cli.{COMMANDS[cmd_name][0]}")
+        remote = bool(ctx.params.get("server")) and cmd_name in REMOTE
+        module = import_module(f"proctor.cli.{'remote' if remote else COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
@@ -69,7 +79,13 @@ class Lazy(click.Group):
 
 @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="proctor")
-def proctor() -> None:
+@click.option(
+    "--server",
+    envvar="PROCTOR_SERVER",
+    metavar="URL",
+    help="Ask this proctor server: run, list, status, results, cancel, restart, compare, history, leaderboard.",
+)
+def proctor(server: str | None) -> None:
     """proctor gives AI models their exams.
 
     Start with `proctor demo`, or with your own questions:

@@ -1,0 +1,100 @@
+"""One call to a proctor server: JSON there and back, errors as the server words them."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import click
+
+from proctor.errors import (
+    ConfigError,
+    EndpointNotFound,
+    NotFound,
+    ProctorError,
+    TooManyRequests,
+    Unauthorized,
+)
+from proctor.settings import read_settings
+
+PREFIX = "/api/v1"
+TIMEOUT_S = 330.0  # a long poll takes up to 300
+PATIENCE_S = 120.0  # a limit of requests is waited for this long
+ERRORS: dict[int, type[ProctorError]] = {401: Unauthorized, 404: NotFound}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCall:
+    """Where the server is, and the key it is called with."""
+
+    url: str
+    key: str | None
+
+    def get(self, path: str, **query: Any) -> Any:
+        given = {name: value for name, value in query.items() if value is not None}
+        return self._call("GET", f"{path}?{urlencode(given)}" if given else path, None)
+
+    def post(self, path: str, body: object = None) -> Any:
+        return self._call("POST", path, {} if body is None else body)
+
+    def _call(self, method: str, path: str, body: object) -> Any:
+        """Raises ProctorError with the server's own words."""
+        give_up = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                return self._once(method, path, body)
+            except TooManyRequests as error:
+                if time.monotonic() + error.retry_after_s > give_up:
+                    raise
+                time.sleep(error.retry_after_s)
+
+    def _once(self, method: str, path: str, body: object) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.url}{PREFIX}{path}", data, method=method)
+        request.add_header("Content-Type", "application/json")
+        if self.key:
+            request.add_header("Authorization", f"Bearer {self.key}")
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
+                return json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                raise _worded(error.code, error.read()) from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "reason", None) or error
+            raise EndpointNotFound(
+                f"No proctor server answers at {self.url} ({reason}). `proctor serve` starts one"
+            ) from error
+
+
+def _worded(status: int, text: bytes) -> ProctorError:
+    try:
+        body = json.loads(text)
+        detail, slug = str(body["detail"]), str(body.get("error"))
+    except (ValueError, KeyError, TypeError):
+        return EndpointNotFound(f"The address answers with status {status}, but not as a proctor server")
+    if slug == "too-many-requests":
+        return TooManyRequests(detail, retry_after_s=int(body.get("retry_after") or 60))
+    return ERRORS.get(status, ConfigError)(detail)
+
+
+def server_of() -> ServerCall:
+    """The server that `--server` or PROCTOR_SERVER names. Raises ConfigError where neither does."""
+    context = click.get_current_context()
+    settings = read_settings(os.environ)
+    url = context.find_root().params.get("server") or settings.server
+    if not url:
+        raise ConfigError(
+            f"`proctor {context.info_name}` asks a server: give --server URL or set PROCTOR_SERVER"
+        )
+    if "://" not in url:
+        url = f"http://{url}"
+    if not url.startswith(("http://", "https://")):
+        raise ConfigError(f"--server {url}: give an address such as http://127.0.0.1:8420")
+    return ServerCall(url.rstrip("/"), settings.api_key)

@@ -1,0 +1,111 @@
+"""Memory, disk, tokens and money: a job that passes its limit fails and says which it was."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from jobs_world import World, children_of, until, world
+
+from proctor.jobs.resources import free_bytes, memory_bytes
+from proctor.jobs.worker import Worker
+from proctor.service import queue
+from proctor.types import Run, Status
+
+pytestmark = [pytest.mark.slow, pytest.mark.promise("A-20")]  # whole runs in processes of their own
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[World]:
+    with world(tmp_path) as made:
+        yield made
+
+
+def failed_by_a_limit(here: World, run: Run, worker: Worker | None = None) -> Run:
+    worker = worker or here.worker()
+    until(lambda: here.ended(run), f"end: {here.said}", step=lambda: worker.step(time.time()))
+    # What the worker ends is cancelled first, then called by its name.
+    until(lambda: not worker.children, "its process has ended", step=lambda: worker.step(time.time()))
+    done = here.run(run)
+    assert (done.status, done.error_slug) == (Status.FAILED, "resource-limit")
+    assert children_of(run) == []
+    worker.step(time.time())
+    assert here.run(run).status is Status.FAILED, "it is not tried again"
+    return done
+
+
+def test_too_much_memory(here: World) -> None:
+    here.simulate("--latency", "0.5")
+    here.set(PROCTOR_JOB_MEMORY_MB="20")
+    done = failed_by_a_limit(here, here.submit())
+    assert "MB of memory, and 20 MB are allowed" in (done.error or "")
+
+
+def test_too_little_room_on_the_disk(here: World) -> None:
+    here.simulate("--latency", "0.5")
+    more = free_bytes(here.home) // 1_000_000 + 100_000
+    here.set(PROCTOR_DISK_FREE_MB=str(more))
+    done = failed_by_a_limit(here, here.submit())
+    assert f"{more:,} MB must stay free" in (done.error or "")
+    assert str(here.home) not in (done.error or "")
+
+
+def test_too_many_tokens_and_a_restart_has_them_afresh(here: World) -> None:
+    here.simulate()
+    run = here.submit(max_total_tokens=800)
+    done = failed_by_a_limit(here, run)
+    assert "the tokens allowed (800 for this run) were used up" in (done.error or "")
+    assert 0 < done.settled < 40
+    before = done.settled
+    queue.restart(here.store, run.id, here.settings)
+    assert failed_by_a_limit(here, run).settled > before
+
+
+def test_too_much_money(here: World) -> None:
+    here.simulate()
+    (here.home / "prices.toml").write_text('["ollama/sim"]\ninput = 1000\noutput = 1000\n')
+    done = failed_by_a_limit(here, here.submit(max_cost_usd=0.5))
+    assert "$0.5 for this run" in (done.error or "")
+    spent = here.store.tally(done.id).cost_usd
+    assert spent is not None and 0.5 <= spent < 1.5, "what was under way is still paid and kept"
+
+
+def test_a_budget_that_is_only_just_enough_is_no_failure(here: World) -> None:
+    here.simulate()
+    run = here.submit(max_total_tokens=1_000_000)
+    worker = here.worker()
+    until(lambda: here.ended(run), "end", step=lambda: worker.step(time.time()))
+    tally = here.store.tally(run.id)
+    used = 40 * ((tally.input_tokens_per_item or 0) + (tally.output_tokens_per_item or 0))
+    exact = here.submit(max_total_tokens=round(used))
+    until(lambda: here.ended(exact), "end", step=lambda: worker.step(time.time()))
+    done = here.run(exact)
+    assert (done.status, done.settled, done.error) == (Status.COMPLETED, 40, None)
+
+
+def test_what_earlier_tries_spent_counts_too(here: World) -> None:
+    """A process dies when half of the tokens are spent; the next has the other half."""
+    here.simulate("--latency", "0.1")
+    run = here.submit(max_total_tokens=2000)
+    worker = here.worker()
+    until(lambda: here.run(run).settled >= 12, "half", step=lambda: worker.step(time.time()))
+    for child in worker.children.values():
+        child.process.kill()
+    done = failed_by_a_limit(here, run, worker)
+    tally = here.store.tally(run.id)
+    tokens = (tally.input_tokens_per_item or 0) + (tally.output_tokens_per_item or 0)
+    assert queue.job(here.store, run.id).tries == 2
+    # Four were under way when it was used up; what a killed process had asked and not kept is not counted.
+    assert 2000 <= done.settled * tokens < 2000 + 6 * tokens
+
+
+def test_memory_is_that_of_the_whole_group(here: World) -> None:
+    here.simulate("--latency", "5")
+    here.submit()
+    worker = here.worker()
+    worker.step(time.time())
+    (child,) = worker.children.values()
+    until(lambda: memory_bytes([child.group])[child.group] > 30_000_000, "it has grown")
+    assert memory_bytes([child.group, 999_999_999])[999_999_999] == 0
