@@ -72,9 +72,9 @@ INTERVALS: Mapping[str, str] = {
         "The interval of a mean of graded scores is Student's (Student 1908), with the items taken as independent."
     ),
     "Student's t or Wilson on the effective n, the wider of both": (
-        "The interval of a mean of graded scores between 0 and 1 is the wider, at each end, of Student's (Student 1908) "
-        "and of the score interval of a share (Wilson 1927) on the number of independent items that the mean is worth, "
-        "since Student's alone is too narrow where nearly all scores are the same."
+        "The interval of a mean of graded scores between 0 and 1 is the wider, at each end, of Student's (Student "
+        "1908), items taken as independent, and of the score interval of a proportion (Wilson 1927) on as many "
+        "items as have that mean and that standard error, since scores that crowd near an end are skewed."
     ),
     "Student's t over clusters or Wilson on the effective n, the wider of both": (
         "Where items hang together, the interval of a mean of graded scores between 0 and 1 is the wider, at each end, "
