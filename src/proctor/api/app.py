@@ -28,6 +28,7 @@ WORKER_SILENT_S = 60.0
 DOCS_PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>proctor API</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="/static/vendor/swagger-ui/swagger-ui.css"></head>
 <body><div id="docs"></div>
 <script src="/static/vendor/swagger-ui/swagger-ui-bundle.js"></script>

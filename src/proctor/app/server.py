@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import ipaddress
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from proctor.errors import ConfigError
 from proctor.settings import Settings
 
-# Streams of events never end by themselves: they are cut off so long after the server was told to end.
-LONGEST_END_S = 2
+LONGEST_END_S = 3  # for requests that are being answered when the server is told to end
 BACKLOG = 2048
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
 
 
 def is_loopback(host: str) -> bool:
@@ -73,6 +76,46 @@ def url_of(listening: socket.socket) -> str:
     return f"http://{shown}:{port}"
 
 
+@dataclass(eq=False, slots=True)
+class Closing:
+    """An ASGI app whose open requests hear, once the server ends, that their client has gone.
+
+    Streams of events and long polls then end by themselves; a request that is being answered is
+    answered all the same.
+    """
+
+    app: Any
+    ending: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def __call__(self, scope: Message, receive: Receive, send: Any) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        more = True
+
+        async def received() -> Message:
+            nonlocal more
+            if not more:  # the whole body has been read: what may come now is the end
+                return await self._end(receive)
+            message = await receive()
+            more = bool(message.get("more_body", False))
+            return message
+
+        await self.app(scope, received, send)
+
+    async def _end(self, receive: Receive) -> Message:
+        if self.ending.is_set():
+            return {"type": "http.disconnect"}
+        gone = asyncio.ensure_future(receive())
+        ending = asyncio.ensure_future(self.ending.wait())
+        try:
+            await asyncio.wait((gone, ending), return_when=asyncio.FIRST_COMPLETED)
+            return gone.result() if gone.done() else {"type": "http.disconnect"}
+        finally:
+            gone.cancel()
+            ending.cancel()
+
+
 def run(app: Any, listening: socket.socket, ready: Callable[[], None]) -> None:
     """Serve an ASGI app until SIGTERM or Ctrl-C; call `ready` when it answers.
 
@@ -80,16 +123,22 @@ def run(app: Any, listening: socket.socket, ready: Callable[[], None]) -> None:
     """
     import uvicorn
 
+    closing = Closing(app)
+
     class Server(uvicorn.Server):
-        """uvicorn's, which says when it is ready."""
+        """uvicorn's, which says when it is ready and tells its requests when it ends."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
                 ready()
 
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            closing.ending.set()
+            await super().shutdown(sockets)
+
     config = uvicorn.Config(
-        app,
+        closing,
         log_level="warning",
         access_log=False,
         lifespan="on",
