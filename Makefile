@@ -17,7 +17,7 @@ run: $(VENV)/.run  ## set up, then score the built-in models on the sample rows
 	@$(BIN)/proctor demo
 
 test: $(VENV)/.test  ## every test, on SQLite and PostgreSQL
-	@bash tools/apt.sh postgresql
+	@bash tools/apt.sh postgresql chromium
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal src tests
 
 test-fast: $(VENV)/.test  ## the tests that take under a minute together, on SQLite
