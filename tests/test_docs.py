@@ -63,14 +63,14 @@ def test_a_bar_in_a_cell_does_not_split_it() -> None:
 def public_words() -> dict[str, list[str]]:
     """What a user can meet, as it must stand in a document."""
     from proctor import errors
-    from proctor.cli import proctor
+    from proctor.app import program
     from proctor.providers import PROVIDERS
     from proctor.settings import SETTINGS
     from proctor.suites.tasks import SUITES
 
     kinds = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, errors.ProctorError)]
     return {
-        "command": [f"`{' '.join(['proctor', *path])}`" for path in docs.command_paths(proctor, [])],
+        "command": [f"`{' '.join(['proctor', *path])}`" for path in docs.command_paths(program(), [])],
         "setting": [f"`{s.name}`" for s in SETTINGS],
         "slug": sorted({f"`{k.slug}`" for k in kinds}),
         "suite": [f"`{key}`" for key in SUITES],

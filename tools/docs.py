@@ -49,8 +49,9 @@ def _first_line(path: Path) -> str:
 
 def commands() -> str:
     """The help of every command, as a terminal of 100 columns shows it."""
-    from proctor.cli import proctor
+    from proctor.app import program
 
+    proctor = program()
     return "\n".join(
         f"## `{' '.join(['proctor', *path])}`\n\n```text\n{_help(proctor, path)}\n```\n"
         for path in command_paths(proctor, [])

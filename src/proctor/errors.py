@@ -123,6 +123,14 @@ class ResourceLimit(ProctorError):
     )
 
 
+class WorkerDied(ProctorError):
+    """The process that did a job's work died, or was killed from outside."""
+
+    slug = "worker-died"
+    exit_code = 3
+    cure = "Read the log that the message names, then restart the job: it goes on where it stopped."
+
+
 class RunTimeout(ProctorError):
     """The run took longer than its limit."""
 

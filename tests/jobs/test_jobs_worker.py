@@ -19,6 +19,7 @@ from proctor.jobs.worker import Worker
 from proctor.service import queue
 from proctor.settings import read_settings
 from proctor.simulator import spawn
+from proctor.store.endings import Verdict, end
 from proctor.store.tables import ATTEMPT
 from proctor.types import Cell, Model, Run, SourceRef, Status
 
@@ -155,6 +156,25 @@ def test_a_failure_that_does_not_pass_is_told_as_it_was_and_comes_later_each_tim
     assert "out of order" in (done.error or "")
     assert queue.job(here.store, run.id).tries == 3
     assert 0.0 < waits[1] <= 0.2 < waits[2] <= 0.4
+
+
+def test_a_run_is_taken_again_while_the_process_of_its_last_try_is_still_ending(here: World) -> None:
+    here.simulate()
+    run = here.submit()
+    worker = here.worker()
+    usual = worker.command
+    worker.command = lambda _run, _owner, _lease: ["sleep", "600"]
+    step(worker)
+    (lingering,) = worker.children.values()
+    back = Verdict(Status.PENDING, error="it broke", error_slug="network")
+    assert end(here.store, run.id, back, owner=lingering.owner, now=time.time())
+    worker.command = usual
+    until(lambda: here.ended(run), "end", step=lambda: step(worker))
+    assert lingering in worker.children.values()
+    lingering.process.terminate()
+    until(lambda: not worker.children, "both have ended", step=lambda: step(worker))
+    done = here.run(run)
+    assert (done.status, done.settled, done.error) == (Status.COMPLETED, 40, None)
 
 
 @pytest.mark.promise("A-19")

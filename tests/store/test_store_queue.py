@@ -146,7 +146,7 @@ def test_cancel_asks_what_runs_and_is_heard_once(store: Store) -> None:
     assert endings.to_end(store, ["w1"]) == {}
     assert not queue.cancel(store, run.id, now=NOW + 1)
     assert not queue.cancel(store, run.id, now=NOW + 2)
-    assert endings.to_end(store, ["w1", "w2"]) == {run.id: NOW + 1}
+    assert endings.to_end(store, ["w1", "w2"]) == {"w1": NOW + 1}
     assert endings.to_end(store, ["w2"]) == {}
     assert end(store, run, CANCELLED)
     assert endings.to_end(store, ["w1"]) == {}

@@ -42,6 +42,7 @@ class Worker:
     go_on: Callable[[], bool] = lambda: True
     lease_s: float = LEASE_S
     command: Callable[[str, str, float], list[str]] = command
+    # By owner: a run may be taken again while the process of its last try is still on its way out.
     children: dict[str, Child] = field(default_factory=dict)
     name: str = field(default_factory=lambda: f"worker {socket.gethostname()} {uuid.uuid4().hex[:8]}")
     stopping: bool = False
@@ -131,7 +132,7 @@ class Worker:
         except OSError as error:
             self._try_again(run, owner, f"its process could not be started: {error.strerror}", now)
             return True
-        self.children[run.id] = child
+        self.children[owner] = child
         self.log(f"run {run.id}: {run.cell.model} on {run.source_title}, process {child.process.pid}")
         return True
 
@@ -139,7 +140,7 @@ class Worker:
 
     def _ended(self, child: Child, now: float) -> None:
         """A process has ended: its row says how, or is made to say it here."""
-        del self.children[child.run.id]
+        del self.children[child.owner]
         child.signal(signal.SIGKILL)  # what it may have left behind in its group
         try:
             job = queue.job(self.store, child.run.id)
@@ -178,10 +179,8 @@ class Worker:
     def _cancel_asked(self, now: float) -> None:
         if not self.children:
             return
-        for run_id in endings.to_end(self.store, [child.owner for child in self.children.values()]):
-            child = self.children.get(run_id)
-            if child is not None and child.told_to_end is None:
-                self._tell(child, now)
+        for owner in endings.to_end(self.store, list(self.children)):
+            self._tell(self.children[owner], now)
 
     def _check_limits(self, now: float) -> None:
         if not self.children:
@@ -201,9 +200,11 @@ class Worker:
     def _end_for_excess(self, child: Child, now: float) -> None:
         """As if it were cancelled, so that it neither starts again nor goes on if this worker dies now."""
         try:
+            if self.store.owner_of(child.run.id) != child.owner:
+                raise Conflict(f"run {child.run.id} has left this process")
             queue.cancel(self.store, child.run.id, now=now)
         except (Conflict, NotFound):
-            child.excess = None  # it has just ended
+            child.excess = None  # it has just ended by itself
             return
         self._tell(child, now)
 

@@ -149,14 +149,14 @@ def _deadly(run_id: str) -> Verdict:
 
 
 def to_end(store: Database, owners: Sequence[str]) -> dict[str, float]:
-    """The runs of these owners that somebody asked to end, with the time of asking."""
+    """The owners whose run somebody asked to end, with the time of asking."""
     query = (
-        select(RUN.c.id, JOB.c.cancel_at)
+        select(RUN.c.owner, JOB.c.cancel_at)
         .join(JOB, JOB.c.run_num == RUN.c.num)
         .where(RUN.c.owner.in_(owners), _RUNNING, JOB.c.cancel_at.is_not(None))
     )
     with store.reading() as connection:
-        return {row.id: row.cancel_at for row in connection.execute(query)}
+        return {row.owner: row.cancel_at for row in connection.execute(query)}
 
 
 def spent(store: Database, run_id: str) -> Spent:

@@ -187,7 +187,7 @@ SCHEDULE = Table(
     Column("project_id", Integer, nullable=False),
     Column("user", Text, nullable=False),
     Column("cron", Text, nullable=False),
-    Column("body", Text, nullable=False),  # JSON: what POST /run takes
+    Column("body", Text, nullable=False),  # JSON, see plan.cell_to_json
     Column("enabled", Boolean, nullable=False),
     Column("next_at", Double, nullable=False),
     Column("last_at", Double),
