@@ -9,9 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from served import PREFIX, Server, serving
 
 from programs import proctor, proctor_json, started
+from served import PREFIX, Server, serving
 
 pytestmark = pytest.mark.slow
 
@@ -175,3 +175,19 @@ def test_no_key_reaches_a_row_a_log_an_answer_or_an_export(tmp_path: Path) -> No
     for key in PLANTED.values():
         assert not any(key in text for text in said)
         assert not any(key.encode() in content for content in files)
+
+
+@pytest.mark.promise("A-17")
+def test_no_traceback_reaches_a_client(tmp_path: Path) -> None:
+    """A row that no proctor ever wrote: the answer says that, and the rest stands in the log."""
+    with serving(tmp_path, "--no-worker") as server:
+        job = server.submit("simulator", "sim")
+        with closing(sqlite3.connect(tmp_path / "proctor.db")) as database:
+            database.execute("UPDATE run SET status = 'bogus'")
+            database.commit()
+        broken = server.ask("GET", f"{PREFIX}/results/{job}")
+        assert server.ask("GET", "/healthz").status == 200
+    assert broken.status == 500 and broken.body.keys() == {"detail", "error", "request_id"}
+    assert broken.body["detail"].startswith("Benchmark execution failed: ")
+    assert "bogus" not in json.dumps(broken.body) and "Traceback" not in json.dumps(broken.body)
+    assert broken.headers["X-Request-ID"] == broken.body["request_id"]

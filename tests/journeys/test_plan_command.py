@@ -9,6 +9,7 @@ from programs import csv_of_sums, proctor, proctor_json
 pytestmark = pytest.mark.slow  # whole commands and runs; make test-fast leaves them out
 
 
+@pytest.mark.promise("A-27")
 def test_before_the_first_run_it_says_what_is_unknown_and_how_to_learn_it(tmp_path):
     csv_of_sums(tmp_path / "sums.csv", 200)
     words = ["plan", "sums.csv", "--model", "ollama/a", "--model", "openai/b", "--difference", "0.05"]
