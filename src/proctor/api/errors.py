@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
+from proctor.api.guard import HEADERS
 from proctor.errors import ProctorError
 
 LOG = logging.getLogger("proctor.api")
@@ -104,4 +105,7 @@ async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
     detail = (
         f"Benchmark execution failed: an error that proctor did not foresee; the log has it under {ident}"
     )
-    return _answer(request, 500, detail, "internal")
+    answer = _answer(request, 500, detail, "internal")
+    # This answer is made outside the guard, which gives all others their headers.
+    answer.headers.update({**HEADERS, "X-Request-ID": ident})
+    return answer
