@@ -65,6 +65,11 @@ FIGURES: tuple[Figure, ...] = (
     Figure("saturation", "16 slots, limit found: answers a second / capacity", 0.97, 3, at_least=True),
     Figure("intervals_s", "all intervals of a run of 14,042; reference: one bootstrap", 2, 3),
     Figure("compare_s", "two such runs compared, task by task; the same", 2, 3),
+    Figure("list_p95_ms", "10,000 runs: a list; reference: /healthz", 50, 1),
+    Figure("history_p95_ms", "the same: history", 50, 1),
+    Figure("leaderboard_p95_ms", "the same: leaderboard", 50, 1),
+    Figure("board_first_ms", "the same: its first call after a run has ended", None, 0),
+    Figure("busy_p95_ms", "the same: a list while a job runs at full speed", 50, 1),
     Figure("saturation_ollama", "4 slots, Ollama, limit found: the same", 0.97, 3, at_least=True),
 )
 
@@ -306,21 +311,22 @@ def _saturation(bench: Bench, work: Work, slots: int, run: Callable[[Server, Wor
     return found
 
 
-def measure_exams(bench: Bench) -> Found:
-    """From the rows in the store to the figures, beside a bootstrap of one mean in plain numpy."""
-    program = [sys.executable, str(PROGRAMS / "exams.py"), str(bench.folder), str(bench.rounds)]
-    done = subprocess.run(program, env=clean_environ(), capture_output=True, text=True, timeout=TIMEOUT_S)
+def measure_program(program: str, reference: str, bench: Bench) -> Found:
+    """A program of bench/ that prints seconds or milliseconds by figure, one of which is the reference."""
+    words = [sys.executable, str(PROGRAMS / program), str(bench.folder), str(bench.rounds)]
+    done = subprocess.run(words, env=clean_environ(), capture_output=True, text=True, timeout=TIMEOUT_S)
     if done.returncode:
         raise Broken(done.stderr.strip()[-500:])
-    seconds = json.loads(done.stdout)
-    reference = seconds.pop("bootstrap_s")
-    return {name: Measured(ours, list(reference)) for name, ours in seconds.items()}
+    found = json.loads(done.stdout)
+    beside = found.pop(reference)
+    return {name: Measured(ours, list(beside)) for name, ours in found.items()}
 
 
 PARTS: Mapping[str, Callable[[Bench], Found]] = {
     "help": measure_help,
     "whole": measure_whole,
-    "exams": measure_exams,
+    "exams": partial(measure_program, "exams.py", "bootstrap_s"),
+    "served": partial(measure_program, "served.py", "health_p95_ms"),
     "latency": measure_latency,
     "saturation": measure_saturation,
     "ollama": measure_saturation_of_ollama,
