@@ -24,7 +24,7 @@ test-fast: $(VENV)/.test  ## the tests that take under a minute together, on SQL
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow' -k 'not postgresql' src tests
 
 check: $(VENV)/.test  ## lint, types, and generated documents
-	$(BIN)/ruff check
+	$(BIN)/ruff check --no-cache
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python tools/docs.py --check

@@ -12,6 +12,7 @@ from proctor.engine.prefix import gapless
 from proctor.errors import ConfigError
 from proctor.figures import sentence
 from proctor.findings import Evaluation, RunResult
+from proctor.service.profile import keep_summary, tally_of
 from proctor.service.wordings import by_wording, sign_note
 from proctor.stats.compare import compare, focused
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
@@ -33,13 +34,15 @@ def summarise(store: Store, run: Run) -> RunResult:
     """The run's scores and tally; computed from its rows and kept as the run's aggregates."""
     found = scores(marks(store, run), shape(run))
     store.put_scores(run.id, found)
-    return RunResult(run, found, store.tally(run.id))
+    tally = store.tally(run.id)
+    keep_summary(store, run, tally)
+    return RunResult(run, found, tally)
 
 
 def shown(store: Store, run: Run) -> RunResult:
     """The run as it stands: its kept scores if it has ended, else computed from the rows so far."""
     kept = store.scores(run.id) if run.finished_at else ()
-    return RunResult(run, kept, store.tally(run.id)) if kept else _computed(store, run)
+    return RunResult(run, kept, tally_of(store, run)) if kept else _computed(store, run)
 
 
 def _computed(store: Store, run: Run) -> RunResult:

@@ -28,6 +28,7 @@ from proctor.providers.limiter import Limiter
 from proctor.providers.prices import read_prices
 from proctor.service.budget import Budget
 from proctor.service.progress import Meter, Watch, keep_showing
+from proctor.service.pulse import keep_pulse
 from proctor.service.results import summarise
 from proctor.settings import Settings
 from proctor.store import Keeper, Store
@@ -256,6 +257,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> 
     )
     keeper = Keeper(store, run.id, owner=sitting.owner, lease_s=sitting.lease_s)
     showing = asyncio.create_task(keep_showing(meter, sitting.watch)) if sitting.watch else None
+    beating = asyncio.create_task(keep_pulse(store, meter))
     thresholds = gc.get_threshold()
     try:
         async with asyncio.timeout(limits.timeout_s):
@@ -278,6 +280,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> 
         gc.set_threshold(*thresholds)
         if showing:
             showing.cancel()
+        beating.cancel()
         keeper.close()
         meter.committed = keeper.committed
         if sitting.watch:

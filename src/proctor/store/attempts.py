@@ -61,7 +61,7 @@ class AnswerGroup(NamedTuple):
 
 
 _NAMES = [field.name for field in fields(AttemptRow)]
-_COLUMNS = [ATTEMPT.c[name] for name in _NAMES]
+COLUMNS = [ATTEMPT.c[name] for name in _NAMES]
 _OUTCOME = _NAMES.index("outcome")
 _OUTCOMES = {outcome.value: outcome for outcome in Outcome}  # a look is quicker than the enum's call
 
@@ -131,7 +131,7 @@ class Store(RunStore):
         read in a moment of its own: nothing stays open while the caller thinks, and rows kept
         meanwhile may appear. Raises NotFound, at the call.
         """
-        query = select(*_COLUMNS).where(ATTEMPT.c.run_num == self.number(run_id), is_latest())
+        query = select(*COLUMNS).where(ATTEMPT.c.run_num == self.number(run_id), is_latest())
         if task is not None:
             query = query.where(ATTEMPT.c.task == task)
         if outcome is not None:
@@ -155,7 +155,7 @@ class Store(RunStore):
         if after is not None:
             query = query.where(tuple_(ATTEMPT.c.position, ATTEMPT.c.repeat) > tuple_(*after))
         with self.reading() as connection:
-            return [_attempt_row(row) for row in connection.execute(query.limit(limit)).fetchall()]
+            return [attempt_row(row) for row in connection.execute(query.limit(limit)).fetchall()]
 
     def answer_groups(self, run_id: str) -> list[AnswerGroup]:
         """How often each answer was given to each target, task by task. Raises NotFound."""
@@ -254,7 +254,7 @@ class Store(RunStore):
             return _tally([dict(row) for row in connection.execute(query).mappings()])
 
 
-def _attempt_row(row: Row[Any]) -> AttemptRow:
+def attempt_row(row: Row[Any]) -> AttemptRow:
     values = list(row)
     values[_OUTCOME] = _OUTCOMES[values[_OUTCOME]]
     return AttemptRow(*values)

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import delete, exists, select
 
 from proctor.store.schema import Database
-from proctor.store.tables import ATTEMPT, ITEM, JOB, PAYLOAD, PLAN, RUN, SCORE
+from proctor.store.tables import ATTEMPT, ITEM, JOB, NOTE, PAYLOAD, PLAN, PULSE, RUN, SCORE
 from proctor.types import Status
 
 ENDED = (Status.COMPLETED.value, Status.FAILED.value, Status.CANCELLED.value)
@@ -37,7 +37,7 @@ def remove(store: Database, run_ids: Sequence[str]) -> int:
             num = connection.execute(ended.with_for_update()).scalar_one_or_none()
             if num is None:
                 continue
-            for table in (PAYLOAD, ATTEMPT, SCORE, JOB):
+            for table in (PAYLOAD, ATTEMPT, SCORE, JOB, PULSE, NOTE):
                 connection.execute(delete(table).where(table.c.run_num == num))
             connection.execute(delete(RUN).where(RUN.c.num == num))
             removed += 1

@@ -8,6 +8,9 @@
     score    what the run shows                   written when it ends
     job      a run's place in the queue           only for runs that were handed to the server
     project, schedule, api_key, audit             what the server knows besides
+    pulse    how fast a run went, moment by moment  a few hundred rows a run
+    note     what a person says of an answer      beside its score, never over it
+    session  a browser that showed its key
 
 Narrow rows and wide bodies live apart: a list, a filter or a mean over a million attempts reads
 only the narrow ones. Times are Unix seconds that the caller hands in; the database's clock is
@@ -78,6 +81,7 @@ RUN = Table(
     Column("parent_id", Text),
     # No foreign key: SQLite could not add the column to a table that has rows.
     Column("project_id", Integer, nullable=False, server_default="1"),
+    Column("summary", Text),  # JSON, written when it ends: counts, histograms, see service/profile.py
     Index("run_plan", "plan_id"),
     Index("run_created", "created_at"),
     Index("run_source", "source", "model"),
@@ -223,6 +227,47 @@ AUDIT = Table(
     Column("detail", Text, nullable=False),
     Index("audit_at", "at"),
     sqlite_autoincrement=True,
+)
+
+PULSE = Table(
+    "pulse",
+    METADATA,
+    Column("run_num", Integer, ForeignKey("run.num"), nullable=False),
+    Column("at", Double, nullable=False),
+    Column("done", Integer, nullable=False),  # items with an outcome, in all sittings
+    Column("in_flight", Integer, nullable=False),
+    Column("items_per_s", Double, nullable=False),
+    Column("tokens_per_s", Double, nullable=False),
+    Column("retries", Integer, nullable=False),  # since the sitting began, as are errors and cost
+    Column("errors", Integer, nullable=False),
+    Column("cost_usd", Double),
+    Column("low_s", Double),  # time left, from ... to; null while nothing is known of it
+    Column("high_s", Double),
+    PrimaryKeyConstraint("run_num", "at"),
+)
+
+NOTE = Table(
+    "note",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("run_num", Integer, ForeignKey("run.num"), nullable=False),
+    Column("item_id", Text, nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("user", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("flag", Boolean, nullable=False),
+    Column("text", Text, nullable=False),
+    Index("note_item", "run_num", "item_id", "repeat"),
+    sqlite_autoincrement=True,
+)
+
+SESSION = Table(
+    "session",
+    METADATA,
+    Column("digest", Text, primary_key=True),  # SHA-256 of what the cookie holds
+    Column("key_id", Integer, ForeignKey("api_key.id"), nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("expires_at", Double, nullable=False),
 )
 
 # Alembic's own table, spelled as Alembic spells it, so that a new database needs no Alembic.
