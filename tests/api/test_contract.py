@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from served import PREFIX, Server, serving
 
 from proctor.service.simulate import known_answers
 from proctor.simulator import spawn
+from served import PREFIX, Server, serving
 from simulators import settings
 
 pytestmark = pytest.mark.slow

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+
 from served import PREFIX, Server, serving
 
 pytestmark = pytest.mark.slow

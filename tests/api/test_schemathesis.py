@@ -9,6 +9,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.checks import CheckFunction
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
+
 from served import Server, serving
 
 pytestmark = pytest.mark.slow

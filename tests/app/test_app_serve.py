@@ -15,9 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 from click.testing import CliRunner
-from jobs_world import World, children_of, until, world
-from served import PREFIX, Server
 
+from jobs_world import World, children_of, until, world
 from proctor.app import program
 from proctor.app.server import bind, check_address, url_of
 from proctor.app.supervisor import Supervisor
@@ -25,6 +24,7 @@ from proctor.errors import ConfigError
 from proctor.settings import read_settings
 from proctor.types import Status
 from programs import proctor
+from served import PREFIX, Server
 
 slow = pytest.mark.slow  # servers and runs in processes of their own
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jobs_world import World, children_of, kill, until, world
 
+from jobs_world import World, children_of, kill, until, world
 from proctor.service import queue
 from proctor.store import queue as store_queue
 from proctor.types import Run, Status

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jobs_world import World, children_of, until, world
 
+from jobs_world import World, children_of, until, world
 from proctor.jobs.resources import free_bytes, memory_bytes
 from proctor.jobs.worker import Worker
 from proctor.service import queue

@@ -13,8 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from jobs_world import World, children_of, kill, until, world
 
+from jobs_world import World, children_of, kill, until, world
 from proctor.jobs.worker import Worker
 from proctor.service import queue
 from proctor.settings import read_settings
