@@ -264,3 +264,8 @@ class BadReply(ProviderError):
 def provider_errors() -> tuple[type[ProviderError], ...]:
     """ProviderError and every kind of it."""
     return (ProviderError, *ProviderError.__subclasses__())
+
+
+def errors(root: type[ProctorError] = ProctorError) -> dict[str, type[ProctorError]]:
+    """Every kind of error by its slug."""
+    return {root.slug: root} | {slug: kind for each in root.__subclasses__() for slug, kind in errors(each).items()}

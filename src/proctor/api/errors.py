@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
@@ -60,7 +60,12 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unforeseen)
 
 
-def _answer(request: Request, status: int, detail: str, error: str, **more: Any) -> JSONResponse:
+def _answer(request: Request, status: int, detail: str, error: str, **more: Any) -> Response:
+    # Whoever asked for a page gets the error as one.
+    paint = getattr(request.app.state, "paint", None)
+    page: Response | None = paint(request, status, detail, error) if paint else None
+    if page is not None:
+        return page
     ident = request.scope.get("state", {}).get("request_id", "")
     body = {"detail": detail, "error": error, "request_id": ident, **more}
     headers = {"Retry-After": str(more["retry_after"])} if "retry_after" in more else {}
@@ -69,7 +74,7 @@ def _answer(request: Request, status: int, detail: str, error: str, **more: Any)
     return JSONResponse(body, status, headers)
 
 
-async def _proctor_error(request: Request, error: Exception) -> JSONResponse:
+async def _proctor_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ProctorError)
     wait_s = getattr(error, "retry_after_s", None)
     more = {"retry_after": round(wait_s)} if wait_s is not None and error.http_status == 429 else {}
@@ -79,7 +84,7 @@ async def _proctor_error(request: Request, error: Exception) -> JSONResponse:
     return _answer(request, error.http_status, detail, error.slug, **more)
 
 
-async def _invalid(request: Request, error: Exception) -> JSONResponse:
+async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     errors = [
         {
@@ -92,13 +97,13 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
     return _answer(request, 400, f"The request cannot be meant: {told}", "config", errors=errors)
 
 
-async def _http(request: Request, error: Exception) -> JSONResponse:
+async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     slug = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "config")
     return _answer(request, error.status_code, str(error.detail), slug)
 
 
-async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
+async def _unforeseen(request: Request, error: Exception) -> Response:
     """No traceback reaches a client; it stands in the log under the request's id."""
     ident = request.scope.get("state", {}).get("request_id", "")
     LOG.error("request %s", ident, exc_info=error)

@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 import orjson
@@ -21,6 +22,7 @@ from limits.strategies import MovingWindowRateLimiter
 from proctor.errors import ConfigError, Forbidden, ProctorError, TooManyRequests
 from proctor.service.access import LOCAL, User, user_of
 from proctor.service.desk import Desk
+from proctor.service.sessions import COOKIE, user_of_session
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -94,10 +96,17 @@ class Guard:
         name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
         return name.lower() in (*LOOPBACK, *self.hosts)
 
-    def _user(self, scope: Scope, headers: Mapping[str, str]) -> User:
-        """On loopback without keys everybody is `local`, whatever key is sent."""
-        if not self.auth or not scope["path"].startswith(("/api/", "/metrics")):
+    def _user(self, scope: Scope, headers: Mapping[str, str]) -> User | None:
+        """On loopback without keys everybody is `local`, whatever key is sent.
+
+        Pages know a browser by its session, the API knows no sessions: a cookie that travels by itself
+        can change nothing there. None is a browser that has yet to log in.
+        """
+        if not self.auth:
             return LOCAL
+        if not scope["path"].startswith(("/api/", "/metrics")):
+            token = _cookie(headers.get("cookie", ""))
+            return user_of_session(self.desk_of().store, token) if token else None
         bearer = headers.get("authorization", "")
         sent = bearer[7:].strip() if bearer.lower().startswith("bearer ") else headers.get("x-api-key")
         return user_of(self.desk_of().store, sent)
@@ -112,6 +121,14 @@ class Guard:
             window = self.limiter.get_window_stats(rate, who)
             wait_s = max(1, round(window.reset_time - time.time()))
             raise TooManyRequests(f"More than {self.per_minute} requests in a minute", retry_after_s=wait_s)
+
+
+def _cookie(sent: str) -> str | None:
+    try:
+        found = SimpleCookie(sent).get(COOKIE)
+    except CookieError:
+        return None
+    return found.value if found else None
 
 
 def _bounded(receive: Receive, headers: Mapping[str, str]) -> Receive:

@@ -47,7 +47,7 @@ def serve_command(host: str, port: int, workers: int, no_worker: bool) -> int:
 
 
 def _app(settings: Settings) -> Any:
-    return import_module("proctor.api.app").create_app(settings)
+    return import_module("proctor.web.app").add_pages(import_module("proctor.api.app").create_app(settings))
 
 
 @dataclass(frozen=True, slots=True)

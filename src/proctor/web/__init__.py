@@ -1,0 +1,1 @@
+"""The dashboard: pages made on the server, for any browser, under a strict content security policy."""

@@ -1,0 +1,7 @@
+"""The dashboard: access."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+ROUTER = APIRouter()

@@ -1,0 +1,7 @@
+"""The dashboard: compare."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+ROUTER = APIRouter()

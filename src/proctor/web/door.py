@@ -1,0 +1,67 @@
+"""What pages ask of the application: the open desk, who is there with which scope, and which project is looked at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Annotated
+
+from fastapi import Depends, Form, Query, Request
+from starlette.responses import RedirectResponse, Response
+
+from proctor.errors import Unauthorized
+from proctor.service.access import User
+from proctor.service.desk import Desk
+
+
+def desk_of(request: Request) -> Desk:
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+OpenDesk = Annotated[Desk, Depends(desk_of)]
+
+
+def _with_scope(scope: str) -> Callable[[Request], User]:
+    def who(request: Request) -> User:
+        """Raises Unauthorized, Forbidden."""
+        user: User | None = request.scope["state"]["user"]
+        if user is None:
+            raise Unauthorized("Log in with an API key to see this page")
+        user.check(scope)
+        return user
+
+    return who
+
+
+Reader = Annotated[User, Depends(_with_scope("read"))]
+Runner = Annotated[User, Depends(_with_scope("run"))]
+Admin = Annotated[User, Depends(_with_scope("admin"))]
+
+
+def _project(project: Annotated[str, Query(max_length=10)] = "") -> int | None:
+    return int(project) if project.isdigit() and 0 < int(project) < 2**31 else None
+
+
+Project = Annotated[int | None, Depends(_project)]
+Text = Annotated[str, Query(max_length=300)]
+Field = Annotated[str, Form(max_length=20_000)]
+
+
+def is_fragment(request: Request) -> bool:
+    """True if htmx asks for a piece of the page; a browser that goes back wants all of it."""
+    headers = request.headers
+    return headers.get("hx-request") == "true" and headers.get("hx-history-restore-request") != "true"
+
+
+def go(request: Request, to: str, said: str = "") -> Response:
+    """Send the browser on after it changed something; `said` is shown there once."""
+    target = to
+    if is_fragment(request):
+        answer = Response(status_code=204, headers={"HX-Redirect": target})
+    else:
+        answer = RedirectResponse(target, 303)
+    if said:
+        # Read and deleted by app.js; a cookie, so that the words are not part of an address to be shared.
+        answer.set_cookie("said", json.dumps(said), max_age=30, samesite="strict")
+    return answer

@@ -1,0 +1,144 @@
+"""Templates and what they may call: every number is written as `figures` writes it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from fastapi import Request
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.responses import HTMLResponse
+
+from proctor import __version__, figures
+from proctor.findings import Estimate
+from proctor.service import access
+from proctor.web.door import desk_of
+from proctor.web.words import ERROR_TITLES, NAV, OUTCOME_WORDS, STATUS_COLOURS
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@cache
+def templates() -> Environment:
+    """Everything that is not marked safe is escaped; a name that is not there is an error."""
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "fraction": figures.fraction,
+        "estimate": figures.estimate,
+        "interval": interval,
+        "p": figures.p_value,
+        "share": figures.share,
+        "duration": figures.duration,
+        "amount": figures.amount,
+        "dollars": figures.dollars,
+        "signed": signed,
+        "ago": ago,
+        "stamp": stamp,
+        "item_path": lambda text: quote(text, safe="/"),
+    }
+    made.globals |= {
+        "NAV": NAV,
+        "STATUS_COLOURS": STATUS_COLOURS,
+        "OUTCOME_WORDS": OUTCOME_WORDS,
+        "version": __version__,
+        "query": query,
+    }
+    return made
+
+
+def show(request: Request, name: str, status: int = 200, **context: Any) -> HTMLResponse:
+    """A page, or a piece of one. `here` in the context is the entry of the menu that it belongs to."""
+    desk = desk_of(request)
+    user = request.scope["state"].get("user")
+    known = {
+        "here": "",
+        "path": request.url.path,
+        "user": user,
+        "auth": desk.settings.auth,
+        "projects": access.projects(desk.store) if user else [],
+        **context,
+    }
+    text = templates().get_template(name).render(known)
+    # What a page shows is private and changes; htmx asks the same address for pieces of it.
+    return HTMLResponse(text, status, headers={"Cache-Control": "no-store", "Vary": "HX-Request"})
+
+
+def error_page(request: Request, status: int, detail: str, slug: str) -> HTMLResponse:
+    """What went wrong, where, and what to do; as a piece where a piece was asked for."""
+    from proctor.errors import errors
+
+    kind = errors().get(slug)
+    facts = {
+        "title": ERROR_TITLES.get(slug, ERROR_TITLES[""]),
+        "detail": detail,
+        "slug": slug,
+        "cure": kind.cure if kind else "",
+        "request_id": request.scope["state"].get("request_id", ""),
+        "status": status,
+    }
+    if request.headers.get("hx-request") == "true":
+        return show(request, "_problem.html", 200, **facts)
+    return show(request, "error.html", status, **facts)
+
+
+def interval(e: Estimate) -> str:
+    """`[0.508, 0.595]`, or nothing where there is none."""
+    return "" if e.low is None or e.high is None else f"[{figures.fraction(e.low)}, {figures.fraction(e.high)}]"
+
+
+def signed(value: float | None) -> str:
+    """A difference with its sign.
+
+    >>> signed(0.0123), signed(-0.5), signed(0.0), signed(None)
+    ('+0.012', '-0.500', '0.000', '-')
+    """
+    return f"+{figures.fraction(value)}" if value is not None and value > 0 else figures.fraction(value)
+
+
+def ago(at: float | None, *, now: float | None = None) -> str:
+    """How long ago a moment was, in words.
+
+    >>> ago(0.0, now=30.0), ago(0.0, now=7300.0), ago(0.0, now=3 * 86400.0), ago(None)
+    ('just now', '2 h ago', '3 days ago', '-')
+    """
+    if at is None:
+        return "-"
+    gone = (time.time() if now is None else now) - at
+    if gone < 60:
+        return "just now"
+    if gone < 3600:
+        return f"{gone // 60:.0f} min ago"
+    if gone < 86400:
+        return f"{gone // 3600:.0f} h ago"
+    days = int(gone // 86400)
+    return f"{days} day{'s' if days > 1 else ''} ago"
+
+
+def stamp(at: float | None) -> str:
+    """A moment in UTC, to the minute.
+
+    >>> stamp(0.0), stamp(None)
+    ('1970-01-01 00:00 UTC', '-')
+    """
+    return "-" if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def query(asked: Mapping[str, Any], **changed: Any) -> str:
+    """The query of an address with some of its parameters changed; empty ones are left out.
+
+    >>> query({"a": 1, "b": "", "c": None}, a=2)
+    '?a=2'
+    """
+    kept = {name: value for name, value in {**asked, **changed}.items() if value not in ("", None)}
+    return "?" + urlencode(kept, doseq=True) if kept else "?"

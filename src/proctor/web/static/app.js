@@ -1,0 +1,136 @@
+// What pages do in the browser beyond htmx: theme, menu, keyboard, live refresh, selections, words said once.
+(() => {
+  const one = (selector, root = document) => root.querySelector(selector);
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+  // A breach of the content security policy is a defect; tests read this list.
+  window.breaches = [];
+  document.addEventListener("securitypolicyviolation", (e) =>
+    window.breaches.push(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber}`));
+
+  // One listener for all buttons, so that pieces that htmx brings need no wiring.
+  const actions = {
+    theme() {
+      const dark = document.documentElement.dataset.bsTheme !== "dark";
+      document.documentElement.dataset.bsTheme = dark ? "dark" : "light";
+      localStorage.setItem("theme", dark ? "dark" : "light");
+      window.dispatchEvent(new Event("themechange"));
+    },
+    menu(button) {
+      const open = one("#menu").classList.toggle("show");
+      button.setAttribute("aria-expanded", String(open));
+    },
+    help() { one("#help").showModal(); },
+    close(button) { button.closest("dialog").close(); },
+    copy(button) {
+      navigator.clipboard.writeText(one(button.dataset.from).textContent).then(() => say("Copied."));
+    },
+    say_hide() { one("#said").hidden = true; },
+  };
+  document.addEventListener("click", (e) => {
+    const button = e.target.closest("[data-do]");
+    if (button) actions[button.dataset.do]?.(button);
+  });
+
+  // A form that destroys something asks first.
+  document.addEventListener("submit", (e) => {
+    const question = e.target.dataset.confirm;
+    if (question && !window.confirm(question)) { e.preventDefault(); e.stopImmediatePropagation(); }
+  }, true);
+
+  function say(text) {
+    const place = one("#said");
+    if (!place || !text) return;
+    one("#said-text").textContent = text;
+    place.hidden = false;
+  }
+  function saidOnce() {
+    const found = document.cookie.split("; ").find((part) => part.startsWith("said="));
+    if (!found) return;
+    document.cookie = "said=; Max-Age=0; path=/; SameSite=Strict";
+    let text = decodeURIComponent(found.slice(5)).replace(/^"|"$/g, "");
+    try { text = JSON.parse(`"${text.replace(/^\\"|\\"$/g, "")}"`); } catch { /* shown as it came */ }
+    say(text.replace(/^"|"$/g, ""));
+  }
+
+  // Live pieces: `data-live` is the address of the piece, `data-events` of a stream that says when it changed.
+  // The reader chooses between the stream and looking every few seconds.
+  let stream, timer, waiting = false;
+  function refresh(place) {
+    if (waiting) return;
+    waiting = true;
+    htmx.ajax("GET", place.dataset.live, { target: place, swap: "innerHTML" }).finally(() => { waiting = false; });
+  }
+  function follow() {
+    stream?.close(); clearInterval(timer); stream = timer = undefined;
+    const place = one("[data-live]");
+    if (!place || place.dataset.ended === "true") return;
+    const choice = one("#refresh")?.value ?? "live";
+    if (choice === "live" && place.dataset.events) {
+      stream = new EventSource(place.dataset.events);
+      stream.addEventListener("changed", () => refresh(place));
+      stream.addEventListener("end", () => { stream.close(); refresh(place); });
+      // Where streams are not let through, look now and then instead.
+      stream.onerror = () => { stream.close(); timer ??= setInterval(() => refresh(place), 2000); };
+    } else {
+      timer = setInterval(() => refresh(place), 1000 * (Number(choice) || 5));
+    }
+  }
+  document.addEventListener("change", (e) => { if (e.target.id === "refresh") follow(); });
+  document.addEventListener("htmx:afterSwap", (e) => {
+    if (e.target.matches?.("[data-live]") && one("[data-ended]", e.target)) {
+      e.target.dataset.ended = "true";
+      clearInterval(timer); stream?.close();
+      // The figures of a run that has ended are on the whole page, not in the live piece alone.
+      if (one("[data-reload]", e.target)) location.reload();
+    }
+  });
+  window.addEventListener("pagehide", () => { stream?.close(); clearInterval(timer); });
+
+  // Rows to be compared: the button counts them and carries their ids.
+  document.addEventListener("change", (e) => {
+    if (!e.target.matches("input[data-pick]")) return;
+    const picked = all("input[data-pick]:checked").map((box) => box.value);
+    const link = one("#compare-picked");
+    link.href = "/compare?" + picked.map((id) => "runs=" + encodeURIComponent(id)).join("&");
+    link.classList.toggle("disabled", picked.length < 2);
+    link.setAttribute("aria-disabled", String(picked.length < 2));
+    one("#picked-count").textContent = picked.length;
+  });
+
+  // Fields that belong to some providers only.
+  function fitProvider() {
+    const chosen = one("select[name=provider]");
+    if (!chosen) return;
+    for (const part of all("[data-for]")) {
+      const fits = part.dataset.for.split(" ").includes(chosen.value)
+        || (part.dataset.for === "others" && !["ollama"].includes(chosen.value));
+      part.hidden = !fits;
+      for (const field of all("input, textarea, select", part)) field.disabled = !fits;
+    }
+    const suite = one("select[name=suite]")?.value;
+    for (const part of all("[data-suite]")) {
+      part.hidden = part.dataset.suite !== suite;
+      for (const field of all("input", part)) field.disabled = part.hidden;
+    }
+  }
+  document.addEventListener("change", (e) => { if (e.target.matches("select[name=provider], select[name=suite]")) fitProvider(); });
+
+  // Keyboard: / search, g then a letter to a page, j and k between items, ? help.
+  const pages = { o: "/", n: "/runs/new", c: "/compare", r: "/runs", l: "/leaderboard", m: "/models", q: "/system" };
+  let went = 0;
+  document.addEventListener("keydown", (e) => {
+    if (e.target.closest("input, textarea, select, dialog") || e.ctrlKey || e.metaKey || e.altKey) return;
+    if (Date.now() - went < 1500 && pages[e.key]) { location.href = pages[e.key]; return; }
+    if (e.key === "g") { went = Date.now(); return; }
+    if (e.key === "?") { actions.help(); return; }
+    if (e.key === "/") { const box = one("[data-search]"); if (box) { e.preventDefault(); box.focus(); } return; }
+    const link = { j: "a[data-next]", k: "a[data-before]", u: "a[data-up]" }[e.key];
+    if (link) one(link)?.click();
+  });
+
+  // A page that the browser kept, or htmx swapped in, is wired like a new one.
+  function wire() { fitProvider(); saidOnce(); follow(); }
+  document.addEventListener("DOMContentLoaded", wire);
+  window.addEventListener("pageshow", (e) => { if (e.persisted) wire(); });
+})();

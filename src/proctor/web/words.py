@@ -1,0 +1,81 @@
+"""The dashboard's fixed words: the menu, the titles of errors, the colours of states."""
+
+from __future__ import annotations
+
+# key, address, icon, label; the first five are the documented tabs. The place between the two groups is the
+# dataset runner's and the rollouts'.
+NAV = (
+    (
+        ("overview", "/", "layout-dashboard", "Overview"),
+        ("new", "/runs/new", "player-play", "Run Benchmarks"),
+        ("compare", "/compare", "columns", "Model Comparison"),
+        ("history", "/runs", "history", "History"),
+        ("leaderboard", "/leaderboard", "trophy", "Leaderboard"),
+    ),
+    (
+        ("models", "/models", "robot", "Models & providers"),
+        ("suites", "/suites", "list-details", "Suites"),
+        ("system", "/system", "server-2", "Queue & workers"),
+        ("schedules", "/schedules", "calendar-time", "Schedules"),
+        ("projects", "/projects", "folders", "Projects"),
+        ("settings", "/settings", "settings", "Settings"),
+        ("audit", "/audit", "shield-check", "Audit"),
+    ),
+)
+
+_CONNECTION = "🔌 Connection Error"
+_API = "🤖 Model API Error"
+_INVALID = "📊 Invalid Configuration"
+_RATE = "🐌 Rate Limit Exceeded"
+_TIMEOUT = "⏱️ Timeout Error"
+_DATABASE = "💾 Database Error"
+
+# The documented kinds of errors, by slug; "" is any other.
+ERROR_TITLES = {
+    "": "Something went wrong",
+    "not-found": "Not found",
+    "method-not-allowed": "Not found",
+    "config": _INVALID,
+    "data": _INVALID,
+    "data-missing": _INVALID,
+    "conflict": _INVALID,
+    "bad-request": _INVALID,
+    "context-overflow": _INVALID,
+    "forbidden": "Not allowed",
+    "unauthorized": "Not allowed",
+    "queue-full": _RATE,
+    "too-many-requests": _RATE,
+    "rate-limited": _RATE,
+    "quota": _RATE,
+    "run-timeout": _TIMEOUT,
+    "request-timeout": _TIMEOUT,
+    "store": _DATABASE,
+    "endpoint-not-found": _CONNECTION,
+    "network": _CONNECTION,
+    "provider": _API,
+    "auth": _API,
+    "error-budget": _API,
+    "model-not-found": _API,
+    "overloaded": _API,
+    "server-error": _API,
+    "bad-reply": _API,
+}
+
+STATUS_COLOURS = {
+    "pending": "secondary",
+    "running": "blue",
+    "completed": "green",
+    "partial": "orange",
+    "failed": "red",
+    "cancelled": "orange",
+}
+
+OUTCOME_WORDS = {
+    "correct": ("correct", "green"),
+    "wrong": ("wrong", "red"),
+    "answered": ("answered", "blue"),
+    "no_answer": ("no answer", "orange"),
+    "truncated": ("truncated", "orange"),
+    "refused": ("refused", "orange"),
+    "error": ("error", "secondary"),
+}
