@@ -10,7 +10,10 @@ from proctor.store.access import ApiKey
 from proctor.store.schema import Database
 from proctor.store.tables import API_KEY, SESSION
 
-_KEY = [API_KEY.c[name] for name in ("id", "user", "name", "prefix", "scopes", "created_at", "last_used_at")]
+_KEY = [
+    API_KEY.c[name]
+    for name in ("id", "user", "name", "prefix", "scopes", "created_at", "last_used_at", "revoked_at")
+]
 
 
 def open_session(store: Database, digest: str, key_id: int, *, now: float, until: float) -> None:
@@ -33,8 +36,9 @@ def key_of_session(store: Database, digest: str, *, now: float) -> ApiKey | None
     if row is None:
         return None
     values: list[Any] = list(row)
-    values[4] = tuple(values[4].split(","))
-    return ApiKey(*values, revoked_at=None)
+    scopes = _NAMES.index("scopes")
+    values[scopes] = tuple(values[scopes].split(","))
+    return ApiKey(*values)
 
 
 def close_session(store: Database, digest: str) -> None:
