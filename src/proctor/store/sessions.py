@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from sqlalchemy import delete, select
@@ -10,10 +11,8 @@ from proctor.store.access import ApiKey
 from proctor.store.schema import Database
 from proctor.store.tables import API_KEY, SESSION
 
-_KEY = [
-    API_KEY.c[name]
-    for name in ("id", "user", "name", "prefix", "scopes", "created_at", "last_used_at", "revoked_at")
-]
+_NAMES = [each.name for each in fields(ApiKey)]
+_KEY = [API_KEY.c[name] for name in _NAMES]
 
 
 def open_session(store: Database, digest: str, key_id: int, *, now: float, until: float) -> None:
