@@ -14,7 +14,7 @@ from fastapi.responses import StreamingResponse
 from proctor.api import answers, benchmarking
 from proctor.api.benchmarking import JobId, States
 from proctor.api.door import OpenDesk, Reader, Runner
-from proctor.service import access, jobs_view, queue
+from proctor.service import access, jobs_view, prune, queue
 from proctor.service.desk import Desk
 from proctor.service.jobs_view import ENDED, JobState
 
@@ -117,3 +117,12 @@ def restart(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     run = queue.restart(desk.store, jobs_view.run_of(desk, job_id).id, desk.settings)
     access.note(desk.store, user.name, "restart", run.id)
     return {"job_id": run.id, "message": f"Job {run.id} waits for a worker", "status": run.status.value}
+
+
+@ROUTER.delete("/{job_id}", summary="Delete an ended job")
+def delete(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
+    """Its scores, answers and log go with it, for good. A job that waits or runs must be cancelled first."""
+    run = jobs_view.run_of(desk, job_id)
+    prune.delete(desk.store, run.id, home=desk.settings.home)
+    access.note(desk.store, user.name, "delete", run.id, f"{run.cell.model} on {run.source_title}")
+    return {"job_id": run.id, "message": f"Job {run.id} deleted"}
