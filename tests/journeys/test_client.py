@@ -292,3 +292,22 @@ def test_a_full_queue(tmp_path: Path) -> None:
         client(*submit)
         full = client(*submit, code=3)
     assert full.stderr.startswith("Error (queue-full): Queue is full. Please try again later.\n")
+
+
+def test_jobs_that_nothing_was_asked_for_are_no_defect(tmp_path: Path) -> None:
+    """One waits, one was cancelled before a worker came: listed without a score, and not to be compared."""
+    with serving(tmp_path, "--no-worker") as server:
+        client = Client(tmp_path, server)
+        waits, ended = (
+            job["job_id"] for _ in range(2) for job in client.json(*GLUE, "--model", "simulator/sim")
+        )
+        client("cancel", ended)
+        past = client.json("history", "--model", "sim")
+        assert {row["job_id"] for row in past["history"]} == {waits, ended} and past["trend"] == []
+        refused = client("compare", waits, ended, code=2).stderr
+        assert "and was asked nothing" in refused and "Traceback" not in refused
+        for command in ("list", "history"):
+            runs = proctor_json(tmp_path, command)["runs"]
+            assert {run["run_id"] for run in runs} == {waits, ended}
+            assert [run["score"] for run in runs] == [None, None]
+        assert "is pending and was asked nothing" in proctor(tmp_path, "compare", waits, ended, code=2).stderr
