@@ -62,10 +62,7 @@ def project_of(desk: Desk, run_id: str) -> int:
 
 def result_of(desk: Desk, job_id: str) -> RunResult:
     """What the job shows so far. Raises NotFound."""
-    run = run_of(desk, job_id)
-    if not run.manifest:  # nothing was asked yet
-        return RunResult(run, (), desk.store.tally(run.id))
-    return shown(desk.store, run)
+    return shown(desk.store, run_of(desk, job_id))
 
 
 def state_of(desk: Desk, job_id: str) -> JobState:
