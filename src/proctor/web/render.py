@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from proctor import __version__, figures
+from proctor.errors import errors
 from proctor.findings import Estimate
 from proctor.service import access
 from proctor.web.door import desk_of
@@ -46,6 +48,8 @@ def templates() -> Environment:
         "ago": ago,
         "stamp": stamp,
         "item_path": lambda text: quote(text, safe="/"),
+        "pair": lambda text: (text, text),
+        "first_word": lambda entry: (entry[0], entry[1][0]),
     }
     made.globals |= {
         "NAV": NAV,
@@ -53,6 +57,7 @@ def templates() -> Environment:
         "OUTCOME_WORDS": OUTCOME_WORDS,
         "version": __version__,
         "query": query,
+        "messages": lambda item: [asdict(message) for message in item.prompt],
     }
     return made
 
@@ -76,8 +81,6 @@ def show(request: Request, name: str, status: int = 200, **context: Any) -> HTML
 
 def error_page(request: Request, status: int, detail: str, slug: str) -> HTMLResponse:
     """What went wrong, where, and what to do; as a piece where a piece was asked for."""
-    from proctor.errors import errors
-
     kind = errors().get(slug)
     facts = {
         "title": ERROR_TITLES.get(slug, ERROR_TITLES[""]),
