@@ -51,7 +51,7 @@ def compare(
     lines = _complete(desk, suite, project)
     facts: dict[str, Any] = {
         "choices": _choices(lines, runs),
-        "suites": _sources(desk, suite),
+        "suites": sources(desk),
         "asked": {"runs": runs, "suite": suite, "metric": metric, "mode": mode},
         "project": project,
         "margin": margin,
@@ -89,7 +89,7 @@ def _choices(lines: list[RunLine], chosen: list[str]) -> list[Choice]:
     return [Choice(name, len(of), of[0], name in chosen) for name, of in sorted(found.items())]
 
 
-def _sources(desk: Desk, suite: str) -> list[tuple[str, str]]:
+def sources(desk: Desk) -> list[tuple[str, str]]:
     """Suites, and whatever else has runs."""
     named = [(each["suite"], each["title"]) for each in suite_facts()]
     known = {name for name, _ in named}
