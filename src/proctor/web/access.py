@@ -96,7 +96,9 @@ def local_path(to: str) -> str:
 
 
 @ROUTER.get("/settings")
-def settings_page(request: Request, user: Admin, older: Annotated[str, Query(max_length=10)] = "") -> Response:
+def settings_page(
+    request: Request, user: Admin, older: Annotated[str, Query(max_length=10)] = ""
+) -> Response:
     """With `older`, a number of days, also how many runs would be deleted."""
     return _settings(request, older=older)
 

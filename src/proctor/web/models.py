@@ -11,7 +11,7 @@ from proctor.errors import ConfigError, NotFound
 from proctor.service import counts, suite_data
 from proctor.service.catalogue import provider_status, suite_facts
 from proctor.service.offers import Offer, Probe, offers, probe
-from proctor.service.sources import model_named
+from proctor.service.sources import WITHOUT_SERVER, model_named
 from proctor.settings import Settings
 from proctor.web.door import OpenDesk, Reader, Runner
 from proctor.web.render import show
@@ -40,6 +40,8 @@ def try_provider(
 
 
 def _try(provider: str, model: str, settings: Settings) -> Probe:
+    if provider in WITHOUT_SERVER:
+        raise ConfigError(f"{provider} is part of proctor and comes up with a run: there is no server to ask")
     named = model_named(f"{provider}/{model}", settings)
     if named.provider != provider:
         raise ConfigError(f"Unknown provider {provider!r}")
@@ -56,6 +58,7 @@ def _models(
         here="models",
         providers=provider_status(desk.settings),
         runs=counts.runs_by_provider(desk),
+        within=WITHOUT_SERVER,
         offer=offer,
         tried=tried,
     )
