@@ -15,12 +15,13 @@ from proctor.service import access, sessions
 from proctor.service.catalogue import provider_status
 from proctor.service.prune import prune
 from proctor.settings import SETTINGS, Settings
-from proctor.web.door import Admin, Field, OpenDesk, Text, desk_of, go
+from proctor.web.door import Admin, OpenDesk, Text, desk_of, go
 from proctor.web.render import show
 
 ROUTER = APIRouter()
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 PAGE = 100
+Field = Annotated[str, Form(max_length=2000)]
 DAY_S = 86400.0
 MOST_DAYS = 3650
 RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
