@@ -88,7 +88,6 @@ def error_page(request: Request, status: int, detail: str, slug: str) -> HTMLRes
         "slug": slug,
         "cure": kind.cure if kind else "",
         "request_id": request.scope["state"].get("request_id", ""),
-        "status": status,
     }
     if request.headers.get("hx-request") == "true":
         return show(request, "_problem.html", 200, **facts)
