@@ -100,14 +100,7 @@ def _point(each: Measured) -> dict[str, Any]:
 
 
 @ROUTER.get("/overview/board")
-def board_piece(
-    request: Request,
-    desk: OpenDesk,
-    user: Reader,
-    suite: Text = "",
-    metric: Text = "accuracy",
-    project: Project = None,
-) -> Response:
+def board_piece(request: Request, desk: OpenDesk, user: Reader, asked: Filtered) -> Response:
     """The first of the leaderboard; asked for after the page, because it tests every pair."""
     try:
         board = Lately(desk).board(asked.suite, asked.known_metric(), TOP, asked.project)
