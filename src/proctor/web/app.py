@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
 from fastapi import FastAPI, Request
 from starlette.middleware.gzip import GZipMiddleware
@@ -44,7 +45,9 @@ def _paint(request: Request, status: int, detail: str, slug: str) -> Response | 
     if request.url.path.startswith(("/api/", "/healthz", "/readyz", "/metrics", "/openapi")):
         return None
     if status == 401:
-        return RedirectResponse(f"/login?to={request.url.path}", 303)
+        # Only what is looked at is come back to: a form that was sent is not sent again.
+        to = f"{request.url.path}?{request.url.query}" if request.method == "GET" else "/"
+        return RedirectResponse(f"/login?to={quote(to.removesuffix('?'), safe='/')}", 303)
     if "text/html" not in request.headers.get("accept", "") and "hx-request" not in request.headers:
         return None
     return error_page(request, status, detail, slug)

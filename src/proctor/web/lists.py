@@ -12,6 +12,9 @@ from proctor.web.render import stamp
 
 
 def line_record(line: RunLine, means: Mapping[str, float]) -> dict[str, Any]:
+    """`accuracy` and `f1` are of complete runs only; a run that lacks items has none."""
+    complete = line.status == "completed" and line.settled >= line.planned and not line.stopped
+    means = means if complete else {}
     return {
         "job_id": line.id,
         "model": line.full_model,
