@@ -268,4 +268,6 @@ def provider_errors() -> tuple[type[ProviderError], ...]:
 
 def errors(root: type[ProctorError] = ProctorError) -> dict[str, type[ProctorError]]:
     """Every kind of error by its slug."""
-    return {root.slug: root} | {slug: kind for each in root.__subclasses__() for slug, kind in errors(each).items()}
+    return {root.slug: root} | {
+        slug: kind for each in root.__subclasses__() for slug, kind in errors(each).items()
+    }

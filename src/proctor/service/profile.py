@@ -105,13 +105,17 @@ def _graded(scores: Sequence[float]) -> Histogram | None:
     array = np.asarray(scores)
     if not len(array) or bool(np.isin(array, (0.0, 1.0)).all()):
         return None
-    counts, edges = np.histogram(array, bins=GRADES, range=(min(0.0, float(array.min())), max(1.0, float(array.max()))))
+    counts, edges = np.histogram(
+        array, bins=GRADES, range=(min(0.0, float(array.min())), max(1.0, float(array.max())))
+    )
     return Histogram(tuple(map(float, edges)), tuple(map(int, counts)))
 
 
 def _from(record: Mapping[str, Any]) -> Profile:
     drawn = {
-        name: None if record[name] is None else Histogram(tuple(record[name]["edges"]), tuple(record[name]["counts"]))
+        name: None
+        if record[name] is None
+        else Histogram(tuple(record[name]["edges"]), tuple(record[name]["counts"]))
         for name in ("latency", "grades")
     }
     return Profile(**{**record, **drawn})

@@ -96,7 +96,9 @@ def _filtered(query: Select[Any], num: int, wanted: Filter) -> Select[Any]:
         query = query.where(a.outcome.in_(OUTCOMES[wanted.show]))
     if wanted.show == "flagged":
         flagged = and_(NOTE.c.run_num == num, NOTE.c.flag)
-        query = query.where(tuple_(a.item_id, a.repeat).in_(select(NOTE.c.item_id, NOTE.c.repeat).where(flagged)))
+        query = query.where(
+            tuple_(a.item_id, a.repeat).in_(select(NOTE.c.item_id, NOTE.c.repeat).where(flagged))
+        )
     if wanted.outcome:
         query = query.where(a.outcome == wanted.outcome)
     if wanted.task:
@@ -106,7 +108,9 @@ def _filtered(query: Select[Any], num: int, wanted: Filter) -> Select[Any]:
         query = query.where(a.item_id >= wanted.item_id, a.item_id < wanted.item_id + "\U0010ffff")
     if wanted.text:
         part = wanted.text
-        query = query.where(or_(a.answer.icontains(part, autoescape=True), a.target.icontains(part, autoescape=True)))
+        query = query.where(
+            or_(a.answer.icontains(part, autoescape=True), a.target.icontains(part, autoescape=True))
+        )
     return query
 
 
@@ -129,7 +133,9 @@ def _ends(store: Store, num: int) -> tuple[int, int]:
     return (low or 0, high or 0)
 
 
-def neighbours(store: Store, run_id: str, row: AttemptRow, wanted: Filter) -> tuple[AttemptRow | None, AttemptRow | None]:
+def neighbours(
+    store: Store, run_id: str, row: AttemptRow, wanted: Filter
+) -> tuple[AttemptRow | None, AttemptRow | None]:
     """The rows before and after one, under the same filter; None at an end. Raises NotFound."""
     here = Place(row.position, row.repeat)
     forth = Filter(wanted.show, wanted.outcome, wanted.task, wanted.item_id, wanted.text, descending=False)

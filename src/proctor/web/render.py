@@ -94,7 +94,9 @@ def error_page(request: Request, status: int, detail: str, slug: str) -> HTMLRes
 
 def interval(e: Estimate) -> str:
     """`[0.508, 0.595]`, or nothing where there is none."""
-    return "" if e.low is None or e.high is None else f"[{figures.fraction(e.low)}, {figures.fraction(e.high)}]"
+    return (
+        "" if e.low is None or e.high is None else f"[{figures.fraction(e.low)}, {figures.fraction(e.high)}]"
+    )
 
 
 def signed(value: float | None) -> str:
