@@ -9,21 +9,23 @@ the days on which it happened are moved into the past. `make screenshots` and th
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from sqlalchemy import select, update
 
+from proctor.engine.retry import Retry
 from proctor.service import access, queue, schedules
 from proctor.service.runs import open_store, start
 from proctor.service.sources import answers_to, open_source
 from proctor.settings import Settings, read_settings
-from proctor.simulator.process import Simulated, spawn
+from proctor.simulator.process import spawn
 from proctor.store import Store, notes
 from proctor.store.notes import Note
 from proctor.store.queue import Ticket
@@ -34,7 +36,7 @@ from proctor.types import Cell, Limits, Model, Plan, Run, SourceRef
 DAY_S = 86400.0
 NIGHTS = (29, 23, 17, 11, 5, 0)  # days ago
 SUITES = ("glue", "superglue", "mmlu")
-SIMULATED = ("demo-large", "demo-medium", "demo-small")
+LATENCY_S = {"demo-large": 0.04, "demo-medium": 0.02, "demo-small": 0.008}
 GUESSER = Model("baseline", "majority")
 # Invented, so that the pages have costs to show: US dollars per million tokens, in and out.
 PRICES = {"demo-large": (2.5, 10.0), "demo-medium": (0.5, 1.5), "demo-small": (0.1, 0.3)}
@@ -46,6 +48,9 @@ ACCURACY = {
 }
 FAULTS = ("--truncate-rate", "0.02", "--refuse-rate", "0.01", "--unclear-rate", "0.03")
 SEED = 20
+USUAL_RETRY = Retry()
+NO_LIMITS = Limits()
+KEPT = "demo.json"
 SECOND_PROJECT = "Nightly"
 REMARKS = (
     (True, "The reply gives the label twice, once negated. Look at the extractor."),
@@ -68,7 +73,21 @@ class Demo:
     running: str
     waiting: str
     projects: tuple[int, ...]
-    noted: tuple[str, ...] = field(default=())  # items of `best` with a note
+    noted: tuple[str, ...]  # items of `best` with a note
+
+    @classmethod
+    def kept(cls, home: Path) -> Demo:
+        """The store that was built in this folder."""
+        known = json.loads((home / KEPT).read_text())
+        lists = {name: tuple(known.pop(name)) for name in ("projects", "noted")}
+        return cls(**known, **lists, home=home)
+
+    def keep(self) -> Demo:
+        """Write the names down beside the store."""
+        known = asdict(self)
+        del known["home"]
+        (self.home / KEPT).write_text(json.dumps(known, indent=1))
+        return self
 
 
 def build(home: Path) -> Demo:
@@ -78,16 +97,15 @@ def build(home: Path) -> Demo:
         "".join(f'["ollama/{m}"]\ninput = {i}\noutput = {o}\n' for m, (i, o) in PRICES.items())
     )
     now = time.time()
-    settings = replace(read_settings({"PROCTOR_HOME": str(home), "PROCTOR_DATA": "sample"}))
+    settings = read_settings({"PROCTOR_HOME": str(home), "PROCTOR_DATA": "sample"})
     with open_store(settings) as store:
         second = access.create_project(store, SECOND_PROJECT, by="ada")
         for place, ago in enumerate(NIGHTS):
             suites = SUITES if place in (2, len(NIGHTS) - 1) else SUITES[:1]
-            with simulator(settings, place) as there:
-                made = [run for suite in suites for run in _night(store, there, suite)]
-                _move(store, made, now - ago * DAY_S - 3 * 3600.0)
-                _into_project(store, made[: len(made) // 2] if ago % 2 else [], second.id)
-        with simulator(settings, -1, "--latency", "0.3", "--sigma", "0.6") as there:
+            made = _night(store, settings, place, suites)
+            _move(store, made, now - ago * DAY_S - 3 * 3600.0)
+            _into_project(store, made if place in (1, 3) else [], second.id)
+        with simulator(settings, -1, latency_s=0.3) as there:
             best = _slow(store, there)
             _move(store, [best], now - 3600.0)
             partial = _partial(store, there)
@@ -98,7 +116,7 @@ def build(home: Path) -> Demo:
         cancelled, waiting = _queued(store, settings, running)
         _schedule(store, second.id)
         noted = _remarks(store, best)
-        return Demo(
+        demo = Demo(
             home=home,
             best=best.id,
             second=_beside(store, best).id,
@@ -110,33 +128,38 @@ def build(home: Path) -> Demo:
             projects=(1, second.id),
             noted=noted,
         )
+    return demo.keep()
 
 
 @contextmanager
-def simulator(settings: Settings, night: int, *options: str) -> Iterator[Settings]:
+def simulator(settings: Settings, night: int, *, latency_s: float) -> Iterator[Settings]:
     """Settings whose Ollama server is a simulator that knows the sample rows and behaves as on that night."""
     sources = [open_source(SourceRef("suite", s, preset="full", rows="sample"), settings) for s in SUITES]
     models = [word for name, found in ACCURACY.items() for word in ("--model", f"{name}={found[night]}")]
-    usual = ["--seed", str(SEED), *FAULTS, *models]
-    with spawn([*usual, *options], answers_to(sources)) as running:
-        yield replace(settings, ollama_host=_address(running))
+    pace = ["--latency", str(latency_s), "--sigma", "0.6"]
+    with spawn(["--seed", str(SEED), *FAULTS, *models, *pace], answers_to(sources)) as running:
+        yield replace(settings, ollama_host=running.url.rstrip("/"))
 
 
-def _address(running: Simulated) -> str:
-    return running.url.rstrip("/")
-
-
-def cell(model: Model, suite: str, limits: Limits = Limits()) -> Cell:
+def cell(model: Model, suite: str, limits: Limits = NO_LIMITS) -> Cell:
     return Cell(model, SourceRef("suite", suite, preset="full", rows="sample"), limits=limits)
 
 
-def _night(store: Store, settings: Settings, suite: str) -> list[Run]:
-    models = [*(Model("ollama", name) for name in SIMULATED), GUESSER]
-    return _started(store, Plan(tuple(cell(m, suite) for m in models), name=f"nightly {suite}"), settings)
+def _night(store: Store, settings: Settings, night: int, suites: Sequence[str]) -> list[Run]:
+    made: list[Run] = []
+    for name, latency_s in LATENCY_S.items():
+        with simulator(settings, night, latency_s=latency_s) as there:
+            made += _each(store, there, Model("ollama", name), suites)
+    return made + _each(store, settings, GUESSER, suites)
 
 
-def _started(store: Store, plan: Plan, settings: Settings) -> list[Run]:
-    outcome = start(plan, settings)
+def _each(store: Store, settings: Settings, model: Model, suites: Sequence[str]) -> list[Run]:
+    plans = [Plan((cell(model, suite),), name=f"nightly {suite}") for suite in suites]
+    return [run for plan in plans for run in _started(store, plan, settings)]
+
+
+def _started(store: Store, plan: Plan, settings: Settings, *, retry: Retry = USUAL_RETRY) -> list[Run]:
+    outcome = start(plan, settings, retry=retry)
     assert outcome.evaluation is not None, outcome.error
     return [store.run(result.run.id) for result in outcome.evaluation.results]
 
@@ -157,7 +180,7 @@ def _partial(store: Store, settings: Settings) -> Run:
 def _failed(store: Store, settings: Settings) -> Run:
     """Every connection is closed without an answer."""
     plan = Plan((cell(Model("simulator", "sim-crashing"), "glue"),), name="a server that crashes")
-    return _started(store, plan, settings)[0]
+    return _started(store, plan, settings, retry=Retry(most=1))[0]
 
 
 def _queued(store: Store, settings: Settings, running: Run) -> tuple[Run, Run]:
@@ -181,7 +204,9 @@ def _queued(store: Store, settings: Settings, running: Run) -> tuple[Run, Run]:
 
 
 def _schedule(store: Store, project_id: int) -> None:
-    wanted = Wanted("GLUE every night", "0 3 * * *", cell(Model("simulator", "sim"), "glue"), "ada", project_id)
+    wanted = Wanted(
+        "GLUE every night", "0 3 * * *", cell(Model("simulator", "sim"), "glue"), "ada", project_id
+    )
     schedules.add(store, wanted)
 
 
