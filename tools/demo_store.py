@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import select, update
 
@@ -78,9 +79,9 @@ class Demo:
     @classmethod
     def kept(cls, home: Path) -> Demo:
         """The store that was built in this folder."""
-        known = json.loads((home / KEPT).read_text())
-        lists = {name: tuple(known.pop(name)) for name in ("projects", "noted")}
-        return cls(**known, **lists, home=home)
+        known: dict[str, Any] = json.loads((home / KEPT).read_text())
+        known |= {name: tuple(known[name]) for name in ("projects", "noted")}
+        return cls(**known, home=home)
 
     def keep(self) -> Demo:
         """Write the names down beside the store."""
