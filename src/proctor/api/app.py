@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,14 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.routing import APIRoute
 from starlette.staticfiles import StaticFiles
 
 from proctor import __version__
 from proctor.api import benchmarking, jobs, neighbours
 from proctor.api.errors import RESPONSES, add_handlers
+from proctor.api.examples import example
+from proctor.api.examples_around import HEALTHY, READY
 from proctor.api.guard import Guard
 from proctor.api.metrics import CONTENT_TYPE, Metrics
 from proctor.errors import ProctorError
@@ -23,6 +26,8 @@ from proctor.service import jobs_view, queue
 from proctor.service.desk import Desk, open_desk
 from proctor.settings import Settings
 
+PREFIX = "/api/v1"
+ROUTERS = (benchmarking.ROUTER, jobs.ROUTER, neighbours.ROUTER)
 STATIC = Path(__file__).parent / "static"
 WORKER_SILENT_S = 60.0
 DOCS_PAGE = """<!doctype html>
@@ -64,8 +69,8 @@ def create_app(settings: Settings) -> FastAPI:
         return desk
 
     metrics = Metrics(desk_of)
-    for router in (benchmarking.ROUTER, jobs.ROUTER, neighbours.ROUTER):
-        app.include_router(router, prefix="/api/v1")
+    for router in ROUTERS:
+        app.include_router(router, prefix=PREFIX)
     add_handlers(app)
     _add_health(app, desk_of, metrics)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
@@ -82,11 +87,17 @@ def create_app(settings: Settings) -> FastAPI:
 
 
 def _add_health(app: FastAPI, desk_of: Any, metrics: Metrics) -> None:
-    @app.get("/healthz", tags=["health"], summary="Is the server there")
+    @app.get("/healthz", tags=["health"], summary="Is the server there", responses=example(HEALTHY))
     def healthz() -> dict[str, str]:
         return {"status": "ok"}
 
-    @app.get("/readyz", tags=["health"], summary="Can the server take and do work", response_model=None)
+    @app.get(
+        "/readyz",
+        tags=["health"],
+        summary="Can the server take and do work",
+        response_model=None,
+        responses=example(READY),
+    )
     def readyz() -> JSONResponse:
         """503 with what is wrong if the database does not answer; a missing worker is said, and is no error."""
         desk = desk_of()
@@ -125,5 +136,24 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
                 operation["responses"].pop("422", None)
         for name in ("HTTPValidationError", "ValidationError"):
             document.get("components", {}).get("schemas", {}).pop(name, None)
+        _keep_nulls(document, app)
         app.openapi_schema = document
     return app.openapi_schema
+
+
+def _keep_nulls(document: dict[str, Any], app: FastAPI) -> None:
+    """FastAPI drops every null from the document; in an example null is what a field says."""
+    routes = [("", route) for route in app.routes]
+    routes += [(PREFIX, route) for router in ROUTERS for route in router.routes]
+    for prefix, route in routes:
+        if isinstance(route, APIRoute) and route.include_in_schema:
+            operations = document["paths"][prefix + route.path_format]
+            for method in route.methods or ():
+                _tell(operations[method.lower()]["responses"], route.responses)
+
+
+def _tell(told: dict[str, Any], responses: Mapping[int | str, dict[str, Any]]) -> None:
+    for status, said in responses.items():
+        content = said.get("content", {}).get("application/json", {})
+        if "example" in content:
+            told[str(status)]["content"]["application/json"]["example"] = content["example"]

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
 
-from proctor.api import answers, boards
+from proctor.api import answers, boards, examples
 from proctor.api.door import OpenDesk, Reader, Runner
+from proctor.api.examples import example
 from proctor.api.schemas import JOB_ID, CompareRequest, HistoryQuery, ListQuery, RunRequest, plan_of
 from proctor.errors import ConfigError, Conflict
 from proctor.service import access, jobs_view, queue
@@ -24,21 +25,7 @@ JobId = Annotated[str, Path(max_length=100, examples=[JOB_ID])]
 States = Literal["pending", "running", "completed", "failed", "cancelled"]
 
 
-def _example(value: Any) -> dict[int | str, dict[str, Any]]:
-    return {200: {"content": {"application/json": {"example": value}}}}
-
-
-@ROUTER.post(
-    "/run",
-    summary="Run benchmarks",
-    responses=_example(
-        {
-            "job_id": JOB_ID,
-            "message": "Benchmarking started for suite: glue",
-            "estimated_duration": "10-30 minutes",
-        }
-    ),
-)
+@ROUTER.post("/run", summary="Run benchmarks", responses=example(examples.SUBMITTED))
 def run(request: RunRequest, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     """Put a benchmark of one model into the queue. It runs in a process of its own; the answer comes at once."""
     plan = plan_of(request, desk.settings)
@@ -54,17 +41,13 @@ def run(request: RunRequest, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     }
 
 
-@ROUTER.get("/results/{job_id}", summary="Get benchmark results")
+@ROUTER.get("/results/{job_id}", summary="Get benchmark results", responses=example(examples.RESULT))
 def results(job_id: JobId, desk: OpenDesk, user: Reader) -> dict[str, Any]:
     """A job's state and what it shows so far; beside each `mean` its standard error (`std`), interval, n and method."""
     return answers.job(jobs_view.result_of(desk, job_id), jobs_view.state_of(desk, job_id))
 
 
-@ROUTER.post(
-    "/cancel/{job_id}",
-    summary="Cancel a benchmark job",
-    responses=_example({"message": f"Job {JOB_ID} cancelled successfully"}),
-)
+@ROUTER.post("/cancel/{job_id}", summary="Cancel a benchmark job", responses=example(examples.CANCELLED))
 def cancel(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     """End a waiting or running job; what it asked so far is kept, and it can be restarted."""
     run = jobs_view.run_of(desk, job_id)
@@ -84,20 +67,20 @@ def cancel(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     }
 
 
-@ROUTER.get("/results", summary="List benchmark results")
+@ROUTER.get("/results", summary="List benchmark results", responses=example(examples.LISTED))
 def listed(asked: Annotated[ListQuery, Query()], desk: OpenDesk, user: Reader) -> dict[str, Any]:
     """The newest runs, those of the command line too; `total` counts all that the filters let through."""
     lines, total = jobs_view.run_lines(desk, asked.wanted(), limit=asked.limit)
     return {"results": [answers.line(line) for line in lines], "total": total}
 
 
-@ROUTER.post("/compare", summary="Compare models")
+@ROUTER.post("/compare", summary="Compare models", responses=example(examples.COMPARED))
 def compare(request: CompareRequest, desk: OpenDesk, user: Reader) -> dict[str, Any]:
     """Models (or runs) side by side, on the items that all share; verdicts need a test and an interval."""
     return boards.comparison(desk, request)
 
 
-@ROUTER.get("/history", summary="Get benchmark history")
+@ROUTER.get("/history", summary="Get benchmark history", responses=example(examples.HISTORY))
 def history(asked: Annotated[HistoryQuery, Query()], desk: OpenDesk, user: Reader) -> dict[str, Any]:
     """The runs of the last days. With `model_name`, `trend` has the model's scores and how each differs."""
     wanted = asked.wanted(since=time.time() - asked.days * DAY_S)
@@ -112,7 +95,7 @@ def history(asked: Annotated[HistoryQuery, Query()], desk: OpenDesk, user: Reade
     return found
 
 
-@ROUTER.get("/leaderboard", summary="Get leaderboard")
+@ROUTER.get("/leaderboard", summary="Get leaderboard", responses=example(examples.BOARD))
 def leaderboard(
     desk: OpenDesk,
     user: Reader,

@@ -11,10 +11,11 @@ import orjson
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
-from proctor.api import answers, benchmarking
+from proctor.api import answers, benchmarking, examples
 from proctor.api.benchmarking import JobId, States
 from proctor.api.door import OpenDesk, Reader, Runner
-from proctor.service import access, jobs_view, queue
+from proctor.api.examples import example
+from proctor.service import access, jobs_view, prune, queue
 from proctor.service.desk import Desk
 from proctor.service.jobs_view import ENDED, JobState
 
@@ -23,12 +24,14 @@ LOOK_EVERY_S = 0.5
 HEARTBEAT_S = 15.0
 
 
-@ROUTER.get("/status/{job_id}", summary="Where a job is")
+@ROUTER.get("/status/{job_id}", summary="Where a job is", responses=example(examples.RUNNING))
 def status(job_id: JobId, desk: OpenDesk, user: Reader) -> dict[str, Any]:
     return _document(jobs_view.state_of(desk, job_id))
 
 
-@ROUTER.get("/status/{job_id}/poll", summary="Wait until a job changes its state")
+@ROUTER.get(
+    "/status/{job_id}/poll", summary="Wait until a job changes its state", responses=example(examples.ENDED)
+)
 async def poll(
     job_id: JobId,
     request: Request,
@@ -92,7 +95,7 @@ def _document(state: JobState) -> dict[str, Any]:
     }
 
 
-@ROUTER.get("/queue/stats", summary="How the queue stands")
+@ROUTER.get("/queue/stats", summary="How the queue stands", responses=example(examples.QUEUE))
 def stats(desk: OpenDesk, user: Reader) -> dict[str, Any]:
     standing = queue.standing(desk.store, desk.settings)
     return {
@@ -105,15 +108,28 @@ def stats(desk: OpenDesk, user: Reader) -> dict[str, Any]:
     }
 
 
-@ROUTER.post("/cancel/{job_id}", summary="Cancel a job")
+@ROUTER.post("/cancel/{job_id}", summary="Cancel a job", responses=example(examples.CANCELLED))
 def cancel(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     """The same as POST /benchmarking/cancel/{job_id}."""
     return benchmarking.cancel(job_id, desk, user)
 
 
-@ROUTER.post("/restart/{job_id}", summary="Restart a failed, cancelled or partial job")
+@ROUTER.post(
+    "/restart/{job_id}",
+    summary="Restart a failed, cancelled or partial job",
+    responses=example(examples.RESTARTED),
+)
 def restart(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     """It goes on where it stopped: what was answered is not asked again."""
     run = queue.restart(desk.store, jobs_view.run_of(desk, job_id).id, desk.settings)
     access.note(desk.store, user.name, "restart", run.id)
     return {"job_id": run.id, "message": f"Job {run.id} waits for a worker", "status": run.status.value}
+
+
+@ROUTER.delete("/{job_id}", summary="Delete an ended job", responses=example(examples.DELETED))
+def delete(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
+    """Its scores, answers and log go with it, for good. A job that waits or runs must be cancelled first."""
+    run = jobs_view.run_of(desk, job_id)
+    prune.delete(desk.store, run.id, home=desk.settings.home)
+    access.note(desk.store, user.name, "delete", run.id, f"{run.cell.model} on {run.source_title}")
+    return {"job_id": run.id, "message": f"Job {run.id} deleted"}

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 
 from proctor.api import answers
+from proctor.api import examples_around as told
 from proctor.api.door import Admin, OpenDesk, Reader, Runner
+from proctor.api.examples import example
 from proctor.api.schemas import (
     KeyRequest,
     PlanRequest,
@@ -30,12 +32,22 @@ ROUTER = APIRouter()
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
-@ROUTER.get("/providers", tags=["models"], summary="Providers, and whether their keys are set")
+@ROUTER.get(
+    "/providers",
+    tags=["models"],
+    summary="Providers, and whether their keys are set",
+    responses=example(told.PROVIDERS),
+)
 def providers(desk: OpenDesk, user: Reader) -> dict[str, Any]:
     return {"providers": [asdict(each) for each in provider_status(desk.settings)]}
 
 
-@ROUTER.get("/providers/{name}/models", tags=["models"], summary="The models that a provider offers now")
+@ROUTER.get(
+    "/providers/{name}/models",
+    tags=["models"],
+    summary="The models that a provider offers now",
+    responses=example(told.MODELS),
+)
 def models(name: Annotated[str, Path(max_length=50)], desk: OpenDesk, user: Reader) -> dict[str, Any]:
     """Asks the provider's server. `problem` says why there is no list."""
     if name not in {each.name for each in provider_status(desk.settings)}:
@@ -48,12 +60,19 @@ def models(name: Annotated[str, Path(max_length=50)], desk: OpenDesk, user: Read
     return {"provider": name, "title": offer.title, "models": listed, "problem": problem}
 
 
-@ROUTER.get("/suites", tags=["benchmarking"], summary="Suites with their tasks")
+@ROUTER.get(
+    "/suites", tags=["benchmarking"], summary="Suites with their tasks", responses=example(told.SUITES)
+)
 def suites(user: Reader) -> dict[str, Any]:
     return {"suites": suite_facts()}
 
 
-@ROUTER.post("/plan", tags=["benchmarking"], summary="What a job would take and could show")
+@ROUTER.post(
+    "/plan",
+    tags=["benchmarking"],
+    summary="What a job would take and could show",
+    responses=example(told.PLAN),
+)
 def plan(request: PlanRequest, desk: OpenDesk, user: Reader) -> dict[str, Any]:
     """Calls, tokens, time, cost, and the smallest difference it could show. Nothing is asked or stored."""
     made = plan_of(request, desk.settings)
@@ -64,12 +83,18 @@ def plan(request: PlanRequest, desk: OpenDesk, user: Reader) -> dict[str, Any]:
 # Projects ----------------------------------------------------------------------------------------
 
 
-@ROUTER.get("/projects", tags=["projects"], summary="List projects")
+@ROUTER.get("/projects", tags=["projects"], summary="List projects", responses=example(told.PROJECTS))
 def projects(desk: OpenDesk, user: Reader) -> dict[str, Any]:
     return {"projects": [_project(each) for each in access.projects(desk.store)]}
 
 
-@ROUTER.post("/projects", tags=["projects"], summary="Create a project", status_code=201)
+@ROUTER.post(
+    "/projects",
+    tags=["projects"],
+    summary="Create a project",
+    status_code=201,
+    responses=example(told.PROJECT, 201),
+)
 def create_project(request: ProjectRequest, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     return _project(access.create_project(desk.store, request.name, by=user.name))
 
@@ -81,12 +106,18 @@ def _project(of: Project) -> dict[str, Any]:
 # Schedules ---------------------------------------------------------------------------------------
 
 
-@ROUTER.get("/schedules", tags=["schedules"], summary="List schedules")
+@ROUTER.get("/schedules", tags=["schedules"], summary="List schedules", responses=example(told.SCHEDULES))
 def listed(desk: OpenDesk, user: Reader) -> dict[str, Any]:
     return {"schedules": [_schedule(each) for each in schedules.listed(desk.store)]}
 
 
-@ROUTER.post("/schedules", tags=["schedules"], summary="Submit a job again and again", status_code=201)
+@ROUTER.post(
+    "/schedules",
+    tags=["schedules"],
+    summary="Submit a job again and again",
+    status_code=201,
+    responses=example(told.SCHEDULE, 201),
+)
 def add_schedule(request: ScheduleRequest, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     """At low priority, at the times of the cron expression, in UTC."""
     cell = plan_of(request.job, desk.settings).cells[0]
@@ -96,14 +127,24 @@ def add_schedule(request: ScheduleRequest, desk: OpenDesk, user: Runner) -> dict
     return _schedule(made)
 
 
-@ROUTER.patch("/schedules/{number}", tags=["schedules"], summary="Switch a schedule on or off")
+@ROUTER.patch(
+    "/schedules/{number}",
+    tags=["schedules"],
+    summary="Switch a schedule on or off",
+    responses=example(told.SCHEDULE_OFF),
+)
 def change_schedule(number: Number, request: ScheduleChange, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     made = schedules.set_enabled(desk.store, number, request.enabled)
     access.note(desk.store, user.name, "change-schedule", str(number), f"enabled: {request.enabled}")
     return _schedule(made)
 
 
-@ROUTER.delete("/schedules/{number}", tags=["schedules"], summary="Forget a schedule")
+@ROUTER.delete(
+    "/schedules/{number}",
+    tags=["schedules"],
+    summary="Forget a schedule",
+    responses=example(told.SCHEDULE_GONE),
+)
 def remove_schedule(number: Number, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     """Its runs stay."""
     schedules.remove(desk.store, number)
@@ -132,19 +173,27 @@ def _schedule(of: Schedule) -> dict[str, Any]:
 # Keys and the audit trail ------------------------------------------------------------------------
 
 
-@ROUTER.get("/keys", tags=["access"], summary="List API keys")
+@ROUTER.get("/keys", tags=["access"], summary="List API keys", responses=example(told.KEYS))
 def keys(desk: OpenDesk, user: Admin) -> dict[str, Any]:
     return {"keys": [_key(each) for each in access.keys(desk.store)]}
 
 
-@ROUTER.post("/keys", tags=["access"], summary="Create an API key", status_code=201)
+@ROUTER.post(
+    "/keys",
+    tags=["access"],
+    summary="Create an API key",
+    status_code=201,
+    responses=example(told.KEY_CREATED, 201),
+)
 def create_key(request: KeyRequest, desk: OpenDesk, user: Admin) -> dict[str, Any]:
     """The key is shown this once and kept nowhere."""
     made, secret = access.create_key(desk.store, request.user, request.name, request.scopes, by=user.name)
     return {**_key(made), "key": secret}
 
 
-@ROUTER.delete("/keys/{number}", tags=["access"], summary="Revoke an API key")
+@ROUTER.delete(
+    "/keys/{number}", tags=["access"], summary="Revoke an API key", responses=example(told.KEY_REVOKED)
+)
 def revoke_key(number: Number, desk: OpenDesk, user: Admin) -> dict[str, Any]:
     return _key(access.revoke_key(desk.store, number, by=user.name))
 
@@ -162,7 +211,7 @@ def _key(of: ApiKey) -> dict[str, Any]:
     }
 
 
-@ROUTER.get("/audit", tags=["access"], summary="Who did what, and when")
+@ROUTER.get("/audit", tags=["access"], summary="Who did what, and when", responses=example(told.AUDIT))
 def audit(
     desk: OpenDesk,
     user: Admin,

@@ -7,6 +7,7 @@ import os
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -15,9 +16,15 @@ import click
 
 from proctor.errors import (
     ConfigError,
+    Conflict,
+    DataError,
+    DataMissing,
     EndpointNotFound,
+    Forbidden,
     NotFound,
     ProctorError,
+    QueueFull,
+    StoreError,
     TooManyRequests,
     Unauthorized,
 )
@@ -26,7 +33,21 @@ from proctor.settings import read_settings
 PREFIX = "/api/v1"
 TIMEOUT_S = 330.0  # a long poll takes up to 300
 PATIENCE_S = 120.0  # a limit of requests is waited for this long
-ERRORS: dict[int, type[ProctorError]] = {401: Unauthorized, 404: NotFound}
+# What the server's slug means here; another one means a request that this server does not take.
+ERRORS: Mapping[str, type[ProctorError]] = {
+    kind.slug: kind
+    for kind in (
+        ProctorError,
+        DataError,
+        DataMissing,
+        NotFound,
+        Conflict,
+        StoreError,
+        QueueFull,
+        Unauthorized,
+        Forbidden,
+    )
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +89,7 @@ class ServerCall:
                 raise _worded(error.code, error.read()) from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", None) or error
-            raise EndpointNotFound(
-                f"No proctor server answers at {self.url} ({reason}). `proctor serve` starts one"
-            ) from error
+            raise _nobody(f"No proctor server answers at {self.url} ({reason})") from error
 
 
 def _worded(status: int, text: bytes) -> ProctorError:
@@ -78,10 +97,16 @@ def _worded(status: int, text: bytes) -> ProctorError:
         body = json.loads(text)
         detail, slug = str(body["detail"]), str(body.get("error"))
     except (ValueError, KeyError, TypeError):
-        return EndpointNotFound(f"The address answers with status {status}, but not as a proctor server")
+        return _nobody(f"The address answers with status {status}, but not as a proctor server")
     if slug == "too-many-requests":
         return TooManyRequests(detail, retry_after_s=int(body.get("retry_after") or 60))
-    return ERRORS.get(status, ConfigError)(detail)
+    return ERRORS.get(slug, ConfigError)(detail)
+
+
+def _nobody(message: str) -> EndpointNotFound:
+    error = EndpointNotFound(message)
+    error.cure = "Correct --server or PROCTOR_SERVER, or start the server: `proctor serve`."
+    return error
 
 
 def server_of() -> ServerCall:

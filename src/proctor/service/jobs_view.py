@@ -55,12 +55,14 @@ def run_of(desk: Desk, job_id: str) -> Run:
         raise missing from None
 
 
+def project_of(desk: Desk, run_id: str) -> int:
+    """Raises NotFound."""
+    return lists.project_of(desk.store, run_id)
+
+
 def result_of(desk: Desk, job_id: str) -> RunResult:
     """What the job shows so far. Raises NotFound."""
-    run = run_of(desk, job_id)
-    if not run.manifest:  # nothing was asked yet
-        return RunResult(run, (), desk.store.tally(run.id))
-    return shown(desk.store, run)
+    return shown(desk.store, run_of(desk, job_id))
 
 
 def state_of(desk: Desk, job_id: str) -> JobState:

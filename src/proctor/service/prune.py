@@ -1,12 +1,15 @@
-"""`proctor prune`: runs that are older than anybody needs, deleted with everything that is theirs alone."""
+"""Runs that nobody needs any more, old ones or a single one, deleted with everything that is theirs alone."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
+from proctor.errors import Conflict, NotFound
 from proctor.service.access import note
 from proctor.store import Store, pruning
+from proctor.store.runs import ID_CHARACTERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +31,22 @@ def prune(store: Store, older_s: float, *, by: str, dry: bool = False) -> Pruned
     plans, items = pruning.remove_orphans(store)
     note(store, by, "prune", f"{removed} runs", f"older than {older_s / 86400:g} days")
     return Pruned(found, plans, items, False)
+
+
+def delete(store: Store, run_id: str, *, home: Path | None = None) -> None:
+    """Delete one ended run by its whole id; with `home` its log too, if it was written on this machine.
+
+    Raises NotFound; Conflict if the run waits or works.
+    """
+    if not pruning.remove(store, (run_id,)):
+        missing = NotFound(f"Benchmark job {run_id} not found")
+        if len(run_id) != ID_CHARACTERS:
+            raise missing
+        try:
+            status = store.run(run_id).status
+        except NotFound:
+            raise missing from None
+        raise Conflict(f"Benchmark job {run_id} is {status}: cancel it before it is deleted")
+    pruning.remove_orphans(store)
+    if home is not None:
+        (home / "logs" / f"{run_id}.log").unlink(missing_ok=True)

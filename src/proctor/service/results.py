@@ -41,6 +41,8 @@ def summarise(store: Store, run: Run) -> RunResult:
 
 def shown(store: Store, run: Run) -> RunResult:
     """The run as it stands: its kept scores if it has ended, else computed from the rows so far."""
+    if not run.manifest:  # a job that nothing was asked for yet
+        return RunResult(run, (), store.tally(run.id))
     kept = store.scores(run.id) if run.finished_at else ()
     return RunResult(run, kept, tally_of(store, run)) if kept else _computed(store, run)
 
@@ -102,6 +104,11 @@ def comparability(manifest: Mapping[str, Any]) -> str:
 
 def check_comparable(runs: Sequence[Run]) -> None:
     """Raises ConfigError naming what differs between runs that cannot be compared."""
+    for run in runs:
+        if not run.manifest:
+            raise ConfigError(
+                f"Run {run.id[:8]} ({run.source_title}) is {run.status} and was asked nothing: choose one that was"
+            )
     first = runs[0]
     for other in runs[1:]:
         for word, look in COMPARABILITY.items():

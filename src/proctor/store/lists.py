@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Select, func, or_, select
 
+from proctor.errors import NotFound
 from proctor.store.schema import Database
 from proctor.store.tables import RUN
 from proctor.types import Status
@@ -76,6 +77,15 @@ def _where(query: Select[Any], wanted: Wanted) -> Select[Any]:
     if wanted.since is not None:
         query = query.where(RUN.c.created_at >= wanted.since)
     return query
+
+
+def project_of(store: Database, run_id: str) -> int:
+    """Raises NotFound."""
+    with store.reading() as connection:
+        found = connection.execute(select(RUN.c.project_id).where(RUN.c.id == run_id)).scalar_one_or_none()
+    if found is None:
+        raise NotFound(f"No run {run_id}")
+    return int(found)
 
 
 def states(store: Database) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Select, and_, func, or_, select, tuple_
@@ -133,16 +133,13 @@ def _ends(store: Store, num: int) -> tuple[int, int]:
     return (low or 0, high or 0)
 
 
-def neighbours(
-    store: Store, run_id: str, row: AttemptRow, wanted: Filter
-) -> tuple[AttemptRow | None, AttemptRow | None]:
-    """The rows before and after one, under the same filter; None at an end. Raises NotFound."""
-    here = Place(row.position, row.repeat)
-    forth = Filter(wanted.show, wanted.outcome, wanted.task, wanted.item_id, wanted.text, descending=False)
-    back = Filter(wanted.show, wanted.outcome, wanted.task, wanted.item_id, wanted.text, descending=True)
-    before = page(store, run_id, back, after=here, limit=1).rows
-    later = page(store, run_id, forth, after=here, limit=1).rows
-    return (before[0] if before else None, later[0] if later else None)
+def neighbours(store: Store, run_id: str, row: AttemptRow, wanted: Filter) -> list[AttemptRow | None]:
+    """The row before and the row after one, under the same filter; None at an end. Raises NotFound."""
+    here, found = Place(row.position, row.repeat), []
+    for descending in (not wanted.descending, wanted.descending):
+        rows = page(store, run_id, replace(wanted, descending=descending), after=here, limit=1).rows
+        found.append(rows[0] if rows else None)
+    return found
 
 
 def attempts_of(store: Store, run_id: str, item_id: str, repeat: int) -> list[AttemptRow]:

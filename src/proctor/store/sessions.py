@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from sqlalchemy import delete, select
@@ -10,7 +11,8 @@ from proctor.store.access import ApiKey
 from proctor.store.schema import Database
 from proctor.store.tables import API_KEY, SESSION
 
-_KEY = [API_KEY.c[name] for name in ("id", "user", "name", "prefix", "scopes", "created_at", "last_used_at")]
+_NAMES = [each.name for each in fields(ApiKey)]
+_KEY = [API_KEY.c[name] for name in _NAMES]
 
 
 def open_session(store: Database, digest: str, key_id: int, *, now: float, until: float) -> None:
@@ -33,8 +35,9 @@ def key_of_session(store: Database, digest: str, *, now: float) -> ApiKey | None
     if row is None:
         return None
     values: list[Any] = list(row)
-    values[4] = tuple(values[4].split(","))
-    return ApiKey(*values, revoked_at=None)
+    scopes = _NAMES.index("scopes")
+    values[scopes] = tuple(values[scopes].split(","))
+    return ApiKey(*values)
 
 
 def close_session(store: Database, digest: str) -> None:

@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import Depends, Form, Query, Request
+from fastapi import Depends, Query, Request
+from starlette.datastructures import FormData
 from starlette.responses import RedirectResponse, Response
 
 from proctor.errors import Unauthorized
@@ -44,8 +45,15 @@ def _project(project: Annotated[str, Query(max_length=10)] = "") -> int | None:
 
 
 Project = Annotated[int | None, Depends(_project)]
+
+
+async def _form(request: Request) -> FormData:
+    """Read here, so that routes may be plain functions, which work in threads of their own."""
+    return await request.form(max_files=0, max_fields=200)
+
+
+Filling = Annotated[FormData, Depends(_form)]
 Text = Annotated[str, Query(max_length=300)]
-Field = Annotated[str, Form(max_length=20_000)]
 
 
 def is_fragment(request: Request) -> bool:

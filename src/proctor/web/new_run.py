@@ -1,7 +1,204 @@
-"""The dashboard: new_run."""
+"""The dashboard: Run Benchmarks. Choose, see what it will take and could show, start."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from proctor.errors import NotFound, ProctorError
+from proctor.service import access, jobs_view, queue
+from proctor.service.catalogue import provider_status, suite_facts
+from proctor.service.desk import Desk
+from proctor.service.duration import estimated_duration
+from proctor.service.forecast import forecast
+from proctor.service.offers import Offer, chat_models, offers
+from proctor.service.queue import Ticket
+from proctor.service.requests import RunRequest, plan_of
+from proctor.service.runs import open_sources
+from proctor.types import Cell
+from proctor.web.door import Filling, OpenDesk, Reader, Runner, Text, go
+from proctor.web.forms import LABELS, OLLAMA, Filled, command, curl, filled
+from proctor.web.render import show
+from proctor.web.words import ERROR_TITLES
 
 ROUTER = APIRouter()
+# label, step, least, most, placeholder: as documented, and proctor's own defaults.
+OLLAMA_FIELDS = (
+    ("temperature", "Temperature", "0.01", "0", "2", "0", "0.0 to 2.0: 0 is the most repeatable"),
+    ("top_p", "Top P", "0.01", "0", "1", "", "Nucleus sampling, 0.0 to 1.0"),
+    ("top_k", "Top K", "1", "0", "100", "", "0 to 100"),
+    ("num_predict", "Num Predict", "1", "1", "10000000", "512", "Most tokens to generate"),
+    ("num_ctx", "Num Context", "1", "1", "100000000", "8192", "Context window in tokens"),
+    ("seed", "Seed", "1", "0", "2147483647", "0", "Optional; the same seed draws the same again"),
+    ("repeat_penalty", "Repeat Penalty", "0.01", "0", "10", "", "1 is none"),
+    ("min_p", "Min P", "0.01", "0", "1", "", "Drop tokens below this share of the likeliest"),
+)
+PREFILLED = ("provider", "model", "suite", "data")
+DEFAULTS = {"provider": "ollama", "suite": "glue", "preset": "quick", "project": "1"}
+
+
+@ROUTER.get("/runs/new")
+def empty_form(request: Request, desk: OpenDesk, user: Runner, like: Text = "") -> Response:
+    """The form; `like` is a run whose settings it begins with."""
+    values = dict(DEFAULTS)
+    tasks: tuple[str, ...] = ()
+    if like:
+        cell = jobs_view.run_of(desk, like).cell
+        values, tasks = _values(cell), cell.source.tasks
+    values |= {
+        name: value
+        for name, value in request.query_params.items()
+        if name in ("provider", "model", "suite", "data")
+    }
+    return _page(request, desk, Filled(values, tasks, None))
+
+
+def _values(cell: Cell) -> dict[str, str]:
+    """A run's settings as the form's fields."""
+    found: dict[str, Any] = {
+        "provider": cell.model.provider,
+        "model": cell.model.name,
+        "base_url": cell.model.base_url,
+        "suite": cell.source.name,
+        "preset": cell.source.preset,
+        "limit": cell.source.limit,
+        "data": cell.source.rows,
+        "wording": cell.source.wording,
+        "repeats": cell.repeats if cell.repeats > 1 else None,
+        "parallel": cell.limits.parallel,
+        "max_cost_usd": cell.limits.max_cost_usd,
+        "project": "1",
+    }
+    if cell.model.provider == "ollama":
+        drawn = asdict(cell.sampling) | {
+            "num_predict": cell.sampling.max_tokens,
+            "num_ctx": cell.sampling.context_tokens,
+        }
+        found |= {f"ollama_{name}": drawn[name] for name in OLLAMA}
+    return {name: str(value) for name, value in found.items() if value is not None}
+
+
+def _page(request: Request, desk: Desk, of: Filled, problem: ProctorError | None = None) -> Response:
+    return show(
+        request,
+        "new_run.html",
+        status=200 if not of.errors and problem is None else 400,
+        here="new",
+        values=of.values,
+        chosen_tasks=of.tasks,
+        errors=of.errors,
+        labels=LABELS,
+        problem=_told(problem),
+        providers=provider_status(desk.settings),
+        suites=suite_facts(),
+        ollama_fields=OLLAMA_FIELDS,
+    )
+
+
+def _told(problem: ProctorError | None) -> dict[str, str] | None:
+    if problem is None:
+        return None
+    title = ERROR_TITLES.get(problem.slug, ERROR_TITLES[""])
+    return {
+        "title": title,
+        "detail": str(problem),
+        "cure": problem.cure,
+        "slug": problem.slug,
+        "request_id": "",
+    }
+
+
+@ROUTER.get("/runs/new/models")
+def model_list(
+    request: Request, desk: OpenDesk, user: Reader, provider: Text = "ollama", model: Text = ""
+) -> Response:
+    """The models that a provider offers at this moment, as options; or why there is no list."""
+    if provider not in {each.name for each in provider_status(desk.settings)}:
+        raise NotFound(f"No provider {provider}")
+    (offer,) = offers(desk.settings, (provider,))
+    names = {each.name for each in chat_models(offer)}
+    listed = [each for each in offer.models if each.model.name in names]
+    state = next(each for each in provider_status(desk.settings) if each.name == provider)
+    return show(
+        request,
+        "_models.html",
+        provider=provider,
+        listed=listed,
+        chosen=model,
+        problem=_told(offer.problem),
+        key_set=state.key_set,
+        facts=_facts(offer),
+    )
+
+
+def _facts(offer: Offer) -> dict[str, str]:
+    """What is known of each model, in a few words."""
+    found = {}
+    for each in offer.models:
+        size = f"{each.size_bytes / 1e9:.1f} GB" if each.size_bytes else None
+        context = f"context {each.context_tokens:,}" if each.context_tokens else None
+        words = (each.parameters, each.quantization, size, context, each.note)
+        found[each.model.name] = ", ".join(word for word in words if word)
+    return found
+
+
+@ROUTER.post("/runs/new/plan")
+def plan_piece(request: Request, desk: OpenDesk, user: Reader, form: Filling) -> Response:
+    """What the run would take and could show, beside the form."""
+    of = filled(form)
+    if of.request is None or not of.values.get("model"):
+        return show(request, "_plan.html", errors=of.errors, labels=LABELS, problem=None, found=None)
+    try:
+        plan = plan_of(of.request, desk.settings)
+        sources = open_sources(plan, desk.settings)
+        found = forecast(plan, sources, desk.settings, difference=of.request.difference)
+    except ProctorError as problem:
+        return show(request, "_plan.html", errors={}, labels=LABELS, problem=_told(problem), found=None)
+    cell = plan.cells[0]
+    key = next(
+        (each.key_set for each in provider_status(desk.settings) if each.name == cell.model.provider), None
+    )
+    return show(
+        request,
+        "_plan.html",
+        errors={},
+        labels=LABELS,
+        problem=None,
+        found=found,
+        key_set=key,
+        duration=estimated_duration(desk.store, cell),
+        curl=curl(of.request, str(request.base_url).rstrip("/")),
+        command=command(of.request, cell),
+    )
+
+
+@ROUTER.post("/runs/new")
+def start(request: Request, desk: OpenDesk, user: Runner, form: Filling) -> Response:
+    """Put the run into the queue and go to its page."""
+    of = filled(form)
+    if of.request is None:
+        return _page(request, desk, of)
+    try:
+        plan = plan_of(of.request, desk.settings)
+        ticket = Ticket(user.name, of.request.project_id, of.request.priority)
+        made = queue.submit(desk.store, plan, ticket, desk.settings)
+    except ProctorError as problem:
+        return _page(request, desk, of, problem)
+    access.note(desk.store, user.name, "submit", made.id, f"{made.cell.model} on {of.request.suite}")
+    return go(request, f"/runs/{made.id}", f"Benchmarking started for suite: {of.request.suite}")
+
+
+@ROUTER.post("/demo")
+def demo(request: Request, desk: OpenDesk, user: Runner) -> Response:
+    """Two built-in models on the sample rows: something to look at without a server or a key."""
+    for model in ("sim", "sim-small"):
+        config = {"provider": "simulator", "model": model, "data": "sample"}
+        asked = RunRequest.model_validate({"project_id": 1, "suite": "glue", "config": config})
+        made = queue.submit(
+            desk.store, plan_of(asked, desk.settings), Ticket(user.name, 1, "high"), desk.settings
+        )
+        access.note(desk.store, user.name, "submit", made.id, "the built-in demo")
+    return go(request, "/", "Two built-in models are being asked about the sample rows.")
