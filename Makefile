@@ -42,7 +42,7 @@ promises: $(VENV)/.test  ## the promises of the specification that no passing te
 	$(BIN)/python tools/promises.py
 
 screenshots: $(VENV)/.test  ## screenshots of every screen, light and dark, into docs/screenshots
-	@bash tools/apt.sh chromium
+	@bash tools/apt.sh chromium fonts-noto-color-emoji
 	$(BIN)/python tools/screenshots.py $(foreach screen,$(ONLY),--only $(screen))
 
 size:  ## lines of code, longest files and functions

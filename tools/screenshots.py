@@ -3,7 +3,8 @@
     python tools/screenshots.py [--home FOLDER] [--only NAME ...]
 
 FOLDER is a store that tools/demo_store.py has built; without it one is built and thrown away. A screen that
-answers with an error, or on which a script fails, ends the tool with its address.
+answers with an error, or on which a script fails, is named with its address, and the exit code is then 1.
+The server's log lies in FOLDER.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parents[1] / "docs" / "screenshots"
 THEMES = ("light", "dark")
-QUALITY = 80
+QUALITY = 60  # all pictures together stay under 4 MB
+LOG = "serve.log"
 PATIENCE_MS = 20_000
 LOOK_EVERY_MS = 50
 LIVE = "run-live"
@@ -55,17 +57,19 @@ class Studio:
 def served(home: Path, environ: Mapping[str, str]) -> Iterator[str]:
     """`proctor serve` on a free port until the block ends; its address."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "proctor", "serve", "--port", "0"],
-        env={**kept, "PROCTOR_HOME": str(home), "PROCTOR_REQUESTS_PER_MINUTE": "100000", **environ},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    with (home / LOG).open("w") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "proctor", "serve", "--port", "0"],
+            env={**kept, "PROCTOR_HOME": str(home), "PROCTOR_REQUESTS_PER_MINUTE": "100000", **environ},
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
         if "proctor serves at " not in line:
-            raise Spoilt(f"proctor serve did not start: {line}")
+            raise Spoilt(f"proctor serve did not start: {line} {(home / LOG).read_text()[-1000:]}")
         yield line.partition("proctor serves at ")[2].split()[0]
     finally:
         process.terminate()
@@ -88,7 +92,7 @@ def wait_for_live(page: Page, url: str, job_id: str) -> None:
     for _ in range(PATIENCE_MS // LOOK_EVERY_MS):
         with urllib.request.urlopen(f"{url}/api/v1/jobs/status/{job_id}", timeout=60) as answer:
             state: dict[str, Any] = json.load(answer)
-        if state["done"] >= LIVE_FROM or state["ended"]:
+        if state["settled"] >= LIVE_FROM or state["ended"]:
             return
         page.wait_for_timeout(LOOK_EVERY_MS)
     raise Spoilt(f"{url}/runs/{job_id}: not {LIVE_FROM} items done within {PATIENCE_MS / 1000:g} s")
@@ -112,6 +116,10 @@ def picture(studio: Studio, name: str, where: str, theme: str, *, phone: bool = 
         answer = page.goto(studio.url + where)
         if answer is None or not answer.ok:
             raise Spoilt(f"{where}: status {answer.status if answer else 'none'}")
+        _settle(page, where)
+        # A window as high as the page: what sticks to the window's edges (the menu) is then where it belongs.
+        high: int = page.evaluate("document.documentElement.scrollHeight")
+        page.set_viewport_size({"width": PHONE["width"] if phone else WIDE["width"], "height": high})
         _settle(page, where)
         path = FOLDER / f"{name}-{'phone-' if phone else ''}{theme}.jpg"
         page.screenshot(path=path, full_page=True, type="jpeg", quality=QUALITY)
