@@ -33,7 +33,7 @@ SCREENS = (
     ("leaderboard", "Leaderboard", "/leaderboard?suite=mmlu"),
     ("run", "Run: summary", "/runs/{best}"),
     ("run-timeline", "Run: timeline", "/runs/{best}?tab=timeline"),
-    ("run-logs", "Run: logs", "/runs/{best}?tab=logs"),
+    ("run-log", "Run: log", "/runs/{best}?tab=log"),
     ("run-config", "Run: configuration", "/runs/{best}?tab=config"),
     ("run-live", "Run at work", "/runs/{running}"),
     ("run-partial", "Run: partial", "/runs/{partial}"),
