@@ -89,9 +89,11 @@ def serving(home: Path, *options: str, **environ: str) -> Iterator[Server]:
         # Nobody reads what it says; a full pipe would stop it in the middle of a traceback.
         reader = threading.Thread(target=process.communicate, daemon=True)
         reader.start()
-        yield Server(line.partition("proctor serves at ")[2].split()[0])
-        process.terminate()
-        reader.join(30)
+        try:
+            yield Server(line.partition("proctor serves at ")[2].split()[0])
+        finally:
+            process.terminate()
+            reader.join(30)
         assert not reader.is_alive(), "the server does not end"
     finally:
         process.kill()

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parents[1] / "docs" / "screenshots"
 THEMES = ("light", "dark")
-QUALITY = 60  # all pictures together stay under 4 MB
-HIGHEST = 2000  # a table of 57 tasks says no more than its beginning
+QUALITY = 50  # all pictures together stay under 4 MB
+HIGHEST = 1500  # a table of 57 tasks says no more than its beginning
 LOG = "serve.log"
-PATIENCE_MS = 20_000
+PATIENCE_MS = 60_000
 LOOK_EVERY_MS = 50
 LIVE = "run-live"
 LIVE_LATENCY_S = 1.5
