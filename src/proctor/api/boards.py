@@ -15,6 +15,7 @@ from proctor.service.desk import Desk
 from proctor.service.jobs_view import Wanted
 from proctor.service.lately import Lately
 from proctor.service.sources import suite_names
+from proctor.service.standing import standing
 
 
 def comparison(desk: Desk, request: CompareRequest) -> dict[str, Any]:
@@ -41,74 +42,16 @@ def comparison(desk: Desk, request: CompareRequest) -> dict[str, Any]:
 
 def _summary(of: Evaluation, metric: str) -> dict[str, Any]:
     """The documented keys: who is best, by how much, and whether that is shown."""
-    names = _names(of)
-    values = _values(of)
-    ranked = sorted(of.results, key=lambda result: -(values.get(result.run.id) or 0.0))
-    best, runner_up = ranked[0].run.id, ranked[1].run.id
-    pair = next(c for c in of.comparisons if {c.first.id, c.second.id} == {best, runner_up})
-    shown = "better" in pair.verdict
-    tied = [names[r.run.id] for r in ranked if r.run.id == best or not _beats(of, best, r.run.id)]
-    known = [v for v in values.values() if v is not None]
-    top, second = values.get(best), values.get(runner_up)
+    found = standing(of, metric)
     return {
-        "models_compared": [names[result.run.id] for result in of.results],
-        "best_performing": names[best],
-        "tie_group": tied if len(tied) > 1 else [],
-        "performance_gap": max(known) - min(known) if known else None,
-        "gap_to_runner_up": top - second if top is not None and second is not None else None,
-        "statistical_significance": answers.significance(pair.whole.adjusted_p, shown),
-        "recommendations": _recommendations(of, names[best], tied, metric),
+        "models_compared": [found.names[result.run.id] for result in of.results],
+        "best_performing": found.names[found.best],
+        "tie_group": list(found.tied) if len(found.tied) > 1 else [],
+        "performance_gap": found.gap,
+        "gap_to_runner_up": found.gap_to_runner_up,
+        "statistical_significance": answers.significance(found.adjusted_p, found.shown),
+        "recommendations": list(found.recommendations),
     }
-
-
-def _values(of: Evaluation) -> dict[str, float | None]:
-    """Each run's value of what is compared, on the shared items."""
-    found: dict[str, float | None] = {}
-    for c in of.comparisons:
-        found.setdefault(c.first.id, c.whole.first)
-        found.setdefault(c.second.id, c.whole.second)
-    return found
-
-
-def _names(of: Evaluation) -> dict[str, str]:
-    """The model's name; with its provider or run where that is needed to tell two apart."""
-    plain = [result.run.cell.model.name for result in of.results]
-    full = [str(result.run.cell.model) for result in of.results]
-    found = {}
-    for result, name, whole in zip(of.results, plain, full, strict=True):
-        alike = full.count(whole) > 1
-        told = f"{whole} (run {result.run.id[:8]})" if alike else whole if plain.count(name) > 1 else name
-        found[result.run.id] = told
-    return found
-
-
-def _beats(of: Evaluation, one: str, other: str) -> bool:
-    for c in of.comparisons:
-        if (c.first.id, c.second.id) == (one, other):
-            return c.verdict == "first better"
-        if (c.second.id, c.first.id) == (one, other):
-            return c.verdict == "second better"
-    return False
-
-
-def _recommendations(of: Evaluation, best: str, tied: list[str], metric: str) -> list[str]:
-    """Sentences that follow from the verdict, and from nothing else."""
-    what = "the score" if metric == "score" else metric
-    if len(tied) < 2:
-        return [
-            f"{best} is shown to be better than every other model compared, by {what}",
-            f"Consider {best}, if its cost and latency suit you",
-        ]
-    needed = [c.whole.items_needed for c in of.comparisons if c.whole.items_needed]
-    advice = (
-        f"Ask more items: about {max(needed):,} like these may tell them apart"
-        if needed
-        else "Ask more items"
-    )
-    return [
-        f"No difference by {what} is shown between {', '.join(tied[:-1])} and {tied[-1]}",
-        f"Choose among them by cost and latency. {advice}",
-    ]
 
 
 def _pairs(each: Compared) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from proctor.service.results import shown
 from proctor.store import lists, queue
 from proctor.store.lists import RunLine, Wanted
 from proctor.store.queue import Job
+from proctor.store.runs import source_name
 from proctor.types import Run, Status
 
 __all__ = ["Job", "JobState", "RunLine", "Wanted"]
@@ -53,6 +54,11 @@ def run_of(desk: Desk, job_id: str) -> Run:
         return desk.store.run(job_id)
     except (NotFound, Conflict):
         raise missing from None
+
+
+def source_of(run: Run) -> str:
+    """The name under which lists find the run's source."""
+    return source_name(run.cell.source)
 
 
 def project_of(desk: Desk, run_id: str) -> int:

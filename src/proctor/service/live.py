@@ -35,7 +35,14 @@ class Live:
     def mark(self) -> tuple[object, ...]:
         """Another as soon as there is something new to see."""
         run = self.run
-        return (run.status, run.settled, run.planned, run.error, self.pulse and self.pulse.at, self.state.ahead)
+        return (
+            run.status,
+            run.settled,
+            run.planned,
+            run.error,
+            self.pulse and self.pulse.at,
+            self.state.ahead,
+        )
 
 
 def live_of(desk: Desk, run_id: str) -> Live:

@@ -45,21 +45,21 @@ class Wanted(NamedTuple):
     since: float | None = None
 
 
-_COLUMNS = [RUN.c[name] for name in RunLine._fields]
+COLUMNS = [RUN.c[name] for name in RunLine._fields]
 
 
 def run_lines(store: Database, wanted: Wanted, *, limit: int | None = 20) -> tuple[list[RunLine], int]:
     """The newest runs, and how many there are in all."""
-    query = _where(select(*_COLUMNS), wanted).order_by(RUN.c.created_at.desc(), RUN.c.num.desc()).limit(limit)
+    query = where(select(*COLUMNS), wanted).order_by(RUN.c.created_at.desc(), RUN.c.num.desc()).limit(limit)
     with store.reading() as connection:
         rows = [RunLine(*row) for row in connection.execute(query)]
         if limit is None or len(rows) < limit:
             return rows, len(rows)
-        total: int = connection.execute(_where(select(func.count()).select_from(RUN), wanted)).scalar_one()
+        total: int = connection.execute(where(select(func.count()).select_from(RUN), wanted)).scalar_one()
         return rows, total
 
 
-def _where(query: Select[Any], wanted: Wanted) -> Select[Any]:
+def where(query: Select[Any], wanted: Wanted) -> Select[Any]:
     if wanted.model is not None:
         provider, slash, name = wanted.model.partition("/")
         query = query.where(

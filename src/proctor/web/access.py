@@ -1,7 +1,201 @@
-"""The dashboard: access."""
+"""The dashboard: logging in and out, settings with API keys and limits, and the audit trail."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+import re
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Path, Query, Request
+from starlette.responses import HTMLResponse, Response
+
+from proctor import figures
+from proctor.errors import ConfigError, Unauthorized
+from proctor.service import access, sessions
+from proctor.service.catalogue import provider_status
+from proctor.service.prune import prune
+from proctor.settings import SETTINGS, Settings
+from proctor.web.door import Admin, OpenDesk, Text, desk_of, go
+from proctor.web.render import show
 
 ROUTER = APIRouter()
+Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+PAGE = 100
+Field = Annotated[str, Form(max_length=2000)]
+DAY_S = 86400.0
+MOST_DAYS = 3650
+RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+# A second slash or a backslash would make a browser read the address of another server; it drops tabs and newlines.
+LOCAL_PATH = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
+
+# What is in force, by the variable that sets it.
+LIMITS: dict[str, Callable[[Settings], str]] = {
+    "PROCTOR_MOST_RUNNING": lambda s: f"{s.most_running:,}",
+    "PROCTOR_MOST_QUEUED": lambda s: f"{s.most_queued:,}",
+    "PROCTOR_REQUESTS_PER_MINUTE": lambda s: f"{s.requests_per_minute:,}",
+    "PROCTOR_JOB_TIMEOUT": lambda s: figures.duration(s.job_timeout_s),
+    "PROCTOR_JOB_MEMORY_MB": lambda s: f"{s.most_memory_bytes / 1e6:,.0f} MB",
+    "PROCTOR_DISK_FREE_MB": lambda s: f"{s.least_disk_bytes / 1e6:,.0f} MB",
+    "PROCTOR_AUTH": lambda s: "keys" if s.auth else "off",
+    "PROCTOR_HOSTS": lambda s: ", ".join(s.hosts) or "none",
+}
+KEY_NAMES = {
+    "openai": "OPENAI_API_KEY",
+    "gemini": "GOOGLE_API_KEY or GEMINI_API_KEY",
+    "grok": "GROK_API_KEY or XAI_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+}
+
+
+# In and out ---------------------------------------------------------------------------------------
+
+
+@ROUTER.get("/login")
+def login_page(request: Request, to: Text = "/") -> HTMLResponse:
+    return show(request, "login.html", to=local_path(to), problem="")
+
+
+@ROUTER.post("/login")
+def log_in(request: Request, key: Field = "", to: Field = "/") -> Response:
+    desk = desk_of(request)
+    try:
+        token, user = sessions.log_in(desk.store, key)
+    except Unauthorized as error:
+        return show(request, "login.html", 401, to=local_path(to), problem=str(error))
+    answer = go(request, local_path(to), f"Logged in as {user.name}.")
+    answer.set_cookie(
+        sessions.COOKIE,
+        token,
+        max_age=int(sessions.LONGEST_S),
+        path="/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="lax",
+    )
+    return answer
+
+
+@ROUTER.post("/logout")
+def log_out(request: Request) -> Response:
+    if token := request.cookies.get(sessions.COOKIE):
+        sessions.log_out(desk_of(request).store, token)
+    answer = go(request, "/login", "Logged out.")
+    answer.delete_cookie(sessions.COOKIE, path="/", httponly=True, samesite="lax")
+    return answer
+
+
+def local_path(to: str) -> str:
+    """Where to go after logging in: a path of this server, else the first page.
+
+    >>> local_path("/runs?status=failed"), local_path("//evil.example"), local_path("/\\\\evil.example")
+    ('/runs?status=failed', '/', '/')
+    """
+    return to if LOCAL_PATH.fullmatch(to) and not to.startswith(("/login", "/logout")) else "/"
+
+
+# Settings -----------------------------------------------------------------------------------------
+
+
+@ROUTER.get("/settings")
+def settings_page(
+    request: Request, user: Admin, older: Annotated[str, Query(max_length=10)] = ""
+) -> Response:
+    """With `older`, a number of days, also how many runs would be deleted."""
+    return _settings(request, older=older)
+
+
+@ROUTER.post("/settings/keys")
+def create_key(
+    request: Request,
+    desk: OpenDesk,
+    user: Admin,
+    of_user: Annotated[str, Form(alias="user", max_length=100)] = "",
+    name: Annotated[str, Form(max_length=100)] = "",
+    scopes: Annotated[list[str] | None, Form(max_length=3)] = None,
+) -> Response:
+    """The key stands in this answer and nowhere else."""
+    made, secret = access.create_key(desk.store, of_user.strip(), name.strip(), scopes or (), by=user.name)
+    return _settings(request, made=made, secret=secret)
+
+
+@ROUTER.post("/settings/keys/{number}/revoke")
+def revoke_key(request: Request, number: Number, desk: OpenDesk, user: Admin) -> Response:
+    revoked = access.revoke_key(desk.store, number, by=user.name)
+    return go(request, "/settings", f"Key {revoked.id} of {revoked.user} is revoked.")
+
+
+@ROUTER.post("/settings/prune")
+def prune_runs(request: Request, desk: OpenDesk, user: Admin, older: Field = "") -> Response:
+    days = _days(older)
+    pruned = prune(desk.store, days * DAY_S, by=user.name)
+    return go(
+        request, "/settings", f"{len(pruned.runs):,} runs deleted that ended more than {days} days ago."
+    )
+
+
+def _settings(
+    request: Request, *, older: str = "", made: access.ApiKey | None = None, secret: str = ""
+) -> HTMLResponse:
+    desk = desk_of(request)
+    days = _days(older) if older else None
+    return show(
+        request,
+        "settings.html",
+        here="settings",
+        keys=access.keys(desk.store),
+        scopes=access.SCOPES,
+        made=made,
+        secret=secret,
+        limits=_limits(desk.settings),
+        provider_keys=[
+            (each, KEY_NAMES[each.name]) for each in provider_status(desk.settings) if each.name in KEY_NAMES
+        ],
+        days=days,
+        ended=None if days is None else _ended_before(request, days),
+    )
+
+
+def _ended_before(request: Request, days: int) -> int:
+    return len(prune(desk_of(request).store, days * DAY_S, by="", dry=True).runs)
+
+
+def _limits(settings: Settings) -> list[dict[str, Any]]:
+    known = {each.name: each for each in SETTINGS}
+    return [{"setting": known[name], "value": value(settings)} for name, value in LIMITS.items()]
+
+
+def _days(older: str) -> int:
+    """Raises ConfigError for what is no number of days."""
+    if not (older.isascii() and older.isdecimal() and len(older) < 6 and 1 <= int(older) <= MOST_DAYS):
+        raise ConfigError(f"older {older[:20]!r}: give a whole number of days, 1 to {MOST_DAYS:,}")
+    return int(older)
+
+
+# The audit trail ----------------------------------------------------------------------------------
+
+
+@ROUTER.get("/audit")
+def audit_page(
+    request: Request,
+    desk: OpenDesk,
+    user: Admin,
+    who: Annotated[str, Query(alias="user", max_length=100)] = "",
+    action: Annotated[str, Query(max_length=100)] = "",
+    before: Annotated[str, Query(max_length=10)] = "",
+) -> HTMLResponse:
+    """Newest first; `before` is the number of the last entry already seen."""
+    after = int(before) if before.isascii() and before.isdecimal() and int(before) < 2**31 else None
+    found = access.deeds(desk.store, user=who or None, action=action or None, before=after, limit=PAGE + 1)
+    deeds = found[:PAGE]
+    return show(
+        request,
+        "audit.html",
+        here="audit",
+        deeds=deeds,
+        runs={deed.target for deed in deeds if RUN_ID.fullmatch(deed.target)},
+        asked={"user": who, "action": action},
+        users=sorted({deed.user for deed in deeds}),
+        actions=sorted({deed.action for deed in deeds}),
+        first=after is None,
+        next=deeds[-1].id if len(found) > PAGE else None,
+    )

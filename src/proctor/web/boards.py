@@ -1,7 +1,107 @@
-"""The dashboard: boards."""
+"""The dashboard: Leaderboard. Ranks with the range they may have, ties, and what is not on the board."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from proctor.errors import ConfigError, NotFound
+from proctor.findings import Board, Place
+from proctor.service.lately import Lately
+from proctor.service.leaderboard import risen
+from proctor.web.compare import METRICS, sources
+from proctor.web.door import OpenDesk, Project, Reader, Text
+from proctor.web.lists import as_csv
+from proctor.web.render import show
+from proctor.web.run import as_file
+from proctor.web.words import ERROR_TITLES
 
 ROUTER = APIRouter()
+SMALL = 100  # items below which a board says so
+Top = Annotated[int, Query(ge=1, le=1000)]
+
+
+@ROUTER.get("/leaderboard")
+def leaderboard(
+    request: Request,
+    desk: OpenDesk,
+    user: Reader,
+    project: Project,
+    suite: Text = "glue",
+    metric: Text = "accuracy",
+    limit: Top = 10,
+) -> Response:
+    board, problem = None, None
+    try:
+        board = Lately(desk).board(suite, metric, limit, project)
+    except NotFound:
+        pass  # the page says that there is nothing to rank
+    except ConfigError as error:
+        title = ERROR_TITLES[error.slug]
+        problem = {
+            "title": title,
+            "detail": str(error),
+            "cure": error.cure,
+            "slug": error.slug,
+            "request_id": "",
+        }
+    return show(
+        request,
+        "leaderboard.html",
+        here="leaderboard",
+        board=board,
+        problem=problem,
+        rows=[_row(place) for place in board.places] if board else [],
+        small=board is not None and min(place.score.scored for place in board.places) < SMALL,
+        sample=board is not None and any(place.result.run.sample for place in board.places),
+        sources=sources(desk),
+        metrics=METRICS,
+        asked={"suite": suite, "metric": metric, "limit": limit, "project": project or ""},
+        project=project,
+    )
+
+
+def _row(place: Place) -> dict[str, Any]:
+    tally = place.result.tally
+    asked = sum(tally.outcomes.values())
+    return {
+        "place": place,
+        "run": place.result.run,
+        "trend": risen(place.trend.estimate) if place.trend else None,
+        "cost_per_1000": 1000 * tally.cost_usd / asked if tally.cost_usd is not None and asked else None,
+    }
+
+
+@ROUTER.get("/leaderboard/export")
+def export(
+    desk: OpenDesk,
+    user: Reader,
+    project: Project,
+    suite: Text = "glue",
+    metric: Text = "accuracy",
+    limit: Top = 1000,
+) -> Response:
+    """The board as CSV. Raises NotFound, ConfigError."""
+    board = Lately(desk).board(suite, metric, limit, project)
+    return as_file(as_csv([_record(place, board) for place in board.places]), "leaderboard.csv", "text/csv")
+
+
+def _record(place: Place, board: Board) -> dict[str, Any]:
+    run, trend = place.result.run, place.trend
+    return {
+        "rank": place.rank,
+        "lowest_rank": place.lowest,
+        "model": str(run.cell.model),
+        "metric": board.metric,
+        "score": place.score.value,
+        "low": place.score.low,
+        "high": place.score.high,
+        "items": place.score.scored,
+        "p_best": place.p_best,
+        "benchmark_count": place.runs,
+        "change": trend.estimate.value if trend else None,
+        "sample_data": run.sample,
+        "job_id": run.id,
+    }

@@ -1,7 +1,255 @@
-"""The dashboard: compare."""
+"""The dashboard: Model Comparison. Which is better, by how much, how sure, on which items, and what it costs."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from proctor.errors import ConfigError, NotFound, ProctorError
+from proctor.figures import dollars, duration
+from proctor.findings import Comparison, Evaluation, RunResult
+from proctor.service import jobs_view
+from proctor.service.catalogue import suite_facts
+from proctor.service.compare import Compared, Differing
+from proctor.service.desk import Desk
+from proctor.service.jobs_view import RunLine, Wanted
+from proctor.service.lately import Lately
+from proctor.service.standing import Standing, standing
+from proctor.service.transfer import report
+from proctor.types import Status
+from proctor.web.door import OpenDesk, Project, Reader, Text
+from proctor.web.render import show
+from proctor.web.run import as_file
+from proctor.web.words import ERROR_TITLES
 
 ROUTER = APIRouter()
+MOST_COMPARED = 8
+ITEMS = 200
+MARGIN = 0.01
+MODES = (("", "Different"), ("regressed", "Regressed"), ("improved", "Improved"))
+METRICS = ("score", "accuracy", "f1", "mcc", "pearson")
+
+Names = Annotated[list[str], Query(max_length=MOST_COMPARED)]
+Margin = Annotated[float, Query(ge=0, le=1)]
+
+
+@ROUTER.get("/compare")
+def compare(
+    request: Request,
+    desk: OpenDesk,
+    user: Reader,
+    project: Project,
+    runs: Names = [],  # noqa: B006 - FastAPI copies it
+    suite: Text = "",
+    metric: Text = "score",
+    margin: Margin = MARGIN,
+    mode: Text = "",
+) -> Response:
+    lines = _complete(desk, suite, project)
+    facts: dict[str, Any] = {
+        "choices": _choices(lines, runs),
+        "suites": sources(desk),
+        "asked": {"runs": runs, "suite": suite, "metric": metric, "mode": mode},
+        "project": project,
+        "margin": margin,
+        "metrics": METRICS,
+        "modes": MODES,
+        "found": None,
+        "problem": None,
+    }
+    names = list(dict.fromkeys(name for name in runs if name))
+    if len(names) >= 2:
+        facts |= _compared(desk, names, suite or None, metric, margin, mode)
+    return show(request, "compare.html", here="compare", **facts)
+
+
+def _complete(desk: Desk, suite: str, project: int | None) -> list[RunLine]:
+    wanted = Wanted(source=suite or None, status=Status.COMPLETED, project_id=project)
+    lines = jobs_view.run_lines(desk, wanted, limit=2000)[0]
+    return [line for line in lines if line.settled >= line.planned and not line.stopped]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A model that may be compared, and its complete runs."""
+
+    name: str
+    runs: int
+    newest: RunLine
+    chosen: bool
+
+
+def _choices(lines: list[RunLine], chosen: list[str]) -> list[Choice]:
+    found: dict[str, list[RunLine]] = {}
+    for line in lines:
+        found.setdefault(line.full_model, []).append(line)
+    return [Choice(name, len(of), of[0], name in chosen) for name, of in sorted(found.items())]
+
+
+def sources(desk: Desk) -> list[tuple[str, str]]:
+    """Suites, and whatever else has runs."""
+    named = [(each["suite"], each["title"]) for each in suite_facts()]
+    known = {name for name, _ in named}
+    seen = dict.fromkeys(line.source for line in jobs_view.run_lines(desk, Wanted(), limit=500)[0])
+    return [*named, *((name, name) for name in seen if name not in known)]
+
+
+def _compared(
+    desk: Desk, names: list[str], suite: str | None, metric: str, margin: float, mode: str
+) -> dict[str, Any]:
+    try:
+        found = Lately(desk).compared(tuple(names), suite, metric, margin, ITEMS)
+    except (ConfigError, NotFound) as problem:
+        return {"problem": _told(problem)}
+    at = standing(found.evaluation, metric)
+    return {
+        "found": found.evaluation,
+        "standing": at,
+        "rows": _rows(found.evaluation, at),
+        "pairs": _pairs(found, mode),
+        "tasks": _tasks(found.evaluation),
+        "charts": _charts(found.evaluation, at),
+        "sample": any(result.run.sample for result in found.evaluation.results),
+    }
+
+
+def _told(problem: ProctorError) -> dict[str, str]:
+    title = ERROR_TITLES.get(problem.slug, ERROR_TITLES[""])
+    cure = "Choose runs of one source that were asked the same items in the same way."
+    return {"title": title, "detail": str(problem), "cure": cure, "slug": problem.slug, "request_id": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A model of the comparison. `front`: no other model is both better and quicker."""
+
+    result: RunResult
+    name: str
+    value: float | None
+    best: bool
+    front: bool
+
+
+def _rows(of: Evaluation, at: Standing) -> list[Row]:
+    rows = []
+    for result in of.results:
+        run_id = result.run.id
+        rows.append(
+            Row(
+                result,
+                at.names[run_id],
+                at.values.get(run_id),
+                at.names[run_id] in at.tied,
+                _on_front(of, at, result),
+            )
+        )
+    return sorted(rows, key=lambda row: -(row.value or 0.0))
+
+
+def _on_front(of: Evaluation, at: Standing, one: RunResult) -> bool:
+    """Pareto's front of score and latency."""
+    mine, my_time = at.values.get(one.run.id), one.tally.seconds_per_item
+    if mine is None or my_time is None:
+        return False
+    for other in of.results:
+        value, seconds = at.values.get(other.run.id), other.tally.seconds_per_item
+        if value is None or seconds is None or other is one:
+            continue
+        if value >= mine and seconds <= my_time and (value, -seconds) != (mine, -my_time):
+            return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two runs and the items on which they differ, in the chosen mode: `first` is the baseline."""
+
+    of: Comparison
+    differing: tuple[Differing, ...]
+
+
+def _pairs(found: Compared, mode: str) -> list[Pair]:
+    def wanted(pair: Comparison, item: Differing) -> bool:
+        change = item.scores[pair.second.id] - item.scores[pair.first.id]
+        return mode not in ("regressed", "improved") or (change < 0) == (mode == "regressed")
+
+    return [
+        Pair(pair, tuple(item for item in items if wanted(pair, item)))
+        for pair, items in zip(found.evaluation.comparisons, found.differing, strict=True)
+    ]
+
+
+def _tasks(of: Evaluation) -> list[tuple[str, str, list[float | None], list[str]]]:
+    """title, metric, a value for each model, and how each stands against the first: better, worse or ''."""
+    first = of.results[0].run.id
+    table: dict[tuple[str, str], dict[str, float | None]] = {}
+    shades: dict[tuple[str, str], dict[str, str]] = {}
+    for pair in of.comparisons:
+        for task in pair.tasks:
+            key = (task.title, task.metric)
+            table.setdefault(key, {}).setdefault(pair.first.id, task.first)
+            table[key].setdefault(pair.second.id, task.second)
+            if pair.first.id == first:
+                word = {"first better": "worse", "second better": "better"}.get(task.verdict, "")
+                shades.setdefault(key, {})[pair.second.id] = word
+    ids = [result.run.id for result in of.results]
+    return [
+        (
+            title,
+            metric,
+            [values.get(i) for i in ids],
+            [shades.get((title, metric), {}).get(i, "") for i in ids],
+        )
+        for (title, metric), values in table.items()
+    ]
+
+
+def _charts(of: Evaluation, at: Standing) -> list[dict[str, Any]]:
+    """Score against latency, and against cost where every cost is known."""
+
+    def points(value_of: Any, words: Any) -> list[dict[str, Any]]:
+        found = []
+        for result in of.results:
+            x, y = value_of(result), at.values.get(result.run.id)
+            if x is not None and y is not None and result.scores:
+                e = result.scores[0].estimate
+                found.append(
+                    {
+                        "name": at.names[result.run.id],
+                        "x": x,
+                        "xs": words(x),
+                        "y": y,
+                        "low": e.low,
+                        "high": e.high,
+                    }
+                )
+        return found
+
+    def cost_per_1000(result: RunResult) -> float | None:
+        asked = sum(result.tally.outcomes.values())
+        return None if result.tally.cost_usd is None or not asked else 1000 * result.tally.cost_usd / asked
+
+    drawn = [
+        {
+            "x": "seconds an item",
+            "y": "score",
+            "points": points(lambda r: r.tally.seconds_per_item, duration),
+        },
+        {"x": "$ for 1,000 items", "y": "score", "points": points(cost_per_1000, dollars)},
+    ]
+    return [each for each in drawn if len(each["points"]) == len(of.results)]
+
+
+@ROUTER.get("/compare/report")
+def download(
+    desk: OpenDesk, user: Reader, runs: Annotated[list[str], Query(min_length=2, max_length=MOST_COMPARED)]
+) -> Response:
+    """The comparison's report as one HTML file that needs no server."""
+    ids = [
+        result.run.id
+        for result in Lately(desk).compared(tuple(runs), None, "score", MARGIN, ITEMS).evaluation.results
+    ]
+    return as_file(report(ids, desk.settings, "html"), "comparison.html")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import Depends, Query, Request
 from starlette.datastructures import FormData
@@ -64,12 +64,11 @@ def is_fragment(request: Request) -> bool:
 
 def go(request: Request, to: str, said: str = "") -> Response:
     """Send the browser on after it changed something; `said` is shown there once."""
-    target = to
     if is_fragment(request):
-        answer = Response(status_code=204, headers={"HX-Redirect": target})
+        answer = Response(status_code=204, headers={"HX-Redirect": to})
     else:
-        answer = RedirectResponse(target, 303)
+        answer = RedirectResponse(to, 303)
     if said:
         # Read and deleted by app.js; a cookie, so that the words are not part of an address to be shared.
-        answer.set_cookie("said", json.dumps(said), max_age=30, samesite="strict")
+        answer.set_cookie("said", quote(said), max_age=30, samesite="strict")
     return answer

@@ -1,7 +1,89 @@
-"""The dashboard: items."""
+"""The dashboard: one item. What was asked, what was said, what was read of it, and the same item elsewhere."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+import json
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Path, Query, Request
+from starlette.responses import Response
+
+from proctor.service import access, jobs_view, notes
+from proctor.service.itemview import Filter, answer
+from proctor.web.door import Filling, OpenDesk, Reader, Runner, go
+from proctor.web.markdown import markdown
+from proctor.web.render import query, show
+from proctor.web.results import Filtered
+from proctor.web.run import RunId
 
 ROUTER = APIRouter()
+ItemId = Annotated[str, Path(max_length=500)]
+Count = Annotated[int | None, Query(ge=0, le=2**31 - 1)]
+
+
+@ROUTER.get("/runs/{run_id}/items/{item_id:path}")
+def item_page(
+    request: Request,
+    desk: OpenDesk,
+    user: Reader,
+    run_id: RunId,
+    item_id: ItemId,
+    asked: Filtered,
+    repeat: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+    attempt: Count = None,
+) -> Response:
+    run = jobs_view.run_of(desk, run_id)
+    found = answer(desk, run, item_id, repeat=repeat, attempt=attempt, wanted=asked.filter())
+    payload = found.payload or {}
+    text = payload.get("text") or ""
+    return show(
+        request,
+        "item.html",
+        here="history",
+        run=run,
+        found=found,
+        row=found.row,
+        item=found.item,
+        payload=payload,
+        text=text,
+        as_markdown=markdown(text),
+        as_json=_json(text),
+        raw=_json(payload.get("raw") or "") or payload.get("raw"),
+        asked=asked.query(),
+        again=query(asked.query(), repeat=repeat or None),
+    )
+
+
+def _json(text: str) -> str | None:
+    """The text laid out, if it is a JSON object or list."""
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        found: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return json.dumps(found, indent=2, ensure_ascii=False)
+
+
+@ROUTER.post("/runs/{run_id}/notes/{item_id:path}")
+def add_note(
+    request: Request, desk: OpenDesk, user: Runner, run_id: RunId, item_id: ItemId, form: Filling
+) -> Response:
+    """A note, a flag, or the end of a note; the page then shows the item again."""
+    run = jobs_view.run_of(desk, run_id)
+    given = {name: str(value) for name, value in form.items()}
+    repeat = int(given["repeat"]) if given.get("repeat", "").isdigit() else 0
+    if given.get("remove", "").isdigit():
+        notes.remove(desk.store, run.id, int(given["remove"]), by=user.name)
+    else:
+        # The item must be there: a note on nothing would never be seen.
+        answer(desk, run, item_id, repeat=repeat, wanted=Filter())
+        flag = given.get("flag") == "on"
+        notes.add(desk.store, run.id, item_id, repeat, user=user.name, text=given.get("text", ""), flag=flag)
+        access.note(desk.store, user.name, "note", run.id, item_id)
+    back = given.get("back", "")
+    # Only the query of the page it came from; the rest of the address is ours.
+    return go(
+        request, f"/runs/{run.id}/items/{quote(item_id, safe='/')}{back if back.startswith('?') else ''}"
+    )

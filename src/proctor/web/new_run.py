@@ -150,7 +150,9 @@ def plan_piece(request: Request, desk: OpenDesk, user: Reader, form: Filling) ->
     """What the run would take and could show, beside the form."""
     of = filled(form)
     if of.request is None or not of.values.get("model"):
-        return show(request, "_plan.html", errors=of.errors, labels=LABELS, problem=None, found=None)
+        # Nothing is wrong yet with a form that has no model.
+        errors = {name: why for name, why in of.errors.items() if name != "model"}
+        return show(request, "_plan.html", errors=errors, labels=LABELS, problem=None, found=None)
     try:
         plan = plan_of(of.request, desk.settings)
         sources = open_sources(plan, desk.settings)

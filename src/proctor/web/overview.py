@@ -1,7 +1,161 @@
-"""The dashboard: overview."""
+"""The dashboard: Overview. What was measured lately, what is at work, and how models move."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import Response
+
+from proctor.errors import NotFound, ProctorError
+from proctor.service.desk import Desk
+from proctor.service.lately import Lately
+from proctor.service.live import active
+from proctor.service.overview import Measured, latest_source, overview
+from proctor.web.compare import sources
+from proctor.web.door import OpenDesk, Project, Reader, Text
+from proctor.web.lists import as_csv, line_record
+from proctor.web.render import show, stamp
+from proctor.web.run import HEARTBEAT_S, LOOK_EVERY_S, as_file, event_stream
 
 ROUTER = APIRouter()
+METRICS = (("accuracy", "accuracy"), ("f1", "f1"), ("score", "score (official)"))
+TITLES = {"accuracy": "Average Accuracy", "f1": "Average F1", "score": "Average Score"}
+TOP = 5
+MOST_LINES = 8  # of the chart; more would be told apart by nobody
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The filters as the address has them."""
+
+    project: Project
+    suite: Text = ""
+    metric: Text = "accuracy"
+    days: Annotated[int, Query(ge=1, le=90)] = 30
+
+    def source(self, desk: Desk) -> str | None:
+        """All is None; nothing chosen is the suite of the newest run."""
+        return None if self.suite == ALL else self.suite or latest_source(desk)
+
+    def known_metric(self) -> str:
+        return self.metric if self.metric in TITLES else "accuracy"
+
+
+Filtered = Annotated[Asked, Depends()]
+
+
+@ROUTER.get("/")
+def page(request: Request, desk: OpenDesk, user: Reader, asked: Filtered) -> Response:
+    source, metric = asked.source(desk), asked.known_metric()
+    found = overview(desk, source=source, metric=metric, days=asked.days, project_id=asked.project)
+    return show(
+        request,
+        "overview.html",
+        here="overview",
+        found=found,
+        title=TITLES[metric],
+        trend=_trend(found.trend),
+        left_out=max(0, len({each.run.full_model for each in found.trend}) - MOST_LINES),
+        live=active(desk, asked.project),
+        sources=[(ALL, "All suites"), *sources(desk)],
+        metrics=METRICS,
+        asked={"suite": source or ALL, "metric": metric, "days": asked.days, "project": asked.project or ""},
+        project=asked.project,
+        empty=not found.cards.counts and latest_source(desk) is None,
+    )
+
+
+def _trend(found: Any) -> dict[str, Any]:
+    """A line for each model (and suite, where there are several), by the time of its runs' ends."""
+    several = len({each.run.source for each in found}) > 1
+    lines: dict[str, list[Measured]] = {}
+    for each in found:
+        name = f"{each.run.full_model} ({each.run.source})" if several else each.run.full_model
+        lines.setdefault(name, []).append(each)
+    newest = sorted(lines, key=lambda name: -(lines[name][-1].run.finished_at or 0.0))[:MOST_LINES]
+    return {
+        "series": [
+            {"name": name, "points": [_point(each) for each in lines[name]]} for name in sorted(newest)
+        ]
+    }
+
+
+def _point(each: Measured) -> dict[str, Any]:
+    return {
+        "at": round((each.run.finished_at or 0.0) * 1000),
+        "when": stamp(each.run.finished_at),
+        "value": each.value,
+        "low": max(-1.0, each.low),
+        "high": min(1.0, each.high),
+        "n": each.items,
+        "suite": each.run.source,
+    }
+
+
+@ROUTER.get("/overview/board")
+def board_piece(request: Request, desk: OpenDesk, user: Reader, asked: Filtered) -> Response:
+    """The first of the leaderboard; asked for after the page, because it tests every pair."""
+    try:
+        board = Lately(desk).board(asked.suite, asked.known_metric(), TOP, asked.project)
+    except ProctorError as problem:
+        words = "No complete runs yet." if isinstance(problem, NotFound) else str(problem)
+        return show(request, "_top.html", board=None, words=words)
+    return show(request, "_top.html", board=board, words="")
+
+
+@ROUTER.get("/active")
+def active_piece(request: Request, desk: OpenDesk, user: Reader, project: Project) -> Response:
+    return show(request, "_active.html", live=active(desk, project))
+
+
+@ROUTER.get("/active/events")
+async def active_events(desk: OpenDesk, user: Reader, project: Project) -> Response:
+    """Says `changed` whenever any run that works or waits has moved."""
+    return event_stream(_changes(desk, project))
+
+
+async def _changes(desk: Desk, project: int | None) -> AsyncIterator[bytes]:
+    def look() -> list[tuple[object, ...]]:
+        return [(live.run.id, *live.mark) for live in active(desk, project)]
+
+    told, beat = await asyncio.to_thread(look), time.monotonic()
+    while True:
+        await asyncio.sleep(LOOK_EVERY_S if told else 4 * LOOK_EVERY_S)
+        now = await asyncio.to_thread(look)
+        if now != told:
+            told, beat = now, time.monotonic()
+            yield b"event: changed\ndata: 1\n\n"
+        elif time.monotonic() - beat > HEARTBEAT_S:
+            beat = time.monotonic()
+            yield b": still here\n\n"
+
+
+@ROUTER.get("/overview/export")
+def export(desk: OpenDesk, user: Reader, asked: Filtered, form: Text = "csv") -> Response:
+    """Recent results and performance data, as the filters have them."""
+    metric = asked.known_metric()
+    found = overview(
+        desk, source=asked.source(desk), metric=metric, days=asked.days, project_id=asked.project, recent=1000
+    )
+    values = {each.run.id: each for each in found.trend}
+    records = [
+        {**line_record(line, found.means.get(line.id, {})), **_figures(metric, values.get(line.id))}
+        for line in found.recent
+    ]
+    if form == "json":
+        text = orjson.dumps({"results": records, "days": asked.days}, option=orjson.OPT_INDENT_2).decode()
+        return as_file(text, "overview.json", "application/json")
+    return as_file(as_csv(records), "overview.csv", "text/csv")
+
+
+def _figures(metric: str, of: Measured | None) -> dict[str, Any]:
+    if of is None:
+        return {"metric": metric, "value": None, "stderr": None, "low": None, "high": None}
+    return {"metric": metric, "value": of.value, "stderr": of.stderr, "low": of.low, "high": of.high}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from proctor import __version__, figures
+from proctor.errors import errors
 from proctor.findings import Estimate
 from proctor.service import access
 from proctor.web.door import desk_of
@@ -46,6 +48,9 @@ def templates() -> Environment:
         "ago": ago,
         "stamp": stamp,
         "item_path": lambda text: quote(text, safe="/"),
+        "chance": chance,
+        "pair": lambda text: (text, text),
+        "first_word": lambda entry: (entry[0], entry[1][0]),
     }
     made.globals |= {
         "NAV": NAV,
@@ -53,6 +58,7 @@ def templates() -> Environment:
         "OUTCOME_WORDS": OUTCOME_WORDS,
         "version": __version__,
         "query": query,
+        "messages": lambda item: [asdict(message) for message in item.prompt],
     }
     return made
 
@@ -76,8 +82,6 @@ def show(request: Request, name: str, status: int = 200, /, **context: Any) -> H
 
 def error_page(request: Request, status: int, detail: str, slug: str) -> HTMLResponse:
     """What went wrong, where, and what to do; as a piece where a piece was asked for."""
-    from proctor.errors import errors
-
     kind = errors().get(slug)
     facts = {
         "title": ERROR_TITLES.get(slug, ERROR_TITLES[""]),
@@ -85,7 +89,6 @@ def error_page(request: Request, status: int, detail: str, slug: str) -> HTMLRes
         "slug": slug,
         "cure": kind.cure if kind else "",
         "request_id": request.scope["state"].get("request_id", ""),
-        "status": status,
     }
     if request.headers.get("hx-request") == "true":
         return show(request, "_problem.html", 200, **facts)
@@ -106,6 +109,15 @@ def signed(value: float | None) -> str:
     ('+0.012', '-0.500', '0.000', '-')
     """
     return f"+{figures.fraction(value)}" if value is not None and value > 0 else figures.fraction(value)
+
+
+def chance(value: float | None) -> str:
+    """A share of random draws: that none of them was so does not make it impossible.
+
+    >>> chance(0.0), chance(0.5), chance(1.0), chance(None)
+    ('<1 %', '50 %', '>99 %', '-')
+    """
+    return {0.0: "<1 %", 1.0: ">99 %"}.get(-1.0 if value is None else value) or figures.share(value)
 
 
 def ago(at: float | None, *, now: float | None = None) -> str:

@@ -1,7 +1,100 @@
-"""The dashboard: results."""
+"""The dashboard: a run's results, page by page, filtered on the server, with an address for every view."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from dataclasses import asdict, dataclass
+from io import StringIO
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import Response
+
+from proctor.errors import ConfigError
+from proctor.service import jobs_view, notes
+from proctor.service.itemview import Filter, Place, results_page
+from proctor.service.profile import profile_of
+from proctor.service.transfer import export
+from proctor.web.door import OpenDesk, Reader, Text, is_fragment
+from proctor.web.render import show
+from proctor.web.run import RunId, as_file
 
 ROUTER = APIRouter()
+PAGE_ROWS = 50
+SHOWS = (
+    ("all", "All"),
+    ("wrong", "Wrong"),
+    ("errors", "Errors"),
+    ("truncated", "Truncated"),
+    ("no_answer", "No answer"),
+    ("flagged", "Flagged"),
+)
+KINDS = {"csv": "text/csv", "jsonl": "application/x-ndjson", "json": "application/json"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A filter as the address has it."""
+
+    show: Annotated[str, Query(max_length=20)] = "all"
+    task: Text = ""
+    outcome: Text = ""
+    item: Text = ""
+    q: Text = ""
+    order: Annotated[str, Query(max_length=10)] = ""
+
+    def filter(self) -> Filter:
+        return Filter(
+            self.show if self.show in dict(SHOWS) else "all",
+            self.outcome or None,
+            self.task or None,
+            self.item or None,
+            self.q or None,
+            descending=self.order == "desc",
+        )
+
+    def query(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value and value != "all"}
+
+
+Filtered = Annotated[Asked, Depends()]
+
+
+def _place(text: str) -> Place | None:
+    """The place that `after` names, `POSITION.REPEAT`. Raises ConfigError."""
+    if not text:
+        return None
+    position, _, repeat = text.partition(".")
+    if not position.isdigit() or not repeat.isdigit():
+        raise ConfigError(f"after={text[:40]!r}: give the position and the repeat of a row, such as 49.0")
+    return Place(int(position), int(repeat))
+
+
+@ROUTER.get("/runs/{run_id}/results")
+def results(
+    request: Request, desk: OpenDesk, user: Reader, run_id: RunId, asked: Filtered, after: Text = ""
+) -> Response:
+    run = jobs_view.run_of(desk, run_id)
+    page = results_page(desk, run.id, asked.filter(), after=_place(after), limit=PAGE_ROWS)
+    facts: dict[str, Any] = {
+        "run": run,
+        "page": page,
+        "asked": asked.query(),
+        "after": after,
+        "noted": notes.marked(desk.store, run.id),
+        "repeats": run.cell.repeats > 1,
+    }
+    if is_fragment(request) and request.headers.get("hx-target") == "rows":
+        return show(request, "_rows.html", **facts)
+    tasks = sorted(run.manifest.get("tasks") or profile_of(desk.store, run).tasks)
+    return show(request, "results.html", here="history", shows=SHOWS, filter=asked, tasks=tasks, **facts)
+
+
+@ROUTER.get("/runs/{run_id}/export")
+def download(desk: OpenDesk, user: Reader, run_id: RunId, form: Text = "csv") -> Response:
+    """All answers of the run."""
+    if form not in KINDS:
+        raise ConfigError(f"form={form[:20]!r}: choose from {', '.join(KINDS)}")
+    run = jobs_view.run_of(desk, run_id)
+    out = StringIO()
+    export([run.id], desk.settings, form, out)
+    return as_file(out.getvalue(), f"run-{run.id[:8]}.{form}", KINDS[form])

@@ -7,12 +7,13 @@ import json
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
 from starlette.responses import Response, StreamingResponse
 
-from proctor.errors import Conflict
+from proctor.errors import Conflict, errors
 from proctor.findings import RunResult, Score
 from proctor.plan import cell_to_json
 from proctor.service import access, jobs_view, notes, prune, queue
@@ -22,7 +23,7 @@ from proctor.service.live import Live, Pulse, live_of, log_tail, pulses_of
 from proctor.service.profile import Histogram, profile_of
 from proctor.service.queue import Ticket
 from proctor.service.transfer import report
-from proctor.types import Plan, Status
+from proctor.types import Plan, Run, Status
 from proctor.web.door import OpenDesk, Reader, Runner, Text, go
 from proctor.web.render import show
 from proctor.web.words import ERROR_TITLES
@@ -36,7 +37,9 @@ SCORED_LIVE = 5_000  # items up to which scores are computed anew at each look
 
 
 @ROUTER.get("/runs/{run_id}")
-def run_page(request: Request, desk: OpenDesk, user: Reader, run_id: RunId, tab: Text = "summary") -> Response:
+def run_page(
+    request: Request, desk: OpenDesk, user: Reader, run_id: RunId, tab: Text = "summary"
+) -> Response:
     live = live_of(desk, run_id)
     chosen = tab if tab in dict(TABS) else "summary"
     facts = _TABS[chosen](desk, live)
@@ -45,13 +48,6 @@ def run_page(request: Request, desk: OpenDesk, user: Reader, run_id: RunId, tab:
 
 def _common(desk: Desk, live: Live) -> dict[str, Any]:
     run = live.run
-    slug = run.error_slug or ""
-    cure = None
-    if run.error and run.status is not Status.COMPLETED:
-        from proctor.errors import errors
-
-        kind = errors().get(slug)
-        cure = {"title": ERROR_TITLES.get(slug, ERROR_TITLES[""]), "cure": kind.cure if kind else ""}
     return {
         "live": live,
         "run": run,
@@ -59,12 +55,34 @@ def _common(desk: Desk, live: Live) -> dict[str, Any]:
         "pulse": live.pulse,
         "job": live.job,
         "ended": live.state.ended,
-        "cure": cure,
-        "restartable": live.job is not None and (run.status in (Status.FAILED, Status.CANCELLED) or (live.state.ended and run.partial)),
-        "cancelling": live.job is not None and live.job.cancel_at is not None and run.status is Status.RUNNING,
+        "problem": _problem(run),
+        "restartable": live.job is not None and live.state.ended and _lacks(run),
+        "cancelling": live.job is not None
+        and live.job.cancel_at is not None
+        and run.status is Status.RUNNING,
         "result": _result(desk, live),
         "now": time.time(),
     }
+
+
+def _problem(run: Run) -> dict[str, str] | None:
+    """What stopped the run, and what to do."""
+    if not run.error or run.status is Status.COMPLETED:
+        return None
+    slug = run.error_slug or ""
+    kind = errors().get(slug)
+    title = ERROR_TITLES.get(slug, ERROR_TITLES[""])
+    return {
+        "title": title,
+        "detail": run.error,
+        "cure": kind.cure if kind else "",
+        "slug": slug,
+        "request_id": "",
+    }
+
+
+def _lacks(run: Run) -> bool:
+    return run.status in (Status.FAILED, Status.CANCELLED) or run.partial
 
 
 def _result(desk: Desk, live: Live) -> RunResult | None:
@@ -92,8 +110,13 @@ _OUTCOMES = ("correct", "wrong", "answered", "no_answer", "truncated", "refused"
 
 def _bars(of: Histogram, what: str, form: str) -> dict[str, Any]:
     edges = [form.format(edge) for edge in of.edges]
-    pairs = zip(edges[:-1], edges[1:], strict=True)
-    return {"labels": [f"{low} to {high}" for low, high in pairs], "counts": of.counts, "x": what, "y": "items"}
+    pairs = pairwise(edges)
+    return {
+        "labels": [f"{low} to {high}" for low, high in pairs],
+        "counts": of.counts,
+        "x": what,
+        "y": "items",
+    }
 
 
 def _timeline(desk: Desk, live: Live) -> dict[str, Any]:
@@ -201,7 +224,9 @@ def rerun(request: Request, desk: OpenDesk, user: Runner, run_id: RunId) -> Resp
     if run.cell.source.kind == "log":
         raise Conflict("This run was imported from another tool, which alone can ask again")
     ticket = Ticket(user.name, jobs_view.project_of(desk, run.id), "high")
-    made = queue.submit(desk.store, Plan((replace(run.cell),), name=run.cell.source.name), ticket, desk.settings)
+    made = queue.submit(
+        desk.store, Plan((replace(run.cell),), name=run.cell.source.name), ticket, desk.settings
+    )
     access.note(desk.store, user.name, "submit", made.id, f"{run.cell.model}, again after {run.id[:8]}")
     return go(request, f"/runs/{made.id}", "The same is being asked once more.")
 
@@ -209,7 +234,8 @@ def rerun(request: Request, desk: OpenDesk, user: Runner, run_id: RunId) -> Resp
 @ROUTER.post("/runs/{run_id}/delete")
 def delete(request: Request, desk: OpenDesk, user: Runner, run_id: RunId) -> Response:
     run = jobs_view.run_of(desk, run_id)
-    prune.delete(desk.store, run.id, by=user.name)
+    prune.delete(desk.store, run.id, home=desk.settings.home)
+    access.note(desk.store, user.name, "delete", run.id, f"{run.cell.model} on {run.source_title}")
     return go(request, "/runs", f"Run {run.id[:8]} was deleted.")
 
 

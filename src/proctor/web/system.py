@@ -1,7 +1,186 @@
-"""The dashboard: system."""
+"""The dashboard: queue and workers, schedules, and projects."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+import time
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Path, Request
+from pydantic import BaseModel, Field, ValidationError
+from starlette.responses import HTMLResponse, Response
+
+from proctor.errors import ConfigError
+from proctor.service import access, counts, jobs_view, queue, schedules
+from proctor.service.catalogue import provider_status, suite_facts
+from proctor.service.requests import RunRequest, plan_of
+from proctor.service.schedules import Schedule, Wanted
+from proctor.types import Status
+from proctor.web.door import OpenDesk, Reader, Runner, go
+from proctor.web.render import ago, show
 
 ROUTER = APIRouter()
+Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+Short = Annotated[str, Form(max_length=300)]
+SHOWN = 50
+WORKER_SILENT_S = 60.0
+PRESETS = (("quick", "quick"), ("standard", "standard"), ("full", "full"))
+ROWS = (("imported", "imported"), ("hub", "the hub's"), ("sample", "sample (measures nothing real)"))
+
+
+# Queue and workers --------------------------------------------------------------------------------
+
+
+@ROUTER.get("/system")
+def system_page(request: Request, desk: OpenDesk, user: Reader) -> HTMLResponse:
+    return show(
+        request,
+        "system.html",
+        here="system",
+        database=counts.database(desk),
+        home=str(desk.settings.home) if user.scope == "admin" else "",
+        **_standing(desk),
+    )
+
+
+@ROUTER.get("/system/live")
+def system_live(request: Request, desk: OpenDesk, user: Reader) -> HTMLResponse:
+    """The part of the page that changes by itself."""
+    return show(request, "_queue.html", **_standing(desk))
+
+
+def _standing(desk: OpenDesk) -> dict[str, Any]:
+    def lines(status: Status) -> tuple[list[jobs_view.RunLine], int]:
+        return jobs_view.run_lines(desk, jobs_view.Wanted(status=status), limit=SHOWN)
+
+    running, pending = lines(Status.RUNNING), lines(Status.PENDING)
+    return {
+        "standing": queue.standing(desk.store, desk.settings),
+        "most_queued": desk.settings.most_queued,
+        "states": jobs_view.states(desk),
+        "running": running[0],
+        "pending": pending[0],
+        "more": running[1] + pending[1] - len(running[0]) - len(pending[0]),
+        "worker": _worker(queue.worker_seen(desk.settings), time.time()),
+    }
+
+
+def _worker(seen: float | None, now: float) -> tuple[str, str]:
+    """The last sign of life of a worker of this machine: a word and a sentence.
+
+    >>> _worker(None, 100.0)[0], _worker(90.0, 100.0)[0], _worker(0.0, 7300.0)[0]
+    ('none seen', 'at work', 'silent')
+    """
+    start = "start one with `proctor worker`, or the server without --no-worker"
+    if seen is None:
+        return "none seen", f"No worker of this machine ever looked into the queue: {start}"
+    if now - seen < WORKER_SILENT_S:
+        return "at work", "A worker of this machine looked into the queue within the last minute"
+    return "silent", f"A worker of this machine last looked into the queue {ago(seen, now=now)}: {start}"
+
+
+# Schedules ----------------------------------------------------------------------------------------
+
+
+@ROUTER.get("/schedules")
+def schedules_page(request: Request, desk: OpenDesk, user: Reader) -> HTMLResponse:
+    return show(
+        request,
+        "schedules.html",
+        here="schedules",
+        schedules=[_facts(each) for each in schedules.listed(desk.store)],
+        providers=[(each.name, each.title) for each in provider_status(desk.settings)],
+        suites=[(each["suite"], each["title"]) for each in suite_facts()],
+        presets=PRESETS,
+        rows=ROWS,
+        names={each.id: each.name for each in access.projects(desk.store)},
+    )
+
+
+def _facts(of: Schedule) -> dict[str, Any]:
+    """A schedule with what it runs, in words; one that a newer proctor wrote is listed all the same."""
+    try:
+        cell = of.cell
+    except ConfigError as error:
+        return {"of": of, "model": "-", "what": str(error)}
+    source = cell.source
+    size = source.preset or f"{source.limit} items a task"
+    rows = f", {source.rows} rows" if source.rows else ""
+    return {"of": of, "model": str(cell.model), "what": f"{source.name}, {size}{rows}"}
+
+
+class ScheduleForm(BaseModel):
+    """The form as it is sent; what it means is RunRequest's to say."""
+
+    name: str = Field("", max_length=100)
+    cron: str = Field("", max_length=100)
+    provider: str = ""
+    model: str = ""
+    suite: str = ""
+    preset: str = "quick"
+    rows: str = ""
+    project: str = "1"
+
+
+@ROUTER.post("/schedules")
+def create_schedule(
+    request: Request, desk: OpenDesk, user: Runner, form: Annotated[ScheduleForm, Form()]
+) -> Response:
+    asked = _request(form)
+    cell = plan_of(asked, desk.settings).cells[0]
+    wanted = Wanted(form.name.strip(), form.cron.strip(), cell, user.name, asked.project_id)
+    made = schedules.add(desk.store, wanted)
+    access.note(desk.store, user.name, "create-schedule", str(made.id), made.cron)
+    return go(request, "/schedules", f"Schedule {made.name} is set.")
+
+
+def _request(form: ScheduleForm) -> RunRequest:
+    """The job that a form means. Raises ConfigError naming the field that cannot be meant."""
+    config = {
+        "provider": form.provider,
+        "model": form.model.strip(),
+        "preset": form.preset,
+        "data": form.rows or None,
+    }
+    job = {"project_id": form.project, "suite": form.suite, "config": config}
+    try:
+        return RunRequest.model_validate(job)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ConfigError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+@ROUTER.post("/schedules/{number}/switch")
+def switch_schedule(
+    request: Request, number: Number, desk: OpenDesk, user: Runner, enabled: Short = ""
+) -> Response:
+    made = schedules.set_enabled(desk.store, number, enabled == "on")
+    access.note(desk.store, user.name, "change-schedule", str(number), f"enabled: {made.enabled}")
+    return go(request, "/schedules", f"Schedule {made.name} is {'on' if made.enabled else 'off'}.")
+
+
+@ROUTER.post("/schedules/{number}/delete")
+def delete_schedule(request: Request, number: Number, desk: OpenDesk, user: Runner) -> Response:
+    """Its runs stay."""
+    schedules.remove(desk.store, number)
+    access.note(desk.store, user.name, "delete-schedule", str(number))
+    return go(request, "/schedules", f"Schedule {number} is deleted; its runs stay.")
+
+
+# Projects -----------------------------------------------------------------------------------------
+
+
+@ROUTER.get("/projects")
+def projects_page(request: Request, desk: OpenDesk, user: Reader) -> HTMLResponse:
+    return show(
+        request,
+        "projects.html",
+        here="projects",
+        runs=counts.runs_by_project(desk),
+        listed=access.projects(desk.store),
+    )
+
+
+@ROUTER.post("/projects")
+def create_project(request: Request, desk: OpenDesk, user: Runner, name: Short = "") -> Response:
+    made = access.create_project(desk.store, name.strip(), by=user.name)
+    return go(request, "/projects", f"Project {made.name} is made.")

@@ -48,9 +48,7 @@
     const found = document.cookie.split("; ").find((part) => part.startsWith("said="));
     if (!found) return;
     document.cookie = "said=; Max-Age=0; path=/; SameSite=Strict";
-    let text = decodeURIComponent(found.slice(5)).replace(/^"|"$/g, "");
-    try { text = JSON.parse(`"${text.replace(/^\\"|\\"$/g, "")}"`); } catch { /* shown as it came */ }
-    say(text.replace(/^"|"$/g, ""));
+    say(decodeURIComponent(found.slice(5)));
   }
 
   // Live pieces: `data-live` is the address of the piece, `data-events` of a stream that says when it changed.

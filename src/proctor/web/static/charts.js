@@ -32,7 +32,7 @@
         legend: { top: 0, type: "scroll", data: data.series.map((s) => s.name) },
         grid: { left: 48, right: 20, top: 44, bottom: 32 },
         xAxis: { type: "time", splitLine: { show: false } },
-        yAxis: { type: "value", scale: true, max: (v) => Math.min(1, Math.ceil(v.max * 20) / 20), min: (v) => Math.max(-1, Math.floor(v.min * 20) / 20) },
+        yAxis: { type: "value", scale: true, max: (v) => Math.min(1, Math.ceil(v.max * 10) / 10), min: (v) => Math.max(-1, Math.floor(v.min * 10) / 10) },
         tooltip: { ...base().tooltip, formatter: (t) => `${t.seriesName}\n${three(t.data.p.value)} [${three(t.data.p.low)}, ${three(t.data.p.high)}]\n${t.data.p.suite}, n = ${t.data.p.n}\n${t.data.p.when}` },
       };
     },

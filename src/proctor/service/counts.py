@@ -1,0 +1,57 @@
+"""What pages show of the whole: runs by provider and project, the database, and a model's runs with their figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from proctor.findings import Score, Tally
+from proctor.service.desk import Desk
+from proctor.service.profile import tally_of
+from proctor.store import counts, lists
+from proctor.store.lists import RunLine, Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """Where everything is kept, and the room it takes; None where that is not told."""
+
+    where: str
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRun:
+    """A run in the list of its model. A run that has not ended has no headline and no tally."""
+
+    line: RunLine
+    headline: Score | None
+    tally: Tally | None
+
+    @property
+    def partial(self) -> bool:
+        return self.line.settled < self.line.planned or bool(self.line.stopped)
+
+
+def runs_by_provider(desk: Desk) -> dict[str, int]:
+    return counts.runs_by(desk.store, "provider")
+
+
+def runs_by_project(desk: Desk) -> dict[int, int]:
+    return counts.runs_by(desk.store, "project_id")
+
+
+def database(desk: Desk) -> Database:
+    return Database(counts.where(desk.store), counts.size_bytes(desk.store))
+
+
+def model_runs(desk: Desk, model: str, *, limit: int) -> tuple[list[ModelRun], int]:
+    """The newest runs of `provider/name` with their figures, and how many there are in all."""
+    lines, total = lists.run_lines(desk.store, Wanted(model=model), limit=limit)
+    return [_with_figures(desk, line) for line in lines], total
+
+
+def _with_figures(desk: Desk, line: RunLine) -> ModelRun:
+    if line.finished_at is None:
+        return ModelRun(line, None, None)
+    kept = desk.store.scores(line.id)
+    return ModelRun(line, kept[0] if kept else None, tally_of(desk.store, desk.store.run(line.id)))

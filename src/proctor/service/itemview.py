@@ -1,0 +1,89 @@
+"""One answer with everything that is known of it, and the same item in other runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from proctor.errors import NotFound
+from proctor.service import jobs_view, notes
+from proctor.service.desk import Desk
+from proctor.service.jobs_view import RunLine, Wanted
+from proctor.service.notes import Note
+from proctor.store import AttemptRow, pages
+from proctor.store.pages import Filter, Page, Place
+from proctor.types import Item, Run
+
+__all__ = ["Answer", "Elsewhere", "Filter", "Page", "Place", "answer", "results_page"]
+
+OTHER_RUNS = 30  # of the same source, looked through for the item
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """The same item in another run."""
+
+    run: RunLine
+    row: AttemptRow
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An attempt with its item and its reply. `payload` is None for what left none."""
+
+    row: AttemptRow
+    item: Item
+    payload: dict[str, Any] | None
+    attempts: Sequence[AttemptRow]  # the last first; `row` is one of them
+    notes: Sequence[Note]
+    before: AttemptRow | None
+    after: AttemptRow | None
+    elsewhere: Sequence[Elsewhere]
+
+
+def results_page(
+    desk: Desk, run_id: str, wanted: Filter, *, after: Place | None = None, limit: int = 50
+) -> Page:
+    """Raises NotFound."""
+    return pages.page(desk.store, run_id, wanted, after=after, limit=limit)
+
+
+def answer(
+    desk: Desk, run: Run, item_id: str, *, repeat: int = 0, attempt: int | None = None, wanted: Filter
+) -> Answer:
+    """One attempt (None: the latest) at one asking of an item. Raises NotFound."""
+    store = desk.store
+    attempts = pages.attempts_of(store, run.id, item_id, repeat)
+    chosen = [row for row in attempts if attempt is None or row.attempt == attempt]
+    if not chosen:
+        raise NotFound(f"Run {run.id[:8]} has no answer to item {item_id}, repeat {repeat}")
+    row = chosen[0]
+    try:
+        payload = store.payload(run.id, item_id, repeat, row.attempt)
+    except NotFound:
+        payload = None
+    before, after = pages.neighbours(store, run.id, row, wanted)
+    return Answer(
+        row=row,
+        item=store.item(row.item_hash),
+        payload=payload,
+        attempts=attempts,
+        notes=notes.of_item(store, run.id, item_id, repeat),
+        before=before,
+        after=after,
+        elsewhere=_elsewhere(desk, run, row),
+    )
+
+
+def _elsewhere(desk: Desk, run: Run, row: AttemptRow) -> list[Elsewhere]:
+    """The latest attempts at the same item, with the same words, in other runs of the source."""
+    source = jobs_view.source_of(run)
+    found = []
+    for line in jobs_view.run_lines(desk, Wanted(source=source), limit=OTHER_RUNS)[0]:
+        if line.id == run.id:
+            continue
+        others = pages.attempts_of(desk.store, line.id, row.item_id, row.repeat)
+        if others and others[0].item_hash == row.item_hash:
+            found.append(Elsewhere(line, others[0]))
+    return found

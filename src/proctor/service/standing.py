@@ -1,0 +1,99 @@
+"""Who stands where in a comparison: the best, those it is not shown to beat, and what may be recommended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from proctor.findings import Evaluation
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """`names` and `values` are by run id; `tied` are the names of the best and of all that it is not shown to beat.
+
+    `adjusted_p` is that of the best against the runner-up, and `shown` whether it is a difference. The
+    gaps are None where a value was not measured.
+    """
+
+    names: Mapping[str, str]
+    values: Mapping[str, float | None]
+    best: str
+    tied: Sequence[str]
+    gap: float | None
+    gap_to_runner_up: float | None
+    adjusted_p: float | None
+    shown: bool
+    recommendations: Sequence[str]
+
+
+def standing(of: Evaluation, metric: str) -> Standing:
+    """Of an evaluation of at least two runs, compared by `metric`."""
+    names, values = _names(of), _values(of)
+    ranked = sorted(of.results, key=lambda result: -(values.get(result.run.id) or 0.0))
+    best, runner_up = ranked[0].run.id, ranked[1].run.id
+    pair = next(c for c in of.comparisons if {c.first.id, c.second.id} == {best, runner_up})
+    tied = [names[r.run.id] for r in ranked if r.run.id == best or not _beats(of, best, r.run.id)]
+    known = [v for v in values.values() if v is not None]
+    top, second = values.get(best), values.get(runner_up)
+    return Standing(
+        names=names,
+        values=values,
+        best=best,
+        tied=tied,
+        gap=max(known) - min(known) if known else None,
+        gap_to_runner_up=top - second if top is not None and second is not None else None,
+        adjusted_p=pair.whole.adjusted_p,
+        shown="better" in pair.verdict,
+        recommendations=_recommendations(of, names[best], tied, metric),
+    )
+
+
+def _values(of: Evaluation) -> dict[str, float | None]:
+    """Each run's value of what is compared, on the shared items."""
+    found: dict[str, float | None] = {}
+    for c in of.comparisons:
+        found.setdefault(c.first.id, c.whole.first)
+        found.setdefault(c.second.id, c.whole.second)
+    return found
+
+
+def _names(of: Evaluation) -> dict[str, str]:
+    """The model's name; with its provider or run where that is needed to tell two apart."""
+    plain = [result.run.cell.model.name for result in of.results]
+    full = [str(result.run.cell.model) for result in of.results]
+    found = {}
+    for result, name, whole in zip(of.results, plain, full, strict=True):
+        alike = full.count(whole) > 1
+        told = f"{whole} (run {result.run.id[:8]})" if alike else whole if plain.count(name) > 1 else name
+        found[result.run.id] = told
+    return found
+
+
+def _beats(of: Evaluation, one: str, other: str) -> bool:
+    for c in of.comparisons:
+        if (c.first.id, c.second.id) == (one, other):
+            return c.verdict == "first better"
+        if (c.second.id, c.first.id) == (one, other):
+            return c.verdict == "second better"
+    return False
+
+
+def _recommendations(of: Evaluation, best: str, tied: list[str], metric: str) -> list[str]:
+    """Sentences that follow from the verdict, and from nothing else."""
+    what = "the score" if metric == "score" else metric
+    if len(tied) < 2:
+        return [
+            f"{best} is shown to be better than every other model compared, by {what}",
+            f"Consider {best}, if its cost and latency suit you",
+        ]
+    needed = [c.whole.items_needed for c in of.comparisons if c.whole.items_needed]
+    advice = (
+        f"Ask more items: about {max(needed):,} like these may tell them apart"
+        if needed
+        else "Ask more items"
+    )
+    return [
+        f"No difference by {what} is shown between {', '.join(tied[:-1])} and {tied[-1]}",
+        f"Choose among them by cost and latency. {advice}",
+    ]
