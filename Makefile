@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-fast check bench calibrate docs promises size
+.PHONY: help setup run test test-fast check bench calibrate docs promises screenshots size
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -40,6 +40,10 @@ docs: $(VENV)/.test  ## rewrite the generated parts of the documents
 
 promises: $(VENV)/.test  ## the promises of the specification that no passing test carries
 	$(BIN)/python tools/promises.py
+
+screenshots: $(VENV)/.test  ## screenshots of every screen, light and dark, into docs/screenshots
+	@bash tools/apt.sh chromium fonts-noto-color-emoji
+	$(BIN)/python tools/screenshots.py $(foreach screen,$(ONLY),--only $(screen))
 
 size:  ## lines of code, longest files and functions
 	@$(PYTHON) tools/size.py

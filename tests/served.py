@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -85,7 +86,15 @@ def serving(home: Path, *options: str, **environ: str) -> Iterator[Server]:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert "http://" in line, process.communicate()[1]
-        yield Server(line.partition("proctor serves at ")[2].split()[0])
+        # Nobody reads what it says; a full pipe would stop it in the middle of a traceback.
+        reader = threading.Thread(target=process.communicate, daemon=True)
+        reader.start()
+        try:
+            yield Server(line.partition("proctor serves at ")[2].split()[0])
+        finally:
+            process.terminate()
+            reader.join(30)
+        assert not reader.is_alive(), "the server does not end"
     finally:
-        process.terminate()
-        process.communicate(timeout=30)
+        process.kill()
+        process.wait(30)

@@ -48,6 +48,8 @@ def shown(store: Store, run: Run) -> RunResult:
 
 
 def _computed(store: Store, run: Run) -> RunResult:
+    if not run.manifest:  # a job that nobody has begun, or that ended before: nothing was asked
+        return RunResult(run, (), store.tally(run.id))
     found = scores(marks(store, run), shape(run))
     return RunResult(run, found, store.tally(run.id))
 

@@ -63,7 +63,7 @@ def templates() -> Environment:
     return made
 
 
-def show(request: Request, name: str, status: int = 200, **context: Any) -> HTMLResponse:
+def show(request: Request, name: str, status: int = 200, /, **context: Any) -> HTMLResponse:
     """A page, or a piece of one. `here` in the context is the entry of the menu that it belongs to."""
     desk = desk_of(request)
     user = request.scope["state"].get("user")

@@ -1,0 +1,40 @@
+"""One seeded store, one server on it and one Chromium for all tests of a file that look at the dashboard."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from browser import browser, chromium_or_skip
+from seeded_site import Site
+
+from demo_store import Demo, build
+from served import serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="session")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """The store as it was built; tests take a copy of it."""
+    chromium_or_skip()
+    return build(tmp_path_factory.mktemp("seeded") / "home")
+
+
+@pytest.fixture(scope="module")
+def site(seeded: Demo, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    home: Path = tmp_path_factory.mktemp("site") / "home"
+    shutil.copytree(seeded.home, home)
+    with serving(home, "--no-worker", PROCTOR_REQUESTS_PER_MINUTE="100000", PROCTOR_DATA="sample") as server:
+        yield Site(server.url, replace(seeded, home=home))
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as launched:
+        yield launched

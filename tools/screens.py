@@ -1,0 +1,72 @@
+"""The dashboard's screens on the seeded store, for screenshots and tests, and how Chromium is started."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from demo_store import Demo
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, ViewportSize
+
+CHROMIUM = "/usr/bin/chromium"
+ARGUMENTS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+WIDE: ViewportSize = {"width": 1440, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+
+# name, title, address; {best} and the like are the demo's runs, {item} one with a note.
+SCREENS = (
+    ("overview", "Overview", "/"),
+    ("new-run", "Run Benchmarks", "/runs/new"),
+    ("compare", "Model Comparison", "/compare?runs={best}&runs={second}"),
+    ("history", "History", "/runs"),
+    ("leaderboard", "Leaderboard", "/leaderboard?suite=mmlu"),
+    ("run", "Run: summary", "/runs/{best}"),
+    ("run-timeline", "Run: timeline", "/runs/{best}?tab=timeline"),
+    ("run-log", "Run: log", "/runs/{best}?tab=log"),
+    ("run-config", "Run: configuration", "/runs/{best}?tab=config"),
+    ("run-live", "Run at work", "/runs/{running}"),
+    ("run-partial", "Run: partial", "/runs/{partial}"),
+    ("run-failed", "Run: failed", "/runs/{failed}"),
+    ("run-waiting", "Run: waiting", "/runs/{waiting}"),
+    ("results", "Results", "/runs/{best}/results"),
+    ("item", "Item", "/runs/{best}/items/{item}"),
+    ("models", "Models & providers", "/models"),
+    ("suites", "Suites", "/suites"),
+    ("system", "Queue & workers", "/system"),
+    ("schedules", "Schedules", "/schedules"),
+    ("projects", "Projects", "/projects"),
+    ("settings", "Settings", "/settings"),
+    ("audit", "Audit", "/audit"),
+)
+ON_PHONES = ("overview", "new-run", "compare", "run", "results", "leaderboard")
+
+_SETTLED = """() => document.readyState === "complete"
+  && document.querySelectorAll(".htmx-request, .htmx-swapping, .htmx-settling").length === 0
+  && [...document.querySelectorAll("[data-chart]")].every((box) => box.dataset.drawn === "true"
+      || box.offsetParent === null)
+"""
+
+
+def address(pattern: str, demo: Demo) -> str:
+    """The screen's address on this store."""
+    names = {
+        name: getattr(demo, name) for name in ("best", "second", "failed", "partial", "running", "waiting")
+    }
+    return pattern.format(**names, item=quote(demo.noted[0]))
+
+
+def is_settled(page: Page) -> bool:
+    """True once all charts that can be seen are drawn and htmx has nothing under way."""
+    settled: bool = page.evaluate(_SETTLED)
+    return settled
