@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from proctor.errors import ConfigError, NotFound, ProctorError
@@ -33,36 +33,39 @@ MODES = (("", "Different"), ("regressed", "Regressed"), ("improved", "Improved")
 METRICS = ("score", "accuracy", "f1", "mcc", "pearson")
 
 Names = Annotated[list[str], Query(max_length=MOST_COMPARED)]
-Margin = Annotated[float, Query(ge=0, le=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is compared, as the address has it; `runs` are models' names or runs' ids."""
+
+    project: Project
+    runs: Names = field(default_factory=list)
+    suite: Text = ""
+    metric: Text = "score"
+    margin: Annotated[float, Query(ge=0, le=1)] = MARGIN
+    mode: Text = ""
+
+    def names(self) -> list[str]:
+        return list(dict.fromkeys(name for name in self.runs if name))
 
 
 @ROUTER.get("/compare")
-def compare(
-    request: Request,
-    desk: OpenDesk,
-    user: Reader,
-    project: Project,
-    runs: Names = [],  # noqa: B006 - FastAPI copies it
-    suite: Text = "",
-    metric: Text = "score",
-    margin: Margin = MARGIN,
-    mode: Text = "",
-) -> Response:
-    lines = _complete(desk, suite, project)
+def compare(request: Request, desk: OpenDesk, user: Reader, asked: Annotated[Asked, Depends()]) -> Response:
+    lines = _complete(desk, asked.suite, asked.project)
     facts: dict[str, Any] = {
-        "choices": _choices(lines, runs),
+        "choices": _choices(lines, asked.runs),
         "suites": sources(desk),
-        "asked": {"runs": runs, "suite": suite, "metric": metric, "mode": mode},
-        "project": project,
-        "margin": margin,
+        "asked": {"runs": asked.runs, "suite": asked.suite, "metric": asked.metric, "mode": asked.mode},
+        "project": asked.project,
+        "margin": asked.margin,
         "metrics": METRICS,
         "modes": MODES,
         "found": None,
         "problem": None,
     }
-    names = list(dict.fromkeys(name for name in runs if name))
-    if len(names) >= 2:
-        facts |= _compared(desk, names, suite or None, metric, margin, mode)
+    if len(asked.names()) >= 2:
+        facts |= _compared(desk, asked)
     return show(request, "compare.html", here="compare", **facts)
 
 
@@ -97,19 +100,18 @@ def sources(desk: Desk) -> list[tuple[str, str]]:
     return [*named, *((name, name) for name in seen if name not in known)]
 
 
-def _compared(
-    desk: Desk, names: list[str], suite: str | None, metric: str, margin: float, mode: str
-) -> dict[str, Any]:
+def _compared(desk: Desk, asked: Asked) -> dict[str, Any]:
+    names, suite = tuple(asked.names()), asked.suite or None
     try:
-        found = Lately(desk).compared(tuple(names), suite, metric, margin, ITEMS)
+        found = Lately(desk).compared(names, suite, asked.metric, asked.margin, ITEMS)
     except (ConfigError, NotFound) as problem:
         return {"problem": _told(problem)}
-    at = standing(found.evaluation, metric)
+    at = standing(found.evaluation, asked.metric)
     return {
         "found": found.evaluation,
         "standing": at,
         "rows": _rows(found.evaluation, at),
-        "pairs": _pairs(found, mode),
+        "pairs": _pairs(found, asked.mode),
         "tasks": _tasks(found.evaluation),
         "charts": _charts(found.evaluation, at),
         "sample": any(result.run.sample for result in found.evaluation.results),

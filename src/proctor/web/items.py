@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
 from proctor.service import access, jobs_view, notes
@@ -19,7 +20,14 @@ from proctor.web.run import RunId
 
 ROUTER = APIRouter()
 ItemId = Annotated[str, Path(max_length=500)]
-Count = Annotated[int | None, Query(ge=0, le=2**31 - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """Which asking of the item, and which attempt at it; None is the latest."""
+
+    repeat: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0
+    attempt: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None
 
 
 @ROUTER.get("/runs/{run_id}/items/{item_id:path}")
@@ -30,11 +38,10 @@ def item_page(
     run_id: RunId,
     item_id: ItemId,
     asked: Filtered,
-    repeat: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
-    attempt: Count = None,
+    which: Annotated[Which, Depends()],
 ) -> Response:
     run = jobs_view.run_of(desk, run_id)
-    found = answer(desk, run, item_id, repeat=repeat, attempt=attempt, wanted=asked.filter())
+    found = answer(desk, run, item_id, repeat=which.repeat, attempt=which.attempt, wanted=asked.filter())
     payload = found.payload or {}
     text = payload.get("text") or ""
     return show(
@@ -51,7 +58,7 @@ def item_page(
         as_json=_json(text),
         raw=_json(payload.get("raw") or "") or payload.get("raw"),
         asked=asked.query(),
-        again=query(asked.query(), repeat=repeat or None),
+        again=query(asked.query(), repeat=which.repeat or None),
     )
 
 
