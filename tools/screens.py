@@ -26,7 +26,7 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 
 # name, title, address; {best} and the like are the demo's runs, {item} one with a note.
 SCREENS = (
-    ("overview", "Overview", "/"),
+    ("overview", "Overview", "/?suite=glue"),
     ("new-run", "Run Benchmarks", "/runs/new"),
     ("compare", "Model Comparison", "/compare?runs={best}&runs={second}"),
     ("history", "History", "/runs"),
