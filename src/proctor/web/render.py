@@ -49,6 +49,7 @@ def templates() -> Environment:
         "stamp": stamp,
         "item_path": lambda text: quote(text, safe="/"),
         "chance": chance,
+        "moment": lambda at: stamp(at).removesuffix(" UTC"),
         "pair": lambda text: (text, text),
         "first_word": lambda entry: (entry[0], entry[1][0]),
     }
