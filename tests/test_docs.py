@@ -149,6 +149,7 @@ def test_decision_numbers_are_used_once() -> None:
     assert len(numbers) == len(set(numbers))
 
 
+@pytest.mark.slow  # every console block is run
 @pytest.mark.parametrize("path", RUN, ids=name)
 def test_what_the_document_shows_is_what_happens(path: Path, tmp_path: Path) -> None:
     """As a reader who stands in the checkout: its folder of examples is there."""

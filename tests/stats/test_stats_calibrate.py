@@ -13,6 +13,8 @@ from calibrate_kinds import KINDS, Kind
 from proctor.stats.compare import differences
 from proctor.stats.estimates import scores
 
+pytestmark = pytest.mark.slow  # hundreds of simulated exams
+
 HELD = Held(Cell("accuracy", 100, 0.8), 0.95, None, 2000)
 
 

@@ -109,6 +109,7 @@ SMALL_OR_EXTREME = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [metrics.mcc, metrics.macro_f1])
 @pytest.mark.parametrize(("right", "priors", "n"), SMALL_OR_EXTREME)
 def test_intervals_from_the_table_cover(

@@ -113,6 +113,7 @@ def _compared(desk: Desk, asked: Asked) -> dict[str, Any]:
         "rows": _rows(found.evaluation, at),
         "pairs": _pairs(found, asked.mode),
         "tasks": _tasks(found.evaluation),
+        "reach": _reach(found.evaluation),
         "charts": _charts(found.evaluation, at),
         "sample": any(result.run.sample for result in found.evaluation.results),
     }
@@ -207,6 +208,17 @@ def _tasks(of: Evaluation) -> list[tuple[str, str, list[float | None], list[str]
         )
         for (title, metric), values in table.items()
     ]
+
+
+def _reach(of: Evaluation) -> float:
+    """How far from 0 the intervals of the differences go."""
+    ends = [
+        abs(end)
+        for c in of.comparisons
+        for end in (c.whole.estimate.low, c.whole.estimate.high)
+        if end is not None
+    ]
+    return max(ends, default=0.0) * 1.05
 
 
 def _charts(of: Evaluation, at: Standing) -> list[dict[str, Any]]:
