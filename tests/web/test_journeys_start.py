@@ -68,7 +68,7 @@ def test_the_demo_fills_an_empty_dashboard(chromium: Browser, tmp_path: Path) ->
         said(tab, "No runs yet")
         press(tab, "Run the built-in demo")
         until(tab.page, lambda page: page.locator("#total").count() == 1, "the cards")
-        for job in server.get(f"{PREFIX}/results")["items"]:
+        for job in server.get(f"{PREFIX}/results")["results"]:
             assert server.ended(job["job_id"])["status"] == "completed"
         # Nobody reloads: the list of what is at work empties by itself.
         until(tab.page, lambda page: "Active runs" not in main_text(page), "no active runs")
