@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 SUITE = "glue"
-ITEMS = 200  # of the quick preset
+ITEMS = 180  # sample rows of the quick preset
+PARALLEL = 4  # requests under way of a slow job
 SLOW = ("--latency", "0.2")
 UNHURRIED = {"PROCTOR_REQUESTS_PER_MINUTE": "100000"}
 
@@ -46,7 +47,7 @@ class World:
 
     def slow(self, **config: Any) -> str:
         """Submit a job that takes a while; its id."""
-        return self.server.submit("ollama", "sim:latest", **{"preset": "quick", "parallel": 4, **config})
+        return self.server.submit("ollama", "sim:latest", **{"preset": "quick", "parallel": PARALLEL, **config})
 
     def run(self, model: str, provider: str = "simulator", **config: Any) -> str:
         """A run that has ended; its id."""

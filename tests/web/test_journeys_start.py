@@ -43,14 +43,19 @@ def choose(tab: Watched, provider: str, model: str) -> None:
         f"{model} on offer",
     )
     tab.settle()
-    page_model = tab.page.locator("#models select[name=model]")
-    page_model.select_option(model)
+    tab.page.locator("#models select[name=model]").select_option(model)
 
 
 def calls(page: Page) -> int:
     """How many the plan says; -1 while it says nothing."""
     found = re.search(r"Calls\s+([\d,]+)", page.locator("#plan").inner_text())
     return int(found[1].replace(",", "")) if found else -1
+
+
+def said_command(page: Page) -> str:
+    """The same run on the command line, as the plan tells it; empty while there is no plan."""
+    told: str = page.evaluate("document.querySelector('#as-command')?.textContent ?? ''")
+    return told
 
 
 def open_empty(tab: Watched, there: World) -> None:
@@ -116,10 +121,10 @@ def test_a_run_is_planned_started_and_watched_to_its_end(there: World, chromium:
         # The same items, this time from a server that takes its time.
         choose(tab, "ollama", "sim:latest")
         page.get_by_text("Repeats, concurrency, limits").click()
-        field(page, "limit").fill("20")
+        field(page, "limit").fill("16")
         field(page, "parallel").fill("8")
         field(page, "parallel").blur()
-        until(page, lambda p: calls(p) > 100 and "--parallel 8" in (p.locator("#as-command").text_content() or ""), "20 a task")
+        until(page, lambda p: calls(p) > 100 and "--parallel 8" in said_command(p), "16 a task")
         planned = calls(page)
         press(tab, "🚀 Start Benchmarking")
         arrive(tab, lambda at: re.fullmatch(r"/runs/[0-9a-f-]{36}", at) is not None, "the run's page")
@@ -131,13 +136,12 @@ def test_a_run_is_planned_started_and_watched_to_its_end(there: World, chromium:
 
 def _watch(tab: Watched, planned: int) -> None:
     """The live piece moves; then the page is the summary, with nobody's doing."""
-    seen = [progress(tab.page)]
-    while seen[-1] is not None and len(seen) < 3:
-        until(tab.page, lambda page: progress(page) != seen[-1], "another count")
-        seen.append(progress(tab.page))
-    assert len(seen) == 3, f"it was over too soon: {seen}"
-    counts = [int(words.partition(" /")[0] or 0) for words in seen if words is not None]
-    assert counts == sorted(counts) and counts[-1] > 0
+    counts = [done(tab.page)]
+    while len(counts) < 3:
+        until(tab.page, lambda page, last=counts[-1]: done(page) != last, "another count")  # type: ignore[misc]  # bound now
+        counts.append(done(tab.page))
+    assert counts == sorted(counts), "it goes on"
+    assert 0 < counts[-1] < planned, "it was watched on the way"
     until(tab.page, lambda page: page.locator("#headline").count() == 1, "the summary")
     tab.settle()
     assert re.fullmatch(r"0\.\d{3}", tab.page.locator("#headline").inner_text())
@@ -147,10 +151,10 @@ def _watch(tab: Watched, planned: int) -> None:
     assert tab.page.locator("#live").count() == 0
 
 
-def progress(page: Page) -> str | None:
-    """What the live piece counts; None once there is none."""
-    found: str | None = page.evaluate("document.querySelector('#live-count')?.textContent.trim() ?? null")
-    return found
+def done(page: Page) -> int:
+    """What the live piece counts; -1 once there is none."""
+    told: str | None = page.evaluate("document.querySelector('#live-count')?.textContent.trim() ?? null")
+    return -1 if told is None else int(told.partition(" /")[0].replace(",", "") or 0)
 
 
 def test_a_model_named_in_the_address_is_chosen(there: World, chromium: Browser) -> None:
@@ -169,11 +173,11 @@ def test_tasks_are_those_of_the_chosen_suite(there: World, chromium: Browser) ->
         field(page, "data").select_option("sample")
         page.locator("[data-suite=glue] input[value=rte]").check()
         until(page, lambda p: 0 < calls(p) < ITEMS, "the calls of one task")
-        assert "--tasks rte" in (page.locator("#as-command").text_content() or "")
+        assert "--tasks rte" in said_command(page)
         field(page, "suite").select_option("superglue")
         until(page, lambda p: "SuperGLUE" in p.locator("#plan").inner_text(), "the plan of the other suite")
         assert not page.locator("[data-suite=glue]").is_visible()
-        assert "--tasks" not in (page.locator("#as-command").text_content() or "")
+        assert "--tasks" not in said_command(page)
 
 
 # What is wrong ------------------------------------------------------------------------------------
