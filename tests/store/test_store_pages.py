@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from store_examples import NOW, answered, claimed, failed, keep_all
 
+from postgres_server import Postgres
 from proctor.errors import NotFound
 from proctor.store import AttemptRow, Store, notes, pages
 from proctor.store.notes import Note
@@ -138,9 +139,7 @@ def test_a_task_leaves_its_rows(store: Store, run: Run, task: str) -> None:
 def test_task_outcome_and_show_together(store: Store, run: Run, outcome: Outcome, show: str) -> None:
     found = both_ways(store, run, Filter(show, outcome=outcome.value, task="rte"))
     shown = SHOWN.get(show, set(Outcome))
-    assert found == expected(
-        lambda place, _r, had: place % 3 == 1 and had is outcome and had in shown
-    )
+    assert found == expected(lambda place, _r, had: place % 3 == 1 and had is outcome and had in shown)
 
 
 def test_flagged_are_the_askings_with_a_flag_in_this_run(store: Store, run: Run) -> None:
@@ -169,8 +168,7 @@ BEGINNINGS = (
 )  # fmt: skip
 
 
-@pytest.fixture
-def odd(store: Store) -> Run:
+def odd_run(store: Store) -> Run:
     run = claimed(store, len(ODD_IDS))
     tried = [answered(place) for place in range(len(ODD_IDS))]
     named = [replace(a, item=replace(a.item, id=ODD_IDS[a.position])) for a in tried]
@@ -178,7 +176,8 @@ def odd(store: Store) -> Run:
     return run
 
 
-def test_the_beginning_of_an_id_is_taken_as_it_is_written(store: Store, odd: Run) -> None:
+def test_the_beginning_of_an_id_is_taken_as_it_is_written(store: Store) -> None:
+    odd = odd_run(store)
     for beginning in BEGINNINGS:
         found = [ODD_IDS[position] for position, _ in both_ways(store, odd, Filter(item_id=beginning))]
         assert found == [name for name in ODD_IDS if name.startswith(beginning)], beginning
@@ -190,7 +189,15 @@ def said(place: int, answer: str, **more: int) -> Attempt:
 
 
 # Positions may have gaps, so a run that a search cannot see at once needs few rows.
-FAR = (0, 5, LOOKED_THROUGH - 1, LOOKED_THROUGH, LOOKED_THROUGH + 1, 3 * LOOKED_THROUGH + 7, 5 * LOOKED_THROUGH)
+FAR = (
+    0,
+    5,
+    LOOKED_THROUGH - 1,
+    LOOKED_THROUGH,
+    LOOKED_THROUGH + 1,
+    3 * LOOKED_THROUGH + 7,
+    5 * LOOKED_THROUGH,
+)
 
 
 @pytest.fixture
@@ -199,7 +206,11 @@ def wide(store: Store) -> Run:
     keep_all(
         store,
         run,
-        *(said(place, f"Needle {n}" if n % 2 == 0 else "hay", repeat=r) for n, place in enumerate(FAR) for r in (0, 1)),
+        *(
+            said(place, f"Needle {n}" if n % 2 == 0 else "hay", repeat=r)
+            for n, place in enumerate(FAR)
+            for r in (0, 1)
+        ),
     )
     return run
 
@@ -244,7 +255,9 @@ def test_a_search_keeps_to_the_other_filters(store: Store, wide: Run) -> None:
     assert both_ways(store, wide, Filter("wrong", text="needle")) == []
 
 
-@pytest.mark.parametrize("wanted", [Filter(), Filter("wrong"), Filter(task="rte"), Filter(task="rte", outcome="correct")])
+@pytest.mark.parametrize(
+    "wanted", [Filter(), Filter("wrong"), Filter(task="rte"), Filter(task="rte", outcome="correct")]
+)
 def test_neighbours_are_the_rows_before_and_after_under_the_filter(
     store: Store, run: Run, wanted: Filter
 ) -> None:
@@ -287,3 +300,18 @@ def test_an_unknown_run_is_not_found(store: Store) -> None:
         pages.page(store, "nothing", Filter())
     with pytest.raises(NotFound):
         pages.attempts_of(store, "nothing", "boolq/1", 0)
+
+
+def test_the_beginning_of_an_id_means_the_same_where_the_database_sorts_as_people_do(
+    postgres: Postgres,
+) -> None:
+    name = postgres.new_database()
+    postgres.drop(name)
+    postgres.run(f"CREATE DATABASE {name} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'")
+    store = Store.open(postgres.url(name))
+    run = odd_run(store)
+    for beginning in BEGINNINGS:
+        found = [ODD_IDS[position] for position, _ in both_ways(store, run, Filter(item_id=beginning))]
+        assert found == [each for each in ODD_IDS if each.startswith(beginning)], beginning
+    store.close()
+    postgres.drop(name)
