@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict, Unpack
 
 import orjson
-from sqlalchemy import Column, Row, and_, func, or_, select, update
+from sqlalchemy import Column, Row, and_, delete, func, or_, select, update
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import IntegrityError
 
@@ -17,7 +17,7 @@ from proctor.plan import cell_from_json, cell_to_json, plan_to_json
 from proctor.store.bodies import clean
 from proctor.store.latest import settled_count
 from proctor.store.schema import Database
-from proctor.store.tables import PLAN, RUN
+from proctor.store.tables import PLAN, RUN, SCORE
 from proctor.types import NEXT, Cell, Plan, Run, SourceRef, Status
 
 ID_CHARACTERS = 36  # of a whole id
@@ -131,11 +131,15 @@ class RunStore(Database):
                 stopped=None,
                 error=None,
                 error_slug=None,
+                summary=None,
             )
             .returning(*RUN.c)
         )
         with self.writing() as connection:
             row = connection.execute(taken).one_or_none()
+            if row is not None:
+                # What was counted at an earlier end must not stand if this sitting ends without counting.
+                connection.execute(delete(SCORE).where(SCORE.c.run_num == row.num))
         if row is None:
             raise self._why_not(run_id, "it cannot be taken")
         return run_from(row)

@@ -150,13 +150,13 @@ def _engine(url: URL) -> Engine:
         event.listen(engine, "begin", _begin)
         return engine
     # Imported here, because SQLite needs no psycopg.
-    from psycopg import RawCursor
+    from psycopg import RawCursor, RawServerCursor
 
     # Statements with the server's own $1: psycopg would look for each %s of a long INSERT anew,
     # and that costs more than all the rest of it (55 us an attempt instead of 8).
     raw = {**_POSTGRES_OPTIONS, "cursor_factory": RawCursor}
     # A query of one round trip before each use finds connections that the server has ended.
-    return create_engine(
+    engine = create_engine(
         url,
         **_POOL,
         pool_pre_ping=True,
@@ -164,6 +164,13 @@ def _engine(url: URL) -> Engine:
         use_native_hstore=False,
         connect_args=raw,
     )
+
+    def read_raw(connection: Any, _record: object) -> None:
+        # What is read piece by piece has a cursor of another kind, which must know $1 as well.
+        connection.server_cursor_factory = RawServerCursor
+
+    event.listen(engine, "connect", read_raw)
+    return engine
 
 
 def _set_pragmas(connection: Any, _record: object) -> None:

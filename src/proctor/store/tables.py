@@ -43,6 +43,9 @@ NAMES = {
 
 METADATA = MetaData(naming_convention=NAMES)
 
+# Ids sort by their bytes on every database: only then is all that begins alike one range of the index.
+ITEM_ID = Text().with_variant(Text(collation="C"), "postgresql")
+
 PLAN = Table(
     "plan",
     METADATA,
@@ -100,7 +103,7 @@ ATTEMPT = Table(
     "attempt",
     METADATA,
     Column("run_num", Integer, ForeignKey("run.num"), nullable=False),
-    Column("item_id", Text, nullable=False),
+    Column("item_id", ITEM_ID, nullable=False),
     Column("repeat", Integer, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("position", Integer, nullable=False),
@@ -134,7 +137,7 @@ PAYLOAD = Table(
     "payload",
     METADATA,
     Column("run_num", Integer, nullable=False),
-    Column("item_id", Text, nullable=False),
+    Column("item_id", ITEM_ID, nullable=False),
     Column("repeat", Integer, nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("body", LargeBinary, nullable=False),  # see bodies.py
@@ -251,7 +254,7 @@ NOTE = Table(
     METADATA,
     Column("id", Integer, primary_key=True),
     Column("run_num", Integer, ForeignKey("run.num"), nullable=False),
-    Column("item_id", Text, nullable=False),
+    Column("item_id", ITEM_ID, nullable=False),
     Column("repeat", Integer, nullable=False),
     Column("user", Text, nullable=False),
     Column("at", Double, nullable=False),

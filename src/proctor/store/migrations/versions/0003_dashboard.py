@@ -13,9 +13,12 @@ down_revision = "0002"
 branch_labels = None
 depends_on = None
 
+ITEM_ID = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+
 
 def upgrade() -> None:
     op.add_column("run", sa.Column("summary", sa.Text))
+    _ids_by_their_bytes()
     _pulse()
     _note()
     op.create_table(
@@ -27,6 +30,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("digest", name="pk_session"),
         sa.ForeignKeyConstraint(["key_id"], ["api_key.id"], name="fk_session_key_id"),
     )
+
+
+def _ids_by_their_bytes() -> None:
+    """SQLite sorts so already; PostgreSQL sorts as people do, unless it is told."""
+    if op.get_bind().dialect.name == "postgresql":
+        for table in ("attempt", "payload"):
+            op.alter_column(table, "item_id", type_=ITEM_ID, existing_nullable=False)
 
 
 def _pulse() -> None:
@@ -53,7 +63,7 @@ def _note() -> None:
         "note",
         sa.Column("id", sa.Integer, nullable=False),
         sa.Column("run_num", sa.Integer, nullable=False),
-        sa.Column("item_id", sa.Text, nullable=False),
+        sa.Column("item_id", ITEM_ID, nullable=False),
         sa.Column("repeat", sa.Integer, nullable=False),
         sa.Column("user", sa.Text, nullable=False),
         sa.Column("at", sa.Double, nullable=False),

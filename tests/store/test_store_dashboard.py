@@ -1,0 +1,359 @@
+"""What the dashboard keeps and counts: notes, sessions, pulses, summaries, and figures over many runs."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import make_url
+from store_examples import CELL, NOW, answered, claimed, failed, keep_all, new_run
+
+import proctor.store.schema
+from proctor.errors import NotFound
+from proctor.findings import Estimate, Score
+from proctor.service.profile import keep_summary, profile_of, tally_of
+from proctor.store import Store, access, endings, history, notes, pulses, sessions, summaries
+from proctor.store.access import ApiKey
+from proctor.store.endings import Verdict
+from proctor.store.history import Searched
+from proctor.store.lists import Wanted
+from proctor.store.notes import Note
+from proctor.store.pulses import Pulse
+from proctor.types import Attempt, Model, Outcome, Run, SourceRef, Status
+
+
+def finished(store: Store, run: Run, status: Status = Status.COMPLETED, **ending: Any) -> Run:
+    return store.finish(run.id, status, owner="me", elapsed_s=1.0, **{"now": time.time(), **ending})
+
+
+# --- notes
+
+
+def words(item_id: str = "boolq/1", repeat: int = 0, flag: bool = False, said: str = "odd") -> Note:
+    return Note(0, item_id, repeat, "ann", NOW, flag, said)
+
+
+def test_notes_come_back_with_their_item_in_the_order_of_writing(store: Store) -> None:
+    run, other = claimed(store), claimed(store)
+    first = notes.add(store, run.id, words(said="it's <b>odd</b> 日本"))
+    notes.add(store, run.id, words(repeat=1))
+    notes.add(store, other.id, words())
+    second = notes.add(store, run.id, words(flag=True, said=""))
+    assert notes.of_item(store, run.id, "boolq/1", 0) == [first, second]
+    assert first == replace(words(said="it's <b>odd</b> 日本"), id=first.id)
+    assert notes.of_item(store, run.id, "boolq/2", 0) == []
+
+
+def test_an_answer_is_flagged_if_any_of_its_notes_is(store: Store) -> None:
+    run = claimed(store)
+    for item_id, repeat, flag in (("a", 0, False), ("a", 0, True), ("a", 1, False), ("b", 0, True)):
+        notes.add(store, run.id, words(item_id, repeat, flag))
+    assert notes.marked(store, run.id) == {("a", 0): True, ("a", 1): False, ("b", 0): True}
+    assert notes.marked(store, claimed(store).id) == {}
+
+
+def test_a_note_is_removed_once_and_from_its_own_run_only(store: Store) -> None:
+    run, other = claimed(store), claimed(store)
+    note = notes.add(store, run.id, words())
+    with pytest.raises(NotFound):
+        notes.remove(store, other.id, note.id)
+    notes.remove(store, run.id, note.id)
+    assert notes.of_item(store, run.id, "boolq/1", 0) == []
+    with pytest.raises(NotFound):
+        notes.remove(store, run.id, note.id)
+
+
+def test_a_note_keeps_what_no_database_takes_in_another_form(store: Store) -> None:
+    assert notes.add(store, claimed(store).id, words(said="a\0b")).text == "a\ufffdb"
+
+
+# --- sessions
+
+
+def api_key(store: Store, digest: str) -> ApiKey:
+    return access.add_key(store, ApiKey(0, "ann", "laptop", "pk_", ("read", "run"), NOW, None, None), digest)
+
+
+def test_a_session_stands_for_its_key_until_it_is_over(store: Store) -> None:
+    key = api_key(store, "d")
+    sessions.open_session(store, "cookie", key.id, now=NOW, until=NOW + 60)
+    assert sessions.key_of_session(store, "cookie", now=NOW + 59.9) == key
+    assert sessions.key_of_session(store, "cookie", now=NOW + 60) is None
+    assert sessions.key_of_session(store, "other", now=NOW) is None
+
+
+def test_a_session_ends_with_the_log_out_and_with_its_key(store: Store) -> None:
+    key, kept = api_key(store, "d"), api_key(store, "e")
+    for digest, each in (("one", key), ("two", key), ("three", kept)):
+        sessions.open_session(store, digest, each.id, now=NOW, until=NOW + 60)
+    sessions.close_session(store, "one")
+    assert sessions.key_of_session(store, "one", now=NOW) is None
+    assert sessions.key_of_session(store, "two", now=NOW) == key
+    access.revoke_key(store, key.id, now=NOW)
+    assert sessions.key_of_session(store, "two", now=NOW) is None
+    assert sessions.key_of_session(store, "three", now=NOW) == kept
+
+
+def test_sessions_that_are_over_go_with_the_next_one(store: Store) -> None:
+    key = api_key(store, "d")
+    for n in range(3):
+        sessions.open_session(store, f"{n}", key.id, now=NOW + n * 100, until=NOW + n * 100 + 60)
+    with store.reading() as connection:
+        left = list(connection.execute(text("SELECT digest FROM session")).scalars())
+    assert left == ["2"]
+
+
+# --- pulses
+
+
+def pulse(at: float, done: int = 0) -> Pulse:
+    return Pulse(NOW + at, done, 8, 3.5, 700.25, 2, 1, 0.125, 10.0, 20.0)
+
+
+def test_pulses_come_in_the_order_of_time_whatever_the_order_of_writing(store: Store) -> None:
+    run, other = claimed(store), claimed(store)
+    unknown = pulse(2, 5)._replace(cost_usd=None, low_s=None, high_s=None)
+    for beat in (pulse(4, 9), pulse(0), unknown):
+        pulses.add(store, run.id, beat)
+    pulses.add(store, other.id, pulse(8))
+    assert pulses.of_run(store, run.id) == [pulse(0), unknown, pulse(4, 9)]
+    assert pulses.last(store, run.id) == pulse(4, 9)
+    assert pulses.last(store, claimed(store).id) is None
+
+
+# --- summaries
+
+
+def answers() -> list[Attempt]:
+    made = [
+        answered(n, group="boolq" if n % 3 else "rte", latency_s=0.5 + n, input_tokens=n, output_tokens=2 * n)
+        for n in range(20)
+    ]
+    made[4] = failed(4)
+    made[5] = answered(5, outcome=Outcome.WRONG)
+    return made
+
+
+def test_what_is_kept_is_what_would_be_counted(store: Store) -> None:
+    run = claimed(store, 20)
+    keep_all(store, run, *answers(), answered(4, attempt=1))
+    ended = finished(store, run)
+    assert summaries.get(store, run.id) is None
+    counted = profile_of(store, ended), tally_of(store, ended)
+    keep_summary(store, ended, store.tally(run.id))
+    assert summaries.get(store, run.id) is not None
+    assert (profile_of(store, ended), tally_of(store, ended)) == counted
+    assert counted[0].tasks == {"boolq": {"correct": 12, "wrong": 1}, "rte": {"correct": 7}}
+    assert counted[1].outcomes == {"correct": 19, "wrong": 1}
+
+
+def test_pages_read_what_is_kept_and_not_the_rows(store: Store) -> None:
+    """A run with a million rows is counted once: were it counted again, this row would be seen."""
+    run = claimed(store, 3)
+    keep_all(store, run, answered(0), answered(1))
+    ended = finished(store, run)
+    keep_summary(store, ended, store.tally(run.id))
+    with store.writing() as connection:
+        connection.execute(text("UPDATE attempt SET outcome = 'wrong'"))
+    assert tally_of(store, ended).outcomes == {"correct": 2}
+
+
+def test_a_run_that_is_taken_up_again_is_counted_anew_however_it_ends(store: Store) -> None:
+    """A worker that dies writes no summary: that of the first sitting must not stand for the second."""
+    run = claimed(store, 3)
+    keep_all(store, run, answered(0))
+    ended = finished(store, run, stopped="interrupted")
+    keep_summary(store, ended, store.tally(run.id))
+    store.put_scores(run.id, [Score("", "All", "accuracy", Estimate(1.0, None, None, None, 1, 1, "none"))])
+    again = store.claim(run.id, owner="me", now=time.time(), lease_s=600)
+    keep_all(store, again, answered(1), answered(2, outcome=Outcome.WRONG))
+    assert tally_of(store, again).outcomes == {"correct": 2, "wrong": 1}
+    assert endings.end(store, run.id, Verdict(Status.FAILED, error="died"), owner="me", now=time.time())
+    dead = store.run(run.id)
+    assert dead.finished_at is not None
+    assert tally_of(store, dead).outcomes == {"correct": 2, "wrong": 1}
+    assert profile_of(store, dead).tasks == {"boolq": {"correct": 2, "wrong": 1}}
+    assert store.scores(run.id) == ()
+
+
+def test_measured_reads_each_asking_once(store: Store) -> None:
+    run = claimed(store, 3)
+    keep_all(store, run, failed(0), answered(0, attempt=1, latency_s=2.0), answered(0, repeat=1), failed(1))
+    rows = [row for page in summaries.measured(store, run.id) for row in page]
+    assert sorted(row.outcome for row in rows) == ["correct", "correct", "error"]
+    assert sorted(row.latency_s or 0.0 for row in rows) == [0.0, 0.0, 2.0]
+
+
+# --- history
+
+VALUES = {
+    "rte": {"accuracy": (0.25, 0.02), "f1": (0.5, 0.01)},
+    "boolq": {"accuracy": (0.75, 0.04)},
+    "copa": {"accuracy": (0.80, 0.03), "f1": (0.3, 0.05)},
+}
+
+
+def scored(store: Store, model: str = "qwen3:8b", *, source: str = "glue", shift: float = 0.0) -> Run:
+    """A complete run with the scores above, each higher by `shift`; the headline is 0.5 and more."""
+    cell = replace(CELL, model=Model("ollama", model), source=SourceRef("suite", source))
+    run = store.claim(new_run(store, 1, cell).id, owner="me", now=time.time(), lease_s=600)
+    keep_all(store, run, answered(0))
+    finished(store, run, now=NOW + len(list(store.runs())))
+    rows = [Score("", "All", "score", Estimate(0.5 + shift, 0.06, 0.4, 0.6, 90, 90, "x"))]
+    rows += [
+        Score(task, task, metric, Estimate(value + shift, stderr, 0.0, 1.0, 30, 30, "x"))
+        for task, metrics in VALUES.items()
+        for metric, (value, stderr) in metrics.items()
+    ]
+    store.put_scores(run.id, rows)
+    return store.run(run.id)
+
+
+@pytest.mark.parametrize(("metric", "items"), [("accuracy", 90), ("f1", 60)])
+def test_a_metric_of_a_run_is_the_mean_over_its_tasks(store: Store, metric: str, items: int) -> None:
+    run = scored(store)
+    (found,) = history.measured(store, Searched(), metric)
+    pairs = [metrics[metric] for metrics in VALUES.values() if metric in metrics]
+    assert found.run.id == run.id
+    assert found.value == pytest.approx(statistics.fmean(value for value, _ in pairs))
+    wanted = math.sqrt(sum(stderr**2 for _, stderr in pairs)) / len(pairs)
+    assert found.stderr == pytest.approx(wanted)
+    assert (found.items, found.tasks) == (items, len(pairs))
+    assert found.high - found.low == pytest.approx(2 * 1.959964 * wanted)
+
+
+def test_the_headline_is_the_first_score(store: Store) -> None:
+    scored(store, shift=0.1)
+    (found,) = history.measured(store, Searched(), "score")
+    assert (found.value, found.stderr, found.tasks) == (pytest.approx(0.6), pytest.approx(0.06), 1)
+
+
+def test_a_standard_error_that_one_task_lacks_is_not_known(store: Store) -> None:
+    run = scored(store)
+    lacking = [
+        replace(s, estimate=replace(s.estimate, stderr=None)) if s.task == "rte" else s
+        for s in store.scores(run.id)
+    ]
+    store.put_scores(run.id, lacking)
+    (found,) = history.measured(store, Searched(), "accuracy")
+    assert (found.value, found.stderr) == (pytest.approx(0.6), None)
+
+
+def test_only_complete_runs_are_measured_the_oldest_first_and_the_newest_kept(store: Store) -> None:
+    runs = [scored(store, shift=n / 100) for n in range(4)]
+    partial = scored(store)
+    failed_run = scored(store)
+    with store.writing() as connection:
+        connection.execute(text("UPDATE run SET planned = 2 WHERE id = :id"), {"id": partial.id})
+        connection.execute(text("UPDATE run SET status = 'failed' WHERE id = :id"), {"id": failed_run.id})
+    found = history.measured(store, Searched(), "accuracy")
+    assert [each.run.id for each in found] == [run.id for run in runs]
+    assert [e.run.id for e in history.measured(store, Searched(), "accuracy", limit=2)] == [
+        run.id for run in runs[2:]
+    ]
+    assert history.measured(store, Searched(), "no such metric") == []
+
+
+def test_pages_of_history_lose_and_double_nothing(store: Store) -> None:
+    runs = [scored(store).id for _ in range(7)]
+    for limit in (1, 3, 7, 50):
+        found: list[str] = []
+        before = None
+        while True:
+            lines, before = history.page(store, Searched(), before=before, limit=limit)
+            assert 0 < len(lines) <= limit
+            found += [line.id for line in lines]
+            if before is None:
+                break
+        assert found == runs[::-1]
+
+
+def test_history_is_searched_by_a_piece_of_the_model_as_it_is_written(store: Store) -> None:
+    names = ["Qwen3:8b", "llama_3", "llama-3", "100%real"]
+    ids = {name: scored(store, name).id for name in names}
+    scored(store, "qwen3:8b", source="medqa")
+    for asked, hits in {
+        "QWEN": ["Qwen3:8b"], "ma_": ["llama_3"], "%": ["100%real"], "OLLAMA/ll": ["llama_3", "llama-3"], "'": [],
+    }.items():  # fmt: skip
+        wanted = Searched(Wanted(source="glue"), asked)
+        lines, _ = history.page(store, wanted)
+        assert [line.id for line in lines] == [ids[name] for name in reversed(hits)], asked
+        assert history.counts(store, wanted) == ({"completed": len(hits)} if hits else {})
+
+
+def test_runs_are_counted_by_state(store: Store) -> None:
+    scored(store)
+    scored(store)
+    claimed(store)
+    new_run(store)
+    assert history.counts(store, Searched()) == {"completed": 2, "running": 1, "pending": 1}
+    assert history.counts(store, Searched(Wanted(status=Status.RUNNING))) == {"running": 1}
+
+
+def test_means_are_by_run_and_metric(store: Store) -> None:
+    one, two = scored(store), scored(store, shift=0.1)
+    assert history.means(store, [one.id, two.id], ("accuracy", "f1", "mcc")) == {
+        one.id: {"accuracy": pytest.approx(0.6), "f1": pytest.approx(0.4)},
+        two.id: {"accuracy": pytest.approx(0.7), "f1": pytest.approx(0.5)},
+    }
+    assert history.means(store, [], ("accuracy",)) == {}
+
+
+# --- the migration
+
+
+def at_0002(url: str) -> None:
+    """A database as the version before the dashboard left it, with a run in it."""
+    whole = make_url(url)
+    driver = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}[whole.get_backend_name()]
+    if driver == "sqlite":
+        Path(str(whole.database)).parent.mkdir(exist_ok=True)
+    engine = create_engine(whole.set(drivername=driver))
+    config = Config()
+    config.set_main_option("script_location", str(Path(proctor.store.schema.__file__).parent / "migrations"))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0002")
+        for statement in (
+            "INSERT INTO plan VALUES ('p', 'named', '{}', 1.0)",
+            "INSERT INTO run (id, plan_id, status, cell, provider, model, source, source_title, sample, planned,"
+            " settled, manifest, created_at, finished_at, elapsed_s, project_id) SELECT 'r', 'p', 'completed',"
+            " body, 'ollama', 'm', 'glue', 'GLUE', false, 3, 3, '{}', 1.0, 2.0, 1.0, 1 FROM plan",
+            *(
+                "INSERT INTO attempt (run_num, item_id, repeat, attempt, position, task, item_hash, outcome, score,"
+                f" retries, at) SELECT num, '{name}', 0, 0, {n}, 'q', 'h', 'correct', 1.0, 0, 1.0 FROM run"
+                for n, name in enumerate(("a/1", "A/1", "a-b/1"))
+            ),
+            "INSERT INTO item VALUES ('h', '')",
+            'INSERT INTO api_key ("user", name, prefix, digest, scopes, created_at)'
+            " VALUES ('ann', '', '', 'd', 'read', 1.0)",
+        ):
+            connection.execute(text(statement))
+    engine.dispose()
+
+
+def test_a_database_of_the_version_before_keeps_its_rows_and_takes_new_ones(database_url: str) -> None:
+    at_0002(database_url)
+    store = Store.open(database_url)
+    assert [row.item_id for row in store.latest("r")] == ["a/1", "A/1", "a-b/1"]
+    assert summaries.get(store, "r") is None
+    assert store.tally("r").outcomes == {"correct": 3}
+    assert history.counts(store, Searched()) == {"completed": 1}
+    summaries.put(store, "r", {"kept": True})
+    assert summaries.get(store, "r") == {"kept": True}
+    pulses.add(store, "r", pulse(1))
+    assert pulses.last(store, "r") == pulse(1)
+    note = notes.add(store, "r", words("a-b/1"))
+    assert notes.of_item(store, "r", "a-b/1", 0) == [note]
+    (key,) = access.keys(store)
+    sessions.open_session(store, "c", key.id, now=NOW, until=NOW + 1)
+    assert sessions.key_of_session(store, "c", now=NOW) == key
+    store.close()
