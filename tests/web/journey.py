@@ -47,7 +47,9 @@ class World:
 
     def slow(self, **config: Any) -> str:
         """Submit a job that takes a while; its id."""
-        return self.server.submit("ollama", "sim:latest", **{"preset": "quick", "parallel": PARALLEL, **config})
+        return self.server.submit(
+            "ollama", "sim:latest", **{"preset": "quick", "parallel": PARALLEL, **config}
+        )
 
     def run(self, model: str, provider: str = "simulator", **config: Any) -> str:
         """A run that has ended; its id."""
