@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from proctor.service import access, jobs_view, notes
 from proctor.service.itemview import Filter, answer
+from proctor.types import Item, Run
 from proctor.web.door import Filling, OpenDesk, Reader, Runner, go
 from proctor.web.markdown import markdown
 from proctor.web.render import query, show
@@ -57,9 +58,21 @@ def item_page(
         as_markdown=markdown(text),
         as_json=_json(text),
         raw=_json(payload.get("raw") or "") or payload.get("raw"),
+        sent=_sent(run, found.item),
         asked=asked.query(),
         again=query(asked.query(), repeat=which.repeat or None),
     )
+
+
+def _sent(run: Run, item: Item) -> str:
+    """What the model was asked, laid out as JSON for reading; the template escapes it, once."""
+    said = [asdict(message) for message in item.prompt]
+    request = {
+        "model": str(run.cell.model),
+        "messages": said,
+        "sampling": run.manifest.get("sampling", {}),
+    }
+    return json.dumps(request, indent=2, ensure_ascii=False)
 
 
 def _json(text: str) -> str | None:

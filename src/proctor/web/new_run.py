@@ -127,11 +127,22 @@ def model_list(
         "_models.html",
         provider=provider,
         listed=listed,
-        chosen=model,
+        chosen=_on_offer(model, provider, names),
+        wanted=model,
         problem=_told(offer.problem),
         key_set=state.key_set,
         facts=_facts(offer),
     )
+
+
+def _on_offer(model: str, provider: str, names: set[str]) -> str:
+    """The name under which the server lists the model; as it stands if it does not.
+
+    >>> _on_offer("mistral", "ollama", {"mistral:latest"}), _on_offer("gone", "ollama", set())
+    ('mistral:latest', 'gone')
+    """
+    tagged = f"{model}:latest"
+    return tagged if provider == "ollama" and model not in names and tagged in names else model
 
 
 def _facts(offer: Offer) -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -59,7 +58,6 @@ def templates() -> Environment:
         "OUTCOME_WORDS": OUTCOME_WORDS,
         "version": __version__,
         "query": query,
-        "messages": lambda item: [asdict(message) for message in item.prompt],
     }
     return made
 

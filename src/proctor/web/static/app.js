@@ -86,15 +86,18 @@
   window.addEventListener("pagehide", () => { stream?.close(); clearInterval(timer); });
 
   // Rows to be compared: the button counts them and carries their ids.
-  document.addEventListener("change", (e) => {
-    if (!e.target.matches("input[data-pick]")) return;
-    const picked = all("input[data-pick]:checked").map((box) => box.value);
+  function countPicked() {
     const link = one("#compare-picked");
+    if (!link) return;
+    const picked = all("input[data-pick]:checked").map((box) => box.value);
     link.href = "/compare?" + picked.map((id) => "runs=" + encodeURIComponent(id)).join("&");
     link.classList.toggle("disabled", picked.length < 2);
     link.setAttribute("aria-disabled", String(picked.length < 2));
     one("#picked-count").textContent = picked.length;
-  });
+  }
+  document.addEventListener("change", (e) => { if (e.target.matches("input[data-pick]")) countPicked(); });
+  // Other rows have other boxes.
+  document.addEventListener("htmx:afterSwap", countPicked);
 
   // Fields that belong to some providers only.
   function fitProvider() {
@@ -128,7 +131,7 @@
   });
 
   // A page that the browser kept, or htmx swapped in, is wired like a new one.
-  function wire() { fitProvider(); saidOnce(); follow(); }
+  function wire() { fitProvider(); countPicked(); saidOnce(); follow(); }
   document.addEventListener("DOMContentLoaded", wire);
   window.addEventListener("pageshow", (e) => { if (e.persisted) wire(); });
 })();

@@ -1,0 +1,277 @@
+"""Journeys: comparing runs, searching the history, reading the leaderboard, and what each of them exports."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from io import StringIO
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from browser import Watched, until, watched
+from journey import arrive, follow, main_text, path_of, press, said, saved
+from seeded_site import Site
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+pytestmark = pytest.mark.slow
+
+SIGNED = r"[+−-]0\.\d{3}"
+
+
+def asked(page: Page) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.url).query)
+
+
+def card(page: Page, title: str) -> Locator:
+    return page.locator(".card", has=page.locator("h2", has_text=re.compile(f"^{re.escape(title)}$")))
+
+
+# Comparison ---------------------------------------------------------------------------------------
+
+
+def tick(tab: Watched, *ids: str) -> None:
+    for run_id in ids:
+        tab.page.get_by_label(f"Select run {run_id[:8]}").check()
+
+
+def test_two_runs_ticked_in_history_are_compared(site: Site, chromium: Browser) -> None:
+    first, second = site.demo.best, site.demo.second
+    with watched(chromium) as tab:
+        tab.open(f"{site.url}/runs?suite=mmlu")
+        button = tab.page.locator("#compare-picked")
+        tick(tab, first)
+        assert button.get_attribute("aria-disabled") == "true"
+        tick(tab, second)
+        assert button.text_content() == "Compare 2 selected"
+        tab.collect()
+        button.click()
+        arrive(tab, lambda at: at.startswith("/compare"), "the comparison")
+        assert asked(tab.page)["runs"] == [first, second]
+        _reads_well(tab.page)
+
+
+def _reads_well(page: Page) -> None:
+    verdict = page.locator("#verdict").inner_text()
+    assert verdict.strip() and ("demo-large" in verdict or "told apart" in verdict), verdict
+    pairs = card(page, "Differences, pair by pair").locator("tbody tr")
+    assert pairs.count() == 1
+    told = pairs.first.inner_text()
+    assert re.search(SIGNED, told) and "ollama/demo-large − ollama/demo-medium" in told, told
+    assert page.locator("#tasks tbody tr").count() > 10
+    assert "Shared items" in main_text(page) or "SHARED ITEMS" in main_text(page)
+
+
+def compared(site: Site) -> str:
+    return f"{site.url}/compare?runs={site.demo.best}&runs={site.demo.second}"
+
+
+def changes(page: Page) -> list[str]:
+    found = page.locator("#items tbody tr td:last-child").all_inner_texts()
+    return [text for text in found if not text.startswith("None of this kind")]
+
+
+def test_the_items_on_which_they_differ(site: Site, chromium: Browser) -> None:
+    with watched(chromium) as tab:
+        tab.open(compared(site))
+        everything = changes(tab.page)
+        signs = {}
+        for mode in ("Regressed", "Improved"):
+            follow(tab, mode, within="#items")
+            arrive(tab, lambda at, mode=mode: f"mode={mode.lower()}" in at, mode)  # type: ignore[misc]  # bound now
+            assert asked(tab.page)["runs"] == [site.demo.best, site.demo.second]
+            signs[mode] = {change[0] for change in changes(tab.page)}
+        assert signs["Improved"] <= {"+"} and signs["Regressed"] and "+" not in signs["Regressed"]
+        follow(tab, "Different", within="#items")
+        arrive(tab, lambda at: "mode=" not in at, "all")
+        assert changes(tab.page) == everything != []
+        row = tab.page.locator("#items tbody tr").first
+        item = row.locator("td").first.inner_text()
+        tab.collect()
+        row.locator("a").first.click()
+        arrive(tab, lambda at: f"/runs/{site.demo.best}/items/" in at, "the item")
+        assert tab.page.locator("h1").inner_text().startswith(item)
+        tab.collect()
+        tab.page.go_back()
+        arrive(tab, lambda at: at.startswith("/compare"), "the comparison again")
+
+
+def test_models_are_ticked_on_the_page_itself(site: Site, chromium: Browser) -> None:
+    with watched(chromium) as tab:
+        tab.open(f"{site.url}/compare")
+        tab.page.locator("#f-suite").select_option("glue")
+        for name in ("ollama/demo-large", "ollama/demo-medium", "ollama/demo-small"):
+            tab.page.locator(f"input[name=runs][value='{name}']").check()
+        press(tab, "Compare")
+        until(tab.page, lambda page: page.locator("#verdict").count() == 1, "the verdict")
+        tab.settle()
+        assert card(tab.page, "Differences, pair by pair").locator("tbody tr").count() == 3
+        assert tab.page.locator("input[name=runs]:checked").count() == 3
+        tab.page.locator("#f-metric").select_option("accuracy")
+        tab.page.locator("#f-margin").fill("0.05")
+        press(tab, "Compare")
+        arrive(tab, lambda at: "metric=accuracy" in at and "margin=0.05" in at, "the other metric")
+        assert card(tab.page, "Models").locator("th", has_text="accuracy, shared items").count() == 1
+        link = tab.page.url
+    with watched(chromium) as other:
+        other.open(link)
+        assert other.page.locator("#verdict").count() == 1
+        assert other.page.locator("#f-margin").input_value() == "0.05"
+
+
+def test_a_comparison_s_report_is_one_file(site: Site, chromium: Browser) -> None:
+    with watched(chromium) as tab:
+        tab.open(compared(site))
+        report = saved(tab, "Report")
+    assert "demo-large" in report and "demo-medium" in report and "sample" in report.lower()
+    assert not re.findall(r'<(?:script|link|img|iframe)\b[^>]*(?:src|href)="(?!data:|#)', report)
+
+
+def test_runs_that_cannot_be_compared_say_why(site: Site, chromium: Browser) -> None:
+    with watched(chromium) as tab:
+        tab.open(f"{site.url}/compare?runs={site.demo.best}&runs={site.demo.failed}")
+        told = tab.page.get_by_role("alert").inner_text()
+        assert "📊 Invalid Configuration" in told and "What to do:" in told
+        assert "they differ in their items" in told
+        assert tab.page.locator("#verdict").count() == 0
+
+
+def test_a_run_that_is_not_complete_is_marked_in_a_comparison(site: Site, chromium: Browser) -> None:
+    with watched(chromium) as tab:
+        tab.open(f"{site.url}/compare?runs={site.demo.best}&runs={site.demo.partial}")
+        said(tab, "Not complete.")
+        row = card(tab.page, "Models").locator("tr", has_text=site.demo.partial[:8])
+        assert "partial" in row.inner_text()
+        assert (
+            "partial" not in card(tab.page, "Models").locator("tr", has_text=site.demo.best[:8]).inner_text()
+        )
+
+
+# History ------------------------------------------------------------------------------------------
+
+
+def listed(page: Page) -> list[str]:
+    """The ids of the runs on the page."""
+    ids: list[str] = page.locator("#runs input[data-pick]").evaluate_all("boxes => boxes.map((b) => b.value)")
+    return ids
+
+
+def figures(page: Page) -> dict[str, str]:
+    names = page.locator("#runs dt").all_text_contents()
+    return dict(zip(names, page.locator("#runs dd").all_text_contents(), strict=True))
+
+
+def search(tab: Watched, field: str, value: str) -> None:
+    before = listed(tab.page)
+    box = tab.page.locator(f"#f-{field}")
+    if field == "model":
+        box.fill(value)
+    else:
+        box.select_option(value)
+    until(
+        tab.page,
+        lambda page: asked(page).get(field) == [value] and listed(page) != before,
+        f"{field}={value}",
+    )
+    tab.settle()
+
+
+def test_history_is_searched_and_its_totals_are_of_its_rows(site: Site, chromium: Browser) -> None:
+    with watched(chromium) as tab:
+        tab.open(f"{site.url}/runs")
+        rows = tab.page.locator("#runs tbody tr")
+        total = figures(tab.page)
+        assert int(total["Total Runs"]) == len(listed(tab.page)) > 20
+        search(tab, "model", "demo-large")
+        found = figures(tab.page)
+        models = tab.page.locator("#runs tbody tr td:nth-child(3)").all_inner_texts()
+        assert set(models) == {"ollama/demo-large"}
+        assert int(found["Total Runs"]) == len(models) < int(total["Total Runs"])
+        assert found["Completed Runs"] == found["Total Runs"] and found["Success Rate"].startswith("100")
+        search(tab, "suite", "mmlu")
+        assert 0 < len(listed(tab.page)) < len(models)
+        tab.open(f"{site.url}/runs")
+        search(tab, "status", "failed")
+        assert rows.count() >= 1 and figures(tab.page)["Success Rate"].startswith("0")
+        assert listed(tab.page) == [site.demo.failed]
+        search(tab, "status", "cancelled")
+        assert site.demo.cancelled in listed(tab.page)
+        assert tab.page.get_by_label(f"Restart run {site.demo.cancelled[:8]}").is_visible()
+
+
+def test_history_exports_exactly_what_it_shows(site: Site, chromium: Browser) -> None:
+    with watched(chromium) as tab:
+        tab.open(f"{site.url}/runs?model=demo-medium&suite=mmlu")
+        ids = listed(tab.page)
+        assert len(ids) >= 2
+        assert [row["job_id"] for row in csv.DictReader(StringIO(saved(tab, "CSV")))] == ids
+        assert [row["job_id"] for row in json.loads(saved(tab, "JSON"))] == ids
+
+
+def test_history_exports_what_was_filtered_since_the_page_came(site: Site, chromium: Browser) -> None:
+    with watched(chromium) as tab:
+        tab.open(f"{site.url}/runs")
+        search(tab, "status", "failed")
+        ids = listed(tab.page)
+        assert [row["job_id"] for row in csv.DictReader(StringIO(saved(tab, "CSV")))] == ids
+        assert [row["job_id"] for row in json.loads(saved(tab, "JSON"))] == ids
+
+
+def test_ticks_do_not_outlive_the_rows_they_are_on(site: Site, chromium: Browser) -> None:
+    with watched(chromium) as tab:
+        tab.open(f"{site.url}/runs")
+        tick(tab, site.demo.best, site.demo.second)
+        search(tab, "status", "failed")
+        button = tab.page.locator("#compare-picked")
+        assert button.text_content() == "Compare 0 selected"
+        assert button.get_attribute("aria-disabled") == "true"
+
+
+# Leaderboard --------------------------------------------------------------------------------------
+
+
+def test_the_leaderboard_ranks_with_ranges(site: Site, chromium: Browser) -> None:
+    with watched(chromium) as tab:
+        tab.open(f"{site.url}/leaderboard")
+        tab.page.locator("#f-suite").select_option("superglue")
+        tab.page.locator("#f-metric").select_option("score")
+        tab.page.locator("#f-limit").fill("3")
+        press(tab, "Show")
+        arrive(tab, lambda at: "limit=3" in at, "three places")
+        assert path_of(tab.page).startswith("/leaderboard?suite=superglue&metric=score&limit=3")
+        rows = tab.page.locator("main table tbody tr")
+        assert rows.count() == 3
+        said(tab, "3 of 4 models")
+        ranks = [int(text.partition("–")[0]) for text in rows.locator("td:first-child").all_inner_texts()]
+        assert ranks == sorted(ranks) and ranks[0] == 1
+        assert any("–" in text for text in rows.locator("td:first-child").all_inner_texts()), (
+            "a range of ranks"
+        )
+        assert re.search(r"\[0\.\d{3}, [01]\.\d{3}\]", rows.first.inner_text())
+        board = list(csv.DictReader(StringIO(saved(tab, "CSV"))))
+        assert [f"ollama/{name}" for name in rows.locator("th").all_inner_texts()[:2]] == [
+            row["model"] for row in board
+        ][:2]
+        assert len(board) == 3 and [int(row["rank"]) for row in board] == ranks
+        follow(tab, "Compare these")
+        arrive(tab, lambda at: at.startswith("/compare"), "the comparison")
+        assert card(tab.page, "Differences, pair by pair").locator("tbody tr").count() == 3
+
+
+def test_the_leaderboard_shows_trends_and_says_when_it_cannot_rank(site: Site, chromium: Browser) -> None:
+    with watched(chromium) as tab:
+        tab.open(f"{site.url}/leaderboard?suite=glue")
+        row = tab.page.locator("main table tbody tr", has_text="demo-medium")
+        assert re.search(r"[▲▼→]", row.inner_text())
+        tab.open(f"{site.url}/leaderboard?suite=medical")
+        said(tab, "Nothing to rank yet")
+        tab.open(f"{site.url}/leaderboard?suite=mmlu&metric=pearson")
+        said(tab, "What to do:")
+        tab.open(f"{site.url}/leaderboard?suite=mmlu")
+        tab.collect()
+        tab.page.locator("main table tbody th a").first.click()
+        arrive(tab, lambda at: at.startswith("/runs/"), "the run behind a place")
+        assert tab.page.locator("#headline").count() == 1
