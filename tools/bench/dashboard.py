@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import served
 from sqlalchemy import text
 
+import served
 from proctor.findings import Estimate, Score
 from proctor.service.profile import keep_summary
 from proctor.store import Store, bodies, notes
@@ -73,7 +73,12 @@ def attempt_at(place: int, asked: Item) -> Attempt:
         lost = Failure("network", "the network gave way")
         return Attempt(asked, place, 0, 0, 2.0, Reading(Outcome.ERROR, None, None, None), failure=lost)
     drawn = place * 7 % 1000
-    bounds = ((590, Outcome.CORRECT), (940, Outcome.WRONG), (980, Outcome.NO_ANSWER), (1000, Outcome.TRUNCATED))
+    bounds = (
+        (590, Outcome.CORRECT),
+        (940, Outcome.WRONG),
+        (980, Outcome.NO_ANSWER),
+        (1000, Outcome.TRUNCATED),
+    )
     outcome = next(outcome for bound, outcome in bounds if drawn < bound)
     said = "a needle" if place % 10_000 == 9_999 else "ABCD"[place % 4] if drawn < 940 else None
     reading = Reading(outcome, said, 1, float(outcome is Outcome.CORRECT))
@@ -84,9 +89,13 @@ def attempt_at(place: int, asked: Item) -> Attempt:
 def batches(num: int) -> Iterator[Batch]:
     """The rows as the keeper writes them. A thousand questions are asked again and again, under ids of their own."""
     packer = bodies.packer()
-    asked = [Item("", "q", (Message("user", f"Question {n}?"),), "A", hash=f"{n:032x}") for n in range(PROMPTS)]
+    asked = [
+        Item("", "q", (Message("user", f"Question {n}?"),), "A", hash=f"{n:032x}") for n in range(PROMPTS)
+    ]
     packed = bodies.pack_all(packer, [bodies.item_body(item) for item in asked])
-    yield Batch(num, "bench", 1e10, (), (), [(i.hash, body) for i, body in zip(asked, packed, strict=True)], 0)
+    yield Batch(
+        num, "bench", 1e10, (), (), [(i.hash, body) for i, body in zip(asked, packed, strict=True)], 0
+    )
     (reply,) = bodies.pack_all(packer, [bodies.payload_body(attempt_at(0, asked[0]))])
     for start in range(0, RESULTS, ROWS_AT_ONCE):
         rows = []
@@ -176,7 +185,9 @@ def needed(port: int) -> list[str]:
     page = _plain(port, "/?days=90")
     found = re.findall(r'(?:src|href)="(/assets/[^"]+)"', page)
     for style in [path for path in found if path.endswith(".css")]:
-        found += [path for path in re.findall(r"url\([\"']?(/[^)\"']+)", _plain(port, style)) if path not in found]
+        found += [
+            path for path in re.findall(r"url\([\"']?(/[^)\"']+)", _plain(port, style)) if path not in found
+        ]
     pieces = re.findall(r"<[^>]*hx-get=[^>]*>", page)
     found += [re.search(r'hx-get="([^"]+)"', tag)[1].replace("&amp;", "&") for tag in pieces if "load" in tag]  # type: ignore[index]
     return list(dict.fromkeys(found))
@@ -191,7 +202,11 @@ def _plain(port: int, path: str) -> str:
 
 
 def measured(port: int, run: Run, rounds: int) -> dict[str, list[float]]:
-    paths = {"health": "/healthz", **OVERVIEWS, **{name: f"/runs/{run.id}{path}" for name, path in PAGES.items()}}
+    paths = {
+        "health": "/healthz",
+        **OVERVIEWS,
+        **{name: f"/runs/{run.id}{path}" for name, path in PAGES.items()},
+    }
     found: dict[str, list[float]] = {}
     for _ in range(rounds):
         for name, path in paths.items():
