@@ -25,6 +25,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from bench_figures import FIGURES, Figure
 from proctor.simulator import spawn
 
 PROGRAMS = Path(__file__).parent / "bench"
@@ -40,38 +41,6 @@ ZERO_PARALLEL = 128
 
 class Broken(Exception):
     """A program did not do its work, so what it cost says nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One line of the table. `by_ratio`: the value held against the bar is ours over the reference's."""
-
-    name: str
-    what: str
-    bar: float | None
-    decimals: int
-    at_least: bool = False
-    by_ratio: bool = False
-
-
-FIGURES: tuple[Figure, ...] = (
-    Figure("cpu_ratio", "CPU s per 1,000 items, from 5,000 to 20,000 items", 3, 3, by_ratio=True),
-    Figure("cpu_ratio_whole", "CPU s per 1,000 items, whole program, 5,000 items", None, 3, by_ratio=True),
-    Figure("req_per_s", "items a second, whole program, no latency, c=128", 1500, 0, at_least=True),
-    Figure("memory_mb", "peak resident MB of the process tree, 5,000 items", 120, 1),
-    Figure("first_request_s", "seconds from exec to the first request seen", 0.6, 3),
-    Figure("help_ms", "ms of `proctor --help`; reference: an empty Python", 150, 0),
-    Figure("efficiency", "lognormal 0.2 s, c=256: sum of latencies / 256 / wall", 0.60, 3, at_least=True),
-    Figure("saturation", "16 slots, limit found: answers a second / capacity", 0.97, 3, at_least=True),
-    Figure("intervals_s", "all intervals of a run of 14,042; reference: one bootstrap", 2, 3),
-    Figure("compare_s", "two such runs compared, task by task; the same", 2, 3),
-    Figure("list_p95_ms", "10,000 runs: a list; reference: /healthz", 50, 1),
-    Figure("history_p95_ms", "the same: history", 50, 1),
-    Figure("leaderboard_p95_ms", "the same: leaderboard", 50, 1),
-    Figure("board_first_ms", "the same: its first call after a run has ended", None, 0),
-    Figure("busy_p95_ms", "the same: a list while a job runs at full speed", 50, 1),
-    Figure("saturation_ollama", "4 slots, Ollama, limit found: the same", 0.97, 3, at_least=True),
-)
 
 
 @dataclass(slots=True)
@@ -327,6 +296,7 @@ PARTS: Mapping[str, Callable[[Bench], Found]] = {
     "whole": measure_whole,
     "exams": partial(measure_program, "exams.py", "bootstrap_s"),
     "served": partial(measure_program, "served.py", "health_p95_ms"),
+    "dashboard": partial(measure_program, "dashboard.py", "health_p95_ms"),
     "latency": measure_latency,
     "saturation": measure_saturation,
     "ollama": measure_saturation_of_ollama,

@@ -13,7 +13,7 @@ from postgres_server import Postgres
 from proctor.errors import NotFound
 from proctor.store import AttemptRow, Store, notes, pages
 from proctor.store.notes import Note
-from proctor.store.pages import LOOKED_THROUGH, Filter, Place
+from proctor.store.pages import FEW, IDS_LOOKED_THROUGH, LOOKED_THROUGH, Filter, Place
 from proctor.types import Attempt, Outcome, Run
 
 Key = tuple[int, int]  # (position, repeat), the order of every page
@@ -315,3 +315,13 @@ def test_the_beginning_of_an_id_means_the_same_where_the_database_sorts_as_peopl
         assert found == [each for each in ODD_IDS if each.startswith(beginning)], beginning
     store.close()
     postgres.drop(name)
+
+
+def test_a_beginning_that_many_ids_share_is_followed_to_the_end_too(store: Store) -> None:
+    """More than are sorted at once: the run is walked in its order, so much at a time."""
+    places = [*range(FEW + 2), 2 * IDS_LOOKED_THROUGH]
+    run = claimed(store, len(places))
+    keep_all(store, run, answered(1, repeat=1, group="rte"), *(answered(place) for place in places))
+    assert both_ways(store, run, Filter(item_id="boolq/"), limit=2000) == [(place, 0) for place in places]
+    page = pages.page(store, run.id, Filter(item_id="boolq/", task="boolq", text="nowhere"))
+    assert (page.rows, page.searched_to) == ((), LOOKED_THROUGH)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import Select, and_, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, tuple_
 
 from proctor.store.attempts import COLUMNS, AttemptRow, Store, attempt_row
 from proctor.store.latest import is_latest
 from proctor.store.tables import ATTEMPT, NOTE
 
-LOOKED_THROUGH = 20_000  # positions that a search for text may look at before it answers
+LOOKED_THROUGH = 20_000  # positions that a search may look at before it answers
+IDS_LOOKED_THROUGH = 200_000  # the same for ids alone, which an index holds
+FEW = 5_000  # rows that are sooner sorted than found in order
 Show = Literal["all", "wrong", "errors", "truncated", "no_answer", "flagged"]
 OUTCOMES: dict[str, tuple[str, ...]] = {
     "wrong": ("wrong",),
@@ -19,6 +21,9 @@ OUTCOMES: dict[str, tuple[str, ...]] = {
     "truncated": ("truncated",),
     "no_answer": ("no_answer", "refused"),
 }
+
+
+_KEY = (ATTEMPT.c.item_id, ATTEMPT.c.repeat, ATTEMPT.c.attempt)
 
 
 class Place(NamedTuple):
@@ -41,8 +46,8 @@ class Filter:
 
     @property
     def searches(self) -> bool:
-        """True if no index finds the rows."""
-        return bool(self.text)
+        """True if no index gives the rows in order."""
+        return bool(self.text or self.item_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +60,70 @@ class Page:
 
 
 def page(store: Store, run_id: str, wanted: Filter, *, after: Place | None = None, limit: int = 50) -> Page:
-    """The rows after a place. A search ends after LOOKED_THROUGH positions, with or without a row.
+    """The rows after a place. A search ends after so many positions, with or without a row.
 
     Raises NotFound.
     """
     num = store.number(run_id)
-    place = (ATTEMPT.c.position, ATTEMPT.c.repeat)
-    query = _filtered(select(*COLUMNS).where(ATTEMPT.c.run_num == num, is_latest()), num, wanted)
+    few = _are_few(store, num, wanted)
+    window = _window(store, num, wanted, after) if wanted.searches and not few else None
+    # Few rows are found by their ids and then sorted: no index may offer their order, or all the run is walked.
+    place = (ATTEMPT.c.position + 0 if few else ATTEMPT.c.position, ATTEMPT.c.repeat)
+    keys = select(*_KEY).where(ATTEMPT.c.run_num == num, is_latest())
+    base = _filtered(keys, num, wanted, by_id=window is None)
     if after is not None:
         here, there = tuple_(*place), tuple_(*after)
-        query = query.where(here < there if wanted.descending else here > there)
-    window = _window(store, num, wanted, after) if wanted.searches else None
+        base = base.where(here < there if wanted.descending else here > there)
     if window is not None:
-        query = query.where(ATTEMPT.c.position.between(*window))
-    order = [column.desc() if wanted.descending else column.asc() for column in place]
+        base = base.where(ATTEMPT.c.position.between(*window))
+    base = base.order_by(*(column.desc() if wanted.descending else column.asc() for column in place))
+    found: list[AttemptRow] = []
     with store.reading() as connection:
-        found = [attempt_row(row) for row in connection.execute(query.order_by(*order).limit(limit + 1))]
+        for query in _by_outcome(store, num, base, wanted):
+            found += [attempt_row(row) for row in connection.execute(_whole(num, query.limit(limit + 1)))]
+    found.sort(key=lambda row: (row.position, row.repeat), reverse=wanted.descending)
     rows = tuple(found[:limit])
     if len(found) > limit:
         return Page(rows, Place(rows[-1].position, rows[-1].repeat))
     return _last_of(store, num, rows, window, wanted)
+
+
+def _whole(num: int, keys: Select[Any]) -> Select[Any]:
+    """The rows of some keys. An index has keys in it, so rows that are passed over are not fetched."""
+    some = keys.subquery()
+    same = [ATTEMPT.c[column.name] == some.c[column.name] for column in _KEY]
+    return select(*COLUMNS).join(some, and_(*same)).where(ATTEMPT.c.run_num == num)
+
+
+def _are_few(store: Store, num: int, wanted: Filter) -> bool:
+    """True if the rows are known by their ids: those with notes, or those whose ids begin so and are few."""
+    if wanted.show == "flagged":
+        return True
+    if not wanted.item_id:
+        return False
+    return _at_most_few(store, _begins(wanted.item_id, ATTEMPT.c.item_id), ATTEMPT.c.run_num == num)
+
+
+def _at_most_few(store: Store, *conditions: ColumnElement[bool]) -> bool:
+    """Read off an index, and no further than needed."""
+    some = select(ATTEMPT.c.run_num).where(*conditions).limit(FEW + 1).subquery()
+    with store.reading() as connection:
+        return connection.execute(select(func.count()).select_from(some)).scalar_one() <= FEW
+
+
+def _by_outcome(store: Store, num: int, base: Select[Any], wanted: Filter) -> list[Select[Any]]:
+    """A query for each outcome that is wanted: the index gives the rows of one in order, but not of two."""
+    shown = OUTCOMES.get(wanted.show)
+    if shown is None and not wanted.outcome:
+        return [base]
+    outcomes = (wanted.outcome,) if wanted.outcome else shown or ()
+    column: ColumnElement[str] = ATTEMPT.c.outcome
+    if wanted.task:
+        a = ATTEMPT.c
+        base = base.where(a.position.between(*_ends(store, num, wanted.task)))
+        if _at_most_few(store, a.run_num == num, a.task == wanted.task):
+            column = column.concat("")  # so that the index of tasks is taken, not that of outcomes
+    return [base.where(column == outcome) for outcome in outcomes if shown is None or outcome in shown]
 
 
 def _last_of(
@@ -83,29 +132,24 @@ def _last_of(
     """The page at the end of the run, or at the end of what a search may look through."""
     if window is None:
         return Page(rows, None)
-    low, high = _ends(store, num)
+    low, high = _ends(store, num, wanted.task)
     edge = window[0] if wanted.descending else window[1]
     if (edge <= low) if wanted.descending else (edge >= high):
         return Page(rows, None)
     return Page(rows, Place(edge, 0 if wanted.descending else 2**30), searched_to=edge)
 
 
-def _filtered(query: Select[Any], num: int, wanted: Filter) -> Select[Any]:
+def _filtered(query: Select[Any], num: int, wanted: Filter, *, by_id: bool) -> Select[Any]:
     a = ATTEMPT.c
-    if wanted.show in OUTCOMES:
-        query = query.where(a.outcome.in_(OUTCOMES[wanted.show]))
     if wanted.show == "flagged":
         flagged = and_(NOTE.c.run_num == num, NOTE.c.flag)
         query = query.where(
             tuple_(a.item_id, a.repeat).in_(select(NOTE.c.item_id, NOTE.c.repeat).where(flagged))
         )
-    if wanted.outcome:
-        query = query.where(a.outcome == wanted.outcome)
     if wanted.task:
         query = query.where(a.task == wanted.task)
     if wanted.item_id:
-        # The primary key begins with (run, item id): a range of ids is found without looking at the others.
-        query = query.where(a.item_id >= wanted.item_id, a.item_id < wanted.item_id + "\U0010ffff")
+        query = query.where(_begins(wanted.item_id, a.item_id if by_id else a.item_id.concat("")))
     if wanted.text:
         part = wanted.text
         query = query.where(
@@ -114,22 +158,29 @@ def _filtered(query: Select[Any], num: int, wanted: Filter) -> Select[Any]:
     return query
 
 
+def _begins(start: str, of: ColumnElement[str]) -> ColumnElement[bool]:
+    """The primary key begins with (run, item id): a range of ids is found without looking at the others."""
+    return and_(of >= start, of < start + "\U0010ffff")
+
+
 def _window(store: Store, num: int, wanted: Filter, after: Place | None) -> tuple[int, int]:
     """The positions that this search may look through."""
-    low, high = _ends(store, num)
+    low, high = _ends(store, num, wanted.task)
+    most = LOOKED_THROUGH if wanted.text else IDS_LOOKED_THROUGH
     if wanted.descending:
         top = high if after is None else min(high, after.position)
-        return max(low, top - LOOKED_THROUGH), top
+        return max(low, top - most), top
     begin = low if after is None else max(low, after.position)
-    return begin, min(high, begin + LOOKED_THROUGH)
+    return begin, min(high, begin + most)
 
 
-def _ends(store: Store, num: int) -> tuple[int, int]:
-    """The first and last position; both are read off the index."""
+def _ends(store: Store, num: int, task: str | None = None) -> tuple[int, int]:
+    """The first and last position of the run, or of a task in it; both are read off an index."""
     a = ATTEMPT.c
+    of = and_(a.run_num == num, a.task == task) if task else a.run_num == num
     with store.reading() as connection:
-        low = connection.execute(select(func.min(a.position)).where(a.run_num == num)).scalar_one_or_none()
-        high = connection.execute(select(func.max(a.position)).where(a.run_num == num)).scalar_one_or_none()
+        low = connection.execute(select(func.min(a.position)).where(of)).scalar_one_or_none()
+        high = connection.execute(select(func.max(a.position)).where(of)).scalar_one_or_none()
     return (low or 0, high or 0)
 
 

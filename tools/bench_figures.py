@@ -1,0 +1,65 @@
+"""What `make bench` measures: the lines of its table, with the bars."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One line of the table. `by_ratio`: the value held against the bar is ours over the reference's."""
+
+    name: str
+    what: str
+    bar: float | None
+    decimals: int
+    at_least: bool = False
+    by_ratio: bool = False
+
+
+# Pages of the dashboard by the name that bench/dashboard.py has for them.
+PAGES = {
+    "run": "1,000,000 results: the run's page",
+    "results": "the same: its results, first page",
+    "of_task": "the same: of a task",
+    "of_outcome": "the same: of an outcome",
+    "task_and_outcome": "the same: of a task and an outcome, none there",
+    "wrong": "the same: the wrong ones",
+    "no_answer": "the same: without an answer",
+    "flagged": "the same: flagged",
+    "deep": "the same: a page in the middle",
+    "deep_back": "the same: backwards, wrong, of a task",
+    "id_one": "the same: an id",
+    "id_many": "the same: what 100,000 ids begin with",
+    "text_hit": "the same: text, found",
+    "text_miss": "the same: text, not found",
+    "item": "the same: an item's page",
+    "item_wrong": "the same: an item among the wrong ones",
+}
+
+
+FIGURES: tuple[Figure, ...] = (
+    Figure("cpu_ratio", "CPU s per 1,000 items, from 5,000 to 20,000 items", 3, 3, by_ratio=True),
+    Figure("cpu_ratio_whole", "CPU s per 1,000 items, whole program, 5,000 items", None, 3, by_ratio=True),
+    Figure("req_per_s", "items a second, whole program, no latency, c=128", 1500, 0, at_least=True),
+    Figure("memory_mb", "peak resident MB of the process tree, 5,000 items", 120, 1),
+    Figure("first_request_s", "seconds from exec to the first request seen", 0.6, 3),
+    Figure("help_ms", "ms of `proctor --help`; reference: an empty Python", 150, 0),
+    Figure("efficiency", "lognormal 0.2 s, c=256: sum of latencies / 256 / wall", 0.60, 3, at_least=True),
+    Figure("saturation", "16 slots, limit found: answers a second / capacity", 0.97, 3, at_least=True),
+    Figure("intervals_s", "all intervals of a run of 14,042; reference: one bootstrap", 2, 3),
+    Figure("compare_s", "two such runs compared, task by task; the same", 2, 3),
+    Figure("list_p95_ms", "10,000 runs: a list; reference: /healthz", 50, 1),
+    Figure("history_p95_ms", "the same: history", 50, 1),
+    Figure("leaderboard_p95_ms", "the same: leaderboard", 50, 1),
+    Figure("board_first_ms", "the same: its first call after a run has ended", None, 0),
+    Figure("busy_p95_ms", "the same: a list while a job runs at full speed", 50, 1),
+    Figure("saturation_ollama", "4 slots, Ollama, limit found: the same", 0.97, 3, at_least=True),
+    *(Figure(f"{name}_ms", f"{what}; median", None, 1) for name, what in PAGES.items()),
+    *(Figure(f"{name}_p95_ms", f"{what}; 95 %", 50, 1) for name, what in PAGES.items()),
+    Figure("overview_ms", "10,000 runs: Overview of one suite; median", None, 1),
+    Figure("overview_p95_ms", "the same; 95 %", 1500, 1),
+    Figure("overview_all_p95_ms", "the same, of all suites", 1500, 1),
+    Figure("load_ms", "the same: first load, everything the page asks for, in turn", 1500, 0),
+    Figure("load_kb", "the same: kB of it, gzipped", 700, 0),
+)
