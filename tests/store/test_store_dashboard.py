@@ -300,7 +300,8 @@ def test_runs_are_counted_by_state(store: Store) -> None:
 
 def test_means_are_by_run_and_metric(store: Store) -> None:
     one, two = scored(store), scored(store, shift=0.1)
-    assert history.means(store, [one.id, two.id], ("accuracy", "f1", "mcc")) == {
+    found = history.means(store, [one.id, two.id], ("accuracy", "f1", "mcc"))
+    assert {run: {metric: mean.value for metric, mean in of.items()} for run, of in found.items()} == {
         one.id: {"accuracy": pytest.approx(0.6), "f1": pytest.approx(0.4)},
         two.id: {"accuracy": pytest.approx(0.7), "f1": pytest.approx(0.5)},
     }

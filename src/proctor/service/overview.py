@@ -10,9 +10,9 @@ from statistics import fmean
 from proctor.service.desk import Desk
 from proctor.service.jobs_view import RunLine, Wanted
 from proctor.store import history, lists
-from proctor.store.history import Z95, Measured, Searched
+from proctor.store.history import Z95, Mean, Measured, Searched
 
-__all__ = ["Cards", "Measured", "Overview", "Searched", "latest_source", "overview", "page", "rates"]
+__all__ = ["Cards", "Mean", "Measured", "Overview", "Searched", "latest_source", "overview", "page", "rates"]
 
 DAY_S = 86400.0
 ENDED = ("completed", "failed", "cancelled")
@@ -41,7 +41,7 @@ class Overview:
     cards: Cards
     trend: Sequence[Measured]
     recent: Sequence[RunLine]
-    means: Mapping[str, Mapping[str, float]]
+    means: Mapping[str, Mapping[str, Mean]]
     sample: bool
 
 
@@ -78,7 +78,7 @@ def latest_source(desk: Desk) -> str | None:
 
 def page(
     desk: Desk, asked: Searched, *, before: int | None = None, limit: int = 50
-) -> tuple[list[RunLine], int | None, dict[str, dict[str, float]]]:
+) -> tuple[list[RunLine], int | None, dict[str, dict[str, Mean]]]:
     """Runs, what begins the next page, and the runs' accuracy and F1."""
     lines, after = history.page(desk.store, asked, before=before, limit=limit)
     return lines, after, history.means(desk.store, [line.id for line in lines], ("accuracy", "f1"))

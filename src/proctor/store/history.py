@@ -96,23 +96,42 @@ def measured(store: Database, asked: Searched, metric: str, *, limit: int = 2000
 
 def _measured(row: Sequence[Any]) -> Measured:
     *line, mean, squares, known, items, tasks = row
-    # Half a standard error would be none: all tasks must have one.
-    stderr = math.sqrt(float(squares)) / tasks if known == tasks and squares is not None else None
-    return Measured(RunLine(*line), float(mean), stderr, int(items), int(tasks))
+    return Measured(RunLine(*line), float(mean), _stderr(squares, known, tasks), int(items), int(tasks))
 
 
-def means(store: Database, run_ids: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, float]]:
+class Mean(NamedTuple):
+    """`half_width` of the 95 % interval, the tasks taken as independent; None where a task has no standard error."""
+
+    value: float
+    half_width: float | None
+
+
+def means(store: Database, run_ids: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, Mean]]:
     """Run id -> metric -> its unweighted mean over the run's tasks."""
     query = (
-        select(RUN.c.id, SCORE.c.metric, func.avg(SCORE.c.value))
+        select(
+            RUN.c.id,
+            SCORE.c.metric,
+            func.avg(SCORE.c.value),
+            func.sum(SCORE.c.stderr * SCORE.c.stderr),
+            func.count(SCORE.c.stderr),
+            func.count(SCORE.c.value),
+        )
         .join(SCORE, SCORE.c.run_num == RUN.c.num)
         .where(
             RUN.c.id.in_(run_ids), SCORE.c.metric.in_(metrics), SCORE.c.task != "", SCORE.c.value.is_not(None)
         )
         .group_by(RUN.c.id, SCORE.c.metric)
     )
-    found: dict[str, dict[str, float]] = {}
+    found: dict[str, dict[str, Mean]] = {}
     with store.reading() as connection:
-        for run_id, metric, value in connection.execute(query):
-            found.setdefault(run_id, {})[metric] = float(value)
+        for run_id, metric, value, squares, known, tasks in connection.execute(query):
+            stderr = _stderr(squares, known, tasks)
+            half_width = None if stderr is None else Z95 * stderr
+            found.setdefault(run_id, {})[metric] = Mean(float(value), half_width)
     return found
+
+
+def _stderr(squares: Any, known: int, tasks: int) -> float | None:
+    """Of a mean over tasks; None unless every task has one."""
+    return math.sqrt(float(squares)) / tasks if known == tasks and squares is not None else None

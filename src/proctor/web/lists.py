@@ -8,10 +8,11 @@ from io import StringIO
 from typing import Any
 
 from proctor.service.jobs_view import RunLine
+from proctor.service.overview import Mean
 from proctor.web.render import stamp
 
 
-def line_record(line: RunLine, means: Mapping[str, float]) -> dict[str, Any]:
+def line_record(line: RunLine, means: Mapping[str, Mean]) -> dict[str, Any]:
     """`accuracy` and `f1` are of complete runs only; a run that lacks items has none."""
     complete = line.status == "completed" and line.settled >= line.planned and not line.stopped
     means = means if complete else {}
@@ -23,13 +24,18 @@ def line_record(line: RunLine, means: Mapping[str, float]) -> dict[str, Any]:
         "sample_data": line.sample,
         "settled": line.settled,
         "planned": line.planned,
-        "accuracy": means.get("accuracy"),
-        "f1": means.get("f1"),
+        **_figures("accuracy", means),
+        **_figures("f1", means),
         "created_at": stamp(line.created_at),
         "completed_at": stamp(line.finished_at),
         "project_id": line.project_id,
         "error": line.error,
     }
+
+
+def _figures(metric: str, means: Mapping[str, Mean]) -> dict[str, float | None]:
+    found = means.get(metric)
+    return {metric: found and found.value, f"{metric}_half_width": found and found.half_width}
 
 
 def as_csv(records: Sequence[Mapping[str, Any]]) -> str:
