@@ -306,13 +306,13 @@ ONLY: Mapping[str, tuple[str, ...]] = {"core": ("help", "whole"), **{name: (name
 
 def table(found: Found) -> Iterator[str]:
     """Each figure beside its reference, with the least and the most that a round gave."""
-    yield f"{'figure':<18}{'ours':>10}{'reference':>11}{'ratio':>8}{'bar':>9}   {'rounds of ours':<22}what"
+    yield f"{'figure':<24}{'ours':>10}{'reference':>11}{'ratio':>8}{'bar':>9}   {'rounds of ours':<22}what"
     for figure in _measured_figures(found):
         measured, digits = found[figure.name], figure.decimals
         ours, reference = statistics.median(measured.ours), statistics.median(measured.reference)
         bounds = f"{min(measured.ours):.{digits}f} to {max(measured.ours):.{digits}f}"
         yield (
-            f"{figure.name:<18}{ours:>10.{digits}f}{reference:>11.{digits}f}{measured.ratio:>8.2f}"
+            f"{figure.name:<24}{ours:>10.{digits}f}{reference:>11.{digits}f}{measured.ratio:>8.2f}"
             f"{_bar(figure):>9}   {bounds:<22}{figure.what}"
         )
 
