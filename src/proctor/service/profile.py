@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
-
 from proctor.findings import Tally
 from proctor.store import Store, summaries
 from proctor.types import Outcome, Run
@@ -85,6 +83,8 @@ def _counted(store: Store, run_id: str) -> Profile:
 def _quantiles(values: Sequence[float]) -> dict[str, float]:
     if not values:
         return {}
+    import numpy as np
+
     found = np.quantile(np.asarray(values), [0.5, 0.95, 0.99])
     return dict(zip(("p50", "p95", "p99"), map(float, found), strict=True))
 
@@ -93,6 +93,8 @@ def _spread(values: Sequence[float]) -> Histogram | None:
     """Bins that grow by a factor: latencies span orders of magnitude."""
     if not values:
         return None
+    import numpy as np
+
     array = np.maximum(np.asarray(values), 1e-6)
     low, high = float(array.min()), float(array.max())
     edges = np.geomspace(low, max(high, low * 1.01), BINS + 1)
@@ -102,6 +104,8 @@ def _spread(values: Sequence[float]) -> Histogram | None:
 
 def _graded(scores: Sequence[float]) -> Histogram | None:
     """Only where grades lie between right and wrong: of rights and wrongs the counts say it all."""
+    import numpy as np
+
     array = np.asarray(scores)
     if not len(array) or bool(np.isin(array, (0.0, 1.0)).all()):
         return None

@@ -79,7 +79,7 @@ def page(store: Store, run_id: str, wanted: Filter, *, after: Place | None = Non
     base = base.order_by(*(column.desc() if wanted.descending else column.asc() for column in place))
     found: list[AttemptRow] = []
     with store.reading() as connection:
-        for query in _by_outcome(store, num, base, wanted):
+        for query in _by_outcome(store, num, base, wanted, after):
             found += [attempt_row(row) for row in connection.execute(_whole(num, query.limit(limit + 1)))]
     found.sort(key=lambda row: (row.position, row.repeat), reverse=wanted.descending)
     rows = tuple(found[:limit])
@@ -111,7 +111,9 @@ def _at_most_few(store: Store, *conditions: ColumnElement[bool]) -> bool:
         return connection.execute(select(func.count()).select_from(some)).scalar_one() <= FEW
 
 
-def _by_outcome(store: Store, num: int, base: Select[Any], wanted: Filter) -> list[Select[Any]]:
+def _by_outcome(
+    store: Store, num: int, base: Select[Any], wanted: Filter, after: Place | None
+) -> list[Select[Any]]:
     """A query for each outcome that is wanted: the index gives the rows of one in order, but not of two."""
     shown = OUTCOMES.get(wanted.show)
     task: ColumnElement[str] = ATTEMPT.c.task
@@ -125,7 +127,7 @@ def _by_outcome(store: Store, num: int, base: Select[Any], wanted: Filter) -> li
             outcome = outcome.concat("")
         else:
             task = task.concat("")
-            base = base.where(ATTEMPT.c.position.between(*_ends(store, num, wanted.task)))
+            base = base.where(ATTEMPT.c.position.between(*_left(store, num, wanted, after)))
         base = base.where(task == wanted.task)
     outcomes = (wanted.outcome,) if wanted.outcome else shown or ()
     return [base.where(outcome == each) for each in outcomes if shown is None or each in shown]
@@ -168,13 +170,17 @@ def _begins(start: str, of: ColumnElement[str]) -> ColumnElement[bool]:
 
 def _window(store: Store, num: int, wanted: Filter, after: Place | None) -> tuple[int, int]:
     """The positions that this search may look through."""
-    low, high = _ends(store, num, wanted.task)
+    low, high = _left(store, num, wanted, after)
     most = LOOKED_THROUGH if wanted.text else IDS_LOOKED_THROUGH
-    if wanted.descending:
-        top = high if after is None else min(high, after.position)
-        return max(low, top - most), top
-    begin = low if after is None else max(low, after.position)
-    return begin, min(high, begin + most)
+    return (max(low, high - most), high) if wanted.descending else (low, min(high, low + most))
+
+
+def _left(store: Store, num: int, wanted: Filter, after: Place | None) -> tuple[int, int]:
+    """The first and last position that can still be on a page."""
+    low, high = _ends(store, num, wanted.task)
+    if after is None:
+        return low, high
+    return (low, min(high, after.position)) if wanted.descending else (max(low, after.position), high)
 
 
 def _ends(store: Store, num: int, task: str | None = None) -> tuple[int, int]:
