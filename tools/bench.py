@@ -30,6 +30,7 @@ from proctor.simulator import spawn
 
 PROGRAMS = Path(__file__).parent / "bench"
 TIMEOUT_S = 240.0
+PROGRAM_TIMEOUT_S = 600.0  # of one that fills a database first
 
 FEW, MANY = 5_000, 20_000
 STARTS = 5  # rounds of what is short and noisy
@@ -283,7 +284,12 @@ def _saturation(bench: Bench, work: Work, slots: int, run: Callable[[Server, Wor
 def measure_program(program: str, reference: str, bench: Bench) -> Found:
     """A program of bench/ that prints seconds or milliseconds by figure, one of which is the reference."""
     words = [sys.executable, str(PROGRAMS / program), str(bench.folder), str(bench.rounds)]
-    done = subprocess.run(words, env=clean_environ(), capture_output=True, text=True, timeout=TIMEOUT_S)
+    try:
+        done = subprocess.run(
+            words, env=clean_environ(), capture_output=True, text=True, timeout=PROGRAM_TIMEOUT_S
+        )
+    except subprocess.TimeoutExpired:
+        raise Broken(f"{program}: not done after {PROGRAM_TIMEOUT_S:g} s, so it was ended") from None
     if done.returncode:
         raise Broken(done.stderr.strip()[-500:])
     found = json.loads(done.stdout)
@@ -306,13 +312,13 @@ ONLY: Mapping[str, tuple[str, ...]] = {"core": ("help", "whole"), **{name: (name
 
 def table(found: Found) -> Iterator[str]:
     """Each figure beside its reference, with the least and the most that a round gave."""
-    yield f"{'figure':<18}{'ours':>10}{'reference':>11}{'ratio':>8}{'bar':>9}   {'rounds of ours':<22}what"
+    yield f"{'figure':<24}{'ours':>10}{'reference':>11}{'ratio':>8}{'bar':>9}   {'rounds of ours':<22}what"
     for figure in _measured_figures(found):
         measured, digits = found[figure.name], figure.decimals
         ours, reference = statistics.median(measured.ours), statistics.median(measured.reference)
         bounds = f"{min(measured.ours):.{digits}f} to {max(measured.ours):.{digits}f}"
         yield (
-            f"{figure.name:<18}{ours:>10.{digits}f}{reference:>11.{digits}f}{measured.ratio:>8.2f}"
+            f"{figure.name:<24}{ours:>10.{digits}f}{reference:>11.{digits}f}{measured.ratio:>8.2f}"
             f"{_bar(figure):>9}   {bounds:<22}{figure.what}"
         )
 

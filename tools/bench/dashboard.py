@@ -188,8 +188,9 @@ def needed(port: int) -> list[str]:
         found += [
             path for path in re.findall(r"url\([\"']?(/[^)\"']+)", _plain(port, style)) if path not in found
         ]
-    pieces = re.findall(r"<[^>]*hx-get=[^>]*>", page)
-    found += [re.search(r'hx-get="([^"]+)"', tag)[1].replace("&amp;", "&") for tag in pieces if "load" in tag]  # type: ignore[index]
+    for piece in re.findall(r"<[^>]*hx-get=[^>]*>", page):
+        if 'hx-trigger="load' in piece:
+            found += [address.replace("&amp;", "&") for address in re.findall(r'hx-get="([^"]+)"', piece)]
     return list(dict.fromkeys(found))
 
 

@@ -12,7 +12,18 @@ from proctor.service.jobs_view import RunLine, Wanted
 from proctor.store import history, lists
 from proctor.store.history import Z95, Mean, Measured, Searched
 
-__all__ = ["Cards", "Mean", "Measured", "Overview", "Searched", "latest_source", "overview", "page", "rates"]
+__all__ = [
+    "Cards",
+    "Mean",
+    "Measured",
+    "Overview",
+    "Searched",
+    "cards",
+    "latest_source",
+    "overview",
+    "page",
+    "rates",
+]
 
 DAY_S = 86400.0
 ENDED = ("completed", "failed", "cancelled")
@@ -54,11 +65,12 @@ def overview(
     found = history.measured(desk.store, asked, metric)
     lines, _ = history.page(desk.store, asked, limit=recent)
     means = history.means(desk.store, [line.id for line in lines], ("accuracy", "f1"))
-    cards = _cards(found, history.counts(desk.store, asked))
-    return Overview(cards, found, lines, means, any(each.run.sample for each in found))
+    made = cards(found, history.counts(desk.store, asked))
+    return Overview(made, found, lines, means, any(each.run.sample for each in found))
 
 
-def _cards(found: Sequence[Measured], counts: Mapping[str, int]) -> Cards:
+def cards(found: Sequence[Measured], counts: Mapping[str, int]) -> Cards:
+    """What the cards show of complete runs, and of all runs by state."""
     errors = [each.stderr for each in found if each.stderr is not None]
     return Cards(
         average=fmean(each.value for each in found) if found else None,

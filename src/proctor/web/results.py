@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from io import StringIO
 from typing import Annotated, Any
@@ -20,6 +21,7 @@ from proctor.web.run import RunId, as_file
 
 ROUTER = APIRouter()
 PAGE_ROWS = 50
+PLACE = re.compile(r"([0-9]{1,9})\.([0-9]{1,9}|1[0-9]{9})")  # no larger than a column of either database takes
 SHOWS = (
     ("all", "All"),
     ("wrong", "Wrong"),
@@ -63,10 +65,10 @@ def _place(text: str) -> Place | None:
     """The place that `after` names, `POSITION.REPEAT`. Raises ConfigError."""
     if not text:
         return None
-    position, _, repeat = text.partition(".")
-    if not position.isdigit() or not repeat.isdigit():
+    found = PLACE.fullmatch(text)
+    if found is None:
         raise ConfigError(f"after={text[:40]!r}: give the position and the repeat of a row, such as 49.0")
-    return Place(int(position), int(repeat))
+    return Place(int(found[1]), int(found[2]))
 
 
 @ROUTER.get("/runs/{run_id}/results")
