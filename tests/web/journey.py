@@ -34,6 +34,7 @@ class World:
 
     server: Server
     models: str
+    home: Path
 
     @property
     def url(self) -> str:
@@ -47,7 +48,9 @@ class World:
 
     def slow(self, **config: Any) -> str:
         """Submit a job that takes a while; its id."""
-        return self.server.submit("ollama", "sim:latest", **{"preset": "quick", "parallel": PARALLEL, **config})
+        return self.server.submit(
+            "ollama", "sim:latest", **{"preset": "quick", "parallel": PARALLEL, **config}
+        )
 
     def run(self, model: str, provider: str = "simulator", **config: Any) -> str:
         """A run that has ended; its id."""
@@ -66,7 +69,7 @@ def world(
     with spawn(options, {key: say(answer) for key, answer in known.items()}) as models:
         ollama = models.url.rstrip("/")
         with serving(home, OLLAMA_HOST=ollama, **UNHURRIED, **environ) as server:
-            yield World(server, ollama)
+            yield World(server, ollama, home)
 
 
 def path_of(page: Page) -> str:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-SIGNED = r"[+−-]0\.\d{3}"
+TO = "\u2013"  # between the ends of a range
+SIGNED = r"[+\u2212-]0\.\d{3}"
 
 
 def asked(page: Page) -> dict[str, list[str]]:
@@ -60,7 +61,7 @@ def _reads_well(page: Page) -> None:
     pairs = card(page, "Differences, pair by pair").locator("tbody tr")
     assert pairs.count() == 1
     told = pairs.first.inner_text()
-    assert re.search(SIGNED, told) and "demo-large − demo-medium" in told, told
+    assert re.search(SIGNED, told) and "demo-large \u2212 demo-medium" in told, told
     assert page.locator("#tasks tbody tr").count() > 10
     assert "Shared items" in main_text(page) or "SHARED ITEMS" in main_text(page)
 
@@ -145,7 +146,9 @@ def test_a_run_that_is_not_complete_is_marked_in_a_comparison(site: Site, chromi
         said(tab, "Not complete.")
         row = card(tab.page, "Models").locator("tr", has_text=site.demo.partial[:8])
         assert "partial" in row.inner_text()
-        assert "partial" not in card(tab.page, "Models").locator("tr", has_text=site.demo.best[:8]).inner_text()
+        assert (
+            "partial" not in card(tab.page, "Models").locator("tr", has_text=site.demo.best[:8]).inner_text()
+        )
 
 
 # History ------------------------------------------------------------------------------------------
@@ -169,7 +172,11 @@ def search(tab: Watched, field: str, value: str) -> None:
         box.fill(value)
     else:
         box.select_option(value)
-    until(tab.page, lambda page: asked(page).get(field) == [value] and listed(page) != before, f"{field}={value}")
+    until(
+        tab.page,
+        lambda page: asked(page).get(field) == [value] and listed(page) != before,
+        f"{field}={value}",
+    )
     tab.settle()
 
 
@@ -239,10 +246,10 @@ def test_the_leaderboard_ranks_with_ranges(site: Site, chromium: Browser) -> Non
         rows = tab.page.locator("main table tbody tr")
         assert rows.count() == 3
         said(tab, "3 of 4 models")
-        ranks = [int(text.partition("–")[0]) for text in rows.locator("td:first-child").all_inner_texts()]
+        ranks = [int(text.partition(TO)[0]) for text in rows.locator("td:first-child").all_inner_texts()]
         assert ranks == sorted(ranks) and ranks[0] == 1
         ranges = rows.locator("td:first-child").all_inner_texts()
-        assert any("–" in text for text in ranges), f"a range of ranks: {ranges}"
+        assert any(TO in text for text in ranges), f"a range of ranks: {ranges}"
         assert re.search(r"\[0\.\d{3}, [01]\.\d{3}\]", rows.first.inner_text())
         board = list(csv.DictReader(StringIO(saved(tab, "CSV"))))
         assert [f"ollama/{name}" for name in rows.locator("th").all_inner_texts()[:2]] == [

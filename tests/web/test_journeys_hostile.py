@@ -24,9 +24,18 @@ REPLY = f"""{SCRIPT} {IMAGE} <svg onload="window.hit=3"></svg></pre></script></t
 # A heading
 
 [press me](javascript:window.hit=4) [outside](https://elsewhere.invalid/) ![picture](https://elsewhere.invalid/x.png)
-<a href="javascript:window.hit=5">press</a> <style>body{{display:none}}</style> {{{{ 7 * 7 }}}} <b hx-get="/demo">bold</b>
+<a href="javascript:window.hit=5">press</a>
+<style>body{{display:none}}</style> {{{{ 7 * 7 }}}} <b hx-get="/demo">bold</b>
 """
 MODEL = f"{IMAGE}{SCRIPT}"
+
+
+# Elements that no page of ours has: with handlers, with addresses that are scripts, or taken from the reply.
+MADE_OF_IT = """() => [...document.querySelectorAll("body *")].filter((e) =>
+    [...e.attributes].some((a) => a.name.startsWith("on") || /^\\s*javascript:/i.test(a.value))
+    || e.matches("main img, main style, main svg[onload], main [hx-get='/demo']")
+    || e.matches("script:not([src]):not([type='application/json'])")
+).map((e) => e.outerHTML.slice(0, 200))"""
 
 
 def hostile(answer: Answer) -> Answer:
@@ -52,12 +61,7 @@ def harmless(tab: Watched) -> None:
     page = tab.page
     assert page.evaluate("typeof window.hit") == "undefined"
     assert page.locator("body").is_visible()
-    made = page.evaluate(
-        """() => [...document.querySelectorAll("body *")].filter((e) =>
-            [...e.attributes].some((a) => a.name.startsWith("on") || /^\\s*javascript:/i.test(a.value))
-            || e.matches("main img, main style, main svg[onload], main [hx-get='/demo'], script:not([src]):not([type='application/json'])")
-        ).map((e) => e.outerHTML.slice(0, 200))"""
-    )
+    made = page.evaluate(MADE_OF_IT)
     assert made == []
     fetched: list[str] = page.evaluate("performance.getEntriesByType('resource').map((entry) => entry.name)")
     assert not [name for name in fetched if "elsewhere.invalid" in name or name.endswith("/x")]
@@ -111,7 +115,9 @@ def test_every_page_that_names_it_is_harmless(
         assert tab.open(there.url + path.format(*pair)) == 200
         if "/new" in path:
             until(tab.page, lambda page: page.locator("#models select").count() == 1, "the models")
-            assert tab.page.locator("#models select").input_value() == f"{MODEL}:latest", "as the server lists it"
+            assert tab.page.locator("#models select").input_value() == f"{MODEL}:latest", (
+                "as the server lists it"
+            )
             until(tab.page, lambda page: "Calls" in page.locator("#plan").inner_text(), "the plan")
         elif "results" not in path:
             text = tab.page.locator("body").inner_text()
@@ -142,7 +148,9 @@ def test_a_note_of_it_is_harmless(there: World, pair: tuple[str, str], chromium:
         tab.open(f"{there.url}/runs/{pair[0]}/items/rte/sample-01")
         tab.page.locator("#f-note").fill(REPLY)
         press(tab, "Keep the note")
-        until(tab.page, lambda page: page.get_by_role("button", name="Delete the note").count() == 1, "the note")
+        until(
+            tab.page, lambda page: page.get_by_role("button", name="Delete the note").count() == 1, "the note"
+        )
         harmless(tab)
 
 

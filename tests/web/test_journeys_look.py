@@ -11,6 +11,8 @@ import pytest
 from browser import Watched, until, watched
 from journey import World, arrive, follow, main_text, pardon, path_of, press, said, saved, world
 
+from programs import proctor
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page
 
@@ -206,7 +208,9 @@ def test_keys_walk_through_the_filtered_items(there: World, run: str, chromium: 
         assert asked(tab.page) == {"task": "rte", "show": "wrong"}
         text = main_text(tab.page)
         assert "wrong" in tab.page.locator("#outcome").inner_text()
-        assert all(words in text for words in ("What was asked", "Target", "Read by", "Latency", "Tokens out"))
+        assert all(
+            words in text for words in ("What was asked", "Target", "Read by", "Latency", "Tokens out")
+        )
         assert "Answer:" in tab.page.locator("#reply").inner_text()
         tab.page.get_by_text("The request").click()
         assert '"messages"' in tab.page.locator("#request").inner_text()
@@ -257,6 +261,10 @@ def test_a_note_and_a_flag_stand_beside_the_score(there: World, run: str, chromi
         tab.open(f"{there.url}/runs/{run}")
         said(tab, "1 item with notes")
         assert tab.page.locator("#headline").inner_text() == score
+        # Scored anew beside the server, it is still there.
+        proctor(there.home, "rescore", run, "--extractor", "first-line/1")
+        tab.open(f"{there.url}{where}")
+        assert words in main_text(tab.page)
         _delete_the_note(tab, f"{there.url}{where}", words)
         tab.open(f"{there.url}/runs/{run}/results?show=flagged")
         assert items(tab.page) == []

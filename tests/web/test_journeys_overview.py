@@ -33,7 +33,15 @@ MENU = (
     ("Settings", "/settings"),
     ("Audit", "/audit"),
 )
-KEYS = {"o": "/", "n": "/runs/new", "c": "/compare", "r": "/runs", "l": "/leaderboard", "m": "/models", "q": "/system"}
+KEYS = {
+    "o": "/",
+    "n": "/runs/new",
+    "c": "/compare",
+    "r": "/runs",
+    "l": "/leaderboard",
+    "m": "/models",
+    "q": "/system",
+}
 
 
 def cards(page: Page) -> dict[str, str]:
@@ -65,7 +73,9 @@ def show(tab: Watched, **fields: str) -> None:
 def test_the_filters_of_overview_change_address_and_cards(site: Site, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(f"{site.url}/")
-        assert {"average accuracy", "total benchmark runs", "models evaluated", "latest run"} == set(cards(tab.page))
+        assert {"average accuracy", "total benchmark runs", "models evaluated", "latest run"} == set(
+            cards(tab.page)
+        )
         show(tab, suite="glue", days="30")
         month = cards(tab.page)
         assert re.match(r"0\.\d{3} ± 0\.\d{3}\n", month["average accuracy"])
@@ -77,7 +87,9 @@ def test_the_filters_of_overview_change_address_and_cards(site: Site, chromium: 
         show(tab, metric="f1")
         assert "average f1" in cards(tab.page)
         show(tab, suite="all")
-        assert int(cards(tab.page)["total benchmark runs"].split()[0]) >= int(week["total benchmark runs"].split()[0])
+        assert int(cards(tab.page)["total benchmark runs"].split()[0]) >= int(
+            week["total benchmark runs"].split()[0]
+        )
         tab.collect()
         tab.page.go_back()
         arrive(tab, lambda at: "suite=glue" in at, "the suite before")
@@ -108,7 +120,9 @@ def test_overview_exports_its_recent_results(site: Site, chromium: Browser) -> N
     assert [row["job_id"] for row in rows] == [each["job_id"] for each in found["results"]]
     assert {row["suite"] for row in rows} == {"mmlu"}
     measured = [row for row in rows if row["value"]]
-    assert measured and all(float(row["low"]) <= float(row["value"]) <= float(row["high"]) for row in measured)
+    assert measured and all(
+        float(row["low"]) <= float(row["value"]) <= float(row["high"]) for row in measured
+    )
 
 
 def test_overview_leads_on(site: Site, chromium: Browser) -> None:

@@ -8,7 +8,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser import Watched, until, watched
-from journey import ITEMS, PARALLEL, SLOW, World, arrive, follow, main_text, pardon, path_of, press, said, saved, world
+from journey import (
+    ITEMS,
+    PARALLEL,
+    SLOW,
+    World,
+    arrive,
+    follow,
+    main_text,
+    pardon,
+    path_of,
+    press,
+    said,
+    saved,
+    world,
+)
 
 from served import PREFIX
 
@@ -66,7 +80,11 @@ def test_a_job_is_stopped_and_goes_on_where_it_stopped(there: World, chromium: B
         assert kept["status"] == "cancelled"
         assert f"of {ITEMS} items" in main_text(tab.page) and f"{ITEMS} of {ITEMS}" not in main_text(tab.page)
         press(tab, "Restart")
-        until(tab.page, lambda page: "goes on where it stopped" in page.locator("#said").inner_text(), "the word")
+        until(
+            tab.page,
+            lambda page: "goes on where it stopped" in page.locator("#said").inner_text(),
+            "the word",
+        )
         ends_as(tab, "completed")
         assert f"{ITEMS} of {ITEMS} items" in main_text(tab.page)
     asked = {key: times - before.get(key, 0) for key, times in there.asked().items()}

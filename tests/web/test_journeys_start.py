@@ -87,7 +87,11 @@ def test_the_demo_fills_an_empty_dashboard(chromium: Browser, tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("path", "words"),
-    [("/runs", "No runs yet"), ("/leaderboard", "Nothing to rank yet"), ("/compare", "Nothing to compare yet")],
+    [
+        ("/runs", "No runs yet"),
+        ("/leaderboard", "Nothing to rank yet"),
+        ("/compare", "Nothing to compare yet"),
+    ],
 )
 def test_every_empty_list_offers_the_demo(
     chromium: Browser, tmp_path_factory: pytest.TempPathFactory, path: str, words: str
@@ -192,7 +196,9 @@ def test_parameters_out_of_range_are_told_beside_their_fields(there: World, chro
         field(page, "ollama_temperature").fill("3")
         field(page, "ollama_top_p").fill("2")
         field(page, "ollama_top_p").blur()
-        until(page, lambda p: "Invalid Configuration" in p.locator("#plan").inner_text(), "the plan's warning")
+        until(
+            page, lambda p: "Invalid Configuration" in p.locator("#plan").inner_text(), "the plan's warning"
+        )
         assert "Temperature: must be less than or equal to 2" in page.locator("#plan").inner_text()
         # The browser itself stops such a form; without its help the server does.
         press(tab, "🚀 Start Benchmarking")
@@ -244,7 +250,9 @@ def test_a_bad_custom_configuration_is_told_and_kept(
 def test_a_model_server_that_is_away_says_what_to_do(chromium: Browser, tmp_path: Path) -> None:
     with serving(tmp_path, "--no-worker") as server, watched(chromium) as tab:
         tab.open(f"{server.url}/runs/new")
-        until(tab.page, lambda page: "🔌 Connection Error" in page.locator("#models").inner_text(), "the reason")
+        until(
+            tab.page, lambda page: "🔌 Connection Error" in page.locator("#models").inner_text(), "the reason"
+        )
         told = tab.page.locator("#models").inner_text()
         assert "What to do:" in told and "127.0.0.1:9" in told
         # Another provider still works.
@@ -256,7 +264,11 @@ def test_the_status_of_a_key_is_shown_and_never_its_value(chromium: Browser, tmp
     with serving(tmp_path, "--no-worker") as server, watched(chromium) as tab:
         tab.open(f"{server.url}/runs/new")
         field(tab.page, "provider").select_option("openai")
-        until(tab.page, lambda page: "API key: not set" in page.locator("#models").inner_text(), "the key's status")
+        until(
+            tab.page,
+            lambda page: "API key: not set" in page.locator("#models").inner_text(),
+            "the key's status",
+        )
         assert "(key missing)" in tab.page.locator("#f-provider option[value=openai]").inner_text()
         assert not tab.page.locator("#f-ollama_temperature").is_visible()
         assert tab.page.locator("#f-custom").is_visible()
