@@ -34,6 +34,7 @@ class World:
 
     server: Server
     models: str
+    home: Path
 
     @property
     def url(self) -> str:
@@ -68,7 +69,7 @@ def world(
     with spawn(options, {key: say(answer) for key, answer in known.items()}) as models:
         ollama = models.url.rstrip("/")
         with serving(home, OLLAMA_HOST=ollama, **UNHURRIED, **environ) as server:
-            yield World(server, ollama)
+            yield World(server, ollama, home)
 
 
 def path_of(page: Page) -> str:

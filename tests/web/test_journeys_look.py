@@ -11,6 +11,8 @@ import pytest
 from browser import Watched, until, watched
 from journey import World, arrive, follow, main_text, pardon, path_of, press, said, saved, world
 
+from programs import proctor
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page
 
@@ -259,6 +261,10 @@ def test_a_note_and_a_flag_stand_beside_the_score(there: World, run: str, chromi
         tab.open(f"{there.url}/runs/{run}")
         said(tab, "1 item with notes")
         assert tab.page.locator("#headline").inner_text() == score
+        # Scored anew beside the server, it is still there.
+        proctor(there.home, "rescore", run, "--extractor", "first-line/1")
+        tab.open(f"{there.url}{where}")
+        assert words in main_text(tab.page)
         _delete_the_note(tab, f"{there.url}{where}", words)
         tab.open(f"{there.url}/runs/{run}/results?show=flagged")
         assert items(tab.page) == []

@@ -85,7 +85,6 @@ def _quantiles(values: Sequence[float]) -> dict[str, float]:
 
     if not values:
         return {}
-    import numpy as np
 
     found = np.quantile(np.asarray(values), [0.5, 0.95, 0.99])
     return dict(zip(("p50", "p95", "p99"), map(float, found), strict=True))
@@ -97,7 +96,6 @@ def _spread(values: Sequence[float]) -> Histogram | None:
 
     if not values:
         return None
-    import numpy as np
 
     array = np.maximum(np.asarray(values), 1e-6)
     low, high = float(array.min()), float(array.max())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from fastapi import FastAPI, Request
 from starlette.middleware.gzip import GZipMiddleware
@@ -23,8 +23,10 @@ from proctor.web import (
     run,
     system,
 )
+from proctor.web.door import is_fragment
 from proctor.web.render import error_page
 
+MOST_PATH = 300
 STATIC = Path(__file__).parent / "static"
 ROOMS = (overview, new_run, history, run, results, items, compare, boards, models, system, access)
 
@@ -40,14 +42,27 @@ def add_pages(app: FastAPI) -> FastAPI:
     return app
 
 
+def _to_the_door(request: Request) -> Response:
+    """To the log-in, and from there back to the page: not to a piece of it, and not to what its form did."""
+    headers = request.headers
+    piece = is_fragment(request)
+    seen = headers.get("hx-current-url") if piece else headers.get("referer")
+    page = urlsplit(str(request.url) if request.method == "GET" and not piece else seen or "/")
+    whole = f"{page.path}?{page.query}" if page.query else page.path
+    # What the log-in takes; without its filters the page is still the one that was wanted.
+    door = f"/login?to={quote(whole if len(whole) <= MOST_PATH else page.path[:MOST_PATH])}"
+    if piece:
+        # A redirect would be followed unseen, and the log-in drawn inside the page.
+        return Response(status_code=401, headers={"HX-Redirect": door})
+    return RedirectResponse(door, 303)
+
+
 def _paint(request: Request, status: int, detail: str, slug: str) -> Response | None:
     """The error as a page, for whoever asked for one; None for a program, which gets it as JSON."""
     if request.url.path.startswith(("/api/", "/healthz", "/readyz", "/metrics", "/openapi")):
         return None
     if status == 401:
-        # Only what is looked at is come back to: a form that was sent is not sent again.
-        to = f"{request.url.path}?{request.url.query}" if request.method == "GET" else "/"
-        return RedirectResponse(f"/login?to={quote(to.removesuffix('?'), safe='/')}", 303)
+        return _to_the_door(request)
     if "text/html" not in request.headers.get("accept", "") and "hx-request" not in request.headers:
         return None
     return error_page(request, status, detail, slug)

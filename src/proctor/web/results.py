@@ -21,7 +21,9 @@ from proctor.web.run import RunId, as_file
 
 ROUTER = APIRouter()
 PAGE_ROWS = 50
-PLACE = re.compile(r"([0-9]{1,9})\.([0-9]{1,9}|1[0-9]{9})")  # no larger than a column of either database takes
+PLACE = re.compile(
+    r"([0-9]{1,9})\.([0-9]{1,9}|1[0-9]{9})"
+)  # no larger than a column of either database takes
 SHOWS = (
     ("all", "All"),
     ("wrong", "Wrong"),

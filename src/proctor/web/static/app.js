@@ -133,5 +133,10 @@
   // A page that the browser kept, or htmx swapped in, is wired like a new one.
   function wire() { fitProvider(); countPicked(); saidOnce(); follow(); }
   document.addEventListener("DOMContentLoaded", wire);
-  window.addEventListener("pageshow", (e) => { if (e.persisted) wire(); });
+  window.addEventListener("pageshow", (e) => {
+    // Going back, a browser puts in the choices that were made last; the address says which ones count. What htmx
+    // has changed since is not in a kept page's defaults, but there the form and the address agree already.
+    for (const form of all("main form[method=get]")) if (!e.persisted || !form.hasAttribute("hx-get")) form.reset();
+    if (e.persisted) wire();
+  });
 })();
