@@ -25,7 +25,7 @@ SUITE = "glue"
 ITEMS = 180  # sample rows of the quick preset
 PARALLEL = 4  # requests under way of a slow job
 SLOW = ("--latency", "0.2")
-UNHURRIED = {"PROCTOR_REQUESTS_PER_MINUTE": "100000"}
+UNHURRIED = {"PROCTOR_REQUESTS_PER_MINUTE": "100000", "PROCTOR_DATA": "sample"}
 
 
 @dataclass(frozen=True)

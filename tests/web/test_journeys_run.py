@@ -85,6 +85,7 @@ def test_a_job_is_stopped_and_goes_on_where_it_stopped(there: World, chromium: B
             lambda page: "goes on where it stopped" in page.locator("#said").inner_text(),
             "the word",
         )
+        there.server.ended(job_id)
         ends_as(tab, "completed")
         assert f"{ITEMS} of {ITEMS} items" in main_text(tab.page)
     asked = {key: times - before.get(key, 0) for key, times in there.asked().items()}

@@ -137,12 +137,12 @@ def test_a_run_is_planned_started_and_watched_to_its_end(there: World, chromium:
         press(tab, "🚀 Start Benchmarking")
         arrive(tab, lambda at: re.fullmatch(r"/runs/[0-9a-f-]{36}", at) is not None, "the run's page")
         assert page.locator("#said").inner_text().startswith("Benchmarking started for suite: glue")
-        _watch(tab, planned)
+        _watch(there, tab, planned)
         job_id = path_of(page).rpartition("/")[2]
         assert there.server.get(f"{PREFIX}/results/{job_id}")["status"] == "completed"
 
 
-def _watch(tab: Watched, planned: int) -> None:
+def _watch(there: World, tab: Watched, planned: int) -> None:
     """The live piece moves; then the page is the summary, with nobody's doing."""
     counts = [done(tab.page)]
     while len(counts) < 3:
@@ -150,6 +150,7 @@ def _watch(tab: Watched, planned: int) -> None:
         counts.append(done(tab.page))
     assert counts == sorted(counts), "it goes on"
     assert 0 < counts[-1] < planned, "it was watched on the way"
+    there.server.ended(path_of(tab.page).rpartition("/")[2])
     until(tab.page, lambda page: page.locator("#headline").count() == 1, "the summary")
     tab.settle()
     assert re.fullmatch(r"0\.\d{3}", tab.page.locator("#headline").inner_text())
@@ -200,10 +201,9 @@ def test_parameters_out_of_range_are_told_beside_their_fields(there: World, chro
         field(page, "ollama_temperature").fill("3")
         field(page, "ollama_top_p").fill("2")
         field(page, "ollama_top_p").blur()
-        until(
-            page, lambda p: "Invalid Configuration" in p.locator("#plan").inner_text(), "the plan's warning"
-        )
-        assert "Temperature: must be less than or equal to 2" in page.locator("#plan").inner_text()
+        told = "Temperature: must be less than or equal to 2"
+        until(page, lambda p: told in p.locator("#plan").inner_text(), "the plan's warning")
+        assert "📊 Invalid Configuration" in page.locator("#plan").inner_text()
         # The browser itself stops such a form; without its help the server does.
         press(tab, "🚀 Start Benchmarking")
         assert path_of(page) == "/runs/new" and runs(there) == before
