@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -179,6 +180,10 @@ def test_a_run_s_answers_are_exported(there: World, run: str, chromium: Browser)
         tab.open(f"{there.url}/runs/{run}/results")
         assert len(saved(tab, "CSV").splitlines()) >= 181
         assert len(saved(tab, "JSONL").splitlines()) == 180
+        choose(tab, "task", "rte")
+        choose(tab, "show", "wrong")
+        filtered = [json.loads(line) for line in saved(tab, "JSONL").splitlines()]
+        assert [record["item_id"] for record in filtered] == items(tab.page)
 
 
 # One item -----------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,9 @@ from proctor.store import AttemptRow, pages
 from proctor.store.pages import Filter, Page, Place
 from proctor.types import Item, Run
 
-__all__ = ["Answer", "Elsewhere", "Filter", "Page", "Place", "answer", "results_page"]
+__all__ = ["Answer", "Elsewhere", "Filter", "Page", "Place", "all_rows", "answer", "results_page"]
 
+EXPORTED_AT_ONCE = 1000
 OTHER_RUNS = 30  # of the same source, looked through for the item
 
 
@@ -47,6 +48,17 @@ def results_page(
 ) -> Page:
     """Raises NotFound."""
     return pages.page(desk.store, run_id, wanted, after=after, limit=limit)
+
+
+def all_rows(desk: Desk, run_id: str, wanted: Filter) -> Iterator[AttemptRow]:
+    """Every row that the filter lets through, page after page. Raises NotFound."""
+    after: Place | None = None
+    while True:
+        page = results_page(desk, run_id, wanted, after=after, limit=EXPORTED_AT_ONCE)
+        yield from page.rows
+        if page.after is None:
+            return
+        after = page.after
 
 
 def answer(

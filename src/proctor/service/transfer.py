@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from io import StringIO
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -28,6 +29,7 @@ __all__ = [
     "Imported",
     "export",
     "export_lm_eval",
+    "export_rows",
     "import_data",
     "item_records",
     "present_data",
@@ -132,14 +134,36 @@ def report(ids: Sequence[str], settings: Settings, form: str) -> str:
     return render(look(ids, settings), form, now=time.time())
 
 
-def _csv(store: Store, runs: Sequence[Run], out: TextIO) -> int:
+def export_rows(store: Store, run: Run, rows: Iterable[AttemptRow], form: str) -> Iterator[str]:
+    """These attempts of a run as text, piece by piece. `form`: csv or jsonl. Raises ConfigError for another."""
+    if form not in LINES:
+        raise ConfigError(f"form {form[:20]!r}: choose from {', '.join(LINES)}")
+    return LINES[form](_record(store, run, row) for row in rows)
+
+
+def _csv_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    out = StringIO()
     writer = csv.DictWriter(out, COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    written = 0
-    for record in _records(store, runs):
+    for record in records:
+        yield out.getvalue()
+        out.seek(0)
+        out.truncate()
         writer.writerow({key: _inert(value) for key, value in record.items()})
-        written += 1
-    return written
+    yield out.getvalue()
+
+
+def _jsonl_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    yield from (orjson.dumps(record).decode() + "\n" for record in records)
+
+
+LINES = {"csv": _csv_lines, "jsonl": _jsonl_lines}
+
+
+def _csv(store: Store, runs: Sequence[Run], out: TextIO) -> int:
+    return (
+        sum(1 for line in _csv_lines(_records(store, runs)) if out.write(line)) - 1
+    )  # the heads are no item
 
 
 def _inert(value: Any) -> Any:
@@ -150,11 +174,7 @@ def _inert(value: Any) -> Any:
 
 
 def _jsonl(store: Store, runs: Sequence[Run], out: TextIO) -> int:
-    written = 0
-    for record in _records(store, runs):
-        out.write(orjson.dumps(record).decode() + "\n")
-        written += 1
-    return written
+    return sum(1 for line in _jsonl_lines(_records(store, runs)) if out.write(line))
 
 
 def _json(store: Store, runs: Sequence[Run], out: TextIO) -> int:

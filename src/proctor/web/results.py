@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass
-from io import StringIO
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from proctor.errors import ConfigError
 from proctor.service import jobs_view, notes
-from proctor.service.itemview import Filter, Place, results_page
+from proctor.service.itemview import Filter, Place, all_rows, results_page
 from proctor.service.profile import profile_of
-from proctor.service.transfer import export
+from proctor.service.transfer import export_rows
 from proctor.web.door import OpenDesk, Reader, Text, is_fragment
 from proctor.web.render import show
-from proctor.web.run import RunId, as_file
+from proctor.web.run import RunId
 
 ROUTER = APIRouter()
 PAGE_ROWS = 50
@@ -32,7 +31,7 @@ SHOWS = (
     ("no_answer", "No answer"),
     ("flagged", "Flagged"),
 )
-KINDS = {"csv": "text/csv", "jsonl": "application/x-ndjson", "json": "application/json"}
+KINDS = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +93,9 @@ def results(
 
 
 @ROUTER.get("/runs/{run_id}/export")
-def download(desk: OpenDesk, user: Reader, run_id: RunId, form: Text = "csv") -> Response:
-    """All answers of the run."""
-    if form not in KINDS:
-        raise ConfigError(f"form={form[:20]!r}: choose from {', '.join(KINDS)}")
+def download(desk: OpenDesk, user: Reader, run_id: RunId, asked: Filtered, form: Text = "csv") -> Response:
+    """The answers that the filter lets through, with prompts and replies; sent as they are read."""
     run = jobs_view.run_of(desk, run_id)
-    out = StringIO()
-    export([run.id], desk.settings, form, out)
-    return as_file(out.getvalue(), f"run-{run.id[:8]}.{form}", KINDS[form])
+    lines = export_rows(desk.store, run, all_rows(desk, run.id, asked.filter()), form)
+    headers = {"Content-Disposition": f'attachment; filename="run-{run.id[:8]}.{form}"'}
+    return StreamingResponse(lines, media_type=KINDS[form], headers=headers)
