@@ -80,7 +80,11 @@ def test_the_demo_fills_an_empty_dashboard(chromium: Browser, tmp_path: Path) ->
         tab.open(f"{server.url}/")
         assert tab.page.locator("#total").inner_text() == "2"
         assert "simulator/sim-small" in main_text(tab.page)
-        for path, words in (("/runs", "simulator/sim-small"), ("/leaderboard", "sim-small")):
+        for path, words in (
+            ("/runs", "simulator/sim-small"),
+            ("/leaderboard", "sim-small"),
+            ("/compare", "simulator/sim-small"),
+        ):
             tab.open(server.url + path)
             assert words in main_text(tab.page)
 

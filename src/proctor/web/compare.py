@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -32,7 +32,8 @@ MARGIN = 0.01
 MODES = (("", "Different"), ("regressed", "Regressed"), ("improved", "Improved"))
 METRICS = ("score", "accuracy", "f1", "mcc", "pearson")
 
-Names = Annotated[list[str], Query(max_length=MOST_COMPARED)]
+# The default stands here: a dataclass would hand on its own sign for "made anew each time" as if it were the value.
+Names = Annotated[list[str], Query(default_factory=list, max_length=MOST_COMPARED)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Asked:
     """What is compared, as the address has it; `runs` are models' names or runs' ids."""
 
     project: Project
-    runs: Names = field(default_factory=list)
+    runs: Names
     suite: Text = ""
     metric: Text = "score"
     margin: Annotated[float, Query(ge=0, le=1)] = MARGIN
