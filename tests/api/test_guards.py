@@ -137,6 +137,37 @@ def test_other_addresses_want_keys(tmp_path: Path) -> None:
     assert process.returncode == 2 and "PROCTOR_AUTH" in said and "proctor keys create" in said
 
 
+@pytest.mark.parametrize(
+    ("name", "status"), [("127.0.0.3", 200), ("127.0.0.4", 400), ("box.example", 400), ("", 400)]
+)
+def test_a_server_on_every_address_answers_to_the_one_that_was_called(
+    on_every_address: str, name: str, status: int
+) -> None:
+    """By number alone: a name may belong to a page that had it lead here."""
+    port = on_every_address.rpartition(":")[2]
+    there = Server(f"http://127.0.0.3:{port}")
+    assert there.ask("GET", "/healthz", headers={"Host": name and f"{name}:{port}"}).status == status
+
+
+@pytest.fixture(scope="module")
+def on_every_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    home = tmp_path_factory.mktemp("everywhere")
+    with serving(home, "--host", "0.0.0.0", "--no-worker", PROCTOR_AUTH="keys") as running:
+        yield running.url
+
+
+def test_a_refused_form_says_what_a_proxy_must_hand_on(server: Server) -> None:
+    refused = server.ask("POST", "/login", headers={"Origin": "https://proctor.example.org"})
+    assert refused.status == 403
+    for word in (
+        "'https://proctor.example.org'",
+        f"'{server.url.partition('://')[2]}'",
+        "reverse proxy",
+        "Host",
+    ):
+        assert word in refused.body["detail"]
+
+
 PLANTED = {
     "OPENAI_API_KEY": "planted-openai-4711",
     "GEMINI_API_KEY": "planted-gemini-4711",
