@@ -77,6 +77,9 @@ def test_errors_have_one_shape(server: Server) -> None:
         answer = server.ask(method, path, body)
         assert answer.status == status and answer.body.keys() >= {"detail", "error", "request_id"}, answer
         assert answer.headers["X-Request-ID"] == answer.body["request_id"]
+    nobody = {**RUN, "config": {"provider": "openay", "model": "sim"}}
+    unknown = server.ask("POST", f"{PREFIX}/run", nobody).body["detail"]
+    assert unknown.startswith("Unknown provider 'openay'; choose from ollama, openai,")
     invalid = server.ask("POST", f"{PREFIX}/run", {**RUN, "project_id": "x", "surplus": 1})
     assert {e["field"] for e in invalid.body["errors"]} == {"project_id", "surplus"}
     assert (
@@ -206,6 +209,17 @@ def test_no_key_reaches_a_row_a_log_an_answer_or_an_export(tmp_path: Path) -> No
     for key in PLANTED.values():
         assert not any(key in text for text in said)
         assert not any(key.encode() in content for content in files)
+
+
+def test_a_server_without_its_database_is_alive_and_not_ready(tmp_path: Path) -> None:
+    with serving(tmp_path, "--no-worker") as server:
+        assert server.get("/readyz") == {"status": "ok", "worker": "none seen"}
+        with closing(sqlite3.connect(tmp_path / "proctor.db")) as database:
+            database.execute("ALTER TABLE run RENAME TO gone")
+        refused = server.ask("GET", "/readyz")
+        assert server.ask("GET", "/healthz").status == 200
+    assert refused.status == 503 and refused.body["error"] == "store", refused
+    assert refused.body["request_id"] == refused.headers["X-Request-ID"]
 
 
 @pytest.mark.promise("A-17")
