@@ -41,8 +41,9 @@ class Browser:
     def get(self, path: str) -> Page:
         return self._ask(urllib.request.Request(self.url + path))
 
-    def post(self, path: str, **form: Any) -> Page:
-        return self._ask(urllib.request.Request(self.url + path, urlencode(form, doseq=True).encode()))
+    def post(self, path: str, headers: Mapping[str, str] | None = None, /, **form: Any) -> Page:
+        body = urlencode(form, doseq=True).encode()
+        return self._ask(urllib.request.Request(self.url + path, body, dict(headers or {})))
 
     def _ask(self, request: urllib.request.Request) -> Page:
         request.add_header("Accept", "text/html")

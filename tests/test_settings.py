@@ -89,6 +89,16 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(variable: str) -> 
         assert "hunter2" not in str(caught.value)
 
 
+def test_hosts_are_names_or_addresses_alone() -> None:
+    """As a Host header has them before its port; anything else would match no request, silently."""
+    read = read_settings({"PROCTOR_HOSTS": "Proctor.example.org, 10.0.0.5 ,[fd00::5],fd00::6"})
+    assert read.hosts == ("proctor.example.org", "10.0.0.5", "fd00::5", "fd00::6")
+    for wrong in ("https://proctor.example.org", "proctor.example.org:8443", "[fd00::5]:8420", "*"):
+        for variable in ("PROCTOR_HOSTS", "PROCTOR_ALLOWED_ADDRESSES"):
+            with pytest.raises(ConfigError, match=f"{variable}=.*without a port"):
+                read_settings({variable: wrong})
+
+
 def test_every_setting_is_described() -> None:
     for setting in SETTINGS:
         assert setting.what.endswith(".") and setting.default

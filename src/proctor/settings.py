@@ -86,7 +86,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PROCTOR_MOST_RUNNING", "Jobs that run at once, over all workers.", "3"),
     Setting("PROCTOR_MOST_QUEUED", "Jobs that one user may have waiting.", "10"),
     Setting(
-        "PROCTOR_REQUESTS_PER_MINUTE", "API calls a minute of one key, or of one address without keys.", "100"
+        "PROCTOR_REQUESTS_PER_MINUTE",
+        "API calls a minute of one user, or of one address without keys.",
+        "100",
     ),
     Setting("PROCTOR_JOB_TIMEOUT", "How long a job may take.", "3h"),
     Setting("PROCTOR_JOB_MEMORY_MB", "Memory that a job's processes may use together.", "2147"),
@@ -102,6 +104,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PROCTOR_API_KEY", "Key for that server.", "none", secret=True),
     Setting("NO_COLOR", "If set, no colours in the terminal.", "not set"),
 )
+
+# A name, an IPv4 address, or an IPv6 address with or without brackets.
+HOST = re.compile(r"[\w.-]+|\[?[0-9a-f]*(:[0-9a-f]*){2,}[0-9a-f.]*\]?")
 
 # What PROCTOR_KEYS_FILE may hold.
 KEYS = tuple(
@@ -176,8 +181,8 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         hf_token=environ.get("HF_TOKEN") or None,
         github_raw_url=_base_url(environ, "PROCTOR_GITHUB_RAW_URL", "https://raw.githubusercontent.com"),
         auth=_choice(environ, "PROCTOR_AUTH", ("off", "keys"), "off") == "keys",
-        hosts=_names(environ, "PROCTOR_HOSTS"),
-        allowed_addresses=_names(environ, "PROCTOR_ALLOWED_ADDRESSES"),
+        hosts=_hosts(environ, "PROCTOR_HOSTS"),
+        allowed_addresses=_hosts(environ, "PROCTOR_ALLOWED_ADDRESSES"),
         most_running=_count(environ, "PROCTOR_MOST_RUNNING", 3),
         most_queued=_count(environ, "PROCTOR_MOST_QUEUED", 10),
         requests_per_minute=_count(environ, "PROCTOR_REQUESTS_PER_MINUTE", 100),
@@ -211,8 +216,16 @@ def _keys_file(environ: Mapping[str, str], home: Path) -> dict[str, str]:
     return found
 
 
-def _names(environ: Mapping[str, str], variable: str) -> tuple[str, ...]:
-    return tuple(name.strip().lower() for name in (environ.get(variable) or "").split(",") if name.strip())
+def _hosts(environ: Mapping[str, str], variable: str) -> tuple[str, ...]:
+    """Names or addresses, as the Host of a request has them before the port; IPv6 with or without brackets."""
+    found = [name.strip().lower() for name in (environ.get(variable) or "").split(",") if name.strip()]
+    for name in found:
+        if not HOST.fullmatch(name):
+            raise ConfigError(
+                f"{variable}={name}: give names or addresses alone, such as proctor.example.org, "
+                "without https:// and without a port"
+            )
+    return tuple(name.strip("[]") for name in found)
 
 
 def _choice(environ: Mapping[str, str], variable: str, choices: tuple[str, ...], default: str) -> str:

@@ -195,6 +195,7 @@ def test_job_errors(server: Server, document: str) -> None:
     nowhere = server.ended(server.submit("ollama", "sim", data="imported"))
     documented = example(document, "Job-Specific Errors", "Dataset Loading Errors")["detail"]
     assert nowhere["status"] == "failed" and nowhere["error"].startswith(documented.partition(":")[0])
+    assert nowhere["error"].count("Failed to load") == 1
     greedy = server.ended(server.submit("ollama", "sim", max_total_tokens=50))
     documented = example(document, "Job-Specific Errors", "Resource Limit Errors")["detail"]
     assert greedy["status"] == "failed" and greedy["error"].startswith(documented)

@@ -77,6 +77,9 @@ def test_errors_have_one_shape(server: Server) -> None:
         answer = server.ask(method, path, body)
         assert answer.status == status and answer.body.keys() >= {"detail", "error", "request_id"}, answer
         assert answer.headers["X-Request-ID"] == answer.body["request_id"]
+    nobody = {**RUN, "config": {"provider": "openay", "model": "sim"}}
+    unknown = server.ask("POST", f"{PREFIX}/run", nobody).body["detail"]
+    assert unknown.startswith("Unknown provider 'openay'; choose from ollama, openai,")
     invalid = server.ask("POST", f"{PREFIX}/run", {**RUN, "project_id": "x", "surplus": 1})
     assert {e["field"] for e in invalid.body["errors"]} == {"project_id", "surplus"}
     assert (
@@ -137,6 +140,37 @@ def test_other_addresses_want_keys(tmp_path: Path) -> None:
     assert process.returncode == 2 and "PROCTOR_AUTH" in said and "proctor keys create" in said
 
 
+@pytest.mark.parametrize(
+    ("name", "status"), [("127.0.0.3", 200), ("127.0.0.4", 400), ("box.example", 400), ("", 400)]
+)
+def test_a_server_on_every_address_answers_to_the_one_that_was_called(
+    on_every_address: str, name: str, status: int
+) -> None:
+    """By number alone: a name may belong to a page that had it lead here."""
+    port = on_every_address.rpartition(":")[2]
+    there = Server(f"http://127.0.0.3:{port}")
+    assert there.ask("GET", "/healthz", headers={"Host": name and f"{name}:{port}"}).status == status
+
+
+@pytest.fixture(scope="module")
+def on_every_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    home = tmp_path_factory.mktemp("everywhere")
+    with serving(home, "--host", "0.0.0.0", "--no-worker", PROCTOR_AUTH="keys") as running:
+        yield running.url
+
+
+def test_a_refused_form_says_what_a_proxy_must_hand_on(server: Server) -> None:
+    refused = server.ask("POST", "/login", headers={"Origin": "https://proctor.example.org"})
+    assert refused.status == 403
+    for word in (
+        "'https://proctor.example.org'",
+        f"'{server.url.partition('://')[2]}'",
+        "reverse proxy",
+        "Host",
+    ):
+        assert word in refused.body["detail"]
+
+
 PLANTED = {
     "OPENAI_API_KEY": "planted-openai-4711",
     "GEMINI_API_KEY": "planted-gemini-4711",
@@ -175,6 +209,17 @@ def test_no_key_reaches_a_row_a_log_an_answer_or_an_export(tmp_path: Path) -> No
     for key in PLANTED.values():
         assert not any(key in text for text in said)
         assert not any(key.encode() in content for content in files)
+
+
+def test_a_server_without_its_database_is_alive_and_not_ready(tmp_path: Path) -> None:
+    with serving(tmp_path, "--no-worker") as server:
+        assert server.get("/readyz") == {"status": "ok", "worker": "none seen"}
+        with closing(sqlite3.connect(tmp_path / "proctor.db")) as database:
+            database.execute("ALTER TABLE run RENAME TO gone")
+        refused = server.ask("GET", "/readyz")
+        assert server.ask("GET", "/healthz").status == 200
+    assert refused.status == 503 and refused.body["error"] == "store", refused
+    assert refused.body["request_id"] == refused.headers["X-Request-ID"]
 
 
 @pytest.mark.promise("A-17")

@@ -168,6 +168,16 @@ def test_log_in_and_out(guarded: tuple[Server, dict[str, str]]) -> None:
     assert Browser(server.url, kept).get("/projects").status == 303, "the session ends on the server too"
 
 
+def test_behind_tls_the_session_travels_by_tls_alone(guarded: tuple[Server, dict[str, str]]) -> None:
+    """The proxy speaks plain HTTP to the server; the browser's Origin tells what it spoke itself."""
+    server, keys = guarded
+    host = server.url.partition("://")[2]
+    for scheme, secure in (("https", True), ("http", False)):
+        entered = Browser(server.url).post("/login", {"Origin": f"{scheme}://{host}"}, key=keys["read"])
+        (session,) = [each for each in entered.cookies if each.startswith("proctor_session=")]
+        assert ("; secure" in session.lower()) is secure
+
+
 @pytest.mark.parametrize(
     "to",
     [

@@ -142,7 +142,8 @@ def job_error(run: Run) -> str | None:
         return None
     slug = run.error_slug or ""
     if slug in DATA:
-        return f"Failed to load {run.source_title} dataset: {run.error}"
+        told = run.error.startswith("Failed to load ")  # the hub's errors begin so themselves
+        return run.error if told else f"Failed to load {run.source_title} dataset: {run.error}"
     if slug == "auth" and run.error.startswith("No key for"):
         provider = run.cell.model.provider
         title = PROVIDER_TITLES.get(provider, provider)

@@ -29,7 +29,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 MOST_BODY_BYTES = 10_000_000
@@ -83,7 +83,7 @@ class Guard:
     def _check_origin(self, scope: Scope, headers: Mapping[str, str]) -> None:
         """Raises ConfigError for a Host that is not ours, Forbidden for a page of another site."""
         host = headers.get("host", "")
-        if not self._is_ours(host):
+        if not self._is_ours(host, scope):
             raise ConfigError(
                 f"This server does not answer to the name {host[:100]!r}; PROCTOR_HOSTS lists further names"
             )
@@ -91,11 +91,17 @@ class Guard:
             return
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if site in ("cross-site", "same-site") or (origin is not None and origin.partition("://")[2] != host):
-            raise Forbidden("A page of another site may not change anything here")
+            raise Forbidden(
+                "A page of another site may not change anything here: the request came from "
+                f"{(origin or site or '')[:100]!r}, and the server was called {host[:100]!r}. "
+                "A reverse proxy must hand on the Host that the browser sent"
+            )
 
-    def _is_ours(self, host: str) -> bool:
+    def _is_ours(self, host: str, scope: Scope) -> bool:
         name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
-        return name.lower() in (*LOOPBACK, *self.hosts)
+        # The address that this very connection reached: a page can have a name of its own lead here, not a number.
+        reached = (scope.get("server") or (None,))[0]
+        return name.lower().strip("[]") in (*LOOPBACK, *self.hosts, reached)
 
     def _user(self, scope: Scope, headers: Mapping[str, str]) -> User | None:
         """On loopback without keys everybody is `local`, whatever key is sent.

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from proctor.errors import ConfigError, Forbidden
+from proctor.service.access import LOCAL
 from proctor.settings import Settings
 from proctor.types import Cell
 
@@ -40,3 +42,16 @@ def check_address(cell: Cell, settings: Settings) -> None:
                 f"base_url: {host} leads to {address}, which is not public; the operator may allow it in "
                 "PROCTOR_ALLOWED_ADDRESSES"
             )
+
+
+def settings_for(cell: Cell, user: str, settings: Settings) -> Settings:
+    """The settings with which a user's job asks: the operator's key goes to the operator's address alone.
+
+    A base URL may be the user's own machine, which would be handed the key. The one user of a server
+    without keys is its operator. A worker elsewhere may not be told PROCTOR_AUTH: the job's user tells too.
+    """
+    url = cell.model.base_url
+    trusted = user == LOCAL.name and not settings.auth
+    if url is None or trusted or url.rstrip("/") == settings.openai_base_url.rstrip("/"):
+        return settings
+    return replace(settings, openai_api_key=None)

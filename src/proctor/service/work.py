@@ -12,6 +12,7 @@ import orjson
 
 from proctor.errors import ProctorError, ProviderError
 from proctor.plan import cell_to_json
+from proctor.service.addresses import settings_for
 from proctor.service.lease import Lease
 from proctor.service.results import comparability
 from proctor.service.running import (
@@ -63,6 +64,7 @@ def work_on(run_id: str, owner: str, settings: Settings, *, lease_s: float = LEA
 def _ask(closing: Closing, settings: Settings, lease_s: float) -> None:
     store, owner = closing.store, closing.owner
     run = store.run(closing.run_id)
+    settings = settings_for(run.cell, queue.job(store, run.id).user, settings)
     source = open_source(run.cell.source, settings)
     began_before = bool(run.manifest)
     if began_before:

@@ -68,7 +68,8 @@ def log_in(request: Request, key: Field = "", to: Field = "/") -> Response:
         token,
         max_age=int(sessions.LONGEST_S),
         path="/",
-        secure=request.url.scheme == "https",
+        # TLS is the proxy's: that the page came by it, the browser says, and no page can say it falsely.
+        secure=request.headers.get("origin", "").startswith("https://"),
         httponly=True,
         samesite="lax",
     )

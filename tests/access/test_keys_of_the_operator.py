@@ -1,0 +1,54 @@
+"""Whom the operator's provider key is shown to: never a server that a user of a server with keys named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from proctor.service.addresses import settings_for
+from proctor.types import Cell, Model, SourceRef
+from programs import proctor_json
+from served import PREFIX, serving
+from simulators import questions, settings, simulator
+
+KEY = "sk-of-the-operator"
+OURS = "http://127.0.0.1:9000/v1"
+
+
+@pytest.mark.parametrize(
+    ("user", "auth", "url", "told"),
+    [
+        ("ann", "keys", None, True),
+        ("ann", "keys", OURS, True),
+        ("ann", "keys", OURS + "/", True),
+        ("ann", "keys", "https://api.openai.com.evil.example/v1", False),
+        ("ann", "keys", "http://127.0.0.1:9001/v1", False),
+        ("ann", "off", "http://127.0.0.1:9001/v1", False),  # a worker that was not told PROCTOR_AUTH
+        ("local", "keys", "http://127.0.0.1:9001/v1", False),  # a user may be called so
+        ("local", "off", "http://127.0.0.1:9001/v1", True),
+    ],
+)
+def test_who_is_told_the_operators_key(
+    user: str, auth: str, url: str | None, told: bool, tmp_path: Path
+) -> None:
+    cell = Cell(Model("openai", "m", url), SourceRef("suite", "mmlu"))
+    ours = settings(tmp_path, PROCTOR_AUTH=auth, OPENAI_API_KEY=KEY, OPENAI_BASE_URL=OURS)
+    assert (settings_for(cell, user, ours).openai_api_key == KEY) is told
+
+
+@pytest.mark.slow
+def test_a_server_that_a_user_named_gets_no_key_of_the_operators(tmp_path: Path) -> None:
+    """The simulator refuses whoever does not show the key: at its user's word it is not shown."""
+    ann = proctor_json(tmp_path, "keys", "create", "--user", "ann", "--scope", "run")["key"]
+    with simulator(questions(1), "--key", KEY) as model_server:
+        ours = {"OPENAI_API_KEY": KEY, "PROCTOR_AUTH": "keys", "PROCTOR_ALLOWED_ADDRESSES": "127.0.0.1"}
+        with serving(tmp_path, OPENAI_BASE_URL="http://127.0.0.1:9/v1", **ours) as server:
+            config = {"provider": "openai", "model": "sim", "data": "sample", "limit": 1}
+            there = {**config, "base_url": f"{model_server.url}/v1"}
+            body = {"project_id": 1, "suite": "superglue", "config": there}
+            bearer = {"Authorization": f"Bearer {ann}"}
+            job = server.ask("POST", f"{PREFIX}/run", body, bearer).body["job_id"]
+            server.ask("GET", f"/api/v1/jobs/status/{job}/poll?timeout=30", headers=bearer)
+            ended = server.ask("GET", f"{PREFIX}/results/{job}", headers=bearer).body
+    assert ended["status"] == "failed" and "401" in ended["error"], ended
