@@ -21,7 +21,7 @@ from proctor.settings import read_settings
 from proctor.simulator import spawn
 from proctor.store.endings import Verdict, end
 from proctor.store.tables import ATTEMPT
-from proctor.types import Cell, Model, Run, SourceRef, Status
+from proctor.types import Cell, Model, Plan, Run, SourceRef, Status
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
 SLOW = ("--latency", "30")
@@ -156,6 +156,39 @@ def test_a_failure_that_does_not_pass_is_told_as_it_was_and_comes_later_each_tim
     assert "out of order" in (done.error or "")
     assert queue.job(here.store, run.id).tries == 3
     assert 0.0 < waits[1] <= 0.2 < waits[2] <= 0.4
+
+
+def test_a_server_that_is_away_when_a_job_goes_on_is_waited_for(here: World) -> None:
+    """The address was right before: a server that starts again is no wrong address, and the night is not lost."""
+    server = here.simulate("--latency", "0.15")
+    run = here.submit()
+    worker = here.worker()
+    until(lambda: here.run(run).settled >= 8, "some are settled", step=lambda: step(worker))
+    here.set(OLLAMA_HOST="http://127.0.0.1:9")
+    kill([child.process.pid for child in worker.children.values()])
+    until(
+        lambda: here.run(run).error_slug == "endpoint-not-found",
+        "the second try finds nobody",
+        step=lambda: step(worker),
+    )
+    waits = here.run(run)
+    assert (waits.status, waits.finished_at) == (Status.PENDING, None)
+    here.set(OLLAMA_HOST=server.url)
+    done = work_until_ended(here, run, worker)
+    assert (done.status, done.settled, done.error) == (Status.COMPLETED, 40, None)
+
+
+@pytest.mark.parametrize("schedule_id", [None, 7])
+def test_a_new_job_at_an_address_where_nobody_is_fails_at_once_unless_a_schedule_asks(
+    here: World, schedule_id: int | None
+) -> None:
+    here.set(OLLAMA_HOST="http://127.0.0.1:9")
+    cell = Cell(Model("ollama", "sim"), SourceRef("file", str(here.file)))
+    ticket = queue.Ticket("ann", schedule_id=schedule_id)
+    run = queue.submit(here.store, Plan((cell,)), ticket, here.settings)
+    done = work_until_ended(here, run)
+    assert (done.status, done.error_slug) == (Status.FAILED, "endpoint-not-found")
+    assert queue.job(here.store, run.id).tries == (1 if schedule_id is None else 3)
 
 
 def test_a_run_is_taken_again_while_the_process_of_its_last_try_is_still_ending(here: World) -> None:
