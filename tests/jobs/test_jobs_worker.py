@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import threading
@@ -16,7 +17,8 @@ import pytest
 
 from jobs_world import World, children_of, kill, until, world
 from proctor.jobs.worker import Worker
-from proctor.service import queue
+from proctor.service import jobs_view, queue
+from proctor.service.desk import Desk
 from proctor.settings import read_settings
 from proctor.simulator import spawn
 from proctor.store.endings import Verdict, end
@@ -80,6 +82,9 @@ def test_a_child_that_was_killed_is_replaced_and_nothing_committed_is_asked_agai
     back = here.run(run)
     assert (back.status, back.error_slug) == (Status.PENDING, "worker-died")
     assert "signal SIGKILL" in (back.error or "")
+    assert "pending: the process that did the work ended with signal SIGKILL" in here.log(run)
+    step_of = jobs_view.state_of(Desk(here.settings, here.store), run.id).step
+    assert re.match(r"to be tried again at \d\d:\d\d:\d\d UTC, try 2 of 3: the process", step_of)
     kept = {item for item, _ in here.store.settled(run.id)}
     done = work_until_ended(here, run, worker)
     assert (done.status, done.settled, done.error) == (Status.COMPLETED, 40, None)

@@ -82,7 +82,7 @@ def state_of(desk: Desk, job_id: str) -> JobState:
     return JobState(
         run=run,
         percentage=None if share is None else 100.0 * share,
-        step=_step(run),
+        step=_step(desk, run),
         items_per_s=pace,
         eta_s=left / pace if pace and left > 0 else None,
         ahead=queue.ahead(desk.store, run.id) if run.status is Status.PENDING else None,
@@ -95,9 +95,13 @@ def _pace(run: Run) -> float | None:
     return run.settled / max(0.001, time.time() - run.started_at)
 
 
-def _step(run: Run) -> str:
+def _step(desk: Desk, run: Run) -> str:
+    if run.status is Status.PENDING and run.error:
+        job = queue.job(desk.store, run.id)
+        at = time.strftime("%H:%M:%S", time.gmtime(job.run_after))
+        return f"to be tried again at {at} UTC, try {job.tries + 1} of {queue.MOST_TRIES}: {run.error}"
     if run.status is Status.PENDING:
-        return f"waiting to be tried again: {run.error}" if run.error else "waiting for a worker"
+        return "waiting for a worker"
     if run.status is Status.RUNNING:
         if not run.planned:
             return "opening the rows and checking the model"
