@@ -21,7 +21,10 @@ from proctor.service import jobs_view, queue
 from proctor.service.desk import Desk
 from proctor.settings import read_settings
 from proctor.simulator import spawn
+from proctor.store import pulses
+from proctor.store import queue as places
 from proctor.store.endings import Verdict, end
+from proctor.store.pulses import Pulse
 from proctor.store.tables import ATTEMPT
 from proctor.types import Cell, Model, Plan, Run, SourceRef, Status
 
@@ -161,6 +164,19 @@ def test_a_failure_that_does_not_pass_is_told_as_it_was_and_comes_later_each_tim
     assert "out of order" in (done.error or "")
     assert queue.job(here.store, run.id).tries == 3
     assert 0.0 < waits[1] <= 0.2 < waits[2] <= 0.4
+
+
+def test_the_pace_of_a_job_that_goes_on_is_of_its_last_try_alone(here: World) -> None:
+    run = here.submit()
+    taken = places.take_next(here.store, owner="me", now=time.time(), lease_s=60.0, most_running=3)
+    assert taken is not None and taken.id == run.id
+    desk = Desk(here.settings, here.store)
+    assert jobs_view.state_of(desk, run.id).items_per_s is None
+    beat = Pulse(time.time(), 30, 4, 0.5, 10.0, 0, 0, None, None, None)
+    pulses.add(here.store, run.id, beat._replace(at=beat.at - 600, items_per_s=9.0))
+    assert jobs_view.state_of(desk, run.id).items_per_s is None, "the process of that try is gone"
+    pulses.add(here.store, run.id, beat)
+    assert jobs_view.state_of(desk, run.id).items_per_s == 0.5
 
 
 def test_a_server_that_is_away_when_a_job_goes_on_is_waited_for(here: World) -> None:
