@@ -128,7 +128,9 @@ class Limiter:
         if now - self._cut_at >= COOLDOWN_S:
             self._cut_at = now
             self._set(max(1.0, self._limit * CUT), "the server refused a request")
+            # Both are of the knee that was found before: to hold there would leave it where the cuts lead.
             self._rates.clear()
+            self._hold = 0
 
     def failed(self) -> None:
         """A server error, a broken connection or a timeout: no growth in this round."""
