@@ -91,6 +91,21 @@ def test_a_retryable_failure_is_tried_again_and_counted():
     assert {(a.reading.outcome, a.retries) for a in got} == {(Outcome.CORRECT, 2)}
 
 
+def test_what_failed_is_sent_again_before_new_items():
+    """A run that is stopped is scored up to its first gap: an item that failed once must not wait for hundreds."""
+    sent = []
+
+    async def solve(item, repeat):
+        sent.append(item.id)
+        if item.id == "sums/1" and sent.count("sums/1") == 1:
+            raise NetworkError("the connection broke")
+        return await right(item, repeat)
+
+    few = Limiter(Pacing(2, 2, fixed=True))
+    collect(solve, 300, Terms(limiter=few, parallel=200, retry=QUICK))
+    assert max(place for place, sent_id in enumerate(sent) if sent_id == "sums/1") < 10
+
+
 def test_when_retries_run_out_the_attempt_is_an_error_without_a_score():
     async def solve(item, repeat):
         if item.id == "sums/3":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import threading
@@ -16,12 +17,16 @@ import pytest
 
 from jobs_world import World, children_of, kill, until, world
 from proctor.jobs.worker import Worker
-from proctor.service import queue
+from proctor.service import jobs_view, queue
+from proctor.service.desk import Desk
 from proctor.settings import read_settings
 from proctor.simulator import spawn
+from proctor.store import pulses
+from proctor.store import queue as places
 from proctor.store.endings import Verdict, end
+from proctor.store.pulses import Pulse
 from proctor.store.tables import ATTEMPT
-from proctor.types import Cell, Model, Run, SourceRef, Status
+from proctor.types import Cell, Model, Plan, Run, SourceRef, Status
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
 SLOW = ("--latency", "30")
@@ -80,6 +85,9 @@ def test_a_child_that_was_killed_is_replaced_and_nothing_committed_is_asked_agai
     back = here.run(run)
     assert (back.status, back.error_slug) == (Status.PENDING, "worker-died")
     assert "signal SIGKILL" in (back.error or "")
+    assert "pending: the process that did the work ended with signal SIGKILL" in here.log(run)
+    step_of = jobs_view.state_of(Desk(here.settings, here.store), run.id).step
+    assert re.match(r"to be tried again at \d\d:\d\d:\d\d UTC, try 2 of 3: the process", step_of)
     kept = {item for item, _ in here.store.settled(run.id)}
     done = work_until_ended(here, run, worker)
     assert (done.status, done.settled, done.error) == (Status.COMPLETED, 40, None)
@@ -156,6 +164,52 @@ def test_a_failure_that_does_not_pass_is_told_as_it_was_and_comes_later_each_tim
     assert "out of order" in (done.error or "")
     assert queue.job(here.store, run.id).tries == 3
     assert 0.0 < waits[1] <= 0.2 < waits[2] <= 0.4
+
+
+def test_the_pace_of_a_job_that_goes_on_is_of_its_last_try_alone(here: World) -> None:
+    run = here.submit()
+    taken = places.take_next(here.store, owner="me", now=time.time(), lease_s=60.0, most_running=3)
+    assert taken is not None and taken.id == run.id
+    desk = Desk(here.settings, here.store)
+    assert jobs_view.state_of(desk, run.id).items_per_s is None
+    beat = Pulse(time.time(), 30, 4, 0.5, 10.0, 0, 0, None, None, None)
+    pulses.add(here.store, run.id, beat._replace(at=beat.at - 600, items_per_s=9.0))
+    assert jobs_view.state_of(desk, run.id).items_per_s is None, "the process of that try is gone"
+    pulses.add(here.store, run.id, beat)
+    assert jobs_view.state_of(desk, run.id).items_per_s == 0.5
+
+
+def test_a_server_that_is_away_when_a_job_goes_on_is_waited_for(here: World) -> None:
+    """The address was right before: a server that starts again is no wrong address, and the night is not lost."""
+    server = here.simulate("--latency", "0.15")
+    run = here.submit()
+    worker = here.worker()
+    until(lambda: here.run(run).settled >= 8, "some are settled", step=lambda: step(worker))
+    here.set(OLLAMA_HOST="http://127.0.0.1:9")
+    kill([child.process.pid for child in worker.children.values()])
+    until(
+        lambda: here.run(run).error_slug == "endpoint-not-found",
+        "the second try finds nobody",
+        step=lambda: step(worker),
+    )
+    waits = here.run(run)
+    assert (waits.status, waits.finished_at) == (Status.PENDING, None)
+    here.set(OLLAMA_HOST=server.url)
+    done = work_until_ended(here, run, worker)
+    assert (done.status, done.settled, done.error) == (Status.COMPLETED, 40, None)
+
+
+@pytest.mark.parametrize("schedule_id", [None, 7])
+def test_a_new_job_at_an_address_where_nobody_is_fails_at_once_unless_a_schedule_asks(
+    here: World, schedule_id: int | None
+) -> None:
+    here.set(OLLAMA_HOST="http://127.0.0.1:9")
+    cell = Cell(Model("ollama", "sim"), SourceRef("file", str(here.file)))
+    ticket = queue.Ticket("ann", schedule_id=schedule_id)
+    run = queue.submit(here.store, Plan((cell,)), ticket, here.settings)
+    done = work_until_ended(here, run)
+    assert (done.status, done.error_slug) == (Status.FAILED, "endpoint-not-found")
+    assert queue.job(here.store, run.id).tries == (1 if schedule_id is None else 3)
 
 
 def test_a_run_is_taken_again_while_the_process_of_its_last_try_is_still_ending(here: World) -> None:

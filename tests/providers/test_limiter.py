@@ -72,6 +72,20 @@ def test_refusals_cut_by_a_fifth_and_only_once_in_a_while():
     assert limiter.limit == 64
 
 
+def test_a_cut_ends_the_wait_at_a_knee_that_was_found_before():
+    """Else a refusal now and then cuts a limit that may not grow: a fast server is asked one by one at last."""
+    clock = Clock()
+    limiter = Limiter(Pacing(8, 256), clock)
+    server = Server(limiter, clock, slots=3, service_s=0.5)
+    while not any("throughput stopped" in change.why for change in limiter.changes):
+        server.complete(8)
+    limiter.refused(None)
+    cut = limiter.limit
+    server.free = [clock.now] * 24
+    server.complete(10 * cut)
+    assert limiter.limit > cut
+
+
 def test_after_a_cut_it_grows_again_by_small_steps():
     clock = Clock()
     limiter = Limiter(Pacing(100, 100, fixed=True), clock)

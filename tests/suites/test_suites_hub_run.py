@@ -39,3 +39,13 @@ def test_sample_rows_are_taken_only_when_asked_for(tmp_path):
     scores = [line for line in shown.splitlines() if "mcc" in line or "accuracy" in line]
     assert len(scores) == 2 and all("sample rows" in line for line in scores)
     assert "sample rows" in proctor(tmp_path, *WORDS, PROCTOR_DATA="sample").stdout
+
+
+def test_who_imported_some_tasks_hears_which_when_the_others_are_not_to_be_had(tmp_path):
+    (tmp_path / "CoLA").mkdir()
+    (tmp_path / "CoLA" / "dev.tsv").write_text("a\t1\t\tShe ran.\n")
+    proctor(tmp_path, "data", "import", str(tmp_path / "CoLA"))
+    refused = proctor(
+        tmp_path, "run", "glue", "--model", "baseline/majority", HF_ENDPOINT="http://127.0.0.1:9", code=2
+    )
+    assert "Imported are 1 of 9 tasks (cola): a run of these alone needs no hub" in refused.stderr

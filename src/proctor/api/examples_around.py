@@ -116,6 +116,8 @@ SCHEDULE = {
     "next_at": "2026-11-22T02:00:00Z",
     "last_at": "2026-11-21T02:00:00Z",
     "last_job_id": JOB_ID,
+    "last_status": "completed",
+    "last_partial": False,
     "last_error": None,
 }
 SCHEDULES = {"schedules": [SCHEDULE]}

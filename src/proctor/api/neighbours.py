@@ -108,7 +108,7 @@ def _project(of: Project) -> dict[str, Any]:
 
 @ROUTER.get("/schedules", tags=["schedules"], summary="List schedules", responses=example(told.SCHEDULES))
 def listed(desk: OpenDesk, user: Reader) -> dict[str, Any]:
-    return {"schedules": [_schedule(each) for each in schedules.listed(desk.store)]}
+    return {"schedules": [_schedule(desk, each) for each in schedules.listed(desk.store)]}
 
 
 @ROUTER.post(
@@ -123,8 +123,8 @@ def add_schedule(request: ScheduleRequest, desk: OpenDesk, user: Runner) -> dict
     cell = plan_of(request.job, desk.settings).cells[0]
     wanted = Wanted(request.name, request.cron, cell, user.name, request.job.project_id)
     made = schedules.add(desk.store, wanted)
-    access.note(desk.store, user.name, "create-schedule", str(made.id), request.cron)
-    return _schedule(made)
+    access.note(desk.store, user.name, "create-schedule", str(made.id), f"{made.name}: {made.cron}")
+    return _schedule(desk, made)
 
 
 @ROUTER.patch(
@@ -135,8 +135,14 @@ def add_schedule(request: ScheduleRequest, desk: OpenDesk, user: Runner) -> dict
 )
 def change_schedule(number: Number, request: ScheduleChange, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     made = schedules.set_enabled(desk.store, number, request.enabled)
-    access.note(desk.store, user.name, "change-schedule", str(number), f"enabled: {request.enabled}")
-    return _schedule(made)
+    access.note(
+        desk.store,
+        user.name,
+        "change-schedule",
+        str(number),
+        f"{made.name}: {'on' if made.enabled else 'off'}",
+    )
+    return _schedule(desk, made)
 
 
 @ROUTER.delete(
@@ -147,13 +153,14 @@ def change_schedule(number: Number, request: ScheduleChange, desk: OpenDesk, use
 )
 def remove_schedule(number: Number, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     """Its runs stay."""
+    name = schedules.one(desk.store, number).name
     schedules.remove(desk.store, number)
-    access.note(desk.store, user.name, "delete-schedule", str(number))
+    access.note(desk.store, user.name, "delete-schedule", str(number), name)
     return {"message": f"Schedule {number} deleted"}
 
 
-def _schedule(of: Schedule) -> dict[str, Any]:
-    cell = of.cell
+def _schedule(desk: OpenDesk, of: Schedule) -> dict[str, Any]:
+    cell, last = of.cell, schedules.last_run(desk.store, of)
     return {
         "id": of.id,
         "name": of.name,
@@ -166,7 +173,9 @@ def _schedule(of: Schedule) -> dict[str, Any]:
         "next_at": answers.stamp(of.next_at),
         "last_at": answers.stamp(of.last_at),
         "last_job_id": of.last_run_id,
-        "last_error": of.last_error,
+        "last_status": None if last is None else last.status,
+        "last_partial": None if last is None else last.partial,
+        "last_error": of.last_error or (last.error if last else None),
     }
 
 

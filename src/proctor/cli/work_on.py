@@ -9,6 +9,7 @@ import time
 import click
 
 from proctor.settings import read_settings
+from proctor.types import Run, Status
 
 
 @click.command("work-on", hidden=True)
@@ -27,9 +28,14 @@ def work_on_command(run: str, owner: str, lease_s: float) -> int:
     except Interrupted:  # outside its work: before it began, or when all was done
         _say("ended by a signal")
         return 130
-    why = f": {ended.error}" if ended.error else ""
-    _say(f"{ended.status}, {ended.settled} of {ended.planned} settled{why}")
+    _say(f"{ended.status}, {ended.settled} of {ended.planned} settled{_why(ended)}")
     return 0
+
+
+def _why(ended: Run) -> str:
+    if ended.error:
+        return f": {ended.error}"
+    return ": the worker was stopped, the next one goes on" if ended.status is Status.PENDING else ""
 
 
 def _say(text: str) -> None:

@@ -172,7 +172,7 @@ class _Pool:
             self._traffic.retries += 1
             await asyncio.sleep(wait_s)
             if self._terms.limiter is not None:
-                await self._terms.limiter.acquire()
+                await self._terms.limiter.acquire(again=True)
 
     async def _ask(self, asking: Asking) -> Reply:
         """One request; tells the limiter how it went and gives the place back."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from proctor.errors import Conflict, NotFound, StoreError
 from proctor.jobs import resources
-from proctor.jobs.child import Child, command, start
+from proctor.jobs.child import Child, command, say_in_log, start
 from proctor.settings import Settings
 from proctor.store import Store, endings, queue
 from proctor.store.beat import beat
@@ -155,7 +155,9 @@ class Worker:
         else:
             self._try_again(child.run, child.owner, child.how_it_ended(), now)
         run = self.store.run(child.run.id)
-        self.log(f"run {run.id}: {run.status}{f', {run.error}' if run.error else ''}")
+        stopped = child.told_to_end is not None and run.status is Status.PENDING
+        why = "its worker was stopped, the next one goes on with it" if stopped else run.error
+        self.log(f"run {run.id}: {run.status}{f', {why}' if why else ''}")
 
     def _passed_a_limit(self, child: Child, now: float) -> None:
         verdict = Verdict(Status.FAILED, error=child.excess, error_slug=child.excess_slug)
@@ -174,7 +176,8 @@ class Worker:
         else:
             why = f"{tries} tries ended without a result. The last: {why}"
             verdict = Verdict(Status.FAILED, error=why, error_slug="worker-died")
-        endings.end(self.store, run.id, verdict, owner=owner, now=now)
+        if endings.end(self.store, run.id, verdict, owner=owner, now=now):
+            say_in_log(self.settings.home, run.id, f"{verdict.status}: {why}")
 
     def _cancel_asked(self, now: float) -> None:
         if not self.children:

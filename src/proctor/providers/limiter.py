@@ -64,6 +64,7 @@ class Limiter:
     _refused: int = 0
     _gate: float = 0.0
     _rates: dict[int, float] = field(default_factory=dict)
+    _again: deque[asyncio.Future[None]] = field(default_factory=deque)
     _waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
     _round: _Round = field(default_factory=lambda: _Round(0.0))
 
@@ -76,15 +77,19 @@ class Limiter:
     def limit(self) -> int:
         return int(self._limit)
 
-    async def acquire(self) -> None:
-        """Wait for a place. First come, first served."""
+    async def acquire(self, *, again: bool = False) -> None:
+        """Wait for a place. First come, first served; those who send a request again before all others.
+
+        Otherwise an item whose request failed would wait behind everybody in line, and leave a gap
+        in what is settled beyond which a run that stops early scores nothing.
+        """
         if self._gate and (wait_s := self._gate - self.clock()) > 0:
             await asyncio.sleep(wait_s)
-        if self.in_flight < self.limit and not self._waiting:
+        if self.in_flight < self.limit and not self._again and (again or not self._waiting):
             self.in_flight += 1
             return
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(place)
+        (self._again if again else self._waiting).append(place)
         try:
             await place
         except asyncio.CancelledError:
@@ -97,8 +102,8 @@ class Limiter:
         self._admit()
 
     def _admit(self) -> None:
-        while self._waiting and self.in_flight < self.limit:
-            place = self._waiting.popleft()
+        while (line := self._again or self._waiting) and self.in_flight < self.limit:
+            place = line.popleft()
             if not place.done():
                 self.in_flight += 1
                 place.set_result(None)
@@ -123,7 +128,9 @@ class Limiter:
         if now - self._cut_at >= COOLDOWN_S:
             self._cut_at = now
             self._set(max(1.0, self._limit * CUT), "the server refused a request")
+            # Both are of the knee that was found before: to hold there would leave it where the cuts lead.
             self._rates.clear()
+            self._hold = 0
 
     def failed(self) -> None:
         """A server error, a broken connection or a timeout: no growth in this round."""

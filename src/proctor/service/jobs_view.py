@@ -9,7 +9,7 @@ from proctor.errors import Conflict, NotFound
 from proctor.findings import RunResult
 from proctor.service.desk import Desk
 from proctor.service.results import shown
-from proctor.store import lists, queue
+from proctor.store import lists, pulses, queue
 from proctor.store.lists import RunLine, Wanted
 from proctor.store.queue import Job
 from proctor.store.runs import source_name
@@ -17,6 +17,7 @@ from proctor.types import Run, Status
 
 __all__ = ["Job", "JobState", "RunLine", "Wanted"]
 
+PULSE_STALE_S = 15.0  # an older one is of a process that has ended
 ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
 
@@ -77,27 +78,33 @@ def state_of(desk: Desk, job_id: str) -> JobState:
     share = run.settled / run.planned if run.planned else None
     if run.status is Status.COMPLETED:
         share = share if run.partial else 1.0
-    pace = _pace(run)
+    pace = _pace(desk, run)
     left = run.planned - run.settled
     return JobState(
         run=run,
         percentage=None if share is None else 100.0 * share,
-        step=_step(run),
+        step=_step(desk, run),
         items_per_s=pace,
         eta_s=left / pace if pace and left > 0 else None,
         ahead=queue.ahead(desk.store, run.id) if run.status is Status.PENDING else None,
     )
 
 
-def _pace(run: Run) -> float | None:
-    if run.status is not Status.RUNNING or run.started_at is None or not run.settled:
+def _pace(desk: Desk, run: Run) -> float | None:
+    """Items a second as the run's process last saw it: what earlier tries settled does not make it quick."""
+    beat = pulses.last(desk.store, run.id) if run.status is Status.RUNNING else None
+    if beat is None or time.time() - beat.at > PULSE_STALE_S:
         return None
-    return run.settled / max(0.001, time.time() - run.started_at)
+    return beat.items_per_s or None
 
 
-def _step(run: Run) -> str:
+def _step(desk: Desk, run: Run) -> str:
+    if run.status is Status.PENDING and run.error:
+        job = queue.job(desk.store, run.id)
+        at = time.strftime("%H:%M:%S", time.gmtime(job.run_after))
+        return f"to be tried again at {at} UTC, try {job.tries + 1} of {queue.MOST_TRIES}: {run.error}"
     if run.status is Status.PENDING:
-        return f"waiting to be tried again: {run.error}" if run.error else "waiting for a worker"
+        return "waiting for a worker"
     if run.status is Status.RUNNING:
         if not run.planned:
             return "opening the rows and checking the model"

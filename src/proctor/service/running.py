@@ -236,7 +236,11 @@ class _Ending:
             folder.mkdir(parents=True, exist_ok=True)
             with (folder / f"{self.run.id}.log").open("a", encoding="utf-8") as log:
                 log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} run ended early\n")
-                log.write("".join(traceback.format_exception(error)))
+                # Where a foreseen error arose helps nobody; its words do.
+                if isinstance(error, ProctorError):
+                    log.write(f"{error.slug}: {error}\n")
+                else:
+                    log.write("".join(traceback.format_exception(error)))
         except OSError:
             return  # a full disk must not hide the error that is being reported
 

@@ -10,15 +10,26 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from proctor.errors import ConfigError, Conflict, ProctorError, StoreError
+from proctor.errors import ConfigError, Conflict, NotFound, ProctorError, StoreError
 from proctor.plan import check
 from proctor.service.queue import Ticket, submit
 from proctor.settings import Settings
 from proctor.store import Store, schedules
 from proctor.store.schedules import Schedule, Wanted
-from proctor.types import Plan
+from proctor.types import Plan, Run
 
-__all__ = ["Schedule", "Wanted", "add", "listed", "next_time", "one", "remove", "set_enabled", "submit_due"]
+__all__ = [
+    "Schedule",
+    "Wanted",
+    "add",
+    "last_run",
+    "listed",
+    "next_time",
+    "one",
+    "remove",
+    "set_enabled",
+    "submit_due",
+]
 
 ALIASES = ("@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually")
 _FIELD = re.compile(r"[0-9A-Za-z*/,#?-]{1,60}")
@@ -64,6 +75,14 @@ def one(store: Store, schedule_id: int) -> Schedule:
 def listed(store: Store, *, user: str | None = None, project_id: int | None = None) -> Sequence[Schedule]:
     """Oldest first; of one user or project, if named."""
     return schedules.schedules(store, user=user, project_id=project_id)
+
+
+def last_run(store: Store, of: Schedule) -> Run | None:
+    """The run of the schedule's last time as it stands now; None if there was none or it was deleted."""
+    try:
+        return store.run(of.last_run_id) if of.last_run_id else None
+    except NotFound:
+        return None
 
 
 def set_enabled(store: Store, schedule_id: int, enabled: bool, *, now: float | None = None) -> Schedule:

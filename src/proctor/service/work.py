@@ -10,7 +10,7 @@ from types import FrameType
 
 import orjson
 
-from proctor.errors import ProctorError, ProviderError
+from proctor.errors import EndpointNotFound, ProctorError, ProviderError
 from proctor.plan import cell_to_json
 from proctor.service.addresses import settings_for
 from proctor.service.lease import Lease
@@ -128,10 +128,21 @@ class Closing:
             return Verdict(Status.PENDING, run_after=now, counted=False)
         if status is Status.CANCELLED:
             return Verdict(Status.CANCELLED, "cancelled")
-        if ended.error_slug in TRANSIENT and job.tries < queue.MOST_TRIES:
+        may_pass = ended.error_slug in TRANSIENT or _nobody_answers_yet(job, error)
+        if may_pass and job.tries < queue.MOST_TRIES:
             later = now + endings.wait_s(job.tries, self.first_retry_s)
             return replace(ended, status=Status.PENDING, run_after=later)
         return ended
+
+
+def _nobody_answers_yet(job: queue.Job, error: BaseException | None) -> bool:
+    """Nobody answers at an address that was right before, or that a schedule will ask again: an outage.
+
+    For a new job it is more likely a wrong address, which its user is to hear of at once. An error with
+    a status is a server's own word, and final.
+    """
+    known = bool(job.run.manifest) or job.schedule_id is not None
+    return known and isinstance(error, EndpointNotFound) and error.status is None
 
 
 def _retryable(error: type[ProctorError]) -> frozenset[str]:

@@ -60,7 +60,17 @@ def ensure(
         try:
             asyncio.run(fetch_all(wants, home, settings, on_progress, pause))
         except DataError as error:
-            raise DataMissing(f"Failed to load {suite_name(tasks)} dataset: {error}. {CURE}.") from None
+            cure = f"{CURE}{_imported(tasks, home)}."
+            raise DataMissing(f"Failed to load {suite_name(tasks)} dataset: {error}. {cure}") from None
+
+
+def _imported(tasks: Sequence[Task], home: Path) -> str:
+    """What a run could ask without the hub, for who has imported some tasks and asks for all."""
+    here = [task.key for task in tasks if rows_path(home, task.key, "eval").is_file()]
+    if not here:
+        return ""
+    named = ", ".join(here[:9]) + (f" and {len(here) - 9} more" if len(here) > 9 else "")
+    return f". Imported are {len(here)} of {len(tasks)} tasks ({named}): a run of these alone needs no hub"
 
 
 def missing(tasks: Sequence[Task], splits: Sequence[str], home: Path) -> list[Want]:

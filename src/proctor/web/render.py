@@ -48,6 +48,7 @@ def templates() -> Environment:
         "stamp": stamp,
         "item_path": lambda text: quote(text, safe="/"),
         "chance": chance,
+        "second": second,
         "moment": lambda at: stamp(at).removesuffix(" UTC"),
         "pair": lambda text: (text, text),
         "first_word": lambda entry: (entry[0], entry[1][0]),
@@ -145,6 +146,15 @@ def stamp(at: float | None) -> str:
     ('1970-01-01 00:00 UTC', '-')
     """
     return "-" if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def second(at: float) -> str:
+    """A moment in UTC, to the second: for lists of moments that lie close together.
+
+    >>> second(61.5)
+    '1970-01-01 00:01:01'
+    """
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def query(asked: Mapping[str, Any], **changed: Any) -> str:

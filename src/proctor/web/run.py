@@ -55,7 +55,7 @@ def _common(desk: Desk, live: Live) -> dict[str, Any]:
         "pulse": live.pulse,
         "job": live.job,
         "ended": live.state.ended,
-        "problem": _problem(run),
+        "problem": _problem(run, live.job is not None),
         "restartable": live.job is not None and live.state.ended and _lacks(run),
         "cancelling": live.job is not None
         and live.job.cancel_at is not None
@@ -65,17 +65,23 @@ def _common(desk: Desk, live: Live) -> dict[str, Any]:
     }
 
 
-def _problem(run: Run) -> dict[str, str] | None:
+def _problem(run: Run, is_job: bool) -> dict[str, str] | None:
     """What stopped the run, and what to do."""
     if not run.error or run.status is Status.COMPLETED:
         return None
     slug = run.error_slug or ""
     kind = errors().get(slug)
     title = ERROR_TITLES.get(slug, ERROR_TITLES[""])
+    cure = kind.cure if kind else ""
+    if run.status is Status.PENDING:
+        cure = "Nothing, if it passes by itself: the job is tried again, at the time below."
+    elif is_job and cure:
+        by_hand = "`proctor resume RUN`"
+        cure = cure.replace(by_hand, "press Restart") if by_hand in cure else f"{cure} Then press Restart."
     return {
         "title": title,
         "detail": run.error,
-        "cure": kind.cure if kind else "",
+        "cure": cure,
         "slug": slug,
         "request_id": "",
     }

@@ -87,7 +87,7 @@ def schedules_page(request: Request, desk: OpenDesk, user: Reader) -> HTMLRespon
         request,
         "schedules.html",
         here="schedules",
-        schedules=[_facts(each) for each in schedules.listed(desk.store)],
+        schedules=[_facts(desk, each) for each in schedules.listed(desk.store)],
         providers=[(each.name, each.title) for each in provider_status(desk.settings)],
         suites=[(each["suite"], each["title"]) for each in suite_facts()],
         presets=PRESETS,
@@ -96,16 +96,18 @@ def schedules_page(request: Request, desk: OpenDesk, user: Reader) -> HTMLRespon
     )
 
 
-def _facts(of: Schedule) -> dict[str, Any]:
+def _facts(desk: OpenDesk, of: Schedule) -> dict[str, Any]:
     """A schedule with what it runs, in words; one that a newer proctor wrote is listed all the same."""
+    facts: dict[str, Any] = {"of": of, "last": schedules.last_run(desk.store, of)}
     try:
         cell = of.cell
     except ConfigError as error:
-        return {"of": of, "model": "-", "what": str(error)}
+        return {**facts, "model": "-", "what": str(error)}
     source = cell.source
     size = source.preset or f"{source.limit} items a task"
     rows = f", {source.rows} rows" if source.rows else ""
-    return {"of": of, "model": str(cell.model), "what": f"{source.name}, {size}{rows}"}
+    tasks = f": {', '.join(source.tasks)}" if source.tasks else ""
+    return {**facts, "model": str(cell.model), "what": f"{source.name}{tasks}, {size}{rows}"}
 
 
 class ScheduleForm(BaseModel):
@@ -115,6 +117,7 @@ class ScheduleForm(BaseModel):
     cron: str = Field("", max_length=100)
     provider: str = ""
     model: str = ""
+    base_url: str = ""
     suite: str = ""
     preset: str = "quick"
     rows: str = ""
@@ -129,7 +132,7 @@ def create_schedule(
     cell = plan_of(asked, desk.settings).cells[0]
     wanted = Wanted(form.name.strip(), form.cron.strip(), cell, user.name, asked.project_id)
     made = schedules.add(desk.store, wanted)
-    access.note(desk.store, user.name, "create-schedule", str(made.id), made.cron)
+    access.note(desk.store, user.name, "create-schedule", str(made.id), f"{made.name}: {made.cron}")
     return go(request, "/schedules", f"Schedule {made.name} is set.")
 
 
@@ -138,6 +141,7 @@ def _request(form: ScheduleForm) -> RunRequest:
     config = {
         "provider": form.provider,
         "model": form.model.strip(),
+        "base_url": form.base_url.strip() or None,
         "preset": form.preset,
         "data": form.rows or None,
     }
@@ -154,16 +158,23 @@ def switch_schedule(
     request: Request, number: Number, desk: OpenDesk, user: Runner, enabled: Short = ""
 ) -> Response:
     made = schedules.set_enabled(desk.store, number, enabled == "on")
-    access.note(desk.store, user.name, "change-schedule", str(number), f"enabled: {made.enabled}")
+    access.note(
+        desk.store,
+        user.name,
+        "change-schedule",
+        str(number),
+        f"{made.name}: {'on' if made.enabled else 'off'}",
+    )
     return go(request, "/schedules", f"Schedule {made.name} is {'on' if made.enabled else 'off'}.")
 
 
 @ROUTER.post("/schedules/{number}/delete")
 def delete_schedule(request: Request, number: Number, desk: OpenDesk, user: Runner) -> Response:
     """Its runs stay."""
+    name = schedules.one(desk.store, number).name
     schedules.remove(desk.store, number)
-    access.note(desk.store, user.name, "delete-schedule", str(number))
-    return go(request, "/schedules", f"Schedule {number} is deleted; its runs stay.")
+    access.note(desk.store, user.name, "delete-schedule", str(number), name)
+    return go(request, "/schedules", f"Schedule {name} is deleted; its runs stay.")
 
 
 # Projects -----------------------------------------------------------------------------------------
