@@ -8,6 +8,7 @@ from typing import Any
 
 from proctor.figures import amount, dollars, duration, estimate, fraction
 from proctor.findings import Evaluation, RunResult
+from proctor.types import Run
 
 
 def evaluation_lines(
@@ -85,9 +86,24 @@ def run_rows(results: Sequence[RunResult]) -> list[tuple[str, ...]]:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created_at))
         head = estimate(result.scores[0].estimate) if result.scores else "-"
         status = f"{run.status} (partial)" if run.partial and run.status == "completed" else str(run.status)
-        sample = " (sample)" if run.manifest.get("rows") == "sample" else ""
-        rows.append((run.id[:8], when, status, str(run.cell.model), run.source_title + sample, head))
+        rows.append((run.id[:8], when, status, str(run.cell.model), _source(run), head))
     return rows
+
+
+def _source(run: Run) -> str:
+    """The run's source, and what sets its figures apart from those of other runs on it."""
+    facts = run.manifest
+    wording, mode = facts.get("wording") or 1, facts.get("mode") or "generate"
+    apart = [
+        ("sample", facts.get("rows") == "sample"),
+        ("all wordings" if wording == "all" else f"wording {wording}", wording != 1),
+        (f"style {facts.get('style')}", (facts.get("style") or "proctor") != "proctor"),
+        (f"{facts.get('shots')} shots", bool(facts.get("shots"))),
+        (f"mode {mode}", mode != "generate"),
+        (f"{run.cell.repeats} repeats", run.cell.repeats > 1),
+    ]
+    words = ", ".join(word for word, holds in apart if holds)
+    return f"{run.source_title} ({words})" if words else run.source_title
 
 
 def columns(rows: Sequence[Sequence[str]], heads: Sequence[str]) -> Iterator[str]:

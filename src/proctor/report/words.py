@@ -52,13 +52,18 @@ def title(evaluation: Evaluation) -> str:
 
 def subtitle(evaluation: Evaluation, *, now: float) -> str:
     """When the runs were, by their own clocks, and when the report was written."""
-    began = [r.run.started_at or r.run.created_at for r in evaluation.results]
+    began = [began_at(r.run) for r in evaluation.results]
     written = f"report written {stamp(now)}"
     if not began:
         return capital(written)
     days = unique(day(at) for at in (min(began), max(began)))
     runs = "Run" if len(began) == 1 else "Runs"
     return f"{runs} of {' to '.join(days)}, {written}"
+
+
+def began_at(run: Run) -> float:
+    """When the run began. Another tool's log began when that tool did: `started_at` is the time of the import."""
+    return run.created_at if run.cell.source.kind == "log" else run.started_at or run.created_at
 
 
 def sample_notice(evaluation: Evaluation) -> str | None:
