@@ -8,7 +8,7 @@ from typing import Any
 
 from proctor.figures import amount
 from proctor.findings import Evaluation
-from proctor.report.words import ended, items_planned, labels, listed, once, unique
+from proctor.report.words import ended, items_planned, labels, listed, metrics_beside, once, unique
 from proctor.types import Run
 
 # Providers that stand for no model: what their scores are.
@@ -50,7 +50,7 @@ def what_was_asked(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _amount_asked(run: Run) -> str:
-    tasks = len(run.manifest.get("tasks") or ())
+    tasks = len(run.manifest.get("tasks") or ()) - len(metrics_beside(run))
     of = f" of {amount(tasks)} tasks" if tasks > 1 else ""
     times = ""
     if run.cell.repeats > 1:

@@ -161,7 +161,20 @@ def once(evaluation: Evaluation, sentences: Mapping[str, str]) -> Iterator[str]:
 def items_planned(run: Run) -> int:
     """How many items the plan held; `run.planned` counts an item once for each wording and each repeat."""
     wordings = 3 if run.manifest.get("wording") == "all" else 1
-    return run.planned // max(1, wordings * run.cell.repeats)
+    planned = run.planned // max(1, wordings * run.cell.repeats)
+    if not (beside := metrics_beside(run)):
+        return planned
+    asked = run.manifest.get("asked") or {}
+    whole = sum(asked.values())
+    return planned * (whole - sum(asked.get(task, 0) for task in beside)) // max(1, whole)
+
+
+def metrics_beside(run: Run) -> frozenset[str]:
+    """Of another tool's log: what its manifest has as tasks of their own, and what are further metrics of one."""
+    if run.cell.source.kind != "log":
+        return frozenset()
+    found = run.manifest.get("metrics") or {}
+    return frozenset(task for task, spec in found.items() if isinstance(spec, Mapping) and spec.get("extra"))
 
 
 def unique(texts: Iterable[str]) -> list[str]:
