@@ -58,6 +58,16 @@ def test_runs_that_were_asked_otherwise_are_refused_with_what_differs(home: Path
     assert "nobody is no run, and no model with a complete run" in unknown.stderr
 
 
+def test_many_tasks_of_several_models_do_not_bury_the_verdict(tmp_path: Path) -> None:
+    words = ("run", "mmlu", "--data", "sample", "--model", "baseline/majority", "--model", "baseline/random")
+    said = proctor(tmp_path, *words).stdout
+    assert len(said.splitlines()) < 24 and "Anatomy" not in said and said.count("STEM accuracy") == 2
+    run = proctor_json(tmp_path, "list")["runs"][0]["run_id"][:8]
+    assert f"57 tasks: proctor show {run}" in said and "Anatomy" in proctor(tmp_path, "show", run).stdout
+    facts = proctor(tmp_path, "show", run).stdout.partition("\nRun ")[2]
+    assert "data_sha256: 57 (--json has them all)" in facts and len(facts.splitlines()) < 40
+
+
 def test_wordings_stand_apart_in_the_list_and_a_refusal_says_how_to_ask_all(tmp_path: Path) -> None:
     words = ("run", "mmlu", "--data", "sample", "--tasks", "anatomy", "--model", "simulator/sim")
     for wording in ("1", "2"):

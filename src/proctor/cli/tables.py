@@ -10,6 +10,8 @@ from proctor.figures import amount, dollars, duration, estimate, fraction
 from proctor.findings import Evaluation, RunResult
 from proctor.types import Run
 
+MOST_TASKS = 20  # in one listing
+
 
 def evaluation_lines(
     evaluation: Evaluation, notes: Mapping[str, Sequence[str]] | None = None
@@ -18,8 +20,9 @@ def evaluation_lines(
 
     `notes` are sentences about what is off in a run, by its id.
     """
+    several = len(evaluation.results) > 1
     for result in evaluation.results:
-        yield from result_lines(result)
+        yield from result_lines(result, fold=several)
         yield from (f"  {note}" for note in (notes or {}).get(result.run.id, ()))
         yield ""
     if evaluation.verdict:
@@ -31,13 +34,20 @@ def evaluation_lines(
     yield f"{'Runs' if len(runs) > 1 else 'Run'}: {ids}   (proctor show {again} | proctor report {again})"
 
 
-def result_lines(result: RunResult) -> Iterator[str]:
+def result_lines(result: RunResult, *, fold: bool = False) -> Iterator[str]:
+    """A run's scores and how it answered. `fold` leaves out the tasks where they would fill the screen."""
     run = result.run
+    tasks = {score.task for score in result.scores if score.task}
+    folded = fold and len(tasks) > MOST_TASKS
     mark = "  [sample rows, no real score]" if run.manifest.get("rows") == "sample" else ""
     for index, score in enumerate(result.scores):
+        if folded and score.task:
+            continue
         name = f"{run.cell.model}  " if index == 0 else "  "
         figures = f"{score.metric} {estimate(score.estimate)}  n = {score.estimate.scored:,}"
         yield f"{name}{score.title}  {figures}{mark}"
+    if folded:
+        yield f"  {len(tasks)} tasks: proctor show {run.id[:8]}"
     yield f"  {run_facts(result)}"
     if not_sent := run.manifest.get("not_sent"):
         yield f"  not sent, because the model's protocol has no word for it: {', '.join(not_sent)}"
@@ -128,7 +138,9 @@ def _flat(manifest: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, 
     for key, value in manifest.items():
         if value is None or value == [] or key in ("tasks", "full_sizes"):
             continue
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and len(value) > MOST_TASKS:
+            yield f"{before}{key}", f"{len(value)} (--json has them all)"
+        elif isinstance(value, Mapping):
             yield from _flat(value, f"{before}{key}.")
         else:
             yield f"{before}{key}", value

@@ -164,7 +164,7 @@ def items_planned(run: Run) -> int:
     planned = run.planned // max(1, wordings * run.cell.repeats)
     if not (beside := metrics_beside(run)):
         return planned
-    asked = run.manifest.get("asked") or {}
+    asked: Mapping[str, int] = run.manifest.get("asked") or {}
     whole = sum(asked.values())
     return planned * (whole - sum(asked.get(task, 0) for task in beside)) // max(1, whole)
 
