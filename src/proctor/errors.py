@@ -31,7 +31,7 @@ class DataError(ProctorError):
     slug = "data"
     http_status = 400
     exit_code = 2
-    cure = "Correct the file at the line that the message names. Nothing was asked, nothing was lost."
+    cure = "Correct the file, or its name, as the message says. Nothing was asked, nothing was lost."
 
 
 class DataMissing(DataError):

@@ -181,7 +181,7 @@ def _pair_sentence(c: Comparison, swapped: bool) -> str:
         return _pair_sentence(c, not swapped)
     value, low, high = (-d.value, -d.high, -d.low) if swapped else (d.value, d.low, d.high)
     only = (of.only_second, of.only_first) if swapped else (of.only_first, of.only_second)
-    inside = "" if of.metric == "accuracy" else f" in {of.metric}"
+    inside = "" if of.metric == "accuracy" else f" in {metric_words(of.metric)}"
     gap = f"{fraction(value)} [{fraction(low)}, {fraction(high)}]{inside}"
     split = (
         f"{only[0]:,} rows only {first} got right, {only[1]:,} only {second}"
@@ -208,6 +208,16 @@ def _advice(of: Difference) -> str:
     if of.items_needed <= of.shared:
         return "About twice as many rows would be safer."
     return f"If the difference is real, about {rounded(of.items_needed):,} rows like these would show it."
+
+
+def metric_words(metric: str) -> str:
+    """A comparison's metric in a sentence: the mean where a task has several official ones.
+
+    >>> metric_words("mcc"), metric_words("accuracy + f1")
+    ('mcc', 'the mean of accuracy and f1')
+    """
+    parts = metric.split(" + ")
+    return metric if len(parts) == 1 else f"the mean of {_listed(parts)}"
 
 
 def rounded(n: int) -> int:

@@ -52,10 +52,33 @@ def test_runs_that_were_asked_otherwise_are_refused_with_what_differs(home: Path
     short = next(r["run_id"] for r in runs if r["planned"] == 40)
     whole = next(r["run_id"] for r in runs if r["planned"] == 160)
     refused = proctor(home, "compare", short[:8], whole[:8], code=2)
-    assert "they differ in their items" in refused.stderr
+    assert "they differ in their items" in refused.stderr and "--wording" not in refused.stderr
     assert "name two runs" in proctor(home, "compare", whole[:8], code=2).stderr
     unknown = proctor(home, "compare", "simulator/sim", "nobody", code=2)
     assert "nobody is no run, and no model with a complete run" in unknown.stderr
+
+
+def test_many_tasks_of_several_models_do_not_bury_the_verdict(tmp_path: Path) -> None:
+    words = ("run", "mmlu", "--data", "sample", "--model", "baseline/majority", "--model", "baseline/random")
+    said = proctor(tmp_path, *words).stdout
+    assert len(said.splitlines()) < 24 and "Anatomy" not in said and said.count("STEM accuracy") == 2
+    run = proctor_json(tmp_path, "list")["runs"][0]["run_id"][:8]
+    assert f"57 tasks: proctor show {run}" in said and "Anatomy" in proctor(tmp_path, "show", run).stdout
+    facts = proctor(tmp_path, "show", run).stdout.partition("\nRun ")[2]
+    assert "data_sha256: 57 (--json has them all)" in facts and len(facts.splitlines()) < 40
+
+
+def test_wordings_stand_apart_in_the_list_and_a_refusal_says_how_to_ask_all(tmp_path: Path) -> None:
+    words = ("run", "mmlu", "--data", "sample", "--tasks", "anatomy", "--model", "simulator/sim")
+    for wording in ("1", "2"):
+        proctor(tmp_path, *words, "--wording", wording)
+    listed = proctor(tmp_path, "list").stdout.splitlines()[1:]
+    assert ["wording 2" in line for line in listed] == [True, False]
+    refused = proctor(tmp_path, "compare", listed[0][:8], listed[1][:8], code=2).stderr
+    assert "they differ in their prompts (mmlu: mmlu/w2/1 and mmlu: mmlu/1)" in refused
+    assert "with --wording all every item is asked in all three wordings" in refused
+    # Three askings are one item, also before anything is asked.
+    assert "anatomy: 3 items, 1 model, 9 calls" in proctor(tmp_path, *words, "--wording", "all").stderr
 
 
 @pytest.mark.parametrize(

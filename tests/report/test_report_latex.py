@@ -211,3 +211,15 @@ def test_numbers_stand_at_the_right() -> None:
     assert [kind == "R" for kind in re.findall(r"[LR](?=\{)", kinds)] == [
         place in table.numbers for place in range(len(table.heads))
     ]
+
+
+def test_words_give_way_before_figures_do() -> None:
+    heads = ("Task", *("Value", "Interval") * 4, "Verdict")
+    row = ("a task whose title has many words", *("0.123", "[-0.123, 0.456]") * 4, "no difference shown")
+    page = Page("t", "s", (Table("c", heads, (row,), frozenset(range(1, 9))),))
+    shares = [float(share) for share in re.findall(r"[LR]\{([\d.]+)\}", to_latex(page))]
+    # 129 letters of the smallest size fill a line; two of each column are the gap.
+    for share, text in zip(shares, row, strict=True):
+        longest = len(text) if text[0] in "0[" else max(map(len, text.split()))
+        assert share * 129 > longest + 1.9, text
+    assert sum(shares) <= 1.001

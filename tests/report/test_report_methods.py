@@ -12,6 +12,7 @@ from report_examples import (
     BOOLQ,
     HASH,
     MANIFEST,
+    NOW,
     PAIR_METHODS,
     THINKING,
     estimate,
@@ -32,6 +33,7 @@ from proctor.report import compared
 from proctor.report.asked import sampling_words
 from proctor.report.measures import MEANINGS, NAMES, PASSES
 from proctor.report.papers import INTERVALS, PAPERS, TESTS, split
+from proctor.report.words import day
 from proctor.stats import estimates, estimates_share, estimates_sheet, estimates_task, resample
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
 from proctor.stats.metrics import VERSIONS
@@ -213,6 +215,9 @@ def test_sampling_names_only_what_was_chosen() -> None:
         "all other settings were left to the provider."
     )
     assert sampling_words({"stop": ["\n"]}).startswith("The requests named 1 stop sequence;")
+    assert "at most 512 output tokens and the seeds 7 to 11, one for each repeat;" in sampling_words(
+        {"max_tokens": 512, "seed": 7}, repeats=5
+    )
     assert sampling_words({"temperature": None}) == "How replies were drawn was left to the provider."
 
 
@@ -277,3 +282,28 @@ def test_a_log_of_another_tool_is_called_that_and_nothing_is_said_of_how_it_was_
 def test_a_log_of_an_unknown_tool_has_no_name_for_it() -> None:
     of = run("a", cell=Cell(Model("inspect", "a"), LOG), manifest={})
     assert "made by another program and imported from its log" in methods_of(one(result(of)))
+
+
+def test_a_log_is_of_the_day_it_was_made_and_its_further_metrics_are_no_items() -> None:
+    manifest = {
+        "tasks": {"quiz": "quiz acc", "quiz (acc_norm)": "quiz acc_norm"},
+        "metrics": {"quiz": {"extra": False}, "quiz (acc_norm)": {"extra": True}},
+        "asked": {"quiz": 250, "quiz (acc_norm)": 250},
+    }
+    of = run(
+        cell=Cell(Model("lm-eval", "m"), LOG), manifest=manifest, created_at=NOW - 300 * 86400, started_at=NOW
+    )
+    evaluation = one(result(of))
+    assert "The plan held 250 items." in methods_of(evaluation)
+    written = text_of(evaluation)
+    assert f"Run of {day(of.created_at)}, report" in written and f"Started | {day(of.created_at)}" in written
+    assert "Finished" not in written
+
+
+@pytest.mark.parametrize(("asked", "left_out"), [(20, False), (12, True)])
+def test_a_preset_that_took_every_item_is_not_said_to_have_chosen(asked: int, left_out: bool) -> None:
+    source = SourceRef("suite", "glue", tasks=("cola",), preset="quick")
+    facts = {**MANIFEST, "full_sizes": {"cola": 20}, "asked": {"cola": asked}}
+    said = methods_of(one(result(run(cell=Cell(Model("ollama", "a"), source), manifest=facts))))
+    assert ('up to the size of the preset "quick"' in said) == left_out
+    assert ("No item of the chosen tasks was left out of the plan." in said) != left_out

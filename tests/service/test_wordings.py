@@ -8,7 +8,7 @@ from proctor.service.wordings import sign_note, spread_note
 def test_the_spread_between_wordings_is_told():
     shares = {"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0, "b": 0.0}, "3": {"a": 1.0, "b": 1.0}}
     note = spread_note(shares)
-    assert "1: 1.000, 2: 0.500, 3: 1.000" in note and "moves them by 0.500" in note
+    assert "1: 1.000, 2: 0.500, 3: 1.000" in note and "lowest are 0.500 apart" in note
 
 
 def test_one_wording_has_no_spread():

@@ -388,3 +388,18 @@ def test_a_connection_lists_models(browser: Browser) -> None:
     assert 'href="/models/simulator/sim"' in page.text
     assert browser.post("/models/test", provider="simulator", model="sim").status == 400
     assert browser.post("/models/test", provider="nobody").status == 400
+
+
+# Where there are runs -----------------------------------------------------------------------------
+
+
+def test_the_comparison_opens_before_models_are_named_and_counts_what_it_shows(tmp_path: Path) -> None:
+    models = [word for name in ("sim", "sim-small") for word in ("--model", f"simulator/{name}")]
+    proctor(tmp_path, "run", "superglue", "--data", "sample", *models)
+    with serving(tmp_path, "--no-worker") as server:
+        browser = Browser(server.url)
+        page = browser.get("/compare")
+        assert page.status == 200 and "simulator/sim-small" in page.text
+        said = browser.get("/compare?runs=simulator/sim&runs=simulator/sim-small").text
+    differ, shown = map(int, re.findall(r": (\d+) differ, (\d+) shown", said)[0])
+    assert differ > shown == said.count('<tr><td class="font-monospace">')

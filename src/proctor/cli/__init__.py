@@ -34,8 +34,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cancel": ("remote", "End a server's job (--server)."),
     "restart": ("remote", "Put a server's job back into the queue (--server)."),
     "rescore": ("rescore", "Read a run's kept replies again with other extractors, without asking anything."),
-    "export": ("export", "Write a run's items, answers and scores as CSV, JSON or JSONL."),
-    "report": ("export", "Write a report as one HTML or Markdown file that opens without a server."),
+    "export": (
+        "export",
+        "Write a run's items, answers and scores as CSV, JSON or JSONL, or as lm-eval does.",
+    ),
+    "report": ("export", "Write a report as one file: HTML, Markdown or LaTeX."),
     "models": ("models", "List the models that providers offer now."),
     "data": ("data", "Import the official rows of suites, and list what is here."),
     "keys": ("keys", "Create, list and revoke the API keys of the server."),

@@ -48,7 +48,7 @@ def export_command(runs: tuple[str, ...], form: str, output: Path | None) -> int
             written = export(runs, settings, form, out)
     except OSError as error:
         raise ConfigError(f"--output {output}: {error.strerror}") from error
-    click.echo(f"{written:,} items written to {output}", err=True)
+    click.echo(f"{written:,} answers written to {output}", err=True)
     return 0
 
 

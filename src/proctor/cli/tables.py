@@ -8,6 +8,9 @@ from typing import Any
 
 from proctor.figures import amount, dollars, duration, estimate, fraction
 from proctor.findings import Evaluation, RunResult
+from proctor.types import Run
+
+MOST_TASKS = 20  # in one listing
 
 
 def evaluation_lines(
@@ -17,8 +20,9 @@ def evaluation_lines(
 
     `notes` are sentences about what is off in a run, by its id.
     """
+    several = len(evaluation.results) > 1
     for result in evaluation.results:
-        yield from result_lines(result)
+        yield from result_lines(result, fold=several)
         yield from (f"  {note}" for note in (notes or {}).get(result.run.id, ()))
         yield ""
     if evaluation.verdict:
@@ -30,13 +34,20 @@ def evaluation_lines(
     yield f"{'Runs' if len(runs) > 1 else 'Run'}: {ids}   (proctor show {again} | proctor report {again})"
 
 
-def result_lines(result: RunResult) -> Iterator[str]:
+def result_lines(result: RunResult, *, fold: bool = False) -> Iterator[str]:
+    """A run's scores and how it answered. `fold` leaves out the tasks where they would fill the screen."""
     run = result.run
+    tasks = {score.task for score in result.scores if score.task}
+    folded = fold and len(tasks) > MOST_TASKS
     mark = "  [sample rows, no real score]" if run.manifest.get("rows") == "sample" else ""
     for index, score in enumerate(result.scores):
+        if folded and score.task:
+            continue
         name = f"{run.cell.model}  " if index == 0 else "  "
         figures = f"{score.metric} {estimate(score.estimate)}  n = {score.estimate.scored:,}"
         yield f"{name}{score.title}  {figures}{mark}"
+    if folded:
+        yield f"  {len(tasks)} tasks: proctor show {run.id[:8]}"
     yield f"  {run_facts(result)}"
     if not_sent := run.manifest.get("not_sent"):
         yield f"  not sent, because the model's protocol has no word for it: {', '.join(not_sent)}"
@@ -85,9 +96,24 @@ def run_rows(results: Sequence[RunResult]) -> list[tuple[str, ...]]:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created_at))
         head = estimate(result.scores[0].estimate) if result.scores else "-"
         status = f"{run.status} (partial)" if run.partial and run.status == "completed" else str(run.status)
-        sample = " (sample)" if run.manifest.get("rows") == "sample" else ""
-        rows.append((run.id[:8], when, status, str(run.cell.model), run.source_title + sample, head))
+        rows.append((run.id[:8], when, status, str(run.cell.model), _source(run), head))
     return rows
+
+
+def _source(run: Run) -> str:
+    """The run's source, and what sets its figures apart from those of other runs on it."""
+    facts = run.manifest
+    wording, mode = facts.get("wording") or 1, facts.get("mode") or "generate"
+    apart = [
+        ("sample", facts.get("rows") == "sample"),
+        ("all wordings" if wording == "all" else f"wording {wording}", wording != 1),
+        (f"style {facts.get('style')}", (facts.get("style") or "proctor") != "proctor"),
+        (f"{facts.get('shots')} shots", bool(facts.get("shots"))),
+        (f"mode {mode}", mode != "generate"),
+        (f"{run.cell.repeats} repeats", run.cell.repeats > 1),
+    ]
+    words = ", ".join(word for word, holds in apart if holds)
+    return f"{run.source_title} ({words})" if words else run.source_title
 
 
 def columns(rows: Sequence[Sequence[str]], heads: Sequence[str]) -> Iterator[str]:
@@ -112,7 +138,9 @@ def _flat(manifest: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, 
     for key, value in manifest.items():
         if value is None or value == [] or key in ("tasks", "full_sizes"):
             continue
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and len(value) > MOST_TASKS:
+            yield f"{before}{key}", f"{len(value)} (--json has them all)"
+        elif isinstance(value, Mapping):
             yield from _flat(value, f"{before}{key}.")
         else:
             yield f"{before}{key}", value

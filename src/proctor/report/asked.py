@@ -8,7 +8,7 @@ from typing import Any
 
 from proctor.figures import amount
 from proctor.findings import Evaluation
-from proctor.report.words import ended, items_planned, labels, listed, once, unique
+from proctor.report.words import ended, items_planned, labels, listed, metrics_beside, once, unique
 from proctor.types import Run
 
 # Providers that stand for no model: what their scores are.
@@ -50,7 +50,7 @@ def what_was_asked(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _amount_asked(run: Run) -> str:
-    tasks = len(run.manifest.get("tasks") or ())
+    tasks = len(run.manifest.get("tasks") or ()) - len(metrics_beside(run))
     of = f" of {amount(tasks)} tasks" if tasks > 1 else ""
     times = ""
     if run.cell.repeats > 1:
@@ -115,8 +115,10 @@ def _chosen(run: Run) -> str:
         said.append(
             f"The items stand in a fixed order, drawn with seed {seed} and spread evenly over tasks and answers."
         )
-    if source.preset in (None, "full") and source.limit is None and not logged(run):
+    whole = (source.preset in (None, "full") and source.limit is None) or _all_taken(run.manifest)
+    if whole and not logged(run):
         said.append("No item of the chosen tasks was left out of the plan.")
+        return " ".join(said)
     if source.limit is not None:
         said.append(f"The plan was limited to the first {amount(source.limit)} items of each task.")
     if source.preset not in (None, "full"):
@@ -124,6 +126,12 @@ def _chosen(run: Run) -> str:
             f'The plan took the first items of that order, up to the size of the preset "{source.preset}".'
         )
     return " ".join(said)
+
+
+def _all_taken(manifest: Mapping[str, Any]) -> bool:
+    """True if a preset or a limit was wide enough for every item that there is."""
+    sizes, asked = manifest.get("full_sizes"), manifest.get("asked")
+    return bool(sizes) and sizes == asked
 
 
 def how_it_was_asked(evaluation: Evaluation) -> Iterator[str]:
@@ -135,7 +143,9 @@ def how_it_was_asked(evaluation: Evaluation) -> Iterator[str]:
     asked = [run for run in runs if run.cell.model.provider not in ("baseline", "replay") and not logged(run)]
     yield from once(evaluation, {run.id: _prompts(run) for run in runs})
     yield from once(evaluation, {run.id: MODES.get(_mode(run), "") for run in asked})
-    yield from once(evaluation, {run.id: sampling_words(sampling_sent(run)) for run in asked})
+    yield from once(
+        evaluation, {run.id: sampling_words(sampling_sent(run), run.cell.repeats) for run in asked}
+    )
     yield from once(evaluation, {run.id: _not_sent(run) for run in asked})
     for run in asked:
         if run.cell.model.provider in NO_MODEL:
@@ -208,13 +218,15 @@ def sampling_sent(run: Run) -> Mapping[str, Any]:
     return sent if isinstance(sent, Mapping) else asdict(run.cell.sampling)
 
 
-def sampling_words(sampling: Mapping[str, Any]) -> str:
-    """How replies were drawn, in one sentence; the names are those of Sampling."""
+def sampling_words(sampling: Mapping[str, Any], repeats: int = 1) -> str:
+    """How replies were drawn, in one sentence; the names are those of Sampling. A repeat raises the seed by one."""
     chosen = []
     for name, words in _CHOICES.items():
         value = sampling.get(name)
         if value is not None:
             chosen.append(words.format(amount(value) if name.endswith("_tokens") else value))
+            if name == "seed" and repeats > 1:
+                chosen[-1] = f"the seeds {value} to {value + repeats - 1}, one for each repeat"
     if stop := sampling.get("stop"):
         count = len(stop) if isinstance(stop, Sequence) and not isinstance(stop, str) else 1
         chosen.append("1 stop sequence" if count == 1 else f"{amount(count)} stop sequences")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from proctor.figures import amount, fraction
+from proctor.figures import amount, fraction, metric_words
 from proctor.findings import Comparison, Difference, Evaluation
 from proctor.report.pairs import with_the_best
 from proctor.report.papers import INTERVALS, TESTS, split
@@ -96,7 +96,7 @@ def _pairs_tested(evaluation: Evaluation) -> list[Comparison]:
 def _tested(wholes: Sequence[Difference], tasks: Sequence[Difference]) -> Iterator[str]:
     """Which test for which metric, then what each test does."""
     for test, metrics in _by_test(wholes).items():
-        yield f"The headlines ({', '.join(metrics)}) were tested by {test}."
+        yield f"The headlines ({', '.join(map(metric_words, metrics))}) were tested by {test}."
     if groups := [f"by {test} ({', '.join(metrics)})" for test, metrics in _by_test(tasks).items()]:
         yield f"The tasks were tested {listed(groups)}."
     for test in unique(d.test for d in (*wholes, *tasks)):

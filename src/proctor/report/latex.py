@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ _PREAMBLE = r"""% A report by proctor, in plain ASCII; compile it with pdflatex.
 # How many letters a line of a table may hold, and the size it is set in; wider tables are set smallest.
 _SIZES = ((95, r"\small"), (115, r"\footnotesize"))
 _SMALLEST = r"\scriptsize"
+_HOLDS = 129  # letters that the smallest size has room for
 _FILLS = 72  # letters from which a table is as wide as the page
 _NARROWEST, _WIDEST = 5, 36  # letters that a column is given room for
 _GAP = 2  # letters between two columns
@@ -60,7 +62,7 @@ def _listing(block: Listing) -> str:
 
 def _table(block: Table) -> str:
     """A table that goes on over the pages, its heads repeated."""
-    letters = [_letters(block, place) for place in range(len(block.heads))]
+    letters = _fitted(block, [_letters(block, place) for place in range(len(block.heads))])
     size = next((size for most, size in _SIZES if sum(letters) <= most), _SMALLEST)
     heads = f"\\toprule\n{_row(block.heads)}\n\\midrule"
     continued = f"\\multicolumn{{{len(letters)}}}{{l}}{{Table \\thetable{{}}, continued}}\\\\"
@@ -87,6 +89,22 @@ def _letters(block: Table, place: int) -> int:
     longest = max((len(row[place]) for row in block.rows), default=0)
     words = max(map(len, block.heads[place].split()), default=0)  # a head may stand on several lines
     return min(_WIDEST, max(_NARROWEST, longest, words)) + _GAP
+
+
+def _fitted(block: Table, letters: list[int]) -> list[int]:
+    """Words give way to figures where a line has too little room for both: words can stand on several lines."""
+    places = [place for place in range(len(letters)) if place not in block.numbers]
+    spare = {place: max(0, letters[place] - _longest_word(block, place)) for place in places}
+    over = min(sum(letters) - _HOLDS, sum(spare.values()))
+    if over <= 0:
+        return letters
+    share = over / sum(spare.values())
+    return [n - math.ceil(spare.get(place, 0) * share) for place, n in enumerate(letters)]
+
+
+def _longest_word(block: Table, place: int) -> int:
+    texts = [block.heads[place], *(row[place] for row in block.rows)]
+    return max(_NARROWEST, *(len(word) for text in texts for word in text.split() or [""])) + _GAP
 
 
 def _no_plot(block: Plot) -> str:

@@ -15,8 +15,8 @@ from proctor.types import Run
 INDEPENDENCE = (
     "These intervals take the items as independent: if several share one text they are somewhat too narrow."
 )
-# Where some tasks are known to have items that hang together.
-OTHERS_INDEPENDENT = "The intervals of the other tasks take their items as independent."
+# Where some figures are known to rest on items that hang together.
+OTHERS_INDEPENDENT = "All other intervals take their items as independent."
 SCOPE = "The intervals speak of items like these, not of other prompts or other tasks."
 
 COUNTING = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from proctor.figures import MOST_ITEMS, amount, estimate, fraction, p_value
+from proctor.figures import MOST_ITEMS, amount, estimate, fraction, metric_words, p_value, rounded
 from proctor.findings import Comparison, Difference, Estimate, Evaluation
 from proctor.report.blocks import Table
 from proctor.report.words import capital, labels, unique
@@ -61,7 +61,7 @@ def _verdicts(evaluation: Evaluation) -> Table:
         )
         for c in evaluation.comparisons
     )
-    by = f" by {metrics[0]}" if len(metrics) == 1 else ""
+    by = f" by {metric_words(metrics[0])}" if len(metrics) == 1 else ""
     caption = f"Every pair of models{by}, on the items both have scored"
     return Table(caption, heads, rows, frozenset(range(len(heads) - 7, len(heads) - 1)))
 
@@ -167,8 +167,7 @@ def needed(n: int | None) -> str:
         return NONE
     if n > MOST_ITEMS:
         return f"more than {amount(MOST_ITEMS)}"
-    step = int(10 ** max(0, len(str(n)) - 2))
-    return f"about {amount(-(-n // step) * step)}"
+    return f"about {amount(rounded(n))}"
 
 
 def p(value: float | None) -> str:

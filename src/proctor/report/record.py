@@ -10,7 +10,7 @@ from proctor.findings import Evaluation
 from proctor.report.asked import data_hashes, revisions
 from proctor.report.blocks import Table
 from proctor.report.measures import specs
-from proctor.report.words import capital, labels, stamp, unique
+from proctor.report.words import began_at, capital, labels, stamp, unique
 from proctor.types import Run
 
 # Facts that the run itself knows.
@@ -19,10 +19,11 @@ _OWN: Mapping[str, Callable[[Run], str]] = {
     "Continues or repeats run": lambda run: run.parent_id or "",
     "Plan": lambda run: run.plan_id,
     "Status": lambda run: str(run.status),
-    "Started": lambda run: stamp(run.started_at),
-    "Finished": lambda run: stamp(run.finished_at),
-    "Items planned": lambda run: amount(run.planned),
-    "Items with an outcome": lambda run: amount(run.settled),
+    "Started": lambda run: stamp(began_at(run) if run.started_at else None),
+    # What is known of another tool's log is when it began; it was imported later.
+    "Finished": lambda run: stamp(None if run.cell.source.kind == "log" else run.finished_at),
+    "Askings planned": lambda run: amount(run.planned),
+    "Askings with an outcome": lambda run: amount(run.settled),
 }
 
 # Manifest keys by the name they are shown under; a dot goes into a nested table. Others follow as they are.
@@ -100,7 +101,7 @@ def _facts(run: Run) -> dict[str, str]:
     ordered = [key for key in _NAMES if key in flat]
     ordered += [key for key in flat if key not in _NAMES]
     for key in ordered:
-        if value := written(flat[key]):
+        if value := amount(flat[key]) if key == "n" else written(flat[key]):
             found[_NAMES.get(key, _spelled(key))] = value
     return {name: value for name, value in found.items() if value not in ("", "-")}
 

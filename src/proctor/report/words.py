@@ -52,13 +52,18 @@ def title(evaluation: Evaluation) -> str:
 
 def subtitle(evaluation: Evaluation, *, now: float) -> str:
     """When the runs were, by their own clocks, and when the report was written."""
-    began = [r.run.started_at or r.run.created_at for r in evaluation.results]
+    began = [began_at(r.run) for r in evaluation.results]
     written = f"report written {stamp(now)}"
     if not began:
         return capital(written)
     days = unique(day(at) for at in (min(began), max(began)))
     runs = "Run" if len(began) == 1 else "Runs"
     return f"{runs} of {' to '.join(days)}, {written}"
+
+
+def began_at(run: Run) -> float:
+    """When the run began. Another tool's log began when that tool did: `started_at` is the time of the import."""
+    return run.created_at if run.cell.source.kind == "log" else run.started_at or run.created_at
 
 
 def sample_notice(evaluation: Evaluation) -> str | None:
@@ -156,7 +161,20 @@ def once(evaluation: Evaluation, sentences: Mapping[str, str]) -> Iterator[str]:
 def items_planned(run: Run) -> int:
     """How many items the plan held; `run.planned` counts an item once for each wording and each repeat."""
     wordings = 3 if run.manifest.get("wording") == "all" else 1
-    return run.planned // max(1, wordings * run.cell.repeats)
+    planned = run.planned // max(1, wordings * run.cell.repeats)
+    if not (beside := metrics_beside(run)):
+        return planned
+    asked: Mapping[str, int] = run.manifest.get("asked") or {}
+    whole = sum(asked.values())
+    return planned * (whole - sum(asked.get(task, 0) for task in beside)) // max(1, whole)
+
+
+def metrics_beside(run: Run) -> frozenset[str]:
+    """Of another tool's log: what its manifest has as tasks of their own, and what are further metrics of one."""
+    if run.cell.source.kind != "log":
+        return frozenset()
+    found = run.manifest.get("metrics") or {}
+    return frozenset(task for task, spec in found.items() if isinstance(spec, Mapping) and spec.get("extra"))
 
 
 def unique(texts: Iterable[str]) -> list[str]:

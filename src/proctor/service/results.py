@@ -116,8 +116,23 @@ def check_comparable(runs: Sequence[Run]) -> None:
             if one != two:
                 raise ConfigError(
                     f"Runs {first.id[:8]} ({first.source_title}) and {other.id[:8]} ({other.source_title}) cannot "
-                    f"be compared: they differ in their {word} ({one} and {two}). Ask both models the same"
+                    f"be compared: they differ in their {word} ({_apart(one, two)}). Ask the same of both, in the "
+                    f"same way{_in_all_wordings(first, other)}"
                 )
+
+
+def _in_all_wordings(first: Run, other: Run) -> str:
+    if first.manifest.get("wording") == other.manifest.get("wording"):
+        return ""
+    return "; with --wording all every item is asked in all three wordings"
+
+
+def _apart(one: object, two: object) -> str:
+    """Two facts of manifests, of tables only what differs."""
+    if isinstance(one, Mapping) and isinstance(two, Mapping):
+        keys = [key for key in dict.fromkeys([*one, *two]) if one.get(key) != two.get(key)]
+        one, two = (", ".join(f"{key}: {of.get(key, '-')}" for key in keys) for of in (one, two))
+    return f"{one} and {two}"
 
 
 def scored_rows(store: Kept, run: Run) -> Iterator[AttemptRow]:

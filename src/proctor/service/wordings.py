@@ -1,4 +1,4 @@
-"""Runs that asked every item in three wordings: how far the wording alone moves a score or a difference."""
+"""Runs that asked every item in three wordings: how far a score or a difference moves with the wording."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def spread_note(shares: ByWording) -> str:
         return ""
     listed = ", ".join(f"{wording}: {fraction(value)}" for wording, value in values.items())
     spread = fraction(max(values.values()) - min(values.values()))
-    return f"Right answers by wording: {listed}; the wording alone moves them by {spread}."
+    return f"Right answers by wording: {listed}; highest and lowest are {spread} apart."
 
 
 def sign_note(first: ByWording, second: ByWording) -> str:

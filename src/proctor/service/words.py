@@ -15,8 +15,9 @@ ENOUGH_TO_TELL = 200  # items of a task; fewer show only differences of 8 points
 def plan_lines(plan: Plan, source: Source) -> Iterator[str]:
     """Lines for a person, before the first request."""
     yield from source.understood
-    n, models = len(source), len(plan.cells)
-    calls = n * sum(cell.repeats for cell in plan.cells)
+    models, wordings = len(plan.cells), 3 if source.manifest.get("wording") == "all" else 1
+    calls = len(source) * sum(cell.repeats for cell in plan.cells)
+    n = len(source) // wordings
     items = f"{n:,} {'item' if n == 1 else 'items'}"
     yield f"{source.title}: {items}, {models} {'model' if models == 1 else 'models'}, {calls:,} calls."
     asked = source.manifest.get("asked", {})
@@ -26,5 +27,4 @@ def plan_lines(plan: Plan, source: Source) -> Iterator[str]:
         yield f"{len(asked)} tasks with {sizes} items each: enough for the whole, too few to tell single tasks apart."
     gap = power_of(source, Assumed()).detectable if models > 1 else None
     if gap is not None:
-        distinct = n // 3 if source.manifest.get("wording") == "all" else n
-        yield f"{distinct:,} items show a difference between two models if it is about {fraction(gap)} or more."
+        yield f"{n:,} items show a difference between two models if it is about {fraction(gap)} or more."

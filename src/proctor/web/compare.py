@@ -32,8 +32,7 @@ MARGIN = 0.01
 MODES = (("", "Different"), ("regressed", "Regressed"), ("improved", "Improved"))
 METRICS = ("score", "accuracy", "f1", "mcc", "pearson")
 
-# The default stands here: a dataclass would hand on its own sign for "made anew each time" as if it were the value.
-Names = Annotated[list[str], Query(default_factory=list, max_length=MOST_COMPARED)]
+Names = Annotated[tuple[str, ...], Query(max_length=MOST_COMPARED)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Asked:
     """What is compared, as the address has it; `runs` are models' names or runs' ids."""
 
     project: Project
-    runs: Names
+    runs: Names = ()  # no factory: the web framework would take its placeholder for the value
     suite: Text = ""
     metric: Text = "score"
     margin: Annotated[float, Query(ge=0, le=1)] = MARGIN
@@ -86,7 +85,7 @@ class Choice:
     chosen: bool
 
 
-def _choices(lines: list[RunLine], chosen: list[str]) -> list[Choice]:
+def _choices(lines: list[RunLine], chosen: tuple[str, ...]) -> list[Choice]:
     found: dict[str, list[RunLine]] = {}
     for line in lines:
         found.setdefault(line.full_model, []).append(line)
