@@ -52,11 +52,7 @@ def board_of(
 def _complete(store: Store, suite: str | None, project_id: int | None) -> list[RunLine]:
     """The complete runs of the source, newest first."""
     wanted = Wanted(source=suite, status=Status.COMPLETED, project_id=project_id)
-    lines = [
-        line
-        for line in run_lines(store, wanted, limit=None)[0]
-        if line.settled >= line.planned and not line.stopped
-    ]
+    lines = [line for line in run_lines(store, wanted, limit=None)[0] if line.complete]
     if not lines:
         what = f"of {suite}" if suite else "yet"
         raise NotFound(

@@ -6,15 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, select
 
 from proctor.store.lists import COLUMNS, RunLine, Wanted, where
 from proctor.store.schema import Database
 from proctor.store.tables import RUN, SCORE
 from proctor.types import Status
 
-COMPLETE = (RUN.c.status == Status.COMPLETED.value, RUN.c.settled >= RUN.c.planned, RUN.c.stopped.is_(None))
-Z95 = 1.959964  # the 97.5 % point of the normal distribution
+_COMPLETED = RUN.c.status == Status.COMPLETED.value
+COMPLETE = (_COMPLETED, RUN.c.settled >= RUN.c.planned, RUN.c.stopped.is_(None))
+PARTIAL = "partial"  # counted apart from the complete: a run in which planned items are not settled
 
 
 class Searched(NamedTuple):
@@ -25,21 +26,18 @@ class Searched(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """The unweighted mean of a metric over the tasks of a run; `stderr` takes the tasks as independent."""
+    """The unweighted mean of a metric over the tasks of a run; None for an interval that a task lacks.
+
+    Of one task it is the task's own interval. Of several, taken as independent, the tasks' intervals are
+    squared and added (Zou and Donner 2008), so that it has a width wherever theirs have one.
+    """
 
     run: RunLine
     value: float
-    stderr: float | None
+    low: float | None
+    high: float | None
     items: int
     tasks: int
-
-    @property
-    def low(self) -> float:
-        return self.value - Z95 * (self.stderr or 0.0)
-
-    @property
-    def high(self) -> float:
-        return self.value + Z95 * (self.stderr or 0.0)
 
 
 def _searched(query: Select[Any], asked: Searched) -> Select[Any]:
@@ -63,24 +61,36 @@ def page(
 
 
 def counts(store: Database, asked: Searched) -> dict[str, int]:
-    """How many of the runs are in each state; those without a run are left out."""
-    query = _searched(select(RUN.c.status, func.count()), asked).group_by(RUN.c.status)
+    """How many of the runs are in each state, partial ones apart; states without a run are left out."""
+    state = case((and_(_COMPLETED, ~and_(*COMPLETE)), PARTIAL), else_=RUN.c.status).label("state")
+    query = _searched(select(state, func.count()), asked).group_by(state)
     with store.reading() as connection:
         return {row[0]: row[1] for row in connection.execute(query)}
 
 
-def measured(store: Database, asked: Searched, metric: str, *, limit: int = 2000) -> list[Measured]:
+def _of_tasks(extras: Sequence[str]) -> ColumnElement[bool]:
+    return SCORE.c.task.not_in(["", *extras]) & SCORE.c.value.is_not(None)
+
+
+def measured(
+    store: Database, asked: Searched, metric: str, *, extras: Sequence[str] = (), limit: int = 2000
+) -> list[Measured]:
     """Complete runs that report the metric, by the time of their end, the oldest first; at most the newest `limit`.
 
-    `metric` "score" is the headline. One query adds up all runs: no page reads scores run by run.
+    `metric` "score" is the headline; the mean of another leaves out the tasks `extras`. One query adds up
+    all runs: no page reads scores run by run.
     """
-    which = SCORE.c.place == 0 if metric == "score" else (SCORE.c.metric == metric) & (SCORE.c.task != "")
+    which = SCORE.c.place == 0 if metric == "score" else (SCORE.c.metric == metric) & _of_tasks(extras)
+    below, above = SCORE.c.value - SCORE.c.low, SCORE.c.high - SCORE.c.value
     query = _searched(
         select(
             *COLUMNS,
             func.avg(SCORE.c.value),
-            func.sum(SCORE.c.stderr * SCORE.c.stderr),
-            func.count(SCORE.c.stderr),
+            func.min(SCORE.c.low),
+            func.max(SCORE.c.high),
+            func.sum(below * below),
+            func.sum(above * above),
+            func.count(below + above),
             func.sum(SCORE.c.scored),
             func.count(SCORE.c.value),
         )
@@ -95,20 +105,24 @@ def measured(store: Database, asked: Searched, metric: str, *, limit: int = 2000
 
 
 def _measured(row: Sequence[Any]) -> Measured:
-    *line, mean, squares, known, items, tasks = row
-    # Half a standard error would be none: all tasks must have one.
-    stderr = math.sqrt(float(squares)) / tasks if known == tasks and squares is not None else None
-    return Measured(RunLine(*line), float(mean), stderr, int(items), int(tasks))
+    *line, mean, lowest, highest, below, above, known, items, tasks = row
+    value = float(mean)
+    low, high = lowest, highest
+    if known != tasks:
+        low = high = None  # half an interval would be none: all tasks must have one
+    elif tasks > 1:
+        low, high = value - math.sqrt(below) / tasks, value + math.sqrt(above) / tasks
+    return Measured(RunLine(*line), value, low, high, int(items), int(tasks))
 
 
-def means(store: Database, run_ids: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Run id -> metric -> its unweighted mean over the run's tasks."""
+def means(
+    store: Database, run_ids: Sequence[str], metrics: Sequence[str], *, extras: Sequence[str] = ()
+) -> dict[str, dict[str, float]]:
+    """Run id -> metric -> its unweighted mean over the run's tasks without `extras`."""
     query = (
         select(RUN.c.id, SCORE.c.metric, func.avg(SCORE.c.value))
         .join(SCORE, SCORE.c.run_num == RUN.c.num)
-        .where(
-            RUN.c.id.in_(run_ids), SCORE.c.metric.in_(metrics), SCORE.c.task != "", SCORE.c.value.is_not(None)
-        )
+        .where(RUN.c.id.in_(run_ids), SCORE.c.metric.in_(metrics), _of_tasks(extras))
         .group_by(RUN.c.id, SCORE.c.metric)
     )
     found: dict[str, dict[str, float]] = {}

@@ -72,7 +72,7 @@ def compare(request: Request, desk: OpenDesk, user: Reader, asked: Annotated[Ask
 def _complete(desk: Desk, suite: str, project: int | None) -> list[RunLine]:
     wanted = Wanted(source=suite or None, status=Status.COMPLETED, project_id=project)
     lines = jobs_view.run_lines(desk, wanted, limit=2000)[0]
-    return [line for line in lines if line.settled >= line.planned and not line.stopped]
+    return [line for line in lines if line.complete]
 
 
 @dataclass(frozen=True, slots=True)

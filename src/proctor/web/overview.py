@@ -92,8 +92,8 @@ def _point(each: Measured) -> dict[str, Any]:
         "at": round((each.run.finished_at or 0.0) * 1000),
         "when": stamp(each.run.finished_at),
         "value": each.value,
-        "low": max(-1.0, each.low),
-        "high": min(1.0, each.high),
+        "low": each.low,
+        "high": each.high,
         "n": each.items,
         "suite": each.run.source,
     }
@@ -157,5 +157,5 @@ def export(desk: OpenDesk, user: Reader, asked: Filtered, form: Text = "csv") ->
 
 def _figures(metric: str, of: Measured | None) -> dict[str, Any]:
     if of is None:
-        return {"metric": metric, "value": None, "stderr": None, "low": None, "high": None}
-    return {"metric": metric, "value": of.value, "stderr": of.stderr, "low": of.low, "high": of.high}
+        return {"metric": metric, "value": None, "low": None, "high": None}
+    return {"metric": metric, "value": of.value, "low": of.low, "high": of.high}

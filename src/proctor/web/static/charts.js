@@ -21,7 +21,7 @@
         const quiet = { type: "line", symbol: "none", lineStyle: { opacity: 0 }, tooltip: { show: false }, silent: true };
         return [
           { ...quiet, name: s.name, stack: `band${i}`, data: s.points.map((p) => [p.at, p.low]), areaStyle: { opacity: 0 } },
-          { ...quiet, name: s.name, stack: `band${i}`, data: s.points.map((p) => [p.at, p.high - p.low]),
+          { ...quiet, name: s.name, stack: `band${i}`, data: s.points.map((p) => [p.at, p.low == null ? null : p.high - p.low]),
             stackStrategy: "all", areaStyle: { opacity: 0.15, color: colour } },
           { name: s.name, type: "line", symbolSize: 8, lineStyle: { width: 2, color: colour }, itemStyle: { color: colour },
             data: s.points.map((p) => ({ value: [p.at, p.value], p })) },
@@ -32,7 +32,9 @@
         legend: { top: 0, type: "scroll", data: data.series.map((s) => s.name) },
         grid: { left: 48, right: 20, top: 44, bottom: 32 },
         xAxis: { type: "time", splitLine: { show: false } },
-        yAxis: { type: "value", scale: true, max: (v) => Math.min(1, Math.ceil(v.max * 10) / 10), min: (v) => Math.max(-1, Math.floor(v.min * 10) / 10) },
+        yAxis: { type: "value", scale: true, 
+          // Grades of other tools may lie beyond 1; scores of exams never do.
+          max: (v) => (v.max > 1 ? null : Math.ceil(v.max * 10) / 10), min: (v) => (v.min < -1 ? null : Math.floor(v.min * 10) / 10) },
         tooltip: { ...base().tooltip, formatter: (t) => `${t.seriesName}\n${three(t.data.p.value)} [${three(t.data.p.low)}, ${three(t.data.p.high)}]\n${t.data.p.suite}, n = ${t.data.p.n}\n${t.data.p.when}` },
       };
     },
