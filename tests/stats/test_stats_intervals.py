@@ -15,7 +15,7 @@ from scipy.stats import t as student
 from compared import row
 from proctor.findings import Estimate
 from proctor.stats.estimates import Shape, TaskShape, scores
-from proctor.stats.intervals import effective_n, share_stderr, t95, wilson
+from proctor.stats.intervals import share_stderr, t95, wilson
 
 
 @pytest.mark.parametrize(
@@ -71,14 +71,6 @@ def test_stderr_is_that_of_the_sample(scores: list[float]) -> None:
 
 def test_a_single_item_has_no_stderr() -> None:
     assert share_stderr(1.0, 1) is None
-
-
-@settings(deadline=None)
-@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=50))
-def test_effective_n_is_between_one_and_n(weights: list[float]) -> None:
-    n = effective_n(weights)
-    assert 1 - 1e-9 <= n <= len(weights) + 1e-9
-    assert effective_n([w * 7 for w in weights]) == pytest.approx(n)
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 9, 30, 99, 500, 501, 1272, 100_000])

@@ -87,13 +87,7 @@ def _recommendations(of: Evaluation, best: str, tied: list[str], metric: str) ->
             f"{best} is shown to be better than every other model compared, by {what}",
             f"Consider {best}, if its cost and latency suit you",
         ]
-    needed = [c.whole.items_needed for c in of.comparisons if c.whole.items_needed]
-    advice = (
-        f"Ask more items: about {max(needed):,} like these may tell them apart"
-        if needed
-        else "Ask more items"
-    )
     return [
         f"No difference by {what} is shown between {', '.join(tied[:-1])} and {tied[-1]}",
-        f"Choose among them by cost and latency. {advice}",
+        "Choose among them by cost and latency, or ask more items",
     ]

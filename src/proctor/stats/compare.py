@@ -16,7 +16,7 @@ from proctor.stats.estimates_sheet import nothing
 from proctor.stats.estimates_task import Exam, own_value
 from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
-from proctor.stats.paired import POWER_Z, benjamini_hochberg, holm, items_needed
+from proctor.stats.paired import LEAST_DISCORDANT, POWER_Z, benjamini_hochberg, holm, items_needed
 from proctor.stats.pairs import Drawn, Pair, drawn, item_scores, own_resampled, paired
 from proctor.stats.pairs_share import Shares, pooled_shares
 from proctor.stats.permute import p_value
@@ -228,7 +228,7 @@ def _described(tasks: Sequence[_Task], found: _Found, task: str, title: str, met
         needed = items_needed(*found.discordant, n)
     else:
         gap = abs(found.difference)
-        needed = math.ceil(n * (detectable / gap) ** 2) if gap > 1e-12 else None
+        needed = max(LEAST_DISCORDANT, math.ceil(n * (detectable / gap) ** 2)) if gap > 1e-12 else None
     return Difference(
         task=task,
         title=title,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from statistics import NormalDist
 
 Z95 = NormalDist().inv_cdf(0.975)
@@ -35,15 +34,6 @@ def share_stderr(share: float, n: float) -> float | None:
     0.0118
     """
     return math.sqrt(share * (1 - share) / (n - 1)) if n > 1 else None
-
-
-def effective_n(weights: Sequence[float]) -> float:
-    """Kish's effective sample size of weighted items: (sum w)^2 / sum w^2 (Kish 1965, Survey Sampling).
-
-    >>> effective_n([1.0] * 50)
-    50.0
-    """
-    return math.fsum(weights) ** 2 / math.fsum(w * w for w in weights)
 
 
 def t95(freedom: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Select, and_, func, or_, select, tuple_
 
@@ -12,7 +12,6 @@ from proctor.store.latest import is_latest
 from proctor.store.tables import ATTEMPT, NOTE
 
 LOOKED_THROUGH = 20_000  # positions that a search for text may look at before it answers
-Show = Literal["all", "wrong", "errors", "truncated", "no_answer", "flagged"]
 OUTCOMES: dict[str, tuple[str, ...]] = {
     "wrong": ("wrong",),
     "errors": ("error",),
