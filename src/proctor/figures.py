@@ -101,6 +101,15 @@ def amount(value: float | None) -> str:
     return f"{value:.2g}" if 0.001 <= value < 9.5 else f"{value:,.0f}"
 
 
+def chance(value: float | None) -> str:
+    """A share of random draws: that none of them was so does not make it impossible.
+
+    >>> chance(0.0), chance(0.5), chance(1.0), chance(None)
+    ('<1 %', '50 %', '>99 %', '-')
+    """
+    return {0.0: "<1 %", 1.0: ">99 %"}.get(-1.0 if value is None else value) or share(value)
+
+
 def dollars(value: float | None) -> str:
     """Cost; None is unknown, never free.
 

@@ -33,6 +33,8 @@ def evaluation_lines(
 def result_lines(result: RunResult) -> Iterator[str]:
     run = result.run
     mark = "  [sample rows, no real score]" if run.manifest.get("rows") == "sample" else ""
+    if not result.scores:
+        yield f"{run.cell.model}  {run.source_title}  nothing was scored{mark}"
     for index, score in enumerate(result.scores):
         name = f"{run.cell.model}  " if index == 0 else "  "
         figures = f"{score.metric} {estimate(score.estimate)}  n = {score.estimate.scored:,}"

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.errors import ConfigError
 from proctor.plan import parse_duration
+from proctor.providers import PROVIDERS
 from proctor.service.sources import model_named, suite_names
 from proctor.settings import Settings
 from proctor.types import Cell, Limits, Plan, Sampling, SourceRef
@@ -101,9 +102,9 @@ def plan_of(request: RunRequest, settings: Settings) -> Plan:
     if request.suite not in suites:
         raise ConfigError(f"Invalid benchmark suite. Supported: {', '.join(suites)}")
     config = request.config
+    if config.provider not in PROVIDERS:
+        raise ConfigError(f"Unknown provider {config.provider!r}; choose from {', '.join(PROVIDERS)}")
     model = model_named(f"{config.provider}/{config.model}", settings, base_url=config.base_url)
-    if model.provider != config.provider:
-        raise ConfigError(f"Unknown provider {config.provider!r}; `GET /api/v1/providers` lists them")
     if config.ollama_params is not None and model.provider != "ollama":
         raise ConfigError(
             f"ollama_params do not go with {model.provider}: give temperature, top_p, ... in config"

@@ -95,7 +95,10 @@ def focused(shape: Shape, metric: str) -> Shape:
             tasks[key] = replace(spec, official=(metric,), also=())
     if not tasks:
         raise ConfigError(f"{shape.suite} reports no {metric!r}; metrics: score, {', '.join(known)}")
-    return replace(shape, tasks=tasks, aggregate="macro", categories=(), whole=None, named=metric)
+    # "accuracy" alone would be taken for the accuracy over all items, which is another number.
+    several = sum(1 for spec in tasks.values() if not spec.extra)
+    named = metric if several < 2 else f"{metric}, mean of {several} tasks"
+    return replace(shape, tasks=tasks, aggregate="macro", categories=(), whole=None, named=named)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import orjson
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
+from proctor import figures
 from proctor.errors import NotFound, ProctorError
 from proctor.service.desk import Desk
 from proctor.service.lately import Lately
@@ -95,8 +96,13 @@ def _point(each: Measured) -> dict[str, Any]:
         "low": each.low,
         "high": each.high,
         "n": each.items,
+        "said": figures.fraction(each.value) + _between(each),
         "suite": each.run.source,
     }
+
+
+def _between(each: Measured) -> str:
+    return "" if each.low is None else f" [{figures.fraction(each.low)}, {figures.fraction(each.high)}]"
 
 
 @ROUTER.get("/overview/board")

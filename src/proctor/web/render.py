@@ -48,7 +48,7 @@ def templates() -> Environment:
         "ago": ago,
         "stamp": stamp,
         "item_path": lambda text: quote(text, safe="/"),
-        "chance": chance,
+        "chance": figures.chance,
         "moment": lambda at: stamp(at).removesuffix(" UTC"),
         "pair": lambda text: (text, text),
         "first_word": lambda entry: (entry[0], entry[1][0]),
@@ -110,15 +110,6 @@ def signed(value: float | None) -> str:
     ('+0.012', '-0.500', '0.000', '-')
     """
     return f"+{figures.fraction(value)}" if value is not None and value > 0 else figures.fraction(value)
-
-
-def chance(value: float | None) -> str:
-    """A share of random draws: that none of them was so does not make it impossible.
-
-    >>> chance(0.0), chance(0.5), chance(1.0), chance(None)
-    ('<1 %', '50 %', '>99 %', '-')
-    """
-    return {0.0: "<1 %", 1.0: ">99 %"}.get(-1.0 if value is None else value) or figures.share(value)
 
 
 def ago(at: float | None, *, now: float | None = None) -> str:
