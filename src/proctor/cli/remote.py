@@ -113,8 +113,10 @@ def _follow(server: ServerCall, job: str, form: str, timeout: float | None) -> i
 
 
 def _state_line(state: Mapping[str, Any]) -> str:
-    share = "" if state["percentage"] is None else f"  {state['percentage']:.0f} %"
-    return f"{state['job_id']}  {state['status']}{share}  {state['step']}"
+    from proctor.figures import share
+
+    done = "" if state["percentage"] is None else f"  {share(state['percentage'] / 100)}"
+    return f"{state['job_id']}  {state['status']}{done}  {state['step']}"
 
 
 @click.command("results")

@@ -67,7 +67,8 @@ def problem_words(result: RunResult) -> str:
     run = result.run
     words = []
     if run.partial:
-        words.append(f"PARTIAL: {run.settled:,} of {run.planned:,} items have an outcome")
+        what = "askings" if run.cell.repeats > 1 else "items"
+        words.append(f"PARTIAL: {run.settled:,} of {run.planned:,} {what} have an outcome")
     if run.stopped:
         words.append(run.stopped)
     if result.tally.errors:
