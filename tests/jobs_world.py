@@ -7,10 +7,12 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import psutil
@@ -163,3 +165,27 @@ def world(folder: Path, database_url: str | None = None, n: int = 40) -> Iterato
 
 def with_rows(cell: Cell, **source: object) -> Cell:
     return replace(cell, source=replace(cell.source, **source))  # type: ignore[arg-type]  # passed on as given
+
+
+def step(worker: Worker) -> None:
+    worker.step(time.time())
+
+
+class Broken(BaseHTTPRequestHandler):
+    """Answers everything with 500."""
+
+    def do_GET(self) -> None:
+        self.send_error(500, "out of order")
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+@contextlib.contextmanager
+def broken_server() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Broken) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()

@@ -198,6 +198,12 @@ def test_a_tie_has_no_winner() -> None:
         assert said.endswith("Both scored the same, so no number of rows follows from these.")
 
 
+def test_one_row_is_one_row() -> None:
+    said = figures.sentence((pair(both=0, only_first=1, only_second=0, neither=0),), ["a", "b"])
+    assert said.startswith("This one row does not show which of sim/a and sim/b is better")
+    assert "1 row only sim/a got right, 0 only sim/b). If the difference is real, about 6 rows" in said
+
+
 @pytest.mark.parametrize(
     ("shared", "needed", "advice"),
     [

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from compared import pair
+from compared import pair, run
 from proctor import figures
-from proctor.findings import Estimate
+from proctor.cli.progress import describe
+from proctor.cli.tables import result_lines
+from proctor.engine.pace import Eta
+from proctor.findings import Estimate, RunResult, Tally
+from proctor.service.progress import Progress
 
 
 def interval(value: float, low: float, high: float) -> str:
@@ -57,3 +63,19 @@ def test_a_difference_too_small_for_three_digits_is_still_not_nothing() -> None:
     c = pair(both=9000, only_first=2, only_second=1, neither=997)
     assert c.whole.estimate.value == pytest.approx(0.0001)
     assert ": 0.001 [-0.001, 0.001]" in figures.sentence((c,), ["a", "b"])
+
+
+def test_a_run_under_way_is_not_at_100_percent() -> None:
+    p = Progress(run("a"), 9_996, 10_000, 1.0, 1.0, 0.0, 4, 0, {}, {}, None, Eta())
+    assert describe(p).startswith("sim/a: 9,996/10,000 (>99 %) | ")
+    assert describe(replace(p, done=10_000)).startswith("sim/a: 10,000/10,000 (100 %) | ")
+    assert "0/0 (-)" in describe(replace(p, done=0, total=0))
+
+
+def test_a_run_without_a_score_has_its_name_and_counts_askings() -> None:
+    failed = replace(run("a"), planned=40, settled=0)
+    tally = Tally({"error": 20}, None, None, None, None, None)
+    lines = list(result_lines(RunResult(failed, (), tally)))
+    assert lines[0] == "sim/a  q.csv  nothing was scored" and "PARTIAL: 0 of 40 items" in lines[-1]
+    thrice = replace(failed, cell=replace(failed.cell, repeats=3))
+    assert "PARTIAL: 0 of 40 askings" in list(result_lines(RunResult(thrice, (), tally)))[-1]

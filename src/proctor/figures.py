@@ -101,6 +101,15 @@ def amount(value: float | None) -> str:
     return f"{value:.2g}" if 0.001 <= value < 9.5 else f"{value:,.0f}"
 
 
+def chance(value: float | None) -> str:
+    """A share of random draws: that none of them was so does not make it impossible.
+
+    >>> chance(0.0), chance(0.5), chance(1.0), chance(None)
+    ('<1 %', '50 %', '>99 %', '-')
+    """
+    return {0.0: "<1 %", 1.0: ">99 %"}.get(-1.0 if value is None else value) or share(value)
+
+
 def dollars(value: float | None) -> str:
     """Cost; None is unknown, never free.
 
@@ -184,18 +193,27 @@ def _pair_sentence(c: Comparison, swapped: bool) -> str:
     inside = "" if of.metric == "accuracy" else f" in {metric_words(of.metric)}"
     gap = f"{fraction(value)} [{fraction(low)}, {fraction(high)}]{inside}"
     split = (
-        f"{only[0]:,} rows only {first} got right, {only[1]:,} only {second}"
+        f"{_rows(only[0])} only {first} got right, {only[1]:,} only {second}"
         if of.test == "exact McNemar"
-        else f"{only[0]:,} rows where {first} did better, {only[1]:,} where {second} did"
+        else f"{_rows(only[0])} where {first} did better, {only[1]:,} where {second} did"
     )
     test = f"{of.test} {p_value(of.adjusted_p)}; {split}"
     if c.verdict == "practically equal":
         within = f"within {fraction(c.margin)} of each other"
-        return f"{first} and {second} are practically equal on these {of.shared:,} rows, {within}: {gap} ({test})."
+        return f"{first} and {second} are practically equal on {_these(of.shared)}, {within}: {gap} ({test})."
     if c.verdict != "no difference shown":
-        return f"{first} is better than {second} on these {of.shared:,} rows, by {gap} ({test})."
-    start = f"These {of.shared:,} rows do not show which of {first} and {second} is better: "
+        return f"{first} is better than {second} on {_these(of.shared)}, by {gap} ({test})."
+    verb = "does" if of.shared == 1 else "do"
+    start = f"{_these(of.shared).capitalize()} {verb} not show which of {first} and {second} is better: "
     return f"{start}the difference is {gap} ({test}). {_advice(of)}"
+
+
+def _rows(n: int) -> str:
+    return "1 row" if n == 1 else f"{n:,} rows"
+
+
+def _these(n: int) -> str:
+    return "this one row" if n == 1 else f"these {n:,} rows"
 
 
 def _advice(of: Difference) -> str:

@@ -18,8 +18,8 @@ from proctor.service.desk import Desk
 from proctor.service.itemview import Filter, answer
 from proctor.service.jobs_view import RunLine, Wanted
 from proctor.service.overview import Measured, Searched, cards
+from proctor.stats.intervals import Z95
 from proctor.store import Keeper, Store
-from proctor.store.history import Z95
 from proctor.types import (
     Attempt,
     Cell,
@@ -46,7 +46,10 @@ def desk(store: Store, tmp_path: Path) -> Desk:
 
 def one(value: float, stderr: float | None, model: str = "m", finished_at: float = 1.0) -> Measured:
     line = RunLine("r", "completed", "p", model, "s", 1.0, finished_at, 1, 1, 1, None, False, None, None)
-    return Measured(line, value, stderr, 10, 1)
+    half = None if stderr is None else Z95 * stderr
+    return Measured(
+        line, value, None if half is None else value - half, None if half is None else value + half, 10, 1
+    )
 
 
 # --- the half width
@@ -58,7 +61,7 @@ def test_the_half_width_is_of_errors_that_go_together_wholly() -> None:
     assert found.half_width == pytest.approx(Z95 * 0.03)
 
 
-def test_it_is_not_told_where_a_run_has_no_standard_error() -> None:
+def test_it_is_not_told_where_a_run_has_no_interval() -> None:
     assert cards([one(0.5, 0.02), one(0.7, None)], {}).half_width is None
     nothing = cards([], {})
     assert (nothing.average, nothing.half_width, nothing.latest, nothing.models) == (None, None, None, 0)
@@ -160,13 +163,13 @@ def test_overview_is_of_the_days_the_source_and_complete_runs(desk: Desk) -> Non
     found = look(desk, source="glue")
     assert [each.run.id for each in found.trend] == [first.id, second.id]
     assert found.cards.average == pytest.approx(0.6)
-    assert found.cards.half_width == pytest.approx(Z95 * 0.02)
+    assert found.cards.half_width == pytest.approx((0.6 + 0.8) / 2)  # each run's longer side of [0, 1]
     assert (found.cards.measured, found.cards.models) == (2, 2)
-    assert found.cards.counts == {"completed": 3, "failed": 1}
+    assert found.cards.counts == {"completed": 2, "partial": 1, "failed": 1}
     assert found.cards.latest is not None
     assert found.cards.latest.id == second.id
     assert {line.id for line in found.recent} == {first.id, second.id, partial.id, broken.id}
-    assert found.means[first.id] == {"accuracy": pytest.approx(0.4)}
+    assert found.means[first.id]["accuracy"] == (pytest.approx(0.4), 0.0, 1.0)
     assert look(desk, source="glue", days=90).cards.measured == 3
     assert look(desk).cards.measured == 3
     assert look(desk, metric="f1").cards.average is None

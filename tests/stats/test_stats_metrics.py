@@ -134,32 +134,21 @@ def test_a_constant_correlates_with_nothing(constant: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "golds", "em", "f1"),
+    ("answer", "golds", "f1"),
     [
-        ("The U.S. Army", ["US army"], 1.0, 1.0),
-        ("Barack Obama", ["Obama", "President Obama"], 0.0, 2 / 3),
-        ("an apple a day", ["apple day"], 1.0, 1.0),
-        ("New York City", ["New York"], 0.0, 0.8),
-        ("york york", ["york"], 0.0, 2 / 3),
-        ("Paris", ["London"], 0.0, 0.0),
-        (None, ["London"], 0.0, 0.0),
-        ("", ["London"], 0.0, 0.0),
-        ("the", ["a"], 1.0, 1.0),
+        ("The U.S. Army", ["US army"], 1.0),
+        ("Barack Obama", ["Obama", "President Obama"], 2 / 3),
+        ("an apple a day", ["apple day"], 1.0),
+        ("New York City", ["New York"], 0.8),
+        ("york york", ["york"], 2 / 3),
+        ("Paris", ["London"], 0.0),
+        (None, ["London"], 0.0),
+        ("", ["London"], 0.0),
+        ("the", ["a"], 1.0),
     ],
 )
-def test_squad_literals(answer: str | None, golds: list[str], em: float, f1: float) -> None:
-    assert metrics.squad_em(answer, golds) == em
+def test_squad_literals(answer: str | None, golds: list[str], f1: float) -> None:
     assert metrics.squad_f1(answer, golds) == pytest.approx(f1)
-
-
-WORDS = st.lists(st.sampled_from(["the", "Cat", "cat.", "dog", "a", "-"]), max_size=5).map(" ".join)
-
-
-@settings(deadline=None)
-@given(WORDS, st.lists(WORDS, min_size=1, max_size=3))
-def test_squad_f1_is_never_below_em(answer: str, golds: list[str]) -> None:
-    """The aggregation of another harness loses this: its ReCoRD has F1 below EM."""
-    assert metrics.squad_f1(answer, golds) >= metrics.squad_em(answer, golds)
 
 
 CHOSEN = st.frozensets(st.sampled_from("ABCDE"))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from compared import row
 from proctor.stats.intervals import Z95
-from proctor.stats.paired import POWER_Z, smallest_difference
+from proctor.stats.paired import POWER_Z
 from proctor.stats.power import (
     Assumed,
     detectable,
@@ -41,13 +41,6 @@ def test_the_power_table_comes_out(n: int, half: float, unpaired: float, paired:
     points = [100 * detectable(n, Assumed(correlation=rho)) for rho in (0.0, 0.5, 0.7)]
     # The table cuts some of its last digits where others round.
     assert [100 * half_width(n), *points] == pytest.approx([half, unpaired, paired, close], abs=0.0501)
-
-
-@pytest.mark.parametrize("share", [0.55, 0.8, 0.97])
-@pytest.mark.parametrize("n", [20, 500])
-def test_asked_once_it_is_the_smallest_difference_of_a_comparison(n: int, share: float) -> None:
-    known = smallest_difference(n, share=share, correlation=0.3)
-    assert detectable(n, Assumed(share=share, correlation=0.3)) == pytest.approx(known)
 
 
 @given(st.floats(0.005, 0.9), st.floats(0.05, 0.95), st.floats(0, 0.95))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -224,27 +225,58 @@ def test_a_metric_of_a_run_is_the_mean_over_its_tasks(store: Store, metric: str,
     pairs = [metrics[metric] for metrics in VALUES.values() if metric in metrics]
     assert found.run.id == run.id
     assert found.value == pytest.approx(statistics.fmean(value for value, _ in pairs))
-    wanted = math.sqrt(sum(stderr**2 for _, stderr in pairs)) / len(pairs)
-    assert found.stderr == pytest.approx(wanted)
     assert (found.items, found.tasks) == (items, len(pairs))
-    assert found.high - found.low == pytest.approx(2 * 1.959964 * wanted)
+    # Every task's interval is [0, 1].
+    below, above = (
+        math.sqrt(sum(x * x for x in side)) for side in zip(*((v, 1 - v) for v, _ in pairs), strict=True)
+    )
+    assert found.low == pytest.approx(found.value - below / len(pairs))
+    assert found.high == pytest.approx(found.value + above / len(pairs))
+
+
+def with_estimates(store: Store, run: Run, tasks: Mapping[str, Estimate]) -> None:
+    store.put_scores(run.id, [Score(task, task, "accuracy", of) for task, of in tasks.items()])
+
+
+def test_a_run_of_one_task_has_the_interval_of_the_task_to_the_digit(store: Store) -> None:
+    """A perfect score of 40 items has a standard error of 0, and an interval that is not."""
+    run = scored(store)
+    with_estimates(store, run, {"rte": Estimate(1.0, 0.0, 0.9123, 1.0, 40, 40, "Wilson")})
+    (found,) = history.measured(store, Searched(), "accuracy")
+    assert (found.value, found.low, found.high) == (1.0, 0.9123, 1.0)
+
+
+def test_perfect_tasks_have_no_interval_without_width(store: Store) -> None:
+    perfect = Estimate(1.0, 0.0, 0.8, 1.0, 20, 20, "Wilson")
+    with_estimates(store, scored(store), {"rte": perfect, "boolq": perfect, "copa": perfect, "wic": perfect})
+    (found,) = history.measured(store, Searched(), "accuracy")
+    assert (found.value, found.low, found.high) == (1.0, pytest.approx(0.9), 1.0)
+
+
+def test_extras_are_no_part_of_a_mean(store: Store) -> None:
+    run, of = scored(store), Estimate(0.5, 0.1, 0.3, 0.7, 20, 20, "Wilson")
+    with_estimates(store, run, {"rte": of, "axb": replace(of, value=0.9)})
+    (found,) = history.measured(store, Searched(), "accuracy", extras=("axb",))
+    assert (found.value, found.low, found.high, found.tasks) == (0.5, 0.3, 0.7, 1)
+    means = history.means(store, [run.id], ("accuracy",), extras=("axb",))
+    assert means == {run.id: {"accuracy": (0.5, 0.3, 0.7)}}
 
 
 def test_the_headline_is_the_first_score(store: Store) -> None:
     scored(store, shift=0.1)
     (found,) = history.measured(store, Searched(), "score")
-    assert (found.value, found.stderr, found.tasks) == (pytest.approx(0.6), pytest.approx(0.06), 1)
+    assert (found.value, found.low, found.high, found.tasks) == (pytest.approx(0.6), 0.4, 0.6, 1)
 
 
-def test_a_standard_error_that_one_task_lacks_is_not_known(store: Store) -> None:
+def test_an_interval_that_one_task_lacks_is_not_known(store: Store) -> None:
     run = scored(store)
     lacking = [
-        replace(s, estimate=replace(s.estimate, stderr=None)) if s.task == "rte" else s
+        replace(s, estimate=replace(s.estimate, stderr=None, low=None, high=None)) if s.task == "rte" else s
         for s in store.scores(run.id)
     ]
     store.put_scores(run.id, lacking)
     (found,) = history.measured(store, Searched(), "accuracy")
-    assert (found.value, found.stderr) == (pytest.approx(0.6), None)
+    assert (found.value, found.low, found.high) == (pytest.approx(0.6), None, None)
 
 
 def test_only_complete_runs_are_measured_the_oldest_first_and_the_newest_kept(store: Store) -> None:
@@ -292,9 +324,13 @@ def test_history_is_searched_by_a_piece_of_the_model_as_it_is_written(store: Sto
 def test_runs_are_counted_by_state(store: Store) -> None:
     scored(store)
     scored(store)
+    short, stopped = scored(store), scored(store)
     claimed(store)
     new_run(store)
-    assert history.counts(store, Searched()) == {"completed": 2, "running": 1, "pending": 1}
+    with store.writing() as connection:
+        connection.execute(text("UPDATE run SET planned = 2 WHERE id = :id"), {"id": short.id})
+        connection.execute(text("UPDATE run SET stopped = 'time' WHERE id = :id"), {"id": stopped.id})
+    assert history.counts(store, Searched()) == {"completed": 2, "partial": 2, "running": 1, "pending": 1}
     assert history.counts(store, Searched(Wanted(status=Status.RUNNING))) == {"running": 1}
 
 

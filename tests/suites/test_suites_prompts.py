@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prompt_examples import EXAMPLES, FIRST_WORDS
 
-from proctor.suites.answers import read_answer
+from proctor.suites.answers import Asked, climb, spoken
 from proctor.suites.prompts import PROMPTS
 from proctor.suites.prompts_form import CLOSE_1, Prompt, fill, placeholders
 from proctor.suites.prompts_superglue import mark
 from proctor.suites.readers import vocabulary
 from proctor.suites.tasks import TASKS
-from proctor.types import Message, Reply
+from proctor.types import Message
 
 WORDED = sorted(EXAMPLES.keys() - {"verbatim"})
 # Fields that are shown in another form, which tests of their own look at, or not at all.
@@ -93,8 +93,8 @@ def test_a_model_that_repeats_the_prompt_has_not_answered(key, wording):
     fields = EXAMPLES[task.prompt]
     words = vocabulary(task.labels) if task.labels else None
     listed = fields.get("choices", fields.get("entities", ()))
-    reply = Reply(said(task.prompt, wording))
-    assert read_answer(reply, kind=task.kind, vocabulary=words, choices=listed) == (None, None)
+    reply = spoken(said(task.prompt, wording))
+    assert climb(reply, Asked(task.kind, words, listed, False)) == (None, None)
 
 
 def test_messages_of_a_row_are_sent_as_they_are():

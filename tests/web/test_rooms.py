@@ -229,56 +229,7 @@ def test_a_runner_may_not_see_keys(guarded: tuple[Server, dict[str, str]]) -> No
     assert "of a runner" in logged_in(guarded, "admin").get("/audit?action=create-project").words
 
 
-# Schedules and projects ---------------------------------------------------------------------------
-
-NIGHTLY = {
-    "name": "nightly",
-    "cron": "0 2 * * *",
-    "provider": "simulator",
-    "model": "sim",
-    "suite": "glue",
-    "preset": "quick",
-    "rows": "sample",
-    "project": "1",
-}
-
-
-def test_a_schedule_is_made_switched_and_deleted(browser: Browser) -> None:
-    made = browser.post("/schedules", **NIGHTLY)
-    assert (made.status, made.headers["Location"]) == (303, "/schedules")
-    page = browser.get("/schedules")
-    assert "simulator/sim" in page.words and "glue, quick, sample rows" in page.words
-    assert "02:00 UTC" in page.words
-    (number,) = re.findall(r"/schedules/(\d+)/switch", page.text)
-    assert browser.post(f"/schedules/{number}/switch", enabled="off").status == 303
-    off = browser.get("/schedules")
-    assert "Switch on" in off.words and "02:00 UTC" not in off.words
-    assert browser.post(f"/schedules/{number}/switch", enabled="on").status == 303
-    assert "Switch off" in browser.get("/schedules").words
-    assert f'action="/schedules/{number}/delete" data-confirm=' in off.text
-    assert browser.post(f"/schedules/{number}/delete").status == 303
-    assert "No schedules yet" in browser.get("/schedules").words
-    assert browser.post(f"/schedules/{number}/delete").status == 404
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"cron": "at two"}, "cron"),
-        ({"model": " "}, "config.model"),
-        ({"provider": "nobody"}, "nobody"),
-        ({"suite": "unknown"}, "Invalid benchmark suite"),
-        ({"preset": "huge"}, "config.preset"),
-        ({"rows": "made-up"}, "config.data"),
-        ({"name": " "}, "needs a name"),
-        ({"project": "x"}, "project_id"),
-        ({"project": "999"}, "999"),
-    ],
-)
-def test_a_schedule_that_cannot_be_is_refused(browser: Browser, change: dict[str, str], says: str) -> None:
-    page = browser.post("/schedules", **{**NIGHTLY, **change})
-    assert page.status in (400, 404) and says in page.words
-    assert "nightly" not in browser.get("/schedules").words
+# Projects -----------------------------------------------------------------------------------------
 
 
 def test_a_project_is_made(browser: Browser) -> None:

@@ -1,9 +1,11 @@
-"""The dashboard's schedules: what they say after a night that went wrong."""
+"""The dashboard's schedules: made, switched, deleted and refused, and what they say after a bad night."""
 
 from __future__ import annotations
 
 import json
+import re
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -30,6 +32,53 @@ NIGHTLY = {
     "preset": "quick",
     "rows": "sample",
 }
+
+
+SIMULATED = {"provider": "simulator", "model": "sim", "base_url": "", "project": "1"}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with serving(tmp_path_factory.mktemp("home"), "--no-worker") as server:
+        yield Browser(server.url)
+
+
+def test_a_schedule_is_made_switched_and_deleted(browser: Browser) -> None:
+    made = browser.post("/schedules", **{**NIGHTLY, **SIMULATED})
+    assert (made.status, made.headers["Location"]) == (303, "/schedules")
+    page = browser.get("/schedules")
+    assert "simulator/sim" in page.words and "glue, quick, sample rows" in page.words
+    assert "02:00 UTC" in page.words
+    (number,) = re.findall(r"/schedules/(\d+)/switch", page.text)
+    assert browser.post(f"/schedules/{number}/switch", enabled="off").status == 303
+    off = browser.get("/schedules")
+    assert "Switch on" in off.words and "02:00 UTC" not in off.words
+    assert browser.post(f"/schedules/{number}/switch", enabled="on").status == 303
+    assert "Switch off" in browser.get("/schedules").words
+    assert f'action="/schedules/{number}/delete" data-confirm=' in off.text
+    assert browser.post(f"/schedules/{number}/delete").status == 303
+    assert "No schedules yet" in browser.get("/schedules").words
+    assert browser.post(f"/schedules/{number}/delete").status == 404
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"cron": "at two"}, "cron"),
+        ({"model": " "}, "config.model"),
+        ({"provider": "nobody"}, "nobody"),
+        ({"suite": "unknown"}, "Invalid benchmark suite"),
+        ({"preset": "huge"}, "config.preset"),
+        ({"rows": "made-up"}, "config.data"),
+        ({"name": " "}, "needs a name"),
+        ({"project": "x"}, "project_id"),
+        ({"project": "999"}, "999"),
+    ],
+)
+def test_a_schedule_that_cannot_be_is_refused(browser: Browser, change: dict[str, str], says: str) -> None:
+    page = browser.post("/schedules", **{**NIGHTLY, **SIMULATED, **change})
+    assert page.status in (400, 404) and says in page.words
+    assert "nightly" not in browser.get("/schedules").words
 
 
 def test_a_schedule_says_what_became_of_its_last_run_and_the_audit_trail_names_it(

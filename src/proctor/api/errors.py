@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -86,15 +87,17 @@ async def _proctor_error(request: Request, error: Exception) -> Response:
 
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    errors = [
-        {
-            "field": ".".join(str(part) for part in each["loc"] if part != "body") or "body",
-            "reason": each["msg"],
-        }
-        for each in error.errors()
-    ]
+    errors = [_field(each) for each in error.errors()]
     told = "; ".join(f"{each['field']}: {each['reason']}" for each in errors[:3])
     return _answer(request, 400, f"The request cannot be meant: {told}", "config", errors=errors)
+
+
+def _field(each: Mapping[str, Any]) -> dict[str, str]:
+    if each["type"] == "json_invalid":  # its place is a character's number, not a field
+        why = each.get("ctx", {}).get("error", each["msg"])
+        return {"field": "body", "reason": f"no JSON from character {each['loc'][-1]} on: {why}"}
+    place = ".".join(str(part) for part in each["loc"] if part != "body")
+    return {"field": place or "body", "reason": each["msg"]}
 
 
 async def _http(request: Request, error: Exception) -> Response:

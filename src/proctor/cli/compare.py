@@ -115,7 +115,8 @@ def _run_rows(results: Sequence[RunResult]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for result in results:
         head, tally = result.scores[0] if result.scores else None, result.tally
-        tokens = f"{amount(tally.input_tokens_per_item)} + {amount(tally.output_tokens_per_item)}"
+        spent = (tally.input_tokens_per_item, tally.output_tokens_per_item)
+        tokens = "-" if spent == (None, None) else " + ".join(map(amount, spent))
         mark = " (sample rows)" if result.run.sample else " (PARTIAL)" if result.run.partial else ""
         rows.append(
             (

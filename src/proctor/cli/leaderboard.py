@@ -66,7 +66,7 @@ def _board_lines(board: Board) -> Iterator[str]:
 
 
 def _place_row(place: Place) -> tuple[str, ...]:
-    from proctor.figures import estimate, share
+    from proctor.figures import chance, estimate
 
     ranks = f"{place.rank}" if place.rank == place.lowest else f"{place.rank} to {place.lowest}"
     return (
@@ -74,7 +74,7 @@ def _place_row(place: Place) -> tuple[str, ...]:
         ranks,
         str(place.result.run.cell.model),
         estimate(place.score),
-        share(place.p_best),
+        chance(place.p_best),
         f"{place.runs:,}",
         _change(place.trend),
     )

@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-from proctor.figures import amount, dollars, duration
+from proctor.figures import amount, dollars, duration, share
 from proctor.service.progress import Progress
 
 PLAIN_EVERY_S = 10.0
@@ -15,9 +15,8 @@ PLAIN_EVERY_S = 10.0
 
 def describe(p: Progress) -> str:
     """One line about a run under way."""
-    share = f"{p.done / p.total:.0%}" if p.total else "-"
     parts = [
-        f"{p.run.cell.model}: {p.done:,}/{p.total:,} ({share})",
+        f"{p.run.cell.model}: {p.done:,}/{p.total:,} ({share(p.done / p.total if p.total else None)})",
         f"{p.items_per_s:.1f} req/s",
         f"{amount(p.tokens_per_s)} tok/s" if p.tokens_per_s else "",
         f"{p.in_flight} in flight",

@@ -113,8 +113,10 @@ def _follow(server: ServerCall, job: str, form: str, timeout: float | None) -> i
 
 
 def _state_line(state: Mapping[str, Any]) -> str:
-    share = "" if state["percentage"] is None else f"  {state['percentage']:.0f} %"
-    return f"{state['job_id']}  {state['status']}{share}  {state['step']}"
+    from proctor.figures import share
+
+    done = "" if state["percentage"] is None else f"  {share(state['percentage'] / 100)}"
+    return f"{state['job_id']}  {state['status']}{done}  {state['step']}"
 
 
 @click.command("results")
@@ -232,13 +234,13 @@ def compare_command(names: tuple[str, ...], form: str, **wanted: Any) -> int:
 
 @click.command("leaderboard")
 @click.option("--suite", default="glue", show_default=True, metavar="NAME")
-@click.option("--metric", default="accuracy", show_default=True, metavar="NAME")
+@click.option("--metric", default="score", show_default=True, metavar="NAME")
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True, metavar="N")
 @format_option
 def leaderboard_command(form: str, **wanted: Any) -> int:
     """Rank the models that were asked the same."""
     from proctor.cli.tables import columns
-    from proctor.figures import fraction, share
+    from proctor.figures import chance, fraction
 
     found = server_of().get(f"{BENCHMARKING}/leaderboard", **wanted)
     rows = [
@@ -246,12 +248,12 @@ def leaderboard_command(form: str, **wanted: Any) -> int:
             "-".join(str(rank) for rank in dict.fromkeys(place["rank_interval"])),
             place["model_id"],
             f"{fraction(place['score'])} [{', '.join(fraction(end) for end in place['ci'] or ())}]",
-            share(place["p_best"]),
+            chance(place["p_best"]),
             str(place["benchmark_count"]),
         )
         for place in found["leaderboard"]
     ]
-    _show(form, found, columns(rows, ("rank", "model", wanted["metric"], "P(best)", "runs")))
+    _show(form, found, columns(rows, ("rank", "model", found["metric"], "P(best)", "runs")))
     return 0
 
 

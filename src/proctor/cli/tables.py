@@ -40,6 +40,8 @@ def result_lines(result: RunResult, *, fold: bool = False) -> Iterator[str]:
     tasks = {score.task for score in result.scores if score.task}
     folded = fold and len(tasks) > MOST_TASKS
     mark = "  [sample rows, no real score]" if run.manifest.get("rows") == "sample" else ""
+    if not result.scores:
+        yield f"{run.cell.model}  {run.source_title}  nothing was scored{mark}"
     for index, score in enumerate(result.scores):
         if folded and score.task:
             continue
@@ -76,7 +78,8 @@ def problem_words(result: RunResult) -> str:
     run = result.run
     words = []
     if run.partial:
-        words.append(f"PARTIAL: {run.settled:,} of {run.planned:,} items have an outcome")
+        what = "askings" if run.cell.repeats > 1 else "items"
+        words.append(f"PARTIAL: {run.settled:,} of {run.planned:,} {what} have an outcome")
     if run.stopped:
         words.append(run.stopped)
     if result.tally.errors:

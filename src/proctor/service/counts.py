@@ -27,10 +27,6 @@ class ModelRun:
     headline: Score | None
     tally: Tally | None
 
-    @property
-    def partial(self) -> bool:
-        return self.line.settled < self.line.planned or bool(self.line.stopped)
-
 
 def runs_by_provider(desk: Desk) -> dict[str, int]:
     return counts.runs_by(desk.store, "provider")

@@ -18,6 +18,7 @@ from proctor.types import Run, Status
 __all__ = ["Job", "JobState", "RunLine", "Wanted"]
 
 PULSE_STALE_S = 15.0  # an older one is of a process that has ended
+WHOLE_ID = 36  # characters of a run's id
 ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
 
@@ -49,12 +50,20 @@ def states(desk: Desk) -> dict[str, int]:
 def run_of(desk: Desk, job_id: str) -> Run:
     """The run with exactly this id. Raises NotFound with the documented text."""
     missing = NotFound(f"Benchmark job {job_id} not found")
-    if len(job_id) != 36:
-        raise missing
+    if len(job_id) != WHOLE_ID:
+        raise (
+            NotFound(f"{missing}; give the whole id, {WHOLE_ID} characters")
+            if _begins_an_id(job_id)
+            else missing
+        )
     try:
         return desk.store.run(job_id)
     except (NotFound, Conflict):
         raise missing from None
+
+
+def _begins_an_id(text: str) -> bool:
+    return 8 <= len(text) < WHOLE_ID and set(text) <= set("0123456789abcdef-")
 
 
 def source_of(run: Run) -> str:

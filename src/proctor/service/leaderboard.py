@@ -52,11 +52,7 @@ def board_of(
 def _complete(store: Store, suite: str | None, project_id: int | None) -> list[RunLine]:
     """The complete runs of the source, newest first."""
     wanted = Wanted(source=suite, status=Status.COMPLETED, project_id=project_id)
-    lines = [
-        line
-        for line in run_lines(store, wanted, limit=None)[0]
-        if line.settled >= line.planned and not line.stopped
-    ]
+    lines = [line for line in run_lines(store, wanted, limit=None)[0] if line.complete]
     if not lines:
         what = f"of {suite}" if suite else "yet"
         raise NotFound(
@@ -101,7 +97,7 @@ def _board(
     places.sort(key=lambda place: (place.rank, -(place.score.value or 0.0), str(place.result.run.cell.model)))
     return Board(
         source_title=latest[0].source_title,
-        metric=_metric_name(places[0].result, metric),
+        metric=_metric_name(places[0].result, metric, of),
         places=tuple(places[:limit]),
         comparisons=pairs,
         left_out=tuple(_left_out(store, latest[0], lines)),
@@ -109,8 +105,10 @@ def _board(
     )
 
 
-def _metric_name(result: RunResult, metric: str) -> str:
-    return result.scores[0].metric if metric == "score" and result.scores else metric
+def _metric_name(result: RunResult, metric: str, of: Shape) -> str:
+    if metric == "score":
+        return result.scores[0].metric if result.scores else metric
+    return of.named if len(of.tasks) > 1 else metric
 
 
 def _trend(store: Store, rows: Sequence[Scored], before: RunLine, of: Shape) -> Difference:

@@ -10,7 +10,8 @@ from statistics import fmean
 from proctor.service.desk import Desk
 from proctor.service.jobs_view import RunLine, Wanted
 from proctor.store import history, lists
-from proctor.store.history import Z95, Mean, Measured, Searched
+from proctor.store.history import PARTIAL, Mean, Measured, Searched
+from proctor.suites.tasks import TASKS
 
 __all__ = [
     "Cards",
@@ -26,7 +27,8 @@ __all__ = [
 ]
 
 DAY_S = 86400.0
-ENDED = ("completed", "failed", "cancelled")
+ENDED = ("completed", PARTIAL, "failed", "cancelled")
+EXTRAS = tuple(key for key, task in TASKS.items() if task.extra)  # no part of a suite's score
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,8 @@ class Cards:
     """`average` is the mean of the complete runs' values, `half_width` of its 95 % interval at most.
 
     Runs of one suite ask the same items, so their errors go together; the half width is that of errors
-    that go together wholly, and no dependence makes the true one larger.
+    that go together wholly, and no dependence makes the true one larger. Of each run's interval it takes
+    the longer side. None where a run has no interval. `counts` has the partial runs apart.
     """
 
     average: float | None
@@ -62,19 +65,23 @@ def overview(
     """Over the runs of the last `days`; `source` None is all."""
     wanted = Wanted(source=source, project_id=project_id, since=time.time() - days * DAY_S)
     asked = Searched(wanted)
-    found = history.measured(desk.store, asked, metric)
+    found = history.measured(desk.store, asked, metric, extras=EXTRAS)
     lines, _ = history.page(desk.store, asked, limit=recent)
-    means = history.means(desk.store, [line.id for line in lines], ("accuracy", "f1"))
+    means = history.means(desk.store, [line.id for line in lines], ("accuracy", "f1"), extras=EXTRAS)
     made = cards(found, history.counts(desk.store, asked))
     return Overview(made, found, lines, means, any(each.run.sample for each in found))
 
 
 def cards(found: Sequence[Measured], counts: Mapping[str, int]) -> Cards:
     """What the cards show of complete runs, and of all runs by state."""
-    errors = [each.stderr for each in found if each.stderr is not None]
+    sides = [
+        max(each.value - each.low, each.high - each.value)
+        for each in found
+        if each.low is not None and each.high is not None
+    ]
     return Cards(
         average=fmean(each.value for each in found) if found else None,
-        half_width=Z95 * fmean(errors) if errors and len(errors) == len(found) else None,
+        half_width=fmean(sides) if sides and len(sides) == len(found) else None,
         measured=len(found),
         counts=counts,
         models=len({each.run.full_model for each in found}),
@@ -93,11 +100,15 @@ def page(
 ) -> tuple[list[RunLine], int | None, dict[str, dict[str, Mean]]]:
     """Runs, what begins the next page, and the runs' accuracy and F1."""
     lines, after = history.page(desk.store, asked, before=before, limit=limit)
-    return lines, after, history.means(desk.store, [line.id for line in lines], ("accuracy", "f1"))
+    return (
+        lines,
+        after,
+        history.means(desk.store, [line.id for line in lines], ("accuracy", "f1"), extras=EXTRAS),
+    )
 
 
 def rates(desk: Desk, asked: Searched) -> tuple[dict[str, int], float | None]:
-    """Runs by state, and the share of the ended ones that completed; None if none has ended."""
+    """Runs by state, and the share of the ended ones that are complete; None if none has ended."""
     counts = history.counts(desk.store, asked)
     ended = sum(counts.get(name, 0) for name in ENDED)
     return counts, counts.get("completed", 0) / ended if ended else None

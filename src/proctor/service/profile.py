@@ -99,8 +99,10 @@ def _spread(values: Sequence[float]) -> Histogram | None:
 
     array = np.maximum(np.asarray(values), 1e-6)
     low, high = float(array.min()), float(array.max())
-    edges = np.geomspace(low, max(high, low * 1.01), BINS + 1)
-    edges[0], edges[-1] = low, max(high, low * 1.01)
+    if high <= low * 1.01:  # one value, or as good as one: bins would only split hairs
+        return Histogram((low, high), (len(values),))
+    edges = np.geomspace(low, high, BINS + 1)
+    edges[0], edges[-1] = low, high
     return Histogram(tuple(map(float, edges)), tuple(map(int, np.histogram(array, edges)[0])))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,7 +31,7 @@ class Standing:
 def standing(of: Evaluation, metric: str) -> Standing:
     """Of an evaluation of at least two runs, compared by `metric`."""
     names, values = _names(of), _values(of)
-    ranked = sorted(of.results, key=lambda result: -(values.get(result.run.id) or 0.0))
+    ranked = sorted(of.results, key=lambda result: _downwards(values.get(result.run.id)))
     best, runner_up = ranked[0].run.id, ranked[1].run.id
     pair = next(c for c in of.comparisons if {c.first.id, c.second.id} == {best, runner_up})
     tied = [names[r.run.id] for r in ranked if r.run.id == best or not _beats(of, best, r.run.id)]
@@ -47,6 +48,11 @@ def standing(of: Evaluation, metric: str) -> Standing:
         shown="better" in pair.verdict,
         recommendations=_recommendations(of, names[best], tied, metric),
     )
+
+
+def _downwards(value: float | None) -> float:
+    """The best first, what was not measured last: an MCC may be below 0."""
+    return math.inf if value is None else -value
 
 
 def _values(of: Evaluation) -> dict[str, float | None]:
@@ -87,13 +93,7 @@ def _recommendations(of: Evaluation, best: str, tied: list[str], metric: str) ->
             f"{best} is shown to be better than every other model compared, by {what}",
             f"Consider {best}, if its cost and latency suit you",
         ]
-    needed = [c.whole.items_needed for c in of.comparisons if c.whole.items_needed]
-    advice = (
-        f"Ask more items: about {max(needed):,} like these may tell them apart"
-        if needed
-        else "Ask more items"
-    )
     return [
         f"No difference by {what} is shown between {', '.join(tied[:-1])} and {tied[-1]}",
-        f"Choose among them by cost and latency. {advice}",
+        "Choose among them by cost and latency, or ask more items",
     ]

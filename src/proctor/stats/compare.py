@@ -16,7 +16,7 @@ from proctor.stats.estimates_sheet import nothing
 from proctor.stats.estimates_task import Exam, own_value
 from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
-from proctor.stats.paired import POWER_Z, benjamini_hochberg, holm, items_needed
+from proctor.stats.paired import LEAST_DISCORDANT, POWER_Z, benjamini_hochberg, holm, items_needed
 from proctor.stats.pairs import Drawn, Pair, drawn, item_scores, own_resampled, paired
 from proctor.stats.pairs_share import Shares, pooled_shares
 from proctor.stats.permute import p_value
@@ -95,7 +95,10 @@ def focused(shape: Shape, metric: str) -> Shape:
             tasks[key] = replace(spec, official=(metric,), also=())
     if not tasks:
         raise ConfigError(f"{shape.suite} reports no {metric!r}; metrics: score, {', '.join(known)}")
-    return replace(shape, tasks=tasks, aggregate="macro", categories=(), whole=None, named=metric)
+    # "accuracy" alone would be taken for the accuracy over all items, which is another number.
+    several = sum(1 for spec in tasks.values() if not spec.extra)
+    named = metric if several < 2 else f"{metric}, mean of {several} tasks"
+    return replace(shape, tasks=tasks, aggregate="macro", categories=(), whole=None, named=named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +231,7 @@ def _described(tasks: Sequence[_Task], found: _Found, task: str, title: str, met
         needed = items_needed(*found.discordant, n)
     else:
         gap = abs(found.difference)
-        needed = math.ceil(n * (detectable / gap) ** 2) if gap > 1e-12 else None
+        needed = max(LEAST_DISCORDANT, math.ceil(n * (detectable / gap) ** 2)) if gap > 1e-12 else None
     return Difference(
         task=task,
         title=title,

@@ -212,13 +212,8 @@ def squad_normal(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
 
 
-def squad_em(answer: str | None, golds: Sequence[str]) -> float:
-    """1.0 if the answer is one of the right texts in SQuAD's normal form, else 0.0."""
-    return float(answer is not None and squad_normal(answer) in {squad_normal(gold) for gold in golds})
-
-
 def squad_f1(answer: str | None, golds: Sequence[str]) -> float:
-    """The best F1 over words against any right text, in SQuAD's normal form; never below `squad_em`."""
+    """The best F1 over words against any right text, in SQuAD's normal form."""
     if answer is None:
         return 0.0
     return max((_words_f1(squad_normal(answer), squad_normal(gold)) for gold in golds), default=0.0)

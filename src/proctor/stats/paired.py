@@ -9,6 +9,7 @@ from statistics import NormalDist
 from proctor.stats.intervals import Z95
 
 POWER_Z = NormalDist().inv_cdf(0.8)
+LEAST_DISCORDANT = 6  # with five, all to one side, the exact p is 0.0625
 MOST_EXACT = 5000  # discordant items; from here on exact binomials take milliseconds, later seconds
 
 
@@ -107,23 +108,16 @@ def items_needed(only_first: int, only_second: int, n: int) -> int | None:
     """About how many items would show a difference like the observed one: 80 % power at p < 0.05.
 
     The sample size of McNemar's test (Connor 1987, Biometrics 43:207) with the observed shares put in
-    for the true ones, so it is a rough guide. None when no difference was observed.
+    for the true ones, so it is a rough guide; never so few items that the exact test could not show
+    anything. None when no difference was observed.
+
+    >>> items_needed(20, 10, 100), items_needed(1, 0, 1), items_needed(1, 0, 100)
+    (234, 6, 783)
     """
     difference = abs(only_first - only_second) / n
     if difference == 0:
         return None
     discordant = (only_first + only_second) / n
     root = Z95 * math.sqrt(discordant) + POWER_Z * math.sqrt(max(0.0, discordant - difference**2))
-    return math.ceil((root / difference) ** 2)
-
-
-def smallest_difference(n: int, *, share: float = 0.8, correlation: float = 0.5) -> float:
-    """The difference between two models that n shared items show with 80 % power at p < 0.05.
-
-    For two models with about `share` of the items right, whose item scores correlate by `correlation`:
-    (z_.975 + z_.8) * sqrt(2 p (1 - p) (1 - rho) / n) (Miller 2024, arXiv 2411.00640, section 5).
-
-    >>> round(smallest_difference(500), 3), round(smallest_difference(56), 2)
-    (0.05, 0.15)
-    """
-    return (Z95 + POWER_Z) * math.sqrt(2 * share * (1 - share) * (1 - correlation) / n)
+    least = math.ceil(LEAST_DISCORDANT / discordant)
+    return max(least, math.ceil((root / difference) ** 2))

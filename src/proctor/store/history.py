@@ -6,15 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, select
 
 from proctor.store.lists import COLUMNS, RunLine, Wanted, where
 from proctor.store.schema import Database
 from proctor.store.tables import RUN, SCORE
 from proctor.types import Status
 
-COMPLETE = (RUN.c.status == Status.COMPLETED.value, RUN.c.settled >= RUN.c.planned, RUN.c.stopped.is_(None))
-Z95 = 1.959964  # the 97.5 % point of the normal distribution
+_COMPLETED = RUN.c.status == Status.COMPLETED.value
+COMPLETE = (_COMPLETED, RUN.c.settled >= RUN.c.planned, RUN.c.stopped.is_(None))
+PARTIAL = "partial"  # counted apart from the complete: a run in which planned items are not settled
 
 
 class Searched(NamedTuple):
@@ -24,22 +25,27 @@ class Searched(NamedTuple):
     text: str | None = None
 
 
+class Mean(NamedTuple):
+    """The unweighted mean of a metric over the tasks of a run; `low` and `high` are None where a task has no interval.
+
+    Of one task it is the task's own interval. Of several, taken as independent, the tasks' intervals are
+    squared and added (Zou and Donner 2008), so that it has a width wherever theirs have one.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+
+
 class Measured(NamedTuple):
-    """The unweighted mean of a metric over the tasks of a run; `stderr` takes the tasks as independent."""
+    """A run, the `Mean` of a metric over its tasks, and of how many items and tasks."""
 
     run: RunLine
     value: float
-    stderr: float | None
+    low: float | None
+    high: float | None
     items: int
     tasks: int
-
-    @property
-    def low(self) -> float:
-        return self.value - Z95 * (self.stderr or 0.0)
-
-    @property
-    def high(self) -> float:
-        return self.value + Z95 * (self.stderr or 0.0)
 
 
 def _searched(query: Select[Any], asked: Searched) -> Select[Any]:
@@ -63,27 +69,28 @@ def page(
 
 
 def counts(store: Database, asked: Searched) -> dict[str, int]:
-    """How many of the runs are in each state; those without a run are left out."""
-    query = _searched(select(RUN.c.status, func.count()), asked).group_by(RUN.c.status)
+    """How many of the runs are in each state, partial ones apart; states without a run are left out."""
+    state = case((and_(_COMPLETED, ~and_(*COMPLETE)), PARTIAL), else_=RUN.c.status).label("state")
+    query = _searched(select(state, func.count()), asked).group_by(state)
     with store.reading() as connection:
         return {row[0]: row[1] for row in connection.execute(query)}
 
 
-def measured(store: Database, asked: Searched, metric: str, *, limit: int = 2000) -> list[Measured]:
+def _of_tasks(extras: Sequence[str]) -> ColumnElement[bool]:
+    return SCORE.c.task.not_in(["", *extras]) & SCORE.c.value.is_not(None)
+
+
+def measured(
+    store: Database, asked: Searched, metric: str, *, extras: Sequence[str] = (), limit: int = 2000
+) -> list[Measured]:
     """Complete runs that report the metric, by the time of their end, the oldest first; at most the newest `limit`.
 
-    `metric` "score" is the headline. One query adds up all runs: no page reads scores run by run.
+    `metric` "score" is the headline; the mean of another leaves out the tasks `extras`. One query adds up
+    all runs: no page reads scores run by run.
     """
-    which = SCORE.c.place == 0 if metric == "score" else (SCORE.c.metric == metric) & (SCORE.c.task != "")
+    which = SCORE.c.place == 0 if metric == "score" else (SCORE.c.metric == metric) & _of_tasks(extras)
     query = _searched(
-        select(
-            *COLUMNS,
-            func.avg(SCORE.c.value),
-            func.sum(SCORE.c.stderr * SCORE.c.stderr),
-            func.count(SCORE.c.stderr),
-            func.sum(SCORE.c.scored),
-            func.count(SCORE.c.value),
-        )
+        select(*COLUMNS, func.sum(SCORE.c.scored), *_over_tasks())
         .join(SCORE, SCORE.c.run_num == RUN.c.num)
         .where(which, SCORE.c.value.is_not(None), *COMPLETE),
         asked,
@@ -91,47 +98,49 @@ def measured(store: Database, asked: Searched, metric: str, *, limit: int = 2000
     grouped = query.group_by(RUN.c.num, *COLUMNS).order_by(RUN.c.finished_at.desc()).limit(limit)
     with store.reading() as connection:
         rows = connection.execute(grouped).all()
-    return [_measured(row) for row in reversed(rows)]
+    width = len(COLUMNS)
+    return [
+        Measured(RunLine(*row[:width]), *_mean(row[width + 1 :]), int(row[width]), int(row[-1]))
+        for row in reversed(rows)
+    ]
 
 
-def _measured(row: Sequence[Any]) -> Measured:
-    *line, mean, squares, known, items, tasks = row
-    return Measured(RunLine(*line), float(mean), _stderr(squares, known, tasks), int(items), int(tasks))
-
-
-class Mean(NamedTuple):
-    """`half_width` of the 95 % interval, the tasks taken as independent; None where a task has no standard error."""
-
-    value: float
-    half_width: float | None
-
-
-def means(store: Database, run_ids: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, Mean]]:
-    """Run id -> metric -> its unweighted mean over the run's tasks."""
+def means(
+    store: Database, run_ids: Sequence[str], metrics: Sequence[str], *, extras: Sequence[str] = ()
+) -> dict[str, dict[str, Mean]]:
+    """Run id -> metric -> its unweighted mean over the run's tasks without `extras`."""
     query = (
-        select(
-            RUN.c.id,
-            SCORE.c.metric,
-            func.avg(SCORE.c.value),
-            func.sum(SCORE.c.stderr * SCORE.c.stderr),
-            func.count(SCORE.c.stderr),
-            func.count(SCORE.c.value),
-        )
+        select(RUN.c.id, SCORE.c.metric, *_over_tasks())
         .join(SCORE, SCORE.c.run_num == RUN.c.num)
-        .where(
-            RUN.c.id.in_(run_ids), SCORE.c.metric.in_(metrics), SCORE.c.task != "", SCORE.c.value.is_not(None)
-        )
+        .where(RUN.c.id.in_(run_ids), SCORE.c.metric.in_(metrics), _of_tasks(extras))
         .group_by(RUN.c.id, SCORE.c.metric)
     )
     found: dict[str, dict[str, Mean]] = {}
     with store.reading() as connection:
-        for run_id, metric, value, squares, known, tasks in connection.execute(query):
-            stderr = _stderr(squares, known, tasks)
-            half_width = None if stderr is None else Z95 * stderr
-            found.setdefault(run_id, {})[metric] = Mean(float(value), half_width)
+        for row in connection.execute(query):
+            found.setdefault(row[0], {})[row[1]] = _mean(row[2:])
     return found
 
 
-def _stderr(squares: Any, known: int, tasks: int) -> float | None:
-    """Of a mean over tasks; None unless every task has one."""
-    return math.sqrt(float(squares)) / tasks if known == tasks and squares is not None else None
+def _over_tasks() -> tuple[ColumnElement[Any], ...]:
+    """What `_mean` reads: the mean, its ends where there is one task, the squared sides, the counts."""
+    below, above = SCORE.c.value - SCORE.c.low, SCORE.c.high - SCORE.c.value
+    return (
+        func.avg(SCORE.c.value),
+        func.min(SCORE.c.low),
+        func.max(SCORE.c.high),
+        func.sum(below * below),
+        func.sum(above * above),
+        func.count(below + above),
+        func.count(SCORE.c.value),
+    )
+
+
+def _mean(row: Sequence[Any]) -> Mean:
+    average, low, high, below, above, known, tasks = row
+    value = float(average)
+    if known != tasks:
+        return Mean(value, None, None)  # half an interval would be none: all tasks must have one
+    if tasks == 1:
+        return Mean(value, low, high)
+    return Mean(value, value - math.sqrt(below) / tasks, value + math.sqrt(above) / tasks)

@@ -34,6 +34,14 @@ class RunLine(NamedTuple):
     def full_model(self) -> str:
         return f"{self.provider}/{self.model}"
 
+    @property
+    def partial(self) -> bool:
+        return self.settled < self.planned or bool(self.stopped)
+
+    @property
+    def complete(self) -> bool:
+        return self.status == Status.COMPLETED and not self.partial
+
 
 class Wanted(NamedTuple):
     """Which runs a list is of; None is any. `model` is a name with or without its provider."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select, tuple_
 
@@ -14,7 +14,6 @@ from proctor.store.tables import ATTEMPT, NOTE
 LOOKED_THROUGH = 10_000  # positions that a search may look at before it answers
 IDS_LOOKED_THROUGH = 100_000  # the same for ids alone, which an index holds
 FEW = 5_000  # rows that are sooner sorted than found in order
-Show = Literal["all", "wrong", "errors", "truncated", "no_answer", "flagged"]
 OUTCOMES: dict[str, tuple[str, ...]] = {
     "wrong": ("wrong",),
     "errors": ("error",),

@@ -311,6 +311,8 @@ def _row(connection: Connection, run_id: str) -> Row[Any]:
     query = select(*RUN.c, *of_job).join(JOB, JOB.c.run_num == RUN.c.num).where(RUN.c.id == run_id)
     row: Any = connection.execute(query).one_or_none()  # its type lists all its columns
     if row is None:
-        raise NotFound(f"No job {run_id}")
+        raise NotFound(
+            f"No job {run_id}. A run of the command line goes on with `proctor resume {run_id[:8]}`"
+        )
     found: Row[Any] = row
     return found

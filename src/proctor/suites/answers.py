@@ -18,7 +18,7 @@ no answer has none. Every rung takes time linear in the reply.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from string import ascii_uppercase
 
 from proctor.suites.first_token import RUNG, by_first_token
@@ -230,17 +230,6 @@ def climb(said: str | None, asked: Asked) -> tuple[str | None, int | None]:
         if found is not None:
             return found, rung
     return None, None
-
-
-def read_answer(
-    reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None, choices: Sequence[str] = ()
-) -> tuple[str | None, int | None]:
-    """The answer (a letter, a label's name, a number, letters or a text) and the rung that found it.
-
-    (None, None) when there is none. A task of kind "labels" hands in its `vocabulary`; kinds
-    "choices", "letters" and "entity" their `choices`.
-    """
-    return climb(spoken(reply.text), Asked(kind, vocabulary, choices, reply.finish == "length"))
 
 
 def judge(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Reading:

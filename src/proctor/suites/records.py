@@ -37,7 +37,6 @@ class Records:
     columns: tuple[str, ...]
     records: tuple[Record, ...]
     sha256: str
-    is_csv: bool
 
 
 def read_records(path: Path, names: Sequence[frozenset[str]]) -> Records:
@@ -66,7 +65,7 @@ def read_records(path: Path, names: Sequence[frozenset[str]]) -> Records:
         raise DataError(f"{path.name}: the file holds no rows. Accepted: {ACCEPTED}.")
     columns = dict.fromkeys(name for record in records for name in record.values if name)
     sha256 = hashlib.sha256(body).hexdigest()
-    return Records(path.name, form, tuple(columns), tuple(records), sha256, form.startswith("CSV"))
+    return Records(path.name, form, tuple(columns), tuple(records), sha256)
 
 
 def decoded(body: bytes, name: str) -> str:

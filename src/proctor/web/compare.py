@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from proctor.errors import ConfigError, NotFound, ProctorError
-from proctor.figures import dollars, duration
+from proctor.figures import dollars, duration, fraction
 from proctor.findings import Comparison, Evaluation, RunResult
 from proctor.service import jobs_view
 from proctor.service.catalogue import suite_facts
@@ -28,6 +29,7 @@ from proctor.web.words import ERROR_TITLES
 ROUTER = APIRouter()
 MOST_COMPARED = 8
 ITEMS = 200
+SHOWN_ITEMS = 25
 MARGIN = 0.01
 MODES = (("", "Different"), ("regressed", "Regressed"), ("improved", "Improved"))
 METRICS = ("score", "accuracy", "f1", "mcc", "pearson")
@@ -61,6 +63,7 @@ def compare(request: Request, desk: OpenDesk, user: Reader, asked: Annotated[Ask
         "margin": asked.margin,
         "metrics": METRICS,
         "modes": MODES,
+        "shown_items": SHOWN_ITEMS,
         "found": None,
         "problem": None,
     }
@@ -72,7 +75,7 @@ def compare(request: Request, desk: OpenDesk, user: Reader, asked: Annotated[Ask
 def _complete(desk: Desk, suite: str, project: int | None) -> list[RunLine]:
     wanted = Wanted(source=suite or None, status=Status.COMPLETED, project_id=project)
     lines = jobs_view.run_lines(desk, wanted, limit=2000)[0]
-    return [line for line in lines if line.settled >= line.planned and not line.stopped]
+    return [line for line in lines if line.complete]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ def _compared(desk: Desk, asked: Asked) -> dict[str, Any]:
         "pairs": _pairs(found, asked.mode),
         "tasks": _tasks(found.evaluation),
         "reach": _reach(found.evaluation),
-        "charts": _charts(found.evaluation, at),
+        "charts": _charts(found.evaluation, at, asked.metric),
         "sample": any(result.run.sample for result in found.evaluation.results),
     }
 
@@ -149,7 +152,7 @@ def _rows(of: Evaluation, at: Standing) -> list[Row]:
                 _on_front(of, at, result),
             )
         )
-    return sorted(rows, key=lambda row: -(row.value or 0.0))
+    return sorted(rows, key=lambda row: math.inf if row.value is None else -row.value)
 
 
 def _on_front(of: Evaluation, at: Standing, one: RunResult) -> bool:
@@ -221,24 +224,16 @@ def _reach(of: Evaluation) -> float:
     return max(ends, default=0.0) * 1.05
 
 
-def _charts(of: Evaluation, at: Standing) -> list[dict[str, Any]]:
-    """Score against latency, and against cost where every cost is known."""
+def _charts(of: Evaluation, at: Standing, metric: str) -> list[dict[str, Any]]:
+    """What is compared against latency, and against cost where every cost is known."""
 
     def points(value_of: Any, words: Any) -> list[dict[str, Any]]:
         found = []
         for result in of.results:
             x, y = value_of(result), at.values.get(result.run.id)
-            if x is not None and y is not None and result.scores:
-                e = result.scores[0].estimate
+            if x is not None and y is not None:
                 found.append(
-                    {
-                        "name": at.names[result.run.id],
-                        "x": x,
-                        "xs": words(x),
-                        "y": y,
-                        "low": e.low,
-                        "high": e.high,
-                    }
+                    {"name": at.names[result.run.id], "x": x, "xs": words(x), "y": y, "ys": fraction(y)}
                 )
         return found
 
@@ -249,10 +244,10 @@ def _charts(of: Evaluation, at: Standing) -> list[dict[str, Any]]:
     drawn = [
         {
             "x": "seconds an item",
-            "y": "score",
+            "y": metric,
             "points": points(lambda r: r.tally.seconds_per_item, duration),
         },
-        {"x": "$ for 1,000 items", "y": "score", "points": points(cost_per_1000, dollars)},
+        {"x": "$ for 1,000 answers", "y": metric, "points": points(cost_per_1000, dollars)},
     ]
     return [each for each in drawn if len(each["points"]) == len(of.results)]
 

@@ -34,8 +34,8 @@ def line_record(line: RunLine, means: Mapping[str, Mean]) -> dict[str, Any]:
 
 
 def _figures(metric: str, means: Mapping[str, Mean]) -> dict[str, float | None]:
-    found = means.get(metric)
-    return {metric: found and found.value, f"{metric}_half_width": found and found.half_width}
+    value, low, high = means.get(metric, (None, None, None))
+    return {metric: value, f"{metric}_low": low, f"{metric}_high": high}
 
 
 def as_csv(records: Sequence[Mapping[str, Any]]) -> str:

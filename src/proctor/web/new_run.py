@@ -36,7 +36,6 @@ OLLAMA_FIELDS = (
     ("repeat_penalty", "Repeat Penalty", "0.01", "0", "10", "", "1 is none"),
     ("min_p", "Min P", "0.01", "0", "1", "", "Drop tokens below this share of the likeliest"),
 )
-PREFILLED = ("provider", "model", "suite", "data")
 DEFAULTS = {"provider": "ollama", "suite": "glue", "preset": "quick", "project": "1"}
 
 

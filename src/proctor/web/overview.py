@@ -12,6 +12,7 @@ import orjson
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
+from proctor import figures
 from proctor.errors import NotFound, ProctorError
 from proctor.service.desk import Desk
 from proctor.service.lately import Lately
@@ -92,11 +93,16 @@ def _point(each: Measured) -> dict[str, Any]:
         "at": round((each.run.finished_at or 0.0) * 1000),
         "when": stamp(each.run.finished_at),
         "value": each.value,
-        "low": max(-1.0, each.low),
-        "high": min(1.0, each.high),
+        "low": each.low,
+        "high": each.high,
         "n": each.items,
+        "said": figures.fraction(each.value) + _between(each),
         "suite": each.run.source,
     }
+
+
+def _between(each: Measured) -> str:
+    return "" if each.low is None else f" [{figures.fraction(each.low)}, {figures.fraction(each.high)}]"
 
 
 @ROUTER.get("/overview/board")
@@ -157,5 +163,5 @@ def export(desk: OpenDesk, user: Reader, asked: Filtered, form: Text = "csv") ->
 
 def _figures(metric: str, of: Measured | None) -> dict[str, Any]:
     if of is None:
-        return {"metric": metric, "value": None, "stderr": None, "low": None, "high": None}
-    return {"metric": metric, "value": of.value, "stderr": of.stderr, "low": of.low, "high": of.high}
+        return {"metric": metric, "value": None, "low": None, "high": None}
+    return {"metric": metric, "value": of.value, "low": of.low, "high": of.high}

@@ -18,6 +18,7 @@ from proctor import __version__, figures
 from proctor.errors import errors
 from proctor.findings import Estimate
 from proctor.service import access
+from proctor.service.overview import Mean
 from proctor.web.door import desk_of
 from proctor.web.words import ERROR_TITLES, NAV, OUTCOME_WORDS, STATUS_COLOURS
 
@@ -47,7 +48,7 @@ def templates() -> Environment:
         "ago": ago,
         "stamp": stamp,
         "item_path": lambda text: quote(text, safe="/"),
-        "chance": chance,
+        "chance": figures.chance,
         "second": second,
         "moment": lambda at: stamp(at).removesuffix(" UTC"),
         "pair": lambda text: (text, text),
@@ -95,7 +96,7 @@ def error_page(request: Request, status: int, detail: str, slug: str) -> HTMLRes
     return show(request, "error.html", status, **facts)
 
 
-def interval(e: Estimate) -> str:
+def interval(e: Estimate | Mean) -> str:
     """`[0.508, 0.595]`, or nothing where there is none."""
     return (
         "" if e.low is None or e.high is None else f"[{figures.fraction(e.low)}, {figures.fraction(e.high)}]"
@@ -109,15 +110,6 @@ def signed(value: float | None) -> str:
     ('+0.012', '-0.500', '0.000', '-')
     """
     return f"+{figures.fraction(value)}" if value is not None and value > 0 else figures.fraction(value)
-
-
-def chance(value: float | None) -> str:
-    """A share of random draws: that none of them was so does not make it impossible.
-
-    >>> chance(0.0), chance(0.5), chance(1.0), chance(None)
-    ('<1 %', '50 %', '>99 %', '-')
-    """
-    return {0.0: "<1 %", 1.0: ">99 %"}.get(-1.0 if value is None else value) or figures.share(value)
 
 
 def ago(at: float | None, *, now: float | None = None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Annotated, Any
@@ -104,8 +104,8 @@ def _summary(desk: Desk, live: Live) -> dict[str, Any]:
     profile = profile_of(desk.store, live.run)
     return {
         "profile": profile,
-        "latency_chart": _bars(profile.latency, "seconds", "{:.2g}") if profile.latency else None,
-        "grades_chart": _bars(profile.grades, "grade", "{:.2f}") if profile.grades else None,
+        "latency_chart": _bars(profile.latency, "seconds") if profile.latency else None,
+        "grades_chart": _bars(profile.grades, "grade") if profile.grades else None,
         "outcomes": [name for name in _OUTCOMES if any(found.get(name) for found in profile.tasks.values())],
         "flagged": notes.marked(desk.store, live.run.id),
     }
@@ -114,15 +114,26 @@ def _summary(desk: Desk, live: Live) -> dict[str, Any]:
 _OUTCOMES = ("correct", "wrong", "answered", "no_answer", "truncated", "refused", "error")
 
 
-def _bars(of: Histogram, what: str, form: str) -> dict[str, Any]:
-    edges = [form.format(edge) for edge in of.edges]
-    pairs = pairwise(edges)
+def _bars(of: Histogram, what: str) -> dict[str, Any]:
     return {
-        "labels": [f"{low} to {high}" for low, high in pairs],
+        "labels": [low if low == high else f"{low} to {high}" for low, high in pairwise(_edges(of.edges))],
         "counts": of.counts,
         "x": what,
         "y": "items",
     }
+
+
+def _edges(edges: Sequence[float]) -> list[str]:
+    """The edges with as few digits, two or more, as tell them apart.
+
+    >>> _edges([0.0, 0.5, 1.0]), _edges([1.001, 1.004, 1.011]), _edges([0.25, 0.25])
+    (['0', '0.5', '1'], ['1.001', '1.004', '1.011'], ['0.25', '0.25'])
+    """
+    for digits in range(2, 8):
+        texts = [f"{edge:.{digits}g}" for edge in edges]
+        if len(set(texts)) == len(texts):
+            return texts
+    return [f"{edge:.2g}" for edge in edges]
 
 
 def _timeline(desk: Desk, live: Live) -> dict[str, Any]:

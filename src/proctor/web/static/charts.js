@@ -2,7 +2,6 @@
 (() => {
   const colours = ["#1f6fd6", "#c2410c", "#15803d", "#7e22ce", "#b91c1c", "#0f766e", "#a16207", "#475569"];
   const dark = () => document.documentElement.dataset.bsTheme === "dark";
-  const three = (v) => (v == null ? "-" : Number(v).toFixed(3));
   const base = () => ({
     animation: false,
     backgroundColor: "transparent",
@@ -21,7 +20,7 @@
         const quiet = { type: "line", symbol: "none", lineStyle: { opacity: 0 }, tooltip: { show: false }, silent: true };
         return [
           { ...quiet, name: s.name, stack: `band${i}`, data: s.points.map((p) => [p.at, p.low]), areaStyle: { opacity: 0 } },
-          { ...quiet, name: s.name, stack: `band${i}`, data: s.points.map((p) => [p.at, p.high - p.low]),
+          { ...quiet, name: s.name, stack: `band${i}`, data: s.points.map((p) => [p.at, p.low == null ? null : p.high - p.low]),
             stackStrategy: "all", areaStyle: { opacity: 0.15, color: colour } },
           { name: s.name, type: "line", symbolSize: 8, lineStyle: { width: 2, color: colour }, itemStyle: { color: colour },
             data: s.points.map((p) => ({ value: [p.at, p.value], p })) },
@@ -32,8 +31,10 @@
         legend: { top: 0, type: "scroll", data: data.series.map((s) => s.name) },
         grid: { left: 48, right: 20, top: 44, bottom: 32 },
         xAxis: { type: "time", splitLine: { show: false } },
-        yAxis: { type: "value", scale: true, max: (v) => Math.min(1, Math.ceil(v.max * 10) / 10), min: (v) => Math.max(-1, Math.floor(v.min * 10) / 10) },
-        tooltip: { ...base().tooltip, formatter: (t) => `${t.seriesName}\n${three(t.data.p.value)} [${three(t.data.p.low)}, ${three(t.data.p.high)}]\n${t.data.p.suite}, n = ${t.data.p.n}\n${t.data.p.when}` },
+        yAxis: { type: "value", scale: true, 
+          // Grades of other tools may lie beyond 1; scores of exams never do.
+          max: (v) => (v.max > 1 ? null : Math.ceil(v.max * 10) / 10), min: (v) => (v.min < -1 ? null : Math.floor(v.min * 10) / 10) },
+        tooltip: { ...base().tooltip, formatter: (t) => `${t.seriesName}\n${t.data.p.said}\n${t.data.p.suite}, n = ${t.data.p.n}\n${t.data.p.when}` },
       };
     },
     bars(data) {
@@ -64,7 +65,7 @@
         xAxis: { type: "value", name: data.x, nameLocation: "middle", nameGap: 30, scale: true, min: 0 },
         yAxis: { type: "value", name: data.y, ...names, name: data.y, scale: true },
         series: [{ type: "scatter", symbolSize: 14, data: data.points.map((p, i) => ({ value: [p.x, p.y], name: p.name, p, itemStyle: { color: colours[i % colours.length] } })), label: { show: true, position: "right", formatter: "{b}" } }],
-        tooltip: { ...base().tooltip, formatter: (t) => `${t.name}\n${data.y} ${three(t.data.p.y)} [${three(t.data.p.low)}, ${three(t.data.p.high)}]\n${data.x} ${t.data.p.xs}` },
+        tooltip: { ...base().tooltip, formatter: (t) => `${t.name}\n${data.y} ${t.data.p.ys}\n${data.x} ${t.data.p.xs}` },
       };
     },
   };
