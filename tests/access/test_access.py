@@ -15,7 +15,7 @@ from proctor.service.access import User
 from proctor.service.addresses import check_address
 from proctor.service.prune import prune
 from proctor.service.runs import start
-from proctor.store import Store
+from proctor.store import Store, runlog
 from proctor.types import Cell, Model, Plan, SourceRef
 from simulators import settings
 
@@ -95,9 +95,14 @@ def test_pruning_takes_old_runs_and_all_that_is_theirs(tmp_path: Path) -> None:
     with store.writing() as connection:
         old = {"at": time.time() - 40 * 86400, "id": runs[0].id}
         connection.execute(text("UPDATE run SET finished_at = :at WHERE id = :id"), old)
-    assert prune(store, 30 * 86400, by="ann", dry=True).runs == (runs[0].id,)
+    for run in runs:
+        runlog.say(tmp_path, run.id, "what was said")
+    assert prune(store, 30 * 86400, home=tmp_path, by="ann", dry=True).runs == (runs[0].id,)
     assert len(store.runs()) == 2
-    found = prune(store, 30 * 86400, by="ann")
+    found = prune(store, 30 * 86400, home=tmp_path, by="ann")
+    assert runlog.tail(tmp_path, runs[0].id) is None
+    assert "what was said" in str(runlog.tail(tmp_path, runs[1].id))
+    assert runlog.path(tmp_path, runs[1].id).stat().st_mode & 0o077 == 0
     assert (found.runs, found.plans, found.items) == (
         (runs[0].id,),
         1,

@@ -6,13 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.store.endings import log_of
+from proctor.store import runlog
 from proctor.types import Run
 
 
@@ -43,7 +41,7 @@ class Child:
         """For people, once the process has ended."""
         code = self.process.returncode
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return f"the process that did the work ended with {how}; {log_of(self.run.id)}"
+        return f"the process that did the work ended with {how}; {runlog.where(self.run.id)}"
 
 
 def command(run_id: str, owner: str, lease_s: float) -> list[str]:
@@ -56,7 +54,7 @@ def start(
     words: Sequence[str], run: Run, owner: str, *, home: Path, environ: Mapping[str, str], now: float
 ) -> Child:
     """Start the process; what it says goes to the run's log. Raises OSError."""
-    log = _open_log(home, run.id)
+    log = runlog.opened(home, run.id)
     try:
         process = subprocess.Popen(
             words,
@@ -70,17 +68,3 @@ def start(
     finally:
         os.close(log)
     return Child(run, owner, process, now)
-
-
-def say_in_log(home: Path, run_id: str, text: str) -> None:
-    """A line of the run's log about what its process could not tell itself. A full disk swallows it."""
-    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    with suppress(OSError), open(_open_log(home, run_id), "a", encoding="utf-8") as log:
-        log.write(f"{at} {text}\n")
-
-
-def _open_log(home: Path, run_id: str) -> int:
-    folder = home / "logs"
-    folder.mkdir(parents=True, exist_ok=True)
-    # For its owner alone: errors may quote prompts and replies.
-    return os.open(folder / f"{run_id}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 from proctor.errors import Conflict, NotFound, StoreError
 from proctor.jobs import resources
-from proctor.jobs.child import Child, command, say_in_log, start
+from proctor.jobs.child import Child, command, start
 from proctor.settings import Settings
-from proctor.store import Store, endings, queue
+from proctor.store import Store, endings, queue, runlog
 from proctor.store.beat import beat
 from proctor.store.endings import Verdict
 from proctor.types import Run, Status
@@ -177,7 +177,7 @@ class Worker:
             why = f"{tries} tries ended without a result. The last: {why}"
             verdict = Verdict(Status.FAILED, error=why, error_slug="worker-died")
         if endings.end(self.store, run.id, verdict, owner=owner, now=now):
-            say_in_log(self.settings.home, run.id, f"{verdict.status}: {why}")
+            runlog.say(self.settings.home, run.id, f"{verdict.status}: {why}")
 
     def _cancel_asked(self, now: float) -> None:
         if not self.children:

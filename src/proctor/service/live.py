@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 from proctor.errors import NotFound
 from proctor.service import jobs_view, queue
 from proctor.service.desk import Desk
 from proctor.service.jobs_view import JobState, RunLine, Wanted
-from proctor.store import pulses
+from proctor.store import pulses, runlog
 from proctor.store.pulses import Pulse
 from proctor.store.queue import Job
 from proctor.types import Run, Status
 
 __all__ = ["Live", "Pulse", "active", "live_of", "log_tail", "pulses_of"]
-
-TAIL_BYTES = 64_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +66,5 @@ def pulses_of(desk: Desk, run_id: str) -> list[Pulse]:
 
 
 def log_tail(desk: Desk, run_id: str) -> str | None:
-    """The end of the run's log; None if this machine has none."""
-    path = desk.settings.home / "logs" / f"{jobs_view.run_of(desk, run_id).id}.log"
-    try:
-        with path.open("rb") as log:
-            log.seek(0, os.SEEK_END)
-            log.seek(max(0, log.tell() - TAIL_BYTES))
-            return log.read().decode("utf-8", "replace")
-    except OSError:
-        return None
+    """The end of the run's log; None if this machine has none. Raises NotFound."""
+    return runlog.tail(desk.settings.home, jobs_view.run_of(desk, run_id).id)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from proctor.errors import Conflict, NotFound
 from proctor.service.access import note
-from proctor.store import Store, pruning
+from proctor.store import Store, pruning, runlog
 from proctor.store.runs import ID_CHARACTERS
 
 
@@ -22,19 +22,20 @@ class Pruned:
     dry: bool
 
 
-def prune(store: Store, older_s: float, *, by: str, dry: bool = False) -> Pruned:
-    """Delete runs that ended longer ago than `older_s`; never one that waits or works."""
+def prune(store: Store, older_s: float, *, home: Path, by: str, dry: bool = False) -> Pruned:
+    """Delete runs that ended longer ago than `older_s`, and their logs below `home`; never one that waits or works."""
     found = tuple(pruning.ended_before(store, time.time() - older_s))
     if dry:
         return Pruned(found, 0, 0, True)
     removed = pruning.remove(store, found)
     plans, items = pruning.remove_orphans(store)
+    runlog.remove(home, found)
     note(store, by, "prune", f"{removed} runs", f"older than {older_s / 86400:g} days")
     return Pruned(found, plans, items, False)
 
 
-def delete(store: Store, run_id: str, *, home: Path | None = None) -> None:
-    """Delete one ended run by its whole id; with `home` its log too, if it was written on this machine.
+def delete(store: Store, run_id: str, *, home: Path) -> None:
+    """Delete one ended run by its whole id, and its log below `home`, if it was written on this machine.
 
     Raises NotFound; Conflict if the run waits or works.
     """
@@ -48,5 +49,4 @@ def delete(store: Store, run_id: str, *, home: Path | None = None) -> None:
             raise missing from None
         raise Conflict(f"Benchmark job {run_id} is {status}: cancel it before it is deleted")
     pruning.remove_orphans(store)
-    if home is not None:
-        (home / "logs" / f"{run_id}.log").unlink(missing_ok=True)
+    runlog.remove(home, (run_id,))

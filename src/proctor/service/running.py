@@ -31,7 +31,7 @@ from proctor.service.progress import Meter, Watch, keep_showing
 from proctor.service.pulse import keep_pulse
 from proctor.service.results import summarise
 from proctor.settings import Settings
-from proctor.store import Keeper, Store
+from proctor.store import Keeper, Store, runlog
 from proctor.store.endings import Spent, Verdict
 from proctor.types import Cell, Limits, ListedModel, Run, Sampling, Source, Status
 
@@ -231,18 +231,11 @@ class _Ending:
             raise error from None
 
     def _log(self, error: BaseException) -> None:
-        folder = self.sitting.settings.home / "logs"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with (folder / f"{self.run.id}.log").open("a", encoding="utf-8") as log:
-                log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} run ended early\n")
-                # Where a foreseen error arose helps nobody; its words do.
-                if isinstance(error, ProctorError):
-                    log.write(f"{error.slug}: {error}\n")
-                else:
-                    log.write("".join(traceback.format_exception(error)))
-        except OSError:
-            return  # a full disk must not hide the error that is being reported
+        if isinstance(error, ProctorError):
+            said = f"{error.slug}: {error}"  # where a foreseen error arose helps nobody; its words do
+        else:
+            said = "".join(traceback.format_exception(error)).rstrip()
+        runlog.say(self.sitting.settings.home, self.run.id, f"run ended early\n{said}")
 
 
 async def _ask_all(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> str | None:

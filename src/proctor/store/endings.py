@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import Select, Update, and_, func, or_, select, update
 
+from proctor.store import runlog
 from proctor.store.bodies import clean
 from proctor.store.latest import settled_count
 from proctor.store.queue import MOST_TRIES, is_dead
@@ -49,11 +50,6 @@ def wait_s(tries: int, first_retry_s: float) -> float:
     [60.0, 120.0, 240.0]
     """
     return first_retry_s * 2.0 ** (tries - 1)
-
-
-def log_of(run_id: str) -> str:
-    """Where a run's log is, in words; the path of PROCTOR_HOME itself is nobody's business."""
-    return f"its log is logs/{run_id}.log in PROCTOR_HOME"
 
 
 def end(store: Database, run_id: str, verdict: Verdict, *, owner: str, now: float) -> bool:
@@ -144,7 +140,7 @@ def bury(store: Database, *, now: float) -> list[str]:
 
 
 def _deadly(run_id: str) -> Verdict:
-    text = f"{MOST_TRIES} processes took this run and died with it; {log_of(run_id)}"
+    text = f"{MOST_TRIES} processes took this run and died with it; {runlog.where(run_id)}"
     return Verdict(Status.FAILED, error=text, error_slug="worker-died")
 
 

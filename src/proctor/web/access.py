@@ -128,7 +128,7 @@ def revoke_key(request: Request, number: Number, desk: OpenDesk, user: Admin) ->
 @ROUTER.post("/settings/prune")
 def prune_runs(request: Request, desk: OpenDesk, user: Admin, older: Field = "") -> Response:
     days = _days(older)
-    pruned = prune(desk.store, days * DAY_S, by=user.name)
+    pruned = prune(desk.store, days * DAY_S, home=desk.settings.home, by=user.name)
     return go(
         request, "/settings", f"{len(pruned.runs):,} runs deleted that ended more than {days} days ago."
     )
@@ -157,7 +157,8 @@ def _settings(
 
 
 def _ended_before(request: Request, days: int) -> int:
-    return len(prune(desk_of(request).store, days * DAY_S, by="", dry=True).runs)
+    desk = desk_of(request)
+    return len(prune(desk.store, days * DAY_S, home=desk.settings.home, by="", dry=True).runs)
 
 
 def _limits(settings: Settings) -> list[dict[str, Any]]:
