@@ -26,9 +26,14 @@ class Page:
     cookies: Sequence[str]
 
     @property
+    def markup(self) -> str:
+        """The text on one line, however its template is indented."""
+        return " ".join(self.text.split())
+
+    @property
     def words(self) -> str:
         """The text as a reader sees it."""
-        return html.unescape(re.sub(r"<[^>]+>", "", self.text))
+        return " ".join(html.unescape(re.sub(r"<[^>]+>", "", self.text)).split())
 
 
 @dataclass

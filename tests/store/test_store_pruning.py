@@ -32,9 +32,9 @@ def hashes(*places: int) -> set[str]:
 
 def test_only_ended_runs_go(store: Store) -> None:
     goes, works, waits = ended(store, 0), claimed(store), new_run(store)
-    assert pruning.remove(store, [goes.id, works.id, waits.id, "no such run"]) == 1
+    assert pruning.remove(store, [goes.id, works.id, waits.id, "no such run"]) == [goes.id]
     assert {run.id for run in store.runs()} == {works.id, waits.id}
-    assert pruning.remove(store, [goes.id]) == 0
+    assert pruning.remove(store, [goes.id]) == []
 
 
 def test_items_go_with_the_last_attempt_at_them(store: Store) -> None:

@@ -127,7 +127,7 @@ def test_a_latency_of_one_item_is_one_bar(house: House) -> None:
 
 def test_what_is_left_out_of_a_list_of_items_is_said(house: House) -> None:
     page = house.page("/compare?runs=replay/right&runs=replay/inverted")
-    assert "right and inverted : 40 differ, the first 25 shown" in page
+    assert "right and inverted : 40 differ, 25 shown" in page
 
 
 def test_errors_of_the_api_name_what_is_wrong(house: House) -> None:

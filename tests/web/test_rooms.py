@@ -247,7 +247,7 @@ def test_the_queue_shows_what_waits(browser: Browser, server: Server) -> None:
     job = server.submit("simulator", HOSTILE)
     for path in ("/system", "/system/live"):
         page = browser.get(path)
-        assert f'action="/runs/{job}/stop" data-confirm=' in page.text
+        assert f'action="/runs/{job}/stop" data-confirm=' in page.markup
         assert HOSTILE not in page.text and f"simulator/{HOSTILE}" in html.unescape(page.text)
     assert f'href="/runs/{job}"' in browser.get("/audit?action=submit").text
     name = re.findall(r'href="(/models/[^"]*)"', browser.get("/models").text)
@@ -310,7 +310,7 @@ def test_old_runs_are_counted_then_deleted(browser: Browser, home: Path) -> None
     old = ended_run(home, model="old", at=1_600_000_000.0)
     assert "No run ended more than 3650 days ago" in browser.get("/settings?older=3650").words
     counted = browser.get("/settings?older=365")
-    found = re.findall(r'action="/settings/prune" data-confirm="Delete (\d+) run', counted.text)
+    found = re.findall(r'action="/settings/prune" data-confirm="Delete (\d+) run', counted.markup)
     assert int(found[0]) >= 1
     gone = browser.post("/settings/prune", older="365")
     assert (gone.status, gone.headers["Location"]) == (303, "/settings")
@@ -351,6 +351,6 @@ def test_the_comparison_opens_before_models_are_named_and_counts_what_it_shows(t
         browser = Browser(server.url)
         page = browser.get("/compare")
         assert page.status == 200 and "simulator/sim-small" in page.text
-        said = browser.get("/compare?runs=simulator/sim&runs=simulator/sim-small").text
+        said = browser.get("/compare?runs=simulator/sim&runs=simulator/sim-small").markup
     differ, shown = map(int, re.findall(r": (\d+) differ, (\d+) shown", said)[0])
-    assert differ > shown == said.count('<tr><td class="font-monospace">')
+    assert differ > shown == said.count('<tr> <td class="font-monospace">')

@@ -55,7 +55,7 @@ def test_a_schedule_is_made_switched_and_deleted(browser: Browser) -> None:
     assert "Switch on" in off.words and "02:00 UTC" not in off.words
     assert browser.post(f"/schedules/{number}/switch", enabled="on").status == 303
     assert "Switch off" in browser.get("/schedules").words
-    assert f'action="/schedules/{number}/delete" data-confirm=' in off.text
+    assert f'action="/schedules/{number}/delete" data-confirm=' in off.markup
     assert browser.post(f"/schedules/{number}/delete").status == 303
     assert "No schedules yet" in browser.get("/schedules").words
     assert browser.post(f"/schedules/{number}/delete").status == 404
@@ -106,6 +106,8 @@ def look_at_a_night(browser: Browser, home: Path) -> None:
         assert (told["last_status"], told["last_error"]) == ("failed", "nobody answers at that address")
         told_to = browser.get(f"/runs/{run.id}").words
         assert "start the server. Then press Restart." in told_to and "proctor resume" not in told_to
+        assert browser.post(f"/runs/{run.id}/delete").status == 303
+        assert schedules.one(store, kept.id).last_run_id is None, "no link to what is gone"
         assert browser.post(f"/schedules/{kept.id}/delete").status == 303
         said = {deed.action: deed.detail for deed in reversed(deeds(store))}
         assert (said["create-schedule"], said["delete-schedule"]) == ("nightly: 0 2 * * *", "nightly")

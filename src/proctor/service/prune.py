@@ -29,9 +29,9 @@ def prune(store: Store, older_s: float, *, home: Path, by: str, dry: bool = Fals
         return Pruned(found, 0, 0, True)
     removed = pruning.remove(store, found)
     plans, items = pruning.remove_orphans(store)
-    runlog.remove(home, found)
-    note(store, by, "prune", f"{removed} runs", f"older than {older_s / 86400:g} days")
-    return Pruned(found, plans, items, False)
+    runlog.remove(home, removed)
+    note(store, by, "prune", f"{len(removed)} runs", f"older than {older_s / 86400:g} days")
+    return Pruned(tuple(removed), plans, items, False)
 
 
 def delete(store: Store, run_id: str, *, home: Path) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import delete, except_, exists, select, text
+from sqlalchemy import delete, except_, exists, select, text, update
 
 from proctor.store.schema import Database
-from proctor.store.tables import ATTEMPT, ITEM, JOB, NOTE, PAYLOAD, PLAN, PULSE, RUN, SCORE
+from proctor.store.tables import ATTEMPT, ITEM, JOB, NOTE, PAYLOAD, PLAN, PULSE, RUN, SCHEDULE, SCORE
 from proctor.types import Status
 
 ENDED = (Status.COMPLETED.value, Status.FAILED.value, Status.CANCELLED.value)
@@ -25,12 +25,12 @@ def ended_before(store: Database, moment: float) -> list[str]:
         return list(connection.execute(query).scalars())
 
 
-def remove(store: Database, run_ids: Sequence[str]) -> int:
+def remove(store: Database, run_ids: Sequence[str]) -> list[str]:
     """Delete ended runs with attempts, replies, scores and places in the queue, each in a transaction of its own.
 
-    Returns how many there were. A run that was taken up again meanwhile is left alone.
+    Returns those that there were. A run that was taken up again meanwhile is left alone.
     """
-    removed = 0
+    removed = []
     for run_id in run_ids:
         with store.writing() as connection:
             ended = select(RUN.c.num).where(RUN.c.id == run_id, RUN.c.status.in_(ENDED))
@@ -39,8 +39,10 @@ def remove(store: Database, run_ids: Sequence[str]) -> int:
                 continue
             for table in (PAYLOAD, ATTEMPT, SCORE, JOB, PULSE, NOTE):
                 connection.execute(delete(table).where(table.c.run_num == num))
+            submitted = update(SCHEDULE).where(SCHEDULE.c.last_run_id == run_id)
+            connection.execute(submitted.values(last_run_id=None))
             connection.execute(delete(RUN).where(RUN.c.num == num))
-            removed += 1
+            removed.append(run_id)
     return removed
 
 
