@@ -27,7 +27,7 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 # name, title, address; {best} and the like are the demo's runs, {item} one with a note.
 SCREENS = (
     ("overview", "Overview", "/?suite=glue"),
-    ("new-run", "Run Benchmarks", "/runs/new"),
+    ("new-run", "Run Benchmarks", "/runs/new?like={best}"),
     ("compare", "Model Comparison", "/compare?runs={best}&runs={second}"),
     ("history", "History", "/runs"),
     ("leaderboard", "Leaderboard", "/leaderboard?suite=mmlu"),
@@ -53,6 +53,7 @@ ON_PHONES = ("overview", "new-run", "compare", "run", "results", "leaderboard")
 
 _SETTLED = """() => document.readyState === "complete"
   && document.querySelectorAll(".htmx-request, .htmx-swapping, .htmx-settling").length === 0
+  && !(document.querySelector("select#f-model option") && document.querySelector("#plan > p.text-secondary:only-child"))
   && [...document.querySelectorAll("[data-chart]")].every((box) => box.dataset.drawn === "true"
       || box.offsetParent === null)
 """
@@ -67,6 +68,6 @@ def address(pattern: str, demo: Demo) -> str:
 
 
 def is_settled(page: Page) -> bool:
-    """True once all charts that can be seen are drawn and htmx has nothing under way."""
+    """True once the charts that can be seen are drawn, a chosen model is planned, and htmx has nothing under way."""
     settled: bool = page.evaluate(_SETTLED)
     return settled

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from proctor.service.forecast import duration_words
 from proctor.store import Store
+from proctor.suites.rows import read_sample
 from proctor.suites.tasks import SUITES, TASKS
 from proctor.types import Cell, SourceRef, Status
 
@@ -13,9 +16,13 @@ ASSUMED_S = (1.0, 3.0)  # a call, where nothing is known: one at a time on a loc
 LEAST_SPREAD = 0.2
 
 
-def estimated_duration(store: Store, cell: Cell) -> tuple[str, str]:
-    """A range such as "10-30 minutes", and what it rests on: the model's last runs, or an assumption."""
-    calls = items_of(cell.source) * cell.repeats * (3 if cell.source.wording == "all" else 1)
+def estimated_duration(store: Store, cell: Cell, *, calls: int | None = None) -> tuple[str, str]:
+    """A range such as "10-30 minutes", and what it rests on: the model's last runs, or an assumption.
+
+    `calls` is how many there will be, where the rows are open already.
+    """
+    if calls is None:
+        calls = items_of(cell.source) * cell.repeats * (3 if cell.source.wording == "all" else 1)
     runs = store.runs(limit=50, model=str(cell.model), status=Status.COMPLETED)
     alike = [run for run in runs if run.settled and run.elapsed_s and run.cell.source.kind != "log"]
     same = [run for run in alike if run.cell.source.name == cell.source.name]
@@ -34,10 +41,14 @@ def estimated_duration(store: Store, cell: Cell) -> tuple[str, str]:
 def items_of(source: SourceRef) -> int:
     """How many items a suite's reference asks for, as far as that is known without its rows."""
     suite = SUITES.get(source.name)
-    keys = (
-        source.tasks or tuple(task.key for task in suite.tasks if not task.extra) if suite else source.tasks
-    )
-    sizes = [TASKS[key].official_size or 0 for key in keys if key in TASKS]
+    keys = source.tasks
+    if suite and not keys:
+        keys = tuple(task.key for task in suite.tasks if not task.extra or source.preset == "full")
+    known = [key for key in keys if key in TASKS]
+    if source.rows == "sample":
+        sizes = [len(found.rows) for found in read_sample(known, Path(), "eval").values()]
+    else:
+        sizes = [TASKS[key].official_size or 0 for key in known]
     if source.limit:
         return sum(min(source.limit, size) for size in sizes) or source.limit
     whole = sum(sizes)

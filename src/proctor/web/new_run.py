@@ -104,7 +104,7 @@ def _told(problem: ProctorError | None) -> dict[str, str] | None:
     return {
         "title": title,
         "detail": str(problem),
-        "cure": problem.cure,
+        "cure": problem.cure.replace("try `--data sample`", "choose sample rows under Rows"),
         "slug": problem.slug,
         "request_id": "",
     }
@@ -181,7 +181,7 @@ def plan_piece(request: Request, desk: OpenDesk, user: Reader, form: Filling) ->
         problem=None,
         found=found,
         key_set=key,
-        duration=estimated_duration(desk.store, cell),
+        duration=estimated_duration(desk.store, cell, calls=found.cells[0].calls),
         curl=curl(of.request, str(request.base_url).rstrip("/")),
         command=command(of.request, cell),
     )
