@@ -66,9 +66,7 @@ class StoreError(ProctorError):
     slug = "store"
     http_status = 503
     exit_code = 3
-    cure = (
-        "Free disk space or bring the database back, then `proctor resume RUN`: what was committed is safe."
-    )
+    cure = "Put right what the message says of the database, then `proctor resume RUN`: what was committed is safe."
 
 
 class QueueFull(ProctorError):

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from proctor.service.addresses import settings_for
-from proctor.types import Cell, Model, SourceRef
-from programs import proctor_json
+from proctor.service import queue
+from proctor.service.addresses import settings_for, settings_to_ask_again
+from proctor.service.runs import open_store
+from proctor.types import Cell, Model, Plan, SourceRef
+from programs import proctor, proctor_json
 from served import PREFIX, serving
 from simulators import questions, settings, simulator
 
@@ -37,6 +39,22 @@ def test_who_is_told_the_operators_key(
     assert (settings_for(cell, user, ours).openai_api_key == KEY) is told
 
 
+def test_a_job_that_the_operator_reruns_shows_the_key_no_more_than_before(tmp_path: Path) -> None:
+    """Nor does the rerun of a rerun, whose address is still the word of the job's user."""
+    cell = Cell(Model("openai", "m", "http://127.0.0.1:9001/v1"), SourceRef("suite", "mmlu"))
+    ours = settings(tmp_path, OPENAI_API_KEY=KEY, OPENAI_BASE_URL=OURS)
+    with open_store(ours) as store:
+        job = queue.submit(store, Plan((cell,)), queue.Ticket("ann"), ours)
+        facts = {"source_title": "MMLU", "planned": 1, "manifest": {}, "comparability": None, "sample": True}
+        plan = store.add_plan(Plan((cell,)), now=1.0)
+        own = store.add_run(plan, cell, **facts, now=1.0)
+        again = store.add_run(plan, cell, **facts, now=1.0, parent_id=job.id)
+        twice = store.add_run(plan, cell, **facts, now=1.0, parent_id=again.id)
+        orphan = store.add_run(plan, cell, **facts, now=1.0, parent_id="deleted")
+        told = [settings_to_ask_again(store, [run], ours).openai_api_key for run in (own, job, twice, orphan)]
+    assert told == [KEY, None, None, None]
+
+
 @pytest.mark.slow
 def test_a_server_that_a_user_named_gets_no_key_of_the_operators(tmp_path: Path) -> None:
     """The simulator refuses whoever does not show the key: at its user's word it is not shown."""
@@ -51,4 +69,5 @@ def test_a_server_that_a_user_named_gets_no_key_of_the_operators(tmp_path: Path)
             job = server.ask("POST", f"{PREFIX}/run", body, bearer).body["job_id"]
             server.ask("GET", f"/api/v1/jobs/status/{job}/poll?timeout=30", headers=bearer)
             ended = server.ask("GET", f"{PREFIX}/results/{job}", headers=bearer).body
-    assert ended["status"] == "failed" and "401" in ended["error"], ended
+        assert ended["status"] == "failed" and "401" in ended["error"], ended
+        assert "401" in proctor(tmp_path, "rerun", job, code=3, **ours).stderr

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,18 @@ def test_other_forms_of_body_are_no_way_in(server: Server) -> None:
         )
         assert sent.status == 403
     assert server.get(f"{PREFIX}/results")["total"] == 0
+
+
+def test_a_body_without_a_length_is_told_that_it_is_too_large(server: Server) -> None:
+    """It comes in pieces, so that nobody can say beforehand how long it is."""
+    host = server.url.partition("://")[2]
+    caller = HTTPConnection(host, timeout=30)
+    pieces = (b" " * 1_000_000 for _ in range(11))
+    caller.request("POST", f"{PREFIX}/run", pieces, {"Content-Type": "application/json"}, encode_chunked=True)
+    answer = caller.getresponse()
+    refused = json.loads(answer.read())
+    caller.close()
+    assert answer.status == 400 and refused["detail"] == "The body is larger than 10,000,000 bytes"
 
 
 def test_errors_have_one_shape(server: Server) -> None:
@@ -152,10 +165,14 @@ def test_a_server_on_every_address_answers_to_the_one_that_was_called(
     assert there.ask("GET", "/healthz", headers={"Host": name and f"{name}:{port}"}).status == status
 
 
-@pytest.fixture(scope="module")
-def on_every_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+@pytest.fixture(scope="module", params=["0.0.0.0", "::"])
+def on_every_address(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    if request.param == "::" and not Path("/proc/net/if_inet6").exists():
+        pytest.skip("this machine has no IPv6")
     home = tmp_path_factory.mktemp("everywhere")
-    with serving(home, "--host", "0.0.0.0", "--no-worker", PROCTOR_AUTH="keys") as running:
+    with serving(home, "--host", request.param, "--no-worker", PROCTOR_AUTH="keys") as running:
         yield running.url
 
 

@@ -18,6 +18,7 @@ import orjson
 from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
+from starlette.exceptions import HTTPException
 
 from proctor.errors import ConfigError, Forbidden, ProctorError, TooManyRequests
 from proctor.service.access import LOCAL, User, user_of
@@ -33,6 +34,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 MOST_BODY_BYTES = 10_000_000
+TOO_LARGE = f"The body is larger than {MOST_BODY_BYTES:,} bytes"
 UNCOUNTED = re.compile(r".*/stream$")
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
@@ -100,8 +102,9 @@ class Guard:
     def _is_ours(self, host: str, scope: Scope) -> bool:
         name = host.rpartition(":")[0] if re.search(r":\d+$", host) else host
         # The address that this very connection reached: a page can have a name of its own lead here, not a number.
-        reached = (scope.get("server") or (None,))[0]
-        return name.lower().strip("[]") in (*LOOPBACK, *self.hosts, reached)
+        # A server on :: is reached over IPv4 at ::ffff:10.0.0.5, which browsers call 10.0.0.5.
+        reached = (scope.get("server") or ("",))[0].removeprefix("::ffff:")
+        return bool(name) and name.lower().strip("[]") in (*LOOPBACK, *self.hosts, reached)
 
     def _user(self, scope: Scope, headers: Mapping[str, str]) -> User | None:
         """On loopback without keys everybody is `local`, whatever key is sent.
@@ -142,7 +145,7 @@ def _bounded(receive: Receive, headers: Mapping[str, str]) -> Receive:
     """The body, as long as it is not larger than anybody means. Raises ConfigError for a length that says so."""
     length = headers.get("content-length", "0")
     if not length.isdigit() or int(length) > MOST_BODY_BYTES:
-        raise ConfigError(f"The body is larger than {MOST_BODY_BYTES:,} bytes")
+        raise ConfigError(TOO_LARGE)
     left = MOST_BODY_BYTES
 
     async def received() -> MutableMapping[str, Any]:
@@ -150,7 +153,7 @@ def _bounded(receive: Receive, headers: Mapping[str, str]) -> Receive:
         message = await receive()
         left -= len(message.get("body", b""))
         if left < 0:
-            return {"type": "http.disconnect"}
+            raise HTTPException(400, TOO_LARGE)  # the one kind that FastAPI's reading of bodies lets through
         return message
 
     return received

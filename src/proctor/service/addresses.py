@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from proctor.errors import ConfigError, Forbidden
+from proctor.errors import ConfigError, Forbidden, NotFound
 from proctor.service.access import LOCAL
 from proctor.settings import Settings
-from proctor.types import Cell
+from proctor.store import Store, queue
+from proctor.types import Cell, Run
 
 
 def check_address(cell: Cell, settings: Settings) -> None:
@@ -55,3 +57,24 @@ def settings_for(cell: Cell, user: str, settings: Settings) -> Settings:
     if url is None or trusted or url.rstrip("/") == settings.openai_base_url.rstrip("/"):
         return settings
     return replace(settings, openai_api_key=None)
+
+
+def settings_to_ask_again(store: Store, runs: Sequence[Run], settings: Settings) -> Settings:
+    """`settings_for` runs that the command line resumes or reruns: their base URLs may be the word of a user."""
+    for run in runs:
+        user = _submitter(store, run)
+        settings = settings if user is None else settings_for(run.cell, user, settings)
+    return settings
+
+
+def _submitter(store: Store, run: Run) -> str | None:
+    """Whose job a run is, or the run that it repeats; None if nobody handed it to a server."""
+    try:
+        return queue.job(store, run.id).user
+    except NotFound:
+        if run.parent_id is None:
+            return None
+    try:
+        return _submitter(store, store.run(run.parent_id))
+    except NotFound:
+        return ""  # the one it repeats was deleted: nobody can say any more whose word the address was

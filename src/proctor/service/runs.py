@@ -13,6 +13,7 @@ from proctor.engine.retry import Retry
 from proctor.errors import Conflict, NotFound, ProctorError
 from proctor.findings import Evaluation, RunResult
 from proctor.plan import check
+from proctor.service.addresses import settings_to_ask_again
 from proctor.service.diagnosis import diagnose
 from proctor.service.progress import Watch
 from proctor.service.results import comparability, evaluation, scored_rows, shown
@@ -138,6 +139,7 @@ def resume(
         todo = [run for run in runs if run.partial or run.finished_at is None]
         if not todo:
             raise Conflict(f"Nothing to resume: every item of {', '.join(ids)} has its outcome")
+        settings = settings_to_ask_again(store, todo, settings)
         plan = Plan(tuple(with_limits(run, limits) for run in todo))
         replies = todo[0].manifest.get("replies")
         sources = open_sources(plan, settings)
@@ -159,6 +161,7 @@ def rerun(ident: str, settings: Settings, *, watch: Watch | None = None) -> Outc
     """A new run (or plan) from the same words, with the old one as parent."""
     with open_store(settings) as store:
         runs = find(store, ident)
+        settings = settings_to_ask_again(store, runs, settings)
     plan = Plan(tuple(run.cell for run in runs), replies=runs[0].manifest.get("replies"))
     return start(plan, settings, watch=watch, parents=[run.id for run in runs])
 

@@ -103,7 +103,8 @@ class Database:
         """What the database said and which one it was, without statement, row or password."""
         # SQLAlchemy's text would quote the statement, and PostgreSQL's second line the row.
         driver = getattr(error, "orig", None) or error
-        told = getattr(getattr(driver, "diag", None), "message_primary", None) or str(driver).strip()
+        told = getattr(getattr(driver, "diag", None), "message_primary", None) or str(driver)
+        told = " ".join(told.split())  # the log has a line an event
         for secret in _secrets(self.url):
             told = told.replace(secret, "***")
         return f"{place(self.url)}: {told}"
