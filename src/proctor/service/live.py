@@ -49,7 +49,7 @@ def live_of(desk: Desk, run_id: str) -> Live:
         job = queue.job(desk.store, run_id)
     except NotFound:
         job = None
-    return Live(state, pulses.last(desk.store, run_id), job)
+    return Live(state, jobs_view.pulse_of(desk, state.run), job)
 
 
 def active(desk: Desk, project_id: int | None = None, *, limit: int = 10) -> list[Live]:
