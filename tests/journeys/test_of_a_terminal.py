@@ -56,3 +56,4 @@ def test_the_dashboard_offers_no_button_that_leads_nowhere(killed: tuple[Path, s
         page = browser.get(f"/runs/{run}")
         assert "its process was killed" in page.words and "items/s" not in page.words
         assert browser.get("/runs/00000000").status == 404
+        assert "Active runs" not in browser.get("/active").words

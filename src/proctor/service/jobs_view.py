@@ -144,12 +144,15 @@ def _step(desk: Desk, run: Run) -> str:
         at = time.strftime("%H:%M:%S", time.gmtime(job.run_after))
         return f"to be tried again at {at} UTC, try {job.tries + 1} of {queue.MOST_TRIES}: {run.error}"
     if run.status is Status.PENDING:
-        return "waiting for a worker"
+        is_job = lists.jobs_among(desk.store, [run.id])
+        return "waiting for a worker" if is_job else "not yet begun in its terminal"
     if run.status is Status.RUNNING:
         if dead_owner(desk.store, run.id) is not None:
-            return (
-                f"its process was killed; it goes on with its worker, or with `proctor resume {run.id[:8]}`"
+            is_job = lists.jobs_among(desk.store, [run.id])
+            cure = (
+                "a worker takes it over" if is_job else f"`proctor resume {run.id[:8]}` goes on in a terminal"
             )
+            return f"its process was killed: {cure}"
         if not run.planned:
             return "opening the rows and checking the model"
         return f"asked {run.settled:,} of {run.planned:,} items"
