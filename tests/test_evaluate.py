@@ -44,6 +44,8 @@ def test_items_become_a_data_frame(file):
     result = proctor.evaluate(file, ["baseline/majority", "baseline/random"], limit=10)
     frame = result.to_pandas()
     assert len(frame) == 20
+    assert str(result).splitlines()[0].startswith("baseline/majority  accuracy 1.000 [")
+    assert str(result).endswith(result.verdict) and len(str(result)) < 600
     assert set(frame["model"]) == {"baseline/majority", "baseline/random"}
     assert {"item_id", "outcome", "score", "answer", "target", "reply"} <= set(frame.columns)
 
@@ -67,6 +69,7 @@ def test_it_works_inside_a_running_event_loop(file):
     [
         ({"model": "baseline/majority", "temprature": 1}, ConfigError, "'temprature'"),
         ({"model": "baseline/majority", "temperature": 3}, ConfigError, "between 0 and 2"),
+        ({"model": "baseline/majority", "rows": 20}, ConfigError, "limit= says how many"),
         ({"model": "baseline/majority", "think": "hard"}, ConfigError, "think='hard'"),
         ({"model": []}, ConfigError, "No model given"),
         ({"model": "ollama/a", "base_url": "http://127.0.0.1:9"}, EndpointNotFound, "127.0.0.1:9"),

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["__version__", "evaluate"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     if name == "evaluate":
         from proctor.python import evaluate

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from proctor.errors import ConfigError
-from proctor.types import Cell, Limits, Model, Plan, Sampling, SourceRef, Think
+from proctor.types import Cell, Limits, Model, Plan, Rows, Sampling, SourceRef, Think
 
 # What a bare model name says about its provider (providers.md 4.8).
 PREFIXES = (
@@ -23,6 +23,7 @@ PREFIXES = (
 )
 
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+ORIGINS: tuple[str, ...] = get_args(Rows)
 _FILE_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".toml")
 
 
@@ -73,6 +74,9 @@ def parse_source(text: str, suites: Sequence[str], **choices: Any) -> SourceRef:
 
     Raises ConfigError if it is neither.
     """
+    rows = choices.get("rows")
+    if rows is not None and rows not in ORIGINS:
+        raise ConfigError(f"rows={rows!r}: where rows come from: {', '.join(ORIGINS)}; limit= says how many")
     if text in suites:
         return SourceRef("suite", text, **choices)
     path = Path(text)

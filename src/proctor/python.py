@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from proctor.errors import ConfigError, ProctorError
+from proctor.figures import estimate
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult
 from proctor.plan import check_think, parse_source
 from proctor.service.runs import Outcome, start
@@ -45,6 +46,14 @@ class Result:
         if len(self.runs) != 1 or not self.runs[0].scores:
             raise ValueError(f"{len(self.runs)} models were run: look at .runs[i].scores")
         return self.runs[0].scores[0].estimate
+
+    def __str__(self) -> str:
+        heads = (
+            f"{r.run.cell.model}  {r.scores[0].metric} {estimate(r.scores[0].estimate)}"
+            for r in self.runs
+            if r.scores
+        )
+        return "\n".join([*heads, self.verdict]).rstrip()
 
     def items(self) -> list[dict[str, Any]]:
         """One record an item and model: outcome, score, answer, target, reply, tokens, seconds."""

@@ -190,7 +190,13 @@ def test_models_are_listed_as_text_and_json(tmp_path, rows):
     with spawn([], known_answers(settings(tmp_path), [rows])) as server:
         text = proctor(tmp_path, "models", OLLAMA_HOST=server.url, OPENAI_BASE_URL=f"{server.url}/v1").stdout
         listed = proctor_json(tmp_path, "models", "ollama", OLLAMA_HOST=server.url)
+        misspelt = proctor(
+            tmp_path, "run", "mine.csv", "--model", "Ollama/sim", code=2, OLLAMA_HOST=server.url
+        )
+        assert "It is offered as ollama/sim:latest" in misspelt.stderr
     assert "ollama/sim:latest" in text and "openai/sim\n" in text and "baseline/majority" in text
+    nobody = proctor(tmp_path, "models", "ollama", code=3)
+    assert (nobody.stdout + nobody.stderr).count("cannot connect") == 1
     first = listed["providers"][0]["models"][0]
     assert first["model"] == "ollama/sim:latest" and len(first["digest"]) == 64
 

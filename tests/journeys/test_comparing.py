@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from programs import proctor, proctor_json
+from programs import csv_of_sums, proctor, proctor_json
 
 pytestmark = pytest.mark.slow
 
@@ -44,6 +44,7 @@ def test_the_table_shows_cost_and_latency_beside_quality(home: Path) -> None:
     assert "s/item" in said and "tokens in + out" in said and "cost" in said
     assert "simulator/sim - simulator/sim-small, on 160 shared items" in said
     assert "items like these show a difference of about" in said
+    assert "run both with the same --parallel" in said, "each run found its own number of requests at once"
     assert "simulator/sim is better than simulator/sim-small on these 160 rows" in said
 
 
@@ -56,6 +57,24 @@ def test_runs_that_were_asked_otherwise_are_refused_with_what_differs(home: Path
     assert "name two runs" in proctor(home, "compare", whole[:8], code=2).stderr
     unknown = proctor(home, "compare", "simulator/sim", "nobody", code=2)
     assert "nobody is no run, and no model with a complete run" in unknown.stderr
+
+
+def test_times_compare_where_as_many_requests_were_sent_at_once(tmp_path: Path) -> None:
+    file = csv_of_sums(tmp_path / "sums.csv", 20)
+    words = (
+        "run",
+        str(file),
+        "--model",
+        "simulator/sim",
+        "--model",
+        "simulator/sim-small",
+        "--parallel",
+        "1",
+    )
+    proctor(tmp_path, *words)
+    assert "--parallel" not in proctor(tmp_path, "compare", "simulator/sim", "simulator/sim-small").stdout
+    board = proctor(tmp_path, "leaderboard").stdout
+    assert "each of the" not in board
 
 
 def test_many_tasks_of_several_models_do_not_bury_the_verdict(tmp_path: Path) -> None:

@@ -151,6 +151,11 @@ def test_the_check_finds_the_model_or_says_what_there_is(server, tmp_path, shape
     assert (found.digest is not None) == (shape == "ollama")
     with pytest.raises(ModelNotFound, match=r"nobody.*sim"):
         asyncio.run(check("nobody"))
+    if shape == "ollama":
+        with pytest.raises(
+            ModelNotFound, match=r"it has: sim-thinking:latest, sim:latest, .* and \d+ more\. "
+        ):
+            asyncio.run(check("Sim-Thinking:8b"))
 
 
 @pytest.mark.parametrize(("shape", "variable"), [("openai", "OPENAI_BASE_URL"), ("ollama", "OLLAMA_HOST")])

@@ -77,6 +77,12 @@ def test_bad_messages(file, messages, message):
         ("q.csv", "question,answer\nx,y\nz,\n", r"q\.csv, line 3, column 'answer': the answer is missing"),
         (
             "q.csv",
+            "question,answer\nx,\ny,z\nx,\nx,\n",
+            r"line 2, column 'answer': the answer is missing \(and in 2 more rows: line 4, line 5\)",
+        ),
+        ("q.xlsx", b"PK\x03\x04\x14\x00", "q\\.xlsx: a workbook or an archive, not text. Save it as CSV"),
+        (
+            "q.csv",
             'question,answer\n"x\ny",z\nq\n',
             r"q\.csv, line 4, column 'answer': the answer is missing",
         ),

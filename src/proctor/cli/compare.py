@@ -92,11 +92,14 @@ def _json(found: Compared, checked: Sequence[Gate]) -> str:
 def _lines(found: Compared, checked: Sequence[Gate]) -> Iterator[str]:
     from proctor.cli.tables import columns
     from proctor.figures import fraction
+    from proctor.service.compare import UNLIKE_TIMES, timed_alike
 
     results = found.evaluation.results
     yield from columns(
         _run_rows(results), ("run", "model", "n", "score", "s/item", "tokens in + out", "cost")
     )
+    if not timed_alike(results):
+        yield f"s/item: {UNLIKE_TIMES}"
     for pair, items in zip(found.evaluation.comparisons, found.differing, strict=True):
         yield ""
         yield from _pair_lines(pair, items)
@@ -149,7 +152,8 @@ def _pair_lines(pair: Comparison, items: Sequence[Differing]) -> Iterator[str]:
     if pair.tasks:
         yield "  p of the tasks adjusted by Benjamini and Hochberg: for exploring, not for a verdict on the models."
     if items:
-        of = f"the first {len(items):,} of {whole.discordant:,}" if whole.discordant > len(items) else "all"
+        more = f"the first {len(items):,} of {whole.discordant:,}; --items {whole.discordant} shows all"
+        of = more if whole.discordant > len(items) else "all"
         yield f"  Items that differ ({of}):"
         yield from (
             f"    {line}"

@@ -38,7 +38,7 @@ def models_command(provider: str | None, as_json: bool) -> int:
             click.echo(f"{offer.provider}: {offer.title}")
             for model in offer.models:
                 click.echo(f"  {_line(model)}")
-            if offer.problem:
+            if offer.problem and not provider:
                 click.echo(f"  - {offer.problem}")
     if provider and found[0].problem:
         raise found[0].problem

@@ -25,6 +25,11 @@ def show_command(runs: tuple[str, ...], as_json: bool) -> int:
         click.echo(documents.to_json(documents.evaluation(evaluation)))
         return 0
     say(evaluation_lines(evaluation))
+    lacking = [
+        r.run for r in evaluation.results if r.run.partial and (r.run.status != "running" or r.run.stopped)
+    ]
+    if lacking:
+        click.echo(f"To go on: proctor resume {' '.join(run.id[:8] for run in lacking)}")
     for result in evaluation.results:
         click.echo("")
         for line in manifest_lines(result):

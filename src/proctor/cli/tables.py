@@ -99,6 +99,8 @@ def run_rows(results: Sequence[RunResult]) -> list[tuple[str, ...]]:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created_at))
         head = estimate(result.scores[0].estimate) if result.scores else "-"
         status = f"{run.status} (partial)" if run.partial and run.status == "completed" else str(run.status)
+        if run.status == "running" and run.stopped:
+            status = "killed"
         rows.append((run.id[:8], when, status, str(run.cell.model), _source(run), head))
     return rows
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from proctor.providers.refusals import Place, bad_reply, refusal
 from proctor.types import Item, ListedModel, Model, Reply, Sampling
 
 LOOK_S = 10.0
+MOST_NAMES = 8  # of the models that are there, in the error that one is not
 EMBEDDINGS = "embeddings only"
 _HEADERS = {"Content-Type": "application/json"}
 # proctor's word -> Ollama's, for what stands under `options`.
@@ -52,7 +54,7 @@ class Ollama:
         listed = await _list(self._http, self._place)
         found = next((m for m in listed if same_name(m.model.name, self._model.name)), None)
         if found is None:
-            names = ", ".join(m.model.name for m in listed[:8]) or "none"
+            names = _alike_first([m.model.name for m in listed], self._model.name)
             raise ModelNotFound(
                 f"Ollama at {self.address} has no model {self._model.name!r}; it has: {names}. "
                 f"`ollama pull {self._model.name}` fetches it"
@@ -137,6 +139,14 @@ def open_ollama(model: Model, sampling: Sampling, opening: Opening) -> Ollama:
 async def list_ollama(opening: Opening) -> list[ListedModel]:
     """Raises: EndpointNotFound when no Ollama answers at the address."""
     return await _list(opening.http, Place("ollama", opening.settings.ollama_host, "", None, "OLLAMA_HOST"))
+
+
+def _alike_first(offered: Sequence[str], wanted: str) -> str:
+    """Some names of many, and how many more there are; those that begin as the wanted one does come first."""
+    stem = wanted.casefold().partition(":")[0]
+    near = sorted(offered, key=lambda name: not name.casefold().startswith(stem))
+    more = f" and {len(near) - MOST_NAMES} more" if len(near) > MOST_NAMES else ""
+    return ", ".join(near[:MOST_NAMES]) + more or "none"
 
 
 def same_name(first: str, second: str) -> bool:

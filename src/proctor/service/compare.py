@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from proctor.errors import ConfigError, NotFound
-from proctor.findings import Comparison, Evaluation
+from proctor.findings import Comparison, Evaluation, RunResult
 from proctor.service.results import MARGIN, check_comparable, evaluation, scored_rows, shown
 from proctor.service.runs import find, open_store
 from proctor.settings import Settings
@@ -16,6 +16,10 @@ from proctor.store import AttemptRow, Store
 from proctor.types import Outcome, Run, Status
 
 SHOWN_ITEMS = 10
+UNLIKE_TIMES = (
+    "waiting in the server's queue counts, and each run found for itself how many requests to send at once; "
+    "to compare the models' speed run both with the same --parallel, such as 1"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,13 @@ def chosen(store: Store, names: Sequence[str], *, source: str | None = None) -> 
     return list({run.id: run for run in runs}.values())
 
 
+def timed_alike(results: Sequence[RunResult]) -> bool:
+    """Whether the seconds an item of the runs compare: with more requests at once each waits longer."""
+    timed = [result.run for result in results if result.tally.seconds_per_item is not None]
+    at_once = {run.cell.limits.parallel for run in timed}
+    return len(timed) < 2 or (len(at_once) == 1 and None not in at_once)
+
+
 def _candidates(store: Store, name: str, source: str | None) -> tuple[list[Run], bool]:
     """The runs that a name may mean, newest first, and whether it means all of them (ids) or one (a model)."""
     if set(name.lower()) <= set("0123456789abcdef-"):
@@ -144,9 +155,9 @@ def _candidates(store: Store, name: str, source: str | None) -> tuple[list[Run],
     runs = [run for run in runs if not run.partial and not run.stopped]
     if not runs:
         where = f" on {source}" if source else ""
-        raise NotFound(
-            f"{name} is no run, and no model with a complete run{where}. `proctor list` shows the runs"
-        )
+        begun = store.runs(limit=1, model=name, source=source)
+        cure = f": `proctor resume {begun[0].id[:8]}` goes on with its latest" if begun else ""
+        raise NotFound(f"{name} is no run, and no model with a complete run{where}{cure}")
     return runs, False
 
 

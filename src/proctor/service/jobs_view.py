@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from proctor.errors import Conflict, NotFound
+from proctor.errors import ConfigError, Conflict, NotFound
 from proctor.findings import RunResult
 from proctor.service.desk import Desk
 from proctor.service.results import shown
+from proctor.service.running import dead_owner
 from proctor.store import lists, pulses, queue
 from proctor.store.lists import RunLine, Wanted
+from proctor.store.pulses import Pulse
 from proctor.store.queue import Job
 from proctor.store.runs import source_name
 from proctor.types import Run, Status
@@ -43,6 +46,20 @@ def run_lines(desk: Desk, wanted: Wanted, *, limit: int | None = 20) -> tuple[li
     return lists.run_lines(desk.store, wanted, limit=limit)
 
 
+def by_hand(desk: Desk, lines: Sequence[RunLine]) -> dict[str, bool]:
+    """The command line's runs among `lines`, and whether `proctor resume` goes on with them.
+
+    It does not where nothing is missing, and not while a process that lives works on them.
+    """
+    jobs = lists.jobs_among(desk.store, [line.id for line in lines])
+    return {
+        line.id: line.partial
+        and (line.status != Status.RUNNING or dead_owner(desk.store, line.id) is not None)
+        for line in lines
+        if line.id not in jobs and not line.complete
+    }
+
+
 def states(desk: Desk) -> dict[str, int]:
     return lists.states(desk.store)
 
@@ -60,6 +77,14 @@ def run_of(desk: Desk, job_id: str) -> Run:
         return desk.store.run(job_id)
     except (NotFound, Conflict):
         raise missing from None
+
+
+def whole_id(desk: Desk, beginning: str) -> str | None:
+    """The id of the only run that begins so, as terminals print ids; None for whole ids and all else."""
+    try:
+        return desk.store.run(beginning).id if _begins_an_id(beginning) else None
+    except (NotFound, Conflict, ConfigError):
+        return None
 
 
 def _begins_an_id(text: str) -> bool:
@@ -101,10 +126,16 @@ def state_of(desk: Desk, job_id: str) -> JobState:
 
 def _pace(desk: Desk, run: Run) -> float | None:
     """Items a second as the run's process last saw it: what earlier tries settled does not make it quick."""
-    beat = pulses.last(desk.store, run.id) if run.status is Status.RUNNING else None
-    if beat is None or time.time() - beat.at > PULSE_STALE_S:
+    beat = pulse_of(desk, run)
+    if beat is None or run.status is not Status.RUNNING or time.time() - beat.at > PULSE_STALE_S:
         return None
     return beat.items_per_s or None
+
+
+def pulse_of(desk: Desk, run: Run) -> Pulse | None:
+    """The last pulse; None where the process that wrote it was killed: what it foresaw does not come."""
+    killed = run.status is Status.RUNNING and dead_owner(desk.store, run.id) is not None
+    return None if killed else pulses.last(desk.store, run.id)
 
 
 def _step(desk: Desk, run: Run) -> str:
@@ -113,8 +144,15 @@ def _step(desk: Desk, run: Run) -> str:
         at = time.strftime("%H:%M:%S", time.gmtime(job.run_after))
         return f"to be tried again at {at} UTC, try {job.tries + 1} of {queue.MOST_TRIES}: {run.error}"
     if run.status is Status.PENDING:
-        return "waiting for a worker"
+        is_job = lists.jobs_among(desk.store, [run.id])
+        return "waiting for a worker" if is_job else "not yet begun in its terminal"
     if run.status is Status.RUNNING:
+        if dead_owner(desk.store, run.id) is not None:
+            is_job = lists.jobs_among(desk.store, [run.id])
+            cure = (
+                "a worker takes it over" if is_job else f"`proctor resume {run.id[:8]}` goes on in a terminal"
+            )
+            return f"its process was killed: {cure}"
         if not run.planned:
             return "opening the rows and checking the model"
         return f"asked {run.settled:,} of {run.planned:,} items"

@@ -49,7 +49,7 @@ def live_of(desk: Desk, run_id: str) -> Live:
         job = queue.job(desk.store, run_id)
     except NotFound:
         job = None
-    return Live(state, pulses.last(desk.store, run_id), job)
+    return Live(state, jobs_view.pulse_of(desk, state.run), job)
 
 
 def active(desk: Desk, project_id: int | None = None, *, limit: int = 10) -> list[Live]:
@@ -57,7 +57,8 @@ def active(desk: Desk, project_id: int | None = None, *, limit: int = 10) -> lis
     lines: list[RunLine] = []
     for status in (Status.RUNNING, Status.PENDING):
         lines += jobs_view.run_lines(desk, Wanted(status=status, project_id=project_id), limit=limit)[0]
-    return [live_of(desk, line.id) for line in lines[:limit]]
+    lying = jobs_view.by_hand(desk, lines)  # what a terminal left is neither at work nor in the queue
+    return [live_of(desk, line.id) for line in lines if not lying.get(line.id)][:limit]
 
 
 def pulses_of(desk: Desk, run_id: str) -> list[Pulse]:

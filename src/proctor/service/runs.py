@@ -21,6 +21,7 @@ from proctor.service.running import (
     Interrupted,
     Ready,
     Sitting,
+    dead_owner,
     new_manifest,
     run_cells,
     same_rows,
@@ -31,6 +32,8 @@ from proctor.service.wordings import by_wording, spread_note
 from proctor.settings import Settings
 from proctor.store import Store
 from proctor.types import Limits, Plan, Run, Source, Status
+
+KILLED = "its process was killed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +173,7 @@ def look(ids: Sequence[str], settings: Settings) -> Evaluation:
     """Runs as they stand, side by side; an id may be a plan's."""
     with open_store(settings) as store:
         runs = [run for ident in ids for run in find(store, ident)]
-        return evaluation(store, [shown(store, run) for run in runs])
+        return evaluation(store, [shown(store, _as_it_is(store, run)) for run in runs])
 
 
 def list_runs(
@@ -184,7 +187,14 @@ def list_runs(
     """The newest runs first."""
     wanted = Status(status) if status else None
     with open_store(settings) as store:
-        return [shown(store, r) for r in store.runs(limit=limit, model=model, source=source, status=wanted)]
+        runs = store.runs(limit=limit, model=model, source=source, status=wanted)
+        return [shown(store, _as_it_is(store, run)) for run in runs]
+
+
+def _as_it_is(store: Store, run: Run) -> Run:
+    """A run whose process was killed is kept as running until somebody resumes it: here it is said."""
+    killed = run.status is Status.RUNNING and dead_owner(store, run.id) is not None
+    return replace(run, stopped=KILLED) if killed else run
 
 
 def find(store: Store, ident: str) -> list[Run]:

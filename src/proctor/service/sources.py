@@ -88,11 +88,12 @@ def model_named(name: str, settings: Settings, *, base_url: str | None = None) -
 
 def _who_offers(name: str, settings: Settings) -> str:
     """Where a bare name is to be had, as advice."""
+    meant = {name, name.partition("/")[2]}  # "Ollama/qwen3" and "lama/qwen3" mean a model as well
     known = [
         str(m.model)
         for offer in offers(settings, ("ollama", "openai", "simulator"))
         for m in offer.models
-        if name in (m.model.name, m.model.name.removesuffix(":latest"))
+        if meant & {m.model.name, m.model.name.removesuffix(":latest")}
     ]
     if known:
         return f"It is offered as {' and as '.join(known)}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Select, func, or_, select
 
 from proctor.errors import NotFound
 from proctor.store.schema import Database
-from proctor.store.tables import RUN
+from proctor.store.tables import JOB, RUN
 from proctor.types import Status
 
 
@@ -65,6 +66,13 @@ def run_lines(store: Database, wanted: Wanted, *, limit: int | None = 20) -> tup
             return rows, len(rows)
         total: int = connection.execute(where(select(func.count()).select_from(RUN), wanted)).scalar_one()
         return rows, total
+
+
+def jobs_among(store: Database, run_ids: Sequence[str]) -> frozenset[str]:
+    """Which of the runs are jobs of the server; the others are the command line's."""
+    query = select(RUN.c.id).join(JOB, JOB.c.run_num == RUN.c.num).where(RUN.c.id.in_(run_ids))
+    with store.reading() as connection:
+        return frozenset(connection.execute(query).scalars())
 
 
 def where(query: Select[Any], wanted: Wanted) -> Select[Any]:

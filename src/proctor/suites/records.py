@@ -17,6 +17,7 @@ from proctor.errors import DataError
 ACCEPTED = "JSON lines (an object per line), a JSON array of objects, or CSV with a header line"
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 CELL_LIMIT_CHARS = 16 * 2**20  # the csv module's own limit is 131,072, which a long passage passes
+ZIP = b"PK\x03\x04"  # how workbooks of Excel and LibreOffice begin, too
 BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
@@ -48,6 +49,8 @@ def read_records(path: Path, names: Sequence[frozenset[str]]) -> Records:
         body = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}. Name a file with questions: {ACCEPTED}.") from None
+    if body.startswith(ZIP):
+        raise DataError(f"{path.name}: a workbook or an archive, not text. Save it as CSV (UTF-8) first.")
     text = decoded(body, path.name)
     start = text.lstrip()[:1]
     if not start:

@@ -10,11 +10,12 @@ from typing import Any
 
 from proctor.errors import DataError
 from proctor.suites.columns import Columns, where
-from proctor.suites.records import Records
+from proctor.suites.records import Record, Records
 from proctor.suites.tasks import Kind, Label
 from proctor.suites.texts import fold, key, light, number
 
 MAX_LABELS = 10
+MOST_PLACES = 20  # rows that one error names
 MAX_LABEL_WORDS = 3
 ROWS_PER_LABEL = 3
 
@@ -44,17 +45,28 @@ class Targets:
 
 def given_answers(table: Records, columns: Columns) -> list[Given]:
     """What the answer column holds. Raises: DataError for a row without an answer."""
-    rows = []
+    rows, empty = [], []
     for record in table.records:
         value = record.values.get(columns.answer)
         place = where(table, record, columns.answer)
         answers = tuple(value) if isinstance(value, list) else (value,)
         if not answers or any(answer is None or not str(answer).strip() for answer in answers):
-            raise DataError(f"{place}: the answer is missing; each row needs one to be scored")
+            empty.append(record)
+            continue
         if any(not isinstance(answer, (str, bool, int, float)) for answer in answers):
             raise DataError(f"{place}: an answer is text, a number, true or false, or a list of these")
         rows.append(Given(answers, place))
+    if empty:
+        further = f" (and in {len(empty) - 1:,} more rows: {_places(empty[1:])})" if empty[1:] else ""
+        place = where(table, empty[0], columns.answer)
+        raise DataError(f"{place}: the answer is missing{further}; each row needs one to be scored")
     return rows
+
+
+def _places(records: Sequence[Record]) -> str:
+    """The first of many, so that one look at the file mends them all."""
+    named = ", ".join(record.where for record in records[:MOST_PLACES])
+    return f"{named}, ..." if len(records) > MOST_PLACES else named
 
 
 def spelled(value: Any) -> str:

@@ -14,7 +14,7 @@ from proctor.figures import dollars, duration, fraction
 from proctor.findings import Comparison, Evaluation, RunResult
 from proctor.service import jobs_view
 from proctor.service.catalogue import suite_facts
-from proctor.service.compare import Compared, Differing
+from proctor.service.compare import UNLIKE_TIMES, Compared, Differing, timed_alike
 from proctor.service.desk import Desk
 from proctor.service.jobs_view import RunLine, Wanted
 from proctor.service.lately import Lately
@@ -110,10 +110,12 @@ def _compared(desk: Desk, asked: Asked) -> dict[str, Any]:
     except (ConfigError, NotFound) as problem:
         return {"problem": _told(problem)}
     at = standing(found.evaluation, asked.metric)
+    alike = timed_alike(found.evaluation.results)
     return {
         "found": found.evaluation,
         "standing": at,
-        "rows": _rows(found.evaluation, at),
+        "rows": _rows(found.evaluation, at, alike),
+        "unlike_times": "" if alike else UNLIKE_TIMES,
         "pairs": _pairs(found, asked.mode),
         "tasks": _tasks(found.evaluation),
         "reach": _reach(found.evaluation),
@@ -130,7 +132,7 @@ def _told(problem: ProctorError) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A model of the comparison. `front`: no other model is both better and quicker."""
+    """A model of the comparison. `front`: no other model is both better and quicker, as far as times compare."""
 
     result: RunResult
     name: str
@@ -139,7 +141,7 @@ class Row:
     front: bool
 
 
-def _rows(of: Evaluation, at: Standing) -> list[Row]:
+def _rows(of: Evaluation, at: Standing, timed: bool) -> list[Row]:
     rows = []
     for result in of.results:
         run_id = result.run.id
@@ -149,7 +151,7 @@ def _rows(of: Evaluation, at: Standing) -> list[Row]:
                 at.names[run_id],
                 at.values.get(run_id),
                 at.names[run_id] in at.tied,
-                _on_front(of, at, result),
+                timed and _on_front(of, at, result),
             )
         )
     return sorted(rows, key=lambda row: math.inf if row.value is None else -row.value)

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from proctor.errors import ConfigError
+from proctor.service import jobs_view
 from proctor.service.jobs_view import Wanted
 from proctor.service.overview import Searched, page, rates
 from proctor.types import Status
@@ -53,6 +54,7 @@ def history(request: Request, desk: OpenDesk, user: Reader, asked: Filtered, bef
     counts, success = rates(desk, searched)
     facts: dict[str, Any] = {
         "lines": lines,
+        "by_hand": jobs_view.by_hand(desk, lines),
         "means": means,
         "after": after,
         "before": before,

@@ -40,6 +40,8 @@ SCORED_LIVE = 5_000  # items up to which scores are computed anew at each look
 def run_page(
     request: Request, desk: OpenDesk, user: Reader, run_id: RunId, tab: Text = "summary"
 ) -> Response:
+    if whole := jobs_view.whole_id(desk, run_id):
+        return go(request, f"/runs/{whole}")
     live = live_of(desk, run_id)
     chosen = tab if tab in dict(TABS) else "summary"
     facts = _TABS[chosen](desk, live)
