@@ -6,9 +6,10 @@ from collections import Counter
 
 import pytest
 
+from proctor.findings import METRIC_VERSIONS
 from proctor.suites.prompts import PROMPTS
 from proctor.suites.readers import read_label, vocabulary
-from proctor.suites.tasks import METRIC_VERSIONS, MMLU, SUBJECTS, SUITES, TASKS, Label, subject_title
+from proctor.suites.tasks import MMLU, SUBJECTS, SUITES, TASKS, Label, subject_title
 
 KEYS = {
     "glue": "cola sst2 mrpc qqp stsb mnli qnli rte wnli ax",

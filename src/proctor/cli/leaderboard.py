@@ -96,7 +96,8 @@ def _board_sentence(board: Board) -> str:
     if board.models == 1:
         return f"{first[0]} is the only model on this board."
     if len(first) == 1:
-        return f"{first[0]} is shown to be better than each of the {board.models - 1} others."
+        rest = "the other" if board.models == 2 else f"each of the {board.models - 1} others"
+        return f"{first[0]} is shown to be better than {rest}."
     tied = f"{', '.join(first[:-1])} and {first[-1]}"
     return f"No model is shown to be better than {tied}: they share the first rank."
 

@@ -1,6 +1,7 @@
 """The suites and their tasks, as one table: what is asked, which answers count, how large the set is.
 
-A task is an entry in one of the tables and a prompt; nothing else in the program names a task.
+What is asked is an entry in one of the tables and a prompt. Only the readers of its published rows name a
+task besides; docs/extending.md lists them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ __all__ = [
     "BOOLQ",
     "MAYBE",
     "MEDICAL_SUBJECTS",
-    "METRIC_VERSIONS",
     "MMLU",
     "NO",
     "PUBMEDQA",
@@ -39,24 +39,6 @@ __all__ = [
     "Task",
     "subject_title",
 ]
-
-# Part of what makes two scores comparable: raised when a metric starts to give other numbers.
-METRIC_VERSIONS: Mapping[str, str] = {
-    name: f"{name}/1"
-    for name in (
-        "accuracy",
-        "accuracy_m",
-        "accuracy_mm",
-        "em",
-        "f1",
-        "f1a",
-        "gender_parity",
-        "macro_f1",
-        "mcc",
-        "pearson",
-        "spearman",
-    )
-}
 
 SUITES: Mapping[str, Suite] = {suite.key: suite for suite in (GLUE, SUPERGLUE, MMLU_SUITE, MEDICAL)}
 

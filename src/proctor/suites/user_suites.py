@@ -25,6 +25,7 @@ from typing import Any
 import orjson
 
 from proctor.errors import ConfigError, DataError
+from proctor.findings import OF_LABELS
 from proctor.suites.asking import SEED
 from proctor.suites.columns import (
     ANSWER,
@@ -224,7 +225,7 @@ def check_prompt(one: UserTask, kind: Kind, table: Records, ref: SourceRef) -> N
 
 METRICS: dict[Kind, tuple[str, ...]] = {
     "choices": ("accuracy",),
-    "labels": ("accuracy", "f1", "macro_f1", "mcc"),
+    "labels": ("accuracy", *OF_LABELS),
     "text": ("accuracy",),
 }
 
