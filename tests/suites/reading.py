@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from proctor.suites.answers import judge
 from proctor.suites.readers import vocabulary
-from proctor.suites.tasks import BOOLQ, PUBMEDQA, Label
+from proctor.suites.shapes import Label
+from proctor.suites.tables_exams import PUBMEDQA
+from proctor.suites.tables_superglue import BOOLQ
 from proctor.types import Item, Message, Reply
 
 CHOICES = ("Vitamin C", "Iron deficiency anaemia", "Hepatitis B", "Hepatitis B and C")

@@ -17,8 +17,9 @@ from proctor.suites.prompts_form import Writer
 from proctor.suites.readers import Vocabulary, vocabulary
 from proctor.suites.rows import Row, RowSet, item_set_sha256, read_tasks
 from proctor.suites.sampling import PRESETS, spread, take
+from proctor.suites.shapes import Suite, Task
 from proctor.suites.shuffle import shuffled
-from proctor.suites.tasks import SUITES, Suite, Task
+from proctor.suites.tasks import SUITES
 from proctor.types import Item, Reading, Reply, Rows, SourceRef
 
 

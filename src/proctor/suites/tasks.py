@@ -8,37 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from proctor.suites.shapes import MAYBE, NO, YES, HubSet, Kind, Label, Suite, Task
-from proctor.suites.tables_exams import (
-    MEDICAL,
-    MEDICAL_SUBJECTS,
-    MMLU,
-    MMLU_SUITE,
-    PUBMEDQA,
-    SUBJECTS,
-    subject_title,
-)
+from proctor.suites.shapes import Suite, Task
+from proctor.suites.tables_exams import MEDICAL, MMLU_SUITE
 from proctor.suites.tables_glue import GLUE
-from proctor.suites.tables_superglue import BOOLQ, SUPERGLUE
-
-__all__ = [
-    "BOOLQ",
-    "MAYBE",
-    "MEDICAL_SUBJECTS",
-    "MMLU",
-    "NO",
-    "PUBMEDQA",
-    "SUBJECTS",
-    "SUITES",
-    "TASKS",
-    "YES",
-    "HubSet",
-    "Kind",
-    "Label",
-    "Suite",
-    "Task",
-    "subject_title",
-]
+from proctor.suites.tables_superglue import SUPERGLUE
 
 SUITES: Mapping[str, Suite] = {suite.key: suite for suite in (GLUE, SUPERGLUE, MMLU_SUITE, MEDICAL)}
 
