@@ -117,7 +117,7 @@ def suites() -> str:
 
 
 def _suite(suite: object) -> str:
-    from proctor.suites.tasks import Suite
+    from proctor.suites.shapes import Suite
 
     assert isinstance(suite, Suite)
     sizes = [task.official_size for task in suite.tasks]

@@ -17,6 +17,28 @@ from typing import Literal
 
 from proctor.types import Run
 
+# Every metric with its version, which is part of what makes two scores comparable: raised when the metric
+# starts to give other numbers. stats/ computes them, report/measures.py says in words what they are.
+METRIC_VERSIONS: Mapping[str, str] = {
+    name: f"{name}/1"
+    for name in (
+        "accuracy",
+        "accuracy_m",
+        "accuracy_mm",
+        "f1",
+        "macro_f1",
+        "mcc",
+        "pearson",
+        "spearman",
+        "em",
+        "mean",
+        "f1a",
+        "gender_parity",
+    )
+}
+# Those of the table of targets by answers: any task of kind "labels" can have them, a user's too.
+OF_LABELS = ("f1", "macro_f1", "mcc")
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from proctor.errors import ConfigError
@@ -149,8 +149,11 @@ class Settings:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Values that must not reach a row, a log or a message."""
-        keys = (self.openai_api_key, self.gemini_api_key, self.grok_api_key, self.anthropic_api_key)
-        return tuple(key for key in (*keys, self.hf_token, self.api_key) if key)
+        # By their names, so that a new provider's key is secret from its first day.
+        named = (
+            getattr(self, each.name) for each in fields(self) if each.name.endswith(("api_key", "_token"))
+        )
+        return tuple(value for value in named if value)
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:

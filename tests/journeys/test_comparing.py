@@ -138,6 +138,8 @@ def test_a_board_by_another_metric(home: Path) -> None:
     assert board["metric"] == "accuracy" and board["places"][0]["score"]["scored"] == 120
     unknown = proctor(home, "leaderboard", "--metric", "bleu", code=2)
     assert "reports no 'bleu'; metrics: score, " in unknown.stderr
+    other = proctor(home, "leaderboard", "--suite", "mine", code=2)
+    assert "No complete runs of mine: nothing to rank. There are complete runs of superglue" in other.stderr
 
 
 @pytest.mark.promise("A-30")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from recording import Script, recording
 
+from proctor import settings
 from proctor.errors import ConfigError, NetworkError, ServerError
 from proctor.plan import parse_model
 from proctor.providers import PROVIDERS
+from proctor.service.offers import offers
 from proctor.settings import read_settings
 from proctor.types import Model
 from simulators import ask, questions
@@ -42,17 +44,31 @@ def test_a_name_that_only_looks_alike_tells_nothing(name):
 
 
 def test_every_key_is_a_secret_and_in_no_repr():
-    settings = read_settings(KEYS)
-    assert set(settings.secrets) == set(KEYS.values())
-    assert not any(key in repr(settings) for key in KEYS.values())
+    known = read_settings(KEYS)
+    assert set(known.secrets) == set(KEYS.values())
+    assert not any(key in repr(known) for key in KEYS.values())
+
+
+@pytest.mark.parametrize("variable", settings.KEYS)
+def test_whatever_a_file_of_keys_may_hold_is_a_secret(variable):
+    assert read_settings({variable: "hunter2-hunter2"}).secrets == ("hunter2-hunter2",)
+
+
+@pytest.mark.parametrize("name", [name for name, entry in PROVIDERS.items() if entry.key])
+def test_a_provider_is_asked_with_the_key_that_its_entry_names(name, tmp_path):
+    entry = PROVIDERS[name]
+    for variable in (entry.key_variables or "").split(" or "):
+        assert getattr(read_settings({variable: "hunter2-hunter2"}), entry.key or "") == "hunter2-hunter2"
+    (offer,) = offers(read_settings({"PROCTOR_HOME": str(tmp_path)}), (name,))
+    assert f"Set {entry.key_variables};" in str(offer.problem)  # said before anything is sent
 
 
 @pytest.mark.parametrize("variable", ["GEMINI_BASE_URL", "XAI_BASE_URL", "ANTHROPIC_BASE_URL"])
 def test_addresses_hold_no_password_and_no_slash_at_their_end(variable):
     with pytest.raises(ConfigError, match=variable):
         read_settings({variable: "https://ada:hunter2@example.org"})
-    settings = read_settings({variable: "http://127.0.0.1:8000/"})
-    addresses = (settings.gemini_base_url, settings.grok_base_url, settings.anthropic_base_url)
+    known = read_settings({variable: "http://127.0.0.1:8000/"})
+    addresses = (known.gemini_base_url, known.grok_base_url, known.anthropic_base_url)
     assert "http://127.0.0.1:8000" in addresses
 
 

@@ -28,7 +28,7 @@ from report_examples import (
 )
 
 from proctor import stats
-from proctor.findings import Evaluation
+from proctor.findings import METRIC_VERSIONS, Evaluation
 from proctor.report import compared
 from proctor.report.asked import sampling_words
 from proctor.report.measures import MEANINGS, NAMES, PASSES
@@ -36,7 +36,6 @@ from proctor.report.papers import INTERVALS, PAPERS, TESTS, split
 from proctor.report.words import day
 from proctor.stats import estimates, estimates_share, estimates_sheet, estimates_task, resample
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
-from proctor.stats.metrics import VERSIONS
 from proctor.types import Cell, Model, Outcome, SourceRef
 
 NO_METHODS = {resample.SAID, estimates.ACCURACY}
@@ -112,8 +111,8 @@ def test_independence_is_claimed_only_where_clusters_were_not_seen(method: str, 
 
 
 def test_every_metric_has_a_name_and_a_meaning() -> None:
-    assert VERSIONS.keys() <= NAMES.keys()
-    assert VERSIONS.keys() - MEANINGS.keys() == {"accuracy_mm"}  # told with accuracy_m
+    assert METRIC_VERSIONS.keys() <= NAMES.keys()
+    assert METRIC_VERSIONS.keys() - MEANINGS.keys() == {"accuracy_mm"}  # told with accuracy_m
 
 
 def test_the_methods_say_what_scores_each_task() -> None:

@@ -283,7 +283,7 @@ def test_extras_are_no_part_of_the_whole() -> None:
 def test_another_metric_is_its_mean_over_the_tasks_that_report_it() -> None:
     first, second, shape = suite(3)
     whole, tasks = differences(first, second, focused(shape, "accuracy"))
-    assert [d.task for d in tasks] == ["one", "two"] and whole.metric == "accuracy"
+    assert [d.task for d in tasks] == ["one", "two"] and whole.metric == "accuracy, mean of 2 tasks"
     assert whole.first == pytest.approx(np.mean([d.first for d in tasks]))
     assert focused(shape, "score") is shape
     with pytest.raises(ConfigError, match="reports no 'bleu'; metrics: score, mcc, accuracy, f1, macro_f1"):

@@ -20,9 +20,9 @@ from sklearn import metrics as oracle
 
 from examrows import CANDIDATES, SUITES, WAYS, exam_rows
 from examrows import row as answered
-from proctor.findings import Score
+from proctor.findings import METRIC_VERSIONS, Score
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
-from proctor.stats.metrics import VERSIONS, letters
+from proctor.stats.metrics import letters
 from proctor.types import Outcome
 
 EVERY = [(suite, task) for suite, tasks in SUITES.items() for task in tasks]
@@ -125,7 +125,7 @@ def word_f1(spec: TaskShape, rows: list[Scored]) -> float:
 def test_every_metric_has_a_version_and_an_oracle() -> None:
     used = {m for tasks in SUITES.values() for spec in tasks.values() for m in (*spec.official, *spec.also)}
     # "mean" is for other tools' scores.
-    assert used == {*ORACLES, "f1"} == set(VERSIONS) - {"mean"}
+    assert used == {*ORACLES, "f1"} == set(METRIC_VERSIONS) - {"mean"}
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from proctor.suites.answers import read_answer
+from proctor.suites.answers import judge
 from proctor.suites.readers import vocabulary
-from proctor.suites.tasks import BOOLQ, PUBMEDQA, Label
-from proctor.types import Reply
+from proctor.suites.shapes import Label
+from proctor.suites.tables_exams import PUBMEDQA
+from proctor.suites.tables_superglue import BOOLQ
+from proctor.types import Item, Message, Reply
 
 CHOICES = ("Vitamin C", "Iron deficiency anaemia", "Hepatitis B", "Hepatitis B and C")
 YES_NO = vocabulary(BOOLQ.labels)
 YES_NO_MAYBE = vocabulary(PUBMEDQA.labels)
 ACCEPTABLE = vocabulary((Label("acceptable"), Label("unacceptable", ("not acceptable",))))
 EQUIVALENT = vocabulary((Label("equivalent"), Label("not_equivalent")))
+
+
+def read_answer(reply, *, kind, vocabulary=None, choices=()):
+    """The answer that the ladder reads and the rung that found it, of an item without a target."""
+    item = Item("t/0", "t", (Message("user", "?"),), choices=tuple(choices))
+    reading = judge(item, reply, kind=kind, vocabulary=vocabulary)
+    return reading.answer, reading.rung
 
 
 def choice(text, choices=CHOICES, **more):

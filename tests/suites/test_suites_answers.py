@@ -6,7 +6,7 @@ import pytest
 from reading import ACCEPTABLE, EQUIVALENT, NOTHING, YES_NO, YES_NO_MAYBE, choice, free, label
 
 from proctor.suites.readers import vocabulary
-from proctor.suites.tasks import Label
+from proctor.suites.shapes import Label
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from reading import CHOICES, NOTHING, YES_NO, choice, free, label
 
 from proctor.suites.answers import judge
 from proctor.suites.readers import vocabulary
-from proctor.suites.tasks import Label
+from proctor.suites.shapes import Label
 from proctor.suites.texts import key
 from proctor.types import Item, Message, Outcome, Reply
 

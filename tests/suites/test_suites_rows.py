@@ -18,7 +18,8 @@ from proctor.suites.rows import (
     write_rows,
 )
 from proctor.suites.rows_forms import FIELDS
-from proctor.suites.tasks import MMLU, TASKS
+from proctor.suites.tables_exams import MMLU
+from proctor.suites.tasks import TASKS
 
 ROWS = [
     Row("boolq/0", "boolq", "yes", {"question": "is it", "passage": "It is.\u2028So."}),

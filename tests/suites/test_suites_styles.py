@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from proctor.errors import ConfigError, DataError
 from proctor.suites.imports import import_path
 from proctor.suites.source import open_suite
-from proctor.suites.styles import STYLES, styles_of
+from proctor.suites.styles import STYLES, styles_of, writers_of
 from proctor.suites.tasks import TASKS
 from proctor.types import Outcome, Reply, SourceRef
 
@@ -120,6 +122,12 @@ def test_an_extractor_that_is_asked_for_wins_over_the_styles(tmp_path):
     assert source.manifest["extractor"] == "proctor/1"
     with pytest.raises(ConfigError, match="No extractor 'proctor/9'"):
         sample("mmlu", tmp_path, extractor="proctor/9")
+
+
+def test_a_prompt_that_nobody_wrote_is_named():
+    task = replace(TASKS["medqa"], prompt="medqa-two")
+    with pytest.raises(ConfigError, match=r"medqa: there is no prompt 'medqa-two'; suites/prompts\.py"):
+        writers_of(STYLES["proctor"], task, 1)
 
 
 def test_the_styles_of_mmlu_are_there_in_the_medical_suite_too(tmp_path):

@@ -6,9 +6,12 @@ from collections import Counter
 
 import pytest
 
+from proctor.findings import METRIC_VERSIONS
 from proctor.suites.prompts import PROMPTS
 from proctor.suites.readers import read_label, vocabulary
-from proctor.suites.tasks import METRIC_VERSIONS, MMLU, SUBJECTS, SUITES, TASKS, Label, subject_title
+from proctor.suites.shapes import Label
+from proctor.suites.tables_exams import MMLU, SUBJECTS, subject_title
+from proctor.suites.tasks import SUITES, TASKS
 
 KEYS = {
     "glue": "cola sst2 mrpc qqp stsb mnli qnli rte wnli ax",

@@ -252,6 +252,16 @@ def test_an_answer_that_is_no_label(suite):
         opened(suite(storage=rows))
 
 
+@pytest.mark.parametrize("named", ["true false", "yes no", "no yes"])
+def test_true_and_false_are_labels_by_either_name(suite, named):
+    labels = named.split()
+    rows = [{"question": f"{n}?", "answer": n % 2 == 0} for n in range(4)]
+    toml = suite('key = "words"\n', f'key = "words"\nlabels = {labels!r}\n', words=rows)
+    right = ("yes", "no") if "yes" in labels else ("true", "false")
+    items = [item for item in opened(toml).items() if item.group == "words"]
+    assert {item.id: item.target for item in items} == {f"words/{n}": right[n % 2] for n in range(4)}
+
+
 def test_files_that_are_not_there(suite, tmp_path):
     with pytest.raises(DataError, match=r"nowhere\.jsonl: No such file"):
         opened(suite("words.jsonl", "nowhere.jsonl"))

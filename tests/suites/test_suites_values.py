@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reading import NOTHING
+from reading import NOTHING, read_answer
 
-from proctor.suites.answers import judge, read_answer
+from proctor.suites.answers import judge
 from proctor.suites.first_token import by_first_token
 from proctor.suites.readers import vocabulary
 from proctor.suites.shapes import Label

@@ -97,6 +97,19 @@ def test_the_overview_and_the_board_have_the_interval_of_the_run(house: House, n
     assert wanted in proctor(house.home, "leaderboard", "--suite", suite).stdout
 
 
+def test_a_board_is_ranked_by_what_its_runs_report(house: House) -> None:
+    page = Browser(house.server.url).get("/leaderboard?suite=eo.jsonl").text
+    chosen = re.search(r'name="metric".*?</select>', page, re.DOTALL)
+    assert chosen and re.findall(r"<option[^>]*>\s*(.*?)\s*</option>", chosen.group()) == [
+        "score",
+        "accuracy",
+    ]
+    nothing = Browser(house.server.url).get("/leaderboard?suite=glue").text
+    assert all(
+        f">{metric}</option>" in re.sub(r"\s*<", "<", nothing) for metric in ("macro_f1", "spearman", "em")
+    )
+
+
 def test_a_mean_over_tasks_is_not_called_by_the_name_of_the_accuracy_over_items(house: House) -> None:
     shown = [
         proctor(house.home, "leaderboard", "--suite", "medical", *more).stdout

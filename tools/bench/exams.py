@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from proctor.findings import METRIC_VERSIONS
 from proctor.service.results import evaluation, summarise
-from proctor.stats.metrics import VERSIONS
 from proctor.store import Keeper, Store
 from proctor.types import Attempt, Cell, Item, Model, Outcome, Plan, Reading, Reply, Run, SourceRef, Status
 
@@ -35,7 +35,7 @@ def stored(store: Store, right: np.ndarray, name: str) -> Run:
     manifest = {
         "tasks": {key: key for key in keys},
         "metrics": dict.fromkeys(keys, spec),
-        "metric_versions": {"accuracy": VERSIONS["accuracy"]},
+        "metric_versions": {"accuracy": METRIC_VERSIONS["accuracy"]},
         "full_sizes": {key: len(range(i, ITEMS, SUBJECTS)) for i, key in enumerate(keys)},
         "aggregate": "micro",
     }

@@ -17,9 +17,8 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from proctor.findings import Estimate, Score
+from proctor.findings import METRIC_VERSIONS, Estimate, Score
 from proctor.service.results import comparability
-from proctor.stats.metrics import VERSIONS
 from proctor.store import Keeper, Store
 from proctor.types import Attempt, Cell, Item, Model, Outcome, Plan, Reading, Reply, SourceRef, Status
 
@@ -45,7 +44,7 @@ def fill(url: str) -> None:
     manifest = {
         "tasks": {"q": "Questions"},
         "metrics": {"q": spec},
-        "metric_versions": {"accuracy": VERSIONS["accuracy"]},
+        "metric_versions": {"accuracy": METRIC_VERSIONS["accuracy"]},
         "full_sizes": {"q": ITEMS},
         "item_set_sha256": "0" * 64,
     }

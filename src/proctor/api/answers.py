@@ -8,23 +8,11 @@ from typing import Any
 
 from proctor.errors import provider_errors
 from proctor.findings import Estimate, RunResult
+from proctor.service.catalogue import brand
 from proctor.service.jobs_view import JobState, RunLine
 from proctor.types import Run, Status
 
 # What stands in front of a job's error, by its slug (the specification's "Job-Specific Errors").
-PROVIDER_TITLES = {
-    "ollama": "Ollama",
-    "openai": "OpenAI",
-    "gemini": "Gemini",
-    "grok": "Grok",
-    "anthropic": "Anthropic",
-}
-KEYS = {
-    "gemini": "GOOGLE_API_KEY",
-    "grok": "GROK_API_KEY",
-    "openai": "OPENAI_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
-}
 DATA = frozenset({"data", "data-missing"})
 RESOURCES = frozenset({"resource-limit", "run-timeout"})
 PROVIDER = frozenset({"error-budget", *(error.slug for error in provider_errors())})
@@ -146,8 +134,7 @@ def job_error(run: Run) -> str | None:
         return run.error if told else f"Failed to load {run.source_title} dataset: {run.error}"
     if slug == "auth" and run.error.startswith("No key for"):
         provider = run.cell.model.provider
-        title = PROVIDER_TITLES.get(provider, provider)
-        return f"AI provider error: API key not configured for {title} ({run.error})"
+        return f"AI provider error: API key not configured for {brand(provider)} ({run.error})"
     if slug in PROVIDER:
         return f"AI provider error: {run.error}"
     if slug in RESOURCES:

@@ -10,11 +10,12 @@ from fastapi import APIRouter, Path, Query
 from proctor.api import answers, boards, examples
 from proctor.api.door import OpenDesk, Reader, Runner
 from proctor.api.examples import example
-from proctor.api.schemas import JOB_ID, CompareRequest, HistoryQuery, ListQuery, RunRequest, plan_of
+from proctor.api.schemas import JOB_ID, CompareRequest, HistoryQuery, ListQuery
 from proctor.errors import ConfigError, Conflict
 from proctor.service import access, jobs_view, queue
 from proctor.service.duration import estimated_duration
 from proctor.service.queue import Ticket
+from proctor.service.requests import RunRequest, plan_of
 from proctor.types import Status
 
 ROUTER = APIRouter(prefix="/benchmarking", tags=["benchmarking"])

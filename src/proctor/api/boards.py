@@ -10,6 +10,7 @@ from proctor.api.schemas import CompareRequest
 from proctor.errors import ConfigError, NotFound
 from proctor.findings import Comparison, Evaluation, Place, RunResult
 from proctor.service import documents
+from proctor.service.catalogue import brand
 from proctor.service.compare import Compared
 from proctor.service.desk import Desk
 from proctor.service.jobs_view import Wanted
@@ -100,7 +101,7 @@ def _place(place: Place) -> dict[str, Any]:
         "rank": place.rank,
         "model": run.cell.model.name,
         "score": place.score.value,
-        "provider": answers.PROVIDER_TITLES.get(provider, provider),
+        "provider": brand(provider),
         "benchmark_count": place.runs,
         "model_id": str(run.cell.model),
         "job_id": run.id,

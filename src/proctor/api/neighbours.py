@@ -13,11 +13,9 @@ from proctor.api.door import Admin, OpenDesk, Reader, Runner
 from proctor.api.examples import example
 from proctor.api.schemas import (
     KeyRequest,
-    PlanRequest,
     ProjectRequest,
     ScheduleChange,
     ScheduleRequest,
-    plan_of,
 )
 from proctor.errors import NotFound
 from proctor.service import access, schedules
@@ -25,6 +23,7 @@ from proctor.service.access import ApiKey, Project
 from proctor.service.catalogue import provider_status, suite_facts
 from proctor.service.forecast import forecast, forecast_document
 from proctor.service.offers import offers
+from proctor.service.requests import PlanRequest, plan_of
 from proctor.service.runs import open_sources
 from proctor.service.schedules import Schedule, Wanted
 

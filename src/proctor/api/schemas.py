@@ -7,10 +7,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.service.jobs_view import Wanted
-from proctor.service.requests import Body, PlanRequest, RunRequest, plan_of
+from proctor.service.requests import Body, RunRequest
 from proctor.types import Status
-
-__all__ = ["PlanRequest", "RunRequest", "plan_of"]
 
 JOB_ID = "a967f363-ee96-4bac-9f52-4d169bbc4851"
 

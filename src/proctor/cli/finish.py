@@ -17,7 +17,7 @@ from proctor.service.words import plan_lines
 from proctor.types import Plan, Source
 
 
-def begin(plan: Plan, source: Source, *, as_json: bool) -> Plain | Live:
+def begin(plan: Plan, source: Source) -> Plain | Live:
     """Say on standard error what was understood and what it can show; give what shows the progress."""
     for line in plan_lines(plan, source):
         click.echo(line, err=True)

@@ -62,7 +62,7 @@ def run_command(source: str, models: tuple[str, ...], as_json: bool, **given: An
     plan = plan_from(source, models, given, settings)
     with Download() as download:
         sources = open_sources(plan, settings, tell=download.tell)
-    show = begin(plan, sources[0], as_json=as_json)
+    show = begin(plan, sources[0])
     with show:
         outcome = start(plan, settings, watch=show.watch, sources=sources)
     return finish(outcome, as_json=as_json)

@@ -1,50 +1,105 @@
-"""How a model is asked. One file per wire protocol; one line per provider in the table below."""
+"""How a model is asked. One file per wire protocol; one entry per provider in the table below."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import cast
+from typing import cast, get_args
 
 from proctor.errors import ConfigError
 from proctor.providers.contract import Opening, Provider
 from proctor.providers.modes import check_mode
-from proctor.types import ListedModel, Model, Sampling
+from proctor.types import ListedModel, Mode, Model, Sampling
+
+EVERY_MODE: tuple[Mode, ...] = get_args(Mode)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where a provider's code is. Named by text, so that only what a run uses is imported."""
+    """A provider, and where its code is: named by text, so that only what a run uses is imported.
+
+    `brand` is its name in sentences. `key` is the field of Settings that holds its key, and `key_variables`
+    says where that comes from; None where no key is needed. `modes` are those it offers; none where
+    answers need no server, so that any will do.
+    """
 
     title: str
     module: str
     opener: str
     lister: str | None
+    brand: str
+    key: str | None = None
+    key_variables: str | None = None
+    modes: tuple[Mode, ...] = EVERY_MODE
 
 
 PROVIDERS: dict[str, Entry] = {
-    "ollama": Entry("Ollama, native protocol (OLLAMA_HOST)", "ollama", "open_ollama", "list_ollama"),
+    "ollama": Entry(
+        "Ollama, native protocol (OLLAMA_HOST)", "ollama", "open_ollama", "list_ollama", "Ollama"
+    ),
     "openai": Entry(
-        "OpenAI and compatible servers (OPENAI_BASE_URL, --base-url)", "openai", "open_openai", "list_openai"
+        "OpenAI and compatible servers (OPENAI_BASE_URL, --base-url)",
+        "openai",
+        "open_openai",
+        "list_openai",
+        "OpenAI",
+        key="openai_api_key",
+        key_variables="OPENAI_API_KEY",
     ),
     "gemini": Entry(
-        "Google Gemini (GOOGLE_API_KEY or GEMINI_API_KEY)", "gemini", "open_gemini", "list_gemini"
+        "Google Gemini (GOOGLE_API_KEY or GEMINI_API_KEY)",
+        "gemini",
+        "open_gemini",
+        "list_gemini",
+        "Gemini",
+        key="gemini_api_key",
+        key_variables="GOOGLE_API_KEY or GEMINI_API_KEY",
     ),
-    "grok": Entry("xAI Grok (GROK_API_KEY or XAI_API_KEY)", "grok", "open_grok", "list_grok"),
-    "anthropic": Entry("Anthropic (ANTHROPIC_API_KEY)", "anthropic", "open_anthropic", "list_anthropic"),
+    "grok": Entry(
+        "xAI Grok (GROK_API_KEY or XAI_API_KEY)",
+        "grok",
+        "open_grok",
+        "list_grok",
+        "Grok",
+        key="grok_api_key",
+        key_variables="GROK_API_KEY or XAI_API_KEY",
+        modes=("generate", "structured"),
+    ),
+    "anthropic": Entry(
+        "Anthropic (ANTHROPIC_API_KEY)",
+        "anthropic",
+        "open_anthropic",
+        "list_anthropic",
+        "Anthropic",
+        key="anthropic_api_key",
+        key_variables="ANTHROPIC_API_KEY",
+        modes=("generate",),
+    ),
     "baseline": Entry(
-        "answers without a model: majority, random", "baseline", "open_baseline", "list_baselines"
+        "answers without a model: majority, random",
+        "baseline",
+        "open_baseline",
+        "list_baselines",
+        "baseline",
+        modes=(),
     ),
-    "replay": Entry("replies made elsewhere (--replies FILE)", "replay", "open_replay", "list_replay"),
-    "simulator": Entry("proctor's own model server, started for the run", "openai", "open_simulator", None),
+    "replay": Entry(
+        "replies made elsewhere (--replies FILE)", "replay", "open_replay", "list_replay", "replay", modes=()
+    ),
+    "simulator": Entry(
+        "proctor's own model server, started for the run", "openai", "open_simulator", None, "simulator"
+    ),
+}
+OFFERED: Mapping[Mode, tuple[str, ...]] = {
+    mode: tuple(name for name, entry in PROVIDERS.items() if mode in entry.modes) for mode in EVERY_MODE
 }
 
 
 def open_provider(model: Model, sampling: Sampling, opening: Opening) -> Provider:
     """Raises: ConfigError for an unknown provider or a mode it lacks, ModelNotFound for an unknown built-in model."""
-    entry(model.provider)
-    check_mode(model, sampling)
+    if entry(model.provider).modes:
+        check_mode(model, sampling, OFFERED)
     opener = _load(model.provider, entry(model.provider).opener)
     return cast(Callable[[Model, Sampling, Opening], Provider], opener)(model, sampling, opening)
 

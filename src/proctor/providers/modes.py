@@ -1,4 +1,4 @@
-"""How an answer is drawn: who offers which mode, the schema of a structured reply, the ranking of first tokens."""
+"""How an answer is drawn: which mode goes with a model, the schema of a structured reply, ranking first tokens."""
 
 from __future__ import annotations
 
@@ -12,22 +12,17 @@ from proctor.types import Mode, Model, Sampling
 TOP_TOKENS = 20  # the most that OpenAI, Ollama and Gemini give
 ANSWER = "answer"  # the one key of a structured reply
 
-# The table that messages are made from. Baselines and replays answer without a server, so any mode will do.
-_WITHOUT_SERVER = ("baseline", "replay")
-OFFERED: Mapping[Mode, tuple[str, ...]] = {
-    "generate": ("ollama", "openai", "gemini", "grok", "anthropic", "simulator"),
-    "structured": ("ollama", "openai", "gemini", "grok", "simulator"),
-    "logprob": ("ollama", "openai", "gemini", "simulator"),
-}
 
+def check_mode(model: Model, sampling: Sampling, offered: Mapping[Mode, Sequence[str]]) -> None:
+    """`offered` says who offers which mode.
 
-def check_mode(model: Model, sampling: Sampling) -> None:
-    """Raises ConfigError where the model's provider does not offer the mode, or where thinking excludes it."""
+    Raises ConfigError where the model's provider does not offer the mode, or where thinking excludes it.
+    """
     mode = sampling.mode
-    if model.provider not in OFFERED[mode] + _WITHOUT_SERVER:
+    if model.provider not in offered[mode]:
         raise ConfigError(
             f"--mode {mode} does not go with {model}: {model.provider} does not offer it. "
-            f"It is offered by {', '.join(OFFERED[mode])}; with {model.provider} use --mode generate"
+            f"It is offered by {', '.join(offered[mode])}; with {model.provider} use --mode generate"
         )
     if mode == "logprob" and sampling.think:
         raise ConfigError(

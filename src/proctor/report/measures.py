@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from proctor.figures import amount
+from proctor.findings import OF_LABELS
 from proctor.report.words import listed, unique
 from proctor.types import Run
 
@@ -99,7 +100,6 @@ UNREAD: Mapping[str, str] = {
     "pearson": "In a correlation such a reply counts as the mean of the model's other answers.",
     "gender_parity": "In gender parity such a reply is like no other answer.",
 }
-TABLED = ("mcc", "f1", "macro_f1")
 
 
 def specs(run: Run) -> dict[str, Mapping[str, Any]]:
@@ -187,7 +187,7 @@ def unread(run: Run) -> str:
 def _unread_keys(run: Run) -> Iterator[str]:
     for spec in specs(run).values():
         named = metrics_of(spec)
-        if any(metric in TABLED for metric in named) and not _words(spec):
+        if any(metric in OF_LABELS for metric in named) and not _words(spec):
             yield "two labels" if len(spec.get("labels") or ()) == 2 else "more labels"
         if "f1" in named and _words(spec):
             yield "f1 words"

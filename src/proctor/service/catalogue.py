@@ -9,14 +9,6 @@ from proctor.providers import PROVIDERS
 from proctor.settings import Settings
 from proctor.suites.tasks import SUITES
 
-# Which setting holds a provider's key; the others need none.
-KEYS = {
-    "openai": "openai_api_key",
-    "gemini": "gemini_api_key",
-    "grok": "grok_api_key",
-    "anthropic": "anthropic_api_key",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class ProviderStatus:
@@ -29,9 +21,19 @@ class ProviderStatus:
 
 def provider_status(settings: Settings) -> list[ProviderStatus]:
     return [
-        ProviderStatus(name, entry.title, bool(getattr(settings, KEYS[name])) if name in KEYS else None)
+        ProviderStatus(name, entry.title, bool(getattr(settings, entry.key)) if entry.key else None)
         for name, entry in PROVIDERS.items()
     ]
+
+
+def key_variables() -> dict[str, str]:
+    """The variables that hold a provider's key, in words, for those that need one."""
+    return {name: entry.key_variables for name, entry in PROVIDERS.items() if entry.key_variables}
+
+
+def brand(provider: str) -> str:
+    """A provider's name in sentences; an unknown one, such as an imported run's, is given back."""
+    return PROVIDERS[provider].brand if provider in PROVIDERS else provider
 
 
 def suite_facts() -> list[dict[str, Any]]:

@@ -53,15 +53,21 @@ def _complete(store: Store, suite: str | None, project_id: int | None) -> list[R
     """The complete runs of the source, newest first."""
     wanted = Wanted(source=suite, status=Status.COMPLETED, project_id=project_id)
     lines = [line for line in run_lines(store, wanted, limit=None)[0] if line.complete]
+    if not lines and suite:
+        raise NotFound(f"No complete runs of {suite}: nothing to rank. {_rankable(store, project_id)}")
     if not lines:
-        what = f"of {suite}" if suite else "yet"
-        raise NotFound(
-            f"No complete runs {what}: nothing to rank. `proctor run {suite or 'mmlu'} --model A` makes one"
-        )
+        raise NotFound("No complete runs yet: nothing to rank. `proctor run mmlu --model A` makes one")
     sources = dict.fromkeys(line.source for line in lines)
     if suite is None and len(sources) > 1:
         raise ConfigError(f"There are runs of {', '.join(sources)}: say which with --suite")
     return lines
+
+
+def _rankable(store: Store, project_id: int | None) -> str:
+    """What has complete runs, as advice: a suite of one's own goes by the name of its file."""
+    wanted = Wanted(status=Status.COMPLETED, project_id=project_id)
+    sources = dict.fromkeys(line.source for line in run_lines(store, wanted, limit=None)[0] if line.complete)
+    return f"There are complete runs of {', '.join(sources)}" if sources else "Nothing has complete runs yet"
 
 
 def _board_key(lines: Sequence[RunLine]) -> str | None:

@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 
 from proctor import __version__
+from proctor.findings import METRIC_VERSIONS
 from proctor.interop.logs import Group, Log, LoggedTask
-from proctor.stats.metrics import VERSIONS
 
 GROUP_ROUNDING = 1e-6  # the mean over items and the mean over tasks differ by more, or not at all
 
@@ -37,7 +37,7 @@ def log_manifest(log: Log) -> dict[str, Any]:
         "tasks": {task.key: task.title for task in log.tasks},
         "metrics": {task.key: _spec(task, metrics[task.key]) for task in log.tasks},
         # Both, for whichever a task has: one grade in between must not part two runs of the same scorer.
-        "metric_versions": {name: VERSIONS[name] for name in ("accuracy", "mean")},
+        "metric_versions": {name: METRIC_VERSIONS[name] for name in ("accuracy", "mean")},
         "full_sizes": {},
         "aggregate": aggregate,
         **({"categories": below} if aggregate == "micro" and below else {}),

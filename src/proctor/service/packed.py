@@ -12,12 +12,11 @@ from typing import Any
 import orjson
 
 from proctor.errors import ConfigError, DataError
-from proctor.findings import Evaluation, RunResult, Tally
+from proctor.findings import METRIC_VERSIONS, Evaluation, RunResult, Tally
 from proctor.plan import cell_from_json, cell_to_json
 from proctor.service import documents
 from proctor.service.results import evaluation, marks, shape
 from proctor.stats.estimates import scores
-from proctor.stats.metrics import VERSIONS
 from proctor.store import AttemptRow
 from proctor.store.bodies import clean
 from proctor.suites.shapes import Label
@@ -166,7 +165,7 @@ def _check_metrics(run: Run) -> None:
     for task, spec in shape(run).tasks.items():
         if not all(isinstance(word, str) for word in (spec.title, spec.kind, *spec.labels)):
             raise ValueError(f"task {task}: title, kind and labels are texts")
-        if unknown := [metric for metric in (*spec.official, *spec.also) if metric not in VERSIONS]:
+        if unknown := [metric for metric in (*spec.official, *spec.also) if metric not in METRIC_VERSIONS]:
             raise ValueError(f"task {task} is scored by {unknown[0]!r}")
 
 

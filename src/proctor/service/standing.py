@@ -46,7 +46,7 @@ def standing(of: Evaluation, metric: str) -> Standing:
         gap_to_runner_up=top - second if top is not None and second is not None else None,
         adjusted_p=pair.whole.adjusted_p,
         shown="better" in pair.verdict,
-        recommendations=_recommendations(of, names[best], tied, metric),
+        recommendations=_recommendations(names[best], tied, metric),
     )
 
 
@@ -85,7 +85,7 @@ def _beats(of: Evaluation, one: str, other: str) -> bool:
     return False
 
 
-def _recommendations(of: Evaluation, best: str, tied: list[str], metric: str) -> list[str]:
+def _recommendations(best: str, tied: list[str], metric: str) -> list[str]:
     """Sentences that follow from the verdict, and from nothing else."""
     what = "the score" if metric == "score" else metric
     if len(tied) < 2:

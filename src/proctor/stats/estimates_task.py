@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from proctor.errors import ConfigError
-from proctor.findings import Estimate
+from proctor.findings import METRIC_VERSIONS, OF_LABELS, Estimate
 from proctor.stats import metrics, resample
 from proctor.stats.estimates_share import effective, graded, mean, np_scores, share, unit_stderr, value_of
 from proctor.stats.estimates_sheet import Sheet, TaskShape, nothing, part, sheet
@@ -130,14 +130,12 @@ FIGURES: Mapping[str, Callable[[Sheet, TaskShape, str], Figure]] = {
     "accuracy": mean,
     "em": mean,
     "mean": mean,
-    "f1": _tabled,
-    "macro_f1": _tabled,
-    "mcc": _tabled,
+    **dict.fromkeys(OF_LABELS, _tabled),
     "f1a": _chosen,
     "pearson": _correlated,
     "spearman": _correlated,
 }
-TABLED = frozenset({"f1", "macro_f1", "mcc"})
+TABLED = frozenset(OF_LABELS)
 PARTIAL = SHARES - {"accuracy", "em"}  # about some of the rows, or pairs of them
 CORRELATIONS = frozenset({"pearson", "spearman"})
 WORDS = frozenset({"entity", "text"})  # kinds whose f1 is SQuAD's, over words
@@ -153,7 +151,7 @@ def figure_of(one: Sheet, spec: TaskShape, metric: str) -> Figure:
     if is_graded(spec, metric):
         return mean(one, spec, metric)
     if metric not in FIGURES:
-        raise ConfigError(f"Task {spec.title!r}: no metric {metric!r}; known: {', '.join(metrics.VERSIONS)}")
+        raise ConfigError(f"Task {spec.title!r}: no metric {metric!r}; known: {', '.join(METRIC_VERSIONS)}")
     return FIGURES[metric](one, spec, metric)
 
 

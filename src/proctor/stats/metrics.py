@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,22 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
-
-# Raised when a metric starts to give other numbers: two scores compare only under the same version.
-VERSIONS: Mapping[str, str] = {
-    "accuracy": "accuracy/1",
-    "accuracy_m": "accuracy/1",
-    "accuracy_mm": "accuracy/1",
-    "f1": "f1/1",
-    "macro_f1": "macro-f1/1",
-    "mcc": "mcc/1",
-    "pearson": "pearson/1",
-    "spearman": "spearman/1",
-    "em": "em/1",
-    "mean": "mean/1",
-    "f1a": "f1a/1",
-    "gender_parity": "gender-parity/1",
-}
 
 
 @dataclass(frozen=True, slots=True)

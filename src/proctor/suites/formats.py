@@ -36,7 +36,7 @@ from proctor.suites.formats_text import (
     json_lines,
 )
 from proctor.suites.rows import Row
-from proctor.suites.tasks import MMLU
+from proctor.suites.tables_exams import MMLU
 
 
 def read_entry(entry: Entry, found: Listing) -> Outcome:

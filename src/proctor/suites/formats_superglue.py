@@ -22,19 +22,9 @@ from proctor.suites.rows import Row
 from proctor.suites.rows_forms import to_rows
 from proctor.suites.rows_labels import Record, given_label, hidden
 from proctor.suites.rows_passages import multirc_answers, multirc_rows, record_queries, record_rows
+from proctor.suites.tables_superglue import SUPERGLUE
 
-TITLES: Mapping[str, str] = {
-    "boolq": "BoolQ",
-    "cb": "CB",
-    "copa": "COPA",
-    "multirc": "MultiRC",
-    "record": "ReCoRD",
-    "rte": "RTE",
-    "wic": "WiC",
-    "wsc": "WSC",
-    "axb": "AX-b",
-    "axg": "AX-g",
-}
+TITLES: Mapping[str, str] = {task.key: task.title.partition(",")[0] for task in SUPERGLUE.tasks}
 # Tasks whose one split is published without answers, or with them only here and there.
 DIAGNOSTICS = frozenset({"axb", "axg"})
 ENTAILMENT = frozenset({"premise", "hypothesis"})

@@ -24,9 +24,9 @@ from proctor.suites.columns import (
 from proctor.suites.records import Records, read_records
 from proctor.suites.rows import Row
 from proctor.suites.sampling import spread
+from proctor.suites.shapes import Task
 from proctor.suites.source import SuiteSource, item_ids, make_source
 from proctor.suites.targets import TARGETS, Targets, given_answers, kind_of
-from proctor.suites.tasks import Task
 from proctor.suites.user_suites import open_user_suite
 from proctor.types import SourceRef
 

@@ -63,15 +63,20 @@ def given_label(record: Mapping[str, Any]) -> object:
 
 
 def label(task: str, record: Mapping[str, Any], where: str) -> str | None:
-    """The label by our name; None where it is hidden. Raises: DataError naming what it may be."""
+    """The label by our name; None where it is hidden. Raises: DataError naming what it may be.
+
+    >>> label("copa", {"label": "B"}, "line 1"), label("copa", {"label": 0}, "line 1")
+    ('B', 'A')
+    """
     given = given_label(record)
     if hidden(given):
         return None
     names = LABELS[task]
     yes_no = set(names) == {"yes", "no"}
     word = str(given).strip().lower()
-    if word in names:
-        return word
+    by_word = {name.lower(): name for name in names}
+    if word in by_word:
+        return by_word[word]
     number = TRUTHS.get(word) if yes_no else None
     if word.isascii() and word.isdecimal():
         number = int(word)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.errors import ConfigError, DataError, DataMissing
+from proctor.findings import METRIC_VERSIONS
 from proctor.suites.asking import LETTERED, SEED, Asking, asking_of, how_asked, in_words, worked_examples
 from proctor.suites.extractors import Judge, extractor
 from proctor.suites.items import other_answers, to_item, written
@@ -16,8 +17,9 @@ from proctor.suites.prompts_form import Writer
 from proctor.suites.readers import Vocabulary, vocabulary
 from proctor.suites.rows import Row, RowSet, item_set_sha256, read_tasks
 from proctor.suites.sampling import PRESETS, spread, take
+from proctor.suites.shapes import Suite, Task
 from proctor.suites.shuffle import shuffled
-from proctor.suites.tasks import METRIC_VERSIONS, SUITES, Suite, Task
+from proctor.suites.tasks import SUITES
 from proctor.types import Item, Reading, Reply, Rows, SourceRef
 
 

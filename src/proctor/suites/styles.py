@@ -109,6 +109,10 @@ def styles_of(task: Task) -> tuple[str, ...]:
 
 def writers_of(style: Style, task: Task, wording: Wording) -> tuple[Writer, ...]:
     """What puts the task's rows into words: one writer, or three for all wordings. Raises: ConfigError."""
+    if task.prompt not in style.prompts and style.name == OWN:
+        raise ConfigError(
+            f"{task.key}: there is no prompt {task.prompt!r}; suites/prompts.py has them by name"
+        )
     if task.prompt not in style.prompts:
         raise ConfigError(
             f"{task.key} cannot be asked in style {style.name}; its styles: {', '.join(styles_of(task)) or OWN}. "

@@ -11,7 +11,7 @@ from typing import Any
 from proctor.errors import DataError
 from proctor.suites.columns import Columns, where
 from proctor.suites.records import Record, Records
-from proctor.suites.tasks import Kind, Label
+from proctor.suites.shapes import Kind, Label
 from proctor.suites.texts import fold, key, light, number
 
 MAX_LABELS = 10

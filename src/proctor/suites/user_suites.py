@@ -25,6 +25,7 @@ from typing import Any
 import orjson
 
 from proctor.errors import ConfigError, DataError
+from proctor.findings import OF_LABELS
 from proctor.suites.asking import SEED
 from proctor.suites.columns import (
     ANSWER,
@@ -188,6 +189,9 @@ def named(rows: Sequence[Given], labels: Sequence[Label]) -> Targets:
     """Answers under the labels that the task names. Raises: DataError for an answer that is none of them."""
     words = {key(word): label.name for label in labels for word in (*label.synonyms, label.shown)}
     words |= {key(label.name): label.name for label in labels}
+    if not words.keys() & {"yes", "no"}:
+        # JSON's true and false are yes and no, unless the labels call them true and false.
+        words |= {yes: words[true] for yes, true in (("yes", "true"), ("no", "false")) if true in words}
     answers = []
     for row in rows:
         for answer in row.answers:
@@ -224,7 +228,7 @@ def check_prompt(one: UserTask, kind: Kind, table: Records, ref: SourceRef) -> N
 
 METRICS: dict[Kind, tuple[str, ...]] = {
     "choices": ("accuracy",),
-    "labels": ("accuracy", "f1", "macro_f1", "mcc"),
+    "labels": ("accuracy", *OF_LABELS),
     "text": ("accuracy",),
 }
 

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from proctor import figures
 from proctor.errors import ConfigError, Unauthorized
 from proctor.service import access, sessions
-from proctor.service.catalogue import provider_status
+from proctor.service.catalogue import key_variables, provider_status
 from proctor.service.prune import prune
 from proctor.settings import SETTINGS, Settings
 from proctor.web.door import Admin, OpenDesk, Text, desk_of, go
@@ -38,12 +38,6 @@ LIMITS: dict[str, Callable[[Settings], str]] = {
     "PROCTOR_DISK_FREE_MB": lambda s: f"{s.least_disk_bytes / 1e6:,.0f} MB",
     "PROCTOR_AUTH": lambda s: "keys" if s.auth else "off",
     "PROCTOR_HOSTS": lambda s: ", ".join(s.hosts) or "none",
-}
-KEY_NAMES = {
-    "openai": "OPENAI_API_KEY",
-    "gemini": "GOOGLE_API_KEY or GEMINI_API_KEY",
-    "grok": "GROK_API_KEY or XAI_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
 }
 
 
@@ -139,6 +133,7 @@ def _settings(
 ) -> HTMLResponse:
     desk = desk_of(request)
     days = _days(older) if older else None
+    variables = key_variables()
     return show(
         request,
         "settings.html",
@@ -149,7 +144,7 @@ def _settings(
         secret=secret,
         limits=_limits(desk.settings),
         provider_keys=[
-            (each, KEY_NAMES[each.name]) for each in provider_status(desk.settings) if each.name in KEY_NAMES
+            (each, variables[each.name]) for each in provider_status(desk.settings) if each.name in variables
         ],
         days=days,
         ended=None if days is None else _ended_before(request, days),

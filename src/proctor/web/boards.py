@@ -11,7 +11,7 @@ from proctor.errors import ConfigError, NotFound
 from proctor.findings import Board, Place
 from proctor.service.lately import Lately
 from proctor.service.leaderboard import risen
-from proctor.web.compare import METRICS, sources
+from proctor.web.compare import metrics_of, sources
 from proctor.web.door import OpenDesk, Project, Reader, Text
 from proctor.web.lists import as_csv
 from proctor.web.render import show
@@ -57,7 +57,7 @@ def leaderboard(
         small=board is not None and min(place.score.scored for place in board.places) < SMALL,
         sample=board is not None and any(place.result.run.sample for place in board.places),
         sources=sources(desk),
-        metrics=METRICS,
+        metrics=metrics_of(place.result for place in board.places) if board else metrics_of(()),
         asked={"suite": suite, "metric": metric, "limit": limit, "project": project or ""},
         project=project,
     )

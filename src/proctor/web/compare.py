@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ from starlette.responses import Response
 
 from proctor.errors import ConfigError, NotFound, ProctorError
 from proctor.figures import dollars, duration, fraction
-from proctor.findings import Comparison, Evaluation, RunResult
+from proctor.findings import METRIC_VERSIONS, Comparison, Evaluation, RunResult
 from proctor.service import jobs_view
 from proctor.service.catalogue import suite_facts
 from proctor.service.compare import UNLIKE_TIMES, Compared, Differing, timed_alike
@@ -32,7 +33,6 @@ ITEMS = 200
 SHOWN_ITEMS = 25
 MARGIN = 0.01
 MODES = (("", "Different"), ("regressed", "Regressed"), ("improved", "Improved"))
-METRICS = ("score", "accuracy", "f1", "mcc", "pearson")
 
 Names = Annotated[tuple[str, ...], Query(max_length=MOST_COMPARED)]
 
@@ -61,7 +61,7 @@ def compare(request: Request, desk: OpenDesk, user: Reader, asked: Annotated[Ask
         "asked": {"runs": asked.runs, "suite": asked.suite, "metric": asked.metric, "mode": asked.mode},
         "project": asked.project,
         "margin": asked.margin,
-        "metrics": METRICS,
+        "metrics": metrics_of(()),
         "modes": MODES,
         "shown_items": SHOWN_ITEMS,
         "found": None,
@@ -103,6 +103,12 @@ def sources(desk: Desk) -> list[tuple[str, str]]:
     return [*named, *((name, name) for name in seen if name not in known)]
 
 
+def metrics_of(results: Iterable[RunResult]) -> list[str]:
+    """What these runs can be compared and ranked by; every metric there is where nothing is known of them."""
+    said = {score.metric for result in results for score in result.scores if score.task}
+    return ["score", *(name for name in METRIC_VERSIONS if not said or name in said)]
+
+
 def _compared(desk: Desk, asked: Asked) -> dict[str, Any]:
     names, suite = tuple(asked.names()), asked.suite or None
     try:
@@ -113,6 +119,7 @@ def _compared(desk: Desk, asked: Asked) -> dict[str, Any]:
     alike = timed_alike(found.evaluation.results)
     return {
         "found": found.evaluation,
+        "metrics": metrics_of(found.evaluation.results),
         "standing": at,
         "rows": _rows(found.evaluation, at, alike),
         "unlike_times": "" if alike else UNLIKE_TIMES,
