@@ -135,7 +135,7 @@ def test_the_leaderboard(home: Path) -> None:
 
 def test_a_board_by_another_metric(home: Path) -> None:
     board = proctor_json(home, "leaderboard", "--metric", "accuracy")
-    assert board["metric"] == "accuracy" and board["places"][0]["score"]["scored"] == 120
+    assert board["metric"] == "accuracy, mean of 6 tasks" and board["places"][0]["score"]["scored"] == 120
     unknown = proctor(home, "leaderboard", "--metric", "bleu", code=2)
     assert "reports no 'bleu'; metrics: score, " in unknown.stderr
     other = proctor(home, "leaderboard", "--suite", "mine", code=2)
