@@ -39,6 +39,14 @@ def test_models_are_compared_by_name(home: Path) -> None:
     assert newest["planned"] == 40 and pair["first"] != newest["run_id"]
 
 
+def test_the_items_that_differ_are_those_that_the_headline_counts(home: Path) -> None:
+    for metric, extras in (("score", {"axb", "axg"}), ("f1", {"axb", "axg", "boolq", "rte"})):
+        words = ("compare", "simulator/sim", "baseline/majority", "--metric", metric, "--items", "1000")
+        (pair,) = proctor_json(home, *words)["comparisons"]
+        assert not {item["task"] for item in pair["differing"]} & extras
+        assert len(pair["differing"]) == pair["only_first"] + pair["only_second"]
+
+
 def test_the_table_shows_cost_and_latency_beside_quality(home: Path) -> None:
     said = proctor(home, "compare", "simulator/sim", "simulator/sim-small").stdout
     assert "s/item" in said and "tokens in + out" in said and "cost" in said
@@ -116,7 +124,7 @@ def test_the_leaderboard(home: Path) -> None:
 
 def test_a_board_by_another_metric(home: Path) -> None:
     board = proctor_json(home, "leaderboard", "--metric", "accuracy")
-    assert board["metric"] == "accuracy" and board["places"][0]["score"]["scored"] == 120
+    assert board["metric"] == "accuracy, mean of 6 tasks" and board["places"][0]["score"]["scored"] == 120
     unknown = proctor(home, "leaderboard", "--metric", "bleu", code=2)
     assert "reports no 'bleu'; metrics: score, " in unknown.stderr
 
