@@ -1,4 +1,4 @@
-"""`proctor leaderboard`: models ranked on what they were asked alike (statistics.md 3.6)."""
+"""`proctor leaderboard`: models ranked on what they were asked alike."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def headline(result: RunResult) -> float | None:
     return result.scores[0].estimate.value if result.scores else None
 
 
-# What two numbers must share to be set side by side (statistics.md 3.6), as far as this version can vary it.
+# What two numbers must share to be set side by side, as far as this version can vary it.
 COMPARABILITY: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     # An imported copy and the hub's are the same rows if their hash says so; sample rows never are.
     "kind of rows": lambda m: m.get("rows") if m.get("rows") in ("sample", "file") else "official",

@@ -232,7 +232,7 @@ def accuracy(counted: Count) -> Estimate:
 
 
 def micro(counts: Mapping[str, Count], shape: Shape) -> Estimate:
-    """The accuracy over all tasks, each task weighing as much as its full split (suites.md, "Keys, ids, sizes").
+    """The accuracy over all tasks, each task weighing as much as its full split.
 
     A task of which nothing was scored has no weight. The interval is Wilson's on Kish's effective n.
     """
