@@ -94,6 +94,16 @@ def test_every_environment_variable_in_the_source_is_a_setting() -> None:
         assert {f"`{variable}`" for variable in found} <= known, name(path)
 
 
+def test_documents_that_the_source_names_are_there() -> None:
+    named = {
+        (path.name, found)
+        for path in (ROOT / "src" / "proctor").rglob("*.py")
+        for found in re.findall(r"\b([a-z]\w*\.md)\b", path.read_text(encoding="utf-8"))
+    }
+    there = {path.name for path in (ROOT / "docs").rglob("*.md")}
+    assert {(source, found) for source, found in named if found not in there} == set()
+
+
 def slugged(text: str) -> set[str]:
     """The anchors that a page of headings offers."""
     heads = re.findall(r"^#+ (.+)$", FENCE.sub("", text), re.MULTILINE)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from proctor.errors import ConfigError
 from proctor.types import Cell, Limits, Model, Plan, Rows, Sampling, SourceRef, Think
 
-# What a bare model name says about its provider (providers.md 4.8).
+# What a bare model name says about its provider.
 PREFIXES = (
     (re.compile(r"gpt-|o[0-9]"), "openai"),
     (re.compile(r"claude-"), "anthropic"),
@@ -133,7 +133,7 @@ def check(plan: Plan) -> Plan:
     return plan
 
 
-# option, low, high: the closed ranges that servers accept (dashboard.md for temperature, top_p and top_k).
+# option, low, high: the closed ranges that servers accept.
 _RANGES: tuple[tuple[str, float, float], ...] = (
     ("temperature", 0, 2),
     ("top_p", 0, 1),

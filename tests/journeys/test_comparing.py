@@ -39,6 +39,14 @@ def test_models_are_compared_by_name(home: Path) -> None:
     assert newest["planned"] == 40 and pair["first"] != newest["run_id"]
 
 
+def test_the_items_that_differ_are_those_that_the_headline_counts(home: Path) -> None:
+    for metric, extras in (("score", {"axb", "axg"}), ("f1", {"axb", "axg", "boolq", "rte"})):
+        words = ("compare", "simulator/sim", "baseline/majority", "--metric", metric, "--items", "1000")
+        (pair,) = proctor_json(home, *words)["comparisons"]
+        assert not {item["task"] for item in pair["differing"]} & extras
+        assert len(pair["differing"]) == pair["only_first"] + pair["only_second"]
+
+
 def test_the_table_shows_cost_and_latency_beside_quality(home: Path) -> None:
     said = proctor(home, "compare", "simulator/sim", "simulator/sim-small").stdout
     assert "s/item" in said and "tokens in + out" in said and "cost" in said

@@ -57,6 +57,16 @@ def _forecast(known: Settings, *cells: Cell, **options: Any) -> Forecast:
     return forecast(plan, open_sources(plan, known), known, **options)
 
 
+def test_what_is_said_of_differences_does_not_hold_for_mcc(home: Settings) -> None:
+    def notes(task: str) -> str:
+        return " ".join(
+            _forecast(home, Cell(API, SourceRef("suite", "glue", rows="sample", tasks=(task,)))).notes
+        )
+
+    assert "one as small in mcc takes about four times the items" in notes("cola")
+    assert "mcc" not in notes("sst2")
+
+
 def _kept(known: Settings, cell: Cell, elapsed_s: float, **reply: Any) -> str:
     """A completed run of the cell as the store has it after asking: 3 of 4 answers right; the run's id."""
     plan = resolved(Plan((cell,)), known)
@@ -106,7 +116,7 @@ def test_an_unknown_model_has_calls_a_guess_of_tokens_in_and_reasons(home, rows)
     assert cell.input_tokens.value == pytest.approx(2 * sum(characters) / 4)
     assert any("openai/paid: a first `proctor run` with --limit 20 tells" in note for note in found.notes)
     assert (
-        "At 1 request a second, 80 calls take 1 min 20 s; within 30 minutes at 0.044 a second." in found.notes
+        "At 1 request a second, 80 calls take 1 min 20 s; within 30 minutes at 0.045 a second." in found.notes
     )
 
 

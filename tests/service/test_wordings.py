@@ -18,7 +18,8 @@ def test_one_wording_has_no_spread():
 def test_a_sign_that_changes_with_the_wording_is_told():
     first = {"1": {"a": 1.0, "b": 1.0}, "2": {"a": 0.0, "b": 0.0}}
     second = {"1": {"a": 0.0, "b": 1.0}, "2": {"a": 1.0, "b": 0.0}}
-    assert "(1: 0.500, 2: -0.500)" in sign_note(first, second)
+    said = sign_note(first, second)
+    assert said.endswith("(right answers, first less second, by wording: 1: 0.500, 2: -0.500).")
 
 
 def test_a_sign_that_stays_needs_no_words():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import t as student
 
-from examrows import GLUE, SUITES, exam_rows, one, only, row, suite_rows, task_of
-from proctor.stats.estimates import Scored, Shape, TaskShape, scores, wording_spread
+from examrows import GLUE, SUITES, exam_rows, one, only, row, task_of
+from proctor.stats.estimates import Scored, Shape, TaskShape, scores
 from proctor.stats.intervals import Z95, wilson
 from proctor.types import Outcome
 
@@ -125,26 +124,12 @@ def test_an_items_score_is_the_mean_over_its_wordings() -> None:
     e = only(rows).estimate
     assert e.value == pytest.approx((2 / 3 + 0 + 1 + 1 / 3) / 4)
     assert (e.scored, e.asked) == (4, 4)
-    assert wording_spread(rows, Shape("", {"a": TaskShape("A")})) == ((1, 0.75), (2, 0.5), (3, 0.25))
 
 
 def test_an_id_that_only_looks_like_a_wording_stays_an_item() -> None:
     rows, plain = worded([(1, 1, 0)]), Shape("", {"a": TaskShape("A")}, worded=False)
     rows = [replace(r, cluster=None) for r in rows]
     assert scores(rows, plain)[0].estimate.scored == 3
-    assert wording_spread(rows, plain) == ()
-
-
-@pytest.mark.parametrize("aggregate", ["macro", "micro"])
-def test_the_spread_of_wordings_is_that_of_the_headline(aggregate: Literal["macro", "micro"]) -> None:
-    rows = suite_rows("glue", "mixed")
-    ways = {i: rows if i != 2 else suite_rows("glue", "perfect") for i in (1, 2, 3)}
-    every = [replace(r, item=f"{r.item}@{i}") for i, each in ways.items() for r in each]
-    whole = Shape("GLUE", GLUE, aggregate)
-    alone = scores(rows, whole)[0].estimate.value
-    spread = dict(wording_spread(every, whole))
-    assert spread[1] == spread[3] == alone and spread[2] == 1.0
-    assert wording_spread(rows, whole) == ()
 
 
 def test_pairs_are_of_one_wording_and_repeat() -> None:

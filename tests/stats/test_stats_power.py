@@ -20,7 +20,7 @@ from proctor.stats.power import (
     within_variance,
 )
 
-# n, half the interval, unpaired, correlation 0.5, correlation 0.7: statistics.md 3.7, in points.
+# n, half the interval, unpaired, correlation 0.5, correlation 0.7, in points.
 TABLE = [
     (56, 10.5, 21.2, 15.0, 11.6),
     (71, 9.3, 18.8, 13.3, 10.3),

@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 
 from pages import Browser
+from proctor.store.lists import RunLine
+from proctor.types import Status
+from proctor.web.lists import line_record
 from programs import proctor, proctor_json
 from served import Server, serving
 
@@ -152,3 +155,12 @@ def test_errors_of_the_api_name_what_is_wrong(house: House) -> None:
     run_id = house.runs["one"]["run_id"]
     assert said(f"/benchmarking/results/{run_id[:8]}").endswith("not found; give the whole id, 36 characters")
     assert f"proctor resume {run_id[:8]}" in said(f"/jobs/restart/{run_id}", {})
+
+
+def test_a_list_as_a_file_has_moments_to_the_second_and_tells_what_was_stopped() -> None:
+    facts = dict.fromkeys(RunLine._fields) | {"provider": "p", "model": "m", "settled": 9, "planned": 9}
+    line = RunLine(**facts | {"created_at": 1765140917.4, "status": Status.COMPLETED})
+    record = line_record(line, {})
+    assert (record["created_at"], record["completed_at"]) == ("2025-12-07T20:55:17Z", None)
+    assert record["status"] == "completed"
+    assert line_record(line._replace(stopped="time"), {})["status"] == "partial"

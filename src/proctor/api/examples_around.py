@@ -98,7 +98,7 @@ PLAN = {
         "difference": None,
         "needed": None,
     },
-    "notes": ["At 1 request a second, 20 calls take 20 s; within 30 minutes at 0.011 a second."],
+    "notes": ["At 1 request a second, 20 calls take 20 s; within 30 minutes at 0.012 a second."],
     "estimated_duration": "under 1 minute",
 }
 

@@ -57,7 +57,7 @@ def compare_command(names: tuple[str, ...], as_json: bool, gate: float | None, *
     """Compare runs or models on the items they share.
 
     A and B are run ids, plan ids or models; for a model, its latest complete run that is comparable with
-    the others is taken.
+    the others is taken, of the items and prompts that have most runs.
     """
     from proctor.cli import tell
     from proctor.cli.finish import say

@@ -148,4 +148,15 @@ def _flat(manifest: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, 
         elif isinstance(value, Mapping):
             yield from _flat(value, f"{before}{key}.")
         else:
-            yield f"{before}{key}", value
+            yield f"{before}{key}", _plain(value)
+
+
+def _plain(value: object) -> object:
+    """As a person writes it.
+
+    >>> _plain(["a", "b"]), _plain(True), _plain(0.5)
+    ('a, b', 'yes', 0.5)
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value

@@ -1,4 +1,4 @@
-"""How fast a run goes and when it may end (batches.md section 4): a window's rate, plus the time the tail takes."""
+"""How fast a run goes and when it may end: a window's rate, plus the time the tail takes."""
 
 from __future__ import annotations
 

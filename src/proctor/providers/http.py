@@ -13,7 +13,7 @@ import aiohttp
 from proctor.errors import BadReply, NetworkError, RequestTimeout
 
 MAX_REPLY_BYTES = 32 * 2**20
-# aiohttp's default of 64 KiB makes long replies crawl (batches.md 3.2).
+# aiohttp's default of 64 KiB makes long replies crawl.
 READ_BUFFER_BYTES = 4 * 2**20
 LEAST_SECRET_CHARACTERS = 8
 

@@ -1,8 +1,8 @@
 """How many requests may be under way at one model: grows while the server keeps up, shrinks when it refuses.
 
-The rules are those of providers.md 4.4 and 4.7: double until throughput stops growing or the first 429,
-then 5 % a clean round; x0.8 on a 429, with 15 s between cuts; a server error stops growth for its round
-but cuts nothing; a server's delay holds back the refused call, not the limiter.
+It doubles until throughput stops growing or the first 429, then grows by 5 % a clean round; x0.8 on a
+429, with 15 s between cuts; a server error stops growth for its round but cuts nothing; a server's delay
+holds back the refused call, not the limiter.
 """
 
 from __future__ import annotations

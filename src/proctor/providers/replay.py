@@ -142,7 +142,7 @@ def _texts(value: object, key: str, where: str) -> list[str]:
 
 
 def _batch_line(record: dict[str, Any], ident: str | None, where: str) -> Recorded:
-    """An OpenAI Batch output line; also the older bare response, and errors as text or object (batches.md 2.4, 2.5)."""
+    """An OpenAI Batch output line; also the older bare response, and errors as text or object."""
     response = record.get("response") or {}
     if not isinstance(response, dict):
         raise DataError(f"{where}: response is no object")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from proctor.errors import ConfigError, NotFound
 from proctor.findings import Comparison, Evaluation, RunResult
-from proctor.service.results import MARGIN, check_comparable, evaluation, scored_rows, shown
+from proctor.service.results import MARGIN, check_comparable, evaluation, scored_rows, shape, shown
 from proctor.service.runs import find, open_store
 from proctor.settings import Settings
+from proctor.stats.compare import focused
 from proctor.store import AttemptRow, Store
 from proctor.types import Outcome, Run, Status
 
@@ -83,7 +84,7 @@ def compared(
     """Compare runs or models, given by run ids, plan ids or models' names.
 
     For a model, it is its latest complete run in the largest group of runs that share a comparability
-    key with the others (statistics.md 3.6); `source` narrows that to one suite or file. `metric` is what
+    key with the others; `source` narrows that to one suite or file. `metric` is what
     the headline compares, see `results.evaluation`.
 
     Raises: NotFound for a name that is neither; ConfigError if a name fits several models, or if the
@@ -93,7 +94,8 @@ def compared(
         raise ConfigError(f"margin {margin}: two scores cannot be less than 0 apart; give 0 or more")
     runs = chosen(store, names, source=source)
     found = evaluation(store, [shown(store, run) for run in runs], margin=margin, metric=metric)
-    differing = tuple(_differing(store, pair, items) for pair in found.comparisons)
+    tasks = _counted(runs[0], metric)
+    differing = tuple(_differing(store, pair, tasks, items) for pair in found.comparisons)
     return Compared(found, differing)
 
 
@@ -185,15 +187,21 @@ def _shared_key(meant: Sequence[Sequence[Run]], fixed: Sequence[bool]) -> str | 
 # The items that differ ---------------------------------------------------------------------------
 
 
-def _differing(store: Store, pair: Comparison, most: int) -> tuple[Differing, ...]:
-    """The first `most` items, in the order of asking, on which one run scored higher than the other."""
+def _counted(run: Run, metric: str) -> Container[str]:
+    """The tasks that the headline is made of: a difference's counts are of their items, and so is the list."""
+    tasks = focused(shape(run), metric).tasks
+    return [key for key, spec in tasks.items() if not spec.extra] or tasks
+
+
+def _differing(store: Store, pair: Comparison, tasks: Container[str], most: int) -> tuple[Differing, ...]:
+    """The first `most` items of `tasks`, in the order of asking, on which one run scored higher than the other."""
     if most < 1:
         return ()
     sides = {run.id: _askings(store, run) for run in (pair.first, pair.second)}
     first, second = sides[pair.first.id], sides[pair.second.id]
     found = []
     for key in first:
-        if key not in second:
+        if key not in second or first[key][0].task not in tasks:
             continue
         scores = {ident: fmean(row.score or 0.0 for row in rows[key]) for ident, rows in sides.items()}
         if scores[pair.first.id] == scores[pair.second.id]:

@@ -10,7 +10,7 @@ from statistics import fmean, median
 from typing import Any
 
 from proctor.errors import ConfigError
-from proctor.figures import amount, dollars, duration
+from proctor.figures import dollars, duration
 from proctor.providers.prices import Prices, read_prices
 from proctor.service.past import Past, assumed_of, middle, past_of, why_not
 from proctor.service.runs import open_store
@@ -128,7 +128,7 @@ def forecast(
         cells=cells,
         total=total,
         power=power_of(source, assumed, basis, difference),
-        notes=tuple(_notes(plan, cells, total)),
+        notes=(*_notes(plan, cells, total), *beyond_shares(source)),
     )
 
 
@@ -268,6 +268,14 @@ def power_of(
     )
 
 
+def beyond_shares(source: Source) -> Iterator[str]:
+    """What the power leaves out: it takes every score for a share of right answers."""
+    specs = source.manifest["metrics"].values()
+    if any("mcc" in spec["official"] and not spec["extra"] for spec in specs):
+        # Of two labels as frequent MCC is twice the share less one, so its errors are twice as large.
+        yield "These differences are in shares of right answers; one as small in mcc takes about four times the items."
+
+
 def _possible(gap: float) -> float | None:
     return gap if gap < 1 else None
 
@@ -279,7 +287,7 @@ def _notes(plan: Plan, cells: Sequence[CellForecast], total: CellForecast) -> It
     if served:
         calls, rate = served[0].calls, served[0].calls / HALF_HOUR_S
         each = f"{calls:,} {'call' if calls == 1 else 'calls'}{' of each model' if len(served) > 1 else ''}"
-        yield f"At 1 request a second, {each} take {duration(calls)}; within 30 minutes at {amount(rate)} a second."
+        yield f"At 1 request a second, {each} take {duration(calls)}; within 30 minutes at {_upwards(rate)} a second."
     if any(cell.output_tokens.value is None and cell.output_tokens.high for cell in served):
         yield f"Where no run tells the tokens out, they are at most {cut:,} a call (--max-tokens)."
     if limits.for_s is not None and (total.seconds.high or 0) > limits.for_s:
@@ -296,6 +304,16 @@ def _notes(plan: Plan, cells: Sequence[CellForecast], total: CellForecast) -> It
     if new := [cell.model for cell in served if cell.seconds.value is None]:
         few = "--preset quick --limit 20" if plan.cells[0].source.kind == "suite" else "--limit 20"
         yield f"No time is known yet for {', '.join(new)}: a first `proctor run` with {few} tells."
+
+
+def _upwards(rate: float) -> str:
+    """Two significant digits, upwards: a rate rounded down would take longer than is said.
+
+    >>> _upwards(80 / 1800), _upwards(2000 / 1800), _upwards(1.0), _upwards(14_042 / 1800), _upwards(180_001 / 1800)
+    ('0.045', '1.2', '1', '7.9', '110')
+    """
+    step = 10.0 ** (math.floor(math.log10(rate)) - 1)
+    return f"{math.ceil(rate / step - 1e-9) * step:,.10g}"
 
 
 def duration_words(low_s: float, high_s: float) -> str:

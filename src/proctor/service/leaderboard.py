@@ -1,4 +1,4 @@
-"""`proctor leaderboard`: models ranked on what they were asked alike (statistics.md 3.6)."""
+"""`proctor leaderboard`: models ranked on what they were asked alike."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from proctor.errors import ConfigError, NotFound
 from proctor.findings import Board, Difference, Estimate, Place, RunResult
 from proctor.service import documents
-from proctor.service.results import COMPARABILITY, marks, shape, shown
+from proctor.service.results import COMPARABILITY, downwards, marks, shape, shown
 from proctor.service.runs import open_store
 from proctor.settings import Settings
 from proctor.stats.compare import compare, differences, focused, resampled
@@ -100,7 +100,9 @@ def _board(
         before = [r for r in same if r.comparability == run.comparability and r.created_at < run.created_at]
         trend = _trend(store, rows[run.id], before[0], of) if before else None
         places.append(Place(result, measured, rank, lowest, share, len(same), trend))
-    places.sort(key=lambda place: (place.rank, -(place.score.value or 0.0), str(place.result.run.cell.model)))
+    places.sort(
+        key=lambda place: (place.rank, downwards(place.score.value), str(place.result.run.cell.model))
+    )
     return Board(
         source_title=latest[0].source_title,
         metric=_metric_name(places[0].result, metric, of),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -71,7 +72,7 @@ def evaluation(
     if metric == "score":
         values = {r.run.id: headline(r) for r in results}
     # A tie must not depend on the order in which models were named only by accident: sorted() keeps it.
-    ranked = sorted(results, key=lambda r: -(values[r.run.id] or 0.0))
+    ranked = sorted(results, key=lambda r: downwards(values[r.run.id]))
     verdict = sentence(pairs, [r.run.id for r in ranked])
     if results[0].run.manifest.get("wording") == "all":
         best, runner_up = (by_wording(scored_rows(store, r.run)) for r in ranked[:2])
@@ -79,11 +80,20 @@ def evaluation(
     return Evaluation(plan_id, tuple(results), pairs, verdict)
 
 
+def downwards(value: float | None) -> float:
+    """Sorts the best first and what was not measured last: an MCC may be below 0.
+
+    >>> sorted([None, -0.2, 0.1], key=downwards)
+    [0.1, -0.2, None]
+    """
+    return math.inf if value is None else -value
+
+
 def headline(result: RunResult) -> float | None:
     return result.scores[0].estimate.value if result.scores else None
 
 
-# What two numbers must share to be set side by side (statistics.md 3.6), as far as this version can vary it.
+# What two numbers must share to be set side by side, as far as this version can vary it.
 COMPARABILITY: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     # An imported copy and the hub's are the same rows if their hash says so; sample rows never are.
     "kind of rows": lambda m: m.get("rows") if m.get("rows") in ("sample", "file") else "official",

@@ -75,7 +75,7 @@ def with_origin(ref: SourceRef, source: Source) -> SourceRef:
 
 
 def model_named(name: str, settings: Settings, *, base_url: str | None = None) -> Model:
-    """The model a user means (providers.md 4.8). Raises ConfigError if the name does not tell its provider."""
+    """The model a user means. Raises ConfigError if the name does not tell its provider."""
     model = parse_model(name, tuple(PROVIDERS), base_url=base_url)
     if model is None:
         raise ConfigError(f"--model {name}: which provider? {_who_offers(name, settings)}")

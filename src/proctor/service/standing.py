@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from proctor.findings import Evaluation
+from proctor.service.results import downwards
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Standing:
 def standing(of: Evaluation, metric: str) -> Standing:
     """Of an evaluation of at least two runs, compared by `metric`."""
     names, values = _names(of), _values(of)
-    ranked = sorted(of.results, key=lambda result: _downwards(values.get(result.run.id)))
+    ranked = sorted(of.results, key=lambda result: downwards(values.get(result.run.id)))
     best, runner_up = ranked[0].run.id, ranked[1].run.id
     pair = next(c for c in of.comparisons if {c.first.id, c.second.id} == {best, runner_up})
     tied = [names[r.run.id] for r in ranked if r.run.id == best or not _beats(of, best, r.run.id)]
@@ -48,11 +48,6 @@ def standing(of: Evaluation, metric: str) -> Standing:
         shown="better" in pair.verdict,
         recommendations=_recommendations(names[best], tied, metric),
     )
-
-
-def _downwards(value: float | None) -> float:
-    """The best first, what was not measured last: an MCC may be below 0."""
-    return math.inf if value is None else -value
 
 
 def _values(of: Evaluation) -> dict[str, float | None]:

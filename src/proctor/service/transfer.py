@@ -149,7 +149,7 @@ def _csv_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
         yield out.getvalue()
         out.seek(0)
         out.truncate()
-        writer.writerow({key: _inert(value) for key, value in record.items()})
+        writer.writerow({key: inert(value) for key, value in record.items()})
     yield out.getvalue()
 
 
@@ -166,8 +166,12 @@ def _csv(store: Store, runs: Sequence[Run], out: TextIO) -> int:
     )  # the heads are no item
 
 
-def _inert(value: Any) -> Any:
-    """Text that a spreadsheet would run as a formula gets an apostrophe before it."""
+def inert(value: Any) -> Any:
+    """Text that a spreadsheet would run as a formula gets an apostrophe before it.
+
+    >>> inert("=1+1"), inert("glue"), inert(-1.5)
+    ("'=1+1", 'glue', -1.5)
+    """
     if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
         return f"'{value}"
     return value

@@ -37,7 +37,7 @@ def spread_note(shares: ByWording) -> str:
 
 
 def sign_note(first: ByWording, second: ByWording) -> str:
-    """A sentence if the better of two models depends on the wording, else ""."""
+    """A sentence if the model with more right answers is not the same in every wording, else ""."""
     gaps = {}
     for wording in first.keys() & second.keys():
         shared = first[wording].keys() & second[wording].keys()
@@ -46,4 +46,4 @@ def sign_note(first: ByWording, second: ByWording) -> str:
     if not gaps or min(gaps.values()) >= 0 or max(gaps.values()) <= 0:
         return ""
     listed = ", ".join(f"{wording}: {fraction(gaps[wording])}" for wording in sorted(gaps))
-    return f"The sign of the difference changes with the wording ({listed}): the order of the two rests on the wording."
+    return f"The two change places with the wording (right answers, first less second, by wording: {listed})."

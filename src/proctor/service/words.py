@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proctor.figures import fraction
-from proctor.service.forecast import power_of
+from proctor.service.forecast import beyond_shares, power_of
 from proctor.stats.power import Assumed
 from proctor.types import Plan, Source
 
@@ -23,8 +23,13 @@ def plan_lines(plan: Plan, source: Source) -> Iterator[str]:
     asked = source.manifest.get("asked", {})
     if len(asked) > 1 and min(asked.values()) < ENOUGH_TO_TELL:
         least, most = min(asked.values()), max(asked.values())
-        sizes = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        yield f"{len(asked)} tasks with {sizes} items each: enough for the whole, too few to tell single tasks apart."
+        alike = least == most
+        sizes, few = (
+            f"{least:,}" if alike else f"{least:,} to {most:,}",
+            "too few" if alike else "some too few",
+        )
+        yield f"{len(asked)} tasks with {sizes} items each: {few} to compare two models task by task."
     gap = power_of(source, Assumed()).detectable if models > 1 else None
     if gap is not None:
         yield f"{n:,} items show a difference between two models if it is about {fraction(gap)} or more."
+        yield from beyond_shares(source)

@@ -231,10 +231,10 @@ class _Server:
         if fault in _DENIED:
             raise _DENIED[fault](wire)
         quota = self.terms.quota_day
-        if quota is not None and self.tally.arrivals >= quota:
+        if quota is not None and self.tally.served >= quota:
             raise wire.exhausted(quota)
         # The number is given on arrival, before any waiting in line.
-        number = self.tally.number()
+        number = self.tally.serve()
         latency_s = latency_of(behaviour, self.seed, number)
         self.tally.sum_latency_s += latency_s
         async with self.slots.one():

@@ -22,7 +22,7 @@ class Tally:
         """Start counting anew; what is under way now stays under way."""
         self.seen = 0
         self.loads = 0
-        self.arrivals = 0
+        self.served = 0
         self.max_in_flight = self.in_flight
         self.max_serving = self.serving
         self.first_at: float | None = None
@@ -51,10 +51,10 @@ class Tally:
         tries[key] += 1
         return tries[key]
 
-    def number(self) -> int:
-        """The number of this arrival among the requests that are served, from 1."""
-        self.arrivals += 1
-        return self.arrivals
+    def serve(self) -> int:
+        """Count one more request that is served and not turned away; says which it is, from 1."""
+        self.served += 1
+        return self.served
 
     def begin(self) -> None:
         self.serving += 1
@@ -66,7 +66,7 @@ class Tally:
     def report(self, *, keys: bool) -> dict[str, Any]:
         report: dict[str, Any] = {
             "seen": self.seen,
-            "served": self.arrivals,
+            "served": self.served,
             "loads": self.loads,
             "in_flight": self.in_flight,
             "max_in_flight": self.max_in_flight,

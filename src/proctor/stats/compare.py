@@ -1,4 +1,4 @@
-"""Runs against each other on the items they share: every pair, the headline and each task (statistics.md 3.4, 3.5)."""
+"""Runs against each other on the items they share: every pair, the headline and each task."""
 
 from __future__ import annotations
 

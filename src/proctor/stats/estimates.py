@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from proctor.findings import Estimate, Score
 from proctor.stats import resample
 from proctor.stats.estimates_share import effective
-from proctor.stats.estimates_sheet import WILSON, WORDINGS, TaskShape, nothing
+from proctor.stats.estimates_sheet import WILSON, TaskShape, nothing
 from proctor.stats.estimates_task import Exam, draws, estimate, exam, own_draws, own_value, value
 from proctor.stats.intervals import share_stderr, wilson
 from proctor.stats.metrics import Scored
@@ -23,7 +23,7 @@ from proctor.stats.repeats import repeat_scores
 if TYPE_CHECKING:
     from proctor.stats.metrics import Array
 
-__all__ = ["Count", "Scored", "Shape", "TaskShape", "accuracy", "micro", "scores", "wording_spread"]
+__all__ = ["Count", "Scored", "Shape", "TaskShape", "accuracy", "micro", "scores"]
 
 ACCURACY = "accuracy"
 WEIGHTED = "Wilson on the effective n, tasks weighted by their full sizes"
@@ -83,14 +83,6 @@ def scores(rows: Iterable[Scored], shape: Shape) -> tuple[Score, ...]:
     )
 
 
-def wording_spread(rows: Sequence[Scored], shape: Shape) -> tuple[tuple[int, float | None], ...]:
-    """The headline under each wording alone; empty unless the items were asked in several wordings."""
-    asked = [(i, mark) for i, mark in enumerate(WORDINGS, 1) if any(row.item.endswith(mark) for row in rows)]
-    if not shape.worded or len(asked) < 2:
-        return ()
-    return tuple((i, _headline([r for r in rows if r.item.endswith(mark)], shape)) for i, mark in asked)
-
-
 def exams_of(rows: Iterable[Scored], shape: Shape) -> list[Exam]:
     """The tasks of the shape that have rows, in its order."""
     by_task: dict[str, list[Scored]] = {}
@@ -112,17 +104,6 @@ def _task_scores(one: Marked) -> list[Score]:
     of = one.exam
     every = dict.fromkeys((*of.spec.official, *of.spec.also))
     return [Score(of.key, of.spec.title, metric, estimate(of, metric, one.drawn)) for metric in every]
-
-
-def _headline(rows: Iterable[Scored], shape: Shape) -> float | None:
-    """The value of the first of `scores`, without its interval."""
-    exams = exams_of(rows, shape)
-    counted = [one for one in exams if not one.spec.extra]
-    if len(counted) < 2:
-        return value(exams[0], exams[0].spec.official[0]) if exams else None
-    if shape.aggregate == "micro":
-        return micro(_counts([one for one in counted if _has_accuracy(one)]), shape).value
-    return _mean([v for v in map(own_value, counted) if v is not None])
 
 
 # The suite ---------------------------------------------------------------------------------------
@@ -232,7 +213,7 @@ def accuracy(counted: Count) -> Estimate:
 
 
 def micro(counts: Mapping[str, Count], shape: Shape) -> Estimate:
-    """The accuracy over all tasks, each task weighing as much as its full split (suites.md, "Keys, ids, sizes").
+    """The accuracy over all tasks, each task weighing as much as its full split.
 
     A task of which nothing was scored has no weight. The interval is Wilson's on Kish's effective n.
     """

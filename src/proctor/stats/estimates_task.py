@@ -197,9 +197,9 @@ def _unanswerable(one: Sheet) -> bool:
 def draws(of: Exam) -> dict[str, Array]:
     """Draws of every metric, those of one exam together.
 
-    Metrics on the table of answers are drawn from it where no rows hang together (statistics.md 3.3:
-    the bootstrap covers far too little in small or extreme exams), the others by the bootstrap; where
-    there are shares alone, each from the Beta distribution of its effective n.
+    Metrics on the table of answers are drawn from it where no rows hang together (the bootstrap covers far
+    too little in small or extreme exams), the others by the bootstrap; where there are shares alone, each
+    from the Beta distribution of its effective n.
     """
     one, spec = of.sheet, of.spec
     if not one.items:
@@ -247,7 +247,7 @@ def _from_table(one: Sheet, spec: TaskShape) -> bool:
 def added(table: Array) -> Array:
     """What is added to each cell of a table before it is drawn.
 
-    With two labels half an item, which covers 91 to 96 % where the bootstrap covers 62 (statistics.md 3.3).
+    With two labels half an item, which covers 91 to 96 % where the bootstrap covers 62.
     With more labels that would be too much: 4.5 wrong answers added to the nine cells of an exam of 56
     items cover 62 %. There one item is added in all, half of it right, as in the interval of a share;
     tests/stats/test_stats_resample.py shows what that covers.

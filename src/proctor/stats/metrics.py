@@ -2,7 +2,7 @@
 
 Those on tables and numbers take numpy arrays and work along the last axes, so that one call gives the
 value of an exam or of 2,000 resampled ones. A reply without a readable answer is a wrong prediction,
-never a missing one (suites.md, 2.6): see `confusion`, `f1a` and `gender_parity`.
+never a missing one: see `confusion`, `f1a` and `gender_parity`.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, case, func, select
@@ -15,6 +16,7 @@ from proctor.types import Status
 
 _COMPLETED = RUN.c.status == Status.COMPLETED.value
 COMPLETE = (_COMPLETED, RUN.c.settled >= RUN.c.planned, RUN.c.stopped.is_(None))
+Z95 = NormalDist().inv_cdf(0.975)
 PARTIAL = "partial"  # counted apart from the complete: a run in which planned items are not settled
 
 
@@ -28,8 +30,9 @@ class Searched(NamedTuple):
 class Mean(NamedTuple):
     """The unweighted mean of a metric over the tasks of a run; `low` and `high` are None where a task has no interval.
 
-    Of one task it is the task's own interval. Of several, taken as independent, the tasks' intervals are
-    squared and added (Zou and Donner 2008), so that it has a width wherever theirs have one.
+    Of one task it is the task's own interval. Of several, taken as independent, each side is the longer of two:
+    the tasks' sides squared and added (Zou and Donner 2008), which have a width wherever theirs have one, and 1.96
+    times the root of their squared standard errors. The first alone covers 84 % with 57 tasks of three items.
     """
 
     value: float
@@ -123,24 +126,28 @@ def means(
 
 
 def _over_tasks() -> tuple[ColumnElement[Any], ...]:
-    """What `_mean` reads: the mean, its ends where there is one task, the squared sides, the counts."""
+    """What `_mean` reads: the means of value, low and high, squared sides and standard errors, counts."""
     below, above = SCORE.c.value - SCORE.c.low, SCORE.c.high - SCORE.c.value
     return (
         func.avg(SCORE.c.value),
-        func.min(SCORE.c.low),
-        func.max(SCORE.c.high),
+        func.avg(SCORE.c.low),
+        func.avg(SCORE.c.high),
         func.sum(below * below),
         func.sum(above * above),
+        func.sum(SCORE.c.stderr * SCORE.c.stderr),
         func.count(below + above),
         func.count(SCORE.c.value),
     )
 
 
 def _mean(row: Sequence[Any]) -> Mean:
-    average, low, high, below, above, known, tasks = row
+    average, low, high, below, above, variance, known, tasks = row
     value = float(average)
     if known != tasks:
         return Mean(value, None, None)  # half an interval would be none: all tasks must have one
     if tasks == 1:
         return Mean(value, low, high)
-    return Mean(value, value - math.sqrt(below) / tasks, value + math.sqrt(above) / tasks)
+    plain = Z95**2 * (variance or 0.0)  # a task of one item has no standard error, but it has sides
+    down, up = (math.sqrt(max(squared, plain)) / tasks for squared in (below, above))
+    # No interval is wider than that of errors that all go together: so a share stays within [0, 1].
+    return Mean(value, max(low, value - down), min(high, value + up))

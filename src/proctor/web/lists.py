@@ -3,34 +3,43 @@
 from __future__ import annotations
 
 import csv
+import time
 from collections.abc import Mapping, Sequence
 from io import StringIO
 from typing import Any
 
 from proctor.service.jobs_view import RunLine
 from proctor.service.overview import Mean
-from proctor.web.render import stamp
+from proctor.service.transfer import inert
 
 
 def line_record(line: RunLine, means: Mapping[str, Mean]) -> dict[str, Any]:
     """`accuracy` and `f1` are of complete runs only; a run that lacks items has none."""
-    complete = line.status == "completed" and line.settled >= line.planned and not line.stopped
-    means = means if complete else {}
+    means = means if line.complete else {}
     return {
         "job_id": line.id,
         "model": line.full_model,
         "suite": line.source,
-        "status": "partial" if line.status == "completed" and line.settled < line.planned else line.status,
+        "status": "partial" if line.status == "completed" and line.partial else line.status,
         "sample_data": line.sample,
         "settled": line.settled,
         "planned": line.planned,
         **_figures("accuracy", means),
         **_figures("f1", means),
-        "created_at": stamp(line.created_at),
-        "completed_at": stamp(line.finished_at),
+        "created_at": _moment(line.created_at),
+        "completed_at": _moment(line.finished_at),
         "project_id": line.project_id,
         "error": line.error,
     }
+
+
+def _moment(at: float | None) -> str | None:
+    """ISO 8601 in UTC to the second, as the API writes it: programs read these files, and sort by it.
+
+    >>> _moment(1765140917.4), _moment(None)
+    ('2025-12-07T20:55:17Z', None)
+    """
+    return None if at is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
 
 
 def _figures(metric: str, means: Mapping[str, Mean]) -> dict[str, float | None]:
@@ -43,14 +52,5 @@ def as_csv(records: Sequence[Mapping[str, Any]]) -> str:
     if records:
         writer = csv.DictWriter(out, list(records[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows({name: _inert(value) for name, value in record.items()} for record in records)
+        writer.writerows({name: inert(value) for name, value in record.items()} for record in records)
     return out.getvalue()
-
-
-def _inert(value: object) -> object:
-    """A spreadsheet takes a text that begins so for a formula.
-
-    >>> _inert("=1+1"), _inert("glue"), _inert(-1.5)
-    ("'=1+1", 'glue', -1.5)
-    """
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t")) else value

@@ -14,7 +14,7 @@ from proctor.service import access, counts, jobs_view, queue, schedules
 from proctor.service.catalogue import provider_status, suite_facts
 from proctor.service.requests import RunRequest, plan_of
 from proctor.service.schedules import Schedule, Wanted
-from proctor.types import Status
+from proctor.types import SourceRef, Status
 from proctor.web.door import OpenDesk, Reader, Runner, go
 from proctor.web.render import ago, show
 
@@ -104,10 +104,19 @@ def _facts(desk: OpenDesk, of: Schedule) -> dict[str, Any]:
     except ConfigError as error:
         return {**facts, "model": "-", "what": str(error)}
     source = cell.source
-    size = source.preset or f"{source.limit} items a task"
     rows = f", {source.rows} rows" if source.rows else ""
     tasks = f": {', '.join(source.tasks)}" if source.tasks else ""
-    return {**facts, "model": str(cell.model), "what": f"{source.name}{tasks}, {size}{rows}"}
+    return {**facts, "model": str(cell.model), "what": f"{source.name}{tasks}, {_size(source)}{rows}"}
+
+
+def _size(source: SourceRef) -> str:
+    """How many items, with both of its limits where it has both.
+
+    >>> _size(SourceRef("suite", "glue", preset="quick", limit=5)), _size(SourceRef("suite", "glue", limit=5))
+    ('quick, at most 5 items a task', 'at most 5 items a task')
+    """
+    limit = f"at most {source.limit:,} items a task" if source.limit else None
+    return ", ".join(filter(None, (source.preset, limit)))
 
 
 class ScheduleForm(BaseModel):
