@@ -47,7 +47,7 @@ def test_a_job_completes_and_is_a_run_like_any_other(tmp_path: Path, database_ur
         assert (done.status, done.planned, done.settled, done.partial) == (Status.COMPLETED, 40, 40, False)
         assert done.manifest["item_set_sha256"] and done.source_title == "sums.csv"
         assert here.store.scores(run.id)[0].estimate.value is not None
-        assert "completed, 40 of 40 settled" in here.log(run)
+        assert "completed, 40 of 40 items settled" in here.log(run)
         assert (here.home / "logs" / f"{run.id}.log").stat().st_mode & 0o077 == 0
         assert here.said[-1] == f"run {run.id}: completed"
 
@@ -62,11 +62,12 @@ def test_a_child_that_was_killed_is_replaced_and_nothing_committed_is_asked_agai
     back = here.run(run)
     assert (back.status, back.error_slug) == (Status.PENDING, "worker-died")
     assert "signal SIGKILL" in (back.error or "")
-    assert "pending: the process that did the work ended with signal SIGKILL" in here.log(run)
+    assert "UTC, try 2 of 3: the process that did the work ended with signal SIGKILL" in here.log(run)
     step_of = jobs_view.state_of(Desk(here.settings, here.store), run.id).step
     assert re.match(r"to be tried again at \d\d:\d\d:\d\d UTC, try 2 of 3: the process", step_of)
     kept = {item for item, _ in here.store.settled(run.id)}
     done = work_until_ended(here, run, worker)
+    assert "try 2 of 3, " in here.log(run).partition("SIGKILL")[2], "and how many items were there"
     assert (done.status, done.settled, done.error) == (Status.COMPLETED, 40, None)
     asked = here.asked(server)
     assert {item: asked[item] for item in kept} == dict.fromkeys(kept, 1)
@@ -95,6 +96,8 @@ def test_a_failure_that_may_pass_is_tried_again_later_and_then_succeeds(here: Wo
         until(lambda: here.run(run).error is not None, "the first failure", step=lambda: step(worker))
     waits = here.run(run)
     assert (waits.status, waits.error_slug, waits.finished_at) == (Status.PENDING, "server-error", None)
+    until(lambda: "UTC, try 2 of 3: " in here.log(run), "the log says so")
+    assert here.log(run).count(waits.error or "-") == 1, "once"
     here.simulate()
     worker.environ = here.environ
     done = work_until_ended(here, run, worker)
