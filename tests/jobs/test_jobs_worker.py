@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from jobs_world import World, broken_server, kill, step, until, world
 from proctor.jobs.worker import Worker
@@ -19,6 +20,7 @@ from proctor.store import pulses
 from proctor.store import queue as places
 from proctor.store.endings import Verdict, end
 from proctor.store.pulses import Pulse
+from proctor.store.tables import PULSE, RUN
 from proctor.types import Cell, Model, Plan, Run, SourceRef, Status
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
@@ -137,6 +139,10 @@ def test_the_pace_of_a_job_that_goes_on_is_of_its_last_try_alone(here: World) ->
     assert jobs_view.state_of(desk, run.id).items_per_s is None, "the process of that try is gone"
     pulses.add(here.store, run.id, beat)
     assert jobs_view.state_of(desk, run.id).items_per_s == 0.5
+    with here.store.writing() as connection:
+        connection.execute(update(RUN).values(started_at=time.time() - 7200.0))
+        connection.execute(update(PULSE).where(PULSE.c.at == beat.at).values(at=beat.at - 36.0))
+    assert jobs_view.state_of(desk, run.id).items_per_s, "after two hours the pulse comes every 36 s"
 
 
 def test_a_server_that_is_away_when_a_job_goes_on_is_waited_for(here: World) -> None:

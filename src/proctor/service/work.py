@@ -77,6 +77,8 @@ def _begins(job: queue.Job) -> str:
 def _ended(job: queue.Job) -> str:
     run = job.run
     told = f"{run.status}, {run.settled} of {run.planned} items settled"
+    if run.status is Status.RUNNING:
+        return "ended; another process has the run by now"
     if run.status is not Status.PENDING:
         return f"{told}: {run.error}" if run.error else told
     if not run.error:
