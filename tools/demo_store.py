@@ -208,7 +208,7 @@ def _schedule(store: Store, project_id: int) -> None:
     wanted = Wanted(
         "GLUE every night", "0 3 * * *", cell(Model("simulator", "sim"), "glue"), "ada", project_id
     )
-    schedules.add(store, wanted)
+    schedules.add(store, wanted, read_settings({}))
 
 
 def _remarks(store: Store, run: Run) -> tuple[str, ...]:

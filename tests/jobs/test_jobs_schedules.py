@@ -10,8 +10,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proctor.errors import ConfigError, NotFound
+from proctor.errors import ConfigError, Forbidden, NotFound
 from proctor.service import queue, schedules
+from proctor.service.access import deeds
+from proctor.service.requests import RunRequest, plan_of
 from proctor.service.schedules import Schedule, Wanted, next_time
 from proctor.settings import Settings, read_settings
 from proctor.store import Store
@@ -19,6 +21,7 @@ from proctor.types import Cell, Model, Plan, SourceRef, Status
 
 NOW = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC).timestamp()
 NIGHTLY = "0 2 * * *"
+ANY = read_settings({"PROCTOR_HOME": "/nowhere"})
 CELL = Cell(Model("ollama", "qwen3:8b"), SourceRef("suite", "glue", preset="quick"))
 
 
@@ -28,7 +31,7 @@ def settings(tmp_path) -> Iterator[Settings]:
 
 
 def added(store: Store, cron: str = NIGHTLY, cell: Cell = CELL, user: str = "ann") -> Schedule:
-    return schedules.add(store, Wanted("nightly", cron, cell, user), now=NOW)
+    return schedules.add(store, Wanted("nightly", cron, cell, user), ANY, now=NOW)
 
 
 def at(*when: int) -> float:
@@ -51,12 +54,39 @@ def test_times_are_in_utc(cron: str, comes: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(
     "cron",
-    ["", "nightly", "0 2 * *", "0 0 2 * * *", "61 2 * * *", "0 0 30 2 *", "@reboot", "0 2 * * ;", "9" * 99],
+    ["", "nightly", "0 2 * *", "0 0 2 * * *", "61 2 * * *", "@reboot", "0 2 * * ;", "9" * 99],
 )
 def test_what_is_no_time_is_refused_in_words(store: Store, cron: str) -> None:
     with pytest.raises(ConfigError, match=r"cron .*every night at two"):
         added(store, cron)
     assert schedules.listed(store) == []
+
+
+def test_a_time_that_never_comes_is_called_so() -> None:
+    with pytest.raises(ConfigError, match=r"'0 0 30 2 \*': no such time comes"):
+        next_time("0 0 30 2 *", NOW)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [({"tasks": ["mnli", "nope"]}, "No task 'nope' in glue"), ({"provider": "replay"}, "--replies FILE")],
+)
+def test_what_no_job_could_do_is_named_before_the_night(
+    settings: Settings, wrong: dict[str, object], says: str
+) -> None:
+    config = {"provider": "ollama", "model": "m", **wrong}
+    asked = RunRequest.model_validate({"project_id": 1, "suite": "glue", "config": config})
+    with pytest.raises(ConfigError, match=says):
+        plan_of(asked, settings)
+
+
+def test_an_address_that_its_jobs_may_not_ask_is_refused_at_once(store: Store, settings: Settings) -> None:
+    inside = replace(CELL, model=Model("openai", "m", "http://127.0.0.1:8000/v1"))
+    wanted = Wanted("nightly", NIGHTLY, inside, "ann")
+    with pytest.raises(Forbidden, match="not public"):
+        schedules.add(store, wanted, replace(settings, auth=True), now=NOW)
+    assert schedules.listed(store) == []
+    assert schedules.add(store, wanted, settings, now=NOW).cell == inside
 
 
 @pytest.mark.promise("A-32", "A-25")
@@ -70,6 +100,9 @@ def test_a_due_schedule_is_submitted_once_at_low_priority_as_its_user(
     assert run.id in told
     job = queue.job(store, run.id)
     assert (job.user, job.priority, job.schedule_id, job.project_id) == ("ann", "low", kept.id, 1)
+    (deed,) = deeds(store)
+    assert (deed.user, deed.action, deed.target) == ("ann", "submit", run.id)
+    assert deed.detail == f"ollama/qwen3:8b on glue, schedule {kept.id} (nightly)"
     assert (run.status, run.cell.source.preset, run.cell.model) == (Status.PENDING, "quick", CELL.model)
     after = schedules.one(store, kept.id)
     assert (after.last_run_id, after.last_error, after.last_at) == (run.id, None, kept.next_at)
@@ -161,11 +194,11 @@ def test_schedules_are_listed_by_user_and_project_and_removed(store: Store) -> N
         with pytest.raises(NotFound, match=f"Schedule {mine.id} not found"):
             gone()
     with pytest.raises(NotFound, match="Project 9 not found"):
-        schedules.add(store, Wanted("n", NIGHTLY, CELL, "ann", 9), now=NOW)
+        schedules.add(store, Wanted("n", NIGHTLY, CELL, "ann", 9), ANY, now=NOW)
     with pytest.raises(ConfigError, match="needs a name"):
-        schedules.add(store, Wanted(" ", NIGHTLY, CELL, "ann"), now=NOW)
+        schedules.add(store, Wanted(" ", NIGHTLY, CELL, "ann"), ANY, now=NOW)
 
 
 def test_now_is_the_time_of_the_wall_clock_if_none_is_given(store: Store) -> None:
-    kept = schedules.add(store, Wanted("n", "* * * * *", CELL, "ann"))
+    kept = schedules.add(store, Wanted("n", "* * * * *", CELL, "ann"), ANY)
     assert 0 < kept.next_at - time.time() <= 60

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from jobs_world import World, broken_server, kill, step, until, world
 from proctor.jobs.worker import Worker
@@ -19,6 +20,7 @@ from proctor.store import pulses
 from proctor.store import queue as places
 from proctor.store.endings import Verdict, end
 from proctor.store.pulses import Pulse
+from proctor.store.tables import PULSE, RUN
 from proctor.types import Cell, Model, Plan, Run, SourceRef, Status
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
@@ -47,7 +49,7 @@ def test_a_job_completes_and_is_a_run_like_any_other(tmp_path: Path, database_ur
         assert (done.status, done.planned, done.settled, done.partial) == (Status.COMPLETED, 40, 40, False)
         assert done.manifest["item_set_sha256"] and done.source_title == "sums.csv"
         assert here.store.scores(run.id)[0].estimate.value is not None
-        assert "completed, 40 of 40 settled" in here.log(run)
+        assert "completed, 40 of 40 items settled" in here.log(run)
         assert (here.home / "logs" / f"{run.id}.log").stat().st_mode & 0o077 == 0
         assert here.said[-1] == f"run {run.id}: completed"
 
@@ -62,11 +64,12 @@ def test_a_child_that_was_killed_is_replaced_and_nothing_committed_is_asked_agai
     back = here.run(run)
     assert (back.status, back.error_slug) == (Status.PENDING, "worker-died")
     assert "signal SIGKILL" in (back.error or "")
-    assert "pending: the process that did the work ended with signal SIGKILL" in here.log(run)
+    assert "UTC, try 2 of 3: the process that did the work ended with signal SIGKILL" in here.log(run)
     step_of = jobs_view.state_of(Desk(here.settings, here.store), run.id).step
     assert re.match(r"to be tried again at \d\d:\d\d:\d\d UTC, try 2 of 3: the process", step_of)
     kept = {item for item, _ in here.store.settled(run.id)}
     done = work_until_ended(here, run, worker)
+    assert "try 2 of 3, " in here.log(run).partition("SIGKILL")[2], "and how many items were there"
     assert (done.status, done.settled, done.error) == (Status.COMPLETED, 40, None)
     asked = here.asked(server)
     assert {item: asked[item] for item in kept} == dict.fromkeys(kept, 1)
@@ -95,6 +98,8 @@ def test_a_failure_that_may_pass_is_tried_again_later_and_then_succeeds(here: Wo
         until(lambda: here.run(run).error is not None, "the first failure", step=lambda: step(worker))
     waits = here.run(run)
     assert (waits.status, waits.error_slug, waits.finished_at) == (Status.PENDING, "server-error", None)
+    until(lambda: "UTC, try 2 of 3: " in here.log(run), "the log says so")
+    assert here.log(run).count(waits.error or "-") == 1, "once"
     here.simulate()
     worker.environ = here.environ
     done = work_until_ended(here, run, worker)
@@ -134,6 +139,10 @@ def test_the_pace_of_a_job_that_goes_on_is_of_its_last_try_alone(here: World) ->
     assert jobs_view.state_of(desk, run.id).items_per_s is None, "the process of that try is gone"
     pulses.add(here.store, run.id, beat)
     assert jobs_view.state_of(desk, run.id).items_per_s == 0.5
+    with here.store.writing() as connection:
+        connection.execute(update(RUN).values(started_at=time.time() - 7200.0))
+        connection.execute(update(PULSE).where(PULSE.c.at == beat.at).values(at=beat.at - 36.0))
+    assert jobs_view.state_of(desk, run.id).items_per_s, "after two hours the pulse comes every 36 s"
 
 
 def test_a_server_that_is_away_when_a_job_goes_on_is_waited_for(here: World) -> None:

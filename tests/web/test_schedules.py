@@ -17,7 +17,9 @@ from proctor.service.access import deeds
 from proctor.settings import read_settings
 from proctor.store import Store, queue
 from proctor.store.endings import Verdict, end
+from proctor.store.pulses import Pulse
 from proctor.types import Status
+from proctor.web.run import _beats_chart
 from served import serving
 
 pytestmark = pytest.mark.slow
@@ -48,11 +50,11 @@ def test_a_schedule_is_made_switched_and_deleted(browser: Browser) -> None:
     assert (made.status, made.headers["Location"]) == (303, "/schedules")
     page = browser.get("/schedules")
     assert "simulator/sim" in page.words and "glue, quick, sample rows" in page.words
-    assert "02:00 UTC" in page.words
+    assert " 02:00" in page.words
     (number,) = re.findall(r"/schedules/(\d+)/switch", page.text)
     assert browser.post(f"/schedules/{number}/switch", enabled="off").status == 303
     off = browser.get("/schedules")
-    assert "Switch on" in off.words and "02:00 UTC" not in off.words
+    assert "Switch on" in off.words and " 02:00" not in off.words
     assert browser.post(f"/schedules/{number}/switch", enabled="on").status == 303
     assert "Switch off" in browser.get("/schedules").words
     assert f'action="/schedules/{number}/delete" data-confirm=' in off.markup
@@ -67,6 +69,7 @@ def test_a_schedule_is_made_switched_and_deleted(browser: Browser) -> None:
         ({"cron": "at two"}, "cron"),
         ({"model": " "}, "config.model"),
         ({"provider": "nobody"}, "nobody"),
+        ({"provider": "replay"}, "--replies FILE"),
         ({"suite": "unknown"}, "Invalid benchmark suite"),
         ({"preset": "huge"}, "config.preset"),
         ({"rows": "made-up"}, "config.data"),
@@ -88,6 +91,16 @@ def test_a_schedule_says_what_became_of_its_last_run_and_the_audit_trail_names_i
         look_at_a_night(Browser(server.url), tmp_path)
 
 
+def test_the_lines_of_a_timeline_break_where_no_process_was_at_work() -> None:
+    first = Pulse(1000.0, 30, 4, 2.5, 10.0, 0, 0, None, None, None)
+    died = [first, first._replace(at=1002.0), first._replace(at=1064.0), first._replace(at=1066.0)]
+    anew = [first._replace(retries=9), first._replace(at=1010.0, retries=2)]
+    for beats, where in ((died, 2), (anew, 1), ([first, first._replace(at=1002.0)], None)):
+        for line in _beats_chart(beats)["series"]:
+            values = [value for _at, value in line["points"]]
+            assert (values.index(None) if None in values else None) == where
+
+
 def look_at_a_night(browser: Browser, home: Path) -> None:
     assert browser.post("/schedules", **NIGHTLY).status == 303
     with closing(Store.open(f"sqlite:///{home / 'proctor.db'}")) as store:
@@ -98,6 +111,11 @@ def look_at_a_night(browser: Browser, home: Path) -> None:
         assert run is not None and "pending" in browser.get("/schedules").words
         taken = queue.take_next(store, owner="me", now=time.time(), lease_s=60.0, most_running=3)
         assert taken is not None and taken.id == run.id
+        later = Verdict(Status.PENDING, error="nobody answers", run_after=time.time() + 60.0)
+        assert end(store, run.id, later, owner="me", now=time.time())
+        assert "UTC, try 2 of 3: nobody answers" in browser.get("/schedules").words
+        again = time.time() + 120.0
+        assert queue.take_next(store, owner="me", now=again, lease_s=60.0, most_running=3) is not None
         lost = Verdict(Status.FAILED, error="nobody answers at that address", error_slug="endpoint-not-found")
         assert end(store, run.id, lost, owner="me", now=time.time())
         page = browser.get("/schedules")
@@ -105,6 +123,7 @@ def look_at_a_night(browser: Browser, home: Path) -> None:
         (told,) = json.loads(browser.get("/api/v1/schedules").text)["schedules"]
         assert (told["last_status"], told["last_error"]) == ("failed", "nobody answers at that address")
         told_to = browser.get(f"/runs/{run.id}").words
+        assert "2 tries, of which the log tells" in told_to
         assert "start the server. Then press Restart." in told_to and "proctor resume" not in told_to
         assert browser.post(f"/runs/{run.id}/delete").status == 303
         assert schedules.one(store, kept.id).last_run_id is None, "no link to what is gone"

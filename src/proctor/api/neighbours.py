@@ -121,7 +121,7 @@ def add_schedule(request: ScheduleRequest, desk: OpenDesk, user: Runner) -> dict
     """At low priority, at the times of the cron expression, in UTC."""
     cell = plan_of(request.job, desk.settings).cells[0]
     wanted = Wanted(request.name, request.cron, cell, user.name, request.job.project_id)
-    made = schedules.add(desk.store, wanted)
+    made = schedules.add(desk.store, wanted, desk.settings)
     access.note(desk.store, user.name, "create-schedule", str(made.id), f"{made.name}: {made.cron}")
     return _schedule(desk, made)
 

@@ -9,7 +9,6 @@ import time
 import click
 
 from proctor.settings import read_settings
-from proctor.types import Run, Status
 
 
 @click.command("work-on", hidden=True)
@@ -24,18 +23,11 @@ def work_on_command(run: str, owner: str, lease_s: float) -> int:
     try:
         end_on_sigterm()
         _say(f"process {os.getpid()} begins, as {owner}")
-        ended = work_on(run, owner, read_settings(os.environ), lease_s=lease_s)
+        work_on(run, owner, read_settings(os.environ), lease_s=lease_s, say=_say)
     except Interrupted:  # outside its work: before it began, or when all was done
         _say("ended by a signal")
         return 130
-    _say(f"{ended.status}, {ended.settled} of {ended.planned} settled{_why(ended)}")
     return 0
-
-
-def _why(ended: Run) -> str:
-    if ended.error:
-        return f": {ended.error}"
-    return ": the worker was stopped, the next one goes on" if ended.status is Status.PENDING else ""
 
 
 def _say(text: str) -> None:

@@ -41,7 +41,7 @@ class Child:
         """For people, once the process has ended."""
         code = self.process.returncode
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return f"the process that did the work ended with {how}; {runlog.where(self.run.id)}"
+        return f"the process that did the work ended with {how}"
 
 
 def command(run_id: str, owner: str, lease_s: float) -> list[str]:

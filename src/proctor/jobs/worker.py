@@ -167,17 +167,20 @@ class Worker:
     def _end(self, child: Child, verdict: Verdict, now: float) -> bool:
         return endings.end(self.store, child.run.id, verdict, owner=child.owner, now=now)
 
-    def _try_again(self, run: Run, owner: str, why: str, now: float) -> None:
+    def _try_again(self, run: Run, owner: str, how: str, now: float) -> None:
         """A process that died without a word may do better next time, unless there were several."""
         tries = queue.job(self.store, run.id).tries
+        why = f"{how}; {runlog.where(run.id)}"
         if tries < queue.MOST_TRIES:
             later = now + endings.wait_s(tries, self.settings.first_retry_s)
             verdict = Verdict(Status.PENDING, error=why, error_slug="worker-died", run_after=later)
+            next_step = f"pending, {endings.next_try(later, tries)}"
         else:
             why = f"{tries} tries ended without a result. The last: {why}"
             verdict = Verdict(Status.FAILED, error=why, error_slug="worker-died")
+            next_step = f"failed after {tries} tries"
         if endings.end(self.store, run.id, verdict, owner=owner, now=now):
-            runlog.say(self.settings.home, run.id, f"{verdict.status}: {why}")
+            runlog.say(self.settings.home, run.id, f"{next_step}: {how}")
 
     def _cancel_asked(self, now: float) -> None:
         if not self.children:

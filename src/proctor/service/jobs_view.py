@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from proctor.errors import ConfigError, Conflict, NotFound
 from proctor.findings import RunResult
 from proctor.service.desk import Desk
+from proctor.service.pulse import longest_gap_s
 from proctor.service.results import shown
 from proctor.service.running import dead_owner
 from proctor.store import lists, pulses, queue
+from proctor.store.endings import next_try
 from proctor.store.lists import RunLine, Wanted
 from proctor.store.pulses import Pulse
 from proctor.store.queue import Job
@@ -20,7 +22,6 @@ from proctor.types import Run, Status
 
 __all__ = ["Job", "JobState", "RunLine", "Wanted"]
 
-PULSE_STALE_S = 15.0  # an older one is of a process that has ended
 WHOLE_ID = 36  # characters of a run's id
 ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
@@ -127,8 +128,11 @@ def state_of(desk: Desk, job_id: str) -> JobState:
 def _pace(desk: Desk, run: Run) -> float | None:
     """Items a second as the run's process last saw it: what earlier tries settled does not make it quick."""
     beat = pulse_of(desk, run)
-    if beat is None or run.status is not Status.RUNNING or time.time() - beat.at > PULSE_STALE_S:
+    now = time.time()
+    if beat is None or run.status is not Status.RUNNING:
         return None
+    if now - beat.at > longest_gap_s(now - (run.started_at or now)):
+        return None  # of a process that has ended
     return beat.items_per_s or None
 
 
@@ -141,8 +145,7 @@ def pulse_of(desk: Desk, run: Run) -> Pulse | None:
 def _step(desk: Desk, run: Run) -> str:
     if run.status is Status.PENDING and run.error:
         job = queue.job(desk.store, run.id)
-        at = time.strftime("%H:%M:%S", time.gmtime(job.run_after))
-        return f"to be tried again at {at} UTC, try {job.tries + 1} of {queue.MOST_TRIES}: {run.error}"
+        return f"{next_try(job.run_after, job.tries)}: {run.error}"
     if run.status is Status.PENDING:
         is_job = lists.jobs_among(desk.store, [run.id])
         return "waiting for a worker" if is_job else "not yet begun in its terminal"

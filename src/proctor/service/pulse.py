@@ -12,6 +12,16 @@ from proctor.store.pulses import Pulse
 
 EVERY_S = 2.0
 SHARE = 1 / 200  # of the time gone: a run of hours leaves hundreds of rows, not thousands
+LATE_S = 15.0  # how much later than it should be a pulse may come while its process is at work
+
+
+def longest_gap_s(gone_s: float) -> float:
+    """A run at work for so long writes its pulse at least this often; a longer gap means that nobody was at work.
+
+    >>> longest_gap_s(0.0), longest_gap_s(7200.0)
+    (15.0, 51.0)
+    """
+    return LATE_S + gone_s * SHARE
 
 
 async def keep_pulse(store: Store, meter: Meter) -> None:

@@ -14,6 +14,7 @@ from proctor.plan import parse_duration
 from proctor.providers import PROVIDERS
 from proctor.service.sources import model_named, suite_names
 from proctor.settings import Settings
+from proctor.suites.source import task_keys
 from proctor.types import Cell, Limits, Plan, Sampling, SourceRef
 
 Priority = Literal["high", "normal", "low"]
@@ -104,6 +105,10 @@ def plan_of(request: RunRequest, settings: Settings) -> Plan:
     config = request.config
     if config.provider not in PROVIDERS:
         raise ConfigError(f"Unknown provider {config.provider!r}; choose from {', '.join(PROVIDERS)}")
+    if config.provider == "replay":
+        raise ConfigError(
+            "replay answers from a file of replies: `proctor run SUITE --model replay/NAME --replies FILE`"
+        )
     model = model_named(f"{config.provider}/{config.model}", settings, base_url=config.base_url)
     if config.ollama_params is not None and model.provider != "ollama":
         raise ConfigError(
@@ -119,6 +124,7 @@ def plan_of(request: RunRequest, settings: Settings) -> Plan:
         rows=config.data,
         wording=config.wording,
     )
+    task_keys(source)  # an unknown task is named here, not when the job begins, which may be at night
     limits = Limits(
         parallel=config.parallel,
         max_cost_usd=config.max_cost_usd,

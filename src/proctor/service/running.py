@@ -208,8 +208,10 @@ class _Ending:
         self, status: Status, *, stopped: str | None = None, error: BaseException | None = None
     ) -> RunResult:
         store = self.sitting.store
-        if error is not None:
-            self._log(error)
+        if error is not None and not isinstance(error, ProctorError):
+            # Where a foreseen error arose helps nobody, and its words are in the run's row.
+            said = "".join(traceback.format_exception(error)).rstrip()
+            runlog.say(self.sitting.settings.home, self.run.id, f"run ended early\n{said}")
         try:
             verdict = self.sitting.ends_as(status, stopped, error)
             ended = store.finish(
@@ -229,13 +231,6 @@ class _Ending:
             # The database has gone, or another process has the run: the first error is the one to tell. The
             # row still says "running", and resume sees that this process has ended.
             raise error from None
-
-    def _log(self, error: BaseException) -> None:
-        if isinstance(error, ProctorError):
-            said = f"{error.slug}: {error}"  # where a foreseen error arose helps nobody; its words do
-        else:
-            said = "".join(traceback.format_exception(error)).rstrip()
-        runlog.say(self.sitting.settings.home, self.run.id, f"run ended early\n{said}")
 
 
 async def _ask_all(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> str | None:

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 
 from proctor.errors import ConfigError, Conflict, NotFound, ProctorError, StoreError
 from proctor.plan import check
+from proctor.service import access
+from proctor.service.addresses import check_address
 from proctor.service.queue import Ticket, submit
 from proctor.settings import Settings
 from proctor.store import Store, schedules
@@ -44,7 +46,7 @@ def next_time(cron: str, after: float) -> float:
     >>> next_time("0 2 * * *", 0.0)
     7200.0
     """
-    from croniter import CroniterError, croniter
+    from croniter import CroniterBadDateError, CroniterError, croniter
 
     fields = cron.split()
     usual = len(fields) == 5 and all(_FIELD.fullmatch(field) for field in fields)
@@ -53,15 +55,21 @@ def next_time(cron: str, after: float) -> float:
     try:
         start = datetime.fromtimestamp(after, UTC)
         found: float = croniter(cron, start, max_years_between_matches=8).get_next(float)
+    except CroniterBadDateError:
+        raise ConfigError(f"cron {cron[:80]!r}: no such time comes within eight years") from None
     except (CroniterError, ValueError, KeyError) as error:
         raise ConfigError(f"cron {cron[:80]!r}: {error}; give five fields, {_LOOKS}") from None
     return found
 
 
-def add(store: Store, wanted: Wanted, *, now: float | None = None) -> Schedule:
-    """Raises ConfigError for a cron expression or a cell that cannot be meant, NotFound for a project."""
+def add(store: Store, wanted: Wanted, settings: Settings, *, now: float | None = None) -> Schedule:
+    """Raises ConfigError for a cron expression or a cell that cannot be meant, NotFound for a project.
+
+    Forbidden for an address that its jobs may not ask: better now than every night.
+    """
     now = time.time() if now is None else now
     check(Plan((wanted.cell,)))
+    check_address(wanted.cell, settings)
     if not wanted.name.strip():
         raise ConfigError("A schedule needs a name")
     return schedules.add(store, wanted, next_at=next_time(wanted.cron, now), now=now)
@@ -117,6 +125,8 @@ def _submit(store: Store, turn: Schedule, settings: Settings, now: float) -> str
     except ProctorError as error:
         schedules.passed_over(store, turn, str(error), next_at=_later(turn, now), now=now)
         return f"schedule {turn.id} ({turn.name}): {error}"
+    about = f"{turn.cell.model} on {turn.cell.source.name}, schedule {turn.id} ({turn.name})"
+    access.note(store, turn.user, "submit", run.id, about)
     return f"schedule {turn.id} ({turn.name}): run {run.id}"
 
 

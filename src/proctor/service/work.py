@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import FrameType
 
@@ -43,13 +43,21 @@ def end_on_sigterm() -> None:
     signal.signal(signal.SIGTERM, ended)
 
 
-def work_on(run_id: str, owner: str, settings: Settings, *, lease_s: float = LEASE_S) -> Run:
+def work_on(
+    run_id: str,
+    owner: str,
+    settings: Settings,
+    *,
+    lease_s: float = LEASE_S,
+    say: Callable[[str], None] = lambda _text: None,
+) -> None:
     """Do the work of a run that a worker took under the name `owner`, or go on with it.
 
-    However it ends, its row says so; the run as it ended is given back. Raises StoreError if not even
+    However it ends, its row says so, and `say` hears of it for the run's log. Raises StoreError if not even
     that could be written.
     """
     with open_store(settings) as store:
+        say(_begins(queue.job(store, run_id)))
         closing = Closing(store, run_id, owner, settings.first_retry_s)
         try:
             with Lease(store, run_id, owner, lease_s):
@@ -58,7 +66,24 @@ def work_on(run_id: str, owner: str, settings: Settings, *, lease_s: float = LEA
             closing.close(Status.CANCELLED, None)
         except ProctorError as error:
             closing.close(Status.FAILED, error)
-        return store.run(run_id)
+        say(_ended(queue.job(store, run_id)))
+
+
+def _begins(job: queue.Job) -> str:
+    run = job.run
+    return f"try {job.tries} of {queue.MOST_TRIES}, {run.settled} of {run.planned} items settled before"
+
+
+def _ended(job: queue.Job) -> str:
+    run = job.run
+    told = f"{run.status}, {run.settled} of {run.planned} items settled"
+    if run.status is Status.RUNNING:
+        return "ended; another process has the run by now"
+    if run.status is not Status.PENDING:
+        return f"{told}: {run.error}" if run.error else told
+    if not run.error:
+        return f"{told}: the worker was stopped, the next one goes on"
+    return f"{told}, {endings.next_try(job.run_after, job.tries)}: {run.error}"
 
 
 def _ask(closing: Closing, settings: Settings, lease_s: float) -> None:

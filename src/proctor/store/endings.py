@@ -6,6 +6,7 @@ is left as it is.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,6 +51,16 @@ def wait_s(tries: int, first_retry_s: float) -> float:
     [60.0, 120.0, 240.0]
     """
     return first_retry_s * 2.0 ** (tries - 1)
+
+
+def next_try(run_after: float, tries: int) -> str:
+    """When a run that was taken `tries` times is taken again, in words.
+
+    >>> next_try(7200.0, 1)
+    'to be tried again at 02:00:00 UTC, try 2 of 3'
+    """
+    at = time.strftime("%H:%M:%S", time.gmtime(run_after))
+    return f"to be tried again at {at} UTC, try {tries + 1} of {MOST_TRIES}"
 
 
 def end(store: Database, run_id: str, verdict: Verdict, *, owner: str, now: float) -> bool:

@@ -21,6 +21,7 @@ from proctor.service.desk import Desk
 from proctor.service.diagnosis import diagnose
 from proctor.service.live import Live, Pulse, live_of, log_tail, pulses_of
 from proctor.service.profile import Histogram, profile_of
+from proctor.service.pulse import longest_gap_s
 from proctor.service.queue import Ticket
 from proctor.service.transfer import report
 from proctor.types import Plan, Run, Status
@@ -144,10 +145,24 @@ def _timeline(desk: Desk, live: Live) -> dict[str, Any]:
 
 
 def _beats_chart(beats: list[Pulse]) -> dict[str, Any]:
-    """Throughput on the left axis; requests under way, sent again and failed on the right."""
+    """Throughput on the left axis; requests under way, sent again and failed on the right.
+
+    A line breaks where the next try begins: its process counts anew, and between the two none was at work.
+    """
+    breaks = {
+        number
+        for number, (before, after) in enumerate(pairwise(beats), 1)
+        if after.retries < before.retries
+        or after.errors < before.errors
+        or after.at - before.at > longest_gap_s(after.at - beats[0].at)
+    }
 
     def line(name: str, axis: int, values: list[float]) -> dict[str, Any]:
-        points = [[round(beat.at * 1000), value] for beat, value in zip(beats, values, strict=True)]
+        points: list[list[float | None]] = []
+        for number, (beat, value) in enumerate(zip(beats, values, strict=True)):
+            if number in breaks:
+                points.append([round(beat.at * 1000) - 1, None])  # nothing is drawn across
+            points.append([round(beat.at * 1000), value])
         return {"name": name, "axis": axis, "points": points}
 
     return {

@@ -88,7 +88,9 @@ def schedules_page(request: Request, desk: OpenDesk, user: Reader) -> HTMLRespon
         "schedules.html",
         here="schedules",
         schedules=[_facts(desk, each) for each in schedules.listed(desk.store)],
-        providers=[(each.name, each.title) for each in provider_status(desk.settings)],
+        providers=[
+            (each.name, each.title) for each in provider_status(desk.settings) if each.name != "replay"
+        ],
         suites=[(each["suite"], each["title"]) for each in suite_facts()],
         presets=PRESETS,
         rows=ROWS,
@@ -98,7 +100,9 @@ def schedules_page(request: Request, desk: OpenDesk, user: Reader) -> HTMLRespon
 
 def _facts(desk: OpenDesk, of: Schedule) -> dict[str, Any]:
     """A schedule with what it runs, in words; one that a newer proctor wrote is listed all the same."""
-    facts: dict[str, Any] = {"of": of, "last": schedules.last_run(desk.store, of)}
+    last = schedules.last_run(desk.store, of)
+    said = jobs_view.state_of(desk, last.id).step if last and last.error else ""
+    facts: dict[str, Any] = {"of": of, "last": last, "said": said}
     try:
         cell = of.cell
     except ConfigError as error:
@@ -140,7 +144,7 @@ def create_schedule(
     asked = _request(form)
     cell = plan_of(asked, desk.settings).cells[0]
     wanted = Wanted(form.name.strip(), form.cron.strip(), cell, user.name, asked.project_id)
-    made = schedules.add(desk.store, wanted)
+    made = schedules.add(desk.store, wanted, desk.settings)
     access.note(desk.store, user.name, "create-schedule", str(made.id), f"{made.name}: {made.cron}")
     return go(request, "/schedules", f"Schedule {made.name} is set.")
 
