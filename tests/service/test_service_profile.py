@@ -62,10 +62,9 @@ def profile(store: Store, attempts: Sequence[Attempt]) -> Profile:
     return counted
 
 
+DRAWN = random.Random(1)
 LATENCIES = {
-    "lognormal": [random.Random(1).lognormvariate(-1.0, 1.2) for _ in range(500)],
-    "all alike": [0.25] * 50,
-    "one": [3.0],
+    "lognormal": [DRAWN.lognormvariate(-1.0, 1.2) for _ in range(500)],
     "zero among them": [0.0, 0.5, 1.0, 100.0],
     "far apart": [1e-4, 600.0],
 }
@@ -87,8 +86,15 @@ def test_latencies_are_numpys(store: Store, kind: str) -> None:
     assert list(counts) == np.histogram(np.maximum(values, 1e-6), edges)[0].tolist()
 
 
+@pytest.mark.parametrize("values", [[0.25] * 50, [3.0], [1.0, 1.005]], ids=["all alike", "one", "nearly"])
+def test_latencies_that_are_as_good_as_one_have_one_bin(store: Store, values: list[float]) -> None:
+    found = profile(store, [attempt(n, latency_s=value) for n, value in enumerate(values)])
+    assert found.latency is not None
+    assert (found.latency.edges, found.latency.counts) == ((min(values), max(values)), (len(values),))
+
+
 def test_grades_between_right_and_wrong_are_numpys(store: Store) -> None:
-    grades = [random.Random(2).random() for _ in range(300)] + [0.0, 1.0]
+    grades = [DRAWN.random() for _ in range(300)] + [0.0, 1.0]
     found = profile(store, [attempt(n, score=grade) for n, grade in enumerate(grades)]).grades
     assert found is not None
     counts, edges = np.histogram(grades, bins=GRADES, range=(0.0, 1.0))

@@ -282,6 +282,7 @@ BOARD = {
     "last_updated": AT[1],
     "suite": "glue",
     "metric": "accuracy",
+    "metric_title": "accuracy, mean of 8 tasks",
     "sample": True,
     "left_out": [],
     "comparisons": [{**_BOTH, "difference": _WHOLE, "adjusted_p": 0.0045, "verdict": "first better"}],
