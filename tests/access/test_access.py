@@ -61,6 +61,8 @@ def test_keys_with_unknown_scopes_or_odd_names_are_refused(store: Store) -> None
         access.create_key(store, "ann", "", ["write"], by="root")
     with pytest.raises(ConfigError, match="user"):
         access.create_key(store, "<script>", "", ["read"], by="root")
+    with pytest.raises(ConfigError, match="without a key"):
+        access.create_key(store, "local", "", ["read"], by="root")
 
 
 def test_project_1_is_there_from_the_start(store: Store) -> None:

@@ -38,11 +38,17 @@ LOCAL = User("local")  # everybody, on loopback without keys
 
 
 def create_key(store: Store, user: str, name: str, scopes: Sequence[str], *, by: str) -> tuple[ApiKey, str]:
-    """A new key and its secret, which is kept nowhere. Raises ConfigError for an unknown scope or an empty name."""
+    """A new key and its secret, which is kept nowhere.
+
+    Raises ConfigError for an unknown scope, an empty name, or the name of those who work without keys: whoever bears
+    it is trusted with the operator's keys of providers.
+    """
     unknown = [scope for scope in scopes if scope not in SCOPES]
     if unknown or not scopes:
         raise ConfigError(f"scope {', '.join(unknown) or 'missing'}: choose from {', '.join(SCOPES)}")
     _check_name("user", user)
+    if user == LOCAL.name:
+        raise ConfigError(f"{user} is who works on this machine without a key; give the user another name")
     secret = PREFIX + secrets.token_urlsafe(32)
     new = ApiKey(0, user, name, secret[:SHOWN], tuple(scopes), time.time(), None, None)
     kept = access.add_key(store, new, digest(secret))
