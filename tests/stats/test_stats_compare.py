@@ -359,3 +359,26 @@ def test_the_joint_bootstrap_of_plain_accuracy() -> None:
     found = resampled([a, b], Shape("Suite", {"q": PLAIN}))
     assert (found[:, 0] - found[:, 1]).mean() == pytest.approx(0.1, abs=0.01)
     assert (found[:, 0] - found[:, 1]).std() == pytest.approx((0.3 - 0.01) ** 0.5 / 10, rel=0.1)
+
+
+# Many small tasks --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [3, 20])
+def test_a_difference_over_many_small_tasks_has_the_width_it_needs(n: int) -> None:
+    """As of one run's score: what 57 draws are too narrow by adds up."""
+    rng = np.random.default_rng(157)
+    shape = Shape("Suite", {f"t{k}": TaskShape(f"T{k}") for k in range(57)}, "macro")
+    errors, held = [], 0
+    for _ in range(40):
+        first, second = (
+            [row(f"{t}/{i}", float(rng.random() < able), task=t) for t in shape.tasks for i in range(n)]
+            for able in (0.6, 0.5)
+        )
+        e = differences(first, second, shape, tasks=False)[0].estimate
+        assert e.low is not None and e.high is not None
+        held += e.low <= 0.1 <= e.high
+        errors.append(e.stderr)
+    true = ((0.6 * 0.4 + 0.5 * 0.5) / n / 57) ** 0.5
+    assert np.mean(errors) == pytest.approx(true, rel=0.04)
+    assert held >= 35  # of 40: fewer have a probability of 0.3 % at 95 %

@@ -192,11 +192,25 @@ def _combined(tasks: Sequence[_Task]) -> Drawn:
     weights = np.array([task.weight for task in tasks])
     draws = weights @ np.array([task.drawn.draws for task in tasks])
     difference = math.fsum(task.weight * task.drawn.difference for task in tasks)
-    # Each task's draws lean towards no difference by the disagreement that was added to them; added over
-    # tasks that would push the interval off the difference, so they are laid around it.
+    # Each task's draws lean towards no difference by the disagreement that was added to them, and are narrower
+    # than few items are; added over tasks that would push the interval off the difference and make it too
+    # narrow. So they are laid around it, as wide as the items of the tasks say.
+    around = _wider(tasks) * (draws - draws.mean()) + difference
     null = weights @ np.array([task.drawn.null for task in tasks])
     tosses = min(task.drawn.tosses for task in tasks)
-    return Drawn(difference, null, draws - draws.mean() + difference, STRATIFIED_TEST, tosses=tosses)
+    return Drawn(difference, null, around, STRATIFIED_TEST, tosses=tosses)
+
+
+def _wider(tasks: Sequence[_Task]) -> float:
+    """How much wider than the sum of the tasks' draws their unbiased variances are; never narrower."""
+    seen = told = 0.0
+    for task in tasks:
+        drawn = task.weight**2 * float(task.drawn.draws.var(ddof=1))
+        shares = task.drawn.shares
+        items = shares.variance() if shares is not None else None
+        seen += drawn
+        told += drawn if items is None else task.weight**2 * items
+    return math.sqrt(told / seen) if told > seen > 0 else 1.0
 
 
 def _of_shares(plain: Shares, null: Array | None) -> _Found:

@@ -15,7 +15,7 @@ from proctor.findings import Estimate, Score
 from proctor.stats import resample
 from proctor.stats.estimates_share import effective
 from proctor.stats.estimates_sheet import WILSON, TaskShape, nothing
-from proctor.stats.estimates_task import Exam, draws, estimate, exam, own_draws, own_value, value
+from proctor.stats.estimates_task import SHARES, Exam, draws, estimate, exam, own_draws, own_value, value
 from proctor.stats.intervals import share_stderr, wilson
 from proctor.stats.metrics import Scored
 from proctor.stats.repeats import repeat_scores
@@ -161,16 +161,18 @@ def combined(
     if not known:
         return nothing(asked, "no task has a score")
     used = [one for one in marked if one.exam.key in known]
-    drawn = [one.own if metric is None else one.drawn.get(metric) for one in used]
+    drawn = [d for one in used if (d := one.own if metric is None else one.drawn.get(metric)) is not None]
     total = sum(one.exam.sheet.items for one in used)
     measured = _mean(list(known.values()))
-    if measured is None or any(d is None for d in drawn):
+    if measured is None or len(drawn) < len(used):
         return nothing(asked, "a task has no interval")
-    mixed = np.mean([d for d in drawn if d is not None], axis=0)
-    # Each task's draws lean to the middle by about half an item. In one task its width covers that;
-    # added over tasks it would push the interval off the score, so the draws are also laid around it.
-    stderr, low, high = resample.spread(mixed, measured)
-    _, around_low, around_high = resample.spread(mixed - mixed.mean() + measured, measured)
+    mixed = np.mean(drawn, axis=0)
+    # Each task's draws lean to the middle by about half an item, and are narrower than it by about two. In one
+    # task its interval covers both; over many they add up, and would push the interval off the score and make
+    # it too narrow. So the draws are also laid around the score, as wide as the tasks' standard errors say.
+    wider = max(1.0, _variance(used, drawn, metric) / sum(float(d.var(ddof=1)) for d in drawn)) ** 0.5
+    _, low, high = resample.spread(mixed, measured)
+    stderr, around_low, around_high = resample.spread(wider * (mixed - mixed.mean()) + measured, measured)
     return Estimate(
         measured,
         stderr,
@@ -180,6 +182,18 @@ def combined(
         asked,
         COMBINED,
     )
+
+
+def _variance(used: Sequence[Marked], drawn: Sequence[Array], metric: str | None) -> float:
+    """Of the sum of the tasks' values: of a share p of n items p(1 - p)/(n - 1), of other metrics that of the draws."""
+    found = 0.0
+    for one, of_task in zip(used, drawn, strict=True):
+        metrics = one.exam.spec.official if metric is None else (metric,)
+        told = None
+        if len(metrics) == 1 and metrics[0] in SHARES:
+            told = estimate(one.exam, metrics[0], one.drawn).stderr
+        found += float(of_task.var(ddof=1)) if told is None else told**2
+    return found
 
 
 def _mean(values: Sequence[float]) -> float | None:

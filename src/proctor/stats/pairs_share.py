@@ -86,6 +86,15 @@ class Shares:
         rest = added - added.sum() / whole * weights
         return math.sqrt((n + 2) / (n + 1) * float(rest @ rest)) / float(whole)
 
+    def variance(self) -> float | None:
+        """Of the difference, with the n - 1 of a sample and nothing added: unbiased, and 0 where nothing differs.
+
+        None for a single unit.
+        """
+        n = len(self.parts)
+        rest = self.parts - self.difference * self.sizes
+        return n / (n - 1) * float(rest @ rest) if n > 1 else None
+
     def null(self, random: np.random.Generator) -> Array:
         """Draws of the difference if the two runs were exchangeable."""
         return flipped_sums(random, self.parts)
