@@ -182,6 +182,12 @@ def three_tasks(right: Any) -> list[Scored]:
     return [row(task, i, ok) for task, part in parts for i, ok in enumerate(part.tolist())]
 
 
+def many_tasks(right: Any) -> list[Scored]:
+    """A few items each, as of MMLU's subjects in its quick size."""
+    parts = zip(MANY, np.array_split(right, len(MANY)), strict=True)
+    return [row(task, i, ok) for task, part in parts for i, ok in enumerate(part.tolist())]
+
+
 # True values -------------------------------------------------------------------------------------
 
 
@@ -234,6 +240,7 @@ FOUR = {
     "c": TaskShape("c"),
     "d": TaskShape("d"),
 }
+MANY = {f"t{k}": TaskShape(f"t{k}") for k in range(57)}
 FULL = {name: TaskShape(name, full_size=size) for name, size in zip("abc", (100, 400, 2000), strict=True)}
 FEW, SOME = (20, 100, 277), (0.5, 0.8, 0.95)
 
@@ -298,5 +305,6 @@ KINDS: Mapping[str, Kind] = {
         metric="pass^2",
     ),
     "suite": Kind("score over 4 tasks", _many(FOUR, "macro"), rights, four_tasks, suite_score, (80, 400)),
+    "many": Kind("score over 57 tasks", _many(MANY, "macro"), rights, many_tasks, itself, (171,)),
     "limited": Kind("accuracy, 3 tasks weighted", _many(FULL), rights, three_tasks, itself, (60, 300)),
 }

@@ -54,9 +54,17 @@ class Watched:
 
 def until(page: Page, holds: Callable[[Page], bool], what: str) -> None:
     """Look again until it holds. `page.wait_for_function` with text needs eval, which the policy forbids."""
+    from playwright.sync_api import Error
+
     for _ in range(PATIENCE_MS // LOOK_EVERY_MS):
-        if holds(page):
-            return
+        try:
+            if holds(page):
+                return
+        except (
+            Error
+        ) as error:  # a page that loads itself anew, as one of an ended run does, while it is looked at
+            if "context was destroyed" not in error.message:
+                raise
         page.wait_for_timeout(LOOK_EVERY_MS)
     raise AssertionError(f"{page.url}: not in {PATIENCE_MS / 1000:g} s: {what}")
 
