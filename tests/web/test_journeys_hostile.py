@@ -115,7 +115,9 @@ def test_every_page_that_names_it_is_harmless(
         assert tab.open(there.url + path.format(*pair)) == 200
         if "/new" in path:
             until(tab.page, lambda page: page.locator("#models select").count() == 1, "the models")
-            assert tab.page.locator("#models select").input_value() == f"{MODEL}:latest", (
+            chosen = tab.page.locator("#models select")
+            assert chosen.input_value() == MODEL, "the name that the run has"
+            assert f"{MODEL}:latest" in chosen.locator("option:checked").inner_text(), (
                 "as the server lists it"
             )
             until(tab.page, lambda page: "Calls" in page.locator("#plan").inner_text(), "the plan")
