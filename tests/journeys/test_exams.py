@@ -23,6 +23,8 @@ from proctor.types import Cell, Limits, Model, Plan, Sampling, SourceRef
 from programs import NOBODY
 from simulators import settings
 
+pytestmark = pytest.mark.slow  # whole suites
+
 SUITES = ["glue", "superglue", "mmlu", "medical"]
 
 
@@ -108,7 +110,6 @@ REAL = {
 }
 
 
-@pytest.mark.slow
 def test_all_real_rows_end_within_the_interval_they_must(tmp_path, shared):
     """About 35,000 items over HTTP, with a known accuracy: each task ends within its binomial interval."""
     given = settings(tmp_path, **NOBODY)

@@ -13,6 +13,8 @@ from proctor.types import Cell, Model, Plan, SourceRef
 from programs import proctor, proctor_json
 from simulators import settings
 
+pytestmark = pytest.mark.slow  # whole suites, scored twice
+
 REPLIES = [
     "Answer: B",  # all agree
     "First Answer: A\nthen\nAnswer: B",  # simple-evals takes the first

@@ -150,6 +150,7 @@ def asked(home: Path, n: int) -> Run:
     return run
 
 
+@pytest.mark.slow
 def test_a_run_at_work_leaves_its_pulse(tmp_path: Path) -> None:
     run = asked(tmp_path, 40)
     with closing(Store.open(f"sqlite:///{tmp_path / 'proctor.db'}")) as store:
@@ -167,6 +168,7 @@ def test_a_run_at_work_leaves_its_pulse(tmp_path: Path) -> None:
     assert all(run.started_at <= beat.at <= run.finished_at for beat in beats)
 
 
+@pytest.mark.slow
 def test_a_pulse_that_cannot_be_written_does_not_end_the_run(tmp_path: Path) -> None:
     """The table is gone, as it would be with a full disk: the answers are worth more than the picture of their pace."""
     path = tmp_path / "proctor.db"

@@ -364,6 +364,7 @@ def test_the_joint_bootstrap_of_plain_accuracy() -> None:
 # Many small tasks --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 20])
 def test_a_difference_over_many_small_tasks_has_the_width_it_needs(n: int) -> None:
     """As of one run's score: what 57 draws are too narrow by adds up."""

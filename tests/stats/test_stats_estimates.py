@@ -243,6 +243,7 @@ def test_the_interval_of_a_mean_lies_around_it() -> None:
     assert e.low < e.value - 1.5 * e.stderr and e.high > e.value + 1.5 * e.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "able"), [(3, 0.6), (4, 0.8), (20, 0.7)])
 def test_a_mean_over_many_small_tasks_has_the_width_it_needs(n: int, able: float) -> None:
     """Draws of 3 items are 30 % narrower than 3 items are; over 57 tasks that is not covered by what they lean."""

@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from store_examples import new_run
 
 from proctor.store import Store
 from proctor.types import Status
 
+pytestmark = pytest.mark.slow  # processes that are killed
 PLANNED = 3000
 KILLS = 6
 PROGRAM = Path(__file__).with_name("store_examples.py")

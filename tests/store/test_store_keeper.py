@@ -266,6 +266,7 @@ def test_runs_that_keep_the_same_items_at_once_do_not_block_each_other(store: St
     assert count(store, "item") == 400
 
 
+@pytest.mark.slow
 def test_a_connection_that_is_killed_in_the_middle_of_a_batch_is_replaced(
     postgres: Postgres, postgres_url: str
 ) -> None:

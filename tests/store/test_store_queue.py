@@ -57,6 +57,7 @@ def test_what_else_belongs_to_a_submission_is_kept_with_it_or_prevents_it(store:
     assert store.runs() == []
 
 
+@pytest.mark.slow
 @pytest.mark.promise("A-16", "A-22")
 def test_fifty_submissions_at_once_fill_two_queues_to_ten_each(store: Store, database_url: str) -> None:
     """Processes with threads of two users, all at one moment."""
@@ -81,6 +82,7 @@ def test_never_more_than_three_run_however_many_take(store: Store, database_url:
     assert queue.waiting(store)["high"] == 17
 
 
+@pytest.mark.slow
 def test_each_run_is_taken_once_and_all_are_taken(store: Store, database_url: str) -> None:
     waiting = {submitted(store).id for _ in range(12)}
     seen: list[str] = []

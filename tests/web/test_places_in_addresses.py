@@ -11,6 +11,8 @@ import pytest
 
 from served import Server, serving
 
+pytestmark = pytest.mark.slow  # a server in a process of its own
+
 PAGE = {"Accept": "text/html"}
 
 
