@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from jobs_world import until
 from programs import proctor_json
 from served import PREFIX, Server, serving
 
@@ -121,6 +122,11 @@ def test_no_row_of_a_deleted_job_is_left(tmp_path: Path) -> None:
             with closing(sqlite3.connect(tmp_path / "proctor.db")) as database:
                 return {t: database.execute(f"SELECT count(*) FROM {t}").fetchone()[0] for t in tables}
 
+        def scored() -> int:
+            with closing(sqlite3.connect(tmp_path / "proctor.db")) as database:
+                return int(database.execute("SELECT count(DISTINCT run_num) FROM score").fetchone()[0])
+
+        until(lambda: scored() == 2, "both are scored, which is after they have ended")
         both = rows()
         deleted(server, jobs[0])
         one = rows()
