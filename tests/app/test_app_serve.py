@@ -98,6 +98,7 @@ def test_a_stream_does_not_hold_up_the_end_and_the_job_goes_on_when_the_server_i
 
 
 @slow
+@pytest.mark.promise("G-32")
 def test_a_worker_that_dies_is_replaced_and_one_whose_server_dies_ends(here: World) -> None:
     process, _ = serving(here)
     until(lambda: len(workers_of(process)) == 1, "the worker is there")
@@ -111,6 +112,7 @@ def test_a_worker_that_dies_is_replaced_and_one_whose_server_dies_ends(here: Wor
 
 
 @slow
+@pytest.mark.promise("G-13")
 def test_a_job_outlives_a_server_that_is_killed(here: World) -> None:
     here.simulate("--latency", "0.2")
     process, server = serving(here)

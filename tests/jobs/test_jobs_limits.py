@@ -36,6 +36,7 @@ def failed_by_a_limit(here: World, run: Run, worker: Worker | None = None) -> Ru
     return done
 
 
+@pytest.mark.promise("G-33")
 def test_too_much_memory(here: World) -> None:
     here.simulate("--latency", "0.5")
     here.set(PROCTOR_JOB_MEMORY_MB="20")
@@ -43,6 +44,7 @@ def test_too_much_memory(here: World) -> None:
     assert "MB of memory, and 20 MB are allowed" in (done.error or "")
 
 
+@pytest.mark.promise("G-33")
 def test_too_little_room_on_the_disk(here: World) -> None:
     here.simulate("--latency", "0.5")
     more = free_bytes(here.home) // 1_000_000 + 100_000
@@ -52,6 +54,7 @@ def test_too_little_room_on_the_disk(here: World) -> None:
     assert str(here.home) not in (done.error or "")
 
 
+@pytest.mark.promise("G-26")
 def test_too_many_tokens_and_a_restart_has_them_afresh(here: World) -> None:
     here.simulate()
     run = here.submit(max_total_tokens=800)

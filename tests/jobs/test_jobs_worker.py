@@ -90,6 +90,7 @@ def test_a_run_that_kills_its_process_fails_after_three_tries_and_says_where_the
     assert here.log(run).count("PROCTOR_DATA=nonsense") == 3
 
 
+@pytest.mark.promise("G-25")
 def test_a_failure_that_may_pass_is_tried_again_later_and_then_succeeds(here: World) -> None:
     run = here.submit()
     with broken_server() as address:

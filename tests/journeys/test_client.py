@@ -148,6 +148,7 @@ def test_poll_tells_the_end_by_its_exit_code(client: Client, waiting: Client, jo
     assert waiting.json("status", waits["job_id"], "--poll", code=3)["status"] == "cancelled"
 
 
+@pytest.mark.promise("G-29")
 def test_cancel_and_restart(waiting: Client, client: Client, jobs: dict[str, Any]) -> None:
     (submitted,) = waiting.json(*GLUE, "--model", "baseline/majority")
     job = submitted["job_id"]

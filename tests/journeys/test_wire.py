@@ -144,6 +144,7 @@ def test_no_key_reaches_database_logs_or_output(tmp_path: Path):
 
 
 @pytest.mark.promise("A-04")
+@pytest.mark.promise("G-34")
 def test_every_ollama_parameter_reaches_the_server(tmp_path: Path):
     file = tmp_path / "q.csv"
     file.write_text("question,answer\nWhat is 1+1?,2\n")

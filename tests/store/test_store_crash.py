@@ -29,6 +29,7 @@ def counted(lines: list[bytes]) -> int:
     return sum(int(line) for line in lines if line.endswith(b"\n") and line != b"end\n")
 
 
+@pytest.mark.promise("G-31")
 def test_kill_9_at_any_moment_loses_and_doubles_no_committed_row(database_url: str) -> None:
     store = Store.open(database_url)
     run = new_run(store, PLANNED)

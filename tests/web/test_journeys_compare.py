@@ -39,6 +39,7 @@ def tick(tab: Watched, *ids: str) -> None:
         tab.page.get_by_label(f"Select run {run_id[:8]}").check()
 
 
+@pytest.mark.promise("G-17", "G-18")
 def test_two_runs_ticked_in_history_are_compared(site: Site, chromium: Browser) -> None:
     first, second = site.demo.best, site.demo.second
     with watched(chromium) as tab:
@@ -100,6 +101,7 @@ def test_the_items_on_which_they_differ(site: Site, chromium: Browser) -> None:
         arrive(tab, lambda at: at.startswith("/compare"), "the comparison again")
 
 
+@pytest.mark.promise("G-16")
 def test_models_are_ticked_on_the_page_itself(site: Site, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(f"{site.url}/compare")
@@ -181,6 +183,7 @@ def search(tab: Watched, field: str, value: str) -> None:
     tab.settle()
 
 
+@pytest.mark.promise("G-20", "G-22")
 def test_history_is_searched_and_its_totals_are_of_its_rows(site: Site, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(f"{site.url}/runs")
@@ -204,6 +207,7 @@ def test_history_is_searched_and_its_totals_are_of_its_rows(site: Site, chromium
         assert tab.page.get_by_label(f"Restart run {site.demo.cancelled[:8]}").is_visible()
 
 
+@pytest.mark.promise("G-21", "G-27")
 def test_history_exports_exactly_what_it_shows(site: Site, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(f"{site.url}/runs?model=demo-medium&suite=mmlu")
@@ -235,6 +239,7 @@ def test_ticks_do_not_outlive_the_rows_they_are_on(site: Site, chromium: Browser
 # Leaderboard --------------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("G-23")
 def test_the_leaderboard_ranks_with_ranges(site: Site, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(f"{site.url}/leaderboard")
@@ -262,6 +267,7 @@ def test_the_leaderboard_ranks_with_ranges(site: Site, chromium: Browser) -> Non
         assert card(tab.page, "Differences, pair by pair").locator("tbody tr").count() == 3
 
 
+@pytest.mark.promise("G-24")
 def test_the_leaderboard_shows_trends_and_says_when_it_cannot_rank(site: Site, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(f"{site.url}/leaderboard?suite=glue")

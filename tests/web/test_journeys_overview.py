@@ -70,6 +70,7 @@ def show(tab: Watched, **fields: str) -> None:
 # Overview -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("G-02", "G-03")
 def test_the_filters_of_overview_change_address_and_cards(site: Site, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(f"{site.url}/")
@@ -110,6 +111,7 @@ def test_days_beyond_ninety_are_not_taken(site: Site, chromium: Browser) -> None
         tab.errors[:] = [error for error in tab.errors if "status of 4" not in error]
 
 
+@pytest.mark.promise("G-05", "G-27")
 def test_overview_exports_its_recent_results(site: Site, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(f"{site.url}/?suite=mmlu&metric=accuracy&days=30")
@@ -147,6 +149,7 @@ def test_overview_leads_on(site: Site, chromium: Browser) -> None:
 # Ways around --------------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("G-01")
 def test_the_menu_leads_to_every_screen(site: Site, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(f"{site.url}/")

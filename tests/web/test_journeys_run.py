@@ -68,6 +68,7 @@ def ends_as(tab: Watched, word: str) -> None:
 # At work ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("G-12", "G-29")
 def test_a_job_is_stopped_and_goes_on_where_it_stopped(there: World, chromium: Browser) -> None:
     before = there.asked()
     job_id = there.slow()
@@ -94,6 +95,7 @@ def test_a_job_is_stopped_and_goes_on_where_it_stopped(there: World, chromium: B
     assert sum(asked.values()) <= ITEMS + PARALLEL and max(asked.values()) <= 2
 
 
+@pytest.mark.promise("G-11")
 def test_a_page_that_looks_every_second(there: World, chromium: Browser) -> None:
     job_id = there.slow(parallel=2)
     with watched(chromium) as tab:
@@ -157,6 +159,7 @@ def test_a_job_is_stopped_and_restarted_from_history(there: World, chromium: Bro
         ends_as(tab, "cancelled")
 
 
+@pytest.mark.promise("G-28")
 def test_the_queue_page_shows_jobs_come_and_go(there: World, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(f"{there.url}/system")
@@ -244,6 +247,7 @@ def test_a_run_is_deleted_only_when_meant(there: World, chromium: Browser) -> No
         pardon(tab, 404)
 
 
+@pytest.mark.promise("G-35")
 def test_a_report_is_one_file_that_needs_no_server(there: World, done: str, chromium: Browser) -> None:
     with watched(chromium) as tab:
         tab.open(f"{there.url}/runs/{done}")

@@ -112,6 +112,7 @@ def test_every_empty_list_offers_the_demo(
 # Plan and start -----------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("G-06", "G-09", "G-10", "G-14")
 def test_a_run_is_planned_started_and_watched_to_its_end(there: World, chromium: Browser) -> None:
     with watched(chromium) as tab:
         open_empty(tab, there)
@@ -192,6 +193,7 @@ def test_tasks_are_those_of_the_chosen_suite(there: World, chromium: Browser) ->
 # What is wrong ------------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("G-07")
 def test_parameters_out_of_range_are_told_beside_their_fields(there: World, chromium: Browser) -> None:
     before = runs(there)
     with watched(chromium) as tab:
@@ -231,6 +233,7 @@ def test_parameters_out_of_range_are_told_beside_their_fields(there: World, chro
         ('{"provider": "openai"}', "chosen above"),
     ],
 )
+@pytest.mark.promise("G-08")
 def test_a_bad_custom_configuration_is_told_and_kept(
     there: World, chromium: Browser, typed: str, says: str
 ) -> None:
@@ -251,6 +254,7 @@ def test_a_bad_custom_configuration_is_told_and_kept(
     assert runs(there) == before
 
 
+@pytest.mark.promise("G-15")
 def test_a_model_server_that_is_away_says_what_to_do(chromium: Browser, tmp_path: Path) -> None:
     with serving(tmp_path, "--no-worker") as server, watched(chromium) as tab:
         tab.open(f"{server.url}/runs/new")
@@ -264,6 +268,7 @@ def test_a_model_server_that_is_away_says_what_to_do(chromium: Browser, tmp_path
         assert "Connection Error" not in tab.page.locator("#models").inner_text()
 
 
+@pytest.mark.promise("G-08")
 def test_the_status_of_a_key_is_shown_and_never_its_value(chromium: Browser, tmp_path: Path) -> None:
     with serving(tmp_path, "--no-worker") as server, watched(chromium) as tab:
         tab.open(f"{server.url}/runs/new")

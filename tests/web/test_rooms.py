@@ -257,6 +257,7 @@ def test_the_queue_shows_what_waits(browser: Browser, server: Server) -> None:
     assert HOSTILE not in told.text and "<script>alert" not in told.text
 
 
+@pytest.mark.promise("G-30")
 def test_the_audit_is_paged_and_filtered(browser: Browser, home: Path) -> None:
     with closing(Store.open(f"sqlite:///{home / 'proctor.db'}")) as store:
         for number in range(120):

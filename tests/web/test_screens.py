@@ -55,6 +55,7 @@ def too_wide(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("name", WITH_CHARTS)
+@pytest.mark.promise("G-04", "G-19")
 def test_every_chart_is_drawn_and_has_a_table_behind_it(site: Site, chromium: Browser, name: str) -> None:
     with watched(chromium) as tab:
         tab.open(where(site, name))
