@@ -25,6 +25,13 @@ class ConfigError(ProctorError):
     cure = "Correct the option, key or variable that the message names; `proctor COMMAND --help` lists them."
 
 
+class MetricMissing(ConfigError):
+    """No task of the runs reports the metric that was asked for."""
+
+    slug = "metric-missing"
+    cure = "Choose one of the metrics that the message names."
+
+
 class DataError(ProctorError):
     """Rows could not be read: a bad line, a missing column, a file that is not what it says."""
 

@@ -70,16 +70,17 @@ def _checked_url(url: str | None) -> str | None:
 
 
 def parse_source(text: str, suites: Sequence[str], **choices: Any) -> SourceRef:
-    """A suite by its name, else a file of questions by its path; `choices` are SourceRef's other fields.
+    """A suite by its name in any case, else a file of questions by its path; `choices` are SourceRef's other fields.
 
     Raises ConfigError if it is neither.
     """
     rows = choices.get("rows")
     if rows is not None and rows not in ORIGINS:
         raise ConfigError(f"rows={rows!r}: where rows come from: {', '.join(ORIGINS)}; limit= says how many")
-    if text in suites:
-        return SourceRef("suite", text, **choices)
     path = Path(text)
+    # A file called "GLUE" is meant by its name; "glue" is the suite whatever lies in the folder.
+    if text in suites or (text.lower() in suites and not path.is_file()):
+        return SourceRef("suite", text.lower(), **choices)
     if path.is_file():
         return SourceRef("file", str(path.resolve()), **choices)
     if path.suffix.lower() in _FILE_ENDINGS or len(path.parts) > 1:
@@ -103,6 +104,11 @@ def parse_duration(text: str) -> float:
     if re.fullmatch(r"\d+(\.\d+)?", text):
         return float(text)
     raise ConfigError(f"{text!r} is no duration; write 90s, 10m, 1.5h or 1h30m")
+
+
+def unless_free(number: int | None) -> int | None:
+    """None for -1, which is how Ollama writes "no limit" and "no fixed seed"."""
+    return None if number == -1 else number
 
 
 def parse_think(text: str | None) -> Think | None:

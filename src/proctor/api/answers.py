@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proctor.errors import provider_errors
-from proctor.findings import Estimate, RunResult
+from proctor.findings import RunResult, Score
 from proctor.service.catalogue import brand
 from proctor.service.jobs_view import JobState, RunLine
 from proctor.types import Run, Status
@@ -15,6 +15,9 @@ from proctor.types import Run, Status
 # What stands in front of a job's error, by its slug (the specification's "Job-Specific Errors").
 DATA = frozenset({"data", "data-missing"})
 RESOURCES = frozenset({"resource-limit", "run-timeout"})
+# Metrics from -1 to 1; all others go from 0 to 1. Half the range is the largest standard deviation there can be.
+SIGNED = frozenset({"mcc", "pearson", "spearman"})
+SIGNED_MOST, SHARE_MOST = 1.0, 0.5
 PROVIDER = frozenset({"error-budget", *(error.slug for error in provider_errors())})
 
 
@@ -57,7 +60,7 @@ def job(result: RunResult, state: JobState) -> dict[str, Any]:
             "total_evaluations": len(tasks),
             "benchmarks_run": [suite],
             "models_evaluated": 1 if scored else 0,
-            "total_time_seconds": round(run.elapsed_s, 2),
+            "total_time_seconds": round(worked_s(run, now=time.time()), 2),
         },
         "performance_data": {suite: _performance(result)},
         "completed_at": stamp(run.finished_at),
@@ -67,7 +70,7 @@ def job(result: RunResult, state: JobState) -> dict[str, Any]:
         "provider": run.cell.model.provider,
         "partial": run.partial,
         "sample": run.sample,
-        "overall": {score.metric: figures(score.estimate) for score in result.scores if not score.task},
+        "overall": {score.metric: figures(score) for score in result.scores if not score.task},
         "answer_rate": tally.answer_rate,
         "outcomes": dict(tally.outcomes),
         "errors": dict(tally.errors),
@@ -87,20 +90,38 @@ def job(result: RunResult, state: JobState) -> dict[str, Any]:
     }
 
 
+def worked_s(run: Run, *, now: float) -> float:
+    """Seconds of work on the run, also while it goes on.
+
+    A resumed run's are those of its earlier stretches until this one ends: when it began is kept nowhere.
+    """
+    if run.status is Status.RUNNING and run.started_at is not None and not run.elapsed_s:
+        return max(0.0, now - run.started_at)
+    return run.elapsed_s
+
+
 def _performance(result: RunResult) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for score in result.scores:
         if score.task:
-            found.setdefault(score.task, {})[score.metric] = figures(score.estimate)
+            found.setdefault(score.task, {})[score.metric] = figures(score)
     return found
 
 
-def figures(e: Estimate) -> dict[str, Any]:
-    """`std` is the standard error of `mean`; `stderr` says so by its name. Not measured is null, with a reason."""
+def figures(score: Score) -> dict[str, Any]:
+    """`std` is the standard error of `mean`; `stderr` says so by its name. Not measured is null, with a reason.
+
+    Where so few items tell nothing of the spread, as one item does, `stderr` is null and `std` the most that it
+    can be: half the metric's range (Popoviciu's inequality for the variance of a bounded quantity), as `note` says.
+    """
+    e = score.estimate
+    most = SIGNED_MOST if score.metric in SIGNED else SHARE_MOST
+    unknown = e.value is not None and e.stderr is None
     return {
         "mean": e.value,
-        "std": e.stderr,
+        "std": most if unknown else e.stderr,
         "stderr": e.stderr,
+        "note": f"n = {e.scored} tells nothing of the spread: std is the most it can be" if unknown else None,
         "ci": None if e.low is None else [e.low, e.high],
         "n": e.scored,
         "asked": e.asked,

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 from fastapi.routing import APIRoute
@@ -16,6 +16,7 @@ from starlette.staticfiles import StaticFiles
 
 from proctor import __version__
 from proctor.api import benchmarking, jobs, neighbours
+from proctor.api.door import PREFIX, only_known_query
 from proctor.api.errors import RESPONSES, add_handlers
 from proctor.api.examples import example
 from proctor.api.examples_around import HEALTHY, READY
@@ -25,7 +26,6 @@ from proctor.service import jobs_view, queue
 from proctor.service.desk import Desk, open_desk
 from proctor.settings import Settings
 
-PREFIX = "/api/v1"
 ROUTERS = (benchmarking.ROUTER, jobs.ROUTER, neighbours.ROUTER)
 STATIC = Path(__file__).parent / "static"
 WORKER_SILENT_S = 60.0
@@ -69,7 +69,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     metrics = Metrics(desk_of)
     for router in ROUTERS:
-        app.include_router(router, prefix=PREFIX)
+        app.include_router(router, prefix=PREFIX, dependencies=[Depends(only_known_query)])
     add_handlers(app)
     _add_health(app, desk_of, metrics)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
@@ -13,7 +14,7 @@ from proctor.api.examples import example
 from proctor.api.schemas import JOB_ID, CompareRequest, HistoryQuery, ListQuery
 from proctor.errors import ConfigError, Conflict
 from proctor.service import access, jobs_view, queue
-from proctor.service.duration import estimated_duration
+from proctor.service.duration import estimated_duration, items_of
 from proctor.service.queue import Ticket
 from proctor.service.requests import RunRequest, plan_of
 from proctor.types import Status
@@ -32,13 +33,18 @@ def run(request: RunRequest, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     plan = plan_of(request, desk.settings)
     ticket = Ticket(user.name, request.project_id, request.priority)
     made = queue.submit(desk.store, plan, ticket, desk.settings)
-    access.note(desk.store, user.name, "submit", made.id, f"{made.cell.model} on {request.suite}")
-    duration, basis = estimated_duration(desk.store, plan.cells[0])
+    source = made.cell.source
+    access.note(desk.store, user.name, "submit", made.id, f"{made.cell.model} on {source.name}")
+    duration, basis = estimated_duration(desk.store, made.cell)
     return {
         "job_id": made.id,
-        "message": f"Benchmarking started for suite: {request.suite}",
+        "message": f"Benchmarking started for suite: {source.name}",
         "estimated_duration": duration,
         "estimate_basis": basis,
+        "preset": source.preset,
+        "items": items_of(source),
+        "full_size": items_of(replace(source, preset=None, limit=None, rows=None)),
+        "sample": source.rows == "sample",
     }
 
 
@@ -71,7 +77,7 @@ def cancel(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
 @ROUTER.get("/results", summary="List benchmark results", responses=example(examples.LISTED))
 def listed(asked: Annotated[ListQuery, Query()], desk: OpenDesk, user: Reader) -> dict[str, Any]:
     """The newest runs, those of the command line too; `total` counts all that the filters let through."""
-    lines, total = jobs_view.run_lines(desk, asked.wanted(), limit=asked.limit)
+    lines, total = jobs_view.run_lines(desk, asked.wanted(desk), limit=asked.limit)
     return {"results": [answers.line(line) for line in lines], "total": total}
 
 
@@ -84,7 +90,7 @@ def compare(request: CompareRequest, desk: OpenDesk, user: Reader) -> dict[str, 
 @ROUTER.get("/history", summary="Get benchmark history", responses=example(examples.HISTORY))
 def history(asked: Annotated[HistoryQuery, Query()], desk: OpenDesk, user: Reader) -> dict[str, Any]:
     """The runs of the last days. With `model_name`, `trend` has the model's scores and how each differs."""
-    wanted = asked.wanted(since=time.time() - asked.days * DAY_S)
+    wanted = asked.wanted(desk, since=time.time() - asked.days * DAY_S)
     lines, total = jobs_view.run_lines(desk, wanted, limit=asked.limit)
     found: dict[str, Any] = {
         "history": [answers.line(line) for line in lines],

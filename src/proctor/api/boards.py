@@ -7,32 +7,38 @@ from typing import Any
 
 from proctor.api import answers
 from proctor.api.schemas import CompareRequest
-from proctor.errors import ConfigError, NotFound
+from proctor.errors import ConfigError, MetricMissing, NotFound
 from proctor.findings import Comparison, Evaluation, Place, RunResult
 from proctor.service import documents
 from proctor.service.catalogue import brand
 from proctor.service.compare import Compared
 from proctor.service.desk import Desk
-from proctor.service.jobs_view import Wanted
+from proctor.service.jobs_view import Wanted, source_named
 from proctor.service.lately import Lately
-from proctor.service.sources import suite_names
 from proctor.service.standing import standing
 
 
 def comparison(desk: Desk, request: CompareRequest) -> dict[str, Any]:
     """Raises ConfigError for names that are no models or runs, are ambiguous, or cannot be compared."""
     found: dict[str, Compared] = {}
-    for metric in request.metrics:
+    lacking: dict[str, MetricMissing] = {}
+    source = source_named(desk, request.benchmark_suite)
+    for metric in dict.fromkeys(request.metrics):
         try:
             found[metric] = Lately(desk).compared(
-                tuple(request.model_ids), request.benchmark_suite, metric, request.margin, request.items
+                tuple(request.model_ids), source, metric, request.margin, request.items
             )
         except NotFound as error:
             raise ConfigError(str(error)) from error
-    first = found[request.metrics[0]]
+        except MetricMissing as error:
+            lacking[metric] = error
+    if not found:
+        raise next(iter(lacking.values()))
+    metric, first = next(iter(found.items()))
     return {
         "comparison": {
-            **_summary(first.evaluation, request.metrics[0]),
+            **_summary(first.evaluation, metric),
+            "left_out": {name: str(error) for name, error in lacking.items()},
             "runs": [documents.run(result.run)["run_id"] for result in first.evaluation.results],
             "verdict": first.evaluation.verdict,
             "metrics": {metric: _pairs(each) for metric, each in found.items()},
@@ -67,7 +73,7 @@ def _model(result: RunResult) -> dict[str, Any]:
     return {
         "model": str(result.run.cell.model),
         "job_id": result.run.id,
-        "score": answers.figures(result.scores[0].estimate) if result.scores else None,
+        "score": answers.figures(result.scores[0]) if result.scores else None,
         "seconds_per_item": tally.seconds_per_item,
         "cost_usd": tally.cost_usd,
         "answer_rate": tally.answer_rate,
@@ -76,11 +82,10 @@ def _model(result: RunResult) -> dict[str, Any]:
 
 def leaderboard(desk: Desk, suite: str, metric: str, limit: int, project_id: int | None) -> dict[str, Any]:
     """An empty board where a known suite has no runs yet. Raises ConfigError for an unknown suite or metric."""
+    suite = source_named(desk, suite) or suite
     try:
         board = Lately(desk).board(suite, metric, limit, project_id)
     except NotFound:
-        if suite not in suite_names():
-            raise ConfigError(f"Invalid benchmark suite. Supported: {', '.join(suite_names())}") from None
         return {"leaderboard": [], "total_models": 0, "last_updated": None, "suite": suite, "metric": metric}
     return {
         "leaderboard": [_place(place) for place in board.places],
@@ -135,7 +140,7 @@ def trend(desk: Desk, wanted: Wanted, *, days: int) -> list[dict[str, Any]]:
                     "benchmark_suite": run.source_title,
                     "created_at": answers.stamp(run.created_at),
                     "metric": scores[0].metric,
-                    **answers.figures(scores[0].estimate),
+                    **answers.figures(scores[0]),
                     "change": change,
                 }
             )

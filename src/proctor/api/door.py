@@ -6,9 +6,12 @@ from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import Depends, Request
+from fastapi.exceptions import RequestValidationError
 
 from proctor.service.access import User
 from proctor.service.desk import Desk
+
+PREFIX = "/api/v1"
 
 
 def _desk(request: Request) -> Desk:
@@ -17,6 +20,27 @@ def _desk(request: Request) -> Desk:
 
 
 OpenDesk = Annotated[Desk, Depends(_desk)]
+
+
+def only_known_query(request: Request) -> None:
+    """A query parameter that the OpenAPI document does not have is an error, as an unknown field of a body is.
+
+    Raises RequestValidationError.
+    """
+    if not request.query_params:
+        return
+    route, method = request.scope["route"], request.method.lower()
+    operation = request.app.openapi()["paths"][PREFIX + route.path_format][method]
+    known = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"}
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        choices = f"known: {', '.join(sorted(known))}" if known else "there are none"
+        raise RequestValidationError(
+            [
+                {"type": "extra_forbidden", "loc": ("query", name), "msg": f"No such parameter; {choices}"}
+                for name in unknown
+            ]
+        )
 
 
 def _with_scope(scope: str) -> Callable[[Request], User]:

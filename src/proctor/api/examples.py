@@ -25,6 +25,7 @@ def _figures(mean: float, stderr: float, low: float, high: float, *, n: int = 20
         "mean": mean,
         "std": stderr,
         "stderr": stderr,
+        "note": None,
         "ci": [low, high],
         "n": n,
         "asked": n,
@@ -45,6 +46,10 @@ SUBMITTED = {
     "message": "Benchmarking started for suite: glue",
     "estimated_duration": "10-30 minutes",
     "estimate_basis": "its last run of this suite, for 200 calls",
+    "preset": "quick",
+    "items": 200,
+    "full_size": 69711,
+    "sample": False,
 }
 CANCELLED = {"message": f"Job {JOB_ID} cancelled successfully"}
 RESTARTED = {"job_id": JOB_ID, "message": f"Job {JOB_ID} waits for a worker", "status": "pending"}
@@ -242,6 +247,7 @@ COMPARED = {
             "sim is shown to be better than every other model compared, by accuracy",
             "Consider sim, if its cost and latency suit you",
         ],
+        "left_out": {},
         "runs": [JOB_ID, OTHER_ID],
         "verdict": "simulator/sim is better than baseline/majority on these 40 rows, by 0.350 [0.152, 0.543] "
         "(approximate randomisation within tasks p = 0.004; 18 rows where simulator/sim did better, 4 where "

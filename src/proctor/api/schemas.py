@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from proctor.service.jobs_view import Wanted
+from proctor.service.desk import Desk
+from proctor.service.jobs_view import Wanted, source_named
 from proctor.service.requests import Body, RunRequest
 from proctor.types import Status
 
@@ -48,10 +49,11 @@ class ListQuery(BaseModel):
     project_id: int | None = Field(None, ge=1, le=2**31 - 1)
     limit: int = Field(20, ge=1, le=1000)
 
-    def wanted(self, *, since: float | None = None) -> Wanted:
-        return Wanted(
-            self.model_name, self.suite, Status(self.status) if self.status else None, self.project_id, since
-        )
+    def wanted(self, desk: Desk, *, since: float | None = None) -> Wanted:
+        """Raises ConfigError for a suite that is none."""
+        status = Status(self.status) if self.status else None
+        source = source_named(desk, self.suite)
+        return Wanted(self.model_name, source, status, self.project_id, since)
 
 
 class HistoryQuery(ListQuery):

@@ -23,10 +23,10 @@ _SAMPLING: tuple[tuple[str, Any, str, str], ...] = (
         "--max-tokens",
         int,
         "N",
-        "Most tokens of a reply (Ollama: num_predict).  [default: 512; 8192 with --think]",
+        "Most tokens of a reply (Ollama: num_predict); -1: no limit.  [default: 512; 8192 with --think]",
     ),
     ("--context-tokens", int, "N", "Context size (Ollama: num_ctx).  [default: 8192]"),
-    ("--seed", int, "N", "Seed of the sampling.  [default: 0]"),
+    ("--seed", int, "N", "Seed of the sampling; -1: none.  [default: 0]"),
     ("--think", str, "HOW", "Reasoning of models that can: on, off, low, medium, high, max."),
 )
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from proctor.cli.options import Command, budget_options, json_option, sampling_options, source_options
-from proctor.plan import check, parse_duration, parse_source, parse_think
+from proctor.plan import check, parse_duration, parse_source, parse_think, unless_free
 from proctor.settings import Settings, read_settings
 from proctor.types import Cell, Limits, Plan, Sampling, SourceRef
 
@@ -122,7 +122,9 @@ def _sampling(given: dict[str, Any]) -> Sampling:
     if given["context_tokens"] is not None:
         chosen["context_tokens"] = given["context_tokens"]
     if given["seed"] is not None:
-        chosen["seed"] = given["seed"]
+        chosen["seed"] = unless_free(given["seed"])
+    if "max_tokens" in chosen:
+        chosen["max_tokens"] = unless_free(chosen["max_tokens"])
     return Sampling(**chosen, stop=tuple(given["stop"]), think=think, mode=given["mode"])
 
 

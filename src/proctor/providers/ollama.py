@@ -16,6 +16,7 @@ from proctor.providers.refusals import Place, bad_reply, refusal
 from proctor.types import Item, ListedModel, Model, Reply, Sampling
 
 LOOK_S = 10.0
+FREE = -1  # no limit as `num_predict`, another seed each time as `seed`
 MOST_NAMES = 8  # of the models that are there, in the error that one is not
 EMBEDDINGS = "embeddings only"
 _HEADERS = {"Content-Type": "application/json"}
@@ -75,7 +76,7 @@ class Ollama:
 
     def _body(self, item: Item, repeat: int) -> bytes:
         options = self._options
-        if repeat and "seed" in options:
+        if repeat and options["seed"] != FREE:
             options = {**options, "seed": options["seed"] + repeat}
         body: dict[str, Any] = {
             "model": self._model.name,
@@ -209,6 +210,8 @@ def _last_word(body: bytes) -> Any:
 
 def _options(sampling: Sampling) -> dict[str, Any]:
     options = {theirs: getattr(sampling, ours) for ours, theirs in _OPTIONS}
+    # Left out, they would be those of the model's own Modelfile, which nobody chose here.
+    options |= {name: FREE for name in ("seed", "num_predict") if options[name] is None}
     if sampling.mode == "logprob":
         options["num_predict"] = 1
     if sampling.stop:

@@ -18,6 +18,7 @@ from proctor.store.lists import RunLine, Wanted
 from proctor.store.pulses import Pulse
 from proctor.store.queue import Job
 from proctor.store.runs import source_name
+from proctor.suites.tasks import suite_named
 from proctor.types import Run, Status
 
 __all__ = ["Job", "JobState", "RunLine", "Wanted"]
@@ -45,6 +46,16 @@ class JobState:
 def run_lines(desk: Desk, wanted: Wanted, *, limit: int | None = 20) -> tuple[list[RunLine], int]:
     """The newest runs, and how many there are; runs of the command line too."""
     return lists.run_lines(desk.store, wanted, limit=limit)
+
+
+def source_named(desk: Desk, name: str | None) -> str | None:
+    """The name by which lists find a source: a suite's in any case, or that of a file that a run was made of.
+
+    Raises ConfigError, in the words of the API's specification, where it is neither.
+    """
+    if name is None or lists.run_lines(desk.store, Wanted(source=name), limit=1)[0]:
+        return name
+    return suite_named(name).key
 
 
 def by_hand(desk: Desk, lines: Sequence[RunLine]) -> dict[str, bool]:

@@ -14,7 +14,7 @@ from proctor.store import Store, queue
 from proctor.store.beat import last_beat
 from proctor.store.queue import PRIORITIES, Also, Job, Ticket
 from proctor.store.runs import source_name
-from proctor.suites.tasks import SUITES
+from proctor.suites.tasks import suite_named
 from proctor.types import Limits, Plan, Run
 
 __all__ = [
@@ -56,7 +56,7 @@ def submit(store: Store, plan: Plan, ticket: Ticket, settings: Settings, *, also
     check_address(cell, settings)
     source = resolved_source(cell.source, settings)
     plan = replace(plan, cells=(replace(cell, source=source, limits=_limits(cell.limits, settings)),))
-    title = _title(source.name) if source.kind == "suite" else source_name(source)
+    title = suite_named(source.name).title if source.kind == "suite" else source_name(source)
     return queue.submit(
         store,
         plan,
@@ -70,12 +70,6 @@ def submit(store: Store, plan: Plan, ticket: Ticket, settings: Settings, *, also
 def _limits(limits: Limits, settings: Settings) -> Limits:
     """No job may take longer than the server allows."""
     return replace(limits, timeout_s=min(limits.timeout_s, settings.job_timeout_s))
-
-
-def _title(suite: str) -> str:
-    if suite not in SUITES:
-        raise ConfigError(f"Invalid benchmark suite. Supported: {', '.join(SUITES)}")
-    return SUITES[suite].title
 
 
 def cancel(store: Store, run_id: str) -> bool:

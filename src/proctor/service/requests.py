@@ -5,16 +5,17 @@ The API takes them as JSON and the dashboard from its form, so that both mean th
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.errors import ConfigError
-from proctor.plan import parse_duration
+from proctor.plan import parse_duration, unless_free
 from proctor.providers import PROVIDERS
-from proctor.service.sources import model_named, suite_names
+from proctor.service.sources import model_named
 from proctor.settings import Settings
 from proctor.suites.source import task_keys
+from proctor.suites.tasks import suite_named
 from proctor.types import Cell, Limits, Plan, Sampling, SourceRef
 
 Priority = Literal["high", "normal", "low"]
@@ -27,7 +28,10 @@ class Body(BaseModel):
 
 
 class OllamaParams(Body):
-    """How Ollama draws; what is left out takes proctor's own default."""
+    """How Ollama draws; what is left out takes proctor's own default, and -1 means what Ollama means by it.
+
+    That is no limit for `num_predict`, and another seed each time for `seed`.
+    """
 
     temperature: float | None = Field(None, ge=0, le=2)
     top_p: float | None = Field(None, ge=0, le=1)
@@ -35,9 +39,9 @@ class OllamaParams(Body):
     min_p: float | None = Field(None, ge=0, le=1)
     repeat_penalty: float | None = Field(None, ge=0, le=10)
     repeat_last_n: int | None = Field(None, ge=-1, le=1_000_000)
-    num_predict: int | None = Field(None, ge=1, le=10_000_000)
+    num_predict: int | None = Field(None, ge=-1, le=10_000_000)
     num_ctx: int | None = Field(None, ge=1, le=100_000_000)
-    seed: int | None = Field(None, ge=0, le=2**31 - 1)
+    seed: int | None = Field(None, ge=-1, le=2**31 - 1)
     stop: list[str] | None = Field(None, max_length=16)
 
 
@@ -99,9 +103,7 @@ class PlanRequest(RunRequest):
 
 def plan_of(request: RunRequest, settings: Settings) -> Plan:
     """The plan that a request means. Raises ConfigError, with the documented text for an unknown suite."""
-    suites = suite_names()
-    if request.suite not in suites:
-        raise ConfigError(f"Invalid benchmark suite. Supported: {', '.join(suites)}")
+    suite = suite_named(request.suite).key
     config = request.config
     if config.provider not in PROVIDERS:
         raise ConfigError(f"Unknown provider {config.provider!r}; choose from {', '.join(PROVIDERS)}")
@@ -117,7 +119,7 @@ def plan_of(request: RunRequest, settings: Settings) -> Plan:
     sized = config.preset or config.limit
     source = SourceRef(
         "suite",
-        request.suite,
+        suite,
         tasks=tuple(config.tasks or ()),
         preset=config.preset or (None if sized else "quick"),
         limit=config.limit,
@@ -131,20 +133,22 @@ def plan_of(request: RunRequest, settings: Settings) -> Plan:
         max_total_tokens=config.max_total_tokens,
         timeout_s=parse_duration(config.timeout) if config.timeout else settings.job_timeout_s,
     )
-    return Plan((Cell(model, source, _sampling(config), limits, config.repeats),), name=request.suite)
+    return Plan((Cell(model, source, _sampling(config), limits, config.repeats),), name=suite)
 
 
+_DRAWN = {"temperature", "top_p", "max_tokens", "seed", "think"}
+_FREE = {"max_tokens", "seed"}  # -1 leaves them open
 _OLLAMA = {"num_predict": "max_tokens", "num_ctx": "context_tokens"}
 
 
 def _sampling(config: RunConfig) -> Sampling:
     """What was given, by our names; the rest is left to types.Sampling."""
-    given: dict[str, Any] = {
-        name: getattr(config, name) for name in ("temperature", "top_p", "max_tokens", "seed", "think")
-    }
+    given = config.model_dump(include=_DRAWN, exclude_none=True)
     if config.ollama_params is not None:
         told = config.ollama_params.model_dump(exclude_none=True)
         given |= {_OLLAMA.get(name, name): tuple(v) if name == "stop" else v for name, v in told.items()}
-    if given.get("think") and not given.get("max_tokens"):
-        given["max_tokens"] = 8192  # room to think, as on the command line
-    return Sampling(**{name: value for name, value in given.items() if value is not None})
+    if given.get("think"):
+        given.setdefault("max_tokens", 8192)  # room to think, as on the command line
+    for name in _FREE & given.keys():
+        given[name] = unless_free(given[name])
+    return Sampling(**given)

@@ -53,7 +53,7 @@ def read(body: bytes, terms: Terms, known: Known) -> Ask:
     """Understand a request, or raise Denied with Ollama's status and words."""
     try:
         fields = read_body(body)
-        ask = _read(fields, terms)
+        ask = _read(fields, terms, known)
     except ValueError as error:
         raise Denied(400, {"error": str(error)}) from None
     if ask.name not in known:
@@ -65,7 +65,7 @@ def read(body: bytes, terms: Terms, known: Known) -> Ask:
     return ask
 
 
-def _read(fields: Body, terms: Terms) -> Ask:
+def _read(fields: Body, terms: Terms, known: Known) -> Ask:
     model = fields.text("model")
     messages = () if fields.fields.get("messages") is None else fields.messages()
     options = fields.inner("options")
@@ -75,7 +75,7 @@ def _read(fields: Body, terms: Terms) -> Ask:
     input_tokens = count_input(messages)
     return Ask(
         model=model,
-        name=plain(model),
+        name=named(model, known),
         messages=messages,
         stream=fields.flag("stream", default=True),
         input_tokens=min(input_tokens, context_tokens),
@@ -102,9 +102,9 @@ def _ranked(fields: Body) -> int | None:
     return top or 0 if fields.flag("logprobs", default=False) else None
 
 
-def plain(name: str) -> str:
-    """The name without the tag that Ollama adds by itself."""
-    return name.removesuffix(":latest")
+def named(name: str, known: Known) -> str:
+    """The name as it is known here: as it was given, or without the tag that Ollama adds by itself."""
+    return name if name in known else name.removesuffix(":latest")
 
 
 def _tagged(name: str) -> str:
@@ -218,9 +218,9 @@ def show(body: bytes, terms: Terms, known: Known) -> bytes:
         model = read_body(body).text("model")
     except ValueError as error:
         raise Denied(400, {"error": str(error)}) from None
-    if plain(model) not in known:
+    if (name := named(model, known)) not in known:
         raise unknown(model)
-    thinks = known[plain(model)].thinks
+    thinks = known[name].thinks
     return orjson.dumps({
         "modelfile": f"# simulated\nFROM {_tagged(model)}\n",
         "parameters": "",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from proctor.errors import ConfigError
+from proctor.errors import MetricMissing
 from proctor.findings import Comparison, Difference, Estimate
 from proctor.stats import resample
 from proctor.stats.estimates import ACCURACY, Shape, exams_of
@@ -82,7 +82,7 @@ def judged(difference: Difference, adjusted_p: float | None, margin: float) -> D
 def focused(shape: Shape, metric: str) -> Shape:
     """The shape whose headline is `metric`: "score" is the shape's own, another its mean over the tasks that report it.
 
-    Raises ConfigError, naming the metrics there are.
+    Raises MetricMissing, naming the metrics there are.
     """
     if metric == "score":
         return shape
@@ -94,7 +94,7 @@ def focused(shape: Shape, metric: str) -> Shape:
         if metric in every:
             tasks[key] = replace(spec, official=(metric,), also=())
     if not tasks:
-        raise ConfigError(f"{shape.suite} reports no {metric!r}; metrics: score, {', '.join(known)}")
+        raise MetricMissing(f"{shape.suite} reports no {metric!r}; metrics: score, {', '.join(known)}")
     # "accuracy" alone would be taken for the accuracy over all items, which is another number.
     several = sum(1 for spec in tasks.values() if not spec.extra)
     named = metric if several < 2 else f"{metric}, mean of {several} tasks"

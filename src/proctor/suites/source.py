@@ -19,7 +19,7 @@ from proctor.suites.rows import Row, RowSet, item_set_sha256, read_tasks
 from proctor.suites.sampling import PRESETS, spread, take
 from proctor.suites.shapes import Suite, Task
 from proctor.suites.shuffle import shuffled
-from proctor.suites.tasks import SUITES
+from proctor.suites.tasks import suite_named
 from proctor.types import Item, Reading, Reply, Rows, SourceRef
 
 
@@ -131,12 +131,6 @@ def open_suite(ref: SourceRef, home: Path) -> SuiteSource:
     left_out = [task.key for task in wanted if task.key not in sets]
     said = (f"left out, for want of rows: {', '.join(left_out)}",) if left_out else ()
     return replace(plain, row_ids=item_ids(plain, rows), understood=(*plain.understood, *said))
-
-
-def suite_named(name: str) -> Suite:
-    if name not in SUITES:
-        raise ConfigError(f"Invalid benchmark suite. Supported: {', '.join(SUITES)}")
-    return SUITES[name]
 
 
 def select(suite: Suite, ref: SourceRef) -> tuple[Task, ...]:

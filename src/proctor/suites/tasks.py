@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from proctor.errors import ConfigError
 from proctor.suites.shapes import Suite, Task
 from proctor.suites.tables_exams import MEDICAL, MMLU_SUITE
 from proctor.suites.tables_glue import GLUE
@@ -16,3 +17,10 @@ from proctor.suites.tables_superglue import SUPERGLUE
 SUITES: Mapping[str, Suite] = {suite.key: suite for suite in (GLUE, SUPERGLUE, MMLU_SUITE, MEDICAL)}
 
 TASKS: Mapping[str, Task] = {task.key: task for suite in SUITES.values() for task in suite.tasks}
+
+
+def suite_named(name: str) -> Suite:
+    """The suite of this name, in capitals or not. Raises ConfigError, in the words of the API's specification."""
+    if name.lower() not in SUITES:
+        raise ConfigError(f"Invalid benchmark suite. Supported: {', '.join(SUITES)}")
+    return SUITES[name.lower()]

@@ -179,9 +179,9 @@ def command(request: PlanRequest, cell: Cell) -> str:
         "--min-p": sampling.min_p,
         "--repeat-penalty": sampling.repeat_penalty,
         "--repeat-last-n": sampling.repeat_last_n,
-        "--max-tokens": sampling.max_tokens if {"max_tokens", "num_predict"} & given else None,
+        "--max-tokens": or_free(sampling.max_tokens) if {"max_tokens", "num_predict"} & given else None,
         "--context-tokens": sampling.context_tokens if "num_ctx" in given else None,
-        "--seed": sampling.seed if "seed" in given else None,
+        "--seed": or_free(sampling.seed) if "seed" in given else None,
         "--parallel": limits.parallel,
         "--max-cost": limits.max_cost_usd,
     }
@@ -189,3 +189,8 @@ def command(request: PlanRequest, cell: Cell) -> str:
         word for name, value in options.items() if value not in (None, "") for word in (name, str(value))
     ]
     return shlex.join(["proctor", "run", source.name, *words])
+
+
+def or_free(number: int | None) -> int:
+    """-1 where a number was left open: without the option it would be the default."""
+    return -1 if number is None else number

@@ -20,7 +20,7 @@ from proctor.service.requests import RunRequest, plan_of
 from proctor.service.runs import open_sources
 from proctor.types import Cell
 from proctor.web.door import Filling, OpenDesk, Reader, Runner, Text, go
-from proctor.web.forms import LABELS, OLLAMA, Filled, command, curl, filled
+from proctor.web.forms import LABELS, OLLAMA, Filled, command, curl, filled, or_free
 from proctor.web.render import show
 from proctor.web.words import ERROR_TITLES
 
@@ -30,9 +30,9 @@ OLLAMA_FIELDS = (
     ("temperature", "Temperature", "0.01", "0", "2", "0", "0.0 to 2.0: 0 is the most repeatable"),
     ("top_p", "Top P", "0.01", "0", "1", "", "Nucleus sampling, 0.0 to 1.0"),
     ("top_k", "Top K", "1", "0", "100", "", "0 to 100"),
-    ("num_predict", "Num Predict", "1", "1", "10000000", "512", "Most tokens to generate"),
+    ("num_predict", "Num Predict", "1", "-1", "10000000", "512", "Most tokens to generate; -1: no limit"),
     ("num_ctx", "Num Context", "1", "1", "100000000", "8192", "Context window in tokens"),
-    ("seed", "Seed", "1", "0", "2147483647", "0", "Optional; the same seed draws the same again"),
+    ("seed", "Seed", "1", "-1", "2147483647", "0", "The same seed draws the same again; -1: none"),
     ("repeat_penalty", "Repeat Penalty", "0.01", "0", "10", "", "1 is none"),
     ("min_p", "Min P", "0.01", "0", "1", "", "Drop tokens below this share of the likeliest"),
 )
@@ -73,7 +73,8 @@ def _values(cell: Cell) -> dict[str, str]:
     }
     if cell.model.provider == "ollama":
         drawn = asdict(cell.sampling) | {
-            "num_predict": cell.sampling.max_tokens,
+            "num_predict": or_free(cell.sampling.max_tokens),
+            "seed": or_free(cell.sampling.seed),
             "num_ctx": cell.sampling.context_tokens,
         }
         found |= {f"ollama_{name}": drawn[name] for name in OLLAMA}
