@@ -19,13 +19,13 @@ LAYERS = [
     {"engine"},
     {"suites", "datasets", "tasks", "providers", "sandbox"}
     | {"store", "stats", "interop", "report", "simulator"},
-    {"plan", "settings", "figures"},
+    {"plan", "settings", "figures", "log"},
     {"types", "findings", "errors"},
 ]
 RANK = {name: row for row, names in enumerate(reversed(LAYERS)) for name in names}
 TOP = len(LAYERS)  # proctor/__init__.py stands above all; from it, others may take __version__ only
 WORDS = {"types", "findings", "errors"}
-VIEWS_SEE = {"service", "plan", "settings", "figures", *WORDS}
+VIEWS_SEE = {"service", "plan", "settings", "figures", "log", *WORDS}
 SEES = {
     "cli": VIEWS_SEE | {"cli"},
     "python": VIEWS_SEE,

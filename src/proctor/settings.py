@@ -102,6 +102,12 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("PROCTOR_SERVER", "Address of the server that `proctor --server` commands talk to.", "none"),
     Setting("PROCTOR_API_KEY", "Key for that server.", "none", secret=True),
+    Setting(
+        "PROCTOR_LOG_LEVEL",
+        "What is logged on standard error and in jobs' logs: debug, info, warning or error; "
+        "`--log-level` wins over it.",
+        "warning; info for jobs",
+    ),
     Setting("NO_COLOR", "If set, no colours in the terminal.", "not set"),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from prometheus_client.registry import Collector
 from proctor.service import jobs_view, queue
 from proctor.service.desk import Desk
 
+LOG = logging.getLogger("proctor.api")
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 30, 300)
 
@@ -84,6 +86,8 @@ class Metrics:
             finally:
                 route = getattr(scope.get("route"), "path", "none")
                 self.requests.labels(scope["method"], route, str(status)).inc()
-                self.seconds.labels(route).observe(time.perf_counter() - start)
+                took_s = time.perf_counter() - start
+                self.seconds.labels(route).observe(took_s)
+                LOG.info("%s %s: %d in %.0f ms", scope["method"], scope["path"], status, 1000 * took_s)
 
         return counted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -11,6 +12,7 @@ import click
 
 from proctor import __version__
 from proctor.errors import ProctorError
+from proctor.log import LEVELS, VARIABLE, Level, begin
 
 # command -> (module, what --help says in the list)
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -88,12 +90,22 @@ class Lazy(click.Group):
     metavar="URL",
     help="Ask this proctor server: run, list, status, results, cancel, restart, compare, history, leaderboard.",
 )
-def proctor(server: str | None) -> None:
+@click.option(
+    "--log-level",
+    type=click.Choice(LEVELS),
+    envvar=VARIABLE,
+    help="What to log on standard error: info has requests' retries, limits and slowness, debug every request.  "
+    "[default: warning; info in the logs of jobs]",
+)
+def proctor(server: str | None, log_level: Level | None) -> None:
     """proctor gives AI models their exams.
 
     Start with `proctor demo`, or with your own questions:
     `proctor run my_questions.jsonl --model ollama/a --model ollama/b`.
     """
+    begin(log_level or "warning")
+    if log_level is not None:
+        os.environ[VARIABLE] = log_level  # for the processes that this one starts
 
 
 def main(args: Sequence[str] | None = None, program: click.Group = proctor) -> None:

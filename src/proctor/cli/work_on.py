@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import time
+from typing import cast
 
 import click
 
+from proctor.log import VARIABLE, Level, begin
 from proctor.settings import read_settings
 
 
@@ -20,6 +22,7 @@ def work_on_command(run: str, owner: str, lease_s: float) -> int:
     from proctor.service.running import Interrupted
     from proctor.service.work import end_on_sigterm, work_on
 
+    begin(cast(Level, os.environ.get(VARIABLE, "info")))
     try:
         end_on_sigterm()
         _say(f"process {os.getpid()} begins, as {owner}")

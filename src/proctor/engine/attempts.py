@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -14,6 +15,8 @@ from proctor.errors import ErrorBudget, Overloaded, ProctorError, ProviderError,
 from proctor.providers.limiter import Limiter
 from proctor.types import Attempt, Failure, Item, Outcome, Reading, Reply, Solver
 
+LOG = logging.getLogger(__name__)
+SLOW_S = 30.0  # a request that takes longer is told in the log
 UNMEASURED = Reading(Outcome.ERROR, None, None, None)
 
 
@@ -164,8 +167,12 @@ class _Pool:
                     raise
                 wait_s = self._terms.retry.wait_s(retries + 1, error)
                 if wait_s is None:
+                    LOG.info("%s: given up after %d retries: %s", asking.item.id, retries, error)
                     failure = Failure(error.slug, str(error), error.retryable)
                     return self._ended(asking, UNMEASURED, retries, failure=failure)
+                LOG.info(
+                    "%s: %s: %s; retry %d in %.1f s", asking.item.id, error.slug, error, retries + 1, wait_s
+                )
             else:
                 return self._ended(asking, self._read(asking.item, reply), retries, reply=reply)
             retries += 1
@@ -182,6 +189,7 @@ class _Pool:
         try:
             reply = await self._solve(asking.item, asking.repeat)
             limiter.completed()
+            _say_answered(asking, reply)
             return reply
         except (RateLimited, Overloaded) as error:
             # Ollama and others say 503 where OpenAI says 429: the queue is full.
@@ -228,3 +236,15 @@ class _Pool:
                 f"{which} {self._failed_in_a_row} items all failed, so the run stopped. "
                 f"The last failure: {attempt.failure.message}"
             )
+
+
+def _say_answered(asking: Asking, reply: Reply) -> None:
+    """Every request at level debug, and a slow one at info. What was said is nobody's business here."""
+    slow = reply.latency_s is not None and reply.latency_s >= SLOW_S
+    level = logging.INFO if slow else logging.DEBUG
+    if LOG.isEnabledFor(level):
+        told = "slow request" if slow else "request"
+        seconds, tokens = reply.latency_s or 0.0, reply.output_tokens
+        LOG.log(
+            level, "%s: %s, %.1f s, %s tokens out, %s", asking.item.id, told, seconds, tokens, reply.finish
+        )

@@ -8,6 +8,7 @@ holds back the refused call, not the limiter.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 
 from proctor.providers.contract import Pacing
 
+LOG = logging.getLogger(__name__)
 ROUND_MINIMUM = 4  # completions; fewer tell nothing about throughput, more make a slow server's start slow
 SATURATED = 0.8  # share of the limit that must be in use before growth means anything
 CUT = 0.8
@@ -170,4 +172,5 @@ class Limiter:
         self._limit = limit
         if self.limit != before:
             self.changes.append(Change(self.clock(), self.limit, why))
+            LOG.info("%d requests at once, %d before: %s", self.limit, before, why)
         self._admit()

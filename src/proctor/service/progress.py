@@ -6,11 +6,11 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from proctor.engine.attempts import Traffic
 from proctor.engine.pace import Eta, Pace
-from proctor.types import Attempt, Run
+from proctor.types import Attempt, Limits, Run
 
 LOOK_EVERY_S = 0.25
 
@@ -106,3 +106,11 @@ async def keep_showing(meter: Meter, watch: Watch) -> None:
     while True:
         watch(meter.look())
         await asyncio.sleep(LOOK_EVERY_S)
+
+
+def asked_of(run: Run, address: str, settled: int, limits: Limits) -> str:
+    """Who is asked what, how, and within which limits: for the log."""
+    drawn = {name: value for name, value in asdict(run.cell.sampling).items() if value not in (None, ())}
+    bounds = {name: value for name, value in asdict(limits).items() if value is not None}
+    missing = f"{run.planned - settled:,} of {run.planned:,} askings of {run.source_title} are missing"
+    return f"{run.cell.model} at {address}: {missing}; {drawn}; limits {bounds}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import os
 import signal
 import socket
@@ -27,7 +28,7 @@ from proctor.providers.http import Http
 from proctor.providers.limiter import Limiter
 from proctor.providers.prices import read_prices
 from proctor.service.budget import Budget
-from proctor.service.progress import Meter, Watch, keep_showing
+from proctor.service.progress import Meter, Watch, asked_of, keep_showing
 from proctor.service.pulse import keep_pulse
 from proctor.service.results import summarise
 from proctor.settings import Settings
@@ -35,6 +36,7 @@ from proctor.store import Keeper, Store, runlog
 from proctor.store.endings import Spent, Verdict
 from proctor.types import Cell, Limits, ListedModel, Run, Sampling, Source, Status
 
+LOG = logging.getLogger(__name__)
 LEASE_S = 60.0
 MOST_PARALLEL = 256
 WITHOUT_SERVER = 4  # workers of a solver that never waits
@@ -252,6 +254,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> 
     beating = asyncio.create_task(keep_pulse(store, meter))
     thresholds = gc.get_threshold()
     try:
+        LOG.info("run %s asks %s", run.id, asked_of(run, ready.provider.address, settled, limits))
         async with asyncio.timeout(limits.timeout_s):
             await ready.provider.warm()
             _relax_gc()
