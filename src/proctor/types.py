@@ -93,7 +93,7 @@ class Reply:
 
     text: str
     reasoning: str | None = None
-    finish: str = "stop"  # stop, length or refused
+    finish: str = "stop"  # stop, length, refused, or unknown where the source did not say
     input_tokens: int | None = None
     output_tokens: int | None = None  # with the reasoning tokens
     reasoning_tokens: int | None = None

@@ -14,6 +14,20 @@ from proctor.providers.contract import ALL_SAMPLING, Opening, Pacing
 from proctor.types import Item, ListedModel, Model, Reply, Sampling
 
 _NO_REPLY = "no reply to this item in the file"
+UNSAID = "unknown"
+# Why a model ended, in the words of the protocols whose replies are kept in files. A reason that is not
+# here, or none, is unknown.
+FINISH = {
+    "stop": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "eos": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "refused",
+    "refusal": "refused",
+    "refused": "refused",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +64,7 @@ class Replay:
         if recorded is None or recorded.error:
             raise BadRequest(f"{self._path.name}: {recorded.error if recorded else _NO_REPLY}")
         if not recorded.replies:
-            return Reply("")  # the model was asked and said nothing
+            return Reply("", finish=UNSAID)  # the model was asked and said nothing
         if repeat >= len(recorded.replies):
             raise BadRequest(
                 f"{self._path.name}: {item.id} has {len(recorded.replies)} replies, not {repeat + 1}"
@@ -128,7 +142,7 @@ def _parse(line: bytes, where: str) -> Recorded:
         return _batch_line(record, ident, where)
     for key in ("outputs", "output", "text"):
         if key in record:
-            return Recorded(ident, tuple(Reply(t) for t in _texts(record[key], key, where)))
+            return Recorded(ident, tuple(Reply(t, finish=UNSAID) for t in _texts(record[key], key, where)))
     raise DataError(
         f"{where}: no reply; give outputs (a list of texts), output or text, or OpenAI Batch output lines"
     )
@@ -162,12 +176,11 @@ def _batch_line(record: dict[str, Any], ident: str | None, where: str) -> Record
 
 def _choice(choice: dict[str, Any], usage: dict[str, Any]) -> Reply:
     message = choice["message"]
-    refused = bool(message.get("refusal")) or choice.get("finish_reason") == "content_filter"
-    cut = choice.get("finish_reason") == "length"
+    finish = FINISH.get(str(choice.get("finish_reason")).lower(), UNSAID)
     return Reply(
         message.get("content") or message.get("refusal") or "",
         reasoning=message.get("reasoning_content"),
-        finish="refused" if refused else "length" if cut else "stop",
+        finish="refused" if message.get("refusal") else finish,
         input_tokens=usage.get("prompt_tokens"),
         output_tokens=usage.get("completion_tokens"),
     )
