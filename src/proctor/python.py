@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas
 
 _SAMPLING = frozenset(f.name for f in fields(Sampling))
-_SOURCE = frozenset({"tasks", "preset", "rows", "answer_type"})
+_SOURCE = frozenset({"tasks", "preset", "rows", "answer_type", "numbers", "lenient"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def evaluate(
 
     `source` is a path (JSONL, CSV) or a suite's name; `model` is "provider/name" or a list of them.
     `options` are the fields of types.Sampling (temperature, max_tokens, seed, think, ...) and of
-    types.SourceRef (tasks, preset, rows, answer_type). Everything is kept in PROCTOR_HOME.
+    types.SourceRef (tasks, preset, rows, answer_type, numbers, lenient). Everything is kept in PROCTOR_HOME.
 
     Raises ProctorError when nothing could be asked: ConfigError for a bad request, DataError for bad
     rows, AuthError, ModelNotFound, EndpointNotFound. What stops a run later is in `Result.error`.
