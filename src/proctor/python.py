@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from proctor.errors import ConfigError, ProctorError
-from proctor.figures import estimate
+from proctor.figures import estimate, left_out_mark
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult
 from proctor.plan import check_think, parse_source
 from proctor.service.runs import Outcome, start
@@ -49,7 +49,7 @@ class Result:
 
     def __str__(self) -> str:
         heads = (
-            f"{r.run.cell.model}  {r.scores[0].metric} {estimate(r.scores[0].estimate)}"
+            f"{r.run.cell.model}  {r.scores[0].metric} {estimate(r.scores[0].estimate)}{left_out_mark(r.run.manifest)}"
             for r in self.runs
             if r.scores
         )
