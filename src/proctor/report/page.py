@@ -54,8 +54,8 @@ def _notices(evaluation: Evaluation) -> Iterator[Block]:
     for result in evaluation.results:
         if gone := result.run.manifest.get("left_out"):
             where = " ".join(map(words.ended, gone["faults"]))
-            text = f"{gone['rows']:,} of {gone['of']:,} rows of the file cannot be used. {where}"
-            yield Notice("warning", f"Rows left out: {labels[result.run.id]}.", text)
+            lost = f"{gone['rows']:,} of {gone['of']:,} rows of the file cannot be used. {where}"
+            yield Notice("warning", f"Rows left out: {labels[result.run.id]}.", lost)
         if text := words.shortfall(result):
             yield Notice("warning", f"Not complete: {labels[result.run.id]}.", text)
     if evaluation.verdict and len(evaluation.results) > 1:
