@@ -36,11 +36,12 @@ def test_a_letter_is_a_letter_where_every_answer_is_one(file):
 
 def test_texts_are_texts_where_an_answer_can_be_nothing_else(file):
     blood = ("O", "A", "B", "AB")
-    assert targets(source(file("q.jsonl", numbered("O", "AB", options=blood)))) == "AD"
+    assert targets(source(file("q.jsonl", numbered("O", "AB", "A", options=blood)))) == "ADB"
+    # Some are texts and some are letters: what "A" is stays open.
     with pytest.raises(
         DataError, match=r"line 1, column 'answer': the answer 'A' names more than one choice"
     ):
-        source(file("q.jsonl", numbered("A", "AB", options=blood)))
+        source(file("q.jsonl", numbered("A", "AB", "C", options=("O", "A", "D", "AB"))))
 
 
 def test_a_letter_beyond_the_options_does_not_make_letters_texts(file):
@@ -144,3 +145,23 @@ def test_a_table_saved_by_excel(file):
     found = source(file("q.csv", text.replace("Gr\xf6\xdfe;", "Gr\xf6\xdfe,")))
     (item,) = found.items()
     assert (item.target, item.choices) == ("B", ("1", "2", "3", "4"))
+
+
+def test_a_real_set_whose_answers_are_texts_has_a_text_that_is_a_letter(shared, file):
+    """MedQA: one answer of many texts reads "B", which is the text of option A."""
+    lines = (shared / "data/medical/medqa/phrases_no_exclude_test.jsonl").read_text().splitlines()
+    found = source(file("medqa.jsonl", "\n".join(lines)))
+    right = {f"medqa/{n}": json.loads(line)["answer_idx"] for n, line in enumerate(lines)}
+    assert {name: item.target for name, item in by_id(found).items()} == right
+
+
+def test_a_real_set_that_counts_from_one_is_read_as_it_is(shared, file):
+    lines = (shared / "data/medical/medmcqa/dev.json").read_text().splitlines()[:200]
+    found = source(file("medmcqa.jsonl", "\n".join(lines)))
+    right = {f"medmcqa/{row['id']}": "ABCD"[row["cop"] - 1] for row in map(json.loads, lines)}
+    assert {name: item.target for name, item in by_id(found).items()} == right
+
+
+def test_a_table_without_names_of_columns_is_told_to_get_them(shared):
+    with pytest.raises(DataError, match="put one with names above it, such as question,A,B,C,D,answer"):
+        source(shared / "data/mmlu/test/anatomy_test.csv")

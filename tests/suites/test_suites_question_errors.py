@@ -30,7 +30,7 @@ from proctor.errors import ConfigError, DataError
             "the answer 'E' names no choice; it has to be a letter from A to D or the exact text",
         ),
         (numbered("same", options=("same", "same")), "names more than one choice"),
-        (numbered("B", "w", options=("B", "A", "w")), "names more than one choice"),
+        (numbered("B", "w", "C", options=("B", "A", "w")), "names more than one choice"),
         (numbered("A", options=()), "0 choices; from 1 to 26 are possible"),
         (numbered("A", options=("one", " ")), r"column 'choices': a choice is empty"),
         (numbered("A", options=("one", None)), r"column 'choices': a choice is empty"),

@@ -32,6 +32,7 @@ KNOWN_NAMES = (frozenset(QUESTION), frozenset(ANSWER), frozenset(CHOICES), froze
 NUMBERED = re.compile(r"(?:choice|option|opt|op)_?(\d{1,2}|[a-z])")
 ROLES = ("system", "developer", "user", "assistant")
 SHOWN_CHARS = 60  # of a value that an error quotes
+MOST_COLUMNS = 20  # that an error names
 PYTHON_CHARS = 100_000  # of a list as Python writes it; further in, its parser takes too much
 
 
@@ -67,7 +68,7 @@ def find_columns(table: Records, *, asks: bool = True) -> Columns:
     if question is None:
         raise DataError(
             f"{table.name}: no column with questions. Its columns: {named_columns(table)}. "
-            f"Recognised names: {', '.join(QUESTION)}."
+            f"Recognised names: {', '.join(QUESTION)}.{header_missing(table, by_name)}"
         )
     answer = first(ANSWER, by_name)
     if answer is None:
@@ -83,13 +84,23 @@ def find_columns(table: Records, *, asks: bool = True) -> Columns:
     return Columns(question, answer, choices, wide, row_id, cluster, ignored)
 
 
+def header_missing(table: Records, by_name: dict[str, str]) -> str:
+    """What to do where the first line of a CSV seems to be a row already."""
+    if not table.form.startswith("CSV") or any(name in by_name for group in KNOWN_NAMES for name in group):
+        return ""
+    return (
+        " If its first line is a row already, put one with names above it, such as question,A,B,C,D,answer."
+    )
+
+
 def plain(name: str) -> str:
     """A column's name as it is looked up: "Answer Index" is answer_index."""
     return name.lower().replace(" ", "_").replace("-", "_")
 
 
 def named_columns(table: Records) -> str:
-    return ", ".join(short(name) for name in table.columns[:SHOWN_CHARS]) or "none"
+    more = ", ..." if len(table.columns) > MOST_COLUMNS else ""
+    return (", ".join(short(name) for name in table.columns[:MOST_COLUMNS]) or "none") + more
 
 
 def short(value: object) -> str:

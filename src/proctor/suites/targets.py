@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, Literal
 
 from proctor.suites.columns import Columns, short
 from proctor.suites.faults import Faults, RowFault
@@ -20,6 +20,7 @@ MAX_LABELS = 10
 MAX_LABEL_WORDS = 3
 ROWS_PER_LABEL = 3
 LETTERS = frozenset(ascii_uppercase)
+Form = Literal["letters", "texts", "mixed"]
 
 # Pairs that models use for each other; given as synonyms when the file has exactly these labels.
 PAIRS: Mapping[frozenset[str], Mapping[str, tuple[str, ...]]] = {
@@ -167,13 +168,15 @@ def choice_targets(rows: Sequence[Given], asked: Asked) -> Targets:
     """Letters. An answer may be a letter, an option's exact text, or a number whose meaning is certain."""
     column = asked.columns.answer
     reading = number_reading(rows, asked.columns, asked.faults, asked.numbers)
-    lettered = all_letters(rows)
+    form = form_of(rows)
     both: list[str] = []
 
     def letters(row: Given) -> tuple[str, ...]:
         texts = row.options
-        found = [letter_of(answer, row, reading, column, lettered) for answer in row.answers]
-        if lettered and any(letter in texts and texts[ord(letter) - 65] != letter for letter in found):
+        found = [letter_of(answer, row, reading, column, form) for answer in row.answers]
+        if form == "letters" and any(
+            letter in texts and texts[ord(letter) - 65] != letter for letter in found
+        ):
             both.append(row.where)
         return tuple(dict.fromkeys(found))
 
@@ -188,29 +191,36 @@ def choice_targets(rows: Sequence[Given], asked: Asked) -> Targets:
     return Targets("choices", kept, said=tuple(said))
 
 
-def all_letters(rows: Sequence[Given]) -> bool:
-    """True where every answer that names an option may be its letter."""
-    for row in rows:
-        known = len(row.options)
-        for answer in row.answers:
-            text = answer.strip() if isinstance(answer, str) else ""
-            if len(text) == 1 and text.upper() in LETTERS and ord(text.upper()) - 65 < known:
-                continue
-            if whole_number(answer) is None and by_text(spelled(answer), row.options):
-                return False
-    return True
+def form_of(rows: Sequence[Given]) -> Form:
+    """What the answers are where all that name an option may be letters, or all are options' exact texts.
+
+    A letter may be another option's text as well; where all are letters, or all are texts, it is what all are.
+    """
+    if all(may_be_letter(answer, row.options) for row in rows for answer in row.answers):
+        return "letters"
+    if all(spelled(answer) in row.options for row in rows for answer in row.answers):
+        return "texts"
+    return "mixed"
 
 
-def letter_of(answer: Any, row: Given, reading: NumberReading | None, column: str, lettered: bool) -> str:
+def may_be_letter(answer: Any, options: Sequence[str]) -> bool:
+    text = answer.strip() if isinstance(answer, str) else ""
+    if len(text) == 1 and text.upper() in LETTERS and ord(text.upper()) - 65 < len(options):
+        return True
+    return whole_number(answer) is not None or not by_text(spelled(answer), options)
+
+
+def letter_of(answer: Any, row: Given, reading: NumberReading | None, column: str, form: Form) -> str:
     """The letter of the option that an answer means. Raises: RowFault when that is none or not certain."""
     if reading is not None and (value := whole_number(answer)) is not None:
         return reading.letter(value, row.record, row.options)
     texts, text = row.options, spelled(answer)
     letters = ascii_uppercase[: len(texts)]
     by_letter = text.upper() if len(text) == 1 and text.upper() in letters else None
-    if by_letter and lettered:
+    if by_letter and form == "letters":
         return by_letter
-    meant = {*by_text(text, texts), *([by_letter] if by_letter else [])}
+    named = by_text(text, texts)
+    meant = {*named, *([by_letter] if by_letter and not (named and form == "texts") else [])}
     if not meant and len(bare := text.strip("().[]: ")) == 1 and bare.upper() in letters:
         return bare.upper()  # "(B)", "B."
     if len(meant) != 1:
