@@ -13,7 +13,7 @@ import docs
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = docs.documents(ROOT)
-RUN = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("quickstart", "exams"))]
+RUN = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("quickstart", "exams", "files"))]
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
 CHANGES = sorted((ROOT / "changelog.d").glob("*.md"))
 HEADINGS = ["Question", "Decision", "Why", "Cost", "Refused"]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from proctor.findings import Comparison, Difference, Estimate
 
+LEFT_OUT = re.compile(r"[\d,]+ of [\d,]+ rows left out(?=\)$)")
 MOST_ITEMS = 1_000_000  # a larger "about how many rows" is no advice
 
 
@@ -24,6 +27,26 @@ def fraction(value: float | None) -> str:
     if text == "0.000" and value:
         text = "0.001"
     return f"-{text}" if value < 0 else text
+
+
+def left_out_mark(manifest: Mapping[str, Any]) -> str:
+    """What the title of a source adds where rows of its file are left out, so that it stands with every score.
+
+    >>> left_out_mark({"left_out": {"rows": 3, "of": 1200}}), left_out_mark({})
+    (' (3 of 1,200 rows left out)', '')
+    """
+    gone = manifest.get("left_out")
+    return f" ({gone['rows']:,} of {gone['of']:,} rows left out)" if gone else ""
+
+
+def left_out(title: str) -> str | None:
+    """The mark in a title, for lists that name a source otherwise; None where it has none.
+
+    >>> left_out("mine.csv (3 of 1,200 rows left out)"), left_out("mine.csv")
+    ('3 of 1,200 rows left out', None)
+    """
+    found = LEFT_OUT.search(title)
+    return found[0] if found else None
 
 
 def estimate(e: Estimate) -> str:

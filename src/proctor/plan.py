@@ -12,7 +12,7 @@ from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from proctor.errors import ConfigError
-from proctor.types import Cell, Limits, Model, Plan, Rows, Sampling, SourceRef, Think
+from proctor.types import Cell, Limits, Model, Numbers, Plan, Rows, Sampling, SourceRef, Think
 
 # What a bare model name says about its provider.
 PREFIXES = (
@@ -24,6 +24,7 @@ PREFIXES = (
 
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 ORIGINS: tuple[str, ...] = get_args(Rows)
+NUMBERS: tuple[str, ...] = get_args(Numbers)
 _FILE_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".toml")
 
 
@@ -77,6 +78,8 @@ def parse_source(text: str, suites: Sequence[str], **choices: Any) -> SourceRef:
     rows = choices.get("rows")
     if rows is not None and rows not in ORIGINS:
         raise ConfigError(f"rows={rows!r}: where rows come from: {', '.join(ORIGINS)}; limit= says how many")
+    if (numbers := choices.get("numbers")) not in (None, *NUMBERS):
+        raise ConfigError(f"numbers={numbers!r}: what numbers as answers mean: {', '.join(NUMBERS)}")
     path = Path(text)
     # A file called "GLUE" is meant by its name; "glue" is the suite whatever lies in the folder.
     if text in suites or (text.lower() in suites and not path.is_file()):

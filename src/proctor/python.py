@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from proctor.errors import ConfigError, ProctorError
-from proctor.figures import estimate
+from proctor.figures import estimate, left_out_mark
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult
 from proctor.plan import check_think, parse_source
 from proctor.service.runs import Outcome, start
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas
 
 _SAMPLING = frozenset(f.name for f in fields(Sampling))
-_SOURCE = frozenset({"tasks", "preset", "rows", "answer_type"})
+_SOURCE = frozenset({"tasks", "preset", "rows", "answer_type", "numbers", "lenient"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Result:
 
     def __str__(self) -> str:
         heads = (
-            f"{r.run.cell.model}  {r.scores[0].metric} {estimate(r.scores[0].estimate)}"
+            f"{r.run.cell.model}  {r.scores[0].metric} {estimate(r.scores[0].estimate)}{left_out_mark(r.run.manifest)}"
             for r in self.runs
             if r.scores
         )
@@ -80,7 +80,7 @@ def evaluate(
 
     `source` is a path (JSONL, CSV) or a suite's name; `model` is "provider/name" or a list of them.
     `options` are the fields of types.Sampling (temperature, max_tokens, seed, think, ...) and of
-    types.SourceRef (tasks, preset, rows, answer_type). Everything is kept in PROCTOR_HOME.
+    types.SourceRef (tasks, preset, rows, answer_type, numbers, lenient). Everything is kept in PROCTOR_HOME.
 
     Raises ProctorError when nothing could be asked: ConfigError for a bad request, DataError for bad
     rows, AuthError, ModelNotFound, EndpointNotFound. What stops a run later is in `Result.error`.

@@ -34,6 +34,7 @@ class Model:
 Think = bool | Literal["low", "medium", "high", "max"]
 Mode = Literal["generate", "structured", "logprob"]
 Rows = Literal["imported", "hub", "sample"]
+Numbers = Literal["from-0", "from-1", "texts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class Reply:
 
     text: str
     reasoning: str | None = None
-    finish: str = "stop"  # stop, length or refused
+    finish: str = "stop"  # stop, length, refused, or unknown where the source did not say
     input_tokens: int | None = None
     output_tokens: int | None = None  # with the reasoning tokens
     reasoning_tokens: int | None = None
@@ -182,6 +183,8 @@ class SourceRef:
     shots: int | None = None  # worked examples from the dev rows; None: as many as the style has
     shuffle: bool = False  # lettered choices in a seeded order of their own for each item
     extractor: str | None = None  # by name and version; None: the style's own
+    numbers: Numbers | None = None  # files: what answers that are numbers mean; None: "see the rows"
+    lenient: bool = False  # files: rows that cannot be used are left out, and the run says so
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,3 +236,11 @@ def test_fields_of_another_shape_do_no_harm(tmp_path: Path) -> None:
 
 
 ODD: tuple[Any, ...] = (None, 7, -1, "x", [], {}, [[]], [None], {"x": None}, {"x": {"x": [1]}}, [{"x": 1}])
+
+
+@pytest.mark.parametrize(("reason", "finish"), [("stop", "stop"), ("unknown", "unknown"), (None, "unknown")])
+def test_a_log_that_does_not_say_why_a_model_ended_is_not_taken_to_say_it(
+    tmp_path: Path, reason: str | None, finish: str
+) -> None:
+    said = {"choices": [{"message": {"content": "yes"}, "stop_reason": reason}]}
+    assert only(tmp_path, output=said).finish == finish

@@ -13,23 +13,33 @@ from proctor.errors import ConfigError, DataError
     [
         (
             numbered(1, 2),
-            r"q\.jsonl, line 1, column 'answer': the numbers in 'answer' may count from 0 or from 1; write",
+            r"q\.jsonl: the numbers in 'answer' may count from 0 or from 1: the 1 of line 1 is B counted from 0 and A "
+            r"counted from 1; say which is meant with --numbers from-0, from-1 or texts",
         ),
-        (numbered(0, 4), "fit neither counting from 0 nor from 1"),
-        (numbered(-1, 2), "fit neither"),
-        (numbered(0, 1, options=("0", "1", "2", "3")), "both places and texts"),
+        (
+            numbered(0, 4),
+            "fit neither counting from 0 nor from 1: line 1 has 0 of 4 choices and line 2 has 4 of 4",
+        ),
+        (numbered(-1, 0), r"line 1, column 'answer': the answer -1 is none of 4 choices"),
+        (
+            numbered(1, 2, options=("2", "1", "0", "5")),
+            "may be places and texts of options: the 1 of line 1 is B counted from 0 and A counted from 1 and B as a",
+        ),
         (
             numbered("E"),
             "the answer 'E' names no choice; it has to be a letter from A to D or the exact text",
         ),
         (numbered("same", options=("same", "same")), "names more than one choice"),
-        (numbered("B", options=("B", "A")), "names more than one choice"),
-        (numbered("A", options=("one",)), "1 choices; from 2 to 26 are possible"),
+        (numbered("B", "w", "C", options=("B", "A", "w")), "names more than one choice"),
+        (numbered("A", options=()), "0 choices; from 1 to 26 are possible"),
         (numbered("A", options=("one", " ")), r"column 'choices': a choice is empty"),
         (numbered("A", options=("one", None)), r"column 'choices': a choice is empty"),
         ([{"question": "?", "choices": 5, "answer": "A"}], "choices have to be a list"),
         ([{"question": "?", "choices": "[1", "answer": "A"}], "not a JSON list"),
-        ([{"question": "?", "choices": {"x": 1, "y": 2}, "answer": "A"}], "an object by letter from A"),
+        (
+            [{"question": "?", "choices": {"x": 1, "y": 2}, "answer": "A"}],
+            "an object by letter from A or by number",
+        ),
         ([*numbered("A"), {"question": "?", "answer": "A"}], "line 2, column 'choices': choices have to be"),
     ],
 )
@@ -98,7 +108,7 @@ def test_bad_messages(file, messages, message):
         (
             "q.jsonl",
             '{"question": "x", "answer": "y"}\n{"question": \n',
-            r"q\.jsonl, line 2, column \d+: not JSON",
+            r"q\.jsonl, line 2: not JSON \(unexpected end of data, character 13\)",
         ),
         (
             "q.jsonl",

@@ -272,5 +272,5 @@ def test_files_that_are_not_there(suite, tmp_path):
 
 
 def test_a_task_without_choices(suite):
-    with pytest.raises(DataError, match=r"words\.jsonl: no column with choices, which task words needs"):
+    with pytest.raises(DataError, match=r"words\.jsonl: no column with choices\. Recognised: choices"):
         opened(suite('key = "words"', 'key = "words"\nkind = "choices"'))

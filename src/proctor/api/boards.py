@@ -94,6 +94,7 @@ def leaderboard(desk: Desk, suite: str, metric: str, limit: int, project_id: int
         "suite": suite,
         "metric": metric,
         "metric_title": board.metric,
+        "source_title": board.source_title,
         "sample": any(place.result.run.sample for place in board.places),
         "left_out": list(board.left_out),
         "comparisons": [_compact(c) for c in board.comparisons],

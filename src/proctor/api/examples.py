@@ -289,6 +289,7 @@ BOARD = {
     "suite": "glue",
     "metric": "accuracy",
     "metric_title": "accuracy, mean of 8 tasks",
+    "source_title": "GLUE",
     "sample": True,
     "left_out": [],
     "comparisons": [{**_BOTH, "difference": _WHOLE, "adjusted_p": 0.0045, "verdict": "first better"}],

@@ -86,6 +86,14 @@ _SOURCE: tuple[Callable[[Command], Command], ...] = (
         type=click.Choice(["choices", "labels", "text"]),
         help="How answers of a file are read.  [default: seen from the rows]",
     ),
+    click.option(
+        "--numbers",
+        type=click.Choice(["from-0", "from-1", "texts"]),
+        help="What numbers as answers of a file mean: options' places or texts.  [default: seen from the rows]",
+    ),
+    click.option(
+        "--lenient", is_flag=True, help="Leave out a file's bad rows; they are named, and the score says so."
+    ),
 )
 
 

@@ -15,7 +15,7 @@ from proctor.types import Cell, Limits, Plan, Sampling, SourceRef
 
 SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repeat_penalty", "repeat_last_n", "max_tokens")
 THINKING_TOKENS = 8192
-_PASSED_ON = ("preset", "limit", "rows", "style", "shuffle", "extractor", "answer_type")
+_PASSED_ON = ("preset", "limit", "rows", "style", "shuffle", "extractor", "answer_type", "numbers", "lenient")
 
 
 def model_options(command: Command) -> Command:
@@ -88,7 +88,7 @@ def plan_from(source: str, models: tuple[str, ...], given: dict[str, Any], setti
 
 
 # Options that only suites know, and those that only files do.
-_ONLY = {"suite": ("answer_type",), "file": ("preset", "rows")}
+_ONLY = {"suite": ("answer_type", "numbers", "lenient"), "file": ("preset", "rows")}
 
 
 def _source(text: str, suites: tuple[str, ...], given: dict[str, Any]) -> SourceRef:

@@ -48,7 +48,13 @@ _KEPT = (
     "working_time",
     "model_usage",
 )
-_FINISH = {"max_tokens": "length", "model_length": "length", "content_filter": "refused"}
+_FINISH = {
+    "stop": "stop",
+    "tool_calls": "stop",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "refused",
+}
 _SETTINGS = ("config", "model_args", "model_generate_config", "task_args")
 
 
@@ -225,7 +231,7 @@ class _Reading:
             prompt=tuple(_prompts(sample)),
             choices=tuple(map(text, choices)),
             cluster=self._cluster(sample),
-            finish=_FINISH.get(text(output.get("stop_reason")), "stop"),
+            finish=_FINISH.get(text(output.get("stop_reason")), "unknown"),
             unread=grader.value(sample) == NO_ANSWER,
             input_tokens=count(usage.get("input_tokens")),
             output_tokens=count(usage.get("output_tokens")),

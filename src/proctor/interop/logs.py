@@ -45,7 +45,7 @@ class Sample:
     prompt: tuple[Message, ...] = ()
     choices: tuple[str, ...] = ()
     cluster: str | None = None
-    finish: str = "stop"
+    finish: str = "unknown"  # as in a Reply
     unread: bool = False
     input_tokens: int | None = None
     output_tokens: int | None = None

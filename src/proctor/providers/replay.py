@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import orjson
-
-from proctor.errors import BadRequest, ConfigError, DataError
+from proctor.errors import BadRequest, ConfigError
 from proctor.providers.contract import ALL_SAMPLING, Opening, Pacing
+from proctor.providers.replay_lines import UNSAID, Recorded, read_replies
 from proctor.types import Item, ListedModel, Model, Reply, Sampling
 
+NUMBERED = re.compile(r"(.*?)(\d{1,15})", re.DOTALL)  # an id that ends in a number
 _NO_REPLY = "no reply to this item in the file"
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """One line: the texts given to one item (several for several repeats), or why there is none."""
-
-    id: str | None
-    replies: tuple[Reply, ...]
-    error: str | None = None
 
 
 class Replay:
@@ -50,10 +40,10 @@ class Replay:
         if recorded is None or recorded.error:
             raise BadRequest(f"{self._path.name}: {recorded.error if recorded else _NO_REPLY}")
         if not recorded.replies:
-            return Reply("")  # the model was asked and said nothing
+            return Reply("", finish=UNSAID)  # the model was asked and said nothing
         if repeat >= len(recorded.replies):
             raise BadRequest(
-                f"{self._path.name}: {item.id} has {len(recorded.replies)} replies, not {repeat + 1}"
+                f"{self._path.name}: {item.id} has {_replies(len(recorded.replies))}, not {repeat + 1}"
             )
         return recorded.replies[repeat]
 
@@ -73,18 +63,6 @@ async def list_replay(opening: Opening) -> list[ListedModel]:
     return [ListedModel(Model("replay", "NAME"), note="any name, with --replies FILE")]
 
 
-def read_replies(path: Path) -> list[Recorded]:
-    """The lines of a file of replies; blank lines are passed over. Raises DataError naming the line."""
-    recorded = []
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if line := line.removeprefix(b"\xef\xbb\xbf").strip():
-                recorded.append(_parse(line, f"{path.name}, line {number}"))
-    if not recorded:
-        raise DataError(f"{path}: the file holds no replies")
-    return recorded
-
-
 def join(recorded: Sequence[Recorded], row_ids: Sequence[str], path: Path) -> tuple[dict[str, Recorded], str]:
     """Replies by item id, and how they were joined: by id where ids match, else by row order.
 
@@ -100,74 +78,46 @@ def join(recorded: Sequence[Recorded], row_ids: Sequence[str], path: Path) -> tu
         if row is None:
             continue
         if row in table:
-            raise ConfigError(f"{path}: two lines reply to {row}; keep one")
+            raise ConfigError(f"{path}: two lines reply to {row}; keep one, or give both texts as outputs")
         table[row] = r
     # Sequence numbers such as "0001" beside rows numbered from 0 could match a few ids by chance.
     if table and (len(table) == len(named) or len(table) == len(row_ids)):
         return table, f"by id ({len(table)} of {len(row_ids)} rows)"
-    if len(recorded) == len(row_ids):
-        return dict(
-            zip(row_ids, recorded, strict=True)
-        ), f"by row order ({len(row_ids)} rows; ids do not match)"
+    if len(recorded) == len(row_ids) and (ordered := in_order(recorded)) is not None:
+        lines, how = ordered
+        return dict(zip(row_ids, lines, strict=True)), f"{how} ({len(row_ids)} rows; ids do not match)"
     raise ConfigError(
-        f"{path}: {len(recorded)} replies for {len(row_ids)} rows, and {len(table)} ids match, so they "
-        "cannot be joined. Give each line the item's id (`proctor export` shows ids), or one line a row"
+        f"{path}: {_replies(len(recorded))} for {len(row_ids)} rows, and {_ids(named, table)}, so they "
+        "cannot be joined. Give each line the item's id (`proctor export` shows ids), or one line a row in its order"
     )
 
 
-def _parse(line: bytes, where: str) -> Recorded:
-    try:
-        record = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise DataError(f"{where}: not JSON ({error})") from None
-    if not isinstance(record, dict):
-        raise DataError(f"{where}: not a JSON object")
-    name = record.get("id") if "custom_id" not in record else record["custom_id"]
-    ident = None if name is None else str(name)
-    if "response" in record or isinstance(record.get("error"), dict | str):
-        return _batch_line(record, ident, where)
-    for key in ("outputs", "output", "text"):
-        if key in record:
-            return Recorded(ident, tuple(Reply(t) for t in _texts(record[key], key, where)))
-    raise DataError(
-        f"{where}: no reply; give outputs (a list of texts), output or text, or OpenAI Batch output lines"
-    )
+def in_order(recorded: Sequence[Recorded]) -> tuple[Sequence[Recorded], str] | None:
+    """The lines in the order of the rows, and how that was told; None where they may be in any order.
+
+    Ids such as request-1, request-2 say it. Where they do not, the order of the lines is taken for that of the
+    rows, but not from a batch, whose output comes in no order.
+    """
+    found = [match for r in recorded if (match := NUMBERED.fullmatch(r.id or ""))]
+    numbers = [int(match[2]) for match in found]
+    if len(set(numbers)) == len(recorded) and len({match[1] for match in found}) == 1:
+        if numbers == sorted(numbers):
+            return recorded, "by row order"
+        if max(numbers) - min(numbers) == len(numbers) - 1:
+            by_number = dict(zip(numbers, recorded, strict=True))
+            return [by_number[number] for number in sorted(numbers)], "by the numbers in their ids"
+        return None
+    return None if any(r.batch for r in recorded) else (recorded, "by row order")
 
 
-def _texts(value: object, key: str, where: str) -> list[str]:
-    texts = value if key == "outputs" and isinstance(value, list) else [] if value is None else [value]
-    if not all(isinstance(t, str) for t in texts):
-        raise DataError(f"{where}: {key} must be text{' in a list' if key == 'outputs' else ''}")
-    return list(texts)
+def _replies(n: int) -> str:
+    return "1 reply" if n == 1 else f"{n:,} replies"
 
 
-def _batch_line(record: dict[str, Any], ident: str | None, where: str) -> Recorded:
-    """An OpenAI Batch output line; also the older bare response, and errors as text or object."""
-    response = record.get("response") or {}
-    if not isinstance(response, dict):
-        raise DataError(f"{where}: response is no object")
-    status = response.get("status_code", 200)
-    body = response.get("body", response) or {}
-    error = record.get("error") or (body.get("error") if status >= 400 else None)
-    if error or status >= 400:
-        words = error.get("message") or error if isinstance(error, dict) else error
-        return Recorded(
-            ident, (), error=f"the batch failed here: {status if status >= 400 else ''} {words}".strip()
-        )
-    try:
-        return Recorded(ident, tuple(_choice(c, body.get("usage") or {}) for c in body["choices"]))
-    except (KeyError, TypeError, AttributeError):
-        raise DataError(f"{where}: no choices[].message.content in the response") from None
-
-
-def _choice(choice: dict[str, Any], usage: dict[str, Any]) -> Reply:
-    message = choice["message"]
-    refused = bool(message.get("refusal")) or choice.get("finish_reason") == "content_filter"
-    cut = choice.get("finish_reason") == "length"
-    return Reply(
-        message.get("content") or message.get("refusal") or "",
-        reasoning=message.get("reasoning_content"),
-        finish="refused" if refused else "length" if cut else "stop",
-        input_tokens=usage.get("prompt_tokens"),
-        output_tokens=usage.get("completion_tokens"),
-    )
+def _ids(named: Sequence[Recorded], table: Mapping[str, Recorded]) -> str:
+    """What is wrong with the ids, with one of each side that shows it."""
+    if not named:
+        return "no line has an id"
+    known = {r.id for r in table.values()}
+    odd = next((r.id for r in named if r.id not in known), None)
+    return f"{len(table):,} of {len(named):,} ids match" + (f" ({odd!r} is no row's)" if odd else "")

@@ -65,6 +65,7 @@ def _rows(run: Run) -> str:
         said.append(LOGGED.format(tool=_tool(run)))
     elif run.cell.source.kind == "file":
         said.append("The rows are a file of the user's own.")
+        said += file_words(run.manifest)
     elif words := ROWS.get(str(run.manifest.get("rows"))):
         said.append(words.format(revision=_revision(run)))
     hashes = data_hashes(run.manifest)
@@ -75,6 +76,21 @@ def _rows(run: Run) -> str:
     if item_set := run.manifest.get("item_set_sha256") or run.manifest.get("item_set"):
         said.append(f"The set of items has the SHA-256 {item_set}.")
     return " ".join(said)
+
+
+def file_words(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """What is odd in a user's file and bears on its score: rows that were left out, questions that return."""
+    if gone := manifest.get("left_out"):
+        yield (
+            f"Of its {amount(gone['of'])} rows, {amount(gone['rows'])} could not be used and were left out; no score "
+            "counts them."
+        )
+    if copies := manifest.get("copies"):
+        yield (
+            f"In {amount(copies['rows'])} of its rows {amount(copies['questions'])} "
+            f"{'question stands' if copies['questions'] == 1 else 'questions stand'} more than once; copies of a "
+            "question are one cluster."
+        )
 
 
 def logged(run: Run) -> bool:

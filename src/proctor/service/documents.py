@@ -72,6 +72,7 @@ def run(r: Run) -> dict[str, Any]:
         "rows": r.manifest.get("rows"),
         "status": r.status.value,
         "partial": r.partial,
+        "left_out": r.manifest["left_out"]["rows"] if r.manifest.get("left_out") else 0,
         "planned": r.planned,
         "settled": r.settled,
         "stopped": r.stopped,

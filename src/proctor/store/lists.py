@@ -30,6 +30,7 @@ class RunLine(NamedTuple):
     sample: bool
     comparability: str | None
     stopped: str | None
+    source_title: str = ""
 
     @property
     def full_model(self) -> str:

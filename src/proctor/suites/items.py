@@ -48,6 +48,8 @@ def options_of(task: Task, choices: Sequence[str]) -> tuple[str, ...]:
 
 
 def cluster_of(row: Row, task: Task) -> str | None:
+    if row.cluster is not None:
+        return row.cluster
     if task.paired:
         number = NUMBERED.search(row.id)
         return f"pair {int(number[1]) // 2}" if number else None

@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any
 
-from proctor.errors import ConfigError, DataError
+from proctor.errors import ConfigError
+from proctor.figures import left_out_mark
 from proctor.suites.asking import SEED
 from proctor.suites.columns import (
     ANSWER,
@@ -16,17 +16,15 @@ from proctor.suites.columns import (
     KNOWN_NAMES,
     QUESTION,
     Columns,
-    choices,
+    asked_by,
     find_columns,
     question_fields,
-    row_ids,
 )
+from proctor.suites.file_rows import FileRows, Wanted, file_rows
 from proctor.suites.records import Records, read_records
-from proctor.suites.rows import Row
 from proctor.suites.sampling import spread
 from proctor.suites.shapes import Task
 from proctor.suites.source import SuiteSource, item_ids, make_source
-from proctor.suites.targets import TARGETS, Targets, given_answers, kind_of
 from proctor.suites.user_suites import open_user_suite
 from proctor.types import SourceRef
 
@@ -34,7 +32,7 @@ from proctor.types import SourceRef
 def open_file(ref: SourceRef) -> SuiteSource:
     """The items of a file of questions, or of a user's suite when it is a TOML file.
 
-    Raises: DataError naming file, line and column; ConfigError.
+    Raises: DataError with every fault of the file, naming line and column; ConfigError.
     """
     path = Path(ref.name)
     if path.suffix.lower() == ".toml":
@@ -43,61 +41,55 @@ def open_file(ref: SourceRef) -> SuiteSource:
         raise ConfigError(f"A file has no tasks to select; leave out {', '.join(ref.tasks)}")
     table = read_records(path, KNOWN_NAMES)
     columns = find_columns(table)
-    has_choices = columns.choices is not None or bool(columns.wide)
-    given = given_answers(table, columns)
-    kind = ref.answer_type or kind_of(given, has_choices)
-    if kind == "choices" and not has_choices:
-        raise DataError(
-            f"{table.name}: no column with choices. Recognised: {', '.join(CHOICES)}; A, B, C ...; "
-            "choice1, choice2 ..."
-        )
-    options = [choices(table, record, columns) for record in table.records] if kind == "choices" else []
-    targets = TARGETS[kind](given, options, columns.answer)
-    rows = to_rows(path.stem, table, columns, targets, options)
-    prompt = "verbatim" if columns.question.lower() == "messages" else kind
-    task = Task(path.stem, path.name, kind, prompt, labels=targets.labels)
+    verbatim = columns.questions_are_messages
+    read = file_rows(
+        table,
+        columns,
+        Wanted(
+            stem=path.stem,
+            task=path.stem,
+            fields=lambda record: question_fields(record, columns),
+            shown=asked_by(columns),
+            kind=ref.answer_type,
+            numbers=ref.numbers,
+            lenient=ref.lenient,
+            cluster=columns.cluster,
+        ),
+    )
+    kind = read.targets.kind
+    title = path.name + left_out_mark(read.facts)
+    task = Task(path.stem, title, kind, "verbatim" if verbatim else kind, labels=read.targets.labels)
     plain = make_source(
         ref,
         (task,),
-        spread(rows, {task.key: task}, seed=SEED),
-        title=path.name,
+        spread(read.rows, {task.key: task}, seed=SEED),
+        title=title,
         facts={
             "suite": path.stem,
             "rows": "file",
             "data_sha256": {path.stem: table.sha256},
             "answer_type": kind,
             "aggregate": "micro",
+            **read.facts,
         },
     )
-    said = sentences(table, columns, targets, options)
-    return replace(plain, row_ids=item_ids(plain, rows), understood=(*said, *plain.understood))
+    said = sentences(table, columns, read)
+    ids = item_ids(plain, [(task.key, ident) for ident in read.ids])
+    return replace(plain, row_ids=ids, understood=(*said, *plain.understood))
 
 
-def to_rows(
-    stem: str, table: Records, columns: Columns, targets: Targets, options: list[tuple[str, ...]]
-) -> list[Row]:
-    """The file's rows in normal form; `fields` holds what the prompt shows."""
-    shown: dict[str, Any] = {"labels": [label.name for label in targets.labels]} if targets.labels else {}
-    rows = []
-    for place, (record, row_id) in enumerate(zip(table.records, row_ids(table, columns), strict=True)):
-        more = {"choices": list(options[place])} if options else shown
-        target, *aliases = targets.answers[place]
-        row_fields = {**question_fields(table, record, columns), **more}
-        rows.append(Row(f"{stem}/{row_id}", stem, target, row_fields, tuple(aliases)))
-    return rows
-
-
-def sentences(
-    table: Records, columns: Columns, targets: Targets, options: list[tuple[str, ...]]
-) -> tuple[str, ...]:
+def sentences(table: Records, columns: Columns, read: FileRows) -> tuple[str, ...]:
     """What was understood, for a person to check before anything is spent."""
     said = [
         f"{len(table.records):,} rows from {table.name} ({table.form}): "
         f"question from column {columns.question!r}, answer from {columns.answer!r}",
-        f"answers: {answers_in_words(columns, targets, options)}",
+        f"answers: {answers_in_words(columns, read)}",
+        *read.said,
     ]
     if columns.id is not None:
         said.append(f"ids from column {columns.id!r}")
+    if columns.cluster is not None:
+        said.append(f"rows hang together by column {columns.cluster!r}")
     if columns.ignored:
         also = [name for name in columns.ignored if name.lower() in {*QUESTION, *ANSWER, *CHOICES}]
         note = f" (among them {', '.join(also)}: another column was taken first)" if also else ""
@@ -105,20 +97,20 @@ def sentences(
     return tuple(said)
 
 
-def answers_in_words(columns: Columns, targets: Targets, options: list[tuple[str, ...]]) -> str:
-    first = [answers[0] for answers in targets.answers]
-    counts = Counter(first)
+def answers_in_words(columns: Columns, read: FileRows) -> str:
+    targets = read.targets
+    counts = Counter(row.target for row in read.rows if row.target is not None)
     listed = ", ".join(
         f"{name} {count:,}" for name, count in sorted(counts.items(), key=lambda p: (-p[1], p[0]))
     )
     if targets.kind == "labels":
         return f"{len(targets.labels)} labels ({listed})"
     if targets.kind == "text":
-        several = sum(len(answers) > 1 for answers in targets.answers)
+        several = sum(bool(row.aliases) for row in read.rows)
         return f"free text, {len(counts):,} different" + (
             f"; {several:,} rows accept several" if several else ""
         )
-    sizes = sorted({len(texts) for texts in options})
+    sizes = sorted({len(row.fields["choices"]) for row in read.rows})
     number = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     source = f"column {columns.choices!r}" if columns.choices else f"columns {', '.join(columns.wide)}"
     used = ", ".join(f"{letter} {counts[letter]:,}" for letter in ascii_uppercase if letter in counts)

@@ -37,13 +37,17 @@ HIDDEN = ""  # stands in histograms for answers that are not published
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One question before it is put into words: `fields` is exactly what its prompt shows."""
+    """One question before it is put into words: `fields` is exactly what its prompt shows.
+
+    `cluster` is what it hangs together with where that is known of the row and not by the task's field.
+    """
 
     id: str
     task: str
     target: str | None
     fields: Mapping[str, Any]
     aliases: tuple[str, ...] = ()
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

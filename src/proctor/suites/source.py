@@ -130,7 +130,8 @@ def open_suite(ref: SourceRef, home: Path) -> SuiteSource:
     )
     left_out = [task.key for task in wanted if task.key not in sets]
     said = (f"left out, for want of rows: {', '.join(left_out)}",) if left_out else ()
-    return replace(plain, row_ids=item_ids(plain, rows), understood=(*plain.understood, *said))
+    named = [(row.task, row.id) for row in rows]
+    return replace(plain, row_ids=item_ids(plain, named), understood=(*plain.understood, *said))
 
 
 def select(suite: Suite, ref: SourceRef) -> tuple[Task, ...]:
@@ -202,7 +203,8 @@ def make_source(
 ) -> SuiteSource:
     """The source of the rows that preset and limit leave, with the manifest of what it rests on.
 
-    `own` are writers of tasks whose prompts are not in our table. Raises: ConfigError, DataError.
+    `own` are writers of tasks whose prompts are not in our table. `row_ids` is for the caller to fill, who knows the
+    order of the file. Raises: ConfigError, DataError.
     """
     rows = take_asked(ref, ordered)
     asking = asking_of(ref, tasks, own or {})
@@ -218,7 +220,7 @@ def make_source(
         "limit": ref.limit,
     }
     vocabularies = {task.key: vocabulary(task.labels) for task in tasks if task.labels}
-    plain = SuiteSource(
+    return SuiteSource(
         title=title,
         manifest=manifest,
         tasks={task.key: task for task in tasks},
@@ -230,7 +232,6 @@ def make_source(
         understood=in_words(ref, asking),
         teaching=teaching,
     )
-    return replace(plain, row_ids=item_ids(plain, ordered))
 
 
 def described(tasks: Sequence[Task], ordered: Sequence[Row], rows: Sequence[Row]) -> dict[str, Any]:
@@ -258,13 +259,15 @@ def described(tasks: Sequence[Task], ordered: Sequence[Row], rows: Sequence[Row]
     }
 
 
-def item_ids(source: SuiteSource, rows: Sequence[Row]) -> tuple[str, ...]:
-    """The ids that the items of these rows have."""
-    writers = source.asking.writers
+def item_ids(source: SuiteSource, rows: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The ids that the items of these rows have, which are given by task and id."""
+    wordings = {task: len(writers) for task, writers in source.asking.writers.items()}
+    if set(wordings.values()) <= {1}:
+        return tuple([ident for _, ident in rows])
     return tuple(
-        row.id if len(writers[row.task]) == 1 else f"{row.id}@{number}"
-        for row in rows
-        for number in range(1, len(writers[row.task]) + 1)
+        ident if wordings[task] == 1 else f"{ident}@{number}"
+        for task, ident in rows
+        for number in range(1, wordings[task] + 1)
     )
 
 

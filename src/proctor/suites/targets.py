@@ -6,18 +6,21 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, Literal
 
-from proctor.errors import DataError
-from proctor.suites.columns import Columns, where
+from proctor.suites.columns import Columns, short
+from proctor.suites.faults import Faults, RowFault
+from proctor.suites.numbers import NumberReading, number_reading, whole_number
 from proctor.suites.records import Record, Records
 from proctor.suites.shapes import Kind, Label
 from proctor.suites.texts import fold, key, light, number
+from proctor.types import Numbers
 
 MAX_LABELS = 10
-MOST_PLACES = 20  # rows that one error names
 MAX_LABEL_WORDS = 3
 ROWS_PER_LABEL = 3
+LETTERS = frozenset(ascii_uppercase)
+Form = Literal["letters", "texts", "mixed"]
 
 # Pairs that models use for each other; given as synonyms when the file has exactly these labels.
 PAIRS: Mapping[frozenset[str], Mapping[str, tuple[str, ...]]] = {
@@ -28,45 +31,62 @@ PAIRS: Mapping[frozenset[str], Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A row's right answers as the file writes them; `place` is for error texts."""
+    """A row's right answers as the file writes them, and the options they are taken from."""
 
+    record: Record
     answers: tuple[Any, ...]
-    place: str
+    options: tuple[str, ...]
+
+    @property
+    def index(self) -> int:
+        return self.record.index
+
+    @property
+    def where(self) -> str:
+        return self.record.where
 
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The right answers of all rows: the target first, then the aliases."""
+    """The right answers by the rows' index: the target first, then the aliases. `said` is for a person."""
 
     kind: Kind
-    answers: tuple[tuple[str, ...], ...]
+    answers: Mapping[int, tuple[str, ...]]
     labels: tuple[Label, ...] = ()
+    said: tuple[str, ...] = ()
 
 
-def given_answers(table: Records, columns: Columns) -> list[Given]:
-    """What the answer column holds. Raises: DataError for a row without an answer."""
-    rows, empty = [], []
-    for record in table.records:
-        value = record.values.get(columns.answer)
-        place = where(table, record, columns.answer)
-        answers = tuple(value) if isinstance(value, list) else (value,)
-        if not answers or any(answer is None or not str(answer).strip() for answer in answers):
-            empty.append(record)
-            continue
-        if any(not isinstance(answer, (str, bool, int, float)) for answer in answers):
-            raise DataError(f"{place}: an answer is text, a number, true or false, or a list of these")
-        rows.append(Given(answers, place))
-    if empty:
-        further = f" (and in {len(empty) - 1:,} more rows: {_places(empty[1:])})" if empty[1:] else ""
-        place = where(table, empty[0], columns.answer)
-        raise DataError(f"{place}: the answer is missing{further}; each row needs one to be scored")
-    return rows
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How the answers of one file are to be read, and where its faults are kept."""
+
+    columns: Columns
+    faults: Faults
+    numbers: Numbers | None = None
 
 
-def _places(records: Sequence[Record]) -> str:
-    """The first of many, so that one look at the file mends them all."""
-    named = ", ".join(record.where for record in records[:MOST_PLACES])
-    return f"{named}, ..." if len(records) > MOST_PLACES else named
+def given_answers(record: Record, column: str) -> tuple[Any, ...]:
+    """What the answer column holds. Raises: RowFault for a row without an answer."""
+    value = record.values.get(column)
+    if isinstance(value, str) and value and not value.isspace():
+        return (value,)
+    answers = tuple(value) if isinstance(value, list) else (value,)
+    if not answers or any(answer is None or not str(answer).strip() for answer in answers):
+        raise RowFault(column, "the answer is missing; each row needs one to be scored")
+    if any(not isinstance(answer, (str, bool, int, float)) for answer in answers):
+        raise RowFault(column, "an answer is text, a number, true or false, or a list of these")
+    return answers
+
+
+def given_rows(
+    table: Records, answers: Sequence[tuple[Any, ...] | None], options: Sequence[tuple[str, ...] | None]
+) -> list[Given]:
+    """The rows whose answers, and options where they have any, could be read."""
+    return [
+        Given(record, answer, texts)
+        for record, answer, texts in zip(table.records, answers, options, strict=True)
+        if answer is not None and texts is not None
+    ]
 
 
 def spelled(value: Any) -> str:
@@ -76,20 +96,18 @@ def spelled(value: Any) -> str:
     return str(value).strip()
 
 
-def kind_of(rows: Sequence[Given], has_choices: bool) -> Kind:
-    """Choices where rows have them; labels when few short answers return again and again; else text."""
-    if has_choices:
-        return "choices"
-    answers = [answer for row in rows for answer in row.answers]
-    if all(isinstance(answer, bool) for answer in answers):
+def kind_of(answers: Sequence[tuple[Any, ...]]) -> Kind:
+    """Labels when few short answers return again and again; else text."""
+    every = [answer for row in answers for answer in row]
+    if all(isinstance(answer, bool) for answer in every):
         return "labels"
-    if all(is_number(answer) for answer in answers):
+    if all(is_number(answer) for answer in every):
         return "text"
-    counts = Counter(key(spelled(row.answers[0])) for row in rows)
-    known = {key(spelled(answer)) for answer in answers} <= counts.keys()
-    few = 2 <= len(counts) <= MAX_LABELS and len(rows) >= ROWS_PER_LABEL * len(counts)
-    short = all(len(text.split()) <= MAX_LABEL_WORDS for text in counts)
-    return "labels" if known and few and short and min(counts.values()) >= 2 else "text"
+    counts = Counter(key(spelled(row[0])) for row in answers)
+    known = {key(spelled(answer)) for answer in every} <= counts.keys()
+    few = 2 <= len(counts) <= MAX_LABELS and len(answers) >= ROWS_PER_LABEL * len(counts)
+    short_ones = all(len(text.split()) <= MAX_LABEL_WORDS for text in counts)
+    return "labels" if known and few and short_ones and min(counts.values()) >= 2 else "text"
 
 
 def is_number(answer: Any) -> bool:
@@ -98,100 +116,136 @@ def is_number(answer: Any) -> bool:
     return isinstance(answer, (int, float)) or number(light(str(answer))) is not None
 
 
-def text_targets(rows: Sequence[Given], options: Sequence[tuple[str, ...]], column: str) -> Targets:
-    return Targets("text", tuple(tuple(spelled(answer) for answer in row.answers) for row in rows))
+def text_targets(rows: Sequence[Given], asked: Asked) -> Targets:
+    return Targets("text", {row.record.index: tuple([spelled(a) for a in row.answers]) for row in rows})
 
 
-def label_targets(rows: Sequence[Given], options: Sequence[tuple[str, ...]], column: str) -> Targets:
-    """Labels under their most frequent spelling. Raises: DataError when there is only one."""
+def label_targets(rows: Sequence[Given], asked: Asked) -> Targets:
+    """Labels under their most frequent spelling. One label alone is a fault of the file."""
     spellings: dict[str, Counter[str]] = {}
     for row in rows:
         for answer in row.answers:
             text = spelled(answer)
             spellings.setdefault(key(text), Counter())[text] += 1
     names = {folded: max(sorted(counts), key=counts.__getitem__) for folded, counts in spellings.items()}
-    if len(names) < 2 and not all(isinstance(row.answers[0], bool) for row in rows):
-        raise DataError(
-            f"{rows[0].place}: every row has the answer {spelled(rows[0].answers[0])!r}; labels need two"
+    if rows and len(names) < 2 and not all(isinstance(row.answers[0], bool) for row in rows):
+        asked.faults.refuse(
+            f"every row has the answer {short(spelled(rows[0].answers[0]))!r}; labels need two"
         )
-    if set(names) <= {"yes", "no"} and isinstance(rows[0].answers[0], bool):
+    if set(names) <= {"yes", "no"} and rows and isinstance(rows[0].answers[0], bool):
         names = {"yes": "yes", "no": "no"}
     synonyms = PAIRS.get(frozenset(names), {})
     labels = tuple(Label(names[folded], synonyms.get(folded, ())) for folded in sorted(names))
-    answers = tuple(tuple(dict.fromkeys(names[key(spelled(a))] for a in row.answers)) for row in rows)
+    answers = {row.index: tuple(dict.fromkeys(names[key(spelled(a))] for a in row.answers)) for row in rows}
     return Targets("labels", answers, labels)
 
 
-def choice_targets(rows: Sequence[Given], options: Sequence[tuple[str, ...]], column: str) -> Targets:
-    """Letters. An answer may be a letter, an option's exact text, or a number whose start is certain."""
-    from_zero = index_start(rows, options, column)
-    answers = []
-    for row, texts in zip(rows, options, strict=True):
-        answers.append(
-            tuple(dict.fromkeys(letter_of(answer, texts, from_zero, row.place) for answer in row.answers))
+def named_targets(rows: Sequence[Given], asked: Asked, labels: Sequence[Label]) -> Targets:
+    """Answers under the labels that the task names; an answer that is none of them is a fault of its row."""
+    words = {key(word): label.name for label in labels for word in (*label.synonyms, label.shown)}
+    words |= {key(label.name): label.name for label in labels}
+    if not words.keys() & {"yes", "no"}:
+        # JSON's true and false are yes and no, unless the labels call them true and false.
+        words |= {yes: words[true] for yes, true in (("yes", "true"), ("no", "false")) if true in words}
+    names = ", ".join(label.name for label in labels)
+
+    def known(row: Given) -> tuple[str, ...]:
+        for answer in row.answers:
+            if key(spelled(answer)) not in words:
+                said = f"the answer {short(spelled(answer))!r} is none of the labels: {names}"
+                raise RowFault(asked.columns.answer, said)
+        return tuple(dict.fromkeys(words[key(spelled(answer))] for answer in row.answers))
+
+    found = asked.faults.each(rows, known)
+    kept = {row.index: answers for row, answers in zip(rows, found, strict=True) if answers is not None}
+    return Targets("labels", kept, tuple(labels))
+
+
+# Letters ------------------------------------------------------------------------------------------
+
+
+def choice_targets(rows: Sequence[Given], asked: Asked) -> Targets:
+    """Letters. An answer may be a letter, an option's exact text, or a number whose meaning is certain."""
+    column = asked.columns.answer
+    reading = number_reading(rows, asked.columns, asked.faults, asked.numbers)
+    form = form_of(rows)
+    both: list[str] = []
+
+    def letters(row: Given) -> tuple[str, ...]:
+        texts = row.options
+        found = [letter_of(answer, row, reading, column, form) for answer in row.answers]
+        if form == "letters" and any(
+            letter in texts and texts[ord(letter) - 65] != letter for letter in found
+        ):
+            both.append(row.where)
+        return tuple(dict.fromkeys(found))
+
+    answers = asked.faults.each(rows, letters)
+    said = [reading.said] if reading else []
+    if both:
+        rows_words = "in 1 row the letter" if len(both) == 1 else f"in {len(both):,} rows the letter"
+        said.append(
+            f"{rows_words} is another option's text too ({both[0]}): every answer is a letter, so it counts"
         )
-    return Targets("choices", tuple(answers))
+    kept = {row.index: found for row, found in zip(rows, answers, strict=True) if found is not None}
+    return Targets("choices", kept, said=tuple(said))
 
 
-def whole_number(answer: Any) -> int | None:
-    if isinstance(answer, int) and not isinstance(answer, bool):
-        return answer
-    text = answer.strip() if isinstance(answer, str) else ""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 2 else None
+def form_of(rows: Sequence[Given]) -> Form:
+    """What the answers are where all that name an option may be letters, or all are options' exact texts.
 
-
-def index_start(rows: Sequence[Given], options: Sequence[tuple[str, ...]], column: str) -> int | None:
-    """Where answers that are numbers count from; None when there are none, or they are options' texts.
-
-    Raises: DataError when the file as a whole leaves it open.
+    A letter may be another option's text as well; where all are letters, or all are texts, it is what all are.
     """
-    found = [
-        (index, texts, row.place)
-        for row, texts in zip(rows, options, strict=True)
-        for answer in row.answers
-        if (index := whole_number(answer)) is not None
-    ]
-    if not found:
-        return None
-    are_texts = all(str(index) in texts for index, texts, _ in found)
-    zero = all(0 <= index < len(texts) for index, texts, _ in found)
-    one = all(1 <= index <= len(texts) for index, texts, _ in found)
-    advice = "write letters (A, B, ...) or the option's text"
-    if are_texts and not (zero or one):
-        return None
-    if are_texts:
-        raise DataError(
-            f"{found[0][2]}: the numbers in {column!r} are both places and texts of options; {advice}"
-        )
-    if zero == one:
-        why = "may count from 0 or from 1" if zero else "fit neither counting from 0 nor from 1"
-        raise DataError(f"{found[0][2]}: the numbers in {column!r} {why}; {advice}")
-    return 0 if zero else 1
+    if all(may_be_letter(answer, row.options) for row in rows for answer in row.answers):
+        return "letters"
+    if all(spelled(answer) in row.options for row in rows for answer in row.answers):
+        return "texts"
+    return "mixed"
 
 
-def letter_of(answer: Any, texts: Sequence[str], start: int | None, place: str) -> str:
-    """The letter of the option that an answer means. Raises: DataError when that is none or not certain."""
+def may_be_letter(answer: Any, options: Sequence[str]) -> bool:
+    text = answer.strip() if isinstance(answer, str) else ""
+    if len(text) == 1 and text.upper() in LETTERS and ord(text.upper()) - 65 < len(options):
+        return True
+    return whole_number(answer) is not None or not by_text(spelled(answer), options)
+
+
+def letter_of(answer: Any, row: Given, reading: NumberReading | None, column: str, form: Form) -> str:
+    """The letter of the option that an answer means. Raises: RowFault when that is none or not certain."""
+    if reading is not None and (value := whole_number(answer)) is not None:
+        return reading.letter(value, row.record, row.options)
+    texts, text = row.options, spelled(answer)
     letters = ascii_uppercase[: len(texts)]
-    index = whole_number(answer)
-    if index is not None and start is not None:
-        return letters[index - start]
-    text = spelled(answer)
     by_letter = text.upper() if len(text) == 1 and text.upper() in letters else None
-    by_text = [letter for letter, option in zip(letters, texts, strict=True) if option == text]
-    if not by_text and not by_letter:
-        folded = fold(text)
-        by_text = [letter for letter, option in zip(letters, texts, strict=True) if fold(option) == folded]
-    meant = {*by_text, *([by_letter] if by_letter else [])}
+    if by_letter and form == "letters":
+        return by_letter
+    named = by_text(text, texts)
+    meant = {*named, *([by_letter] if by_letter and not (named and form == "texts") else [])}
+    if not meant and len(bare := text.strip("().[]: ")) == 1 and bare.upper() in letters:
+        return bare.upper()  # "(B)", "B."
     if len(meant) != 1:
-        why = "more than one choice" if meant else "no choice"
-        raise DataError(
-            f"{place}: the answer {text!r} names {why}; it has to be a letter from A to {letters[-1]} "
-            "or the exact text of one option"
-        )
+        raise RowFault(column, no_option(text, letters, several=bool(meant)))
     return meant.pop()
 
 
-TARGETS: Mapping[Kind, Callable[[Sequence[Given], Sequence[tuple[str, ...]], str], Targets]] = {
+def by_text(text: str, options: Sequence[str]) -> list[str]:
+    """The letters of the options with this text, exactly or else but for case and what stands around it."""
+    found = [letter for letter, option in zip(ascii_uppercase, options, strict=False) if option == text]
+    if found or (len(text) == 1 and text.upper() in ascii_uppercase[: len(options)]):
+        return found
+    folded = fold(text)
+    return [
+        letter for letter, option in zip(ascii_uppercase, options, strict=False) if fold(option) == folded
+    ]
+
+
+def no_option(text: str, letters: str, *, several: bool) -> str:
+    why = "more than one choice" if several else "no choice"
+    last = f"a letter from A to {letters[-1]}" if len(letters) > 1 else "A"
+    return f"the answer {short(text)!r} names {why}; it has to be {last} or the exact text of one option"
+
+
+TARGETS: Mapping[Kind, Callable[[Sequence[Given], Asked], Targets]] = {
     "choices": choice_targets,
     "labels": label_targets,
     "text": text_targets,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,30 +25,18 @@ from typing import Any
 import orjson
 
 from proctor.errors import ConfigError, DataError
+from proctor.figures import left_out_mark
 from proctor.findings import OF_LABELS
 from proctor.suites.asking import SEED
-from proctor.suites.columns import (
-    ANSWER,
-    CHOICES,
-    IDS,
-    KNOWN_NAMES,
-    Columns,
-    choices,
-    find_columns,
-    first,
-    question_fields,
-    row_ids,
-    where,
-    wide_columns,
-)
+from proctor.suites.columns import KNOWN_NAMES, Columns, asked_by, find_columns, question_fields
+from proctor.suites.faults import RowFault
+from proctor.suites.file_rows import FileRows, Wanted, file_rows, odd_facts
 from proctor.suites.prompts_form import Fields, Prompt, Writer, lettered, placeholders
 from proctor.suites.records import Record, Records, read_records
 from proctor.suites.rows import Row
 from proctor.suites.sampling import spread
-from proctor.suites.shapes import Kind, Label, Task
+from proctor.suites.shapes import Kind, Task
 from proctor.suites.source import SuiteSource, item_ids, make_source
-from proctor.suites.targets import TARGETS, Given, Targets, given_answers, kind_of, spelled
-from proctor.suites.texts import key
 from proctor.suites.user_tables import UserSuite, UserTask, parse_suite
 from proctor.types import SourceRef
 
@@ -58,7 +46,7 @@ class Exam:
     """One task with its rows, ready to be asked."""
 
     task: Task
-    rows: tuple[Row, ...]
+    read: FileRows
     table: Records
     writers: tuple[Writer, ...] | None  # of a prompt of its own
     dev: Callable[[], Sequence[Row]]
@@ -80,14 +68,15 @@ def open_user_suite(path: Path, ref: SourceRef | None = None) -> SuiteSource:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path.name}: not TOML in UTF-8 ({error})") from None
     exams = {one.key: open_task(one, suite, path, ref) for one in chosen(suite, ref, path.name)}
-    rows = [row for exam in exams.values() for row in exam.rows]
+    rows = [row for exam in exams.values() for row in exam.read.rows]
+    odd = odd_facts([exam.read for exam in exams.values()])
     tasks = {name: exam.task for name, exam in exams.items()}
     some = f": {', '.join(tasks)}" if len(tasks) < len(suite.tasks) else ""
     plain = make_source(
         ref,
         tuple(tasks.values()),
         spread(rows, tasks, seed=SEED),
-        title=f"{suite.title}{some}",
+        title=f"{suite.title}{some}{left_out_mark(odd)}",
         facts={
             "suite": suite.name,
             "rows": "file",
@@ -95,12 +84,14 @@ def open_user_suite(path: Path, ref: SourceRef | None = None) -> SuiteSource:
             "toml_sha256": hashlib.sha256(body).hexdigest(),
             "aggregate": suite.aggregate,
             "scored_tasks": len(suite.tasks),
+            **odd,
         },
         teaching=lambda name: exams[name].dev(),
         own={name: exam.writers for name, exam in exams.items() if exam.writers},
     )
-    said = tuple(in_words(exam) for exam in exams.values())
-    return replace(plain, row_ids=item_ids(plain, rows), understood=(*said, *plain.understood))
+    said = tuple(line for exam in exams.values() for line in in_words(exam))
+    ids = item_ids(plain, [(name, ident) for name, exam in exams.items() for ident in exam.read.ids])
+    return replace(plain, row_ids=ids, understood=(*said, *plain.understood))
 
 
 def chosen(suite: UserSuite, ref: SourceRef, place: str) -> tuple[UserTask, ...]:
@@ -110,38 +101,41 @@ def chosen(suite: UserSuite, ref: SourceRef, place: str) -> tuple[UserTask, ...]
     return tuple(one for one in suite.tasks if not ref.tasks or one.key in ref.tasks)
 
 
-def in_words(exam: Exam) -> str:
+def in_words(exam: Exam) -> Iterator[str]:
     named = f" ({', '.join(label.name for label in exam.task.labels)})" if exam.task.labels else ""
-    return (
-        f"{exam.task.key}: {len(exam.rows):,} rows from {exam.table.name} ({exam.table.form}), "
+    yield (
+        f"{exam.task.key}: {len(exam.table.records):,} rows from {exam.table.name} ({exam.table.form}), "
         f"answers are {exam.task.kind}{named}"
     )
+    yield from (f"{exam.task.key}: {line}" if line[:1].strip() else line for line in exam.read.said)
 
 
 def open_task(one: UserTask, suite: UserSuite, toml: Path, ref: SourceRef) -> Exam:
     """A task with its rows read. Raises: ConfigError, DataError."""
     table = read_records(toml.parent / one.file, KNOWN_NAMES)
-    columns = columns_of(one, table)
-    given = given_answers(table, columns)
-    kind = one.kind or ("labels" if one.labels else kind_of(given, has_choices(columns)))
-    if kind == "choices" and not has_choices(columns):
-        raise DataError(f"{table.name}: no column with choices, which task {one.key} needs")
-    task = Task(one.key, one.title, kind, one.key if one.prompt else prompt_name(columns, kind))
-    check_prompt(one, kind, table, ref)
-    texts = options(table, columns, kind)
-    targets = named(given, one.labels) if one.labels else TARGETS[kind](given, texts, columns.answer)
-    task = replace(
-        task,
-        labels=targets.labels,
+    columns = find_columns(table, asks=one.prompt is None)
+    wanted = replace(
+        wanted_of(one, table, columns, one.key),
+        numbers=ref.numbers,
+        lenient=ref.lenient,
+        check=lambda kind: check_prompt(one, kind, table, ref),
+    )
+    read = file_rows(table, columns, wanted)
+    kind = read.targets.kind
+    task = Task(
+        one.key,
+        one.title + left_out_mark(read.facts),
+        kind,
+        one.key if one.prompt else prompt_name(columns, kind),
+        labels=read.targets.labels,
         metrics=one.metrics,
         also=() if "accuracy" in one.metrics else ("accuracy",),
         positive=one.positive,
         cluster=one.cluster,
     )
     check_metrics(one, task, toml.name)
-    rows = to_rows(one, task, table, columns, targets, one.key)
     writers = written_prompt(suite, one) if one.prompt else None
-    return Exam(task, rows, table, writers, partial(dev_rows, one, task, toml))
+    return Exam(task, read, table, writers, partial(dev_rows, one, task, toml))
 
 
 def dev_rows(one: UserTask, task: Task, toml: Path) -> Sequence[Row]:
@@ -149,59 +143,29 @@ def dev_rows(one: UserTask, task: Task, toml: Path) -> Sequence[Row]:
     if one.dev_file is None:
         return ()
     table = read_records(toml.parent / one.dev_file, KNOWN_NAMES)
-    columns = columns_of(one, table)
-    given = given_answers(table, columns)
-    if task.labels:
-        targets = named(given, task.labels)
-    else:
-        targets = TARGETS[task.kind](given, options(table, columns, task.kind), columns.answer)
-    return to_rows(one, task, table, columns, targets, f"{one.key}/dev")
+    columns = find_columns(table, asks=one.prompt is None)
+    wanted = replace(wanted_of(one, table, columns, f"{one.key}/dev"), kind=task.kind, labels=task.labels)
+    return file_rows(table, columns, wanted).rows
+
+
+def wanted_of(one: UserTask, table: Records, columns: Columns, stem: str) -> Wanted:
+    """How the rows of the task's files are read: what its prompt shows, and what its clusters rest on."""
+    needed = tuple(name for name in placeholders(one.prompt or "") if name in table.columns)
+    more = (*needed, *([one.cluster] if one.cluster else []))
+
+    def fields(record: Record) -> dict[str, Any]:
+        found: dict[str, Any] = {} if one.prompt else question_fields(record, columns)
+        for name in more:
+            found.setdefault(name, in_text(record, name))
+        return found
+
+    shown = needed if one.prompt else asked_by(columns)
+    cluster = one.cluster or columns.cluster
+    return Wanted(stem, one.key, fields, shown, kind=one.kind, labels=one.labels, cluster=cluster)
 
 
 def prompt_name(columns: Columns, kind: Kind) -> str:
-    return "verbatim" if columns.question.lower() == "messages" else kind
-
-
-def columns_of(one: UserTask, table: Records) -> Columns:
-    """The columns in use; with a prompt of its own a task needs no column of questions."""
-    if one.prompt is None:
-        return find_columns(table)
-    by_name = {name.lower(): name for name in reversed(table.columns)}
-    answer = first(ANSWER, by_name)
-    if answer is None:
-        raise DataError(
-            f"{table.name}: no column with answers, and scoring needs one. Its columns: "
-            f"{', '.join(table.columns)}. Recognised names: {', '.join(ANSWER)}."
-        )
-    listed = first(CHOICES, by_name)
-    return Columns("", answer, listed, () if listed else wide_columns(by_name), first(IDS, by_name), ())
-
-
-def has_choices(columns: Columns) -> bool:
-    return columns.choices is not None or bool(columns.wide)
-
-
-def options(table: Records, columns: Columns, kind: Kind) -> list[tuple[str, ...]]:
-    return [choices(table, record, columns) for record in table.records] if kind == "choices" else []
-
-
-def named(rows: Sequence[Given], labels: Sequence[Label]) -> Targets:
-    """Answers under the labels that the task names. Raises: DataError for an answer that is none of them."""
-    words = {key(word): label.name for label in labels for word in (*label.synonyms, label.shown)}
-    words |= {key(label.name): label.name for label in labels}
-    if not words.keys() & {"yes", "no"}:
-        # JSON's true and false are yes and no, unless the labels call them true and false.
-        words |= {yes: words[true] for yes, true in (("yes", "true"), ("no", "false")) if true in words}
-    answers = []
-    for row in rows:
-        for answer in row.answers:
-            if key(spelled(answer)) not in words:
-                raise DataError(
-                    f"{row.place}: the answer {spelled(answer)!r} is none of the labels: "
-                    f"{', '.join(label.name for label in labels)}"
-                )
-        answers.append(tuple(dict.fromkeys(words[key(spelled(answer))] for answer in row.answers)))
-    return Targets("labels", tuple(answers), tuple(labels))
+    return "verbatim" if columns.questions_are_messages else kind
 
 
 # What a prompt may show besides the columns, for tasks of these kinds.
@@ -249,30 +213,11 @@ def check_metrics(one: UserTask, task: Task, place: str) -> None:
         raise ConfigError(f"{place}: task {one.key}: f1 needs positive = one of {', '.join(names)}")
 
 
-def to_rows(
-    one: UserTask, task: Task, table: Records, columns: Columns, targets: Targets, stem: str
-) -> tuple[Row, ...]:
-    """The rows in normal form; `fields` holds what the prompt shows and what the clusters rest on."""
-    texts = options(table, columns, task.kind)
-    labels = {"labels": [label.shown for label in task.labels]} if task.labels else {}
-    needed = [name for name in placeholders(one.prompt or "") if name in table.columns]
-    rows = []
-    for place, (record, row_id) in enumerate(zip(table.records, row_ids(table, columns), strict=True)):
-        fields: dict[str, Any] = {} if one.prompt else question_fields(table, record, columns)
-        for name in (*needed, *([one.cluster] if one.cluster else [])):
-            fields.setdefault(name, in_text(table, record, name))
-        if texts:
-            fields["choices"] = list(texts[place])
-        target, *aliases = targets.answers[place]
-        rows.append(Row(f"{stem}/{row_id}", one.key, target, {**fields, **labels}, tuple(aliases)))
-    return tuple(rows)
-
-
-def in_text(table: Records, record: Record, name: str) -> str:
-    """A field as a prompt shows it. Raises: DataError when the row lacks it."""
+def in_text(record: Record, name: str) -> str:
+    """A field as a prompt shows it. Raises: RowFault when the row lacks it."""
     value = record.values.get(name)
     if value is None:
-        raise DataError(f"{where(table, record, name)}: missing; the prompt or cluster of the task needs it")
+        raise RowFault(name, "missing; the prompt or cluster of the task needs it")
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return "\n".join(value)
     return value if isinstance(value, str) else orjson.dumps(value).decode()

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from io import StringIO
 from typing import Any
 
+from proctor.figures import left_out
 from proctor.service.jobs_view import RunLine
 from proctor.service.overview import Mean
 from proctor.service.transfer import inert
@@ -22,6 +23,7 @@ def line_record(line: RunLine, means: Mapping[str, Mean]) -> dict[str, Any]:
         "suite": line.source,
         "status": "partial" if line.status == "completed" and line.partial else line.status,
         "sample_data": line.sample,
+        "left_out": left_out(line.source_title or ""),
         "settled": line.settled,
         "planned": line.planned,
         **_figures("accuracy", means),

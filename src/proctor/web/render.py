@@ -37,6 +37,7 @@ def templates() -> Environment:
     )
     made.filters |= {
         "fraction": figures.fraction,
+        "left_out": figures.left_out,
         "estimate": figures.estimate,
         "interval": interval,
         "p": figures.p_value,

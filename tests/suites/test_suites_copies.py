@@ -1,0 +1,120 @@
+"""A question that stands in a file more than once is told, and its copies are one cluster."""
+
+from __future__ import annotations
+
+import pytest
+from question_files import answered, by_id, source
+
+from proctor.suites.copies import clustered
+from proctor.suites.source import SuiteSource
+
+
+def clusters(found: SuiteSource) -> dict[str, list[str]]:
+    """Cluster -> the ids of its items."""
+    groups: dict[str, list[str]] = {}
+    for name, item in sorted(by_id(found).items()):
+        if item.cluster is not None:
+            groups.setdefault(item.cluster, []).append(name)
+    return groups
+
+
+def test_copies_are_one_cluster_and_told_whatever_their_ids(file):
+    rows = [{"id": f"i{n}", "question": f" Is it {n % 4}? ", "answer": f"x{n % 4}"} for n in range(10)]
+    found = source(file("q.jsonl", rows))
+    assert sorted(clusters(found).values()) == [
+        ["q/i0", "q/i4", "q/i8"],
+        ["q/i1", "q/i5", "q/i9"],
+        ["q/i2", "q/i6"],
+        ["q/i3", "q/i7"],
+    ]
+    assert (
+        "4 questions stand more than once (10 rows; line 1 and line 5): copies are one cluster, so that they narrow "
+        "no interval"
+    ) in found.understood
+    assert found.manifest["copies"] == {"questions": 4, "rows": 10}
+
+
+def test_options_in_another_order_make_no_other_question(file):
+    rows = [
+        {"question": "Which?", "choices": ["w", "x", "y"], "answer": "A"},
+        {"question": "Which?", "choices": ["y", "x", "w"], "answer": "C"},
+        {"question": "Which?", "choices": ["w", "x", "z"], "answer": "A"},
+    ]
+    found = source(file("q.jsonl", rows))
+    assert list(clusters(found).values()) == [["q/0", "q/1"]]
+    assert "another answer" not in "".join(found.understood)
+
+
+def test_copies_with_different_answers_are_told_with_their_places(file):
+    rows = [*answered("a", "b", "c"), {"question": "Is it 1?", "answer": "z"}]
+    (line,) = [line for line in source(file("q.jsonl", rows)).understood if "more than once" in line]
+    assert line.startswith("1 question stands more than once (2 rows; line 2 and line 4)")
+    assert line.endswith("; 1 copy has another answer than the first (line 2 and line 4)")
+
+
+def test_a_file_without_copies_says_nothing_and_has_no_clusters(file):
+    found = source(file("q.jsonl", answered("a", "b", "c")))
+    assert clusters(found) == {} and "copies" not in found.manifest
+    assert "more than once" not in "".join(found.understood)
+
+
+def test_a_files_own_clusters_and_copies_are_joined(file):
+    """Two passages that share a question are no two independent things."""
+    rows = [
+        {"question": "a", "answer": "1", "cluster": "p1"},
+        {"question": "b", "answer": "2", "cluster": "p1"},
+        {"question": "c", "answer": "3", "cluster": "p2"},
+        {"question": "b", "answer": "2", "cluster": "p2"},
+        {"question": "d", "answer": "4", "cluster": "p3"},
+        {"question": "e", "answer": "5"},
+        {"question": "d", "answer": "4"},
+    ]
+    found = source(file("q.jsonl", rows))
+    assert list(clusters(found).values()) == [["q/0", "q/1", "q/2", "q/3"], ["q/4", "q/6"]]
+    assert "rows hang together by column 'cluster'" in found.understood
+
+
+def test_a_suites_clusters_keep_their_names_beside_copies(file):
+    rows = [
+        {"question": f"{n}?", "answer": "ab"[n % 2], "passage": f"p{n // 4}"}
+        for n in (0, 1, 2, 3, 4, 5, 6, 7)
+    ]
+    toml = file(
+        "mine.toml",
+        '[suite]\nname = "mine"\n[[tasks]]\nkey = "t"\nfile = "t.jsonl"\ncluster = "passage"\nkind = "text"\n',
+    )
+    file("t.jsonl", rows)
+    plain = clusters(source(toml))
+    file("t.jsonl", [*rows, {"question": "0?", "answer": "a", "passage": "p9"}])
+    joined = clusters(source(toml))
+    assert plain.keys() == joined.keys()
+    assert sorted(map(len, joined.values())) == [4, 5]
+
+
+def test_prompts_of_ones_own_are_alike_in_what_they_show(file):
+    file("t.jsonl", [{"food": "milk", "answer": "a", "note": f"{n}"} for n in range(3)])
+    toml = file(
+        "mine.toml",
+        '[suite]\nname = "mine"\n[[tasks]]\nkey = "t"\nfile = "t.jsonl"\nprompt = "Where is {food}?"\n'
+        'kind = "text"\n',
+    )
+    found = source(toml)
+    assert [len(ids) for ids in clusters(found).values()] == [3]
+    assert any(line.startswith("t: 1 question stands more than once (3 rows") for line in found.understood)
+
+
+@pytest.mark.parametrize("size", [20_000])
+def test_chains_of_clusters_take_time_in_proportion(size):
+    """Each row shares its question with the next cluster: the longest chain that there can be."""
+    keys = [f"q{n // 2}" for n in range(size)]
+    names: list[str | None] = [f"c{(n + 1) // 2}" for n in range(size)]
+    found, copies = clustered(keys, names, [frozenset()] * size)
+    assert len(set(found)) == 1 and copies is not None and copies.questions == size // 2
+
+
+def test_real_answers_of_several_models_to_one_question_are_copies(shared, file):
+    lines = (shared / "data/open/evouna_nq_fid_gpt35_chatgpt.jsonl").read_text().splitlines()[:600]
+    found = source(file("nq.jsonl", "\n".join(lines)))
+    told = [line for line in found.understood if "questions stand more than once" in line]
+    assert len(told) == 1
+    assert len(clusters(found)) == found.manifest["copies"]["questions"]
