@@ -50,7 +50,8 @@ def parse_delay(text: str, *, now: float | None = None) -> float | None:
         whole = sum(float(amount) * _UNITS_S[unit] for amount, unit in parts)
         return whole if whole < MOST_S else None
     at = _date(text)
-    return None if at is None else max(0.0, at - (time.time() if now is None else now))
+    wait_s = None if at is None else max(0.0, at - (time.time() if now is None else now))
+    return wait_s if wait_s is None or wait_s < MOST_S else None
 
 
 def _date(text: str) -> float | None:

@@ -136,7 +136,7 @@ def shortened(value: object) -> str:
     """A value of JSON as an error quotes it.
 
     >>> shortened("12"), shortened(None), shortened([1, 2] * 40)[-8:]
-    ('"12"', 'null', '1, 2,...')
+    ('"12"', 'null', '2, 1,...')
     """
     try:
         text = orjson.dumps(value).decode().replace(",", ", ")
