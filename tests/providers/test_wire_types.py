@@ -15,13 +15,13 @@ from asking import listed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from recording import Script, recording
-from wire_bodies import BODIES, PATHS, SHAPELESS, paths, replaced, saying
 
 from proctor.errors import BadReply, BadRequest, ContextOverflow, EndpointNotFound, ProviderError
 from proctor.providers.delays import retry_after_s
 from proctor.suites.source import open_suite
 from proctor.types import Model, Reply, Sampling, SourceRef
 from simulators import provider
+from wire_bodies import BODIES, PATHS, SHAPELESS, paths, replaced, saying
 
 SHAPES = sorted(BODIES)
 MODES = [(shape, "generate") for shape in SHAPES]
