@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-import re
 import time
 from typing import Literal, get_args
+
+from proctor.errors import in_one_line
 
 Level = Literal["debug", "info", "warning", "error"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 VARIABLE = "PROCTOR_LOG_LEVEL"
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class OneLine(logging.Formatter):
@@ -20,16 +20,7 @@ class OneLine(logging.Formatter):
     default_msec_format = ""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        return escaped(super().formatMessage(record))
-
-
-def escaped(text: str) -> str:
-    r"""Control characters as Python writes them, so that no text can begin a line of its own.
-
-    >>> escaped("a\nb\x1b[31m")
-    'a\\nb\\x1b[31m'
-    """
-    return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
+        return in_one_line(super().formatMessage(record))
 
 
 def begin(level: Level) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
-from proctor.errors import ConfigError
+from proctor.errors import ConfigError, in_one_line
 from proctor.types import Cell, Limits, Model, Numbers, Plan, Rows, Sampling, SourceRef, Think
 
 # What a bare model name says about its provider.
@@ -40,6 +40,7 @@ def parse_model(name: str, providers: Sequence[str], *, base_url: str | None = N
     'openai'
     """
     provider, slash, rest = name.partition("/")
+    need_name("--model", name)
     if slash and provider in providers:
         if not rest:
             raise ConfigError(f"--model {name}: a model name is missing after {provider}/")
@@ -48,6 +49,12 @@ def parse_model(name: str, providers: Sequence[str], *, base_url: str | None = N
         if pattern.match(name) and owner in providers:
             return Model(owner, name, _checked_url(base_url))
     return None
+
+
+def need_name(what: str, name: str) -> None:
+    """Raises ConfigError unless the name is one printable line, as lists, logs and terminals show it."""
+    if not name.isprintable():
+        raise ConfigError(f"{what} {in_one_line(name)[:80]!r}: give one line of printable characters")
 
 
 def _checked_url(url: str | None) -> str | None:
@@ -67,6 +74,7 @@ def _checked_url(url: str | None) -> str | None:
         usable = False
     if not usable:
         raise ConfigError(f"--base-url {url}: give an address such as http://127.0.0.1:8000/v1")
+    need_name("--base-url", text)
     return parts.geturl().rstrip("/")
 
 

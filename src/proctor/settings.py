@@ -151,6 +151,7 @@ class Settings:
     first_retry_s: float = 60.0
     server: str | None = None
     api_key: str | None = field(default=None, repr=False)
+    public_only: bool = False  # no variable: set for a job that asks an address its user named
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -53,7 +53,7 @@ def test_a_server_s_words_and_ids_cannot_begin_a_line_of_the_log(tmp_path: Path)
     with recording([models, busy, good]) as server:
         words = ["run", str(file), "--model", "openai/m", "--base-url", f"{server.url}/v1"]
         told = proctor(tmp_path, "--log-level", "info", *words, OPENAI_API_KEY="sk-very-secret").stderr
-    assert "retry 1 in" in told and "\\x1b" in told
+    assert "retry 1 in" in told
     assert not [line for line in told.splitlines() if line.startswith(forged)]
     assert "\x1b[31m" not in told and "very-secret" not in told
 

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from recording import Recording, Script, recording
 
-from proctor.errors import BadRequest, ConfigError
+from proctor.errors import BadReply, BadRequest, ConfigError
 from proctor.providers import OFFERED, PROVIDERS
 from proctor.providers.modes import answer_schema, ranking
+from proctor.providers.wire_types import Table
 from proctor.types import Item, Model, Reply, Sampling
 from simulators import ask, provider, questions, simulator
 
@@ -226,10 +227,13 @@ def test_max_tokens_is_not_claimed_where_one_token_is_asked_for(tmp_path, shape)
     assert "max_tokens" not in asyncio.run(unsent(Sampling()))
 
 
-def test_rankings_pass_over_what_is_no_ranking():
-    rows = [{"token": "A", "logprob": -1}, {"token": 7, "logprob": -1}, {"logprob": -1}, {"token": "B"}, "C"]
-    assert ranking([*rows, {"token": "D", "logprob": float("-inf")}]) == (("A", -1.0),)
-    assert ranking(None) == ()
+def test_rankings_pass_over_what_is_not_told_and_refuse_what_is_odd():
+    rows = [{"token": "A", "logprob": -1}, {"logprob": -1}, {"token": "B"}]
+    assert ranking(Table(row, "", "") for row in rows) == (("A", -1.0),)
+    assert ranking(()) == ()
+    for odd in ({"token": 7, "logprob": -1}, {"token": "D", "logprob": "-1"}):
+        with pytest.raises(BadReply, match=r"top\[0\]"):
+            ranking([Table(odd, "top[0].", "here")])
     assert answer_schema(())["properties"] == {"answer": {"type": "string"}}
 
 

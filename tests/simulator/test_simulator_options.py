@@ -43,7 +43,7 @@ def test_every_option_is_read() -> None:
         "--reject seed,max_tokens --until-stdin-closes --latency 0.2 --sigma 0.5 --tokens 7 --accuracy 0.3 "
         "--correlation 0.1 --retry-after 2 --error-rate 0.01 --rate-limit-rate 0.02 --crash-rate 0.03 "
         "--truncate-rate 0.04 --garbage-rate 0.05 --silent-rate 0.06 --refuse-rate 0.07 --unclear-rate 0.08 "
-        "--endless-rate 0.09"
+        "--endless-rate 0.09 --odd-rate 0.1"
     )
     assert (setup.host, setup.port, setup.answers, setup.seed) == ("::1", 81, Path("a.jsonl"), 3)
     assert (setup.slots, setup.overload, setup.key, setup.until_stdin_closes) == (16, "refuse", "k", True)
@@ -51,7 +51,7 @@ def test_every_option_is_read() -> None:
     assert setup.behaviours["sim"] == Behaviour(
         accuracy=0.3, correlation=0.1, latency_s=0.2, latency_sigma=0.5, tokens=7, retry_after_s=2.0,
         error_rate=0.01, rate_limit_rate=0.02, crash_rate=0.03, truncate_rate=0.04, garbage_rate=0.05,
-        silent_rate=0.06, refuse_rate=0.07, unclear_rate=0.08, endless_rate=0.09,
+        silent_rate=0.06, refuse_rate=0.07, unclear_rate=0.08, endless_rate=0.09, odd_rate=0.1,
     )  # fmt: skip
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +22,7 @@ from postgres_server import Postgres, free_port
 from proctor.errors import ConfigError, StoreError
 from proctor.store import Store
 from proctor.store.schema import HEAD, place
+from proctor.types import Plan
 
 SECRET = "open-sesame"
 
@@ -279,3 +282,28 @@ def test_a_locked_database_is_waited_for_and_then_named(sqlite_url: str) -> None
     with store.writing():
         pass
     store.close()
+
+
+def test_a_new_file_is_its_owners_alone_with_those_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "proctor.db"
+    before = os.umask(0)
+    try:
+        store = Store.open(f"sqlite:///{path}")
+        store.add_plan(Plan(()), now=1.0)
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+        store.close()
+    finally:
+        os.umask(before)
+    assert modes == {"proctor.db": 0o600, "proctor.db-wal": 0o600, "proctor.db-shm": 0o600}
+
+
+def test_a_file_that_others_can_read_is_narrowed_and_that_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "proctor.db"
+    Store.open(f"sqlite:///{path}").close()
+    path.chmod(0o664)
+    for told in (1, 1):  # once
+        Store.open(f"sqlite:///{path}").close()
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert len([each for each in caplog.messages if "mode 0600" in each]) == told

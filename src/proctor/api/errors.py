@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from proctor.api.guard import HEADERS
-from proctor.errors import ProctorError
+from proctor.errors import ProctorError, in_one_line
 
 LOG = logging.getLogger("proctor.api")
 QUEUE_FULL = "Queue is full. Please try again later."
@@ -81,7 +81,8 @@ async def _proctor_error(request: Request, error: Exception) -> Response:
     more = {"retry_after": round(wait_s)} if wait_s is not None and error.http_status == 429 else {}
     detail = QUEUE_FULL if error.slug == "queue-full" else str(error)
     if error.http_status >= 500:
-        LOG.error("request %s: %s: %s", request.scope.get("state", {}).get("request_id"), error.slug, error)
+        ident = request.scope.get("state", {}).get("request_id")
+        LOG.error("request %s: %s: %s", ident, error.slug, in_one_line(str(error)))
     return _answer(request, error.http_status, detail, error.slug, **more)
 
 

@@ -20,6 +20,7 @@ from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 from starlette.exceptions import HTTPException
 
+from proctor.api.spotless import check_body, check_head
 from proctor.errors import ConfigError, Forbidden, ProctorError, TooManyRequests
 from proctor.service.access import LOCAL, User, user_of
 from proctor.service.desk import Desk
@@ -73,6 +74,7 @@ class Guard:
         scope.setdefault("state", {})["request_id"] = ident
         sending = _with_headers(send, ident, scope["path"])
         try:
+            check_head(scope)
             self._check_origin(scope, headers)
             scope["state"]["user"] = self._user(scope, headers)
             self._count(scope)
@@ -142,18 +144,26 @@ def _cookie(sent: str) -> str | None:
 
 
 def _bounded(receive: Receive, headers: Mapping[str, str]) -> Receive:
-    """The body, as long as it is not larger than anybody means. Raises ConfigError for a length that says so."""
+    """The body, as long as it is not larger than anybody means and holds text alone.
+
+    Raises ConfigError for a length that says so.
+    """
     length = headers.get("content-length", "0")
     if not length.isdigit() or int(length) > MOST_BODY_BYTES:
         raise ConfigError(TOO_LARGE)
-    left = MOST_BODY_BYTES
+    body = bytearray()
 
     async def received() -> MutableMapping[str, Any]:
-        nonlocal left
         message = await receive()
-        left -= len(message.get("body", b""))
-        if left < 0:
-            raise HTTPException(400, TOO_LARGE)  # the one kind that FastAPI's reading of bodies lets through
+        body.extend(message.get("body", b""))
+        # HTTPException is the one kind that FastAPI's reading of bodies lets through.
+        if len(body) > MOST_BODY_BYTES:
+            raise HTTPException(400, TOO_LARGE)
+        if message["type"] == "http.request" and not message.get("more_body") and body:
+            try:
+                check_body(headers.get("content-type", "").strip().lower(), bytes(body))
+            except ConfigError as error:
+                raise HTTPException(400, str(error)) from None
         return message
 
     return received

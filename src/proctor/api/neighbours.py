@@ -73,9 +73,12 @@ def suites(user: Reader) -> dict[str, Any]:
     responses=example(told.PLAN),
 )
 def plan(request: PlanRequest, desk: OpenDesk, user: Reader) -> dict[str, Any]:
-    """Calls, tokens, time, cost, and the smallest difference it could show. Nothing is asked or stored."""
+    """Calls, tokens, time, cost, and the smallest difference it could show. No model is asked, nothing stored.
+
+    Rows that are not on the server are fetched from the hub for keys with the scope `run` alone; others get a 403.
+    """
     made = plan_of(request, desk.settings)
-    sources = open_sources(made, desk.settings)
+    sources = open_sources(made, desk.settings, fetch=user.scope != "read")
     return forecast_document(forecast(made, sources, desk.settings, difference=request.difference))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from proctor.errors import in_one_line
 from proctor.settings import Settings, read_settings
 
 AppOf = Callable[[Settings], Any]
@@ -134,4 +135,4 @@ def worker_command(once: bool, parent: int | None, lease_s: float) -> int:
 def log(text: str) -> None:
     """A line of the server's or worker's log, on standard error."""
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    click.echo(f"{at} {text}", err=True)
+    click.echo(f"{at} {in_one_line(text)}", err=True)

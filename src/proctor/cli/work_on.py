@@ -9,6 +9,7 @@ from typing import cast
 
 import click
 
+from proctor.errors import in_one_line
 from proctor.log import VARIABLE, Level, begin
 from proctor.settings import read_settings
 
@@ -36,4 +37,4 @@ def work_on_command(run: str, owner: str, lease_s: float) -> int:
 def _say(text: str) -> None:
     """A line of the run's log."""
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    print(f"{at} {text}", file=sys.stderr, flush=True)
+    print(f"{at} {in_one_line(text)}", file=sys.stderr, flush=True)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 import orjson
 
-from proctor.errors import BadReply, BadRequest, EndpointNotFound
+from proctor.errors import BadRequest, EndpointNotFound
 from proctor.providers.contract import Opening, Pacing
 from proctor.providers.http import Answer
-from proctor.providers.looking import look, need_key
+from proctor.providers.looking import look, need_key, need_rows
 from proctor.providers.parameters import Parameters
 from proctor.providers.refusals import Place, bad_reply, refusal
 from proctor.providers.thoughts import ANTHROPIC_BUDGET, ANTHROPIC_EFFORT, ANTHROPIC_HINT
+from proctor.providers.wire_types import Table, table_of
 from proctor.types import Item, ListedModel, Model, Reply, Sampling
 
 OFFICIAL = "https://api.anthropic.com"
@@ -67,7 +68,7 @@ class Anthropic:
             if error.status is None:
                 raise
             return ListedModel(self._model)  # a gateway that does not describe its models
-        return replace(_listed({"id": self._model.name, **row}), model=self._model)
+        return replace(_described(row, self._model.name), model=self._model)
 
     async def warm(self) -> None:
         """Nothing to load."""
@@ -93,23 +94,18 @@ class Anthropic:
         return orjson.dumps(body)
 
     def _reply(self, answer: Answer) -> Reply:
-        try:
-            record = orjson.loads(answer.body)
-            if record.get("type") == "error":
-                raise refusal(Answer(500, answer.headers, answer.body, answer.elapsed_s), self._place)
-            blocks = record["content"]
-            text = _joined(blocks, "text", "text")
-            reasoning = _joined(blocks, "thinking", "thinking")
-        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
-            raise bad_reply(answer, self._place, "content") from None
-        usage = record.get("usage") or {}
-        counts = [usage[name] for name in _INPUT if usage.get(name) is not None]
-        sent = sum(counts) if counts else None
-        received = usage.get("output_tokens")
+        record = table_of(answer, self._place, "content")
+        if record.text("type") == "error":
+            raise refusal(replace(answer, status=500), self._place)
+        if record.fields.get("content") is None:
+            raise bad_reply(answer, self._place, "content")
+        blocks = record.tables("content")
+        usage = record.table("usage")
+        sent, received = usage.sum(*map(usage.count, _INPUT)), usage.count("output_tokens")
         return Reply(
-            text=text,
-            reasoning=reasoning or None,
-            finish=_FINISH.get(record.get("stop_reason"), "stop"),
+            text=_joined(blocks, "text", "text"),
+            reasoning=_joined(blocks, "thinking", "thinking") or None,
+            finish=_FINISH.get(record.text("stop_reason") or "", "stop"),
             input_tokens=sent,
             output_tokens=received,
             latency_s=answer.elapsed_s,
@@ -130,10 +126,7 @@ async def list_anthropic(opening: Opening) -> list[ListedModel]:
     need_key(key, place, OFFICIAL)
     url = f"{place.address}/v1/models?limit=1000"
     record = await look(opening.http, url, _authorization(key), place, "list of models")
-    try:
-        return [_listed(row) for row in record["data"]]
-    except (KeyError, TypeError, AttributeError):
-        raise BadReply(f"anthropic at {place.address}: no list of models in the reply") from None
+    return [_listed(row) for row in need_rows(record, "data")]
 
 
 def _place(address: str, model: str) -> Place:
@@ -144,11 +137,15 @@ def _authorization(key: str | None) -> dict[str, str]:
     return {"anthropic-version": VERSION, **({"x-api-key": key} if key else {})}
 
 
-def _listed(row: Mapping[str, Any]) -> ListedModel:
+def _listed(row: Table) -> ListedModel:
+    return _described(row, row.needed("id"))
+
+
+def _described(row: Table, name: str) -> ListedModel:
     return ListedModel(
-        Model("anthropic", row["id"]),
-        context_tokens=row.get("max_input_tokens"),
-        note=row.get("display_name"),
+        Model("anthropic", name),
+        context_tokens=row.told(row.count, "max_input_tokens"),
+        note=row.told(row.text, "display_name"),
     )
 
 
@@ -190,5 +187,5 @@ def _unsent(sampling: Sampling) -> frozenset[str]:
     return frozenset(unsent | ({"temperature", "top_p", "top_k"} if sampling.think else set()))
 
 
-def _joined(blocks: list[Any], kind: str, field: str) -> str:
-    return "".join(block.get(field) or "" for block in blocks if block.get("type") == kind)
+def _joined(blocks: Sequence[Table], kind: str, field: str) -> str:
+    return "".join(block.text(field) or "" for block in blocks if block.text("type") == kind)

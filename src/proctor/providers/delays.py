@@ -9,6 +9,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+MOST_S = 1e9  # nobody means longer, and no clock of ours waits longer
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 # "Please retry in 53.2s", "try again in 1m2s", and the field `"retryDelay": "53s"`.
 _IN_BODY = re.compile(r'(?:(?:retry|again) in |"retryDelay"\s*:\s*")((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)')
@@ -46,23 +47,28 @@ def parse_delay(text: str, *, now: float | None = None) -> float | None:
         return number
     parts = _DURATION.findall(text)
     if parts and "".join(a + u for a, u in parts) == text:
-        return sum(float(amount) * _UNITS_S[unit] for amount, unit in parts)
-    when = _date(text)
-    if when is None:
-        return None
-    return max(0.0, when.timestamp() - (time.time() if now is None else now))
+        whole = sum(float(amount) * _UNITS_S[unit] for amount, unit in parts)
+        return whole if whole < MOST_S else None
+    at = _date(text)
+    wait_s = None if at is None else max(0.0, at - (time.time() if now is None else now))
+    return wait_s if wait_s is None or wait_s < MOST_S else None
 
 
-def _date(text: str) -> datetime | None:
+def _date(text: str) -> float | None:
+    """Unix time; None also for dates beyond what it counts."""
     try:
-        return parsedate_to_datetime(text)
+        when = parsedate_to_datetime(text)
     except (ValueError, TypeError):
-        pass
+        try:
+            when = datetime.fromisoformat(text)
+        except ValueError:
+            return None
+        if not when.tzinfo:
+            return None
     try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
+        return when.timestamp()
+    except (ValueError, OverflowError):
         return None
-    return when if when.tzinfo else None
 
 
 def _number(text: str) -> float | None:
@@ -70,4 +76,4 @@ def _number(text: str) -> float | None:
         number = float(text)
     except ValueError:
         return None
-    return number if 0 <= number < 1e9 else None
+    return number if 0 <= number < MOST_S else None

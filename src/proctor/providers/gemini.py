@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 import orjson
 
-from proctor.errors import BadReply, BadRequest, EndpointNotFound, ModelNotFound
+from proctor.errors import BadRequest, EndpointNotFound, ModelNotFound
 from proctor.providers.contract import Opening, Pacing
 from proctor.providers.http import Answer
 from proctor.providers.looking import look, need_key
@@ -18,6 +18,7 @@ from proctor.providers.modes import ANSWER, TOP_TOKENS, need_ranking, ranking
 from proctor.providers.parameters import Parameters
 from proctor.providers.refusals import Place, bad_reply, refusal
 from proctor.providers.thoughts import GEMINI_HINT, GEMINI_NOTES, GEMINI_THINKING
+from proctor.providers.wire_types import Table, table_of
 from proctor.types import Item, ListedModel, Model, Reply, Sampling
 
 OFFICIAL = "https://generativelanguage.googleapis.com"
@@ -128,24 +129,19 @@ class Gemini:
         return orjson.dumps(body)
 
     def _reply(self, answer: Answer) -> Reply:
-        try:
-            record = orjson.loads(answer.body)
-            candidates = record.get("candidates") or []
-            blocked = (record.get("promptFeedback") or {}).get("blockReason")
-            candidate = candidates[0] if candidates else {}
-            parts = (candidate.get("content") or {}).get("parts") or []
-            text = _joined(parts, thought=False)
-            reasoning = _joined(parts, thought=True)
-        except (orjson.JSONDecodeError, AttributeError, TypeError, KeyError):
-            raise bad_reply(answer, self._place, "candidates") from None
+        record = table_of(answer, self._place, "candidates")
+        candidates = record.tables("candidates")
+        blocked = record.table("promptFeedback").text("blockReason")
         if not candidates and not blocked:
             raise bad_reply(answer, self._place, "candidates")
-        usage = record.get("usageMetadata") or {}
-        sent, received, thought = _tokens(usage)
+        candidate = candidates[0] if candidates else Table({}, "", record.where)
+        parts = candidate.table("content").tables("parts")
+        sent, received, thought = _tokens(record.table("usageMetadata"))
+        finish = _FINISH.get(candidate.text("finishReason") or "", "stop")
         reply = Reply(
-            text=text,
-            reasoning=reasoning or None,
-            finish="refused" if blocked else _FINISH.get(str(candidate.get("finishReason")), "stop"),
+            text=_joined(parts, thought=False),
+            reasoning=_joined(parts, thought=True) or None,
+            finish="refused" if blocked else finish,
             input_tokens=sent,
             output_tokens=received,
             reasoning_tokens=thought,
@@ -155,12 +151,12 @@ class Gemini:
         )
         return self._ranked(reply, candidate) if self._mode == "logprob" else reply
 
-    def _ranked(self, reply: Reply, candidate: Mapping[str, Any]) -> Reply:
+    def _ranked(self, reply: Reply, candidate: Table) -> Reply:
         """The reply with its first token ranked; it was cut after that token by design."""
-        result = candidate.get("logprobsResult") or {}
-        top = result.get("topCandidates") or [{}]
-        first = ranking(top[0].get("candidates"), logprob="logProbability") or ranking(
-            (result.get("chosenCandidates") or [])[:1], logprob="logProbability"
+        result = candidate.table("logprobsResult")
+        top = (row for step in result.tables("topCandidates")[:1] for row in step.tables("candidates"))
+        first = ranking(top, logprob="logProbability") or ranking(
+            result.tables("chosenCandidates")[:1], logprob="logProbability"
         )
         if reply.finish != "refused":
             need_ranking(first, f"gemini at {self.address}")
@@ -178,19 +174,16 @@ async def list_gemini(opening: Opening) -> list[ListedModel]:
     key = opening.settings.gemini_api_key
     place = _place(opening.settings.gemini_base_url, "")
     need_key(key, place, OFFICIAL)
-    rows: list[Any] = []
+    found: list[ListedModel] = []
     token = ""
     while True:
         url = f"{place.address}/v1beta/models?pageSize=1000{token and f'&pageToken={quote(token)}'}"
         page = await look(opening.http, url, _authorization(key), place, "list of models")
-        rows += page.get("models") or []
-        token = page.get("nextPageToken") or ""
+        rows = [row for row in page.tables("models") if _answers(row)]
+        found += [_listed(row, row.needed("name").removeprefix("models/")) for row in rows]
+        token = page.text("nextPageToken") or ""
         if not token:
-            break
-    try:
-        return [_listed(row, row["name"].removeprefix("models/")) for row in rows if _answers(row)]
-    except (KeyError, TypeError, AttributeError):
-        raise BadReply(f"gemini at {place.address}: no list of models in the reply") from None
+            return found
 
 
 def _place(address: str, model: str) -> Place:
@@ -206,13 +199,15 @@ def _path(name: str) -> str:
     return quote(name if name.startswith(("models/", "tunedModels/")) else f"models/{name}", safe="/")
 
 
-def _answers(row: Mapping[str, Any]) -> bool:
-    return METHOD in (row.get("supportedGenerationMethods") or [METHOD])
+def _answers(row: Table) -> bool:
+    return METHOD in (row.told(row.texts, "supportedGenerationMethods") or (METHOD,))
 
 
-def _listed(row: Mapping[str, Any], name: str) -> ListedModel:
+def _listed(row: Table, name: str) -> ListedModel:
     return ListedModel(
-        Model("gemini", name), context_tokens=row.get("inputTokenLimit"), note=row.get("displayName")
+        Model("gemini", name),
+        context_tokens=row.told(row.count, "inputTokenLimit"),
+        note=row.told(row.text, "displayName"),
     )
 
 
@@ -250,13 +245,11 @@ def _schema(options: tuple[str, ...]) -> dict[str, Any]:
     return {"type": "OBJECT", "properties": {ANSWER: answer}, "required": [ANSWER]}
 
 
-def _joined(parts: list[Any], *, thought: bool) -> str:
-    return "".join(part.get("text") or "" for part in parts if bool(part.get("thought")) == thought)
+def _joined(parts: Sequence[Table], *, thought: bool) -> str:
+    return "".join(part.text("text") or "" for part in parts if bool(part.flag("thought")) == thought)
 
 
-def _tokens(usage: Mapping[str, Any]) -> tuple[int | None, int | None, int | None]:
+def _tokens(usage: Table) -> tuple[int | None, int | None, int | None]:
     """(input, output with the thoughts, thoughts): thoughts are billed as output but stand apart."""
-    spoken, thought = usage.get("candidatesTokenCount"), usage.get("thoughtsTokenCount")
-    if spoken is None and thought is None:
-        return usage.get("promptTokenCount"), None, None
-    return usage.get("promptTokenCount"), (spoken or 0) + (thought or 0), thought
+    spoken, thought = usage.count("candidatesTokenCount"), usage.count("thoughtsTokenCount")
+    return usage.count("promptTokenCount"), usage.sum(spoken, thought), thought

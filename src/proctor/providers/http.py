@@ -7,10 +7,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import aiohttp
+from aiohttp.abc import AbstractResolver
 
 from proctor.errors import BadReply, NetworkError, RequestTimeout
+from proctor.providers.reach import PublicResolver, need_public_literal
 
 MAX_REPLY_BYTES = 32 * 2**20
 # aiohttp's default of 64 KiB makes long replies crawl.
@@ -29,15 +32,30 @@ class Answer:
 
 
 class Http:
-    """Opened inside a running event loop; `close` it there. Keys in `secrets` never come out in a body."""
+    """Opened inside a running event loop; `close` it there. Keys in `secrets` never come out in a body.
 
-    def __init__(self, *, parallel: int, timeout_s: float, secrets: Sequence[str] = ()) -> None:
+    `public_only`: every request is for an address that somebody else named, so nothing but public ones is asked.
+    `resolver` looks names up; None: the system's. Redirects are not followed.
+    """
+
+    def __init__(
+        self,
+        *,
+        parallel: int,
+        timeout_s: float,
+        secrets: Sequence[str] = (),
+        public_only: bool = False,
+        resolver: AbstractResolver | None = None,
+    ) -> None:
+        self._public_only = public_only
+        if public_only:
+            resolver = PublicResolver(resolver or aiohttp.ThreadedResolver())
         # Placeholders such as EMPTY are no secrets, and cutting them out would change what models said.
         self._secrets = [s.encode() for s in secrets if len(s) >= LEAST_SECRET_CHARACTERS]
         self._timeout_s = timeout_s
         self._session = aiohttp.ClientSession(
             # An unbounded pool runs out of ports under load; the limiter keeps below this anyway.
-            connector=aiohttp.TCPConnector(limit=parallel + 8, ttl_dns_cache=300),
+            connector=aiohttp.TCPConnector(limit=parallel + 8, ttl_dns_cache=300, resolver=resolver),
             timeout=aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(30.0, timeout_s)),
             read_bufsize=READ_BUFFER_BYTES,
             auto_decompress=True,
@@ -49,12 +67,14 @@ class Http:
         return await self._send("GET", url, headers, None, extra)
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Raises: NetworkError, RequestTimeout, BadReply (a reply without end)."""
+        """Raises: NetworkError, RequestTimeout, BadReply (a reply without end), Forbidden (not public)."""
         return await self._send("POST", url, headers, body, {})
 
     async def _send(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, extra: dict[str, Any]
     ) -> Answer:
+        if self._public_only:
+            need_public_literal(urlsplit(url).hostname or "")
         start = time.perf_counter()
         try:
             async with self._session.request(

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from proctor.errors import BadReply, BadRequest, EndpointNotFound, ModelNotFound, ServerError
 from proctor.providers.dialects import Dialect
 from proctor.providers.http import Http
-from proctor.providers.looking import look
+from proctor.providers.looking import look, need_rows
 from proctor.providers.prices import Price
 from proctor.providers.refusals import Place
+from proctor.providers.wire_types import Table
 from proctor.types import ListedModel, Model
 
 # xAI's prices are US cents per 100 million tokens.
 PRICE_UNIT_USD = 1e-4  # per million tokens
+_PRICES = ("prompt_text_token_price", "completion_text_token_price")
+# The context of a model, as vLLM, gateways and xAI call it.
+_LENGTHS = ("max_model_len", "context_length", "max_prompt_length")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +48,20 @@ async def list_rows(http: Http, place: Place, key: str | None, dialect: Dialect)
 async def _rows(http: Http, place: Place, key: str | None, path: str, field: str) -> list[Row]:
     url = f"{place.address}/{path}"
     record = await look(http, url, authorization(key), place, "list of models")
-    try:
-        return [_row(row, place.provider) for row in record[field]]
-    except (KeyError, TypeError, AttributeError):
-        raise BadReply(f"{place.provider} at {url}: no list of models in the reply") from None
+    return [_row(row, place.provider) for row in need_rows(record, field)]
 
 
-def _row(row: dict[str, Any], provider: str) -> Row:
+def _row(row: Table, provider: str) -> Row:
     price = _price(row)
     note = None if price is None else f"${price.input:g} in, ${price.output:g} out per million tokens"
-    context = row.get("max_model_len") or row.get("context_length") or row.get("max_prompt_length")
-    listed = ListedModel(Model(provider, row["id"]), context_tokens=context, note=note)
-    return Row(listed, frozenset([row["id"], *(row.get("aliases") or ())]), price)
+    lengths = (row.told(row.count, name) for name in _LENGTHS)
+    name = row.needed("id")
+    listed = ListedModel(Model(provider, name), context_tokens=next(filter(None, lengths), None), note=note)
+    return Row(listed, frozenset([name, *(row.told(row.texts, "aliases") or ())]), price)
 
 
-def _price(row: dict[str, Any]) -> Price | None:
-    prompt, completion = row.get("prompt_text_token_price"), row.get("completion_text_token_price")
-    if not (isinstance(prompt, int | float) and isinstance(completion, int | float)):
+def _price(row: Table) -> Price | None:
+    prompt, completion = (row.told(row.amount, name) for name in _PRICES)
+    if prompt is None or completion is None:
         return None
     return Price(prompt * PRICE_UNIT_USD, completion * PRICE_UNIT_USD)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-import orjson
-
-from proctor.errors import AuthError, EndpointNotFound, NetworkError
+from proctor.errors import AuthError, BadReply, EndpointNotFound, NetworkError
 from proctor.providers.http import Http
-from proctor.providers.refusals import Place, bad_reply, refusal
+from proctor.providers.refusals import Place, refusal
+from proctor.providers.wire_types import Table, table_of
 
 LOOK_S = 30.0
 
 
-async def look(http: Http, url: str, headers: Mapping[str, str], place: Place, wanted: str) -> dict[str, Any]:
+async def look(http: Http, url: str, headers: Mapping[str, str], place: Place, wanted: str) -> Table:
     """The JSON object at the address. Raises: EndpointNotFound, AuthError, ModelNotFound, BadReply."""
     try:
         answer = await http.get(url, headers, timeout_s=LOOK_S)
@@ -25,13 +23,14 @@ async def look(http: Http, url: str, headers: Mapping[str, str], place: Place, w
         ) from error
     if answer.status != 200:
         raise refusal(answer, place)
-    try:
-        record = orjson.loads(answer.body)
-    except orjson.JSONDecodeError:
-        record = None
-    if not isinstance(record, dict):
-        raise bad_reply(answer, place, wanted)
-    return record
+    return table_of(answer, place, wanted)
+
+
+def need_rows(record: Table, name: str) -> tuple[Table, ...]:
+    """The rows of a list of models. Raises BadReply if there is no such list."""
+    if record.fields.get(name) is None:
+        raise BadReply(f"{record.where}: no list of models in the reply")
+    return record.tables(name)
 
 
 def need_key(key: str | None, place: Place, official: str) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from proctor.errors import BadRequest, ConfigError
+from proctor.providers.wire_types import Table
 from proctor.types import Mode, Model, Sampling
 
 TOP_TOKENS = 20  # the most that OpenAI, Ollama and Gemini give
@@ -39,24 +39,16 @@ def answer_schema(options: Sequence[str]) -> dict[str, Any]:
     return {"type": "object", "properties": {ANSWER: answer}, "required": [ANSWER]}
 
 
-def ranking(
-    rows: Iterable[Any] | None, *, token: str = "token", logprob: str = "logprob"
-) -> tuple[tuple[str, float], ...]:
-    """(token, natural log-probability), the likeliest first, from a server's list; rows of another shape are left out.
+def ranking(rows: Iterable[Table], *, logprob: str = "logprob") -> tuple[tuple[str, float], ...]:
+    """(token, natural log-probability), the likeliest first, from a server's list; rows that lack one are left out.
 
-    >>> ranking([{"token": "B", "logprob": -2.0}, {"token": "A", "logprob": -0.1}, {"token": "C"}])
+    >>> told = ({"token": "B", "logprob": -2.0}, {"token": "A", "logprob": -0.1}, {"token": "C"})
+    >>> ranking(Table(row, "", "") for row in told)
     (('A', -0.1), ('B', -2.0))
     """
-    known = [
-        (row[token], float(row[logprob]))
-        for row in rows or ()
-        if isinstance(row, dict) and isinstance(row.get(token), str) and _is_number(row.get(logprob))
-    ]
+    told = [(row.text("token"), row.number(logprob)) for row in rows]
+    known = [(token, value) for token, value in told if token is not None and value is not None]
     return tuple(sorted(known, key=lambda pair: -pair[1]))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def need_ranking(first_token: Sequence[object], where: str) -> None:

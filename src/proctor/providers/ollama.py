@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import orjson
 
-from proctor.errors import ContextOverflow, EndpointNotFound, ModelNotFound, NetworkError
+from proctor.errors import BadReply, ContextOverflow, EndpointNotFound, ModelNotFound, NetworkError
 from proctor.providers.contract import Opening, Pacing
 from proctor.providers.http import Answer, Http
+from proctor.providers.looking import need_rows
 from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ranking
 from proctor.providers.refusals import Place, bad_reply, refusal
+from proctor.providers.wire_types import NS, Table, table_of
 from proctor.types import Item, ListedModel, Model, Reply, Sampling
 
 LOOK_S = 10.0
 FREE = -1  # no limit as `num_predict`, another seed each time as `seed`
 MOST_NAMES = 8  # of the models that are there, in the error that one is not
 EMBEDDINGS = "embeddings only"
+_DURATIONS = ("total_duration", "load_duration", "prompt_eval_duration", "eval_duration")
 _HEADERS = {"Content-Type": "application/json"}
 # proctor's word -> Ollama's, for what stands under `options`.
 _OPTIONS = (
@@ -96,15 +100,15 @@ class Ollama:
         return orjson.dumps(body)
 
     def _reply(self, answer: Answer) -> Reply:
-        try:
-            record = _last_word(answer.body)
-            if "error" in record:
-                raise refusal(Answer(500, answer.headers, answer.body, answer.elapsed_s), self._place)
-            message = record["message"]
-            text = message.get("content") or ""
-        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
-            raise bad_reply(answer, self._place, "message") from None
-        sent, received = record.get("prompt_eval_count"), record.get("eval_count")
+        record = _table(answer, self._place)
+        if record.fields.get("error") is not None:
+            raise refusal(replace(answer, status=500), self._place)
+        if record.fields.get("message") is None:
+            raise bad_reply(answer, self._place, "message")
+        message = record.table("message")
+        sent, received = record.count("prompt_eval_count"), record.count("eval_count")
+        # All of them, though one is used: a server that writes one as text counts as it likes elsewhere too.
+        took = {name: record.seconds(name, unit_s=NS) for name in _DURATIONS}
         limit = self._options.get("num_ctx")
         if sent is not None and limit is not None and sent >= limit:
             # A server too old to know `truncate` fills the whole context with what is left of the prompt.
@@ -113,21 +117,21 @@ class Ollama:
                 "of it was cut. Raise --context-tokens or update Ollama"
             )
         reply = Reply(
-            text=text,
-            reasoning=message.get("thinking"),
-            finish="length" if record.get("done_reason") == "length" else "stop",
+            text=message.text("content") or "",
+            reasoning=message.text("thinking"),
+            finish="length" if record.text("done_reason") == "length" else "stop",
             input_tokens=sent,
             output_tokens=received,
-            latency_s=max(0.0, answer.elapsed_s - record.get("load_duration", 0) / 1e9),
+            latency_s=max(0.0, answer.elapsed_s - (took["load_duration"] or 0.0)),
             cost_usd=self._price.cost_usd(sent, received) if self._price else None,
             raw=answer.body,
         )
         return self._ranked(reply, record) if self._sampling.mode == "logprob" else reply
 
-    def _ranked(self, reply: Reply, record: dict[str, Any]) -> Reply:
+    def _ranked(self, reply: Reply, record: Table) -> Reply:
         """The reply with its first token ranked; it was cut after that token by design."""
-        tokens = record.get("logprobs") or [{}]
-        first = ranking(tokens[0].get("top_logprobs")) or ranking(tokens[:1])
+        tokens = record.tables("logprobs")[:1]
+        first = ranking(row for token in tokens for row in token.tables("top_logprobs")) or ranking(tokens)
         need_ranking(first, f"Ollama at {self.address}")
         return replace(reply, finish="stop", first_token=first)
 
@@ -168,43 +172,42 @@ async def _list(http: Http, place: Place) -> list[ListedModel]:
         ) from error
     if answer.status != 200:
         raise refusal(answer, place)
-    try:
-        return [_listed(row) for row in orjson.loads(answer.body)["models"]]
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        raise bad_reply(answer, place, "list of models") from None
+    record = table_of(answer, place, "list of models")
+    return [_listed(row) for row in need_rows(record, "models")]
 
 
-def _listed(row: dict[str, Any]) -> ListedModel:
-    details = row.get("details") or {}
+def _listed(row: Table) -> ListedModel:
+    details = row.told(row.table, "details") or Table({}, "", row.where)
     return ListedModel(
-        Model("ollama", row["name"]),
-        digest=row.get("digest"),
-        parameters=details.get("parameter_size"),
-        quantization=details.get("quantization_level"),
-        size_bytes=row.get("size"),
-        context_tokens=details.get("context_length"),
+        Model("ollama", row.needed("name")),
+        digest=row.told(row.text, "digest"),
+        parameters=details.told(details.text, "parameter_size"),
+        quantization=details.told(details.text, "quantization_level"),
+        size_bytes=row.told(row.size, "size"),
+        context_tokens=details.told(details.count, "context_length"),
         note=_note(row, details),
     )
 
 
-def _note(row: dict[str, Any], details: dict[str, Any]) -> str | None:
-    if row.get("remote_host"):
+def _note(row: Table, details: Table) -> str | None:
+    if row.told(row.text, "remote_host"):
         return "runs in Ollama's cloud"
-    capabilities = row.get("capabilities") or ["completion"]
+    capabilities = row.told(row.texts, "capabilities") or ("completion",)
     # Servers that do not tell capabilities tell the family, and those of embedding models end so.
-    if "completion" not in capabilities or str(details.get("family", "")).endswith("bert"):
+    if "completion" not in capabilities or (details.told(details.text, "family") or "").endswith("bert"):
         return EMBEDDINGS
     return None
 
 
-def _last_word(body: bytes) -> Any:
-    """The JSON object of a reply. A proxy that streams all the same may end its lines with an error."""
+def _table(answer: Answer, place: Place) -> Table:
+    """The reply. A proxy that streams all the same may end its lines with an error."""
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        last = orjson.loads(body.rstrip().rpartition(b"\n")[2])
-        if isinstance(last, dict) and "error" in last:
-            return last
+        return table_of(answer, place, "message")
+    except BadReply:
+        last = replace(answer, body=answer.body.rstrip().rpartition(b"\n")[2])
+        with suppress(BadReply):
+            if "error" in (record := table_of(last, place, "message")).fields:
+                return record
         raise
 
 

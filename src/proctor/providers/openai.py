@@ -17,6 +17,7 @@ from proctor.providers.looking import need_key
 from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ranking
 from proctor.providers.parameters import Parameters
 from proctor.providers.refusals import Place, bad_reply, refusal
+from proctor.providers.wire_types import Table, table_of
 from proctor.types import Item, ListedModel, Model, Reply, Sampling
 
 OFFICIAL = OPENAI.official
@@ -124,21 +125,20 @@ class OpenAI:
         return orjson.dumps(body)
 
     def _reply(self, answer: Answer) -> Reply:
-        try:
-            record = orjson.loads(answer.body)
-            choice = record["choices"][0]
-            message = choice["message"]
-            text = _text(message.get("content")) or message.get("refusal") or ""
-        except (orjson.JSONDecodeError, KeyError, IndexError, TypeError, AttributeError):
-            raise self._shapeless(answer) from None
-        usage = record.get("usage") or {}
+        record = table_of(answer, self._place, "choices[0].message")
+        choice = next(iter(record.tables("choices")), None)
+        if choice is None or choice.fields.get("message") is None:
+            raise self._shapeless(answer, record, choice)
+        message = choice.table("message")
+        refused = message.text("refusal")
+        finish = _FINISH.get(choice.text("finish_reason") or "", "stop")
+        usage = record.table("usage")
         received, reasoning_tokens = self._output(usage)
-        finish = _FINISH.get(choice.get("finish_reason"), "stop")
         reply = Reply(
-            text=text,
-            reasoning=message.get("reasoning_content") or message.get("reasoning"),
-            finish="refused" if message.get("refusal") else finish,
-            input_tokens=usage.get("prompt_tokens"),
+            text=_text(message) or refused or "",
+            reasoning=message.text("reasoning_content") or message.text("reasoning"),
+            finish="refused" if refused else finish,
+            input_tokens=usage.count("prompt_tokens"),
             output_tokens=received,
             reasoning_tokens=reasoning_tokens,
             latency_s=answer.elapsed_s,
@@ -147,38 +147,39 @@ class OpenAI:
         )
         return self._ranked(reply, choice) if self._mode == "logprob" else reply
 
-    def _output(self, usage: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    def _output(self, usage: Table) -> tuple[int | None, int | None]:
         """(output tokens with the reasoning, reasoning tokens)."""
-        received = usage.get("completion_tokens")
-        thought = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens")
+        received, whole = usage.count("completion_tokens"), usage.count("total_tokens")
+        thought = usage.table("completion_tokens_details").count("reasoning_tokens")
         if self._dialect.reasoning_inside or received is None or not thought:
             return received, thought
         # A gateway before xAI may have added them already; then the total shows it.
-        inside = usage.get("total_tokens") == (usage.get("prompt_tokens") or 0) + received
-        return (received if inside else received + thought), thought
+        inside = whole == (usage.count("prompt_tokens") or 0) + received
+        return (received if inside else usage.sum(received, thought)), thought
 
-    def _cost_usd(self, usage: Mapping[str, Any], received: int | None) -> float | None:
+    def _cost_usd(self, usage: Table, received: int | None) -> float | None:
         """What the server says it charged, else the price table's word."""
-        ticks, cost = usage.get("cost_in_usd_ticks"), usage.get("cost")
-        if isinstance(ticks, int | float):
+        ticks, cost = usage.amount("cost_in_usd_ticks"), usage.amount("cost")
+        if ticks is not None:
             return ticks * USD_PER_TICK
         if cost is None and self._price:
-            return self._price.cost_usd(usage.get("prompt_tokens"), received)
+            return self._price.cost_usd(usage.count("prompt_tokens"), received)
         return cost
 
-    def _ranked(self, reply: Reply, choice: Mapping[str, Any]) -> Reply:
+    def _ranked(self, reply: Reply, choice: Table) -> Reply:
         """The reply with its first token ranked. It was cut after that token by design: no word about length."""
-        tokens = (choice.get("logprobs") or {}).get("content") or [{}]
-        first = ranking(tokens[0].get("top_logprobs")) or ranking(tokens[:1])
+        tokens = choice.table("logprobs").tables("content")[:1]
+        first = ranking(row for token in tokens for row in token.tables("top_logprobs")) or ranking(tokens)
         if reply.finish != "refused":
             need_ranking(first, f"{self._place.provider} at {self.address}")
             reply = replace(reply, finish="stop")
         return replace(reply, first_token=first)
 
-    def _shapeless(self, answer: Answer) -> ProviderError:
-        if b'"error"' in answer.body[:2000]:
-            failed = Answer(500, answer.headers, answer.body, answer.elapsed_s)
-            return refusal(failed, self._place)
+    def _shapeless(self, answer: Answer, record: Table, choice: Table | None) -> ProviderError:
+        """Gateways send an error in place of the choices, or inside the only one."""
+        places = (record,) if choice is None else (record, choice)
+        if any(place.fields.get("error") is not None for place in places):
+            return refusal(replace(answer, status=500), self._place)
         return bad_reply(answer, self._place, "choices[0].message")
 
 
@@ -249,9 +250,8 @@ def _unsent(sampling: Sampling, dialect: Dialect) -> frozenset[str]:
     return frozenset(unsent)
 
 
-def _text(content: object) -> str:
+def _text(message: Table) -> str | None:
     """The text of a message whose content may be a list of parts."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, list) else []
-    return "".join(part.get("text") or "" for part in parts if isinstance(part, dict))
+    if not isinstance(message.fields.get("content"), list):
+        return message.text("content")
+    return "".join(part.text("text") or "" for part in message.tables("content"))

@@ -60,6 +60,10 @@ class Place:
     key_variable: str | None = None  # where the key comes from
     address_variable: str | None = None
 
+    @property
+    def words(self) -> str:
+        return f"{self.provider} at {self.address}"
+
 
 def refusal(answer: Answer, place: Place) -> ProviderError:
     """The error that an answer with a status other than 200 means."""
@@ -68,16 +72,14 @@ def refusal(answer: Answer, place: Place) -> ProviderError:
     kind = _kind(answer.status, text)
     hint = _quota_hint(text) if kind is QuotaExhausted else _hint(kind, place)
     said = said.rstrip(".") if hint else said  # the hint begins with a full stop
-    message = f"{place.provider} at {place.address} answered {answer.status}: {said}{hint}"
+    message = f"{place.words} answered {answer.status}: {said}{hint}"
     return kind(message, retry_after_s=retry_after_s(answer.headers, text), status=answer.status)
 
 
 def bad_reply(answer: Answer, place: Place, wanted: str) -> BadReply:
     """200, but not the protocol's shape."""
     beginning = answer.body[:QUOTED_CHARACTERS].decode("utf-8", "replace").strip() or "(nothing)"
-    return BadReply(
-        f"{place.provider} at {place.address}: no {wanted} in the reply, which begins: {beginning}"
-    )
+    return BadReply(f"{place.words}: no {wanted} in the reply, which begins: {beginning}")
 
 
 def server_words(body: bytes) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proctor.errors import ConfigError, Forbidden, Unauthorized
+from proctor.plan import need_name
 from proctor.store import Store, access
 from proctor.store.access import ApiKey, Deed, Project
 
@@ -49,6 +50,7 @@ def create_key(store: Store, user: str, name: str, scopes: Sequence[str], *, by:
     _check_name("user", user)
     if user == LOCAL.name:
         raise ConfigError(f"{user} is who works on this machine without a key; give the user another name")
+    need_name("key", name)
     secret = PREFIX + secrets.token_urlsafe(32)
     new = ApiKey(0, user, name, secret[:SHOWN], tuple(scopes), time.time(), None, None)
     kept = access.add_key(store, new, digest(secret))

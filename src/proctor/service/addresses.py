@@ -6,13 +6,13 @@ into its network: to other services on the machine, to the cloud's metadata, to 
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from proctor.errors import ConfigError, Forbidden, NotFound
+from proctor.errors import ConfigError, NotFound
+from proctor.providers.reach import need_public
 from proctor.service.access import LOCAL
 from proctor.settings import Settings
 from proctor.store import Store, queue
@@ -23,7 +23,8 @@ def check_address(cell: Cell, settings: Settings) -> None:
     """Raises Forbidden if the cell's own base URL leads to an address that is not public, on a server with keys.
 
     Addresses that the operator set (OLLAMA_HOST, OPENAI_BASE_URL, ...) are not a user's and may lead
-    anywhere; PROCTOR_ALLOWED_ADDRESSES names further hosts.
+    anywhere; PROCTOR_ALLOWED_ADDRESSES names further hosts. What is right now may not be so when the job asks:
+    `settings_for` has each connection judged again.
     """
     url = cell.model.base_url
     if url is None or not settings.auth:
@@ -36,27 +37,23 @@ def check_address(cell: Cell, settings: Settings) -> None:
         found = socket.getaddrinfo(host, parts.port or 443, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise ConfigError(f"base_url: the host {host!r} cannot be found ({error})") from error
-    for *_, place in found:
-        address = ipaddress.ip_address(str(place[0]).partition("%")[0])
-        inner = getattr(address, "ipv4_mapped", None) or address
-        if not inner.is_global or inner.is_multicast:
-            raise Forbidden(
-                f"base_url: {host} leads to {address}, which is not public; the operator may allow it in "
-                "PROCTOR_ALLOWED_ADDRESSES"
-            )
+    need_public(host, (str(place[0]) for *_, place in found))
 
 
 def settings_for(cell: Cell, user: str, settings: Settings) -> Settings:
-    """The settings with which a user's job asks: the operator's key goes to the operator's address alone.
+    """The settings with which a user's job asks an address that the user named.
 
-    A base URL may be the user's own machine, which would be handed the key. The one user of a server
-    without keys is its operator. A worker elsewhere may not be told PROCTOR_AUTH: the job's user tells too.
+    The operator's key goes to the operator's address alone: a base URL may be the user's own machine. And only
+    public addresses are asked, unless the operator allows the host. The one user of a server without keys is its
+    operator. A worker elsewhere may not be told PROCTOR_AUTH: the job's user tells too.
     """
     url = cell.model.base_url
-    trusted = user == LOCAL.name and not settings.auth
-    if url is None or trusted or url.rstrip("/") == settings.openai_base_url.rstrip("/"):
+    if url is None or (user == LOCAL.name and not settings.auth):
         return settings
-    return replace(settings, openai_api_key=None)
+    if url.rstrip("/") == settings.openai_base_url.rstrip("/"):
+        return settings
+    allowed = (urlsplit(url).hostname or "") in settings.allowed_addresses
+    return replace(settings, openai_api_key=None, public_only=settings.public_only or not allowed)
 
 
 def settings_to_ask_again(store: Store, runs: Sequence[Run], settings: Settings) -> Settings:

@@ -59,6 +59,8 @@ class Counts:
 def diagnose(store: Store, result: RunResult) -> tuple[str, ...]:
     """Sentences for a person; none when nothing is off."""
     run = result.run
+    if not run.manifest:
+        return ()  # a job that ended, or has yet to begin, before anything was asked
     try:
         known = reads(run)
     except ConfigError:

@@ -121,7 +121,10 @@ async def _run_cells(
 ) -> list[RunResult]:
     most = max(cell.limits.parallel or MOST_PARALLEL for cell in cells)
     timeout_s = max(cell.limits.request_timeout_s for cell in cells)
-    http = Http(parallel=most, timeout_s=timeout_s, secrets=sitting.settings.secrets)
+    settings = sitting.settings
+    http = Http(
+        parallel=most, timeout_s=timeout_s, secrets=settings.secrets, public_only=settings.public_only
+    )
     results: list[RunResult] = []
     _end_on_sigterm()
     try:

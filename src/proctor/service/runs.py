@@ -57,12 +57,14 @@ def open_store(settings: Settings) -> Iterator[Store]:
         store.close()
 
 
-def open_sources(plan: Plan, settings: Settings, *, tell: Tell | None = None) -> list[Source]:
-    """One source a cell; cells that ask the same share one. `tell` hears of rows being downloaded."""
+def open_sources(
+    plan: Plan, settings: Settings, *, tell: Tell | None = None, fetch: bool = True
+) -> list[Source]:
+    """One source a cell; cells that ask the same share one. `tell` and `fetch` as in `open_source`."""
     opened: dict[object, Source] = {}
     for cell in plan.cells:
         if cell.source not in opened:
-            opened[cell.source] = open_source(cell.source, settings, tell=tell)
+            opened[cell.source] = open_source(cell.source, settings, tell=tell, fetch=fetch)
     return [opened[cell.source] for cell in plan.cells]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from proctor.errors import ConfigError, Conflict, NotFound, ProctorError, StoreError
-from proctor.plan import check
+from proctor.plan import check, need_name
 from proctor.service import access
 from proctor.service.addresses import check_address
 from proctor.service.queue import Ticket, submit
@@ -72,6 +72,7 @@ def add(store: Store, wanted: Wanted, settings: Settings, *, now: float | None =
     check_address(wanted.cell, settings)
     if not wanted.name.strip():
         raise ConfigError("A schedule needs a name")
+    need_name("schedule", wanted.name)
     return schedules.add(store, wanted, next_at=next_time(wanted.cron, now), now=now)
 
 

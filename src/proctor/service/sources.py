@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from proctor.errors import ConfigError, DataMissing, EndpointNotFound
+from proctor.errors import ConfigError, DataMissing, EndpointNotFound, Forbidden
 from proctor.plan import parse_model
 from proctor.providers import PROVIDERS
 from proctor.service.offers import offers
@@ -24,10 +24,13 @@ WITHOUT_SERVER = ("baseline", "replay", "simulator")
 Tell = Callable[[int, int], None]  # bytes that have come, of how many
 
 
-def open_source(ref: SourceRef, settings: Settings, *, tell: Tell | None = None) -> Source:
+def open_source(
+    ref: SourceRef, settings: Settings, *, tell: Tell | None = None, fetch: bool = True
+) -> Source:
     """The items that a reference means; what is not on this machine is fetched from the hub.
 
-    `tell` hears of the download. Raises: ConfigError, DataError, DataMissing.
+    `tell` hears of the download. Raises: ConfigError, DataError, DataMissing; Forbidden where the hub would have to
+    be asked and `fetch` is False: whoever may only read sends this machine nowhere.
     """
     if ref.kind == "log":
         raise ConfigError(
@@ -44,6 +47,11 @@ def open_source(ref: SourceRef, settings: Settings, *, tell: Tell | None = None)
     except DataMissing:
         if ref.rows not in (None, "hub"):
             raise
+    if not fetch:
+        raise Forbidden(
+            f"The rows of {ref.name} are not on this server, and to fetch them from the hub takes a key with the "
+            "scope 'run'. The sample rows are here: data \"sample\""
+        )
     tasks = [TASKS[key] for key in task_keys(ref)]
     splits = ("eval", "dev") if ref.shots or ref.style else ("eval",)
     ensure(tasks, settings.home, settings, on_progress=tell, splits=splits)

@@ -17,7 +17,7 @@ from proctor.simulator.answers import Answers, prompt_key
 from proctor.simulator.behaviour import Behaviour, fault_of, latency_of
 from proctor.simulator.gate import XAI, gate, is_anthropic
 from proctor.simulator.replies import Lot, compose
-from proctor.simulator.sending import UNANSWERED, denial, in_json, stream
+from proctor.simulator.sending import UNANSWERED, denial, in_json, stream, with_odd_field
 from proctor.simulator.tally import Tally
 from proctor.simulator.wire import Ask, Denied, Stamp, Terms, Wire
 
@@ -251,7 +251,7 @@ class _Server:
         # A model whose context was cut sees another prompt than the one it is known by.
         known = None if ask.cut else self.answers.get(lot.key)
         said = compose(self.behaviours[ask.name], fault, ask, known, lot, self.terms.first_token_style)
-        if ask.stream and (fault not in UNANSWERED or fault == "break"):
+        if ask.stream and fault != "odd" and (fault not in UNANSWERED or fault == "break"):
             pieces = wire.pieces(ask, said, stamp)
             if fault == "break":
                 pieces = [*pieces[: len(pieces) // 2], wire.cut_off()]
@@ -260,7 +260,8 @@ class _Server:
             await asyncio.sleep(stamp.latency_s)
         if fault in UNANSWERED:
             return await UNANSWERED[fault](request, wire, ask)
-        return in_json(wire.whole(ask, said, stamp))
+        whole = wire.whole(ask, said, stamp)
+        return in_json(with_odd_field(whole, lot.draw("odd")) if fault == "odd" else whole)
 
 
 def _peer(request: web.Request) -> object:

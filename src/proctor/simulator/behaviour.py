@@ -14,7 +14,7 @@ from statistics import NormalDist
 # The faults a request can meet; the field of each in Behaviour is its name and "_rate".
 FAULTS = (
     "error", "rate_limit", "crash", "truncate", "garbage", "silent", "refuse", "unclear", "endless",
-    "overload", "forbid", "block", "break",
+    "overload", "forbid", "block", "break", "odd",
 )  # fmt: skip
 
 _SHARES = ("accuracy", "correlation", *(f"{fault}_rate" for fault in FAULTS))
@@ -54,6 +54,7 @@ class Behaviour:
     forbid_rate: float = 0.0
     block_rate: float = 0.0
     break_rate: float = 0.0
+    odd_rate: float = 0.0
     # Upper ends of the faults' stretches of [0, 1), made once because every request looks at them.
     _stretches: tuple[tuple[float, str], ...] = field(init=False, repr=False, compare=False, default=())
 

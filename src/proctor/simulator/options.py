@@ -47,6 +47,7 @@ _RATES_OF = {
     "refuse": "that the model refuses",
     "unclear": "answered without naming an answer",
     "endless": "answered with bytes that never end",
+    "odd": "answered with 200 and one field of the wrong type",
 }
 
 OPTIONS: tuple[Option, ...] = (

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any
 
+import orjson
 from aiohttp import web
 
 from proctor.simulator.replies import GARBAGE
@@ -59,6 +61,45 @@ UNANSWERED: Mapping[str | None, Callable[[web.Request, Wire, Ask], Awaitable[web
     "endless": _endless,
     "break": _broken,
 }
+
+
+# Fields of all the protocols' replies, and what each of them never holds.
+_ODD = {
+    "content": 5,
+    "text": {"value": "Answer: A"},
+    "finish_reason": 3,
+    "finishReason": 3,
+    "stop_reason": 3,
+    "done_reason": 3,
+    "prompt_tokens": "12",
+    "completion_tokens": [7],
+    "input_tokens": "12",
+    "output_tokens": -1,
+    "promptTokenCount": "12",
+    "candidatesTokenCount": 10**15,
+    "prompt_eval_count": "12",
+    "eval_count": 7.5,
+    "load_duration": "1.2s",
+    "total_duration": "1.2s",
+}
+
+
+def with_odd_field(body: bytes, luck: float) -> bytes:
+    """A reply with one of its fields, drawn by `luck` in [0, 1), of a type that it never has."""
+    reply = orjson.loads(body)
+    places = [(table, name) for table in _tables(reply) for name in table if name in _ODD]
+    table, name = places[int(luck * len(places))]
+    table[name] = _ODD[name]
+    return orjson.dumps(reply)
+
+
+def _tables(value: object) -> Iterator[dict[str, Any]]:
+    """Every object in a JSON value, from the outside in."""
+    if isinstance(value, dict):
+        yield value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for each in inner:
+        yield from _tables(each)
 
 
 async def stream(

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from proctor.errors import printable
+
 TAIL_BYTES = 64_000
 
 
@@ -29,10 +31,14 @@ def opened(home: Path, run_id: str) -> int:
 
 
 def say(home: Path, run_id: str, text: str) -> None:
-    """A line with the time. A full disk swallows it: it must not hide what is being told."""
+    """A line with the time; further lines of the text stand in from it, so that none passes for an entry.
+
+    A full disk swallows it: it must not hide what is being told.
+    """
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    entry = printable(text).replace("\n", "\n  ")
     with suppress(OSError), open(opened(home, run_id), "a", encoding="utf-8") as log:
-        log.write(f"{at} {text}\n")
+        log.write(f"{at} {entry}\n")
 
 
 def tail(home: Path, run_id: str) -> str | None:

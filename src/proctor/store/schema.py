@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,6 +20,9 @@ from proctor.errors import ConfigError, StoreError
 from proctor.store.tables import METADATA, PROJECT, STAMP, STAMPS
 
 HEAD = "0003"  # newest file of migrations/versions
+
+LOG = logging.getLogger("proctor.store")
+OWNER_ALONE = 0o600
 
 # One number for "proctor changes its tables", for PostgreSQL's advisory locks.
 _SCHEMA_LOCK = 0x70726F63746F72
@@ -63,6 +67,8 @@ class Database:
         """
         database = cls(_parse(url))
         try:
+            if database.engine.name == "sqlite":
+                _keep_for_owner(Path(str(database.url.database)))
             _prepare(database)
         except StoreError:
             database.close()
@@ -191,6 +197,7 @@ def _prepare(database: Database) -> None:
         return
     with _only_one(database.url):
         if database.engine.name == "sqlite":
+            _make_file(Path(str(database.url.database)))
             _set_file_modes(database)
         with database.writing() as connection:
             if database.engine.name == "postgresql":
@@ -211,6 +218,23 @@ def _version(connection: Connection) -> str | None:
     if not inspect(connection).has_table(STAMP.name):
         return None
     return connection.execute(select(STAMP.c.version_num)).scalars().first() or "base"
+
+
+def _make_file(path: Path) -> None:
+    """An empty file for its owner alone. SQLite gives the files that it makes beside it the same mode."""
+    with suppress(OSError):  # it is there, or it cannot be made, which SQLite will say in its own words
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, OWNER_ALONE))
+
+
+def _keep_for_owner(path: Path) -> None:
+    """A file of an older version may be readable by others: prompts, replies and addresses are nobody else's."""
+    for file in (path, *(path.with_name(path.name + ending) for ending in ("-wal", "-shm", "-journal"))):
+        with suppress(OSError):
+            found = file.stat()
+            if found.st_mode & 0o077 and found.st_uid == os.geteuid():
+                file.chmod(OWNER_ALONE)
+                if file == path:
+                    LOG.warning("%s could be read by others; it is its owner's alone now (mode 0600)", path)
 
 
 def _set_file_modes(database: Database) -> None:

@@ -19,9 +19,13 @@ never asked. A change here needs a new file in migrations/versions and a new HEA
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from sqlalchemy import (
     Boolean,
     Column,
+    Dialect,
     Double,
     ForeignKey,
     Index,
@@ -32,7 +36,9 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TypeDecorator,
 )
+from sqlalchemy.types import TypeEngine
 
 # Names that do not depend on the database, so that a later migration can name what it changes.
 NAMES = {
@@ -40,6 +46,28 @@ NAMES = {
     "fk": "fk_%(table_name)s_%(column_0_name)s",
     "uq": "uq_%(table_name)s_%(column_0_name)s",
 }
+
+
+class Told(TypeDecorator[Any]):
+    """A number that a server told. SQLite keeps text in any column, and older versions of proctor handed on
+    whatever a server called a number: text reads as null.
+    """
+
+    impl: type[TypeEngine[Any]] = Integer
+    cache_ok = True
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any] | None:
+        return _number_or_none if dialect.name == "sqlite" else None
+
+
+class ToldAmount(Told):
+    impl = Double
+    cache_ok = True
+
+
+def _number_or_none(value: Any) -> Any:
+    return None if isinstance(value, str) else value
+
 
 METADATA = MetaData(naming_convention=NAMES)
 
@@ -115,11 +143,11 @@ ATTEMPT = Table(
     Column("score", Double),
     Column("answer", Text),  # its first 200 characters
     Column("rung", Integer),
-    Column("latency_s", Double),
-    Column("input_tokens", Integer),
-    Column("output_tokens", Integer),
-    Column("reasoning_tokens", Integer),
-    Column("cost_usd", Double),
+    Column("latency_s", ToldAmount),
+    Column("input_tokens", Told),
+    Column("output_tokens", Told),
+    Column("reasoning_tokens", Told),
+    Column("cost_usd", ToldAmount),
     Column("retries", Integer, nullable=False),
     Column("error_slug", Text),
     Column("at", Double, nullable=False),

@@ -166,7 +166,7 @@ def plan_piece(request: Request, desk: OpenDesk, user: Reader, form: Filling) ->
         return show(request, "_plan.html", errors=errors, labels=LABELS, problem=None, found=None)
     try:
         plan = plan_of(of.request, desk.settings)
-        sources = open_sources(plan, desk.settings)
+        sources = open_sources(plan, desk.settings, fetch=user.scope != "read")
         found = forecast(plan, sources, desk.settings, difference=of.request.difference)
     except ProctorError as problem:
         return show(request, "_plan.html", errors={}, labels=LABELS, problem=_told(problem), found=None)
