@@ -32,7 +32,7 @@ OVERTIME_S = 60.0  # a run ends itself at its time limit; this much later its pr
 
 @dataclass(slots=True)
 class Worker:
-    """One worker. `due` submits scheduled runs and says what it did; `go_on` False ends the worker."""
+    """One worker. `due` does what else falls due, such as schedules, and says what; `go_on` False ends the worker."""
 
     store: Store
     settings: Settings
