@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +31,7 @@ class Postgres:
 
     process: subprocess.Popen[str]
     port: int
+    start: Callable[[int], subprocess.Popen[str] | None]
     databases: int = 0
 
     @property
@@ -59,6 +60,15 @@ class Postgres:
         if self.process.poll() is None:
             os.kill(self.pid, signal.SIGQUIT)
             self.process.wait()
+
+    def crash_and_recover(self) -> None:
+        """End the server as a crash would, and start it again on what it had written."""
+        self.stop()
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+        again = self.start(self.port)
+        assert again is not None, f"port {self.port} is another's by now"
+        self.process = again
 
 
 def _binary(name: str) -> str | None:
@@ -103,21 +113,28 @@ def running_postgres() -> Iterator[Postgres]:
 def _started(postgres: str, folder: str, identity: dict[str, Any]) -> Postgres:
     options = ["fsync=off", "full_page_writes=off", "max_connections=60", "shared_buffers=32MB"]
     options += ["listen_addresses=127.0.0.1", f"unix_socket_directories={folder}"]
-    told = ""
-    for _ in range(5):  # another process may take the port between our look and the server's
-        port = free_port()
+    told: list[str] = []
+
+    def start(port: int) -> subprocess.Popen[str] | None:
         command = [postgres, "-D", f"{folder}/data", "-p", str(port)]
         command += [part for option in options for part in ("-c", option)]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **identity)
+        assert process.stderr is not None
         for line in process.stderr:
-            told += line
+            told.append(line)
             if READY in line:
                 # Read on, or the server would wait for somebody to empty the pipe.
                 threading.Thread(target=_drain, args=(process.stderr,), daemon=True).start()
-                return Postgres(process, port)
+                return process
         process.wait()
         process.stderr.close()
-    raise AssertionError(f"PostgreSQL did not start: {told}")
+        return None
+
+    for _ in range(5):  # another process may take the port between our look and the server's
+        port = free_port()
+        if (process := start(port)) is not None:
+            return Postgres(process, port, start)
+    raise AssertionError(f"PostgreSQL did not start: {''.join(told)}")
 
 
 def _drain(lines: Iterator[str]) -> None:

@@ -103,6 +103,13 @@ class StoreError(ProctorError):
     cure = "Put right what the message says of the database, then `proctor resume RUN`: what was committed is safe."
 
 
+class DiskFull(StoreError):
+    """The disk of the database is full. A job waits until there is room, and goes on by itself."""
+
+    slug = "disk-full"
+    cure = "Make room on that disk, then `proctor resume RUN`: what was committed is safe. A job goes on by itself."
+
+
 class QueueFull(ProctorError):
     """A user has as many runs waiting as one user may have."""
 

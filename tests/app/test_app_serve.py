@@ -23,7 +23,7 @@ from proctor.app.supervisor import Supervisor
 from proctor.errors import ConfigError
 from proctor.settings import read_settings
 from proctor.types import Status
-from programs import proctor
+from programs import HANG_S, proctor
 from served import PREFIX, Server
 
 slow = pytest.mark.slow  # servers and runs in processes of their own
@@ -69,7 +69,7 @@ def test_the_server_does_jobs_and_ends_in_good_order(here: World, number: int) -
     assert server.ended(job_id)["status"] == "completed"
     (worker,) = workers_of(process)
     process.send_signal(number)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=HANG_S)
     assert process.returncode == 0, said
     assert gone(worker)
     assert "Traceback" not in said
@@ -84,7 +84,7 @@ def test_a_stream_does_not_hold_up_the_end_and_the_job_goes_on_when_the_server_i
     with urllib.request.urlopen(f"{server.url}/api/v1/jobs/status/{job_id}/stream", timeout=30) as stream:
         assert stream.readline().startswith(b"event: progress")
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=HANG_S)
     assert process.returncode == 0, said
     assert "Traceback" not in said, said
     run = here.store.run(job_id)

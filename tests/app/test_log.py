@@ -81,7 +81,7 @@ def test_a_change_of_the_limit_is_told_with_its_reason(caplog: pytest.LogCapture
             await limiter.acquire()
         await asyncio.sleep(0.001)
         for _ in range(4):
-            limiter.completed()
+            limiter.completed(0.001)
 
     with caplog.at_level("INFO", logger="proctor.providers.limiter"):
         asyncio.run(one_round())

@@ -11,19 +11,31 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from jobs_world import World, children_of, kill, until, world
 from proctor.service import queue
 from proctor.store import queue as store_queue
+from proctor.store.tables import RUN
 from proctor.types import Run, Status
+from programs import HANG_S
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
 LEASE = ("--lease", "2")
+N = 200
 
 
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[World]:
-    with world(tmp_path, n=120) as made:
+    with world(tmp_path, n=N) as made:
+        made.simulate("--latency", "0.1")
+        yield made
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> Iterator[World]:
+    """As above, with more items than any test waits for."""
+    with world(tmp_path, n=20_000) as made:
         made.simulate("--latency", "0.1")
         yield made
 
@@ -41,46 +53,51 @@ def killed(process: subprocess.Popen[str]) -> None:
 
 
 def complete(here: World, run: Run) -> Run:
-    until(lambda: here.ended(run), "end", s=60)
+    until(lambda: here.ended(run), "end")
     done = here.run(run)
-    assert (done.status, done.settled, done.error) == (Status.COMPLETED, 120, None)
-    assert len(list(here.store.latest(run.id))) == 120
+    assert (done.status, done.settled, done.error) == (Status.COMPLETED, N, None)
+    assert len(list(here.store.latest(run.id))) == N
     return done
 
 
 def test_a_run_goes_on_without_its_worker_and_no_other_takes_it(here: World) -> None:
     run = here.submit()
-    first = here.program("worker", *LEASE)
-    child = at_work(here, run)
-    owner = here.store.owner_of(run.id)
+    first = here.program("worker")
+    at_work(here, run)
     killed(first)
-    here.program("worker", *LEASE)
-    until(lambda: here.run(run).settled >= 60, "it goes on")
-    assert children_of(run) == [child]
-    assert here.store.owner_of(run.id) == owner
+    until_then = lease_until(here, run)
+    here.program("worker")
+    until(lambda: here.ended(run) or lease_until(here, run) > until_then, "it keeps its own lease")
     complete(here, run)
+    assert here.log(run).count(" begins, as ") == 1
     assert queue.job(here.store, run.id).tries == 1
 
 
-def test_a_run_without_its_worker_is_cancelled_within_2_s(here: World) -> None:
-    run = here.submit()
-    first = here.program("worker", *LEASE)
-    at_work(here, run)
+def lease_until(here: World, run: Run) -> float:
+    with here.store.reading() as connection:
+        found = connection.execute(select(RUN.c.lease_until).where(RUN.c.id == run.id)).scalar_one()
+    return found or 0.0
+
+
+def test_a_run_without_its_worker_can_be_cancelled(long: World) -> None:
+    run = long.submit()
+    first = long.program("worker")
+    at_work(long, run)
     killed(first)
-    queue.cancel(here.store, run.id)
-    until(lambda: here.run(run).status is Status.CANCELLED, "cancelled", s=2.0)
+    queue.cancel(long.store, run.id)
+    until(lambda: long.run(run).status is Status.CANCELLED, "cancelled")
     until(lambda: children_of(run) == [], "its process has ended")
-    assert 0 < here.run(run).settled < 120
+    assert 0 < long.run(run).settled < long.n
 
 
 def test_a_run_without_its_worker_is_cancelled_while_its_rows_are_being_read(here: World) -> None:
     here.mkfifo()
     run = here.submit()
-    first = here.program("worker", *LEASE)
+    first = here.program("worker")
     until(lambda: "begins" in here.log(run), "its process is at work")
     killed(first)
     queue.cancel(here.store, run.id)
-    until(lambda: here.run(run).status is Status.CANCELLED, "cancelled", s=2.0)
+    until(lambda: here.run(run).status is Status.CANCELLED, "cancelled")
     until(lambda: children_of(run) == [], "its process has ended")
 
 
@@ -90,7 +107,7 @@ from proctor.service.lease import Lease
 from proctor.store import Store
 store = Store.open(sys.argv[1])
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-with Lease(store, sys.argv[2], "deaf", 2.0):
+with Lease(store, sys.argv[2], "deaf", 60.0):
     print("there", flush=True)
     time.sleep(600)
 """
@@ -98,14 +115,14 @@ with Lease(store, sys.argv[2], "deaf", 2.0):
 
 def test_a_process_that_nothing_ends_is_ended_by_its_own_lease(here: World) -> None:
     run = here.submit()
-    taken = {"now": time.time(), "lease_s": 2.0, "most_running": 3}
+    taken = {"now": time.time(), "lease_s": 60.0, "most_running": 3}
     assert store_queue.take_next(here.store, owner="deaf", **taken) is not None
     words = [sys.executable, "-c", DEAF, here.database_url, run.id]
     with subprocess.Popen(words, stdout=subprocess.PIPE, env=here.environ) as process:
         assert process.stdout is not None and process.stdout.readline() == b"there\n"
         queue.cancel(here.store, run.id)
-        until(lambda: here.run(run).status is Status.CANCELLED, "cancelled", s=2.0)
-        assert process.wait(timeout=10) == 128 + signal.SIGKILL
+        until(lambda: here.run(run).status is Status.CANCELLED, "cancelled")
+        assert process.wait(timeout=HANG_S) == 128 + signal.SIGKILL
 
 
 @pytest.mark.parametrize("n", [0, 1])
@@ -123,12 +140,12 @@ def test_when_worker_and_process_die_the_next_worker_goes_on_after_the_lease(her
         kill([child])
         killed(first)
     kept = {item for item, _ in here.store.settled(run.id)}
-    assert 0 < len(kept) < 120
+    assert 0 < len(kept) < N
     here.program("worker", *LEASE)
     complete(here, run)
     asked = here.asked(server)
     assert {item: asked[item] for item in kept} == dict.fromkeys(kept, 1)
-    assert queue.job(here.store, run.id).tries == 2
+    assert queue.job(here.store, run.id).tries == 1, "a lost worker is not the run's doing"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -139,12 +156,12 @@ def test_a_worker_that_is_ended_puts_its_run_back_and_the_try_does_not_count(
     first = here.program("worker")
     child = at_work(here, run)
     first.send_signal(number)
-    _, said = first.communicate(timeout=15)
+    _, said = first.communicate(timeout=HANG_S)
     assert first.returncode == 0, said
     assert children_of(run) == [] and child
     back = here.run(run)
     assert (back.status, back.stopped, back.error) == (Status.PENDING, None, None)
-    assert 0 < back.settled < 120
+    assert 0 < back.settled < N
     assert queue.job(here.store, run.id).tries == 0
     assert "Traceback" not in said
     here.program("worker", "--once")
@@ -154,12 +171,12 @@ def test_a_worker_that_is_ended_puts_its_run_back_and_the_try_does_not_count(
 def test_once_ends_when_nothing_waits(here: World) -> None:
     runs = [here.submit(for_s=0.5) for _ in range(4)]
     process = here.program("worker", "--once")
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=HANG_S)
     assert process.returncode == 0, said
     assert [here.run(run).status for run in runs] == [Status.COMPLETED] * 4
     assert queue.worker_seen(here.settings) is not None
     again = here.program("worker", "--once")
-    assert again.communicate(timeout=30) is not None and again.returncode == 0
+    assert again.communicate(timeout=HANG_S) is not None and again.returncode == 0
 
 
 def test_kills_at_random_moments_lose_and_double_nothing(tmp_path: Path, database_url: str) -> None:
@@ -170,7 +187,9 @@ def test_kills_at_random_moments_lose_and_double_nothing(tmp_path: Path, databas
         runs = [here.submit(), here.submit(user="bob")]
         workers = [here.program("worker", *LEASE) for _ in range(2)]
         for turn in range(4):
-            time.sleep(chance.uniform(0.8, 1.6))  # the moment is what is being tested
+            # The moment is what is being tested: somewhere in the next fifth of the work.
+            moment = 2 * 150 * (turn + chance.random()) / 5
+            until(lambda: sum(here.run(run).settled for run in runs) >= moment, f"turn {turn}")  # noqa: B023
             if turn % 2:
                 place = chance.randrange(2)
                 killed(workers[place])
@@ -178,11 +197,12 @@ def test_kills_at_random_moments_lose_and_double_nothing(tmp_path: Path, databas
             else:
                 kill(children_of(runs[turn // 2])[:1])
         for run in runs:
-            until(lambda run=run: here.ended(run), "end", s=60)  # type: ignore[misc]  # bound now
+            until(lambda run=run: here.ended(run), "end")  # type: ignore[misc]  # bound now
             done = here.run(run)
             assert (done.status, done.settled) == (Status.COMPLETED, 150), done.error
             rows = list(here.store.latest(run.id))
             assert sorted(row.position for row in rows) == list(range(150))
-        # Each item once for each run, and again at most what was under way when a process died.
+        # Each item once for each run, and again at most what was under way or not yet kept when a process
+        # died, or when one that the machine starved for longer than its lease was replaced.
         again = sum(here.asked(server).values()) - 2 * 150
-        assert 0 <= again <= 2 * (4 + 40)
+        assert 0 <= again <= 4 * (4 + 40)

@@ -11,7 +11,7 @@ import pytest
 
 from proctor.service.simulate import known_answers
 from proctor.simulator import spawn
-from programs import csv_of_sums, proctor, proctor_json, started
+from programs import HANG_S, csv_of_sums, proctor, proctor_json, started
 from simulators import settings
 
 pytestmark = pytest.mark.slow  # whole commands and runs; make test-fast leaves them out
@@ -237,4 +237,4 @@ def test_simulate_serves_the_files_it_is_given(tmp_path):
         assert run["score"]["value"] == 1.0
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=HANG_S)

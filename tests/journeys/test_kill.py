@@ -16,7 +16,7 @@ from proctor.service.simulate import known_answers
 from proctor.service.sources import open_source
 from proctor.simulator import prompt_key, spawn
 from proctor.types import SourceRef
-from programs import csv_of_sums, proctor, proctor_json, started
+from programs import HANG_S, csv_of_sums, proctor, proctor_json, started
 from simulators import settings
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
@@ -53,7 +53,7 @@ def committed(given, run_id: str) -> set[str]:
 
 def wait_for_run(home: Path, given, process) -> str:
     """The id of the run once the program has made its row."""
-    for _ in range(2000):
+    for _ in range(round(HANG_S / 0.01)):
         if (home / "proctor.db").exists():
             with open_store(given) as store:
                 if runs := store.runs(limit=1):
@@ -81,11 +81,12 @@ def test_ten_kills_lose_nothing_and_ask_nothing_committed_again(world):
         before = seen(server)
         most_lost = max(most_lost, sum(before.get(keys[i], 0) > 0 for i in keys.keys() - kept))
         process = started(home, ["resume", run_id])
-        time.sleep(0.8)
+        while sum(seen(server).values()) == sum(before.values()) and process.poll() is None:
+            time.sleep(0.02)  # until the other process has asked something
         after = seen(server)
         assert [i for i in kept if after[keys[i]] > before[keys[i]]] == [], "asked again although committed"
         assert kept <= committed(given, run_id), "lost"
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=HANG_S)
     assert process.returncode == 0, err
     assert most_lost <= 16 + 256, "more than what was in flight and one batch was asked and lost"
     document = proctor_json(home, "show", run_id)
@@ -106,7 +107,7 @@ def test_an_interrupted_run_keeps_what_is_done_and_says_how_to_go_on(world, numb
     while not committed(given, run_id):
         time.sleep(0.02)  # until the other process has committed something
     process.send_signal(number)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=HANG_S)
     assert process.returncode == 130, err
     assert f"proctor resume {run_id[:8]}" in err
     run = proctor_json(home, "show", run_id)["runs"][0]
@@ -127,4 +128,4 @@ def test_a_run_that_is_running_cannot_be_resumed_beside_itself(world):
         assert "running" in refused.stderr
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=HANG_S)

@@ -10,7 +10,7 @@ import pytest
 from pages import Browser
 from proctor.service.simulate import known_answers
 from proctor.simulator import spawn
-from programs import csv_of_sums, proctor, proctor_json, started
+from programs import HANG_S, csv_of_sums, proctor, proctor_json, started
 from served import serving
 from simulators import settings
 
@@ -31,7 +31,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
                 break
             time.sleep(0.05)  # until the other process has committed something
         process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=HANG_S)
     return home, runs[0]["run_id"]
 
 

@@ -11,7 +11,7 @@ import pytest
 from proctor.service.runs import open_store
 from proctor.service.simulate import known_answers
 from proctor.simulator import spawn
-from programs import command, csv_of_sums, environment, proctor, proctor_json, started
+from programs import HANG_S, command, csv_of_sums, environment, proctor, proctor_json, started
 from simulators import settings
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
@@ -37,7 +37,7 @@ def test_a_full_disk_ends_in_a_clear_error_and_a_resumable_run(world):
     # A limit on the size of any file it writes: to SQLite this is a disk that is full.
     limited = ["bash", "-c", 'ulimit -f 220; exec "$@"', "bash", *command(*words)]
     done = subprocess.run(
-        limited, env=environment(home, **more), cwd=home, text=True, capture_output=True, timeout=60
+        limited, env=environment(home, **more), cwd=home, text=True, capture_output=True, timeout=HANG_S
     )
     assert done.returncode == 3, done.stderr
     assert "Error (store)" in done.stderr and "disk" in done.stderr
@@ -52,7 +52,7 @@ def test_a_full_disk_ends_in_a_clear_error_and_a_resumable_run(world):
 
 def begun(given, process) -> str:
     """The id of the run, once it has committed something."""
-    for _ in range(1500):
+    for _ in range(round(HANG_S / 0.02)):
         assert process.poll() is None, process.stderr.read()
         with open_store(given) as store:
             if (runs := store.runs(limit=1)) and store.settled(runs[0].id):
@@ -71,7 +71,7 @@ def test_a_killed_database_connection_is_survived(world, postgres, postgres_url)
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
         f"WHERE datname = '{postgres_url.rpartition('/')[2]}'"
     )
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=HANG_S)
     if process.returncode != 0:  # a connection cut at the very end may cost the closing statement
         assert process.returncode == 3 and "Error (store)" in err, err
         proctor(home, "resume", run_id, **more)
@@ -86,7 +86,7 @@ def test_a_database_that_stays_away_ends_in_a_clear_error(world, own_postgres):
     process = started(home, words, **more, PROCTOR_DATABASE_URL=url)
     begun(settings(home, PROCTOR_DATABASE_URL=url), process)
     own_postgres.stop()
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=HANG_S)
     assert process.returncode == 3, err
     assert "Error (store)" in err and "proctor resume" in err
     assert "open-sesame" not in err and "Traceback" not in err
@@ -114,6 +114,6 @@ def test_a_frozen_run_loses_its_lease_to_resume_and_cannot_write_any_more(world)
             store.claim(run_id, owner="elsewhere:1", now=time.time() + 3600, lease_s=60)
     finally:
         process.send_signal(signal.SIGCONT)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=HANG_S)
     assert process.returncode == 2, err
     assert "another process" in err

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proctor.service.profile import BINS, GRADES, Profile, keep_summary, profile_of
-from proctor.store import Keeper, Store, pulses
+from proctor.service.profile import BINS, GRADES, Profile, profile_of, summary_of
+from proctor.store import Keeper, Store, pulses, scores
+from proctor.store.scores import Figures
 from proctor.types import (
     Attempt,
     Cell,
@@ -57,7 +58,9 @@ def profile(store: Store, attempts: Sequence[Attempt]) -> Profile:
     """As the page has it, after it was kept and read back."""
     run = ended(store, attempts)
     counted = profile_of(store, run)
-    keep_summary(store, run, store.tally(run.id))
+    with store.writing() as connection:
+        figures = Figures((), summary_of(store, run, store.tally(run.id)))
+        scores.put(connection, store.number(run.id), figures)
     assert profile_of(store, run) == counted
     return counted
 

@@ -17,13 +17,14 @@ from store_examples import NOW, answered, claimed, failed, keep_all
 import proctor.store.schema
 from proctor.errors import NotFound
 from proctor.findings import Estimate, Score
-from proctor.service.profile import keep_summary, profile_of, tally_of
-from proctor.store import Store, access, endings, history, notes, pulses, sessions, summaries
+from proctor.service.profile import profile_of, summary_of, tally_of
+from proctor.store import Store, access, endings, history, notes, pulses, scores, sessions, summaries
 from proctor.store.access import ApiKey
 from proctor.store.endings import Verdict
 from proctor.store.history import Searched
 from proctor.store.notes import Note
 from proctor.store.pulses import Pulse
+from proctor.store.scores import Figures
 from proctor.types import Attempt, Outcome, Run, Status
 
 
@@ -139,13 +140,16 @@ def answers() -> list[Attempt]:
     return made
 
 
+def figures(store: Store, run: Run, *scores: Score) -> Figures:
+    return Figures(scores, summary_of(store, run, store.tally(run.id)))
+
+
 def test_what_is_kept_is_what_would_be_counted(store: Store) -> None:
     run = claimed(store, 20)
     keep_all(store, run, *answers(), answered(4, attempt=1))
-    ended = finished(store, run)
+    counted = profile_of(store, run), tally_of(store, run)
     assert summaries.get(store, run.id) is None
-    counted = profile_of(store, ended), tally_of(store, ended)
-    keep_summary(store, ended, store.tally(run.id))
+    ended = finished(store, run, figures=figures(store, run))
     assert summaries.get(store, run.id) is not None
     assert (profile_of(store, ended), tally_of(store, ended)) == counted
     assert counted[0].tasks == {"boolq": {"correct": 12, "wrong": 1}, "rte": {"correct": 7}}
@@ -156,8 +160,7 @@ def test_pages_read_what_is_kept_and_not_the_rows(store: Store) -> None:
     """A run with a million rows is counted once: were it counted again, this row would be seen."""
     run = claimed(store, 3)
     keep_all(store, run, answered(0), answered(1))
-    ended = finished(store, run)
-    keep_summary(store, ended, store.tally(run.id))
+    ended = finished(store, run, figures=figures(store, run))
     with store.writing() as connection:
         connection.execute(text("UPDATE attempt SET outcome = 'wrong'"))
     assert tally_of(store, ended).outcomes == {"correct": 2}
@@ -167,9 +170,8 @@ def test_a_run_that_is_taken_up_again_is_counted_anew_however_it_ends(store: Sto
     """A worker that dies writes no summary: that of the first sitting must not stand for the second."""
     run = claimed(store, 3)
     keep_all(store, run, answered(0))
-    ended = finished(store, run, stopped="interrupted")
-    keep_summary(store, ended, store.tally(run.id))
-    store.put_scores(run.id, [Score("", "All", "accuracy", Estimate(1.0, None, None, None, 1, 1, "none"))])
+    all_right = Score("", "All", "accuracy", Estimate(1.0, None, None, None, 1, 1, "none"))
+    finished(store, run, stopped="interrupted", figures=figures(store, run, all_right))
     again = store.claim(run.id, owner="me", now=time.time(), lease_s=600)
     keep_all(store, again, answered(1), answered(2, outcome=Outcome.WRONG))
     assert tally_of(store, again).outcomes == {"correct": 2, "wrong": 1}
@@ -229,7 +231,8 @@ def test_a_database_of_the_version_before_keeps_its_rows_and_takes_new_ones(data
     assert summaries.get(store, "r") is None
     assert store.tally("r").outcomes == {"correct": 3}
     assert history.counts(store, Searched()) == {"completed": 1}
-    summaries.put(store, "r", {"kept": True})
+    with store.writing() as connection:
+        scores.put(connection, store.number("r"), Figures((), {"kept": True}))
     assert summaries.get(store, "r") == {"kept": True}
     pulses.add(store, "r", pulse(1))
     assert pulses.last(store, "r") == pulse(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from queue_examples import CELL, NOW, at_once, submitted, taken
@@ -10,7 +11,7 @@ from store_examples import answered, new_run
 
 from proctor.errors import Conflict, NotFound, QueueFull
 from proctor.store import Keeper, Store, endings, queue
-from proctor.store.endings import Spent, Verdict
+from proctor.store.endings import Spent, Try, Verdict
 from proctor.store.queue import Ticket
 from proctor.types import Plan, Run, Status
 
@@ -113,24 +114,63 @@ def test_a_run_whose_lease_is_over_is_taken_before_those_that_wait(store: Store)
     assert taken(store, "w2", now=NOW + 59, most=1) is None, "it is at work still, and there is no room"
     again = taken(store, "w2", now=NOW + 60, most=1)
     assert again is not None
-    assert (again.id, queue.job(store, dead.id).tries) == (dead.id, 2)
+    assert (again.id, queue.job(store, dead.id).tries) == (dead.id, 1), "the lost one does not count"
     with pytest.raises(Conflict, match="no longer w1's"):
         queue.prepare(store, dead.id, owner="w1", facts={"planned": 3})
     assert queue.prepare(store, dead.id, owner="w2", facts={"planned": 3}).planned == 3
     assert not end(store, dead, FAILED, "w1")
 
 
-def test_a_run_that_several_processes_died_of_is_failed_for_good(store: Store) -> None:
+def test_a_run_is_taken_again_however_often_its_machine_is_lost(store: Store) -> None:
+    """A lease that runs out tells of a killed worker or a lost machine: nothing that the run has done."""
     run = submitted(store)
-    for turn in range(queue.MOST_TRIES):
+    for turn in range(3 * queue.MOST_TRIES):
         assert endings.bury(store, now=NOW + 60 * turn) == []
         assert taken(store, f"w{turn}", now=NOW + 60 * turn) is not None
-    over = NOW + 60 * queue.MOST_TRIES
-    assert taken(store, "w9", now=over) is None
-    assert endings.bury(store, now=over) == [run.id]
-    assert state(store, run) == ("failed", "worker-died")
-    assert f"logs/{run.id}.log" in (store.run(run.id).error or "")
-    assert endings.bury(store, now=over) == []
+    assert queue.job(store, run.id).tries == 1
+
+
+def failed_try(store: Store, run: Run, turn: int, **tried: Any) -> Verdict:
+    """The run is taken and fails; what becomes of it, which is written down too."""
+    assert taken(store, f"w{turn}", now=NOW + 1000 * turn) is not None
+    found = Try(**{"settled_before": 0, **tried})
+    verdict = endings.after(
+        FAILED, queue.job(store, run.id), found, now=NOW + 1000 * turn, first_retry_s=60.0
+    )
+    assert end(store, run, verdict, f"w{turn}")
+    return verdict
+
+
+def test_three_tries_that_settle_nothing_make_a_failure_final(store: Store) -> None:
+    run = submitted(store)
+    found = [failed_try(store, run, turn) for turn in range(3)]
+    assert [verdict.status for verdict in found] == [Status.PENDING, Status.PENDING, Status.FAILED]
+    assert [verdict.run_after - NOW for verdict in found[:2]] == [60.0, 1120.0]
+
+
+def test_a_try_that_the_run_did_not_spoil_counts_for_nothing(store: Store) -> None:
+    run = submitted(store)
+    failed_try(store, run, 0)
+    for turn in range(1, 8):
+        assert failed_try(store, run, turn, blameless=True).status is Status.PENDING
+    assert queue.job(store, run.id).tries == 1
+
+
+def test_a_try_that_settled_items_begins_the_count_afresh(store: Store) -> None:
+    run = submitted(store)
+    turn = 0
+    for settled in range(4):
+        assert failed_try(store, run, turn, settled_before=settled).status is Status.PENDING
+        assert failed_try(store, run, turn + 1, settled_before=settled).status is Status.PENDING
+        assert queue.job(store, run.id).tries == 2
+        assert taken(store, "w", now=NOW + 1000 * (turn + 2)) is not None
+        with Keeper(store, run.id, owner="w", clock=lambda: NOW + 10**6) as keeper:
+            keeper.keep(answered(settled))
+        job = queue.job(store, run.id)
+        verdict = endings.after(FAILED, job, Try(settled), now=NOW, first_retry_s=60.0)
+        assert end(store, run, verdict, "w")
+        assert queue.job(store, run.id).tries == 0
+        turn += 3
 
 
 def test_cancel_ends_what_waits_at_once(store: Store) -> None:

@@ -22,11 +22,12 @@ from sqlalchemy import text
 
 import served
 from proctor.findings import Estimate, Score
-from proctor.service.profile import keep_summary
+from proctor.service.profile import summary_of
 from proctor.store import Store, bodies, notes
 from proctor.store.attempts import narrow
 from proctor.store.keeper import Batch, write
 from proctor.store.notes import Note
+from proctor.store.scores import Figures
 from proctor.types import (
     Attempt,
     Cell,
@@ -119,9 +120,11 @@ def fill(store: Store) -> Run:
     for batch in batches(store.number(run.id)):
         write(store, batch)
     estimate = Estimate(0.59, 0.0005, 0.589, 0.591, RESULTS, RESULTS, "Wilson")
-    store.put_scores(run.id, [Score(task, title, "accuracy", estimate) for task, title in tasks.items()])
-    ended = store.finish(run.id, Status.COMPLETED, owner="bench", now=time.time(), elapsed_s=1.0)
-    keep_summary(store, ended, store.tally(run.id))
+    scores = [Score(task, title, "accuracy", estimate) for task, title in tasks.items()]
+    figures = Figures(scores, summary_of(store, run, store.tally(run.id)))
+    ended = store.finish(
+        run.id, Status.COMPLETED, owner="bench", now=time.time(), elapsed_s=1.0, figures=figures
+    )
     for n in range(20):
         place = n * RESULTS // 20
         notes.add(store, run.id, Note(0, f"t{place // EVERY}/{place}", 0, "ann", 2.0, n % 2 == 0, "odd"))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from proctor.findings import METRIC_VERSIONS
-from proctor.service.results import evaluation, summarise
+from proctor.service.results import computed, evaluation
 from proctor.store import Keeper, Store
 from proctor.types import Attempt, Cell, Item, Model, Outcome, Plan, Reading, Reply, Run, SourceRef, Status
 
@@ -74,9 +74,9 @@ def main(folder: Path, rounds: int) -> None:
             values[random.integers(0, ITEMS, size=(100, ITEMS))].mean(axis=1)
         found["bootstrap_s"].append(time.perf_counter() - start)
         start = time.perf_counter()
-        results = [summarise(store, runs[0])]
+        results = [computed(store, runs[0])]
         found["intervals_s"].append(time.perf_counter() - start)
-        results.append(summarise(store, runs[1]))
+        results.append(computed(store, runs[1]))
         start = time.perf_counter()
         evaluation(store, results)
         found["compare_s"].append(time.perf_counter() - start)

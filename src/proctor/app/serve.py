@@ -17,6 +17,8 @@ import click
 from proctor.errors import in_one_line
 from proctor.settings import Settings, read_settings
 
+LONGEST_MENDING_S = 10.0  # before a server answers; workers and pages do the rest
+
 AppOf = Callable[[Settings], Any]
 
 
@@ -67,12 +69,14 @@ def serve(place: Place, settings: Settings, environ: Mapping[str, str], app_of: 
     """
     from proctor.app.server import bind, check_address, run, url_of
     from proctor.app.supervisor import Supervisor
+    from proctor.service.results import make_good
     from proctor.service.runs import open_store
 
     check_address(place.host, settings)
     with bind(place.host, place.port) as listening:
-        with open_store(settings):
-            pass  # made and brought up to date before several processes open it
+        with open_store(settings) as store:  # made and brought up to date before several processes open it
+            for told in make_good(store, longest_s=LONGEST_MENDING_S):
+                log(told)
         app = app_of(_known_there(settings, place.host))
         words = [sys.executable, "-m", "proctor", "worker", "--parent", str(os.getpid())]
         workers = Supervisor(words, environ, place.workers, log)
@@ -106,17 +110,22 @@ def worker_command(once: bool, parent: int | None, lease_s: float) -> int:
     it; its runs then wait for the next worker.
     """
     from proctor.jobs.worker import Worker
+    from proctor.service.results import make_good
     from proctor.service.runs import open_store
     from proctor.service.schedules import submit_due
 
     settings = read_settings(os.environ)
+    hopeless: set[str] = set()
     with open_store(settings) as store:
         worker = Worker(
             store,
             settings,
             os.environ,
             log,
-            due=lambda now: submit_due(store, settings, now=now),
+            due=lambda now: [
+                *submit_due(store, settings, now=now),
+                *make_good(store, longest_s=0.0, hopeless=hopeless),
+            ],
             go_on=lambda: parent in (None, os.getppid()),
             lease_s=lease_s,
         )

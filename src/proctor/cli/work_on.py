@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import suppress
 from typing import cast
 
 import click
@@ -35,6 +36,7 @@ def work_on_command(run: str, owner: str, lease_s: float) -> int:
 
 
 def _say(text: str) -> None:
-    """A line of the run's log."""
+    """A line of the run's log; a full disk swallows it."""
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    print(f"{at} {in_one_line(text)}", file=sys.stderr, flush=True)
+    with suppress(OSError):
+        print(f"{at} {in_one_line(text)}", file=sys.stderr, flush=True)

@@ -17,6 +17,7 @@ from proctor.types import Attempt, Failure, Item, Outcome, Reading, Reply, Solve
 
 LOG = logging.getLogger(__name__)
 SLOW_S = 30.0  # a request that takes longer is told in the log
+STAND_INS = 8  # workers for each request that may be under way, while most of them wait to ask again
 UNMEASURED = Reading(Outcome.ERROR, None, None, None)
 
 
@@ -76,9 +77,9 @@ async def attempts(
     ended by then are yielded first.
     """
     pool = _Pool(asked, solve, read, terms, traffic or Traffic())
-    workers = [asyncio.create_task(pool.work()) for _ in range(terms.parallel)]
-    for worker in workers:
-        worker.add_done_callback(lambda _: pool.ended.set())
+    workers = pool.workers
+    for _ in range(terms.parallel):
+        pool.start_worker()
     try:
         while True:
             pool.ended.clear()
@@ -125,6 +126,14 @@ class _Pool:
         self._most_waiting = 4 * terms.parallel + 256
         self._settled = 0
         self._failed_in_a_row = 0
+        self._asleep = 0
+        self._most_workers = STAND_INS * terms.parallel
+        self.workers: list[asyncio.Task[None]] = []
+
+    def start_worker(self) -> None:
+        worker = asyncio.create_task(self.work())
+        worker.add_done_callback(lambda _: self.ended.set())
+        self.workers.append(worker)
 
     async def work(self) -> None:
         limiter = self._terms.limiter
@@ -177,9 +186,27 @@ class _Pool:
                 return self._ended(asking, self._read(asking.item, reply), retries, reply=reply)
             retries += 1
             self._traffic.retries += 1
-            await asyncio.sleep(wait_s)
+            self._stand_in()
+            await self._sleep(wait_s)
             if self._terms.limiter is not None:
                 await self._terms.limiter.acquire(again=True)
+
+    def _stand_in(self) -> None:
+        """Let another worker use the time that one waits, or refusals with long delays leave the server idle."""
+        limiter = self._terms.limiter
+        awake = len(self.workers) - self._asleep
+        if (
+            limiter is not None
+            and awake <= self._terms.parallel < len(self.workers) + 1 <= self._most_workers
+        ):
+            self.start_worker()
+
+    async def _sleep(self, seconds: float) -> None:
+        self._asleep += 1
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            self._asleep -= 1
 
     async def _ask(self, asking: Asking) -> Reply:
         """One request; tells the limiter how it went and gives the place back."""
@@ -187,8 +214,9 @@ class _Pool:
         if limiter is None:
             return await self._solve(asking.item, asking.repeat)
         try:
+            began = limiter.clock()
             reply = await self._solve(asking.item, asking.repeat)
-            limiter.completed()
+            limiter.completed(limiter.clock() - began)
             _say_answered(asking, reply)
             return reply
         except (RateLimited, Overloaded) as error:

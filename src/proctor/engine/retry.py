@@ -19,6 +19,7 @@ class Retry:
 
     most: int = 5
     most_refusals: int = 20
+    believed: int = 3  # retries for which a delay that the server names is enough
     first_s: float = 1.0
     cap_s: float = 30.0
     draw: Callable[[], float] = random.random
@@ -26,7 +27,7 @@ class Retry:
     def wait_s(self, retry: int, error: ProviderError) -> float | None:
         """Seconds before retry number `retry`, which counts from 1; None to give up.
 
-        A delay that the server names is waited for in full.
+        A delay that the server names is waited for in full, and after a few times our own if it is longer.
 
         >>> Retry(draw=lambda: 0.5).wait_s(3, RateLimited("slow down"))
         2.0
@@ -40,4 +41,6 @@ class Retry:
         jitter_s = self.draw() * min(self.first_s * 2.0 ** (retry - 1), self.cap_s)
         if error.retry_after_s is None:
             return jitter_s
-        return error.retry_after_s + min(jitter_s, 0.1 * error.retry_after_s)
+        named_s = error.retry_after_s + min(jitter_s, 0.1 * error.retry_after_s)
+        # A server that names a short delay again and again does not know itself when there will be room.
+        return named_s if retry <= self.believed else max(named_s, jitter_s)

@@ -25,6 +25,8 @@ class Child:
     told_to_end: float | None = None
     excess: str | None = None  # the limit that it passed, in words
     excess_slug: str = "resource-limit"
+    renew_at: float = 0.0
+    no_room: str | None = None  # why it was told to end, if that was a full disk
 
     @property
     def group(self) -> int:

@@ -20,14 +20,16 @@ def too_much_memory(used_bytes: int, settings: Settings) -> str | None:
     return f"its processes used {used_bytes / MB:,.0f} MB of memory, and {most / MB:,.0f} MB are allowed"
 
 
-def too_little_room(settings: Settings) -> str | None:
-    """What to say of runs while the disk has less room than must stay free, or None."""
-    free, least = free_bytes(settings.home), settings.least_disk_bytes
+def too_little_room(settings: Settings, *, to_begin: bool = False) -> str | None:
+    """What to say of runs while the disk has less room than must stay free, or None.
+
+    To begin a run takes a tenth more, or one that was put back would begin again at once.
+    """
+    free, least = free_bytes(settings.home), settings.least_disk_bytes * (1.1 if to_begin else 1.0)
     if free >= least:
         return None
-    return (
-        f"{free / MB:,.0f} MB are free on the disk of PROCTOR_HOME, and {least / MB:,.0f} MB must stay free"
-    )
+    rule = "must be free before a run begins" if to_begin else "must stay free"
+    return f"{free / MB:,.0f} MB are free on the disk of PROCTOR_HOME, and {least / MB:,.0f} MB {rule}"
 
 
 def memory_bytes(groups: Collection[int]) -> dict[int, int]:

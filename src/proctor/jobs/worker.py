@@ -11,15 +11,15 @@ import socket
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from proctor.errors import Conflict, NotFound, StoreError
+from proctor.errors import Conflict, DiskFull, NotFound, StoreError
 from proctor.jobs import resources
 from proctor.jobs.child import Child, command, start
 from proctor.settings import Settings
 from proctor.store import Store, endings, queue, runlog
 from proctor.store.beat import beat
-from proctor.store.endings import Verdict
+from proctor.store.endings import Try, Verdict
 from proctor.types import Run, Status
 
 LOOK_EVERY_S = 0.1
@@ -27,12 +27,13 @@ MEASURE_EVERY_S = 1.0
 LEASE_S = 60.0
 GRACE_S = 1.0  # between asking a process to end and killing it: a cancellation is done within 2 s
 LONGEST_END_S = 5.0  # for all processes together, when the worker itself ends
+STARTING_S = 60.0  # for so long a worker keeps the lease of a process that it has started
 OVERTIME_S = 60.0  # a run ends itself at its time limit; this much later its process is ended
 
 
 @dataclass(slots=True)
 class Worker:
-    """One worker. `due` submits scheduled runs and says what it did; `go_on` False ends the worker."""
+    """One worker. `due` does what else falls due, such as schedules, and says what; `go_on` False ends the worker."""
 
     store: Store
     settings: Settings
@@ -48,6 +49,7 @@ class Worker:
     stopping: bool = False
     _measured: float = 0.0
     _complained: bool = False
+    _no_room: str | None = None
 
     def work(self, *, once: bool = False) -> None:
         """Until `stopping`; what is under way then ends, its runs waiting to be taken up again.
@@ -82,17 +84,19 @@ class Worker:
         for child in list(self.children.values()):
             if child.process.poll() is not None:
                 self._ended(child, now)
+        self._keep_leases(now)
         self._cancel_asked(now)
         self._kill_overdue(now)
         for run_id in endings.bury(self.store, now=now):
-            self.log(f"run {run_id}: nobody was at work on it; it is {self.store.run(run_id).status}")
+            self.log(f"run {run_id}: it was cancelled, and nobody was at work on it any more")
         if now - self._measured >= MEASURE_EVERY_S:
             self._measured = now
-            beat(self.settings.home)
+            self._look_for_room()
+            beat(self.settings.home, self._no_room)
             self._check_limits(now)
             for told in self.due(now):
                 self.log(told)
-        while len(self.children) < self.settings.most_running and self._take(now):
+        while not self._no_room and len(self.children) < self.settings.most_running and self._take(now):
             pass
 
     def end_all(self) -> None:
@@ -114,7 +118,18 @@ class Worker:
         try:
             self._ended(child, time.time())
         except StoreError as error:  # its lease runs out, and the next worker takes the run
+            del self.children[child.owner]
             self.log(f"run {child.run.id}: {error}")
+
+    def _look_for_room(self) -> None:
+        """While the disk is full no run is taken: it would only fail there."""
+        before = self._no_room
+        to_begin = bool(before) or not self.children
+        self._no_room = resources.too_little_room(self.settings, to_begin=to_begin)
+        if self._no_room and not before:
+            self.log(f"no run is taken until there is room: {self._no_room}")
+        elif before and not self._no_room:
+            self.log("there is room on the disk again: runs are taken")
 
     # Starting ------------------------------------------------------------------------------------
 
@@ -130,34 +145,55 @@ class Worker:
         try:
             child = start(words, run, owner, home=home, environ=self.environ, now=now)
         except OSError as error:
-            self._try_again(run, owner, f"its process could not be started: {error.strerror}", now)
+            how = f"its process could not be started: {error.strerror}"
+            self._try_again(run, owner, how, now, blameless=True)
             return True
         self.children[owner] = child
         self.log(f"run {run.id}: {run.cell.model} on {run.source_title}, process {child.process.pid}")
         return True
 
+    def _keep_leases(self, now: float) -> None:
+        """A process keeps its own lease, but not before it has started, which a busy machine may take long over."""
+        for child in self.children.values():
+            if now >= child.renew_at and now - child.began < STARTING_S and child.process.poll() is None:
+                child.renew_at = now + self.lease_s / 3
+                self.store.renew(child.run.id, owner=child.owner, until=now + self.lease_s)
+
     # Ending --------------------------------------------------------------------------------------
 
     def _ended(self, child: Child, now: float) -> None:
-        """A process has ended: its row says how, or is made to say it here."""
-        del self.children[child.owner]
+        """A process has ended: its row says how, or is made to say it here.
+
+        While the database cannot be written the child stays in its place, and is looked at again.
+        """
         child.signal(signal.SIGKILL)  # what it may have left behind in its group
         try:
             job = queue.job(self.store, child.run.id)
         except NotFound:
+            del self.children[child.owner]
             return  # deleted meanwhile
         if child.excess is not None:
             self._passed_a_limit(child, now)
         elif job.cancel_at is not None:
             self._end(child, Verdict(Status.CANCELLED, "cancelled"), now)
         elif child.told_to_end is not None:
-            self._end(child, Verdict(Status.PENDING, run_after=now, counted=False), now)
+            self._put_back(child, now)
         else:
-            self._try_again(child.run, child.owner, child.how_it_ended(), now)
+            # Its database was out of reach or its disk full, as it says by its exit code or as the disk shows.
+            blameless = child.process.returncode == StoreError.exit_code or bool(self._no_room)
+            self._try_again(child.run, child.owner, child.how_it_ended(), now, blameless=blameless)
+        del self.children[child.owner]
         run = self.store.run(child.run.id)
-        stopped = child.told_to_end is not None and run.status is Status.PENDING
+        stopped = child.told_to_end is not None and not child.no_room and run.status is Status.PENDING
         why = "its worker was stopped, the next one goes on with it" if stopped else run.error
         self.log(f"run {run.id}: {run.status}{f', {why}' if why else ''}")
+
+    def _put_back(self, child: Child, now: float) -> None:
+        """It was told to end for no fault of its own, and waits for the next worker or for room."""
+        slug = DiskFull.slug if child.no_room else None
+        verdict = Verdict(Status.PENDING, None, child.no_room, slug, run_after=now, counted=False)
+        if not self._end(child, verdict, now) and child.no_room:
+            endings.explain(self.store, child.run.id, verdict)
 
     def _passed_a_limit(self, child: Child, now: float) -> None:
         verdict = Verdict(Status.FAILED, error=child.excess, error_slug=child.excess_slug)
@@ -167,18 +203,19 @@ class Worker:
     def _end(self, child: Child, verdict: Verdict, now: float) -> bool:
         return endings.end(self.store, child.run.id, verdict, owner=child.owner, now=now)
 
-    def _try_again(self, run: Run, owner: str, how: str, now: float) -> None:
-        """A process that died without a word may do better next time, unless there were several."""
-        tries = queue.job(self.store, run.id).tries
+    def _try_again(self, run: Run, owner: str, how: str, now: float, *, blameless: bool = False) -> None:
+        """A process that died without a word may do better next time, unless several settled nothing."""
+        job = queue.job(self.store, run.id)
         why = f"{how}; {runlog.where(run.id)}"
-        if tries < queue.MOST_TRIES:
-            later = now + endings.wait_s(tries, self.settings.first_retry_s)
-            verdict = Verdict(Status.PENDING, error=why, error_slug="worker-died", run_after=later)
-            next_step = f"pending, {endings.next_try(later, tries)}"
-        else:
-            why = f"{tries} tries ended without a result. The last: {why}"
-            verdict = Verdict(Status.FAILED, error=why, error_slug="worker-died")
-            next_step = f"failed after {tries} tries"
+        last = f"{job.tries} tries ended without a result, and settled nothing. The last: {why}"
+        failed = Verdict(Status.FAILED, error=last, error_slug="worker-died")
+        tried = Try(run.settled, blameless)
+        verdict = endings.after(failed, job, tried, now=now, first_retry_s=self.settings.first_retry_s)
+        next_step = f"failed after {job.tries} tries in a row that settled nothing"
+        if verdict.status is Status.PENDING:
+            verdict = replace(verdict, error=why)
+            tries = endings.tries_left(verdict, job.tries)
+            next_step = f"pending, {endings.next_try(verdict.run_after, tries)}{_uncounted(verdict)}"
         if endings.end(self.store, run.id, verdict, owner=owner, now=now):
             runlog.say(self.settings.home, run.id, f"{next_step}: {how}")
 
@@ -192,11 +229,14 @@ class Worker:
         if not self.children:
             return
         used = resources.memory_bytes([child.group for child in self.children.values()])
-        room = resources.too_little_room(self.settings)
         for child in self.children.values():
             if child.told_to_end is not None:
                 continue
-            child.excess = resources.too_much_memory(used[child.group], self.settings) or room
+            if self._no_room:
+                child.no_room = self._no_room
+                self._tell(child, now)
+                continue
+            child.excess = resources.too_much_memory(used[child.group], self.settings)
             longest_s = child.run.cell.limits.timeout_s
             if child.excess is None and now - child.began > longest_s + OVERTIME_S:
                 child.excess, child.excess_slug = f"it took longer than {longest_s:g} s", "run-timeout"
@@ -223,3 +263,10 @@ class Worker:
         for child in self.children.values():
             if child.told_to_end is not None and now - child.told_to_end >= GRACE_S:
                 child.signal(signal.SIGKILL)
+
+
+def _uncounted(verdict: Verdict) -> str:
+    """Why a try is not one of the three, for the run's log."""
+    if verdict.afresh:
+        return " because this one settled items"
+    return "" if verdict.counted else " because this one was not spoilt by the run"

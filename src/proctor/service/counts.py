@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from proctor.findings import Score, Tally
 from proctor.service.desk import Desk
-from proctor.service.profile import tally_of
+from proctor.service.results import shown
 from proctor.store import counts, lists
 from proctor.store.lists import RunLine, Wanted
 
@@ -49,5 +49,5 @@ def model_runs(desk: Desk, model: str, *, limit: int) -> tuple[list[ModelRun], i
 def _with_figures(desk: Desk, line: RunLine) -> ModelRun:
     if line.finished_at is None:
         return ModelRun(line, None, None)
-    kept = desk.store.scores(line.id)
-    return ModelRun(line, kept[0] if kept else None, tally_of(desk.store, desk.store.run(line.id)))
+    result = shown(desk.store, desk.store.run(line.id))
+    return ModelRun(line, result.scores[0] if result.scores else None, result.tally)

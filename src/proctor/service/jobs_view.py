@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from proctor.errors import ConfigError, Conflict, NotFound
+from proctor.errors import ConfigError, Conflict, DiskFull, NotFound
 from proctor.findings import RunResult
 from proctor.service.desk import Desk
 from proctor.service.pulse import longest_gap_s
@@ -155,6 +155,8 @@ def pulse_of(desk: Desk, run: Run) -> Pulse | None:
 
 def _step(desk: Desk, run: Run) -> str:
     if run.status is Status.PENDING and run.error:
+        if run.error_slug == DiskFull.slug:
+            return f"waiting for room: {run.error}"
         job = queue.job(desk.store, run.id)
         return f"{next_try(job.run_after, job.tries)}: {run.error}"
     if run.status is Status.PENDING:

@@ -64,7 +64,7 @@ class Lease:
             return True
         if self.store.owner_of(self.run_id) is not None:
             self._end()
-        return False  # it has just ended, and its scores are being counted
+        return False  # it has just ended
 
     def _end(self) -> None:
         if self._over.is_set():

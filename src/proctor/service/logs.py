@@ -15,7 +15,7 @@ from proctor.interop.inspect_log import is_inspect, read_inspect
 from proctor.interop.lm_eval import is_results, read_lm_eval
 from proctor.interop.logs import Log, Sample, wrong
 from proctor.service.logs_manifest import content_sha256, figures, log_manifest, whole_group
-from proctor.service.results import comparability, shown, summarise
+from proctor.service.results import close, comparability, shown
 from proctor.service.running import dead_owner
 from proctor.service.runs import open_store
 from proctor.settings import Settings
@@ -169,7 +169,8 @@ def _fill(store: Store, run: Run, log: Log) -> RunResult:
                 keeper.keep(attempt)
     finally:
         keeper.close()
-    ended = store.finish(
+    return close(
+        store,
         run.id,
         Status.COMPLETED,
         owner=owner,
@@ -177,7 +178,6 @@ def _fill(store: Store, run: Run, log: Log) -> RunResult:
         elapsed_s=log.elapsed_s,
         stopped=log.stopped,
     )
-    return summarise(store, ended)
 
 
 def log_title(log: Log) -> str:

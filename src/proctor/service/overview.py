@@ -9,6 +9,7 @@ from statistics import fmean
 
 from proctor.service.desk import Desk
 from proctor.service.jobs_view import RunLine, Wanted
+from proctor.service.results import make_good
 from proctor.store import history, lists
 from proctor.store.history import PARTIAL, Mean, Measured, Searched
 from proctor.suites.tasks import TASKS
@@ -65,6 +66,7 @@ def overview(
     """Over the runs of the last `days`; `source` None is all."""
     wanted = Wanted(source=source, project_id=project_id, since=time.time() - days * DAY_S)
     asked = Searched(wanted)
+    make_good(desk.store)
     found = history.measured(desk.store, asked, metric, extras=EXTRAS)
     lines, _ = history.page(desk.store, asked, limit=recent)
     means = history.means(desk.store, [line.id for line in lines], ("accuracy", "f1"), extras=EXTRAS)
@@ -99,6 +101,7 @@ def page(
     desk: Desk, asked: Searched, *, before: int | None = None, limit: int = 50
 ) -> tuple[list[RunLine], int | None, dict[str, dict[str, Mean]]]:
     """Runs, what begins the next page, and the runs' accuracy and F1."""
+    make_good(desk.store)
     lines, after = history.page(desk.store, asked, before=before, limit=limit)
     return (
         lines,

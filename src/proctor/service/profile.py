@@ -44,9 +44,13 @@ def profile_of(store: Store, run: Run) -> Profile:
     return _from(kept["profile"]) if kept else _counted(store, run.id)
 
 
-def keep_summary(store: Store, run: Run, tally: Tally) -> None:
-    """Write what pages show of an ended run beside its row."""
-    summaries.put(store, run.id, {"tally": asdict(tally), "profile": asdict(_counted(store, run.id))})
+def summary_of(store: Store, run: Run, tally: Tally) -> dict[str, Any]:
+    """What pages show of an ended run, counted now, as it is kept beside its row."""
+    return {"tally": asdict(tally), "profile": asdict(_counted(store, run.id))}
+
+
+def has_summary(store: Store, run: Run) -> bool:
+    return summaries.get(store, run.id) is not None
 
 
 def tally_of(store: Store, run: Run) -> Tally:

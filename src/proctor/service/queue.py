@@ -11,7 +11,7 @@ from proctor.service.addresses import check_address
 from proctor.service.sources import resolved_source
 from proctor.settings import Settings
 from proctor.store import Store, queue
-from proctor.store.beat import last_beat
+from proctor.store.beat import last_beat, waits_for
 from proctor.store.queue import PRIORITIES, Also, Job, Ticket
 from proctor.store.runs import source_name
 from proctor.suites.tasks import suite_named
@@ -29,6 +29,7 @@ __all__ = [
     "standing",
     "submit",
     "worker_seen",
+    "worker_waits_for",
 ]
 
 
@@ -100,6 +101,11 @@ def places_ahead(store: Store, run_id: str) -> int:
 
 def standing(store: Store, settings: Settings) -> Queue:
     return Queue(queue.waiting(store), queue.running(store, now=time.time()), settings.most_running)
+
+
+def worker_waits_for(settings: Settings) -> str | None:
+    """Why this machine's workers take no run, as they last said; None if they do."""
+    return waits_for(settings.home)
 
 
 def worker_seen(settings: Settings) -> float | None:

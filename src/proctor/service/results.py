@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Protocol, Unpack
 
 import orjson
 
 from proctor.engine.prefix import gapless
-from proctor.errors import ConfigError
+from proctor.errors import ConfigError, NotFound, StoreError
 from proctor.figures import sentence
-from proctor.findings import Evaluation, RunResult
-from proctor.service.profile import keep_summary, tally_of
+from proctor.findings import Evaluation, RunResult, Score
+from proctor.service.profile import has_summary, summary_of, tally_of
 from proctor.service.wordings import by_wording, sign_note
 from proctor.stats.compare import compare, focused
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
 from proctor.store import AttemptRow, Store
-from proctor.types import Item, Run
+from proctor.store.runs import Ending
+from proctor.store.scores import Figures, lacking
+from proctor.store.scores import add as add_figures
+from proctor.types import Item, Outcome, Run, Status
 
 MARGIN = 0.01  # two scores closer than this are practically equal, unless the user says otherwise
 
@@ -31,26 +37,69 @@ class Kept(Protocol):
     def item(self, digest: str) -> Item: ...
 
 
-def summarise(store: Store, run: Run) -> RunResult:
-    """The run's scores and tally; computed from its rows and kept as the run's aggregates."""
-    found = scores(marks(store, run), shape(run))
-    store.put_scores(run.id, found)
-    tally = store.tally(run.id)
-    keep_summary(store, run, tally)
-    return RunResult(run, found, tally)
+def close(store: Store, run_id: str, status: Status, **ending: Unpack[Ending]) -> RunResult:
+    """End `owner`'s work on a run for good: what it shows is counted first, and kept in one transaction with its end.
+
+    Raises Conflict if the run is no longer `owner`'s, StoreError, NotFound.
+    """
+    tally = store.tally(run_id)
+    settled = sum(tally.outcomes.values()) - tally.outcomes.get(Outcome.ERROR.value, 0)
+    run = replace(store.run(run_id), status=status, stopped=ending.get("stopped"), settled=settled)
+    found = RunResult(run, scores(marks(store, run), shape(run)), tally)
+    ending["figures"] = _figures(store, found)
+    return replace(found, run=store.finish(run_id, status, **ending))
+
+
+def _figures(store: Store, result: RunResult) -> Figures:
+    return Figures(result.scores, summary_of(store, result.run, result.tally))
 
 
 def shown(store: Store, run: Run) -> RunResult:
-    """The run as it stands: its kept scores if it has ended, else computed from the rows so far."""
+    """The run as it stands: its kept figures if it has ended, else computed from the rows so far."""
     if not run.manifest:  # a job that nothing was asked for yet
         return RunResult(run, (), store.tally(run.id))
     kept = store.scores(run.id) if run.finished_at else ()
-    return RunResult(run, kept, tally_of(store, run)) if kept else _computed(store, run)
+    if run.finished_at and not has_summary(store, run):
+        return _made_good(store, run, kept)
+    return RunResult(run, kept, tally_of(store, run)) if kept else computed(store, run)
 
 
-def _computed(store: Store, run: Run) -> RunResult:
-    if not run.manifest:  # a job that nobody has begun, or that ended before: nothing was asked
-        return RunResult(run, (), store.tally(run.id))
+def _made_good(store: Store, run: Run, kept: tuple[Score, ...]) -> RunResult:
+    """An ended run without figures gets them: the scores that it has, if an older version wrote them alone."""
+    result = RunResult(run, kept, store.tally(run.id)) if kept else computed(store, run)
+    with suppress(StoreError):  # a full or read-only disk is no reason to show nothing
+        add_figures(store, run, _figures(store, result))
+    return result
+
+
+def make_good(store: Store, *, longest_s: float = math.inf, hopeless: set[str] | None = None) -> list[str]:
+    """Give all ended runs that lack figures theirs; says what it did.
+
+    Whatever reads kept scores of several runs asks for this first; to find that none lacks any costs one
+    look at the runs' rows. After `longest_s` no other run is begun; those whose rows cannot be scored are
+    added to `hopeless`, and left alone if they are in it. Raises StoreError.
+    """
+    told: list[str] = []
+    hopeless = set() if hopeless is None else hopeless
+    began = time.monotonic()
+    for run_id in lacking(store):
+        if told and time.monotonic() - began > longest_s:
+            break
+        if run_id in hopeless:
+            continue
+        try:
+            shown(store, store.run(run_id))
+            told.append(f"run {run_id}: it had ended without scores; they are counted and kept now")
+        except NotFound:
+            continue  # deleted meanwhile
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            hopeless.add(run_id)
+            told.append(f"run {run_id}: it ended without scores, and its rows cannot be scored: {error!r}")
+    return told
+
+
+def computed(store: Store, run: Run) -> RunResult:
+    """What the run shows by the rows of now, whatever is kept."""
     found = scores(marks(store, run), shape(run))
     return RunResult(run, found, store.tally(run.id))
 

@@ -30,10 +30,11 @@ from proctor.providers.prices import read_prices
 from proctor.service.budget import Budget
 from proctor.service.progress import Meter, Watch, asked_of, keep_showing
 from proctor.service.pulse import keep_pulse
-from proctor.service.results import summarise
+from proctor.service.results import close
 from proctor.settings import Settings
 from proctor.store import Keeper, Store, runlog
 from proctor.store.endings import Spent, Verdict
+from proctor.store.runs import Ending
 from proctor.types import Cell, Limits, ListedModel, Run, Sampling, Source, Status
 
 LOG = logging.getLogger(__name__)
@@ -213,15 +214,14 @@ class _Ending:
         self, status: Status, *, stopped: str | None = None, error: BaseException | None = None
     ) -> RunResult:
         store = self.sitting.store
-        if error is not None and not isinstance(error, ProctorError):
+        foreseen = error is None or isinstance(error, ProctorError)
+        if not foreseen:
             # Where a foreseen error arose helps nobody, and its words are in the run's row.
             said = "".join(traceback.format_exception(error)).rstrip()
             runlog.say(self.sitting.settings.home, self.run.id, f"run ended early\n{said}")
         try:
             verdict = self.sitting.ends_as(status, stopped, error)
-            ended = store.finish(
-                self.run.id,
-                verdict.status,
+            ending = Ending(
                 owner=self.sitting.owner,
                 now=time.time(),
                 elapsed_s=time.monotonic() - self.began,
@@ -229,7 +229,13 @@ class _Ending:
                 error=verdict.error,
                 error_slug=verdict.error_slug,
             )
-            return summarise(store, ended)
+            if verdict.status is Status.PENDING or not foreseen:
+                # One that waits shows nothing yet; what a defect ended may not be fit to be counted here.
+                ended = store.finish(self.run.id, verdict.status, **ending)
+                return RunResult(ended, (), store.tally(ended.id))
+            # Nobody may take the run while its scores are being counted.
+            store.renew(self.run.id, owner=self.sitting.owner, until=time.time() + self.sitting.lease_s)
+            return close(store, self.run.id, verdict.status, **ending)
         except (StoreError, Conflict):
             if error is None:
                 raise

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from proctor.engine.retry import Retry
-from proctor.errors import Conflict, NotFound, ProctorError
+from proctor.errors import Conflict, NotFound, ProctorError, StoreError
 from proctor.findings import Evaluation, RunResult
 from proctor.plan import check
 from proctor.service.addresses import settings_to_ask_again
@@ -231,7 +231,7 @@ def _stopped(store: Store, runs: Sequence[Run], error: ProctorError | Interrupte
     """What the runs show although something stopped them. A dead database shows nothing more."""
     known = error if isinstance(error, ProctorError) else None
     ids = tuple(run.id for run in runs)
-    if known is not None and known.slug == "store":
+    if isinstance(known, StoreError):
         return Outcome(None, ids, known)
     ended = _ended(store, runs)
     return replace(ended, unfinished=ended.unfinished or ids, error=known, interrupted=known is None)

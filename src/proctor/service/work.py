@@ -10,7 +10,7 @@ from types import FrameType
 
 import orjson
 
-from proctor.errors import EndpointNotFound, ProctorError, ProviderError
+from proctor.errors import DiskFull, EndpointNotFound, ErrorBudget, ProctorError, ProviderError, StoreError
 from proctor.plan import cell_to_json
 from proctor.service.addresses import settings_for
 from proctor.service.lease import Lease
@@ -29,7 +29,7 @@ from proctor.service.runs import open_store
 from proctor.service.sources import open_source, with_origin, with_simulators
 from proctor.settings import Settings
 from proctor.store import Store, endings, queue
-from proctor.store.endings import Verdict
+from proctor.store.endings import Try, Verdict
 from proctor.types import Run, Status
 
 
@@ -57,8 +57,9 @@ def work_on(
     that could be written.
     """
     with open_store(settings) as store:
-        say(_begins(queue.job(store, run_id)))
-        closing = Closing(store, run_id, owner, settings.first_retry_s)
+        begins = queue.job(store, run_id)
+        say(_begins(begins))
+        closing = Closing(store, run_id, owner, settings.first_retry_s, begins.run.settled)
         try:
             with Lease(store, run_id, owner, lease_s):
                 _ask(closing, settings, lease_s)
@@ -131,6 +132,7 @@ class Closing:
     run_id: str
     owner: str
     first_retry_s: float
+    settled_before: int
 
     def ends_as(self, status: Status, stopped: str | None, error: BaseException | None) -> Verdict:
         """What `running` is to write; a run that waits is told until when beforehand."""
@@ -154,10 +156,11 @@ class Closing:
         if status is Status.CANCELLED:
             return Verdict(Status.CANCELLED, "cancelled")
         may_pass = ended.error_slug in TRANSIENT or _nobody_answers_yet(job, error)
-        if may_pass and job.tries < queue.MOST_TRIES:
-            later = now + endings.wait_s(job.tries, self.first_retry_s)
-            return replace(ended, status=Status.PENDING, run_after=later)
-        return ended
+        if not may_pass:
+            return ended
+        # To a full disk every run comes to grief, and none is to blame.
+        tried = Try(self.settled_before, blameless=isinstance(error, DiskFull))
+        return endings.after(ended, job, tried, now=now, first_retry_s=self.first_retry_s)
 
 
 def _nobody_answers_yet(job: queue.Job, error: BaseException | None) -> bool:
@@ -177,4 +180,4 @@ def _retryable(error: type[ProctorError]) -> frozenset[str]:
 
 # Failures that may pass by themselves: what a provider's error calls retryable, too many of those, a lost
 # database. A process that died is the worker's to judge.
-TRANSIENT = _retryable(ProctorError) | {"error-budget", "store"}
+TRANSIENT = _retryable(ProctorError) | {ErrorBudget.slug, StoreError.slug, DiskFull.slug}

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, Select, case, delete, func, select, tuple_
+from sqlalchemy import Row, Select, case, func, select, tuple_
 
 from proctor.errors import NotFound
-from proctor.findings import Estimate, Score, Tally
+from proctor.findings import Score, Tally
 from proctor.store import bodies
+from proctor.store import scores as kept
 from proctor.store.latest import is_latest
 from proctor.store.runs import RunStore
-from proctor.store.tables import ATTEMPT, ITEM, PAYLOAD, SCORE
+from proctor.store.tables import ATTEMPT, ITEM, PAYLOAD
 from proctor.types import Attempt, Item, Outcome
 
 ANSWER_CHARACTERS = 200  # of an answer in its narrow row; the whole reply is in the payload
@@ -217,16 +218,13 @@ class Store(RunStore):
     def put_scores(self, run_id: str, scores: Sequence[Score]) -> None:
         """Replace the scores of a run; their order is kept."""
         num = self.number(run_id)
-        rows = [_score_values(num, place, score) for place, score in enumerate(scores)]
         with self.writing() as connection:
-            connection.execute(delete(SCORE).where(SCORE.c.run_num == num))
-            if rows:
-                connection.execute(SCORE.insert(), rows)
+            kept.put_scores(connection, num, scores)
 
     def scores(self, run_id: str) -> tuple[Score, ...]:
-        query = select(SCORE).where(SCORE.c.run_num == self.number(run_id)).order_by(SCORE.c.place)
+        num = self.number(run_id)
         with self.reading() as connection:
-            return tuple(_score(row) for row in connection.execute(query))
+            return kept.read(connection, num)
 
     def tally(self, run_id: str) -> Tally:
         """Counts and means over the latest attempts, added up by the database.
@@ -287,36 +285,3 @@ def _tally(groups: Sequence[dict[str, Any]]) -> Tally:
 def _ratio(groups: Sequence[dict[str, Any]], above: str, below: str) -> float | None:
     count = sum(group[below] for group in groups)
     return sum(float(group[above] or 0) for group in groups) / count if count else None
-
-
-def _score_values(num: int, place: int, score: Score) -> dict[str, Any]:
-    estimate = score.estimate
-    return {
-        "run_num": num,
-        "task": score.task,
-        "metric": score.metric,
-        "title": score.title,
-        "place": place,
-        "value": estimate.value,
-        "stderr": estimate.stderr,
-        "low": estimate.low,
-        "high": estimate.high,
-        "scored": estimate.scored,
-        "asked": estimate.asked,
-        "method": estimate.method,
-        "reason": estimate.reason,
-    }
-
-
-def _score(row: Row[Any]) -> Score:
-    estimate = Estimate(
-        value=row.value,
-        stderr=row.stderr,
-        low=row.low,
-        high=row.high,
-        scored=row.scored,
-        asked=row.asked,
-        method=row.method,
-        reason=row.reason,
-    )
-    return Score(task=row.task, title=row.title, metric=row.metric, estimate=estimate)

@@ -1,5 +1,9 @@
 """How a run of the queue ends, or waits for its next try, when it cannot simply be finished.
 
+Three tries in a row that fail and settle nothing make a failure final. A try counts for nothing that the run
+did not spoil itself (its worker was stopped, its machine was lost, the disk was full), and one that settled
+items begins the count afresh: there are only so many items.
+
 Every function here is one guarded step: a run that has meanwhile become another owner's, or has ended,
 is left as it is.
 """
@@ -8,15 +12,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Select, Update, and_, func, or_, select, update
+from sqlalchemy import Select, Update, func, or_, select, update
 
-from proctor.store import runlog
 from proctor.store.bodies import clean
 from proctor.store.latest import settled_count
-from proctor.store.queue import MOST_TRIES, is_dead
+from proctor.store.queue import MOST_TRIES, Job, is_dead
 from proctor.store.schema import Database
 from proctor.store.tables import ATTEMPT, JOB, RUN
 from proctor.types import Status
@@ -26,7 +29,10 @@ _RUNNING = RUN.c.status == Status.RUNNING.value
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a run's row is to say. A pending one waits until `run_after`; `counted` False gives a try back."""
+    """What a run's row is to say. A pending one waits until `run_after`.
+
+    `counted` False gives its try back; `afresh` makes the next try the first again.
+    """
 
     status: Status
     stopped: str | None = None
@@ -34,6 +40,7 @@ class Verdict:
     error_slug: str | None = None
     run_after: float = 0.0
     counted: bool = True
+    afresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +60,28 @@ def wait_s(tries: int, first_retry_s: float) -> float:
     return first_retry_s * 2.0 ** (tries - 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Try:
+    """A try that failed: what it had when it began, and whether something else spoilt it."""
+
+    settled_before: int
+    blameless: bool = False
+
+
+def after(failed: Verdict, job: Job, tried: Try, *, now: float, first_retry_s: float) -> Verdict:
+    """What becomes of a run whose try failed as `failed` says, if another may do better."""
+    waits = replace(failed, status=Status.PENDING, run_after=now + first_retry_s)
+    if tried.blameless:
+        return replace(waits, counted=False)
+    if job.run.settled > tried.settled_before:
+        return replace(waits, afresh=True)
+    if job.tries < MOST_TRIES:
+        return replace(waits, run_after=now + wait_s(job.tries, first_retry_s))
+    return failed
+
+
 def next_try(run_after: float, tries: int) -> str:
-    """When a run that was taken `tries` times is taken again, in words.
+    """When a run is taken again of whose tries so many count, in words.
 
     >>> next_try(7200.0, 1)
     'to be tried again at 02:00:00 UTC, try 2 of 3'
@@ -96,8 +123,14 @@ def put_off(store: Database, run_id: str, verdict: Verdict, *, owner: str) -> No
 
 
 def _put_off(verdict: Verdict) -> Update:
-    tries = JOB.c.tries if verdict.counted else JOB.c.tries - 1
-    return update(JOB).values(run_after=verdict.run_after, tries=tries)
+    return update(JOB).values(run_after=verdict.run_after, tries=tries_left(verdict, JOB.c.tries))
+
+
+def tries_left(verdict: Verdict, tries: Any) -> Any:
+    """How many tries count after this end, of so many before; numbers, or the database's column."""
+    if verdict.afresh:
+        return 0
+    return tries if verdict.counted else tries - 1
 
 
 def overrule(store: Database, run_id: str, verdict: Verdict, *, now: float) -> bool:
@@ -118,41 +151,28 @@ def overrule(store: Database, run_id: str, verdict: Verdict, *, now: float) -> b
         return connection.execute(changed).rowcount == 1
 
 
-def bury(store: Database, *, now: float) -> list[str]:
-    """End the runs that nobody will take again; their ids.
+def explain(store: Database, run_id: str, verdict: Verdict) -> None:
+    """Say why a run waits that its own process has put back without knowing the reason."""
+    told = {"error": clean(verdict.error), "error_slug": verdict.error_slug}
+    waits = update(RUN).where(RUN.c.id == run_id, RUN.c.status == Status.PENDING.value, RUN.c.error.is_(None))
+    with store.writing() as connection:
+        connection.execute(waits.values(**told))
 
-    Somebody asked to end them and their process died before it could, or several processes died of them.
-    """
+
+def bury(store: Database, *, now: float) -> list[str]:
+    """End the runs that somebody asked to end, and whose process died before it could; their ids."""
     gone = or_(is_dead(now), RUN.c.status == Status.PENDING.value)
-    asked = and_(gone, JOB.c.cancel_at.is_not(None))
-    deadly = and_(is_dead(now), JOB.c.tries >= MOST_TRIES)
-    query = select(RUN.c.id, JOB.c.cancel_at).join(JOB, JOB.c.run_num == RUN.c.num).where(or_(asked, deadly))
+    query = select(RUN.c.id).join(JOB, JOB.c.run_num == RUN.c.num).where(gone, JOB.c.cancel_at.is_not(None))
     with store.reading() as connection:
         if connection.execute(query).first() is None:
             return []
     with store.writing() as connection:
         rows = connection.execute(query.with_for_update(of=RUN)).all()
         for row in rows:
-            verdict = Verdict(Status.CANCELLED, "cancelled") if row.cancel_at else _deadly(row.id)
-            connection.execute(
-                update(RUN)
-                .where(RUN.c.id == row.id)
-                .values(
-                    status=verdict.status.value,
-                    finished_at=now,
-                    owner=None,
-                    lease_until=None,
-                    stopped=verdict.stopped,
-                    error=verdict.error,
-                    error_slug=verdict.error_slug,
-                )
-            )
+            nobody = dict.fromkeys(("owner", "lease_until", "error", "error_slug"))
+            ended = {"status": Status.CANCELLED.value, "finished_at": now, "stopped": "cancelled"}
+            connection.execute(update(RUN).where(RUN.c.id == row.id).values(**ended, **nobody))
         return [row.id for row in rows]
-
-
-def _deadly(run_id: str) -> Verdict:
-    text = f"{MOST_TRIES} processes took this run and died with it; {runlog.where(run_id)}"
-    return Verdict(Status.FAILED, error=text, error_slug="worker-died")
 
 
 def to_end(store: Database, owners: Sequence[str]) -> dict[str, float]:

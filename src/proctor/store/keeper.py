@@ -260,7 +260,7 @@ class Keeper:
             except (OperationalError, InterfaceError, PoolTimeout) as error:
                 # A lost connection, a full disk, a lock, a server that restarts: it may pass.
                 if pause_s is None:
-                    raise StoreError(self._given_up(error, tries + 1)) from error
+                    raise self.store.trouble(error, self._given_up(error, tries + 1)) from error
                 time.sleep(pause_s)  # this thread's own time; `close` waits for it
             except (DBAPIError, UnicodeEncodeError) as error:
                 raise StoreError(self._given_up(error, tries + 1)) from error

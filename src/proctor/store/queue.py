@@ -22,7 +22,7 @@ from proctor.store.tables import JOB, PLAN, PROJECT, RUN
 from proctor.types import Plan, Run, Status
 
 PRIORITIES = ("high", "normal", "low")  # interactive, background, scheduled
-MOST_TRIES = 3  # how often a run is taken before its failure counts as final
+MOST_TRIES = 3  # failed tries in a row that settle nothing: the failure of the last is final
 
 # One number for "proctor's queue", for PostgreSQL's advisory locks.
 _QUEUE_LOCK = 0x717565756566
@@ -44,7 +44,7 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A run's place in the queue. `tries` counts how often it was taken since it was handed over."""
+    """A run's place in the queue. `tries` counts how often it was taken, of those takes that count (endings.py)."""
 
     run: Run
     user: str
@@ -117,13 +117,14 @@ def _add(connection: Connection, plan: Plan, ticket: Ticket, now: float) -> Row[
 def take_next(store: Database, *, owner: str, now: float, lease_s: float, most_running: int) -> Run | None:
     """Make the most urgent waiting run `owner`'s, the oldest of them first; None if there is none or no room.
 
-    A run whose process died (its lease is over) is taken again, before those that wait.
+    A run whose lease is over is taken again, before those that wait, and however often: its process went
+    with its worker or its machine, which is not the run's doing, so the take before does not count.
     """
     waiting = and_(RUN.c.status == Status.PENDING.value, JOB.c.run_after <= now)
     best = (
-        select(RUN.c.num)
+        select(RUN.c.num, RUN.c.status)
         .join(JOB, JOB.c.run_num == RUN.c.num)
-        .where(or_(and_(is_dead(now), JOB.c.tries < MOST_TRIES), waiting), JOB.c.cancel_at.is_(None))
+        .where(or_(is_dead(now), waiting), JOB.c.cancel_at.is_(None))
         .order_by(RUN.c.status.desc(), JOB.c.priority, RUN.c.num)  # "running" before "pending"
         .limit(1)
     )
@@ -134,13 +135,14 @@ def take_next(store: Database, *, owner: str, now: float, lease_s: float, most_r
         _alone(connection)
         if connection.execute(_running(now)).scalar_one() >= most_running:
             return None
-        num = connection.execute(best).scalar_one_or_none()
-        if num is None:
+        found = connection.execute(best).one_or_none()
+        if found is None:
             return None
-        connection.execute(update(JOB).where(JOB.c.run_num == num).values(tries=JOB.c.tries + 1))
+        if found.status == Status.PENDING.value:
+            connection.execute(update(JOB).where(JOB.c.run_num == found.num).values(tries=JOB.c.tries + 1))
         taken = (
             update(RUN)
-            .where(RUN.c.num == num)
+            .where(RUN.c.num == found.num)
             .values(
                 status=Status.RUNNING.value,
                 owner=owner,

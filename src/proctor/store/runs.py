@@ -14,9 +14,11 @@ from sqlalchemy.exc import IntegrityError
 
 from proctor.errors import ConfigError, Conflict, NotFound
 from proctor.plan import cell_from_json, cell_to_json, plan_to_json
+from proctor.store import scores
 from proctor.store.bodies import clean
 from proctor.store.latest import settled_count
 from proctor.store.schema import Database
+from proctor.store.scores import Figures
 from proctor.store.tables import PLAN, RUN, SCORE
 from proctor.types import NEXT, Cell, Plan, Run, SourceRef, Status
 
@@ -40,7 +42,10 @@ class RunFacts(TypedDict):
 
 
 class Ending(TypedDict):
-    """How a stretch of work on a run ended; `elapsed_s` is added to that of earlier stretches."""
+    """How a stretch of work on a run ended; `elapsed_s` is added to that of earlier stretches.
+
+    `figures` are what the run shows; without them whoever finds it ended will count them.
+    """
 
     owner: str
     now: float
@@ -48,6 +53,7 @@ class Ending(TypedDict):
     stopped: NotRequired[str | None]
     error: NotRequired[str | None]
     error_slug: NotRequired[str | None]
+    figures: NotRequired[Figures | None]
 
 
 class RunStore(Database):
@@ -155,10 +161,10 @@ class RunStore(Database):
             return connection.execute(renewed).rowcount == 1
 
     def finish(self, run_id: str, status: Status, **ending: Unpack[Ending]) -> Run:
-        """End `owner`'s work on a run, with what is settled counted from the rows.
+        """End `owner`'s work on a run, with what is settled counted from the rows, and keep its figures with it.
 
-        A completed run that lacks items stays completed and is partial. Raises Conflict if the run
-        is not running under `owner`, NotFound.
+        All of it is one transaction. A completed run that lacks items stays completed and is partial.
+        Raises Conflict if the run is not running under `owner`, NotFound.
         """
         if status not in NEXT[Status.RUNNING]:
             raise Conflict(f"Run {run_id}: running work cannot end as {status}")
@@ -181,6 +187,8 @@ class RunStore(Database):
         )
         with self.writing() as connection:
             row = connection.execute(ended).one_or_none()
+            if row is not None and (figures := ending.get("figures")) is not None:
+                scores.put(connection, row.num, figures)
         if row is None:
             raise self._why_not(run_id, f"{ending['owner']} cannot end it as {status}")
         return run_from(row)

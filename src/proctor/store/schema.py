@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,7 +17,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from proctor.errors import ConfigError, StoreError
+from proctor.errors import ConfigError, DiskFull, StoreError
 from proctor.store.tables import METADATA, PROJECT, STAMP, STAMPS
 
 HEAD = "0003"  # newest file of migrations/versions
@@ -46,6 +47,7 @@ _POSTGRES_OPTIONS = {
     "client_encoding": "utf8",
     "application_name": "proctor",
 }
+LEAST_ROOM_BYTES = 1_000_000  # with less on its disk, SQLite cannot be expected to write anything
 _LOOKS = "sqlite:///FOLDER/proctor.db or postgresql://USER@HOST:5432/NAME"
 
 
@@ -103,7 +105,24 @@ class Database:
         try:
             yield
         except (DBAPIError, PoolTimeout, UnicodeEncodeError) as error:
-            raise StoreError(self.words(error)) from error
+            raise self.trouble(error, self.words(error)) from error
+
+    def trouble(self, error: Exception, text: str) -> StoreError:
+        """What to raise for an error of the driver: DiskFull where that is what it says, else StoreError."""
+        driver = getattr(error, "orig", None) or error
+        return DiskFull(text) if self._is_full(driver) else StoreError(text)
+
+    def _is_full(self, driver: object) -> bool:
+        name = getattr(driver, "sqlite_errorname", "")
+        if getattr(driver, "sqlstate", None) == "53100" or name == "SQLITE_FULL":
+            return True
+        # To make or grow one of its side files on a full disk fails as if the disk were broken.
+        if not name.startswith(("SQLITE_IOERR", "SQLITE_CANTOPEN")):
+            return False
+        try:
+            return shutil.disk_usage(Path(str(self.url.database)).parent).free < LEAST_ROOM_BYTES
+        except OSError:
+            return False
 
     def words(self, error: Exception) -> str:
         """What the database said and which one it was, without statement, row or password."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from proctor.store.attempts import Store
 from proctor.store.latest import is_latest
@@ -38,14 +38,8 @@ def measured(store: Store, run_id: str) -> Iterator[list[Measured]]:
             yield [Measured(*row) for row in page]
 
 
-def put(store: Store, run_id: str, summary: dict[str, Any] | None) -> None:
-    text = None if summary is None else orjson.dumps(summary).decode()
-    with store.writing() as connection:
-        connection.execute(update(RUN).where(RUN.c.id == run_id).values(summary=text))
-
-
 def get(store: Store, run_id: str) -> dict[str, Any] | None:
-    """None where none was written; older runs have none."""
+    """None where none was written."""
     with store.reading() as connection:
         text = connection.execute(select(RUN.c.summary).where(RUN.c.id == run_id)).scalar_one_or_none()
     found: dict[str, Any] | None = None if text is None else orjson.loads(text)

@@ -60,19 +60,25 @@ def _standing(desk: OpenDesk) -> dict[str, Any]:
         "running": running[0],
         "pending": pending[0],
         "more": running[1] + pending[1] - len(running[0]) - len(pending[0]),
-        "worker": _worker(queue.worker_seen(desk.settings), time.time()),
+        "worker": _worker(
+            queue.worker_seen(desk.settings), time.time(), queue.worker_waits_for(desk.settings)
+        ),
     }
 
 
-def _worker(seen: float | None, now: float) -> tuple[str, str]:
+def _worker(seen: float | None, now: float, waits_for: str | None = None) -> tuple[str, str]:
     """The last sign of life of a worker of this machine: a word and a sentence.
 
     >>> _worker(None, 100.0)[0], _worker(90.0, 100.0)[0], _worker(0.0, 7300.0)[0]
     ('none seen', 'at work', 'silent')
+    >>> _worker(90.0, 100.0, "12 MB are free, and 500 MB must stay free")[0]
+    'no room'
     """
     start = "start one with `proctor worker`, or the server without --no-worker"
     if seen is None:
         return "none seen", f"No worker of this machine ever looked into the queue: {start}"
+    if now - seen < WORKER_SILENT_S and waits_for:
+        return "no room", f"The worker of this machine takes no job until there is room: {waits_for}"
     if now - seen < WORKER_SILENT_S:
         return "at work", "A worker of this machine looked into the queue within the last minute"
     return "silent", f"A worker of this machine last looked into the queue {ago(seen, now=now)}: {start}"

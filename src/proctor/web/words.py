@@ -50,6 +50,7 @@ ERROR_TITLES = {
     "run-timeout": _TIMEOUT,
     "request-timeout": _TIMEOUT,
     "store": _DATABASE,
+    "disk-full": "The disk is full",
     "endpoint-not-found": _CONNECTION,
     "network": _CONNECTION,
     "provider": _API,
