@@ -275,3 +275,10 @@ def test_a_budget_is_shared_by_the_runs_that_are_left() -> None:
         limits, for_s=0.0, max_cost_usd=0.0
     )
     assert share_limits(Limits(), spent_s=5, spent_usd=5, runs_left=1) == Limits()
+
+
+def test_a_cell_of_an_older_version_knows_nothing_of_numbers_and_bad_rows() -> None:
+    record = json.loads(cell_to_json(Cell(Model("baseline", "random"), SourceRef("file", "/q.csv"))))
+    for name in ("numbers", "lenient"):
+        del record["source"][name]
+    assert cell_from_json(json.dumps(record)).source == SourceRef("file", "/q.csv")

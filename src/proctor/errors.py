@@ -293,11 +293,11 @@ class RequestTimeout(ProviderError):
 
 
 class BadReply(ProviderError):
-    """200, but not a reply in the protocol's shape."""
+    """200, but not a reply in the protocol's shape: no JSON, or a field of another type than it has."""
 
     slug = "bad-reply"
     retryable = True
-    cure = "The address may belong to another kind of server; the message shows the beginning of what came."
+    cure = "The message names the field, or shows how the reply begins; the address may be another kind of server's."
 
 
 def provider_errors() -> tuple[type[ProviderError], ...]:

@@ -130,6 +130,18 @@ def test_rows_of_a_suite_of_ones_own_are_left_out_by_task(file):
     assert found.manifest["asked"] == {"one": 2, "two": 4}
 
 
+def test_worked_examples_are_mended_and_not_left_out(file):
+    file("one.jsonl", GOOD)
+    file("dev.jsonl", MIXED)
+    toml = file(
+        "mine.toml",
+        '[suite]\nname = "mine"\n[[tasks]]\nkey = "one"\nfile = "one.jsonl"\ndev_file = "dev.jsonl"\n',
+    )
+    with pytest.raises(DataError, match=r"dev\.jsonl: 6 of 8 rows cannot be used") as raised:
+        source(toml, shots=1, lenient=True)
+    assert str(raised.value).endswith("Mend the file.")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

@@ -198,7 +198,10 @@ def test_log_in_sends_nobody_elsewhere(guarded: tuple[Server, dict[str, str]], t
     page = Browser(server.url).post("/login", key=keys["read"], to=to)
     assert (page.status, page.headers["Location"]) == (303, "/")
     shown = Browser(server.url).get(f"/login?{urlencode({'to': to})}")
-    assert 'name="to" value="/"' in shown.text
+    if to.isprintable():
+        assert 'name="to" value="/"' in shown.text
+    else:
+        assert shown.status == 400, "an address with a control character is none"
 
 
 def test_what_a_reader_may_do(guarded: tuple[Server, dict[str, str]]) -> None:

@@ -51,6 +51,7 @@ class Faults:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.may_go = True  # whether a lenient run does without bad rows of this file
         self.rows: set[int] = set()  # indices of rows that cannot be used
         self._broken: set[int] = set()  # of these, what could not even be parsed
         self._found: dict[tuple[str | None, str], dict[int, str]] = {}  # fault -> index -> where it stands
@@ -98,7 +99,7 @@ class Faults:
     def _told(self, of: int) -> str:
         listed = self._listed()
         faults = [f"{self.name}: {what}" for what in self._whole]
-        go_on = HOW_TO_GO_ON if len(self.rows) < of else "Mend the file."
+        go_on = HOW_TO_GO_ON if self.may_go and len(self.rows) < of else "Mend the file."
         if self.rows:
             end = "" if listed[-1].endswith(".") else "."
             faults += listed if len(listed) > 1 else [f"{listed[0]}{end} {go_on}"]

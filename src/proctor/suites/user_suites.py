@@ -143,6 +143,7 @@ def dev_rows(one: UserTask, task: Task, toml: Path) -> Sequence[Row]:
     if one.dev_file is None:
         return ()
     table = read_records(toml.parent / one.dev_file, KNOWN_NAMES)
+    table.faults.may_go = False  # worked examples are few, and chosen
     columns = find_columns(table, asks=one.prompt is None)
     wanted = replace(wanted_of(one, table, columns, f"{one.key}/dev"), kind=task.kind, labels=task.labels)
     return file_rows(table, columns, wanted).rows
