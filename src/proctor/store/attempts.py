@@ -217,7 +217,7 @@ class Store(RunStore):
     def put_scores(self, run_id: str, scores: Sequence[Score]) -> None:
         """Replace the scores of a run; their order is kept."""
         num = self.number(run_id)
-        rows = [_score_values(num, place, score) for place, score in enumerate(scores)]
+        rows = [score_values(num, place, score) for place, score in enumerate(scores)]
         with self.writing() as connection:
             connection.execute(delete(SCORE).where(SCORE.c.run_num == num))
             if rows:
@@ -289,7 +289,7 @@ def _ratio(groups: Sequence[dict[str, Any]], above: str, below: str) -> float | 
     return sum(float(group[above] or 0) for group in groups) / count if count else None
 
 
-def _score_values(num: int, place: int, score: Score) -> dict[str, Any]:
+def score_values(num: int, place: int, score: Score) -> dict[str, Any]:
     estimate = score.estimate
     return {
         "run_num": num,

@@ -37,6 +37,7 @@ class RunFacts(TypedDict):
     sample: bool
     now: float
     parent_id: NotRequired[str | None]
+    exam: NotRequired[str | None]
 
 
 class Ending(TypedDict):
@@ -88,6 +89,7 @@ class RunStore(Database):
             "source_title": facts["source_title"],
             "sample": facts["sample"],
             "comparability": facts["comparability"],
+            "exam": facts.get("exam"),
             "planned": facts["planned"],
             "settled": 0,
             "manifest": _manifest_text(facts["manifest"]),
@@ -307,5 +309,6 @@ def run_from(row: Row[Any]) -> Run:
         error_slug=row.error_slug,
         parent_id=row.parent_id,
         comparability=row.comparability,
+        exam=row.exam,
         sample=row.sample,
     )

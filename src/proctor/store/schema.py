@@ -18,7 +18,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from proctor.errors import ConfigError, StoreError
 from proctor.store.tables import METADATA, PROJECT, STAMP, STAMPS
 
-HEAD = "0003"  # newest file of migrations/versions
+HEAD = "0005"  # newest file of migrations/versions
 
 # One number for "proctor changes its tables", for PostgreSQL's advisory locks.
 _SCHEMA_LOCK = 0x70726F63746F72

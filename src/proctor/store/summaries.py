@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import orjson
 from sqlalchemy import select, update
 
-from proctor.store.attempts import Store
+from proctor.findings import Score
+from proctor.store.attempts import Store, score_values
 from proctor.store.latest import is_latest
-from proctor.store.tables import ATTEMPT, RUN
+from proctor.store.tables import ATTEMPT, RUN, SCORE
+from proctor.types import Run
 
 ROWS_AT_ONCE = 10_000
 
@@ -36,6 +38,21 @@ def measured(store: Store, run_id: str) -> Iterator[list[Measured]]:
         rows = connection.execution_options(stream_results=True).execute(query)
         while page := rows.fetchmany(ROWS_AT_ONCE):
             yield [Measured(*row) for row in page]
+
+
+def add_scores(store: Store, run: Run, scores: Sequence[Score]) -> None:
+    """Keep scores beside those of an ended run, unless it is at work again; what is kept already stays."""
+    num = store.number(run.id)
+    with store.writing() as connection:
+        # Locked: a run that is taken up at this moment drops its scores, and must not find these afterwards.
+        as_it_ended = select(RUN.c.num).where(RUN.c.num == num, RUN.c.finished_at == run.finished_at)
+        if connection.execute(as_it_ended.with_for_update()).one_or_none() is None:
+            return
+        known = connection.execute(select(SCORE.c.task, SCORE.c.metric).where(SCORE.c.run_num == num)).all()
+        new = [score for score in scores if (score.task, score.metric) not in {tuple(row) for row in known}]
+        if new:
+            rows = [score_values(num, place, score) for place, score in enumerate(new, len(known))]
+            connection.execute(SCORE.insert(), rows)
 
 
 def put(store: Store, run_id: str, summary: dict[str, Any] | None) -> None:

@@ -68,7 +68,8 @@ RUN = Table(
     Column("source", Text, nullable=False),  # suite name, or file name without its folder
     Column("source_title", Text, nullable=False),
     Column("sample", Boolean, nullable=False),  # made of sample rows, not of the suite's own
-    Column("comparability", Text),  # runs may be compared where this is equal
+    Column("comparability", Text),  # runs may be compared, on the items they share, where this is equal
+    Column("exam", Text),  # runs were asked the very same, all items alike, where this is equal too
     Column("planned", Integer, nullable=False),
     Column("settled", Integer, nullable=False),  # grows with each batch, counted afresh at the end
     Column("manifest", Text, nullable=False),  # JSON
