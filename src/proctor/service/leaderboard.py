@@ -139,7 +139,7 @@ def _entered(store: Store, group: Sequence[RunLine]) -> Entered:
     of = shared.shape_over(runs)
     asked = {run.id: shared.asked(rows[run.id], of) for run in runs}
     times: dict[shared.Asked, int] = {}
-    for each in asked.values():
+    for each in reversed(asked.values()):  # the newest first
         times[each] = times.get(each, 0) + 1
     common = max(times, key=lambda each: (times[each], len(each)))
     for each in sorted(times, key=lambda each: -len(each & common)):
