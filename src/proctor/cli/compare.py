@@ -36,7 +36,7 @@ MOST_ANSWER = 40  # characters of an answer in the list of items
     default="score",
     show_default=True,
     metavar="NAME",
-    help="What is compared: score is the headline; accuracy, f1, ... their mean over the tasks that report them.",
+    help="What is compared: score is the headline; f1, ... a metric over the tasks that report it.",
 )
 @click.option(
     "--items",

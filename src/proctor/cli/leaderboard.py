@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     default="score",
     show_default=True,
     metavar="NAME",
-    help="What to rank by: score is the headline; accuracy, f1, ... their mean over the tasks that report them.",
+    help="What to rank by: score is the headline; f1, ... a metric over the tasks that report it.",
 )
 @click.option(
     "--limit",
