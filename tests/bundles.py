@@ -18,8 +18,8 @@ CHOICES = ["north", "south", "east", "west"]
 Members = dict[str, bytes]
 
 
-def rows(home: Path, n: int = 12) -> Path:
-    path = home / "ways.jsonl"
+def rows(home: Path, n: int = 12, name: str = "ways") -> Path:
+    path = home / f"{name}.jsonl"
     lines = [
         json.dumps({"question": f"Which way leads to hill {i}?", "choices": CHOICES, "answer": "ABCD"[i % 4]})
         for i in range(n)

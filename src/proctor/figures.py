@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proctor.findings import Comparison, Difference, Estimate
+from proctor.findings import Comparison, Difference, Estimate, Sharing
 
 LEFT_OUT = re.compile(r"[\d,]+ of [\d,]+ rows left out(?=\)$)")
 MOST_ITEMS = 1_000_000  # a larger "about how many rows" is no advice
@@ -122,6 +122,26 @@ def amount(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.2g}" if 0.001 <= value < 9.5 else f"{value:,.0f}"
+
+
+def unmeasured(lost: int, planned: int) -> str:
+    """How many of a run's items have no outcome; nothing where all have one.
+
+    >>> unmeasured(49, 180), unmeasured(0, 180)
+    ('49 of 180 not measured', '')
+    """
+    return f"{lost:,} of {planned:,} not measured" if lost else ""
+
+
+def shared_items(of: Sharing | None) -> str:
+    """Of how many items a comparison is, where the two runs were not asked the same.
+
+    >>> shared_items(Sharing(1000, 180, 180)), shared_items(Sharing(180, 180, 180))
+    ('on the 180 items that both were asked, of 1,000 and 180', '')
+    """
+    if of is None or of.first == of.second == of.both:
+        return ""
+    return f"on the {of.both:,} items that both were asked, of {of.first:,} and {of.second:,}"
 
 
 def chance(value: float | None) -> str:

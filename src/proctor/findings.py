@@ -38,6 +38,7 @@ METRIC_VERSIONS: Mapping[str, str] = {
 }
 # Those of the table of targets by answers: any task of kind "labels" can have them, a user's too.
 OF_LABELS = ("f1", "macro_f1", "mcc")
+OVER_TASKS = ", mean of "  # between a metric and how many tasks: the name of its unweighted mean over tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +134,20 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class Sharing:
+    """How many items the first of two runs was asked, the second, and both of them."""
+
+    first: int
+    second: int
+    both: int
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Two runs on the items both have scored: the headline, then each task's own score.
 
     A run of one task has no `tasks`. Two scores within `margin` of each other count as practically equal.
+    `sharing` counts what they were asked, scored or not.
     """
 
     first: Run
@@ -144,6 +155,7 @@ class Comparison:
     whole: Difference
     tasks: tuple[Difference, ...] = ()
     margin: float = 0.01
+    sharing: Sharing | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -152,12 +164,16 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Runs side by side: what each scored, every pair compared, and one sentence about it."""
+    """Runs side by side: what each scored, every pair compared, and one sentence about it.
+
+    `compared` has, run by run, the score that is compared, on the items that all of them have scored.
+    """
 
     plan_id: str
     results: tuple[RunResult, ...]
     comparisons: tuple[Comparison, ...]
     verdict: str
+    compared: tuple[Score, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +198,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Models ranked on the same items, asked in the same way; best score first.
+    """Models ranked on items that they share, asked in the same way; best score first.
 
     `metric` is the name of what is ranked; `models` counts all that were ranked, of which `places` shows
-    the first. `left_out` says in words which runs are on other boards.
+    the first. `left_out` says in words which runs are not on it. `shared` is how many items the scores are of
+    where the models were not all asked the same, and `note` says so in words; None and "" where they were.
     """
 
     source_title: str
@@ -194,3 +211,5 @@ class Board:
     comparisons: tuple[Comparison, ...]
     left_out: tuple[str, ...] = ()
     models: int = 0
+    shared: int | None = None
+    note: str = ""

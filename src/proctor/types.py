@@ -245,13 +245,19 @@ class Run:
     error: str | None = None
     error_slug: str | None = None
     parent_id: str | None = None
-    comparability: str | None = None  # runs may be compared where this is equal
+    comparability: str | None = None  # runs may be compared, on the items they share, where this is equal
+    exam: str | None = None  # runs were asked the very same, all items alike, where this is equal too
     sample: bool = False  # made of sample rows, which measure nothing real
 
     @property
     def partial(self) -> bool:
         """True while planned items lack an outcome; a partial run never passes for a complete one."""
         return self.settled < self.planned
+
+    @property
+    def unmeasured(self) -> int:
+        """How many of its planned items an ended run has no outcome for: errors, and what was not asked."""
+        return 0 if self.finished_at is None else max(0, self.planned - self.settled)
 
 
 @dataclass(frozen=True, slots=True)

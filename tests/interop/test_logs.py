@@ -75,7 +75,7 @@ def test_a_log_of_another_task_is_not_compared(tmp_path: Path) -> None:
     quiz(tmp_path / "a", "org/good", [1.0] * 10)
     written(tmp_path / "b.json", inspect([sample(i, "C") for i in range(10)]))
     assert import_logs([tmp_path], home).pair is None
-    with pytest.raises(ConfigError, match="cannot be compared: they differ in their items"):
+    with pytest.raises(ConfigError, match="cannot be compared: they differ in their prompts"):
         compare_named(["lm-eval/org/good", "inspect/lab/m"], home)
 
 

@@ -56,12 +56,19 @@ def test_the_table_shows_cost_and_latency_beside_quality(home: Path) -> None:
     assert "simulator/sim is better than simulator/sim-small on these 160 rows" in said
 
 
-def test_runs_that_were_asked_otherwise_are_refused_with_what_differs(home: Path) -> None:
+def test_a_smaller_run_is_compared_on_its_items(home: Path) -> None:
     runs = proctor_json(home, "list", "--model", "simulator/sim")["runs"]
     short = next(r["run_id"] for r in runs if r["planned"] == 40)
+    other = proctor_json(home, "list", "--model", "simulator/sim-small")["runs"][0]["run_id"]
+    (pair,) = proctor_json(home, "compare", short, other)["comparisons"]
+    assert pair["asked"] == {"first": 40, "second": 160, "both": 40} and pair["shared"] == 40
+    said = proctor(home, "compare", short, other).stdout
+    assert "on 40 shared items (on the 40 items that both were asked, of 40 and 160)" in said
+
+
+def test_runs_that_were_asked_otherwise_are_refused_with_what_differs(home: Path) -> None:
+    runs = proctor_json(home, "list", "--model", "simulator/sim")["runs"]
     whole = next(r["run_id"] for r in runs if r["planned"] == 160)
-    refused = proctor(home, "compare", short[:8], whole[:8], code=2)
-    assert "they differ in their items" in refused.stderr and "--wording" not in refused.stderr
     assert "name two runs" in proctor(home, "compare", whole[:8], code=2).stderr
     unknown = proctor(home, "compare", "simulator/sim", "nobody", code=2)
     assert "nobody is no run, and no model with a complete run" in unknown.stderr
@@ -135,7 +142,7 @@ def test_the_leaderboard(home: Path) -> None:
     )
     assert [p["runs"] for p in board["places"]] == [3, 2, 2]
     assert board["places"][0]["trend"]["difference"]["value"] == 0
-    assert board["left_out"] == ["1 run with other items (simulator/sim)"]
+    assert board["left_out"] == [] and board["shared_items"] is None and board["note"] == ""
     said = proctor(home, "leaderboard", "--limit", "1").stdout
     assert "simulator/sim is shown to be better than each of the 2 others." in said
     assert "no real scores" in said and "baseline" not in said

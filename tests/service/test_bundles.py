@@ -109,8 +109,8 @@ def test_a_run_is_packed_once_however_often_it_is_named(tmp_path):
 
 def test_runs_that_cannot_be_compared_are_not_packed_together(tmp_path):
     first = replayed(tmp_path, rows(tmp_path), answers(), "a")
-    second = replayed(tmp_path, rows(tmp_path, 8), answers(8), "b")
-    with pytest.raises(ConfigError, match="differ in their items"):
+    second = replayed(tmp_path, rows(tmp_path, 8, name="other"), answers(8), "b")
+    with pytest.raises(ConfigError, match="differ in their suite"):
         bundle([first, second], settings(tmp_path), tmp_path / "no.zip")
     assert not list(tmp_path.glob("no.zip*"))
 

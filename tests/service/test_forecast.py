@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from proctor.errors import ConfigError
+from proctor.service.comparable import comparability
 from proctor.service.documents import to_json
 from proctor.service.forecast import Forecast, duration_words, forecast, forecast_document
-from proctor.service.results import comparability
 from proctor.service.runs import open_sources, open_store, resolved
 from proctor.settings import Settings
 from proctor.stats.power import Assumed, detectable

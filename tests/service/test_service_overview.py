@@ -17,7 +17,7 @@ from proctor.service import overview
 from proctor.service.desk import Desk
 from proctor.service.itemview import Filter, answer
 from proctor.service.jobs_view import RunLine, Wanted
-from proctor.service.overview import Measured, Searched, cards
+from proctor.service.overview import Measured, Searched, Shown, cards
 from proctor.stats.intervals import Z95
 from proctor.store import Keeper, Store
 from proctor.types import (
@@ -47,9 +47,8 @@ def desk(store: Store, tmp_path: Path) -> Desk:
 def one(value: float, stderr: float | None, model: str = "m", finished_at: float = 1.0) -> Measured:
     line = RunLine("r", "completed", "p", model, "s", 1.0, finished_at, 1, 1, 1, None, False, None, None)
     half = None if stderr is None else Z95 * stderr
-    return Measured(
-        line, value, None if half is None else value - half, None if half is None else value + half, 10, 1
-    )
+    ends = (None, None) if half is None else (value - half, value + half)
+    return Measured(line, Shown("accuracy", value, *ends, 10, 10))
 
 
 # --- the half width
@@ -132,7 +131,7 @@ def added(store: Store, model: str = "m", source: str = "glue", **given: Any) ->
     created = NOW - 86400.0 * given.get("created", 1)
     run = store.add_run(
         plan, cell, source_title="GLUE", planned=given.get("planned", 1), manifest={}, comparability=None,
-        sample=given.get("sample", False), now=created,
+        sample=given.get("sample", False), now=created, exam=given.get("exam"),
     )  # fmt: skip
     store.claim(run.id, owner="me", now=time.time(), lease_s=600)
     item = Item("q/1", "q", (Message("user", given.get("words", "?")),), "A", hash=given.get("hash", "h"))
@@ -164,16 +163,32 @@ def test_overview_is_of_the_days_the_source_and_complete_runs(desk: Desk) -> Non
     assert [each.run.id for each in found.trend] == [first.id, second.id]
     assert found.cards.average == pytest.approx(0.6)
     assert found.cards.half_width == pytest.approx((0.6 + 0.8) / 2)  # each run's longer side of [0, 1]
-    assert (found.cards.measured, found.cards.models) == (2, 2)
+    assert (len(found.cards.of), found.cards.models) == (2, 2)
+    assert found.cards.exams == "accuracy; glue, 1 items: 2 complete runs of 2 models"
     assert found.cards.counts == {"completed": 2, "partial": 1, "failed": 1}
     assert found.cards.latest is not None
     assert found.cards.latest.id == second.id
     assert {line.id for line in found.recent} == {first.id, second.id, partial.id, broken.id}
-    assert found.means[first.id]["accuracy"] == (pytest.approx(0.4), 0.0, 1.0)
-    assert look(desk, source="glue", days=90).cards.measured == 3
-    assert look(desk).cards.measured == 3
+    assert found.figures[first.id]["accuracy"] == ("accuracy", pytest.approx(0.4), 0.0, 1.0, 50, 50)
+    assert found.figures[partial.id]["score"].value == 0.0, "its own score, which is in no mean"
+    assert len(look(desk, source="glue", days=90).cards.of) == 3
     assert look(desk, metric="f1").cards.average is None
     assert look(desk, project_id=2).cards.counts == {}
+
+
+def test_an_average_is_of_one_exam(desk: Desk) -> None:
+    """Of all suites, of runs of other sizes, and of sample rows beside official ones, there is no one number."""
+    store = desk.store
+    added(store, "a", value=0.9, exam="full", created=6)
+    added(store, "b", value=0.1, exam="quick", created=5)
+    added(store, "a", value=0.5, exam="full", created=4)
+    added(store, "c", source="medqa", value=0.2, exam="other", created=7)
+    added(store, "a", value=0.0, exam="demo", sample=True, created=1)
+    found = look(desk)
+    assert [each.score.value for each in found.cards.of] == [0.9, 0.5]
+    assert found.cards.average == pytest.approx(0.7)
+    assert found.cards.models == 3
+    assert overview.latest_source(desk) == "glue"
 
 
 def test_sample_rows_among_the_runs_are_told(desk: Desk) -> None:
@@ -188,6 +203,8 @@ def test_the_latest_source_is_that_of_the_newest_run(desk: Desk) -> None:
     added(desk.store, source="medqa", created=1)
     added(desk.store, source="glue", created=3)
     assert overview.latest_source(desk) == "medqa"
+    added(desk.store, source="demo", created=0, sample=True)
+    assert overview.latest_source(desk) == "medqa", "not that of a demo"
 
 
 def test_the_rate_is_of_the_runs_that_have_ended(desk: Desk) -> None:

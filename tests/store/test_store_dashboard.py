@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,13 @@ from store_examples import NOW, answered, claimed, failed, keep_all
 import proctor.store.schema
 from proctor.errors import NotFound
 from proctor.findings import Estimate, Score
+from proctor.service.comparable import comparability, exam
 from proctor.service.profile import profile_of, summary_of, tally_of
-from proctor.store import Store, access, endings, history, notes, pulses, scores, sessions, summaries
+from proctor.store import Store, access, endings, history, lists, notes, pulses, scores, sessions, summaries
 from proctor.store.access import ApiKey
 from proctor.store.endings import Verdict
 from proctor.store.history import Searched
+from proctor.store.lists import Wanted
 from proctor.store.notes import Note
 from proctor.store.pulses import Pulse
 from proctor.store.scores import Figures
@@ -194,7 +198,7 @@ def test_measured_reads_each_asking_once(store: Store) -> None:
 # --- the migration
 
 
-def at_0002(url: str) -> None:
+def at_0002(url: str, manifests: Sequence[Mapping[str, Any]] = ()) -> None:
     """A database as the version before the dashboard left it, with a run in it."""
     whole = make_url(url)
     driver = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}[whole.get_backend_name()]
@@ -221,7 +225,34 @@ def at_0002(url: str) -> None:
             " VALUES ('ann', '', '', 'd', 'read', 1.0)",
         ):
             connection.execute(text(statement))
+        for number, manifest in enumerate(manifests):
+            copy = text(
+                "INSERT INTO run (id, plan_id, status, cell, provider, model, source, source_title, sample, planned,"
+                " settled, manifest, created_at, finished_at, elapsed_s, project_id, comparability) SELECT :id,"
+                " plan_id,"
+                " status, cell, provider, model, source, source_title, sample, planned, settled, :manifest, created_at,"
+                " finished_at, elapsed_s, project_id, 'as it was' FROM run WHERE id = 'r'"
+            )
+            connection.execute(copy, {"id": f"run-{number}", "manifest": json.dumps(manifest)})
     engine.dispose()
+
+
+def test_runs_of_older_versions_go_on_being_comparable(database_url: str) -> None:
+    """The keys that a run has now: alike whatever its items, and another for each set of them."""
+    manifests = [
+        {"suite": "mmlu", "rows": "hub", "tasks": {"b": "B", "a": "A"}, "prompts": {"mmlu": "mmlu/1"},
+         "style": "proctor", "wording": 1, "shots": 0, "shuffle": False, "extractor": "proctor/1",
+         "metric_versions": {"accuracy": "accuracy/1"}, "item_set_sha256": items}
+        for items in ("all", "few")
+    ]  # fmt: skip
+    at_0002(database_url, manifests)
+    store = Store.open(database_url)
+    runs = sorted(line for line in lists.run_lines(store, Wanted())[0] if line.id != "r")
+    for run, manifest in zip(runs, manifests, strict=True):
+        assert (run.comparability, run.exam) == (comparability(manifest), exam(manifest))
+    assert runs[0].comparability == runs[1].comparability
+    assert runs[0].exam != runs[1].exam
+    store.close()
 
 
 def test_a_database_of_the_version_before_keeps_its_rows_and_takes_new_ones(database_url: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 import time
 from collections.abc import Mapping
@@ -14,8 +13,7 @@ from sqlalchemy import text
 from store_examples import CELL, NOW, answered, claimed, keep_all, new_run
 
 from proctor.findings import Estimate, Score
-from proctor.stats.intervals import share_stderr, wilson
-from proctor.store import Store, history
+from proctor.store import Store, history, scores
 from proctor.store.history import Searched
 from proctor.store.lists import Wanted
 from proctor.types import Model, Run, SourceRef, Status
@@ -48,20 +46,56 @@ def scored(store: Store, model: str = "qwen3:8b", *, source: str = "glue", shift
     return store.run(run.id)
 
 
+MEAN = Score(
+    "",
+    "All",
+    "accuracy, mean of 3 tasks",
+    Estimate(0.6, 0.02, 0.55, 0.66, 90, 90, "draws of each task combined"),
+)
+
+
+def test_a_metric_of_a_run_is_what_was_kept_over_its_tasks(store: Store) -> None:
+    """The interval too: a list makes none of its own."""
+    run = scored(store)
+    store.put_scores(run.id, [*store.scores(run.id), MEAN])
+    (found,) = history.measured(store, Searched(), "accuracy")
+    assert found.run.id == run.id
+    assert found.score == ("accuracy, mean of 3 tasks", 0.6, 0.55, 0.66, 90, 90)
+    assert history.figures(store, [run.id], ("accuracy",)) == {run.id: {"accuracy": found.score}}
+
+
+@pytest.mark.parametrize("name", ["accuracy", "accuracy (46 of 57 tasks)"])
+def test_a_suite_whose_headline_is_an_accuracy_has_that_as_its_accuracy(store: Store, name: str) -> None:
+    run = scored(store)
+    first, *others = store.scores(run.id)
+    macro = replace(first, metric="macro accuracy", estimate=replace(first.estimate, value=0.1))
+    store.put_scores(run.id, [replace(first, metric=name), macro, *others])
+    (found,) = history.measured(store, Searched(), "accuracy")
+    assert (found.score.metric, found.score.value) == (name, 0.5)
+
+
 @pytest.mark.parametrize(("metric", "items"), [("accuracy", 90), ("f1", 60)])
-def test_a_metric_of_a_run_is_the_mean_over_its_tasks(store: Store, metric: str, items: int) -> None:
+def test_of_a_run_of_an_older_version_the_mean_is_told_without_an_interval(
+    store: Store, metric: str, items: int
+) -> None:
     run = scored(store)
     (found,) = history.measured(store, Searched(), metric)
-    pairs = [metrics[metric] for metrics in VALUES.values() if metric in metrics]
+    values = [metrics[metric][0] for metrics in VALUES.values() if metric in metrics]
     assert found.run.id == run.id
-    assert found.value == pytest.approx(statistics.fmean(value for value, _ in pairs))
-    assert (found.items, found.tasks) == (items, len(pairs))
-    # Every task's interval is [0, 1].
-    below, above = (
-        math.sqrt(sum(x * x for x in side)) for side in zip(*((v, 1 - v) for v, _ in pairs), strict=True)
+    assert found.score.value == pytest.approx(statistics.fmean(values))
+    assert found.score.metric == f"{metric}, mean of {len(values)} tasks"
+    assert (found.score.low, found.score.high, found.score.scored) == (None, None, items)
+
+
+def test_such_a_mean_says_how_many_tasks_have_no_score(store: Store) -> None:
+    run = scored(store)
+    lost = Estimate(None, None, None, None, 0, 30, "x", "every item asked ended in an error")
+    store.put_scores(
+        run.id, [replace(s, estimate=lost) if s.task == "rte" else s for s in store.scores(run.id)]
     )
-    assert found.low == pytest.approx(found.value - below / len(pairs))
-    assert found.high == pytest.approx(found.value + above / len(pairs))
+    (found,) = history.measured(store, Searched(), "accuracy")
+    assert found.score.metric == "accuracy, mean of 2 of 3 tasks"
+    assert found.score.value == pytest.approx(0.775)
 
 
 def with_estimates(store: Store, run: Run, tasks: Mapping[str, Estimate]) -> None:
@@ -73,60 +107,36 @@ def test_a_run_of_one_task_has_the_interval_of_the_task_to_the_digit(store: Stor
     run = scored(store)
     with_estimates(store, run, {"rte": Estimate(1.0, 0.0, 0.9123, 1.0, 40, 40, "Wilson")})
     (found,) = history.measured(store, Searched(), "accuracy")
-    assert (found.value, found.low, found.high) == (1.0, 0.9123, 1.0)
-
-
-def test_perfect_tasks_have_no_interval_without_width(store: Store) -> None:
-    perfect = Estimate(1.0, 0.0, 0.8, 1.0, 20, 20, "Wilson")
-    with_estimates(store, scored(store), {"rte": perfect, "boolq": perfect, "copa": perfect, "wic": perfect})
-    (found,) = history.measured(store, Searched(), "accuracy")
-    assert (found.value, found.low, found.high) == (1.0, pytest.approx(0.9), 1.0)
-
-
-def test_the_mean_of_many_small_tasks_is_as_unsure_as_its_standard_error_says(store: Store) -> None:
-    """MMLU's quick run: 57 tasks of 3 items. Wilson's sides, squared and added, are narrower, and cover 84 %."""
-    two, three = (Estimate(k / 3, share_stderr(k / 3, 3), *wilson(k / 3, 3), 3, 3, "Wilson") for k in (2, 3))
-    with_estimates(store, scored(store), {f"t{n}": two if n % 2 else three for n in range(57)})
-    (found,) = history.measured(store, Searched(), "accuracy")
-    half = 1.96 * math.sqrt(28 * (2 / 9) / 2) / 57
-    assert found.low is not None
-    assert found.low <= found.value - half
-    assert found.high == pytest.approx(found.value + half, abs=1e-4)
-
-
-def test_the_mean_of_nearly_perfect_tasks_ends_at_1(store: Store) -> None:
-    most, all_ = (Estimate(k / 8, share_stderr(k / 8, 8), *wilson(k / 8, 8), 8, 8, "Wilson") for k in (7, 8))
-    with_estimates(store, scored(store), {"rte": most, "boolq": all_})
-    (found,) = history.measured(store, Searched(), "accuracy")
-    assert found.value == 0.9375
-    assert found.high is not None
-    assert 0.98 < found.high <= 1.0
+    assert found.score == ("accuracy", 1.0, 0.9123, 1.0, 40, 40)
 
 
 def test_extras_are_no_part_of_a_mean(store: Store) -> None:
     run, of = scored(store), Estimate(0.5, 0.1, 0.3, 0.7, 20, 20, "Wilson")
     with_estimates(store, run, {"rte": of, "axb": replace(of, value=0.9)})
     (found,) = history.measured(store, Searched(), "accuracy", extras=("axb",))
-    assert (found.value, found.low, found.high, found.tasks) == (0.5, 0.3, 0.7, 1)
-    means = history.means(store, [run.id], ("accuracy",), extras=("axb",))
-    assert means == {run.id: {"accuracy": (0.5, 0.3, 0.7)}}
+    assert found.score == ("accuracy", 0.5, 0.3, 0.7, 20, 20)
+    assert history.figures(store, [run.id], ("accuracy",), extras=("axb",)) == {
+        run.id: {"accuracy": found.score}
+    }
 
 
 def test_the_headline_is_the_first_score(store: Store) -> None:
-    scored(store, shift=0.1)
+    run = scored(store, shift=0.1)
     (found,) = history.measured(store, Searched(), "score")
-    assert (found.value, found.low, found.high, found.tasks) == (pytest.approx(0.6), 0.4, 0.6, 1)
+    assert found.score == ("score", pytest.approx(0.6), 0.4, 0.6, 90, 90)
+    assert history.figures(store, [run.id], ("score",)) == {run.id: {"score": found.score}}
 
 
-def test_an_interval_that_one_task_lacks_is_not_known(store: Store) -> None:
-    run = scored(store)
-    lacking = [
-        replace(s, estimate=replace(s.estimate, stderr=None, low=None, high=None)) if s.task == "rte" else s
-        for s in store.scores(run.id)
-    ]
-    store.put_scores(run.id, lacking)
-    (found,) = history.measured(store, Searched(), "accuracy")
-    assert (found.value, found.low, found.high) == (pytest.approx(0.6), None, None)
+def test_scores_are_added_to_a_run_that_has_ended_and_to_none_at_work(store: Store) -> None:
+    ended = scored(store)
+    kept = store.scores(ended.id)
+    scores.add_more(store, ended, [MEAN, replace(kept[0], title="another")])
+    assert store.scores(ended.id) == (*kept, MEAN)
+    with store.writing() as connection:
+        connection.execute(text("UPDATE run SET settled = 0"))
+    store.claim(ended.id, owner="me", now=time.time(), lease_s=600)
+    scores.add_more(store, ended, [MEAN])
+    assert store.scores(ended.id) == ()
 
 
 def test_only_complete_runs_are_measured_the_oldest_first_and_the_newest_kept(store: Store) -> None:
@@ -184,11 +194,11 @@ def test_runs_are_counted_by_state(store: Store) -> None:
     assert history.counts(store, Searched(Wanted(status=Status.RUNNING))) == {"running": 1}
 
 
-def test_means_are_by_run_and_metric(store: Store) -> None:
+def test_figures_are_by_run_and_metric(store: Store) -> None:
     one, two = scored(store), scored(store, shift=0.1)
-    found = history.means(store, [one.id, two.id], ("accuracy", "f1", "mcc"))
-    assert {run: {metric: mean.value for metric, mean in of.items()} for run, of in found.items()} == {
+    found = history.figures(store, [one.id, two.id], ("accuracy", "f1", "mcc"))
+    assert {run: {metric: of.value for metric, of in each.items()} for run, each in found.items()} == {
         one.id: {"accuracy": pytest.approx(0.6), "f1": pytest.approx(0.4)},
         two.id: {"accuracy": pytest.approx(0.7), "f1": pytest.approx(0.5)},
     }
-    assert history.means(store, [], ("accuracy",)) == {}
+    assert history.figures(store, [], ("accuracy",)) == {}

@@ -116,16 +116,16 @@ def test_a_board_is_ranked_by_what_its_runs_report(house: House) -> None:
 def test_a_mean_over_tasks_is_not_called_by_the_name_of_the_accuracy_over_items(house: House) -> None:
     shown = [
         proctor(house.home, "leaderboard", "--suite", "medical", *more).stdout
-        for more in ((), ("--metric", "accuracy"))
+        for more in ((), ("--metric", "accuracy"), ("--metric", "macro accuracy"))
     ]
-    assert headline(shown[0]) != headline(shown[1])
+    assert headline(shown[0]) == headline(shown[1]) != headline(shown[2])
     assert ", accuracy, 78 items" in shown[0]
-    assert ", accuracy, mean of 9 tasks, 78 items" in shown[1]
-    page = house.page("/leaderboard?suite=medical&metric=accuracy")
-    assert headline(shown[1]).split()[0] in page and "accuracy, mean of 9 tasks" in page
+    assert ", macro accuracy, 78 items" in shown[2]
+    page = house.page("/leaderboard?suite=medical&metric=macro%20accuracy")
+    assert headline(shown[2]).split()[0] in page and ", macro accuracy" in page
     ids = [house.runs[f"medical {name}"]["run_id"] for name in ("sim", "sim-small")]
-    compared = proctor(house.home, "compare", *ids, "--metric", "accuracy").stdout
-    assert "in accuracy, mean of 9 tasks (" in compared
+    compared = proctor(house.home, "compare", *ids, "--metric", "macro accuracy").stdout
+    assert "in macro accuracy (" in compared
 
 
 def test_a_share_of_draws_is_written_alike(house: House) -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from proctor.findings import METRIC_VERSIONS
-from proctor.service.results import computed, evaluation
+from proctor.service.evaluation import evaluation
+from proctor.service.results import computed
 from proctor.store import Keeper, Store
 from proctor.types import Attempt, Cell, Item, Model, Outcome, Plan, Reading, Reply, Run, SourceRef, Status
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from proctor.findings import METRIC_VERSIONS, Estimate, Score
-from proctor.service.results import comparability
+from proctor.service.comparable import comparability, exam
 from proctor.store import Keeper, Store
 from proctor.types import Attempt, Cell, Item, Model, Outcome, Plan, Reading, Reply, SourceRef, Status
 
@@ -51,14 +51,14 @@ def fill(url: str) -> None:
     for m in range(MODELS):
         cell = Cell(Model("bench", f"m{m}"), SourceRef("suite", "bench"))
         plan = store.add_plan(Plan((cell,)), now=1.0)
-        key = comparability(manifest)
         run = store.add_run(
             plan,
             cell,
             source_title="Bench",
             planned=ITEMS,
             manifest=manifest,
-            comparability=key,
+            comparability=comparability(manifest),
+            exam=exam(manifest),
             sample=False,
             now=1.0,
         )

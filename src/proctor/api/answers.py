@@ -10,6 +10,7 @@ from proctor.errors import provider_errors
 from proctor.findings import RunResult, Score
 from proctor.service.catalogue import brand
 from proctor.service.jobs_view import JobState, RunLine
+from proctor.service.overview import HEADLINE, Shown
 from proctor.types import Run, Status
 
 # What stands in front of a job's error, by its slug (the specification's "Job-Specific Errors").
@@ -30,8 +31,9 @@ def stamp(at: float | None) -> str | None:
     return None if at is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
 
 
-def line(of: RunLine) -> dict[str, Any]:
-    """A row of `/results` and `/history`."""
+def line(of: RunLine, found: Mapping[str, Shown]) -> dict[str, Any]:
+    """A row of `/results` and `/history`; `score` is the run's headline, null before its end."""
+    headline = found.get(HEADLINE)
     return {
         "job_id": of.id,
         "status": of.status,
@@ -44,6 +46,20 @@ def line(of: RunLine) -> dict[str, Any]:
         "partial": of.settled < of.planned,
         "sample": of.sample,
         "error": of.error,
+        "planned": of.planned,
+        "not_measured": of.unmeasured,
+        "score": None if headline is None else shown(headline),
+    }
+
+
+def shown(of: Shown) -> dict[str, Any]:
+    """A run's headline in a list: its name, value, interval, and of how many items."""
+    return {
+        "metric": of.metric,
+        "mean": of.value,
+        "ci": None if of.low is None else [of.low, of.high],
+        "n": of.scored,
+        "asked": of.asked,
     }
 
 
@@ -70,6 +86,10 @@ def job(result: RunResult, state: JobState) -> dict[str, Any]:
         "provider": run.cell.model.provider,
         "partial": run.partial,
         "sample": run.sample,
+        "headline": {"metric": result.scores[0].metric, **figures(result.scores[0])}
+        if result.scores
+        else None,
+        "not_measured": run.unmeasured,
         "overall": {score.metric: figures(score) for score in result.scores if not score.task},
         "answer_rate": tally.answer_rate,
         "outcomes": dict(tally.outcomes),

@@ -15,6 +15,7 @@ from proctor.api.schemas import JOB_ID, CompareRequest, HistoryQuery, ListQuery
 from proctor.errors import ConfigError, Conflict
 from proctor.service import access, jobs_view, queue
 from proctor.service.duration import estimated_duration, items_of
+from proctor.service.overview import board_suite
 from proctor.service.queue import Ticket
 from proctor.service.requests import RunRequest, plan_of
 from proctor.types import Status
@@ -78,7 +79,7 @@ def cancel(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
 def listed(asked: Annotated[ListQuery, Query()], desk: OpenDesk, user: Reader) -> dict[str, Any]:
     """The newest runs, those of the command line too; `total` counts all that the filters let through."""
     lines, total = jobs_view.run_lines(desk, asked.wanted(desk), limit=asked.limit)
-    return {"results": [answers.line(line) for line in lines], "total": total}
+    return {"results": boards.listed(desk, lines), "total": total}
 
 
 @ROUTER.post("/compare", summary="Compare models", responses=example(examples.COMPARED))
@@ -93,7 +94,7 @@ def history(asked: Annotated[HistoryQuery, Query()], desk: OpenDesk, user: Reade
     wanted = asked.wanted(desk, since=time.time() - asked.days * DAY_S)
     lines, total = jobs_view.run_lines(desk, wanted, limit=asked.limit)
     found: dict[str, Any] = {
-        "history": [answers.line(line) for line in lines],
+        "history": boards.listed(desk, lines),
         "total_runs": total,
         "date_range": f"Last {asked.days} days",
     }
@@ -106,13 +107,15 @@ def history(asked: Annotated[HistoryQuery, Query()], desk: OpenDesk, user: Reade
 def leaderboard(
     desk: OpenDesk,
     user: Reader,
-    suite: Annotated[str, Query(max_length=300)] = "glue",
+    suite: Annotated[str | None, Query(max_length=300)] = None,
     metric: Annotated[str, Query(max_length=100)] = "accuracy",
     project_id: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 10,
 ) -> dict[str, Any]:
     """Models ranked on what they were asked alike; tied models share a rank.
 
-    `metric=accuracy` is the mean over the tasks that have it, `score` the official one.
+    `metric=score` is each run's headline; `accuracy` is that where it is the accuracy over all items, else the mean
+    over the tasks that have it. The default suite is glue, or what was run last where only other suites have runs on
+    real rows.
     """
-    return boards.leaderboard(desk, suite, metric, limit, project_id)
+    return boards.leaderboard(desk, suite or board_suite(desk, project_id), metric, limit, project_id)

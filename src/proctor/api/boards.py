@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from proctor.api import answers
 from proctor.api.schemas import CompareRequest
 from proctor.errors import ConfigError, MetricMissing, NotFound
-from proctor.findings import Comparison, Evaluation, Place, RunResult
+from proctor.findings import Comparison, Evaluation, Place, RunResult, Score
 from proctor.service import documents
 from proctor.service.catalogue import brand
 from proctor.service.compare import Compared
 from proctor.service.desk import Desk
-from proctor.service.jobs_view import Wanted, source_named
+from proctor.service.jobs_view import RunLine, Wanted, source_named
 from proctor.service.lately import Lately
+from proctor.service.overview import figures_of
 from proctor.service.standing import standing
+
+
+def listed(desk: Desk, lines: Sequence[RunLine]) -> list[dict[str, Any]]:
+    """Runs of a list with their headlines."""
+    found = figures_of(desk, lines)
+    return [answers.line(line, found.get(line.id, {})) for line in lines]
 
 
 def comparison(desk: Desk, request: CompareRequest) -> dict[str, Any]:
@@ -42,7 +50,10 @@ def comparison(desk: Desk, request: CompareRequest) -> dict[str, Any]:
             "runs": [documents.run(result.run)["run_id"] for result in first.evaluation.results],
             "verdict": first.evaluation.verdict,
             "metrics": {metric: _pairs(each) for metric, each in found.items()},
-            "models": [_model(result) for result in first.evaluation.results],
+            "models": [
+                _model(result, score)
+                for result, score in zip(first.evaluation.results, first.evaluation.compared, strict=True)
+            ],
         }
     }
 
@@ -54,6 +65,7 @@ def _summary(of: Evaluation, metric: str) -> dict[str, Any]:
         "models_compared": [found.names[result.run.id] for result in of.results],
         "best_performing": found.names[found.best],
         "tie_group": list(found.tied) if len(found.tied) > 1 else [],
+        "gap_metric": of.comparisons[0].whole.metric,
         "performance_gap": found.gap,
         "gap_to_runner_up": found.gap_to_runner_up,
         "statistical_significance": answers.significance(found.adjusted_p, found.shown),
@@ -68,12 +80,17 @@ def _pairs(each: Compared) -> list[dict[str, Any]]:
     ]
 
 
-def _model(result: RunResult) -> dict[str, Any]:
+def _model(result: RunResult, compared: Score) -> dict[str, Any]:
+    """`score` is the run's headline, `compared` what is compared, on the items that all runs have scored."""
     tally = result.tally
+    headline = result.scores[0] if result.scores else None
     return {
         "model": str(result.run.cell.model),
         "job_id": result.run.id,
-        "score": answers.figures(result.scores[0]) if result.scores else None,
+        "metric": headline.metric if headline else None,
+        "score": answers.figures(headline) if headline else None,
+        "not_measured": result.run.unmeasured,
+        "compared": {"metric": compared.metric, **answers.figures(compared)},
         "seconds_per_item": tally.seconds_per_item,
         "cost_usd": tally.cost_usd,
         "answer_rate": tally.answer_rate,
@@ -96,13 +113,15 @@ def leaderboard(desk: Desk, suite: str, metric: str, limit: int, project_id: int
         "metric_title": board.metric,
         "source_title": board.source_title,
         "sample": any(place.result.run.sample for place in board.places),
+        "shared_items": board.shared,
+        "note": board.note,
         "left_out": list(board.left_out),
         "comparisons": [_compact(c) for c in board.comparisons],
     }
 
 
 def _place(place: Place) -> dict[str, Any]:
-    run = place.result.run
+    run, scores = place.result.run, place.result.scores
     provider = run.cell.model.provider
     return {
         "rank": place.rank,
@@ -115,6 +134,7 @@ def _place(place: Place) -> dict[str, Any]:
         "rank_interval": [place.rank, place.lowest],
         "ci": None if place.score.low is None else [place.score.low, place.score.high],
         "n": place.score.scored,
+        "headline": {"metric": scores[0].metric, **answers.figures(scores[0])} if scores else None,
         "p_best": place.p_best,
         "trend": None if place.trend is None else documents.difference(place.trend),
     }

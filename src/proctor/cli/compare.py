@@ -36,7 +36,7 @@ MOST_ANSWER = 40  # characters of an answer in the list of items
     default="score",
     show_default=True,
     metavar="NAME",
-    help="What is compared: score is the headline; accuracy, f1, ... their mean over the tasks that report them.",
+    help="What is compared: score is the headline; f1, ... a metric over the tasks that report it.",
 )
 @click.option(
     "--items",
@@ -113,14 +113,16 @@ def _lines(found: Compared, checked: Sequence[Gate]) -> Iterator[str]:
 
 
 def _run_rows(results: Sequence[RunResult]) -> list[tuple[str, ...]]:
-    from proctor.figures import amount, dollars, duration, estimate
+    from proctor.figures import amount, dollars, duration, estimate, unmeasured
 
     rows: list[tuple[str, ...]] = []
     for result in results:
         head, tally = result.scores[0] if result.scores else None, result.tally
         spent = (tally.input_tokens_per_item, tally.output_tokens_per_item)
         tokens = "-" if spent == (None, None) else " + ".join(map(amount, spent))
-        mark = " (sample rows)" if result.run.sample else " (PARTIAL)" if result.run.partial else ""
+        mark = " (sample rows)" if result.run.sample else ""
+        if result.run.partial:
+            mark += f" (PARTIAL: {unmeasured(result.run.unmeasured, result.run.planned)})"
         rows.append(
             (
                 result.run.id[:8],
@@ -137,11 +139,12 @@ def _run_rows(results: Sequence[RunResult]) -> list[tuple[str, ...]]:
 
 def _pair_lines(pair: Comparison, items: Sequence[Differing]) -> Iterator[str]:
     from proctor.cli.tables import columns
-    from proctor.figures import fraction, names
+    from proctor.figures import fraction, names, shared_items
 
     first, second = names(pair)
     whole = pair.whole
-    yield f"{first} - {second}, on {whole.shared:,} shared items"
+    apart = shared_items(pair.sharing)
+    yield f"{first} - {second}, on {whole.shared:,} shared items{f' ({apart})' if apart else ''}"
     heads = ("task", "metric", "A", "B", "A - B", "adjusted p", "only A : only B", "")
     yield from (f"  {line}" for line in columns([_difference_row(d) for d in (whole, *pair.tasks)], heads))
     if whole.detectable is not None:

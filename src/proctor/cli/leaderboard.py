@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     default="score",
     show_default=True,
     metavar="NAME",
-    help="What to rank by: score is the headline; accuracy, f1, ... their mean over the tasks that report them.",
+    help="What to rank by: score is the headline; f1, ... a metric over the tasks that report it.",
 )
 @click.option(
     "--limit",
@@ -55,13 +55,15 @@ def _board_lines(board: Board) -> Iterator[str]:
     sample = any(place.result.run.sample for place in board.places)
     mark = "  [sample rows, no real scores]" if sample else ""
     asked = board.places[0].score.asked
-    yield f"{board.source_title}, {board.metric}, {asked:,} items{mark}"
+    yield f"{board.source_title}, {board.metric}, {asked:,} {'shared ' if board.shared else ''}items{mark}"
     yield from columns(
         [_place_row(place) for place in board.places],
         ("rank", "may be", "model", board.metric, "P(best)", "runs", "since the run before"),
     )
     yield ""
     yield _board_sentence(board)
+    if board.note:
+        yield board.note
     yield from (f"Left out: {words}." for words in board.left_out)
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from proctor.figures import amount, dollars, duration, estimate, fraction
+from proctor.figures import amount, dollars, duration, estimate, fraction, unmeasured
 from proctor.findings import Evaluation, RunResult
 from proctor.types import Run
 
@@ -97,7 +97,10 @@ def run_rows(results: Sequence[RunResult]) -> list[tuple[str, ...]]:
     for result in results:
         run = result.run
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created_at))
-        head = estimate(result.scores[0].estimate) if result.scores else "-"
+        first = result.scores[0] if result.scores else None
+        head = f"{first.metric} {estimate(first.estimate)}" if first else "-"
+        if lost := unmeasured(run.unmeasured, run.planned):
+            head = f"{head}, {lost}"
         status = f"{run.status} (partial)" if run.partial and run.status == "completed" else str(run.status)
         if run.status == "running" and run.stopped:
             status = "killed"

@@ -58,6 +58,8 @@ def _notices(evaluation: Evaluation) -> Iterator[Block]:
             yield Notice("warning", f"Rows left out: {labels[result.run.id]}.", lost)
         if text := words.shortfall(result):
             yield Notice("warning", f"Not complete: {labels[result.run.id]}.", text)
+    if sharing := words.sharing_notice(evaluation):
+        yield Notice("warning", "Not the same items.", sharing)
     if evaluation.verdict and len(evaluation.results) > 1:
         yield Notice("verdict", "Verdict.", evaluation.verdict)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from proctor.figures import amount, dollars, duration, estimate, fraction
+from proctor.figures import amount, dollars, duration, estimate, fraction, unmeasured
 from proctor.findings import Estimate, Evaluation, RunResult, Score
 from proctor.report import measures
 from proctor.report.blocks import Table
@@ -40,15 +40,20 @@ OUTCOMES: Mapping[str, str] = {
 def headlines(evaluation: Evaluation) -> Table:
     """One row a run: its score, how much of the plan it rests on, and its time and cost."""
     names = labels(evaluation)
+    # Two runs may have headlines of different names: one of all tasks, one of some.
+    several = len({result.scores[0].metric for result in evaluation.results if result.scores}) > 1
     rows = []
     for result in evaluation.results:
         run = result.run
-        mark = f"{state(run)}; {SAMPLE_MARK}" if is_sample(run) else state(run)
+        lost = unmeasured(run.unmeasured, run.planned)
+        mark = "; ".join(filter(None, (state(run), lost, SAMPLE_MARK if is_sample(run) else "")))
         took = (duration(result.tally.seconds_per_item), dollars(result.tally.cost_usd))
-        rows.append((names[run.id], *_headline(result), amount(items_planned(run)), *took, mark))
+        metric = [result.scores[0].metric if result.scores else NONE] if several else []
+        rows.append((names[run.id], *metric, *_headline(result), amount(items_planned(run)), *took, mark))
     counts = ("Scored", "Asked", "Planned")
     heads = (
         "Model",
+        *(["Metric"] if several else []),
         capital(metric_name(evaluation)),
         "95 % interval",
         *counts,
@@ -56,7 +61,7 @@ def headlines(evaluation: Evaluation) -> Table:
         "Cost",
         "Run",
     )
-    return Table("Score of each model", heads, tuple(rows), frozenset(range(1, 8)))
+    return Table("Score of each model", heads, tuple(rows), frozenset(range(len(heads) - 8, len(heads) - 1)))
 
 
 def _headline(result: RunResult) -> tuple[str, str, str, str]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from proctor.figures import amount, fraction
+from proctor.figures import amount, fraction, shared_items
 from proctor.findings import Evaluation, RunResult
 from proctor.types import Run, Status
 
@@ -77,6 +77,17 @@ def sample_notice(evaluation: Evaluation) -> str | None:
         "The rows were written for trying out proctor and are not those of the benchmark. "
         f"The figures show that the machinery works, not how good a model is.{who}"
     )
+
+
+def sharing_notice(evaluation: Evaluation) -> str | None:
+    """Which pairs were not asked the same items, and on which they are compared; None where all were."""
+    names = labels(evaluation)
+    said = [
+        f"{names[c.first.id]} and {names[c.second.id]} are compared {apart}."
+        for c in evaluation.comparisons
+        if (apart := shared_items(c.sharing))
+    ]
+    return " ".join(said) or None
 
 
 def is_sample(run: Run) -> bool:

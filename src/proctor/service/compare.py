@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from statistics import fmean
 from typing import Any
 
 from proctor.errors import ConfigError, NotFound
 from proctor.findings import Comparison, Evaluation, RunResult
-from proctor.service.results import MARGIN, check_comparable, evaluation, scored_rows, shape, shown
+from proctor.service.comparable import check_comparable
+from proctor.service.evaluation import MARGIN, evaluation
+from proctor.service.results import scored_rows, shown
 from proctor.service.runs import find, open_store
+from proctor.service.shared import shape_over
 from proctor.settings import Settings
 from proctor.stats.compare import focused
 from proctor.store import AttemptRow, Store
@@ -83,18 +87,18 @@ def compared(
 ) -> Compared:
     """Compare runs or models, given by run ids, plan ids or models' names.
 
-    For a model, it is its latest complete run in the largest group of runs that share a comparability
-    key with the others; `source` narrows that to one suite or file. `metric` is what
-    the headline compares, see `results.evaluation`.
+    For a model, it is its latest complete run of an exam that the others have taken too; where there is none,
+    its largest that they can be compared with on shared items. `source` narrows that to one suite or file.
+    `metric` is what the headline compares, see `evaluation`.
 
     Raises: NotFound for a name that is neither; ConfigError if a name fits several models, or if the
-    runs differ in what they were asked.
+    runs differ in how they were asked or share no item.
     """
     if margin < 0:
         raise ConfigError(f"margin {margin}: two scores cannot be less than 0 apart; give 0 or more")
     runs = chosen(store, names, source=source)
     found = evaluation(store, [shown(store, run) for run in runs], margin=margin, metric=metric)
-    tasks = _counted(runs[0], metric)
+    tasks = _counted(runs, metric)
     differing = tuple(_differing(store, pair, tasks, items) for pair in found.comparisons)
     return Compared(found, differing)
 
@@ -123,17 +127,20 @@ def chosen(store: Store, names: Sequence[str], *, source: str | None = None) -> 
     named = [runs for runs, fixed in meant if not fixed]
     runs = [run for found, fixed in meant if fixed for run in found]
     if named:
-        key = _shared_key([found for found, fixed in meant], [fixed for _, fixed in meant])
+        alike = _alike([found for found, fixed in meant], [fixed for _, fixed in meant])
         runs = [
-            run
-            for found, fixed in meant
-            for run in (found if fixed else [next(r for r in found if r.comparability == key)])
+            run for found, fixed in meant for run in (found if fixed else [_largest(filter(alike, found))])
         ]
     if len({run.id for run in runs}) < 2:
         raise ConfigError(
             "A comparison needs two different runs: name two runs, two models, or a plan of several"
         )
     return list({run.id: run for run in runs}.values())
+
+
+def _largest(runs: Iterable[Run]) -> Run:
+    """The run with most items, the newest of several: they come newest first."""
+    return max(runs, key=lambda run: run.planned)
 
 
 def timed_alike(results: Sequence[RunResult]) -> bool:
@@ -163,33 +170,49 @@ def _candidates(store: Store, name: str, source: str | None) -> tuple[list[Run],
     return runs, False
 
 
-def _shared_key(meant: Sequence[Sequence[Run]], fixed: Sequence[bool]) -> str | None:
-    """The comparability key that all have a run under: the one with most runs, then the newest.
+def _alike(meant: Sequence[Sequence[Run]], fixed: Sequence[bool]) -> Callable[[Run], bool]:
+    """Which of a model's runs to take: one of an exam that all have a run of; else one that shares items with theirs.
 
-    Raises ConfigError saying what differs where there is none.
+    Of several such exams that with most runs counts, then the newest. Sample rows, which measure nothing real, only
+    where there is nothing else. Raises ConfigError saying what differs where there is none.
     """
-    keys = [{run.comparability for run in runs} for runs in meant]
-    common = set.intersection(*keys)
-    if not common:
-        check_comparable(
-            [run for runs, ids in zip(meant, fixed, strict=True) for run in (runs if ids else runs[:1])]
-        )
-        raise ConfigError(
-            "These models have no complete runs that were asked the same things in the same way"
-        )
-    every = [run for runs in meant for run in runs if run.comparability in common]
-    sizes = {key: sum(1 for run in every if run.comparability == key) for key in common}
-    newest = {key: max(run.created_at for run in every if run.comparability == key) for key in common}
-    real = {run.comparability: not run.sample for run in every}  # sample rows measure nothing real
-    return max(common, key=lambda key: (real[key], sizes[key], newest[key]))
+    real = [[run for run in runs if not run.sample] for runs in meant]
+    for pool, key_of in product((real, meant), (_exam_of, _comparability_of)):
+        keys = [{key_of(run) for run in runs} for runs in pool]
+        if common := set.intersection(*keys):
+            key = _usual([run for runs in pool for run in runs if key_of(run) in common], key_of)
+            return lambda run, of=key_of, wanted=key: of(run) == wanted  # type: ignore[misc]  # bound now
+    check_comparable(
+        [run for runs, ids in zip(meant, fixed, strict=True) for run in (runs if ids else runs[:1])]
+    )
+    raise ConfigError("These models have no complete runs that were asked the same things in the same way")
+
+
+def _exam_of(run: Run) -> str | None:
+    return run.exam
+
+
+def _comparability_of(run: Run) -> str | None:
+    return run.comparability
+
+
+def _usual(runs: Sequence[Run], key_of: Callable[[Run], str | None]) -> str | None:
+    groups: dict[str | None, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(key_of(run), []).append(run)
+
+    def order(key: str | None) -> tuple[int, float]:
+        return len(groups[key]), max(run.created_at for run in groups[key])
+
+    return max(groups, key=order)
 
 
 # The items that differ ---------------------------------------------------------------------------
 
 
-def _counted(run: Run, metric: str) -> Container[str]:
+def _counted(runs: Sequence[Run], metric: str) -> Container[str]:
     """The tasks that the headline is made of: a difference's counts are of their items, and so is the list."""
-    tasks = focused(shape(run), metric).tasks
+    tasks = focused(shape_over(runs), metric).tasks
     return [key for key, spec in tasks.items() if not spec.extra] or tasks
 
 

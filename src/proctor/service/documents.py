@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from proctor.figures import shared_items
 from proctor.findings import Comparison, Difference, Estimate, Evaluation, RunResult, Score
 from proctor.service.runs import Outcome
 from proctor.types import Run
@@ -37,6 +38,9 @@ def evaluation(e: Evaluation) -> dict[str, Any]:
         "plan_id": e.plan_id,
         "runs": [result(r) for r in e.results],
         "comparisons": [comparison(c) for c in e.comparisons],
+        "compared": [
+            {"run_id": r.run.id, **score(s)} for r, s in zip(e.results, e.compared, strict=bool(e.compared))
+        ],
         "verdict": e.verdict,
     }
 
@@ -104,6 +108,10 @@ def comparison(c: Comparison) -> dict[str, Any]:
         "second_model": str(c.second.cell.model),
         **difference(c.whole),
         "margin": c.margin,
+        "asked": None
+        if c.sharing is None
+        else {"first": c.sharing.first, "second": c.sharing.second, "both": c.sharing.both},
+        "note": shared_items(c.sharing),
         "adjustment": "Holm over the comparisons; Benjamini-Hochberg over a comparison's tasks",
         "tasks": [difference(d) for d in c.tasks],
     }

@@ -84,7 +84,8 @@ def _change(store: Store, run: Run, earlier: Sequence[Run]) -> Difference | None
     if not _complete(run):
         return None
     for other in earlier:
-        alike = other.comparability == run.comparability and str(other.cell.model) == str(run.cell.model)
+        alike = other.exam == run.exam and other.comparability == run.comparability
+        alike = alike and str(other.cell.model) == str(run.cell.model)
         if alike and _complete(other):
             rows, before = list(marks(store, run)), list(marks(store, other))
             return differences(rows, before, shape(run), tasks=False)[0]

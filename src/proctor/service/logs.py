@@ -14,8 +14,9 @@ from proctor.findings import RunResult
 from proctor.interop.inspect_log import is_inspect, read_inspect
 from proctor.interop.lm_eval import is_results, read_lm_eval
 from proctor.interop.logs import Log, Sample, wrong
+from proctor.service.comparable import comparability, exam
 from proctor.service.logs_manifest import content_sha256, figures, log_manifest, whole_group
-from proctor.service.results import close, comparability, shown
+from proctor.service.results import close, shown
 from proctor.service.running import dead_owner
 from proctor.service.runs import open_store
 from proctor.settings import Settings
@@ -68,7 +69,7 @@ class LogImport:
         runs = list({each.result.run.id: each.result.run for each in self.imported}.values())
         for place, run in enumerate(runs):
             for other in runs[place + 1 :]:
-                if run.comparability == other.comparability:
+                if run.exam == other.exam:
                     return run, other
         return None
 
@@ -152,6 +153,7 @@ def _add(store: Store, log: Log) -> Run:
         planned=log.planned,
         manifest=manifest,
         comparability=comparability(manifest),
+        exam=exam(manifest),
         sample=False,
         now=log.created_at or now,
     )

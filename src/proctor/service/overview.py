@@ -9,18 +9,22 @@ from statistics import fmean
 
 from proctor.service.desk import Desk
 from proctor.service.jobs_view import RunLine, Wanted
+from proctor.service.leaderboard import default_suite
 from proctor.service.results import make_good
 from proctor.store import history, lists
-from proctor.store.history import PARTIAL, Mean, Measured, Searched
+from proctor.store.history import HEADLINE, PARTIAL, Measured, Searched, Shown
 from proctor.suites.tasks import TASKS
 
 __all__ = [
+    "HEADLINE",
     "Cards",
-    "Mean",
     "Measured",
     "Overview",
     "Searched",
+    "Shown",
+    "board_suite",
     "cards",
+    "figures_of",
     "latest_source",
     "overview",
     "page",
@@ -30,33 +34,48 @@ __all__ = [
 DAY_S = 86400.0
 ENDED = ("completed", PARTIAL, "failed", "cancelled")
 EXTRAS = tuple(key for key, task in TASKS.items() if task.extra)  # no part of a suite's score
+LISTED = (HEADLINE, "accuracy", "f1")  # what lists of runs show of each
+Figures = Mapping[str, Mapping[str, Shown]]  # run id -> metric -> its score
 
 
 @dataclass(frozen=True, slots=True)
 class Cards:
-    """`average` is the mean of the complete runs' values, `half_width` of its 95 % interval at most.
+    """`average` is the mean of the complete runs' values of one exam, `half_width` of its 95 % interval at most.
 
-    Runs of one suite ask the same items, so their errors go together; the half width is that of errors
-    that go together wholly, and no dependence makes the true one larger. Of each run's interval it takes
-    the longer side. None where a run has no interval. `counts` has the partial runs apart.
+    `of` are the runs that it is of, all asked the very same: those of the exam that ended last, on sample rows only
+    where nothing else is. Their errors go together; the half width is that of errors that go together wholly, and
+    no dependence makes the true one larger. Of each run's interval it takes the longer side. None where a run has no
+    interval. `counts` has the partial runs apart; `models` and `latest` are of all complete runs.
     """
 
     average: float | None
     half_width: float | None
-    measured: int
+    of: Sequence[Measured]
     counts: Mapping[str, int]
     models: int
     latest: RunLine | None
 
+    @property
+    def exams(self) -> str:
+        """What the average is of, in words."""
+        if not self.of:
+            return ""
+        run, score = self.of[-1].run, self.of[-1].score
+        models = len({each.run.full_model for each in self.of})
+        sample = " of sample rows" if run.sample else ""
+        runs = f"{len(self.of):,} complete run{'s' if len(self.of) != 1 else ''}"
+        who = f"{models:,} model{'s' if models != 1 else ''}"
+        return f"{score.metric}; {run.source}, {run.planned:,} items{sample}: {runs} of {who}"
+
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """`trend` has the complete runs by the time of their end; `means` are by run id and metric."""
+    """`trend` has the complete runs by the time of their end; `figures` the recent ones' scores."""
 
     cards: Cards
     trend: Sequence[Measured]
     recent: Sequence[RunLine]
-    means: Mapping[str, Mapping[str, Mean]]
+    figures: Figures
     sample: bool
 
 
@@ -69,45 +88,66 @@ def overview(
     make_good(desk.store)
     found = history.measured(desk.store, asked, metric, extras=EXTRAS)
     lines, _ = history.page(desk.store, asked, limit=recent)
-    means = history.means(desk.store, [line.id for line in lines], ("accuracy", "f1"), extras=EXTRAS)
     made = cards(found, history.counts(desk.store, asked))
-    return Overview(made, found, lines, means, any(each.run.sample for each in found))
+    return Overview(made, found, lines, figures_of(desk, lines), any(each.run.sample for each in found))
+
+
+def figures_of(desk: Desk, lines: Sequence[RunLine]) -> Figures:
+    """The headline, accuracy and F1 of the runs of a list that have ended."""
+    return history.figures(desk.store, [line.id for line in lines], LISTED, extras=EXTRAS)
 
 
 def cards(found: Sequence[Measured], counts: Mapping[str, int]) -> Cards:
     """What the cards show of complete runs, and of all runs by state."""
+    of = _one_exam(found)
+    values = [each.score.value for each in of if each.score.value is not None]
     sides = [
-        max(each.value - each.low, each.high - each.value)
-        for each in found
-        if each.low is not None and each.high is not None
+        max(score.value - score.low, score.high - score.value)
+        for score in (each.score for each in of)
+        if score.value is not None and score.low is not None and score.high is not None
     ]
     return Cards(
-        average=fmean(each.value for each in found) if found else None,
-        half_width=fmean(sides) if sides and len(sides) == len(found) else None,
-        measured=len(found),
+        average=fmean(values) if values else None,
+        half_width=fmean(sides) if sides and len(sides) == len(of) else None,
+        of=of,
         counts=counts,
         models=len({each.run.full_model for each in found}),
         latest=max((each.run for each in found), key=lambda run: run.finished_at or 0.0, default=None),
     )
 
 
+def _one_exam(found: Sequence[Measured]) -> list[Measured]:
+    """The runs of the exam that ended last: numbers of unlike exams have no mean."""
+    last = max(found, key=lambda each: (not each.run.sample, each.run.finished_at or 0.0), default=None)
+    return [] if last is None else [each for each in found if exam_of(each.run) == exam_of(last.run)]
+
+
+def exam_of(run: RunLine) -> tuple[str, str | None, bool]:
+    """What runs share that were asked the very same."""
+    return run.source, run.exam, run.sample
+
+
 def latest_source(desk: Desk) -> str | None:
-    """The suite or file of the newest run; None where there is none."""
-    lines, _ = lists.run_lines(desk.store, Wanted(), limit=1)
-    return lines[0].source if lines else None
+    """The suite or file of the newest run, on sample rows only where there is nothing else; None without a run."""
+    for wanted in (Wanted(sample=False), Wanted()):
+        lines, _ = lists.run_lines(desk.store, wanted, limit=1)
+        if lines:
+            return lines[0].source
+    return None
+
+
+def board_suite(desk: Desk, project_id: int | None) -> str:
+    """Whose board is shown where none was chosen."""
+    return default_suite(desk.store, project_id)
 
 
 def page(
     desk: Desk, asked: Searched, *, before: int | None = None, limit: int = 50
-) -> tuple[list[RunLine], int | None, dict[str, dict[str, Mean]]]:
-    """Runs, what begins the next page, and the runs' accuracy and F1."""
+) -> tuple[list[RunLine], int | None, Figures]:
+    """Runs, what begins the next page, and the runs' scores."""
     make_good(desk.store)
     lines, after = history.page(desk.store, asked, before=before, limit=limit)
-    return (
-        lines,
-        after,
-        history.means(desk.store, [line.id for line in lines], ("accuracy", "f1"), extras=EXTRAS),
-    )
+    return lines, after, figures_of(desk, lines)
 
 
 def rates(desk: Desk, asked: Searched) -> tuple[dict[str, int], float | None]:

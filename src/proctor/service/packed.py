@@ -15,7 +15,8 @@ from proctor.errors import ConfigError, DataError
 from proctor.findings import METRIC_VERSIONS, Evaluation, RunResult, Tally
 from proctor.plan import cell_from_json, cell_to_json
 from proctor.service import documents
-from proctor.service.results import evaluation, marks, shape
+from proctor.service.evaluation import evaluation
+from proctor.service.results import marks, shape
 from proctor.stats.estimates import scores
 from proctor.store import AttemptRow
 from proctor.store.bodies import clean

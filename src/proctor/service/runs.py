@@ -14,9 +14,11 @@ from proctor.errors import Conflict, NotFound, ProctorError, StoreError
 from proctor.findings import Evaluation, RunResult
 from proctor.plan import check
 from proctor.service.addresses import settings_to_ask_again
+from proctor.service.comparable import comparability, exam
 from proctor.service.diagnosis import diagnose
+from proctor.service.evaluation import evaluation
 from proctor.service.progress import Watch
-from proctor.service.results import comparability, evaluation, scored_rows, shown
+from proctor.service.results import scored_rows, shown
 from proctor.service.running import (
     Interrupted,
     Ready,
@@ -127,6 +129,7 @@ def _add_runs(
             planned=len(each.source) * cell.repeats,
             manifest=manifest,
             comparability=comparability(manifest),
+            exam=exam(manifest),
             sample=manifest.get("rows") == "sample",
             now=now,
             parent_id=parents[index] if parents else None,

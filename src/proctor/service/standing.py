@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from proctor.findings import Evaluation
-from proctor.service.results import downwards
+from proctor.findings import Comparison, Evaluation
+from proctor.service.evaluation import downwards
+from proctor.service.evaluation import values as compared_values
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """`names` and `values` are by run id; `tied` are the names of the best and of all that it is not shown to beat.
 
-    `adjusted_p` is that of the best against the runner-up, and `shown` whether it is a difference. The
-    gaps are None where a value was not measured.
+    `gap` is the best minus the worst, `gap_to_runner_up` the best minus the second, in the metric that is compared:
+    the differences of these pairs; None where one was not measured. `adjusted_p` is that of the best against the
+    runner-up, and `shown` whether it is a difference.
     """
 
     names: Mapping[str, str]
@@ -30,33 +32,33 @@ class Standing:
 
 def standing(of: Evaluation, metric: str) -> Standing:
     """Of an evaluation of at least two runs, compared by `metric`."""
-    names, values = _names(of), _values(of)
+    names, values = _names(of), compared_values(of)
     ranked = sorted(of.results, key=lambda result: downwards(values.get(result.run.id)))
-    best, runner_up = ranked[0].run.id, ranked[1].run.id
-    pair = next(c for c in of.comparisons if {c.first.id, c.second.id} == {best, runner_up})
+    best, runner_up, worst = ranked[0].run.id, ranked[1].run.id, ranked[-1].run.id
+    pair = _pair(of, best, runner_up)
     tied = [names[r.run.id] for r in ranked if r.run.id == best or not _beats(of, best, r.run.id)]
-    known = [v for v in values.values() if v is not None]
-    top, second = values.get(best), values.get(runner_up)
     return Standing(
         names=names,
         values=values,
         best=best,
         tied=tied,
-        gap=max(known) - min(known) if known else None,
-        gap_to_runner_up=top - second if top is not None and second is not None else None,
+        gap=_gap(of, best, worst),
+        gap_to_runner_up=_gap(of, best, runner_up),
         adjusted_p=pair.whole.adjusted_p,
         shown="better" in pair.verdict,
         recommendations=_recommendations(names[best], tied, metric),
     )
 
 
-def _values(of: Evaluation) -> dict[str, float | None]:
-    """Each run's value of what is compared, on the shared items."""
-    found: dict[str, float | None] = {}
-    for c in of.comparisons:
-        found.setdefault(c.first.id, c.whole.first)
-        found.setdefault(c.second.id, c.whole.second)
-    return found
+def _gap(of: Evaluation, best: str, other: str) -> float | None:
+    """How far the best lies before another: the difference of their pair, which is what is tested and told."""
+    pair = _pair(of, best, other)
+    value = pair.whole.estimate.value
+    return value if value is None or pair.first.id == best else -value
+
+
+def _pair(of: Evaluation, one: str, other: str) -> Comparison:
+    return next(c for c in of.comparisons if {c.first.id, c.second.id} == {one, other})
 
 
 def _names(of: Evaluation) -> dict[str, str]:

@@ -13,8 +13,8 @@ import orjson
 from proctor.errors import DiskFull, EndpointNotFound, ErrorBudget, ProctorError, ProviderError, StoreError
 from proctor.plan import cell_to_json
 from proctor.service.addresses import settings_for
+from proctor.service.comparable import comparability, exam
 from proctor.service.lease import Lease
-from proctor.service.results import comparability
 from proctor.service.running import (
     LEASE_S,
     Interrupted,
@@ -107,6 +107,7 @@ def _ask(closing: Closing, settings: Settings, lease_s: float) -> None:
             "planned": len(source) * cell.repeats,
             "manifest": orjson.dumps(manifest).decode(),
             "comparability": comparability(manifest),
+            "exam": exam(manifest),
             "sample": manifest.get("rows") == "sample",
         }
         return [queue.prepare(store, run.id, owner=owner, facts=facts)]

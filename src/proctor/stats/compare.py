@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from proctor.errors import MetricMissing
 from proctor.findings import Comparison, Difference, Estimate
 from proctor.stats import resample
-from proctor.stats.estimates import ACCURACY, Shape, exams_of
+from proctor.stats.estimates import ACCURACY, MACRO, Shape, exams_of, reporting, suite_name
 from proctor.stats.estimates_sheet import nothing
 from proctor.stats.estimates_task import Exam, own_value
 from proctor.stats.intervals import Z95
@@ -82,10 +82,20 @@ def judged(difference: Difference, adjusted_p: float | None, margin: float) -> D
 def focused(shape: Shape, metric: str) -> Shape:
     """The shape whose headline is `metric`: "score" is the shape's own, another its mean over the tasks that report it.
 
+    Where the headline is the accuracy over items, "accuracy" means that, and its mean over tasks is "macro accuracy".
     Raises MetricMissing, naming the metrics there are.
     """
-    if metric == "score":
+    pooled = shape.aggregate == "micro" and len(reporting(shape.tasks).get(ACCURACY, ())) > 1
+    if metric == "score" or (pooled and metric == ACCURACY):
         return shape
+    if pooled and metric == MACRO:
+        return replace(_only(shape, ACCURACY), named=MACRO, whole=shape.whole)
+    found = _only(shape, metric)
+    # "f1" alone would be taken for the F1 over all items, which is another number.
+    return replace(found, averaged=sum(1 for spec in found.tasks.values() if not spec.extra) > 1)
+
+
+def _only(shape: Shape, metric: str) -> Shape:
     known: dict[str, None] = {}
     tasks = {}
     for key, spec in shape.tasks.items():
@@ -95,10 +105,7 @@ def focused(shape: Shape, metric: str) -> Shape:
             tasks[key] = replace(spec, official=(metric,), also=())
     if not tasks:
         raise MetricMissing(f"{shape.suite} reports no {metric!r}; metrics: score, {', '.join(known)}")
-    # "accuracy" alone would be taken for the accuracy over all items, which is another number.
-    several = sum(1 for spec in tasks.values() if not spec.extra)
-    named = metric if several < 2 else f"{metric}, mean of {several} tasks"
-    return replace(shape, tasks=tasks, aggregate="macro", categories=(), whole=None, named=named)
+    return replace(shape, tasks=tasks, aggregate="macro", categories=(), whole=None, named=metric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +172,11 @@ def _of_suite(counted: Sequence[_Task], shape: Shape) -> Difference:
 def _weighed(counted: Sequence[_Task], shape: Shape) -> tuple[str, list[_Task]]:
     """The headline's name, and its tasks with what each counts in it."""
     if shape.aggregate == "macro":
-        return shape.named, [replace(task, weight=1 / len(counted)) for task in counted]
+        name = suite_name(shape, shape.named, len(counted))
+        return name, [replace(task, weight=1 / len(counted)) for task in counted]
     plain = [task for task in map(_accuracy, counted) if task is not None]
     sizes = [task.pair.spec.full_size or task.pair.first.sheet.items for task in plain]
-    return ACCURACY, [
+    return suite_name(shape, ACCURACY, len(plain)), [
         replace(task, weight=size / sum(sizes)) for task, size in zip(plain, sizes, strict=True)
     ]
 

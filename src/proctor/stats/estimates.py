@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from proctor.findings import Estimate, Score
+from proctor.findings import OVER_TASKS, Estimate, Score
 from proctor.stats import resample
 from proctor.stats.estimates_share import effective
 from proctor.stats.estimates_sheet import WILSON, TaskShape, nothing
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Count", "Scored", "Shape", "TaskShape", "accuracy", "micro", "scores"]
 
 ACCURACY = "accuracy"
+MACRO = "macro accuracy"  # of a suite whose headline is the accuracy over items: its mean over tasks
 WEIGHTED = "Wilson on the effective n, tasks weighted by their full sizes"
 COMBINED = f"draws of each task combined, {resample.SAID}"
 
@@ -37,7 +38,7 @@ class Shape:
     `suite` is the title over all tasks; `tasks` are in the order of display. `whole` is how many tasks
     make up the suite's score, where `tasks` names only those that were run. `categories` are titles
     with the tasks below them. `worded` says that "@1" at the end of an item's id is its wording.
-    `named` is what the mean over tasks is called.
+    `named` is what the mean over tasks is called; `averaged` has its name say of how many tasks it is.
     """
 
     suite: str
@@ -47,6 +48,7 @@ class Shape:
     whole: int | None = None
     worded: bool = True
     named: str = "score"
+    averaged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +74,16 @@ def scores(rows: Iterable[Scored], shape: Shape) -> tuple[Score, ...]:
     """The headline first, then task by task its official metrics and those beside them.
 
     Where two tasks or more were run, the headline is the suite's. It bears the suite's name only when
-    all of its tasks were scored; else it says how many: "score (7 of 9 tasks)".
+    all of its tasks were scored; else it says how many: "score (7 of 9 tasks)". After it stands the mean over
+    tasks of every metric that two of them report: "f1, mean of 2 tasks". The headline of one task alone with
+    several official metrics is their mean, "f1 + accuracy", which is also what a comparison tests.
     """
     marked = [_marked(one) for one in exams_of(rows, shape)]
     of_tasks = (score for one in marked for score in _task_scores(one))
     return (
+        *_own_score(marked),
         *_suite_scores(marked, shape),
+        *_means(marked, shape),
         *of_tasks,
         *repeat_scores([one.exam for one in marked], shape.suite),
     )
@@ -106,6 +112,16 @@ def _task_scores(one: Marked) -> list[Score]:
     return [Score(of.key, of.spec.title, metric, estimate(of, metric, one.drawn)) for metric in every]
 
 
+def _own_score(marked: Sequence[Marked]) -> list[Score]:
+    """The mean of the official metrics where one task is all that counts and has several."""
+    counted = [one for one in marked if not one.exam.spec.extra] or marked
+    if len(counted) != 1 or len(counted[0].exam.spec.official) < 2:
+        return []
+    of = counted[0].exam
+    own = combined(counted, {of.key: own_value(of)})
+    return [Score(of.key, of.spec.title, " + ".join(of.spec.official), own)]
+
+
 # The suite ---------------------------------------------------------------------------------------
 
 
@@ -121,13 +137,41 @@ def _suite_scores(marked: Sequence[Marked], shape: Shape) -> list[Score]:
     accuracies = {one.exam.key: value(one.exam, ACCURACY) for one in counted}
     measured = {key: count.total / count.scored if count.scored else None for key, count in counts.items()}
     found = [_suite_score(shape, ACCURACY, measured, micro(counts, shape))]
-    found.append(_suite_score(shape, "macro accuracy", accuracies, combined(counted, accuracies, ACCURACY)))
+    found.append(_suite_score(shape, MACRO, accuracies, combined(counted, accuracies, ACCURACY)))
     for title, keys in shape.categories:
         below = {key: counts[key] for key in keys if key in counts}
         if below:
             known = sum(1 for count in below.values() if count.scored)
             name = _named(f"{title} {ACCURACY}", known, len(keys))
             found.append(Score("", shape.suite, name, micro(below, shape)))
+    return found
+
+
+def _means(marked: Sequence[Marked], shape: Shape) -> list[Score]:
+    """Of every metric that two tasks or more have, its unweighted mean over them."""
+    if shape.averaged or sum(1 for one in marked if not one.exam.spec.extra) < 2:
+        return []
+    found = []
+    for metric, tasks in reporting(shape.tasks).items():
+        if len(tasks) < 2 or (
+            shape.aggregate == "micro" and metric == ACCURACY
+        ):  # that is the macro accuracy
+            continue
+        having = [one for one in marked if one.exam.key in tasks]
+        values = {one.exam.key: value(one.exam, metric) for one in having}
+        known = sum(1 for v in values.values() if v is not None)
+        name = mean_name(metric, known, len(tasks))
+        found.append(Score("", shape.suite, name, combined(having, values, metric)))
+    return found
+
+
+def reporting(tasks: Mapping[str, TaskShape]) -> dict[str, list[str]]:
+    """Metric -> the tasks that report it, without extras."""
+    found: dict[str, list[str]] = {}
+    for key, spec in tasks.items():
+        for metric in dict.fromkeys((*spec.official, *spec.also)):
+            if not spec.extra:
+                found.setdefault(metric, []).append(key)
     return found
 
 
@@ -138,8 +182,22 @@ def _has_accuracy(of: Exam) -> bool:
 
 def _suite_score(shape: Shape, metric: str, values: Mapping[str, float | None], estimated: Estimate) -> Score:
     known = sum(1 for v in values.values() if v is not None)
+    return Score("", shape.suite, suite_name(shape, metric, known), estimated)
+
+
+def suite_name(shape: Shape, metric: str, known: int) -> str:
+    """What a score over `known` tasks of the shape is called: it never says more tasks than it is of."""
     whole = shape.whole or sum(1 for spec in shape.tasks.values() if not spec.extra)
-    return Score("", shape.suite, _named(metric, known, whole), estimated)
+    return mean_name(metric, known, whole) if shape.averaged else _named(metric, known, whole)
+
+
+def mean_name(metric: str, known: int, whole: int) -> str:
+    """The name of an unweighted mean over tasks, which findings.OVER_TASKS finds again.
+
+    >>> mean_name("f1", 2, 2), mean_name("accuracy", 46, 57)
+    ('f1, mean of 2 tasks', 'accuracy, mean of 46 of 57 tasks')
+    """
+    return f"{metric}{OVER_TASKS}{whole if known == whole else f'{known} of {whole}'} tasks"
 
 
 def _named(metric: str, known: int, whole: int) -> str:

@@ -1,14 +1,13 @@
-"""Runs as the dashboard lists them: searched, paged, counted by state, and with the mean of a metric over tasks."""
+"""Runs as the dashboard lists them: searched, paged, counted by state, and with their scores as they were kept."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, select
+from sqlalchemy import ColumnElement, Select, and_, case, exists, func, or_, select
 
+from proctor.findings import OVER_TASKS
 from proctor.store.lists import COLUMNS, RunLine, Wanted, where
 from proctor.store.schema import Database
 from proctor.store.tables import RUN, SCORE
@@ -16,8 +15,9 @@ from proctor.types import Status
 
 _COMPLETED = RUN.c.status == Status.COMPLETED.value
 COMPLETE = (_COMPLETED, RUN.c.settled >= RUN.c.planned, RUN.c.stopped.is_(None))
-Z95 = NormalDist().inv_cdf(0.975)
 PARTIAL = "partial"  # counted apart from the complete: a run in which planned items are not settled
+HEADLINE = "score"  # the name of the headline, whatever its metric is
+_FIGURES = [SCORE.c[name] for name in ("metric", "value", "low", "high", "scored", "asked")]
 
 
 class Searched(NamedTuple):
@@ -27,28 +27,22 @@ class Searched(NamedTuple):
     text: str | None = None
 
 
-class Mean(NamedTuple):
-    """The unweighted mean of a metric over the tasks of a run; `low` and `high` are None where a task has no interval.
+class Shown(NamedTuple):
+    """A run's score over its tasks under its name, with the interval that was kept; None where none was."""
 
-    Of one task it is the task's own interval. Of several, taken as independent, each side is the longer of two:
-    the tasks' sides squared and added (Zou and Donner 2008), which have a width wherever theirs have one, and 1.96
-    times the root of their squared standard errors. The first alone covers 84 % with 57 tasks of three items.
-    """
-
-    value: float
+    metric: str
+    value: float | None
     low: float | None
     high: float | None
+    scored: int
+    asked: int
 
 
 class Measured(NamedTuple):
-    """A run, the `Mean` of a metric over its tasks, and of how many items and tasks."""
+    """A run and its score in the metric that was asked for."""
 
     run: RunLine
-    value: float
-    low: float | None
-    high: float | None
-    items: int
-    tasks: int
+    score: Shown
 
 
 def _searched(query: Select[Any], asked: Searched) -> Select[Any]:
@@ -79,75 +73,83 @@ def counts(store: Database, asked: Searched) -> dict[str, int]:
         return {row[0]: row[1] for row in connection.execute(query)}
 
 
-def _of_tasks(extras: Sequence[str]) -> ColumnElement[bool]:
-    return SCORE.c.task.not_in(["", *extras]) & SCORE.c.value.is_not(None)
-
-
 def measured(
     store: Database, asked: Searched, metric: str, *, extras: Sequence[str] = (), limit: int = 2000
 ) -> list[Measured]:
-    """Complete runs that report the metric, by the time of their end, the oldest first; at most the newest `limit`.
+    """Complete runs that have the metric, by the time of their end, the oldest first; at most the newest `limit`.
 
-    `metric` "score" is the headline; the mean of another leaves out the tasks `extras`. One query adds up
-    all runs: no page reads scores run by run.
+    `metric` "score" is the headline; of another what was kept over all tasks, see `service/headline.py`, without the
+    tasks `extras`. No page reads scores run by run.
     """
-    which = SCORE.c.place == 0 if metric == "score" else (SCORE.c.metric == metric) & _of_tasks(extras)
-    query = _searched(
-        select(*COLUMNS, func.sum(SCORE.c.scored), *_over_tasks())
-        .join(SCORE, SCORE.c.run_num == RUN.c.num)
-        .where(which, SCORE.c.value.is_not(None), *COMPLETE),
-        asked,
-    )
-    grouped = query.group_by(RUN.c.num, *COLUMNS).order_by(RUN.c.finished_at.desc()).limit(limit)
-    with store.reading() as connection:
-        rows = connection.execute(grouped).all()
+    found: list[Measured] = []
     width = len(COLUMNS)
-    return [
-        Measured(RunLine(*row[:width]), *_mean(row[width + 1 :]), int(row[width]), int(row[-1]))
-        for row in reversed(rows)
-    ]
-
-
-def means(
-    store: Database, run_ids: Sequence[str], metrics: Sequence[str], *, extras: Sequence[str] = ()
-) -> dict[str, dict[str, Mean]]:
-    """Run id -> metric -> its unweighted mean over the run's tasks without `extras`."""
-    query = (
-        select(RUN.c.id, SCORE.c.metric, *_over_tasks())
-        .join(SCORE, SCORE.c.run_num == RUN.c.num)
-        .where(RUN.c.id.in_(run_ids), SCORE.c.metric.in_(metrics), _of_tasks(extras))
-        .group_by(RUN.c.id, SCORE.c.metric)
-    )
-    found: dict[str, dict[str, Mean]] = {}
     with store.reading() as connection:
-        for row in connection.execute(query):
-            found.setdefault(row[0], {})[row[1]] = _mean(row[2:])
+        for columns, joined in _kept(metric, extras):
+            query = _searched(select(*COLUMNS, *columns), asked).join(SCORE, SCORE.c.run_num == RUN.c.num)
+            query = joined(query.where(*COMPLETE), COLUMNS)
+            newest = query.order_by(RUN.c.finished_at.desc()).limit(limit)
+            found += [
+                Measured(RunLine(*row[:width]), _shown(metric, row[width:]))
+                for row in connection.execute(newest)
+            ]
+    known = [each for each in found if each.score.value is not None]
+    return sorted(known, key=lambda each: each.run.finished_at or 0.0)[-limit:]
+
+
+def figures(
+    store: Database, run_ids: Sequence[str], metrics: Sequence[str], *, extras: Sequence[str] = ()
+) -> dict[str, dict[str, Shown]]:
+    """Run id -> metric -> its score over the run's tasks without `extras`; complete or not."""
+    found: dict[str, dict[str, Shown]] = {}
+    with store.reading() as connection:
+        for metric in metrics:
+            for columns, joined in _kept(metric, extras):
+                query = select(RUN.c.id, *columns).join(SCORE, SCORE.c.run_num == RUN.c.num)
+                query = joined(query.where(RUN.c.id.in_(run_ids)), [RUN.c.id])
+                for row in connection.execute(query):
+                    found.setdefault(row[0], {})[metric] = _shown(metric, row[1:])
     return found
 
 
-def _over_tasks() -> tuple[ColumnElement[Any], ...]:
-    """What `_mean` reads: the means of value, low and high, squared sides and standard errors, counts."""
-    below, above = SCORE.c.value - SCORE.c.low, SCORE.c.high - SCORE.c.value
-    return (
-        func.avg(SCORE.c.value),
-        func.avg(SCORE.c.low),
-        func.avg(SCORE.c.high),
-        func.sum(below * below),
-        func.sum(above * above),
-        func.sum(SCORE.c.stderr * SCORE.c.stderr),
-        func.count(below + above),
+def _kept(metric: str, extras: Sequence[str]) -> list[tuple[Sequence[ColumnElement[Any]], Any]]:
+    """The ways in which a run may have the metric: columns to read, and what narrows a query to such runs.
+
+    Over tasks as it was kept; of one task alone the task's own. Of several tasks of a run that an older version
+    ended, their plain mean without an interval.
+    """
+    if metric == HEADLINE:
+        return [(_FIGURES, lambda query, _: query.where(SCORE.c.place == 0))]
+    whole = SCORE.alias("whole")
+    there = exists().where(whole.c.run_num == RUN.c.num, _over_tasks(whole, metric))
+    single = (SCORE.c.metric == metric, SCORE.c.task.not_in(["", *extras]), ~there)
+    columns = (
         func.count(SCORE.c.value),
+        func.avg(SCORE.c.value),
+        func.max(SCORE.c.low),
+        func.max(SCORE.c.high),
+        func.sum(SCORE.c.scored),
+        func.sum(SCORE.c.asked),
+        func.count(),
     )
+    return [
+        (_FIGURES, lambda query, _: query.where(_over_tasks(SCORE, metric))),
+        (columns, lambda query, named: query.where(*single).group_by(RUN.c.num, *named)),
+    ]
 
 
-def _mean(row: Sequence[Any]) -> Mean:
-    average, low, high, below, above, variance, known, tasks = row
-    value = float(average)
-    if known != tasks:
-        return Mean(value, None, None)  # half an interval would be none: all tasks must have one
+def _over_tasks(of: Any, metric: str) -> ColumnElement[bool]:
+    """As `service/headline.means`, in SQL."""
+    named = of.c.metric.startswith(f"{metric}{OVER_TASKS}", autoescape=True)
+    part = of.c.metric.startswith(f"{metric} (", autoescape=True)
+    return and_(of.c.task == "", or_(of.c.metric == metric, named, part))
+
+
+def _shown(metric: str, row: Sequence[Any]) -> Shown:
+    if len(row) == len(_FIGURES):
+        return Shown(*row)
+    known, value, low, high, scored, asked, tasks = row
     if tasks == 1:
-        return Mean(value, low, high)
-    plain = Z95**2 * (variance or 0.0)  # a task of one item has no standard error, but it has sides
-    down, up = (math.sqrt(max(squared, plain)) / tasks for squared in (below, above))
-    # No interval is wider than that of errors that all go together: so a share stays within [0, 1].
-    return Mean(value, max(low, value - down), min(high, value + up))
+        return Shown(metric, value, low, high, int(scored), int(asked))
+    of = tasks if known == tasks else f"{known} of {tasks}"
+    value = None if value is None else float(value)
+    return Shown(f"{metric}{OVER_TASKS}{of} tasks", value, None, None, int(scored), int(asked))

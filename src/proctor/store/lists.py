@@ -31,6 +31,7 @@ class RunLine(NamedTuple):
     comparability: str | None
     stopped: str | None
     source_title: str = ""
+    exam: str | None = None
 
     @property
     def full_model(self) -> str:
@@ -39,6 +40,11 @@ class RunLine(NamedTuple):
     @property
     def partial(self) -> bool:
         return self.settled < self.planned or bool(self.stopped)
+
+    @property
+    def unmeasured(self) -> int:
+        """How many of its planned items an ended run has no outcome for: errors, and what was not asked."""
+        return 0 if self.finished_at is None else max(0, self.planned - self.settled)
 
     @property
     def complete(self) -> bool:
@@ -53,6 +59,7 @@ class Wanted(NamedTuple):
     status: Status | None = None
     project_id: int | None = None
     since: float | None = None
+    sample: bool | None = None
 
 
 COLUMNS = [RUN.c[name] for name in RunLine._fields]
@@ -88,6 +95,7 @@ def where(query: Select[Any], wanted: Wanted) -> Select[Any]:
         (RUN.c.source, wanted.source),
         (RUN.c.status, None if wanted.status is None else wanted.status.value),
         (RUN.c.project_id, wanted.project_id),
+        (RUN.c.sample, wanted.sample),
     ):
         if value is not None:
             query = query.where(column == value)

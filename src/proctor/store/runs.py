@@ -39,6 +39,7 @@ class RunFacts(TypedDict):
     sample: bool
     now: float
     parent_id: NotRequired[str | None]
+    exam: NotRequired[str | None]
 
 
 class Ending(TypedDict):
@@ -94,6 +95,7 @@ class RunStore(Database):
             "source_title": facts["source_title"],
             "sample": facts["sample"],
             "comparability": facts["comparability"],
+            "exam": facts.get("exam"),
             "planned": facts["planned"],
             "settled": 0,
             "manifest": _manifest_text(facts["manifest"]),
@@ -315,5 +317,6 @@ def run_from(row: Row[Any]) -> Run:
         error_slug=row.error_slug,
         parent_id=row.parent_id,
         comparability=row.comparability,
+        exam=row.exam,
         sample=row.sample,
     )

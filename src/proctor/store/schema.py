@@ -20,7 +20,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from proctor.errors import ConfigError, DiskFull, StoreError
 from proctor.store.tables import METADATA, PROJECT, STAMP, STAMPS
 
-HEAD = "0003"  # newest file of migrations/versions
+HEAD = "0005"  # newest file of migrations/versions
 
 LOG = logging.getLogger("proctor.store")
 OWNER_ALONE = 0o600

@@ -63,6 +63,21 @@ def add(store: Database, run: Run, figures: Figures) -> bool:
         return num is not None
 
 
+def add_more(store: Database, run: Run, scores: Sequence[Score]) -> None:
+    """Keep scores beside those of an ended run, unless it is at work again; what is kept already stays."""
+    as_it_ended = select(RUN.c.num).where(RUN.c.id == run.id, RUN.c.finished_at == run.finished_at)
+    with store.writing() as connection:
+        # Locked: a run that is taken up at this moment drops its scores, and must not find these afterwards.
+        num = connection.execute(as_it_ended.with_for_update()).scalar_one_or_none()
+        if num is None:
+            return
+        known = connection.execute(select(SCORE.c.task, SCORE.c.metric).where(SCORE.c.run_num == num)).all()
+        new = [score for score in scores if (score.task, score.metric) not in {tuple(row) for row in known}]
+        if new:
+            rows = [_values(num, place, score) for place, score in enumerate(new, len(known))]
+            connection.execute(SCORE.insert(), rows)
+
+
 def _lacks() -> ColumnElement[bool]:
     return and_(RUN.c.summary.is_(None), RUN.c.finished_at.is_not(None), RUN.c.manifest != "{}")
 

@@ -96,7 +96,7 @@ RUN = Table(
     Column("source", Text, nullable=False),  # suite name, or file name without its folder
     Column("source_title", Text, nullable=False),
     Column("sample", Boolean, nullable=False),  # made of sample rows, not of the suite's own
-    Column("comparability", Text),  # runs may be compared where this is equal
+    Column("comparability", Text),  # runs may be compared, on the items they share, where this is equal
     Column("planned", Integer, nullable=False),
     Column("settled", Integer, nullable=False),  # grows with each batch, counted afresh at the end
     Column("manifest", Text, nullable=False),  # JSON
@@ -113,6 +113,7 @@ RUN = Table(
     # No foreign key: SQLite could not add the column to a table that has rows.
     Column("project_id", Integer, nullable=False, server_default="1"),
     Column("summary", Text),  # JSON, written when it ends: counts, histograms, see service/profile.py
+    Column("exam", Text),  # runs were asked the very same, all items alike, where this is equal too
     Index("run_plan", "plan_id"),
     Index("run_created", "created_at"),
     Index("run_source", "source", "model"),

@@ -11,6 +11,7 @@ from proctor.errors import ConfigError, NotFound
 from proctor.findings import Board, Place
 from proctor.service.lately import Lately
 from proctor.service.leaderboard import risen
+from proctor.service.overview import board_suite
 from proctor.web.compare import metrics_of, sources
 from proctor.web.door import OpenDesk, Project, Reader, Text
 from proctor.web.lists import as_csv
@@ -29,10 +30,12 @@ def leaderboard(
     desk: OpenDesk,
     user: Reader,
     project: Project,
-    suite: Text = "glue",
+    suite: Text = "",
     metric: Text = "accuracy",
     limit: Top = 10,
 ) -> Response:
+    """The board; where no suite is chosen, GLUE's, unless other suites alone have real runs."""
+    suite = suite or board_suite(desk, project)
     board, problem = None, None
     try:
         board = Lately(desk).board(suite, metric, limit, project)
@@ -54,6 +57,7 @@ def leaderboard(
         board=board,
         problem=problem,
         rows=[_row(place) for place in board.places] if board else [],
+        apart=board is not None and any(_apart(place) for place in board.places),
         small=board is not None and min(place.score.scored for place in board.places) < SMALL,
         sample=board is not None and any(place.result.run.sample for place in board.places),
         sources=sources(desk),
@@ -63,11 +67,17 @@ def leaderboard(
     )
 
 
+def _apart(place: Place) -> bool:
+    """Whether the board ranks by another number than the run's headline."""
+    return bool(place.result.scores) and place.result.scores[0].estimate != place.score
+
+
 def _row(place: Place) -> dict[str, Any]:
     tally = place.result.tally
     asked = sum(tally.outcomes.values())
     return {
         "place": place,
+        "headline": place.result.scores[0] if place.result.scores else None,
         "run": place.result.run,
         "trend": risen(place.trend.estimate) if place.trend else None,
         "cost_per_1000": 1000 * tally.cost_usd / asked if tally.cost_usd is not None and asked else None,
@@ -79,11 +89,12 @@ def export(
     desk: OpenDesk,
     user: Reader,
     project: Project,
-    suite: Text = "glue",
+    suite: Text = "",
     metric: Text = "accuracy",
     limit: Top = 1000,
 ) -> Response:
     """The board as CSV. Raises NotFound, ConfigError."""
+    suite = suite or board_suite(desk, project)
     board = Lately(desk).board(suite, metric, limit, project)
     return as_file(as_csv([_record(place, board) for place in board.places]), "leaderboard.csv", "text/csv")
 
@@ -99,6 +110,7 @@ def _record(place: Place, board: Board) -> dict[str, Any]:
         "low": place.score.low,
         "high": place.score.high,
         "items": place.score.scored,
+        "shared_items": board.shared,
         "p_best": place.p_best,
         "benchmark_count": place.runs,
         "change": trend.estimate.value if trend else None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -11,12 +10,13 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from proctor.errors import ConfigError, NotFound, ProctorError
-from proctor.figures import dollars, duration, fraction
-from proctor.findings import METRIC_VERSIONS, Comparison, Evaluation, RunResult
+from proctor.figures import dollars, duration, fraction, unmeasured
+from proctor.findings import METRIC_VERSIONS, Comparison, Evaluation, RunResult, Score
 from proctor.service import jobs_view
 from proctor.service.catalogue import suite_facts
 from proctor.service.compare import UNLIKE_TIMES, Compared, Differing, timed_alike
 from proctor.service.desk import Desk
+from proctor.service.evaluation import downwards
 from proctor.service.jobs_view import RunLine, Wanted
 from proctor.service.lately import Lately
 from proctor.service.standing import Standing, standing
@@ -133,7 +133,7 @@ def _compared(desk: Desk, asked: Asked) -> dict[str, Any]:
 
 def _told(problem: ProctorError) -> dict[str, str]:
     title = ERROR_TITLES.get(problem.slug, ERROR_TITLES[""])
-    cure = "Choose runs of one source that were asked the same items in the same way."
+    cure = "Choose runs of one source that were asked in the same way; they are compared on the items that they share."
     return {"title": title, "detail": str(problem), "cure": cure, "slug": problem.slug, "request_id": ""}
 
 
@@ -143,25 +143,27 @@ class Row:
 
     result: RunResult
     name: str
-    value: float | None
+    score: Score
     best: bool
     front: bool
+    lost: str
 
 
 def _rows(of: Evaluation, at: Standing, timed: bool) -> list[Row]:
     rows = []
-    for result in of.results:
-        run_id = result.run.id
+    for result, score in zip(of.results, of.compared, strict=True):
+        run = result.run
         rows.append(
             Row(
                 result,
-                at.names[run_id],
-                at.values.get(run_id),
-                at.names[run_id] in at.tied,
+                at.names[run.id],
+                score,
+                at.names[run.id] in at.tied,
                 timed and _on_front(of, at, result),
+                unmeasured(run.unmeasured, run.planned),
             )
         )
-    return sorted(rows, key=lambda row: math.inf if row.value is None else -row.value)
+    return sorted(rows, key=lambda row: downwards(row.score.estimate.value))
 
 
 def _on_front(of: Evaluation, at: Standing, one: RunResult) -> bool:

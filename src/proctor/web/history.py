@@ -50,12 +50,12 @@ Filtered = Annotated[Asked, Depends()]
 @ROUTER.get("/runs")
 def history(request: Request, desk: OpenDesk, user: Reader, asked: Filtered, before: Before = "") -> Response:
     searched = asked.searched()
-    lines, after, means = page(desk, searched, before=int(before) if before else None, limit=PAGE_ROWS)
+    lines, after, found = page(desk, searched, before=int(before) if before else None, limit=PAGE_ROWS)
     counts, success = rates(desk, searched)
     facts: dict[str, Any] = {
         "lines": lines,
         "by_hand": jobs_view.by_hand(desk, lines),
-        "means": means,
+        "figures": found,
         "after": after,
         "before": before,
         "counts": counts,
@@ -79,8 +79,8 @@ def history(request: Request, desk: OpenDesk, user: Reader, asked: Filtered, bef
 @ROUTER.get("/runs/export")
 def export(desk: OpenDesk, user: Reader, asked: Filtered, form: Text = "csv") -> Response:
     """The runs that the filters let through."""
-    lines, _, means = page(desk, asked.searched(), limit=MOST_EXPORTED)
-    records = [line_record(line, means.get(line.id, {})) for line in lines]
+    lines, _, found = page(desk, asked.searched(), limit=MOST_EXPORTED)
+    records = [line_record(line, found.get(line.id, {})) for line in lines]
     if form == "json":
         text = orjson.dumps(records, option=orjson.OPT_INDENT_2).decode()
         return as_file(text, "history.json", "application/json")

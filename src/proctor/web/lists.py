@@ -10,13 +10,14 @@ from typing import Any
 
 from proctor.figures import left_out
 from proctor.service.jobs_view import RunLine
-from proctor.service.overview import Mean
+from proctor.service.overview import HEADLINE, Shown
 from proctor.service.transfer import inert
 
 
-def line_record(line: RunLine, means: Mapping[str, Mean]) -> dict[str, Any]:
-    """`accuracy` and `f1` are of complete runs only; a run that lacks items has none."""
-    means = means if line.complete else {}
+def line_record(line: RunLine, found: Mapping[str, Shown]) -> dict[str, Any]:
+    """`score` is the run's headline; `accuracy` and `f1` are of complete runs only."""
+    headline = found.get(HEADLINE)
+    whole = found if line.complete else {}
     return {
         "job_id": line.id,
         "model": line.full_model,
@@ -26,8 +27,11 @@ def line_record(line: RunLine, means: Mapping[str, Mean]) -> dict[str, Any]:
         "left_out": left_out(line.source_title or ""),
         "settled": line.settled,
         "planned": line.planned,
-        **_figures("accuracy", means),
-        **_figures("f1", means),
+        "not_measured": line.unmeasured,
+        "score_name": headline.metric if headline else None,
+        **_figures(HEADLINE, found),
+        **_figures("accuracy", whole),
+        **_figures("f1", whole),
         "created_at": _moment(line.created_at),
         "completed_at": _moment(line.finished_at),
         "project_id": line.project_id,
@@ -44,9 +48,10 @@ def _moment(at: float | None) -> str | None:
     return None if at is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
 
 
-def _figures(metric: str, means: Mapping[str, Mean]) -> dict[str, float | None]:
-    value, low, high = means.get(metric, (None, None, None))
-    return {metric: value, f"{metric}_low": low, f"{metric}_high": high}
+def _figures(metric: str, found: Mapping[str, Shown]) -> dict[str, float | None]:
+    of = found.get(metric)
+    ends = (of.value, of.low, of.high) if of else (None, None, None)
+    return dict(zip((metric, f"{metric}_low", f"{metric}_high"), ends, strict=True))
 
 
 def as_csv(records: Sequence[Mapping[str, Any]]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -17,15 +17,15 @@ from proctor.errors import NotFound, ProctorError
 from proctor.service.desk import Desk
 from proctor.service.lately import Lately
 from proctor.service.live import active
-from proctor.service.overview import Measured, latest_source, overview
+from proctor.service.overview import Measured, board_suite, exam_of, latest_source, overview
 from proctor.web.compare import sources
 from proctor.web.door import OpenDesk, Project, Reader, Text
 from proctor.web.lists import as_csv, line_record
-from proctor.web.render import show, stamp
+from proctor.web.render import interval, show, stamp
 from proctor.web.run import HEARTBEAT_S, LOOK_EVERY_S, as_file, event_stream
 
 ROUTER = APIRouter()
-METRICS = (("accuracy", "accuracy"), ("f1", "f1"), ("score", "score (official)"))
+METRICS = (("accuracy", "accuracy"), ("f1", "f1"), ("score", "score (headline)"))
 TITLES = {"accuracy": "Average Accuracy", "f1": "Average F1", "score": "Average Score"}
 TOP = 5
 MOST_LINES = 8  # of the chart; more would be told apart by nobody
@@ -63,7 +63,8 @@ def page(request: Request, desk: OpenDesk, user: Reader, asked: Filtered) -> Res
         found=found,
         title=TITLES[metric],
         trend=_trend(found.trend),
-        left_out=max(0, len({each.run.full_model for each in found.trend}) - MOST_LINES),
+        left_out=max(0, len({_line(each) for each in found.trend}) - MOST_LINES),
+        board=asked.source(desk) or board_suite(desk, asked.project),
         live=active(desk, asked.project),
         sources=[(ALL, "All suites"), *sources(desk)],
         metrics=METRICS,
@@ -73,43 +74,56 @@ def page(request: Request, desk: OpenDesk, user: Reader, asked: Filtered) -> Res
     )
 
 
-def _trend(found: Any) -> dict[str, Any]:
-    """A line for each model (and suite, where there are several), by the time of its runs' ends."""
-    several = len({each.run.source for each in found}) > 1
-    lines: dict[str, list[Measured]] = {}
+def _trend(found: Sequence[Measured]) -> dict[str, Any]:
+    """A line for each model and exam, by the time of its runs' ends: no line goes from one exam to another."""
+    lines: dict[tuple[Any, ...], list[Measured]] = {}
     for each in found:
-        name = f"{each.run.full_model} ({each.run.source})" if several else each.run.full_model
-        lines.setdefault(name, []).append(each)
-    newest = sorted(lines, key=lambda name: -(lines[name][-1].run.finished_at or 0.0))[:MOST_LINES]
+        lines.setdefault(_line(each), []).append(each)
+    newest = sorted(lines, key=lambda line: -(lines[line][-1].run.finished_at or 0.0))[:MOST_LINES]
+    named = _names({line: lines[line][-1] for line in newest}, {exam_of(each.run) for each in found})
     return {
         "series": [
-            {"name": name, "points": [_point(each) for each in lines[name]]} for name in sorted(newest)
+            {"name": named[line], "points": [_point(each) for each in lines[line]]}
+            for line in sorted(newest, key=lambda line: named[line])
         ]
     }
+
+
+def _line(of: Measured) -> tuple[Any, ...]:
+    return (of.run.full_model, *exam_of(of.run))
+
+
+def _names(lines: Mapping[tuple[Any, ...], Measured], exams: Collection[Any]) -> dict[tuple[Any, ...], str]:
+    """The models; with what they were asked where there are several exams, and a number where that looks alike."""
+    found: dict[tuple[Any, ...], str] = {}
+    for line, of in lines.items():
+        run = of.run
+        asked = f"{run.source}, {run.planned:,} items{', sample rows' if run.sample else ''}"
+        name = f"{run.full_model} ({asked})" if len(exams) > 1 else run.full_model
+        times = sum(1 for other in found.values() if other.partition(" #")[0] == name)
+        found[line] = f"{name} #{times + 1}" if times else name
+    return found
 
 
 def _point(each: Measured) -> dict[str, Any]:
     return {
         "at": round((each.run.finished_at or 0.0) * 1000),
         "when": stamp(each.run.finished_at),
-        "value": each.value,
-        "low": each.low,
-        "high": each.high,
-        "n": each.items,
-        "said": figures.fraction(each.value) + _between(each),
+        "value": each.score.value,
+        "low": each.score.low,
+        "high": each.score.high,
+        "n": each.score.scored,
+        "said": f"{figures.fraction(each.score.value)} {interval(each.score)}".rstrip(),
         "suite": each.run.source,
     }
-
-
-def _between(each: Measured) -> str:
-    return "" if each.low is None else f" [{figures.fraction(each.low)}, {figures.fraction(each.high)}]"
 
 
 @ROUTER.get("/overview/board")
 def board_piece(request: Request, desk: OpenDesk, user: Reader, asked: Filtered) -> Response:
     """The first of the leaderboard; asked for after the page, because it tests every pair."""
     try:
-        board = Lately(desk).board(asked.suite, asked.known_metric(), TOP, asked.project)
+        suite = asked.suite or board_suite(desk, asked.project)
+        board = Lately(desk).board(suite, asked.known_metric(), TOP, asked.project)
     except ProctorError as problem:
         words = "No complete runs yet." if isinstance(problem, NotFound) else str(problem)
         return show(request, "_top.html", board=None, words=words)
@@ -152,7 +166,7 @@ def export(desk: OpenDesk, user: Reader, asked: Filtered, form: Text = "csv") ->
     )
     values = {each.run.id: each for each in found.trend}
     records = [
-        {**line_record(line, found.means.get(line.id, {})), **_figures(metric, values.get(line.id))}
+        {**line_record(line, found.figures.get(line.id, {})), **_figures(metric, values.get(line.id))}
         for line in found.recent
     ]
     if form == "json":
@@ -164,4 +178,4 @@ def export(desk: OpenDesk, user: Reader, asked: Filtered, form: Text = "csv") ->
 def _figures(metric: str, of: Measured | None) -> dict[str, Any]:
     if of is None:
         return {"metric": metric, "value": None, "low": None, "high": None}
-    return {"metric": metric, "value": of.value, "low": of.low, "high": of.high}
+    return {"metric": of.score.metric, "value": of.score.value, "low": of.score.low, "high": of.score.high}

@@ -18,7 +18,7 @@ from proctor import __version__, figures
 from proctor.errors import errors
 from proctor.findings import Estimate
 from proctor.service import access
-from proctor.service.overview import Mean
+from proctor.service.overview import Shown
 from proctor.web.door import desk_of
 from proctor.web.words import ERROR_TITLES, NAV, OUTCOME_WORDS, STATUS_COLOURS
 
@@ -50,6 +50,8 @@ def templates() -> Environment:
         "stamp": stamp,
         "item_path": lambda text: quote(text, safe="/"),
         "chance": figures.chance,
+        "unmeasured": lambda line: figures.unmeasured(line.unmeasured, line.planned),
+        "shared_items": figures.shared_items,
         "second": second,
         "moment": lambda at: stamp(at).removesuffix(" UTC"),
         "pair": lambda text: (text, text),
@@ -97,7 +99,7 @@ def error_page(request: Request, status: int, detail: str, slug: str) -> HTMLRes
     return show(request, "error.html", status, **facts)
 
 
-def interval(e: Estimate | Mean) -> str:
+def interval(e: Estimate | Shown) -> str:
     """`[0.508, 0.595]`, or nothing where there is none."""
     return (
         "" if e.low is None or e.high is None else f"[{figures.fraction(e.low)}, {figures.fraction(e.high)}]"

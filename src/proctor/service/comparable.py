@@ -1,0 +1,95 @@
+"""Which runs may be compared: what two runs must share, and what is said of those that do not."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import orjson
+
+from proctor.errors import ConfigError
+from proctor.stats.compare import Side
+from proctor.types import Run
+
+# What two runs must share for a comparison on the items that both were asked, as far as this version can vary it.
+# Prompts and metric versions are told by task; the items themselves are matched one by one, by id and words.
+COMPARABILITY: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    # An imported copy and the hub's are the same rows if their hash says so; sample rows never are.
+    "kind of rows": lambda m: m.get("rows") if m.get("rows") in ("sample", "file") else "official",
+    "suite": lambda m: m.get("suite"),
+    "tasks": lambda m: sorted(m.get("tasks") or ()),
+    "prompts": lambda m: m.get("prompts"),
+    "style": lambda m: [m.get(key) for key in ("style", "wording", "shots", "shuffle")],
+    "mode of answering": lambda m: m.get("mode", "generate"),
+    "extractor": lambda m: m.get("extractor"),
+    "metric versions": lambda m: m.get("metric_versions"),
+}
+BY_TASK = ("prompts", "metric versions")  # need be the same only where both runs have them
+
+
+def comparability(manifest: Mapping[str, Any]) -> str:
+    """32 hex digits that runs share if their scores may be compared on the items that all of them were asked."""
+    return _key([look(manifest) for look in COMPARABILITY.values()])
+
+
+def exam(manifest: Mapping[str, Any]) -> str:
+    """32 hex digits that runs share if they were asked the very same: all items alike too."""
+    return _key([comparability(manifest), manifest.get("item_set_sha256")])
+
+
+def _key(facts: Any) -> str:
+    return hashlib.sha256(orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
+
+
+def check_comparable(runs: Sequence[Run]) -> None:
+    """Raises ConfigError naming what differs between runs that cannot be compared, whatever items they share."""
+    for run in runs:
+        if not run.manifest:
+            raise ConfigError(
+                f"Run {run.id[:8]} ({run.source_title}) is {run.status} and was asked nothing: choose one that was"
+            )
+    first = runs[0]
+    for other in runs[1:]:
+        if apart := _difference(first.manifest, other.manifest):
+            raise ConfigError(_refusal(first, other, f"they differ in their {apart}"))
+
+
+def check_shared(sides: Sequence[Side]) -> None:
+    """Raises ConfigError for two runs that were asked different items, none of them the same."""
+    for (one, rows), (other, others) in combinations(sides, 2):
+        if one.manifest.get("item_set_sha256") != other.manifest.get("item_set_sha256"):
+            mine, theirs = ({(row.item, row.content) for row in side} for side in (rows, others))
+            if mine and theirs and mine.isdisjoint(theirs):
+                counts = f"of the {len(mine):,} and {len(theirs):,} that they were asked"
+                raise ConfigError(_refusal(one, other, f"they share no item {counts}"))
+
+
+def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """What keeps two runs from being compared on shared items, in words; "" where nothing does."""
+    for word, look in COMPARABILITY.items():
+        mine, theirs = look(one), look(other)
+        if word in BY_TASK and isinstance(mine, Mapping) and isinstance(theirs, Mapping):
+            both = mine.keys() & theirs.keys()
+            if not both and mine and theirs:
+                return f"{word} ({_apart(mine, theirs)})"
+            mine, theirs = ({key: of[key] for key in sorted(both)} for of in (mine, theirs))
+        if word != "tasks" and mine != theirs:
+            return f"{word} ({_apart(mine, theirs)})"
+    return ""
+
+
+def _refusal(one: Run, other: Run, why: str) -> str:
+    named = " and ".join(f"{run.id[:8]} ({run.source_title})" for run in (one, other))
+    unlike = one.manifest.get("wording") != other.manifest.get("wording")
+    cure = "; with --wording all every item is asked in all three wordings" if unlike else ""
+    return f"Runs {named} cannot be compared: {why}. Ask the same of both, in the same way{cure}"
+
+
+def _apart(one: object, two: object) -> str:
+    """Two facts of manifests, of tables only what differs."""
+    if isinstance(one, Mapping) and isinstance(two, Mapping):
+        keys = [key for key in dict.fromkeys([*one, *two]) if one.get(key) != two.get(key)]
+        one, two = (", ".join(f"{key}: {of.get(key, '-')}" for key in keys) for of in (one, two))
+    return f"{one} and {two}"
