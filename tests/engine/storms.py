@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import selectors
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from proctor.engine.attempts import Asking, Terms, attempts
 from proctor.engine.retry import Retry
@@ -56,12 +55,12 @@ class Server:
     window_s: float | None = None  # `per_s` as a fixed window of so many seconds instead of a bucket
     retry_after_s: float | None = None
     seed: int = 1
-    serving: int = 0
-    served: int = 0
-    refused: int = 0
-    served_at: list[float] = field(default_factory=list)
-    tokens: float = 0.0
-    at: float = 0.0
+    serving: int = field(init=False, default=0)
+    served: int = field(init=False, default=0)
+    refused: int = field(init=False, default=0)
+    served_at: list[float] = field(init=False, default_factory=list)
+    tokens: float = field(init=False, default=0.0)
+    at: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)
@@ -126,17 +125,15 @@ class Storm:
     limiter: Limiter
 
 
-def storm(
-    make: Callable[[], Server], pacing: Pacing, items: int = 4000, *, parallel: int | None = None
-) -> Storm:
+def storm(pattern: Server, pacing: Pacing, items: int = 4000) -> Storm:
     """A run of `items` through the real engine, against a server in its own time."""
 
     async def run() -> Storm:
         loop = asyncio.get_running_loop()
-        server = make()
+        server = replace(pattern)
         limiter = Limiter(pacing, loop.time)
         chance = random.Random(7)
-        terms = Terms(limiter, parallel or pacing.most, Retry(draw=chance.random))
+        terms = Terms(limiter, pacing.most, Retry(draw=chance.random))
         asked = (Asking(Item(f"q/{n}", "q", (), "A"), n) for n in range(items))
         lost = 0
         read = Reading(Outcome.CORRECT, "A", 1, 1.0)

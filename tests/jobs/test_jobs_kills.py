@@ -189,7 +189,7 @@ def test_kills_at_random_moments_lose_and_double_nothing(tmp_path: Path, databas
         for turn in range(4):
             # The moment is what is being tested: somewhere in the next fifth of the work.
             moment = 2 * 150 * (turn + chance.random()) / 5
-            until(lambda: sum(here.run(run).settled for run in runs) >= moment, f"turn {turn}")  # noqa: B023
+            until(lambda: sum(here.run(run).settled for run in runs) >= moment, f"turn {turn}")  # noqa: B023 - waited for at once
             if turn % 2:
                 place = chance.randrange(2)
                 killed(workers[place])

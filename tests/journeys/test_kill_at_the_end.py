@@ -163,7 +163,7 @@ def served(here: World, _run: Run) -> None:
 def swept(here: World, _run: Run) -> None:
     process = here.program("worker")
     assert process.stderr is not None
-    until(lambda: "ended without scores" in process.stderr.readline(), "the worker says so")  # type: ignore[union-attr]
+    until(lambda: "ended without scores" in process.stderr.readline(), "the worker says so")  # type: ignore[union-attr]  # it is a pipe
 
 
 def lm_eval(here: World, run: Run) -> None:

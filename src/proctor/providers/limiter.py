@@ -24,8 +24,10 @@ from proctor.providers.contract import Pacing
 LOG = logging.getLogger(__name__)
 ROUND_MINIMUM = 4  # completions; fewer tell nothing about throughput, more make a slow server's start slow
 ROUND_MOST = 3  # refusals for each completion that ends a round, after which it ends without them
+ENOUGH = 16  # requests of a round in which some are refused
 SATURATED = 0.8  # share of the limit that must be in use before growth means anything
 GROWTH = 1.05
+SLOW_GROWTH = 1.25  # below one, where a round takes long
 GAIN = 0.97  # a concurrency within 3 % of the best throughput is as good as the best
 OVERSHOOT = 1.25  # how far growth may go beyond that concurrency before it goes back to it
 HOLD_ROUNDS = 20
@@ -33,7 +35,7 @@ REFUSED_IN_A_ROW = 3  # at the least; then new calls wait too: everything is bei
 FEW = 0.05  # share of refusals that any server may have
 CHANCE_MOST = 0.6  # nobody refuses more than this whatever the load
 LONG_DELAY_S = 5.0  # a server that names more has counted out a quota, which says nothing of its pace
-HEADROOM = 1.1  # over what was served, which is less than could have been
+HEADROOM = 1.2  # over what was served, which is less than could have been
 SPACING = 0.5  # of the mean time between two requests: a server that counts in tenths sees no bursts
 LEAST = 0.001  # of the limit
 FIRST_LATENCY_S = 0.1  # until one is known
@@ -49,6 +51,11 @@ class _Round:
     saturated: int = 0
     served_s: float = 0.0  # time that the completed took, added up
     failed: bool = False
+
+    @property
+    def tells(self) -> bool:
+        """Whether there are requests enough to tell how many are refused."""
+        return not self.refused or self.completed + self.refused >= ENOUGH
 
     @property
     def share(self) -> float:
@@ -112,8 +119,8 @@ class Limiter:
 
     @property
     def limit(self) -> int:
-        """How many may be under way at the server; a little less than a whole one counts as one."""
-        return max(1, math.floor(self._limit + 0.5))
+        """How many may be under way at the server; below one they are spaced."""
+        return max(1, int(self._limit))
 
     async def acquire(self, *, again: bool = False) -> None:
         """Wait for a place. First come, first served; those who send a request again before all others.
@@ -188,7 +195,7 @@ class Limiter:
         current.completed += 1
         current.served_s += latency_s
         current.saturated += self.in_flight >= SATURATED * self.limit
-        if current.completed >= max(self.limit, ROUND_MINIMUM):
+        if current.completed >= max(self.limit, ROUND_MINIMUM) and current.tells:
             self._end_round()
 
     def refused(self, retry_after_s: float | None) -> None:
@@ -203,7 +210,7 @@ class Limiter:
             self._refused = 0
             if retry_after_s > LONG_DELAY_S:
                 self._round = _Round(self._gate)
-        elif self._round.refused >= ROUND_MOST * max(self.limit, ROUND_MINIMUM):
+        elif self._round.refused >= ROUND_MOST * self.limit and self._round.tells:
             self._end_round()
 
     def _all_refused(self) -> float:
@@ -248,9 +255,12 @@ class Limiter:
                 self.chance += (share - self.chance) / 8
             return False
         room = HEADROOM if self._limit >= 1.0 else 1.0
-        served = max(LEAST, room * ended.served_s / (now - ended.began))
+        # Small numbers of requests mislead: no more than half of the limit goes at once where few are served.
+        least = self._limit / 2.0 if self._limit <= ROUND_MINIMUM else LEAST
+        served = max(LEAST, least, room * ended.served_s / (now - ended.began))
+        served = float(math.ceil(served - 0.25)) if served >= 1.0 else served
         if served < self._limit:
-            if share <= CHANCE_MOST and served >= 1.0:
+            if share <= CHANCE_MOST:
                 self._trial = _Trial(share, self._limit)
             self._spaced = True
             self._restart(served, "the server refused the rest")
@@ -287,7 +297,7 @@ class Limiter:
             self._grow(GROWTH, "a clean round")
 
     def _grow(self, factor: float, why: str) -> None:
-        step = self._limit + 1 if self._limit >= 1.0 else min(1.0, self._limit * factor)
+        step = self._limit + 1.0 if self._limit >= 1.0 else min(1.0, self._limit * SLOW_GROWTH)
         grown = min(float(self.pacing.most), max(self._limit * factor, step))
         if grown > self._limit:
             self._set(grown, why)

@@ -105,6 +105,25 @@ class _Slots:
             yield
 
 
+class _Quota:
+    """So many requests a second: a bucket of tokens that holds a tenth of a second's, and at least one."""
+
+    def __init__(self, per_second: float | None) -> None:
+        self._per_second = per_second
+        self._most = self._tokens = max(1.0, (per_second or 0.0) / 10.0)
+        self._at = 0.0
+
+    def takes(self, now: float) -> bool:
+        if self._per_second is None:
+            return True
+        self._tokens = min(self._most, self._tokens + (now - self._at) * self._per_second)
+        self._at = now
+        if self._tokens < 1.0:
+            return False
+        self._tokens -= 1.0
+        return True
+
+
 class _Server:
     """The models, their answers and the counters behind the routes."""
 
@@ -117,6 +136,7 @@ class _Server:
         self.slots = slots
         self.terms = terms
         self.tally = Tally()
+        self.quota = _Quota(terms.per_second)
 
     def routes(self) -> list[web.RouteDef]:
         return [
@@ -226,7 +246,7 @@ class _Server:
         behaviour = self.behaviours[ask.name]
         lot = Lot(self.seed, ask.name, prompt_key(ask.messages))
         fault = fault_of(behaviour, self.seed, ask.name, lot.key, self.tally.tried(ask.name, lot.key))
-        if fault == "rate_limit" or self.slots.full:
+        if fault == "rate_limit" or self.slots.full or not self.quota.takes(time.monotonic()):
             raise wire.busy(behaviour.retry_after_s)
         if fault in _DENIED:
             raise _DENIED[fault](wire)

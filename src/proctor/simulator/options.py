@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ipaddress
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -71,6 +72,9 @@ OPTIONS: tuple[Option, ...] = (
         for fault in FAULTS
     ),
     Option("--quota-day", int, None, "requests after which the day's quota is used up; without it never"),
+    Option(
+        "--per-second", float, None, "requests a second beyond which one is refused; without it any number"
+    ),
     Option("--first-token-style", str, "plain", "how ranked first tokens look", STYLES),
     Option("--retry-after", float, _USUAL.retry_after_s, "seconds to wait that a 429 names"),
     Option("--until-stdin-closes", bool, False, "end when standard input does"),
@@ -129,6 +133,8 @@ def read_options(given: Mapping[str, Any]) -> Setup:
         raise ValueError(f"--context {values['context']}: a prompt has at least 1 token")
     if values["quota_day"] is not None and values["quota_day"] < 0:
         raise ValueError(f"--quota-day {values['quota_day']}: 0 or more; leave the option out for no quota")
+    if values["per_second"] is not None and not 0.0 < values["per_second"] < math.inf:
+        raise ValueError(f"--per-second {values['per_second']}: above 0; leave the option out for no limit")
     if values["first_token_style"] not in STYLES:
         raise ValueError(f"--first-token-style {values['first_token_style']}: one of {', '.join(STYLES)}")
     return Setup(
@@ -143,6 +149,7 @@ def read_options(given: Mapping[str, Any]) -> Setup:
             context_tokens=values["context"],
             reject=frozenset(_words(values["reject"])),
             quota_day=values["quota_day"],
+            per_second=values["per_second"],
             first_token_style=values["first_token_style"],
         ),
         behaviours=_behaviours(values),

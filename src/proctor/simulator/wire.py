@@ -23,13 +23,15 @@ _PIECE = re.compile(r"\S+\s*|\s+")
 class Terms:
     """What the server accepts: prompts up to `context_tokens`, and no parameter named in `reject`.
 
-    After `quota_day` requests the quota of the day is used up. `first_token_style` is how tokens that are
+    After `quota_day` requests the quota of the day is used up; more than `per_second` are refused, but for a
+    tenth of a second's at once. `first_token_style` is how tokens that are
     ranked look: as they are, after a space, both ways, or only the beginning of the answer.
     """
 
     context_tokens: int = 8192
     reject: frozenset[str] = frozenset()
     quota_day: int | None = None
+    per_second: float | None = None
     first_token_style: str = "plain"
 
 
