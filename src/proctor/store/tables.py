@@ -32,6 +32,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    text,
 )
 
 # Names that do not depend on the database, so that a later migration can name what it changes.
@@ -163,6 +164,10 @@ SCORE = Table(
     Column("reason", Text),
     PrimaryKeyConstraint("run_num", "task", "metric"),
 )
+
+# Lists show the headlines of thousands of runs; partial, so that no other query is planned by it.
+_HEADLINE = text("place = 0")
+Index("score_headline", SCORE.c.run_num, sqlite_where=_HEADLINE, postgresql_where=_HEADLINE)
 
 PROJECT = Table(
     "project",
