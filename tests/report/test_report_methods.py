@@ -38,7 +38,7 @@ from proctor.stats import estimates, estimates_share, estimates_sheet, estimates
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
 from proctor.types import Cell, Model, Outcome, SourceRef
 
-NO_METHODS = {resample.SAID, estimates.ACCURACY}
+NO_METHODS = {resample.SAID, estimates.ACCURACY, estimates.MACRO, estimates.OVER_TASKS}
 METHODS = INTERVALS.keys() - PAIR_METHODS
 
 

@@ -39,7 +39,11 @@ def schema(store: Store) -> dict[str, Any]:
         seen = inspect(connection)
         for table in seen.get_table_names():
             columns = [{**column, "type": str(column["type"])} for column in seen.get_columns(table)]
-            indexes = sorted(seen.get_indexes(table), key=lambda index: str(index["name"]))
+            # As text: the condition of a partial index is another object each time.
+            indexes = sorted(
+                f"{index | {'dialect_options': {k: str(v) for k, v in index.get('dialect_options', {}).items()}}}"
+                for index in seen.get_indexes(table)
+            )
             uniques = seen.get_unique_constraints(table)
             found[table] = (
                 columns,

@@ -101,9 +101,8 @@ def with_the_best(evaluation: Evaluation) -> list[Comparison]:
     """The only pair; of several, those of the run with the highest score on shared items (of all such, at a tie)."""
     if len(evaluation.comparisons) < 2:
         return list(evaluation.comparisons)
-    values = {
-        r.run.id: s.estimate.value for r, s in zip(evaluation.results, evaluation.compared, strict=False)
-    }
+    scores = evaluation.compared or [result.scores[0] for result in evaluation.results]
+    values = {r.run.id: s.estimate.value for r, s in zip(evaluation.results, scores, strict=True)}
     known = [value for value in values.values() if value is not None]
     best = {ident for ident, value in values.items() if known and value == max(known)}
     return [c for c in evaluation.comparisons if {c.first.id, c.second.id} & best]

@@ -37,6 +37,7 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    text,
 )
 from sqlalchemy.types import TypeEngine
 
@@ -191,6 +192,10 @@ SCORE = Table(
     Column("reason", Text),
     PrimaryKeyConstraint("run_num", "task", "metric"),
 )
+
+# Lists show the headlines of thousands of runs; partial, so that no other query is planned by it.
+_HEADLINE = text("place = 0")
+Index("score_headline", SCORE.c.run_num, sqlite_where=_HEADLINE, postgresql_where=_HEADLINE)
 
 PROJECT = Table(
     "project",

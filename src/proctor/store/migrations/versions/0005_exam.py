@@ -23,6 +23,8 @@ AT_ONCE = 500  # manifests in memory
 
 def upgrade() -> None:
     op.add_column("run", sa.Column("exam", sa.Text))
+    headline = sa.text("place = 0")
+    op.create_index("score_headline", "score", ["run_num"], sqlite_where=headline, postgresql_where=headline)
     run = sa.table("run", *(sa.column(name) for name in ("num", "manifest", "comparability", "exam")))
     connection = op.get_bind()
     known = run.c.comparability.is_not(None)
