@@ -26,7 +26,7 @@ def test_a_key_is_kept_as_its_hash_alone(store: Store) -> None:
     with store.reading() as connection:
         row = str(connection.execute(text("SELECT * FROM api_key")).all())
     assert secret not in row and secret[14:] not in row
-    assert access.user_of(store, secret) == User("ann", "run")
+    assert access.user_of(store, secret) == User("ann", "run", access.Reach(frozenset({1})))
     assert access.keys(store)[0].last_used_at is not None
 
 

@@ -124,7 +124,7 @@ def add_schedule(request: ScheduleRequest, desk: OpenDesk, user: Runner) -> dict
     cell = plan_of(request.job, desk.settings).cells[0]
     wanted = Wanted(request.name, request.cron, cell, user.name, request.job.project_id)
     made = schedules.add(desk.store, wanted, desk.settings)
-    _note(desk, user, "create-schedule", made, made.cron)
+    _note(desk, user, "create-schedule", made, f"{made.name}: {made.cron}")
     return _schedule(desk, made)
 
 
@@ -136,7 +136,7 @@ def add_schedule(request: ScheduleRequest, desk: OpenDesk, user: Runner) -> dict
 )
 def change_schedule(number: Number, request: ScheduleChange, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     made = schedules.set_enabled(desk.store, number, request.enabled)
-    _note(desk, user, "change-schedule", made, "on" if made.enabled else "off")
+    _note(desk, user, "change-schedule", made, f"{made.name}: {'on' if made.enabled else 'off'}")
     return _schedule(desk, made)
 
 
@@ -150,12 +150,11 @@ def remove_schedule(number: Number, desk: OpenDesk, user: Runner) -> dict[str, A
     """Its runs stay."""
     gone = schedules.one(desk.store, number)
     schedules.remove(desk.store, number)
-    _note(desk, user, "delete-schedule", gone, gone.cron)
+    _note(desk, user, "delete-schedule", gone, gone.name)
     return {"message": f"Schedule {number} deleted"}
 
 
-def _note(desk: OpenDesk, user: User, action: str, of: Schedule, what: str) -> None:
-    about = f"{of.name}: {what}"
+def _note(desk: OpenDesk, user: User, action: str, of: Schedule, about: str) -> None:
     access.note(desk.store, user.name, action, str(of.id), about, project_id=of.project_id)
 
 

@@ -146,7 +146,7 @@ def create_schedule(
     cell = plan_of(asked, desk.settings).cells[0]
     wanted = Wanted(form.name.strip(), form.cron.strip(), cell, user.name, asked.project_id)
     made = schedules.add(desk.store, wanted, desk.settings)
-    _note(desk, user, "create-schedule", made, made.cron)
+    _note(desk, user, "create-schedule", made, f"{made.name}: {made.cron}")
     return go(request, "/schedules", f"Schedule {made.name} is set.")
 
 
@@ -172,7 +172,7 @@ def switch_schedule(
     request: Request, number: Number, desk: OpenDesk, user: Runner, enabled: Short = ""
 ) -> Response:
     made = schedules.set_enabled(desk.store, number, enabled == "on")
-    _note(desk, user, "change-schedule", made, "on" if made.enabled else "off")
+    _note(desk, user, "change-schedule", made, f"{made.name}: {'on' if made.enabled else 'off'}")
     return go(request, "/schedules", f"Schedule {made.name} is {'on' if made.enabled else 'off'}.")
 
 
@@ -181,12 +181,11 @@ def delete_schedule(request: Request, number: Number, desk: OpenDesk, user: Runn
     """Its runs stay."""
     gone = schedules.one(desk.store, number)
     schedules.remove(desk.store, number)
-    _note(desk, user, "delete-schedule", gone, gone.cron)
+    _note(desk, user, "delete-schedule", gone, gone.name)
     return go(request, "/schedules", f"Schedule {gone.name} is deleted; its runs stay.")
 
 
-def _note(desk: OpenDesk, user: User, action: str, of: Schedule, what: str) -> None:
-    about = f"{of.name}: {what}"
+def _note(desk: OpenDesk, user: User, action: str, of: Schedule, about: str) -> None:
     access.note(desk.store, user.name, action, str(of.id), about, project_id=of.project_id)
 
 
