@@ -20,7 +20,6 @@ from sqlalchemy import (
     Connection,
     Delete,
     Insert,
-    Join,
     Select,
     Table,
     Update,
@@ -86,8 +85,14 @@ def hold(
 def held(statement: Any, projects: frozenset[int]) -> Any:
     """The same statement over rows of these projects alone. Raises RuntimeError if that cannot be said of it."""
     wall = _Wall(projects)
-    read = {"select": wall.read}
-    found = visitors.cloned_traverse(statement, {}, {**read, "update": wall.change, "delete": wall.change})
+    inner = (
+        each for each in visitors.iterate(statement) if isinstance(each, Select) and each is not statement
+    )
+    if isinstance(statement, CompoundSelect) or any(True for _ in inner):
+        clauses = {"select": wall.narrow, "update": wall.narrow, "delete": wall.narrow}
+        found = visitors.cloned_traverse(statement, {}, clauses)
+    else:  # most are flat, and need no copy of all their parts
+        found = statement.where(*wall.conditions(statement))
     if wall.leaning and not wall.anchored:
         raise RuntimeError(f"A query of {', '.join(sorted(wall.leaning))} names neither its run nor `run`")
     return found
@@ -115,33 +120,31 @@ class _Wall:
         self.leaning: set[str] = set()
         self.anchored = False
 
-    def read(self, clause: Any) -> None:
-        self._add(clause, [pair for each in clause.get_final_froms() for pair in _tables(each)])
-
-    def change(self, clause: Any) -> None:
-        self._add(clause, [(clause.table, clause.table)])
-
-    def _add(self, clause: Any, tables: list[tuple[Table, Any]]) -> None:
-        conditions = [found for table, named in tables for found in self._conditions(clause, table, named)]
-        if conditions:
+    def narrow(self, clause: Any) -> None:
+        if conditions := self.conditions(clause):
             # Our own copy, made by the traversal: changed in place, because what holds it holds it already.
             type(clause).where.non_generative(clause, *conditions)
 
-    def _conditions(self, clause: Any, table: Table, named: Any) -> Iterator[ColumnElement[bool]]:
+    def conditions(self, clause: Any) -> list[ColumnElement[bool]]:
+        parts = list(_parts(clause))
+        tables = {named.name: (table, named) for table, named in map(_table, parts) if table is not None}
+        return [found for table, named in tables.values() for found in self._conditions(parts, table, named)]
+
+    def _conditions(self, parts: list[Any], table: Table, named: Any) -> Iterator[ColumnElement[bool]]:
         if table in PROJECT_OF:
             self.anchored |= table is RUN
             yield named.c[PROJECT_OF[table]].in_(self.projects)
         elif table is PLAN:
             yield named.c.id.in_(self._runs("plan_id"))
         elif table in OF_RUN:
-            yield from self._of_run(clause, named)
+            yield from self._of_run(parts, named)
         elif table not in OPEN:
             raise RuntimeError(f"A store within projects cannot look into {table.name}")
 
-    def _of_run(self, clause: Any, named: Any) -> Iterator[ColumnElement[bool]]:
+    def _of_run(self, parts: list[Any], named: Any) -> Iterator[ColumnElement[bool]]:
         """Asked once for the run's number, not for each row: a run may have a million."""
         self.leaning.add(named.name)
-        for number in _numbers(clause, named.name):
+        for number in {each for part in parts for each in _numbers(part, named.name)}:
             self.anchored = True
             yield self._runs("num").where(_THE_RUN.c.num == number).exists()
 
@@ -152,22 +155,28 @@ class _Wall:
 _THE_RUN = RUN.alias("walled")  # by a name of its own: it must not be taken for the query's `run`
 
 
-def _tables(source: Any) -> Iterator[tuple[Table, Any]]:
-    """The tables of a FROM, each with what it is called there; what is selected from has walls of its own."""
-    if isinstance(source, Join):
-        yield from _tables(source.left)
-        yield from _tables(source.right)
-    elif isinstance(source, Table):
-        yield source, source
-    elif isinstance(source, Alias) and isinstance(source.element, Table):
-        yield source.element, source
+def _parts(clause: Any) -> Iterator[Any]:
+    """The elements of a clause, without those of the clauses inside it: they have walls of their own."""
+    waiting = [clause]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        if not isinstance(each, Alias):
+            waiting += [part for part in each.get_children() if not isinstance(part, Select)]
+    if isinstance(clause, Update | Delete):
+        yield clause.table
 
 
-def _numbers(clause: Any, name: str) -> Iterator[Any]:
-    """The values that the clause compares the table's `run_num` with."""
-    for each in visitors.iterate(clause):
-        if isinstance(each, BinaryExpression) and each.operator is operators.eq:
-            column: Any = each.left
-            its = getattr(column, "name", "") == "run_num" and column.table.name == name
-            if its and isinstance(each.right, BindParameter):
-                yield each.right.value
+def _table(part: Any) -> tuple[Table | None, Any]:
+    """The table that a part is, with what it is called there."""
+    table = part.element if isinstance(part, Alias) else part
+    return (table, part) if isinstance(table, Table) else (None, part)
+
+
+def _numbers(part: Any, name: str) -> Iterator[Any]:
+    """The value that a part compares the table's `run_num` with."""
+    if isinstance(part, BinaryExpression) and part.operator is operators.eq:
+        column: Any = part.left
+        its = getattr(column, "name", "") == "run_num" and column.table.name == name
+        if its and isinstance(part.right, BindParameter):
+            yield part.right.value
