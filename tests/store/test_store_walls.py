@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, func, select, text, update
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, delete, func, select, text, update
+from sqlalchemy.engine import make_url
 from store_examples import new_run
 
+import proctor.store.schema
 from proctor.errors import NotFound
 from proctor.service import access
 from proctor.store import Store, lists
@@ -115,3 +120,42 @@ def test_no_row_is_added_outside(store: Store, both: tuple[Run, Run]) -> None:
     for table, row in ((SCHEDULE, {**usual, "project_id": 2}), (NOTE, {**note, "run_num": there})):
         with pytest.raises(RuntimeError, match="cannot add"), narrow.writing() as connection:
             connection.execute(table.insert(), row)
+
+
+def test_keys_of_before_keep_the_projects_that_there_are(database_url: str) -> None:
+    """An older database: each key reaches what it could see, and nothing that is made later."""
+    store = Store(make_url(database_url).set(drivername=_driver(database_url)))
+    if store.engine.name == "sqlite":
+        Path(str(store.url.database)).parent.mkdir()
+    with store.writing() as connection:
+        _upgrade(connection, "0003")
+        connection.execute(PROJECT.insert(), {"name": "Red", "created_at": 0.0})
+        for number, scopes in ((1, "read,run"), (2, "admin")):
+            key = {"user": "ann", "name": "", "prefix": "p", "digest": str(number), "scopes": scopes}
+            connection.execute(API_KEY.insert(), {**key, "created_at": 0.0})
+    run = new_run(store)
+    with store.writing() as connection:
+        connection.execute(update(RUN).values(project_id=2))
+        for target in (run.id, "1"):
+            deed = {"at": 0.0, "user": "ann", "action": "x", "target": target, "detail": ""}
+            values = "VALUES (:at, :user, :action, :target, :detail)"
+            insert = text(f'INSERT INTO audit (at, "user", action, target, detail) {values}')
+            connection.execute(insert, deed)
+    store.close()
+    store = Store.open(database_url)
+    later = access.create_project(store, "Later", by="root")
+    assert [key.projects for key in access.keys(store)] == [(1, 2), ()]
+    assert later.id not in (access.user_with(access.keys(store)[0]).reach.projects or ())
+    assert [deed.project_id for deed in access.deeds(store)] == [None, None, 2]
+    store.close()
+
+
+def _driver(url: str) -> str:
+    return "sqlite+pysqlite" if url.startswith("sqlite") else "postgresql+psycopg"
+
+
+def _upgrade(connection: Connection, version: str) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(proctor.store.schema.__file__).parent / "migrations"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, version)

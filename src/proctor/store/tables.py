@@ -90,7 +90,7 @@ RUN = Table(
     Index("run_created", "created_at"),
     Index("run_source", "source", "model"),
     Index("run_status", "status"),
-    Index("run_project", "project_id", "status"),
+    Index("run_project", "project_id", "created_at", "status"),
     sqlite_autoincrement=True,
 )
 

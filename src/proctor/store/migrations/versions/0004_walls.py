@@ -36,4 +36,4 @@ def upgrade() -> None:
         "WHERE CAST(schedule.id AS VARCHAR(20)) = audit.target) WHERE action LIKE '%-schedule'"
     )
     op.create_index("audit_project", "audit", ["project_id", "id"])
-    op.create_index("run_project", "run", ["project_id", "status"])
+    op.create_index("run_project", "run", ["project_id", "created_at", "status"])
