@@ -94,7 +94,8 @@ def held(statement: Any, projects: frozenset[int]) -> Any:
     else:  # most are flat, and need no copy of all their parts
         found = statement.where(*wall.conditions(statement))
     if wall.leaning and not wall.anchored:
-        raise RuntimeError(f"A query of {', '.join(sorted(wall.leaning))} names neither its run nor `run`")
+        tables = ", ".join(sorted(wall.leaning))
+        raise RuntimeError(f"A query within projects joins {tables} with one another, and none with a run")
     return found
 
 
@@ -133,7 +134,7 @@ class _Wall:
     def _conditions(self, parts: list[Any], table: Table, named: Any) -> Iterator[ColumnElement[bool]]:
         if table in PROJECT_OF:
             self.anchored |= table is RUN
-            yield named.c[PROJECT_OF[table]].in_(self.projects)
+            yield self._inside(named.c[PROJECT_OF[table]])
         elif table is PLAN:
             yield named.c.id.in_(self._runs("plan_id"))
         elif table in OF_RUN:
@@ -143,13 +144,20 @@ class _Wall:
 
     def _of_run(self, parts: list[Any], named: Any) -> Iterator[ColumnElement[bool]]:
         """Asked once for the run's number, not for each row: a run may have a million."""
+        partners = [each for part in parts for each in _partners(part, named.name)]
+        if not partners:
+            raise RuntimeError(f"A query within projects does not say of which run it wants {named.name}")
         self.leaning.add(named.name)
-        for number in {each for part in parts for each in _numbers(part, named.name)}:
+        for number in {each.value for each in partners if isinstance(each, BindParameter)}:
             self.anchored = True
             yield self._runs("num").where(_THE_RUN.c.num == number).exists()
 
     def _runs(self, column: str) -> Select[Any]:
-        return select(_THE_RUN.c[column]).where(_THE_RUN.c.project_id.in_(self.projects))
+        return select(_THE_RUN.c[column]).where(self._inside(_THE_RUN.c.project_id))
+
+    def _inside(self, column: ColumnElement[int]) -> ColumnElement[bool]:
+        """A list of one would keep SQLite from reading the runs of a project in the order of its index."""
+        return column == self.projects[0] if len(self.projects) == 1 else column.in_(self.projects)
 
 
 _THE_RUN = RUN.alias("walled")  # by a name of its own: it must not be taken for the query's `run`
@@ -173,10 +181,10 @@ def _table(part: Any) -> tuple[Table | None, Any]:
     return (table, part) if isinstance(table, Table) else (None, part)
 
 
-def _numbers(part: Any, name: str) -> Iterator[Any]:
-    """The value that a part compares the table's `run_num` with."""
+def _partners(part: Any, name: str) -> Iterator[Any]:
+    """What a part compares the table's `run_num` with: a number, or the column of another table."""
     if isinstance(part, BinaryExpression) and part.operator is operators.eq:
-        column: Any = part.left
-        its = getattr(column, "name", "") == "run_num" and column.table.name == name
-        if its and isinstance(part.right, BindParameter):
-            yield part.right.value
+        for side, other in ((part.left, part.right), (part.right, part.left)):
+            column: Any = side
+            if getattr(column, "name", "") == "run_num" and column.table.name == name:
+                yield other
