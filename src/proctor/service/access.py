@@ -161,7 +161,9 @@ def project_named(store: Store, name: str) -> Project:
     for each in known:
         if each.name == name:
             return each
-    raise NotFound(f"No project {name!r}; there are {', '.join(each.name for each in known)}")
+    missing = NotFound(f"No project {name!r}; there are {', '.join(each.name for each in known)}")
+    missing.cure = "`proctor projects create NAME` makes one."
+    raise missing
 
 
 def project(store: Store, project_id: int) -> Project:
