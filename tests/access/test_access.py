@@ -15,6 +15,7 @@ from proctor.service.access import User
 from proctor.service.addresses import check_address
 from proctor.service.prune import prune
 from proctor.service.runs import start
+from proctor.service.sessions import log_in, user_of_session
 from proctor.store import Store, runlog
 from proctor.types import Cell, Model, Plan, SourceRef
 from simulators import settings
@@ -26,8 +27,41 @@ def test_a_key_is_kept_as_its_hash_alone(store: Store) -> None:
     with store.reading() as connection:
         row = str(connection.execute(text("SELECT * FROM api_key")).all())
     assert secret not in row and secret[14:] not in row
-    assert access.user_of(store, secret) == User("ann", "run")
+    assert access.user_of(store, secret) == User("ann", "run", access.Reach(frozenset({1})))
     assert access.keys(store)[0].last_used_at is not None
+
+
+def test_a_key_names_projects_and_admin_reaches_all(store: Store) -> None:
+    red = access.create_project(store, "Red", by="root")
+    usual, _ = access.create_key(store, "ann", "", ["read"], by="root")
+    named, secret = access.create_key(store, "ann", "", ["run"], by="root", projects=[red.id, red.id])
+    admin, everything = access.create_key(store, "root", "", ["admin"], by="root")
+    assert [key.projects for key in access.keys(store)] == [(1,), (red.id,), ()]
+    assert [access.reached_words(store, key) for key in (usual, named, admin)] == ["default", "Red", "all"]
+    assert access.user_of(store, everything).reach == access.Reach()
+    token, user = log_in(store, secret)
+    assert user == user_of_session(store, token) == access.user_of(store, secret)
+    access.set_projects(store, named.id, [1], by="root")
+    assert access.user_of(store, secret).reach == access.Reach(frozenset({1}))
+    assert user_of_session(store, token) == access.user_of(store, secret), "a session follows its key at once"
+
+
+def test_a_key_that_could_reach_nothing_or_too_much_is_refused(store: Store) -> None:
+    for scopes, projects, words in (
+        (["read"], [], "would reach nothing"),
+        (["admin"], [1], "reaches every project"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            access.create_key(store, "ann", "", scopes, by="root", projects=projects)
+    with pytest.raises(NotFound, match="Project 7 not found"):
+        access.create_key(store, "ann", "", ["read"], by="root", projects=[1, 7])
+    assert access.keys(store) == []
+    made, _ = access.create_key(store, "ann", "", ["read"], by="root")
+    access.revoke_key(store, made.id, by="root")
+    with pytest.raises(Conflict):
+        access.set_projects(store, made.id, [1], by="root")
+    with pytest.raises(NotFound):
+        access.set_projects(store, 99, [1], by="root")
 
 
 def test_unknown_missing_and_revoked_keys_are_refused(store: Store) -> None:

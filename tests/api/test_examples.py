@@ -72,6 +72,7 @@ def answers(server: Server) -> dict[Operation, tuple[int, Any]]:
     for name in ("providers", "suites", "projects", "schedules", "keys", "audit"):
         ask("GET", f"/api/v1/{name}")
     ask("PATCH", "/api/v1/schedules/{number}", {"enabled": False}, number=1)
+    ask("PATCH", "/api/v1/keys/{number}", {"project_ids": [1, 2]}, number=1)
     for name in ("schedules", "keys"):
         ask("DELETE", f"/api/v1/{name}/{{number}}", number=1)
     ask("DELETE", f"{jobs}/{{job_id}}", job_id=other)

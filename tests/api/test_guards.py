@@ -136,7 +136,9 @@ def test_keys_and_scopes(tmp_path: Path) -> None:
         assert server.ask("GET", "/healthz").status == 200
         assert server.ask("GET", "/api/v1/suites", headers={"X-API-Key": keys["read"]["key"]}).status == 200
         assert [asked(s, "POST", f"{PREFIX}/run", RUN) for s in keys] == [403, 200, 200]
-        assert [asked(s, "GET", "/api/v1/audit") for s in keys] == [403, 403, 200]
+        assert [asked(s, "GET", "/api/v1/keys") for s in keys] == [403, 403, 200]
+        own = server.ask("GET", "/api/v1/audit", headers={"X-API-Key": keys["read"]["key"]}).body["audit"]
+        assert {deed["action"] for deed in own} == {"submit"}, "of its project, and nothing of keys"
         audit = server.ask("GET", "/api/v1/audit", headers={"X-API-Key": keys["admin"]["key"]}).body["audit"]
         assert [deed["user"] for deed in audit if deed["action"] == "submit"] == ["u-admin", "u-run"]
         assert asked("admin", "DELETE", f"/api/v1/keys/{keys['run']['id']}") == 200

@@ -124,7 +124,7 @@ def test_every_task_shows_what_it_asks(browser: Browser) -> None:
 
 
 def test_a_key_is_made_shown_once_and_revoked(browser: Browser, home: Path) -> None:
-    made = browser.post("/settings/keys", user="ann", name="laptop", scopes=["read", "run"])
+    made = browser.post("/settings/keys", user="ann", name="laptop", scopes=["read", "run"], projects=[1])
     (secret,) = re.findall(r"proctor_[\w-]{43}", made.text)
     assert made.status == 200 and made.headers["Cache-Control"] == "no-store"
     again = browser.get("/settings")
@@ -206,9 +206,11 @@ def test_log_in_sends_nobody_elsewhere(guarded: tuple[Server, dict[str, str]], t
 
 def test_what_a_reader_may_do(guarded: tuple[Server, dict[str, str]]) -> None:
     browser = logged_in(guarded, "read")
-    for path in ("/settings", "/audit"):
-        page = browser.get(path)
-        assert page.status == 403 and "Not allowed" in page.words
+    page = browser.get("/settings")
+    assert page.status == 403 and "Not allowed" in page.words
+    assert "create-key" not in browser.get("/audit").words, (
+        "what the server's deeds are is an administrator's"
+    )
     for path in (
         "/projects",
         "/schedules",
@@ -227,9 +229,29 @@ def test_what_a_reader_may_do(guarded: tuple[Server, dict[str, str]]) -> None:
 
 def test_a_runner_may_not_see_keys(guarded: tuple[Server, dict[str, str]]) -> None:
     browser = logged_in(guarded, "run")
-    assert browser.post("/projects", name="of a runner").status == 303
+    assert browser.post("/projects", name="of a runner").status == 403
     assert browser.get("/settings").status == 403
-    assert "of a runner" in logged_in(guarded, "admin").get("/audit?action=create-project").words
+    admin = logged_in(guarded, "admin")
+    assert admin.post("/projects", name="of an admin").status == 303
+    assert "of an admin" in admin.get("/audit?action=create-project").words
+    assert "of an admin" not in browser.get("/projects").words, "its key names another"
+
+
+def test_which_projects_a_key_reaches_is_shown_and_changed(browser: Browser) -> None:
+    browser.post("/projects", name="Red team")
+    number = re.findall(
+        r'name="projects"\s+value="(\d+)"[^>]*><span\s+class="form-check-label">Red team',
+        browser.get("/settings").text,
+    )[0]
+    made = browser.post("/settings/keys", user="carl", scopes=["read"], projects=[number])
+    assert "(read; Red team)" in made.words
+    (key,) = re.findall(r"Key (\d+) of carl", made.words)
+    assert browser.post(f"/settings/keys/{key}/projects", projects=[1, number]).status == 303
+    assert "carl" in (words := browser.get("/settings").words) and "default, Red team" in words
+    assert browser.post(f"/settings/keys/{key}/projects").status == 400, "a key that reaches nothing"
+    assert browser.post("/settings/keys", user="dora", scopes=["admin"], projects=[1]).words.count(
+        "(admin; all)"
+    )
 
 
 # Projects -----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 
 from proctor import __version__
 from proctor.api import benchmarking, jobs, neighbours
-from proctor.api.door import PREFIX, only_known_query
+from proctor.api.door import PREFIX, OpenDesk, Reader, only_known_query
 from proctor.api.errors import RESPONSES, add_handlers
 from proctor.api.examples import example
 from proctor.api.examples_around import HEALTHY, READY
@@ -67,7 +67,7 @@ def create_app(settings: Settings) -> FastAPI:
         desk: Desk = app.state.desk
         return desk
 
-    metrics = Metrics(desk_of)
+    metrics = Metrics()
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX, dependencies=[Depends(only_known_query)])
     add_handlers(app)
@@ -104,8 +104,9 @@ def _add_health(app: FastAPI, desk_of: Any, metrics: Metrics) -> None:
         return JSONResponse({"status": "ok", "worker": _worker(desk)})
 
     @app.get("/metrics", tags=["health"], summary="Figures for Prometheus", response_class=Response)
-    def figures() -> Response:
-        return Response(metrics.text(), media_type=CONTENT_TYPE)
+    def figures(desk: OpenDesk, user: Reader) -> Response:
+        """Runs and the queue are of the projects that the key reaches; requests are the whole server's, by route."""
+        return Response(metrics.text(desk), media_type=CONTENT_TYPE)
 
     @app.get("/docs", include_in_schema=False)
     def docs() -> HTMLResponse:

@@ -1,4 +1,4 @@
-"""What routes ask of the application: the open desk, and who calls with which scope."""
+"""What routes ask of the application: the desk as far as the caller reaches, and who calls with which scope."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ PREFIX = "/api/v1"
 
 
 def _desk(request: Request) -> Desk:
+    """As far as the caller reaches: no route gets a store that shows more."""
     desk: Desk = request.app.state.desk
-    return desk
+    user: User = request.scope["state"]["user"]
+    return desk.within(user.reach)
 
 
 OpenDesk = Annotated[Desk, Depends(_desk)]

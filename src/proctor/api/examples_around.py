@@ -129,12 +129,14 @@ KEY = {
     "name": "laptop",
     "prefix": "proctor_a1B2c3",
     "scopes": ["read", "run"],
+    "project_ids": [1],
     "created_at": AT[0],
     "last_used_at": None,
     "revoked_at": None,
 }
 KEYS = {"keys": [KEY]}
 KEY_CREATED = {**KEY, "key": "proctor_a1B2c3...shown-this-once"}
+KEY_CHANGED = {**KEY, "project_ids": [1, 2]}
 KEY_REVOKED = {**KEY, "revoked_at": AT[1]}
 AUDIT = {
     "audit": [
@@ -145,6 +147,7 @@ AUDIT = {
             "action": "submit",
             "target": JOB_ID,
             "detail": f"{SIM} on glue",
+            "project_id": 1,
         }
     ]
 }

@@ -130,6 +130,8 @@ def restart(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
 def delete(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     """Its scores, answers and log go with it, for good. A job that waits or runs must be cancelled first."""
     run = jobs_view.run_of(desk, job_id)
+    project = jobs_view.project_of(desk, run.id)
     prune.delete(desk.store, run.id, home=desk.settings.home)
-    access.note(desk.store, user.name, "delete", run.id, f"{run.cell.model} on {run.source_title}")
+    about = f"{run.cell.model} on {run.source_title}"
+    access.note(desk.store, user.name, "delete", run.id, about, project_id=project)
     return {"job_id": run.id, "message": f"Job {run.id} deleted"}

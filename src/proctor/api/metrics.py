@@ -21,13 +21,13 @@ BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 30, 300)
 
 
 class _Standing(Collector):
-    """The queue as it stands at the moment of the scrape."""
+    """Runs and the queue at the moment of the scrape, of the projects that whoever scrapes reaches."""
 
-    def __init__(self, desk_of: Callable[[], Desk]) -> None:
-        self._desk_of = desk_of
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        desk = self._desk_of()
+        desk = self._desk
         jobs = GaugeMetricFamily("proctor_runs", "Runs by state.", labels=["status"])
         for status, count in jobs_view.states(desk).items():
             jobs.add_metric([status], count)
@@ -46,7 +46,6 @@ class _Standing(Collector):
 class Metrics:
     """A registry of its own for each application, and the middleware that fills it."""
 
-    desk_of: Callable[[], Desk]
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
     requests: Counter = field(init=False)
     seconds: Histogram = field(init=False)
@@ -61,10 +60,11 @@ class Metrics:
             buckets=BUCKETS,
             registry=self.registry,
         )
-        self.registry.register(_Standing(self.desk_of))
 
-    def text(self) -> bytes:
-        return generate_latest(self.registry)
+    def text(self, desk: Desk) -> bytes:
+        standing = CollectorRegistry()
+        standing.register(_Standing(desk))
+        return generate_latest(self.registry) + generate_latest(standing)
 
     def counting(self, app: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
         """The application with every answer counted under its route's pattern, never its whole path."""

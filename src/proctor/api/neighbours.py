@@ -12,6 +12,7 @@ from proctor.api import examples_around as told
 from proctor.api.door import Admin, OpenDesk, Reader, Runner
 from proctor.api.examples import example
 from proctor.api.schemas import (
+    KeyChange,
     KeyRequest,
     ProjectRequest,
     ScheduleChange,
@@ -19,9 +20,9 @@ from proctor.api.schemas import (
 )
 from proctor.errors import NotFound
 from proctor.service import access, schedules
-from proctor.service.access import ApiKey, Project
+from proctor.service.access import ApiKey, Project, User
 from proctor.service.catalogue import provider_status, suite_facts
-from proctor.service.forecast import forecast, forecast_document
+from proctor.service.forecast import forecast_document, forecast_from
 from proctor.service.offers import offers
 from proctor.service.requests import PlanRequest, plan_of
 from proctor.service.runs import open_sources
@@ -79,7 +80,8 @@ def plan(request: PlanRequest, desk: OpenDesk, user: Reader) -> dict[str, Any]:
     """
     made = plan_of(request, desk.settings)
     sources = open_sources(made, desk.settings, fetch=user.scope != "read")
-    return forecast_document(forecast(made, sources, desk.settings, difference=request.difference))
+    found = forecast_from(desk.store, made, sources, desk.settings, difference=request.difference)
+    return forecast_document(found)
 
 
 # Projects ----------------------------------------------------------------------------------------
@@ -97,7 +99,7 @@ def projects(desk: OpenDesk, user: Reader) -> dict[str, Any]:
     status_code=201,
     responses=example(told.PROJECT, 201),
 )
-def create_project(request: ProjectRequest, desk: OpenDesk, user: Runner) -> dict[str, Any]:
+def create_project(request: ProjectRequest, desk: OpenDesk, user: Admin) -> dict[str, Any]:
     return _project(access.create_project(desk.store, request.name, by=user.name))
 
 
@@ -125,7 +127,7 @@ def add_schedule(request: ScheduleRequest, desk: OpenDesk, user: Runner) -> dict
     cell = plan_of(request.job, desk.settings).cells[0]
     wanted = Wanted(request.name, request.cron, cell, user.name, request.job.project_id)
     made = schedules.add(desk.store, wanted, desk.settings)
-    access.note(desk.store, user.name, "create-schedule", str(made.id), f"{made.name}: {made.cron}")
+    _note(desk, user, "create-schedule", made, f"{made.name}: {made.cron}")
     return _schedule(desk, made)
 
 
@@ -137,13 +139,7 @@ def add_schedule(request: ScheduleRequest, desk: OpenDesk, user: Runner) -> dict
 )
 def change_schedule(number: Number, request: ScheduleChange, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     made = schedules.set_enabled(desk.store, number, request.enabled)
-    access.note(
-        desk.store,
-        user.name,
-        "change-schedule",
-        str(number),
-        f"{made.name}: {'on' if made.enabled else 'off'}",
-    )
+    _note(desk, user, "change-schedule", made, f"{made.name}: {'on' if made.enabled else 'off'}")
     return _schedule(desk, made)
 
 
@@ -155,10 +151,14 @@ def change_schedule(number: Number, request: ScheduleChange, desk: OpenDesk, use
 )
 def remove_schedule(number: Number, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     """Its runs stay."""
-    name = schedules.one(desk.store, number).name
+    gone = schedules.one(desk.store, number)
     schedules.remove(desk.store, number)
-    access.note(desk.store, user.name, "delete-schedule", str(number), name)
+    _note(desk, user, "delete-schedule", gone, gone.name)
     return {"message": f"Schedule {number} deleted"}
+
+
+def _note(desk: OpenDesk, user: User, action: str, of: Schedule, about: str) -> None:
+    access.note(desk.store, user.name, action, str(of.id), about, project_id=of.project_id)
 
 
 def _schedule(desk: OpenDesk, of: Schedule) -> dict[str, Any]:
@@ -197,9 +197,22 @@ def keys(desk: OpenDesk, user: Admin) -> dict[str, Any]:
     responses=example(told.KEY_CREATED, 201),
 )
 def create_key(request: KeyRequest, desk: OpenDesk, user: Admin) -> dict[str, Any]:
-    """The key is shown this once and kept nowhere."""
-    made, secret = access.create_key(desk.store, request.user, request.name, request.scopes, by=user.name)
+    """The key is shown this once and kept nowhere. Without `project_ids` it names project 1; admin reaches all."""
+    made, secret = access.create_key(
+        desk.store, request.user, request.name, request.scopes, by=user.name, projects=request.project_ids
+    )
     return {**_key(made), "key": secret}
+
+
+@ROUTER.patch(
+    "/keys/{number}",
+    tags=["access"],
+    summary="Change which projects an API key reaches",
+    responses=example(told.KEY_CHANGED),
+)
+def change_key(number: Number, request: KeyChange, desk: OpenDesk, user: Admin) -> dict[str, Any]:
+    """These projects from now on, and no other."""
+    return _key(access.set_projects(desk.store, number, request.project_ids, by=user.name))
 
 
 @ROUTER.delete(
@@ -216,6 +229,7 @@ def _key(of: ApiKey) -> dict[str, Any]:
         "name": of.name,
         "prefix": of.prefix,
         "scopes": list(of.scopes),
+        "project_ids": None if "admin" in of.scopes else list(of.projects),
         "created_at": answers.stamp(of.created_at),
         "last_used_at": answers.stamp(of.last_used_at),
         "revoked_at": answers.stamp(of.revoked_at),
@@ -225,12 +239,15 @@ def _key(of: ApiKey) -> dict[str, Any]:
 @ROUTER.get("/audit", tags=["access"], summary="Who did what, and when", responses=example(told.AUDIT))
 def audit(
     desk: OpenDesk,
-    user: Admin,
+    user: Reader,
     of_user: Annotated[str | None, Query(alias="user", max_length=100)] = None,
     action: Annotated[str | None, Query(max_length=100)] = None,
     before: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
-    """Newest first; `before` is the id of the last one already seen."""
+    """What was done in the projects that the key reaches, newest first; the server's own deeds for admin alone.
+
+    `before` is the id of the last one already seen.
+    """
     found = access.deeds(desk.store, user=of_user, action=action, before=before, limit=limit)
     return {"audit": [{**asdict(each), "at": answers.stamp(each.at)} for each in found]}

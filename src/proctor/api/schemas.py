@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -69,6 +69,15 @@ class KeyRequest(Body):
     user: str = Field(min_length=1, max_length=100, examples=["ann"])
     name: str = Field("", max_length=100, examples=["laptop"])
     scopes: list[Literal["read", "run", "admin"]] = Field(["read", "run"], min_length=1, max_length=3)
+    project_ids: list[Annotated[int, Field(ge=1, le=2**31 - 1)]] | None = Field(
+        None, max_length=1000, examples=[[1]]
+    )
+
+
+class KeyChange(Body):
+    project_ids: list[Annotated[int, Field(ge=1, le=2**31 - 1)]] = Field(
+        min_length=1, max_length=1000, examples=[[1, 2]]
+    )
 
 
 class ScheduleRequest(Body):

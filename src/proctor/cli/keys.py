@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import Any
 
 import click
 
@@ -15,7 +16,7 @@ BY = "command line"
 
 @click.group("keys")
 def keys_command() -> None:
-    """Create, list and revoke the API keys of the server."""
+    """Create, list, change and revoke the API keys of the server."""
 
 
 @keys_command.command("create")
@@ -32,46 +33,91 @@ def keys_command() -> None:
     show_default=True,
     help="What it may do; each holds those before it. Repeatable.",
 )
+@click.option(
+    "--project",
+    "projects",
+    multiple=True,
+    metavar="NAME",
+    help="A project that it reaches; repeatable.  [default: default; every project with --scope admin]",
+)
 @json_option
-def create_command(user: str, name: str, scopes: tuple[str, ...], as_json: bool) -> int:
-    """Create a key and print it, this once; only its SHA-256 is kept."""
-    from proctor.service.access import create_key
+def create_command(
+    user: str, name: str, scopes: tuple[str, ...], projects: tuple[str, ...], as_json: bool
+) -> int:
+    """Create a key and print it, this once; only its SHA-256 is kept.
+
+    Whoever shows it sees and touches the projects that it names, and nothing of another; admin reaches all.
+    """
+    from proctor.service.access import create_key, reached_words
     from proctor.service.desk import open_desk
 
     with open_desk(read_settings(os.environ)) as desk:
-        made, secret = create_key(desk.store, user, name, scopes, by=BY)
+        named = _ids(desk.store, projects) if projects else None
+        made, secret = create_key(desk.store, user, name, scopes, by=BY, projects=named)
+        reached = reached_words(desk.store, made)
     if as_json:
         import json
 
-        click.echo(json.dumps({"id": made.id, "user": made.user, "scopes": list(made.scopes), "key": secret}))
+        said = {
+            "id": made.id,
+            "user": made.user,
+            "scopes": list(made.scopes),
+            "projects": reached,
+            "key": secret,
+        }
+        click.echo(json.dumps(said))
     else:
         click.echo(secret)
-        click.echo(f"Key {made.id} of {user} ({', '.join(scopes)}). It is not shown again.", err=True)
+        about = f"Key {made.id} of {user} ({', '.join(scopes)}; projects: {reached})"
+        click.echo(f"{about}. It is not shown again.", err=True)
+    return 0
+
+
+def _ids(store: Any, names: tuple[str, ...]) -> list[int]:
+    from proctor.service.access import project_named
+
+    return [project_named(store, name).id for name in names]
+
+
+@keys_command.command("change")
+@click.argument("number", type=int, metavar="ID")
+@click.option(
+    "--project", "projects", multiple=True, required=True, metavar="NAME", help="What it reaches; repeatable."
+)
+def change_command(number: int, projects: tuple[str, ...]) -> int:
+    """Let a key reach these projects from now on, and no other."""
+    from proctor.service.access import reached_words, set_projects
+    from proctor.service.desk import open_desk
+
+    with open_desk(read_settings(os.environ)) as desk:
+        changed = set_projects(desk.store, number, _ids(desk.store, projects), by=BY)
+        reached = reached_words(desk.store, changed)
+    click.echo(f"Key {changed.id} of {changed.user} reaches {reached}.")
     return 0
 
 
 @keys_command.command("list")
 def list_command() -> int:
-    """List the keys, without their secrets."""
+    """List the keys, without their secrets, and which projects each reaches."""
     from proctor.cli.tables import columns
-    from proctor.service.access import keys
+    from proctor.service.access import keys, reached_words
     from proctor.service.desk import open_desk
 
     with open_desk(read_settings(os.environ)) as desk:
-        found = keys(desk.store)
-    rows = [
-        (
-            str(k.id),
-            k.user,
-            k.name,
-            f"{k.prefix}...",
-            ",".join(k.scopes),
-            _day(k.last_used_at),
-            _day(k.revoked_at),
-        )
-        for k in found
-    ]
-    for line in columns(rows, ("id", "user", "name", "key", "scopes", "last used", "revoked")):
+        rows = [
+            (
+                str(k.id),
+                k.user,
+                k.name,
+                f"{k.prefix}...",
+                ",".join(k.scopes),
+                reached_words(desk.store, k),
+                _day(k.last_used_at),
+                _day(k.revoked_at),
+            )
+            for k in keys(desk.store)
+        ]
+    for line in columns(rows, ("id", "user", "name", "key", "scopes", "projects", "last used", "revoked")):
         click.echo(line)
     return 0
 

@@ -25,7 +25,9 @@ format_option = click.option(
 @click.option(
     "--model", "models", multiple=True, required=True, metavar="PROVIDER/NAME", help="Model; repeatable."
 )
-@click.option("--project-id", type=int, default=1, show_default=True, metavar="N")
+@click.option(
+    "--project-id", type=int, metavar="N", help="Where it goes.  [default: the first that the key reaches]"
+)
 @click.option("--tasks", metavar="A,B", help="Only these tasks of the suite.")
 @click.option("--preset", type=click.Choice(["quick", "standard", "full"]), help="Size.  [default: quick]")
 @click.option("--limit", type=int, metavar="N", help="At most N items of each task.")
@@ -43,6 +45,8 @@ def run_command(suite: str, models: tuple[str, ...], form: str, **given: Any) ->
     server = server_of()
     wait, priority, project = given.pop("wait"), given.pop("priority"), given.pop("project_id")
     config = _config(given)
+    if project is None:
+        project = _first_project(server)
     jobs = []
     for name in models:
         provider, slash, model = name.partition("/")
@@ -63,6 +67,11 @@ def run_command(suite: str, models: tuple[str, ...], form: str, **given: Any) ->
         )
         return 0
     return max(_follow(server, job["job_id"], form, None) for job in jobs)
+
+
+def _first_project(server: ServerCall) -> int:
+    known = server.get("/projects")["projects"]
+    return int(known[0]["id"]) if known else 1  # the server says what is wrong with 1
 
 
 def _config(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from proctor.service.runs import open_store
 from proctor.settings import Settings
 from proctor.store import Store
+from proctor.store.walls import Reach
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
     settings: Settings
     store: Store
+
+    def within(self, reach: Reach) -> Desk:
+        """The desk of somebody who reaches these projects: its store gives nothing else away."""
+        return replace(self, store=self.store.within(reach))
 
 
 @contextmanager

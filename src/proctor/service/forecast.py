@@ -16,6 +16,7 @@ from proctor.service.past import Past, assumed_of, middle, past_of, why_not
 from proctor.service.runs import open_store
 from proctor.settings import Settings
 from proctor.stats.power import Assumed, detectable, effective_items, half_width, items_for
+from proctor.store import Store
 from proctor.types import Cell, Plan, Source
 
 PROMPTS_READ = 200  # of a source, for the length of its prompts; any beginning of it is a fair sample
@@ -105,6 +106,19 @@ class Forecast:
 def forecast(
     plan: Plan, sources: Sequence[Source], settings: Settings, *, difference: float | None = None
 ) -> Forecast:
+    """`forecast_from` on the store of these settings."""
+    with open_store(settings) as store:
+        return forecast_from(store, plan, sources, settings, difference=difference)
+
+
+def forecast_from(
+    store: Store,
+    plan: Plan,
+    sources: Sequence[Source],
+    settings: Settings,
+    *,
+    difference: float | None = None,
+) -> Forecast:
     """The plan's forecast; what its items can show is said of the first cell's source and repeats.
 
     Raises ConfigError for a difference that is not between 0 and 1, and for a bad prices.toml.
@@ -114,9 +128,8 @@ def forecast(
             f"--difference {difference:g}: give a share between 0 and 1, such as 0.02 for two points"
         )
     prices, source = read_prices(settings.home), sources[0]
-    with open_store(settings) as store:
-        pasts = [past_of(store, cell, at) for cell, at in zip(plan.cells, sources, strict=True)]
-        assumed, basis = assumed_of(store, plan.cells[0].repeats, pasts)
+    pasts = [past_of(store, cell, at) for cell, at in zip(plan.cells, sources, strict=True)]
+    assumed, basis = assumed_of(store, plan.cells[0].repeats, pasts)
     cells = tuple(
         _cell(cell, at, past, prices) for cell, at, past in zip(plan.cells, sources, pasts, strict=True)
     )

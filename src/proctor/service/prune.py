@@ -39,14 +39,15 @@ def delete(store: Store, run_id: str, *, home: Path) -> None:
 
     Raises NotFound; Conflict if the run waits or works.
     """
-    if not pruning.remove(store, (run_id,)):
-        missing = NotFound(f"Benchmark job {run_id} not found")
-        if len(run_id) != ID_CHARACTERS:
-            raise missing
-        try:
-            status = store.run(run_id).status
-        except NotFound:
-            raise missing from None
+    missing = NotFound(f"Benchmark job {run_id} not found")
+    if len(run_id) != ID_CHARACTERS:
+        raise missing
+    try:
+        status = store.run(run_id).status
+    except NotFound:
+        raise missing from None
+    # What nobody's run needs any more is only known where all runs are seen.
+    if not pruning.remove(store.whole, (run_id,)):
         raise Conflict(f"Benchmark job {run_id} is {status}: cancel it before it is deleted")
-    pruning.remove_orphans(store)
+    pruning.remove_orphans(store.whole)
     runlog.remove(home, (run_id,))

@@ -177,8 +177,13 @@ def rerun(ident: str, settings: Settings, *, watch: Watch | None = None) -> Outc
 def look(ids: Sequence[str], settings: Settings) -> Evaluation:
     """Runs as they stand, side by side; an id may be a plan's."""
     with open_store(settings) as store:
-        runs = [run for ident in ids for run in find(store, ident)]
-        return evaluation(store, [shown(store, _as_it_is(store, run)) for run in runs])
+        return look_in(store, ids)
+
+
+def look_in(store: Store, ids: Sequence[str]) -> Evaluation:
+    """`look` in an open store."""
+    runs = [run for ident in ids for run in find(store, ident)]
+    return evaluation(store, [shown(store, _as_it_is(store, run)) for run in runs])
 
 
 def list_runs(

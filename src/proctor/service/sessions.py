@@ -6,7 +6,7 @@ import secrets
 import time
 
 from proctor.errors import Unauthorized
-from proctor.service.access import SCOPES, User, digest, note
+from proctor.service.access import User, digest, note, user_with
 from proctor.store import Store, access, sessions
 
 COOKIE = "proctor_session"
@@ -22,13 +22,13 @@ def log_in(store: Store, secret: str) -> tuple[str, User]:
     now = time.time()
     sessions.open_session(store, digest(token), key.id, now=now, until=now + LONGEST_S)
     note(store, key.user, "log-in", str(key.id))
-    return token, User(key.user, max(key.scopes, key=SCOPES.index))
+    return token, user_with(key)
 
 
 def user_of_session(store: Store, token: str) -> User | None:
     """Who logged in with the key behind a cookie; None if nobody did, it is over, or the key was revoked."""
     key = sessions.key_of_session(store, digest(token), now=time.time()) if token else None
-    return None if key is None else User(key.user, max(key.scopes, key=SCOPES.index))
+    return None if key is None else user_with(key)
 
 
 def log_out(store: Store, token: str) -> None:

@@ -16,7 +16,7 @@ from proctor.errors import ConfigError
 from proctor.interop.lm_eval_out import write_lm_eval
 from proctor.service import documents
 from proctor.service.results import shown
-from proctor.service.runs import find, look, open_store
+from proctor.service.runs import find, look_in, open_store
 from proctor.settings import Settings
 from proctor.store import AttemptRow, Store
 from proctor.suites.imports import Imported, ImportReport, import_path
@@ -34,6 +34,7 @@ __all__ = [
     "item_records",
     "present_data",
     "report",
+    "report_from",
     "show_data",
     "verify_data",
 ]
@@ -129,9 +130,15 @@ def item_records(ids: Sequence[str], settings: Settings) -> list[dict[str, Any]]
 
 def report(ids: Sequence[str], settings: Settings, form: str) -> str:
     """A report of one run, or of several side by side. `form`: html, md or latex."""
+    with open_store(settings) as store:
+        return report_from(store, ids, form)
+
+
+def report_from(store: Store, ids: Sequence[str], form: str) -> str:
+    """`report` from an open store."""
     from proctor.report import render
 
-    return render(look(ids, settings), form, now=time.time())
+    return render(look_in(store, ids), form, now=time.time())
 
 
 def export_rows(store: Store, run: Run, rows: Iterable[AttemptRow], form: str) -> Iterator[str]:

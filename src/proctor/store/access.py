@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, select, update
+from sqlalchemy import Connection, Row, delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from proctor.errors import Conflict, NotFound
 from proctor.store.schema import Database
-from proctor.store.tables import API_KEY, AUDIT, PROJECT
+from proctor.store.tables import API_KEY, AUDIT, KEY_PROJECT, PROJECT, RUN
 
 SEEN_EVERY_S = 60.0  # `last_used_at` is not written for every request
 
@@ -24,7 +25,7 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key without its secret; `prefix` is its beginning, to tell keys apart."""
+    """A key without its secret; `prefix` is its beginning, to tell keys apart. `projects` are those it names, by id."""
 
     id: int
     user: str
@@ -34,11 +35,12 @@ class ApiKey:
     created_at: float
     last_used_at: float | None
     revoked_at: float | None
+    projects: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """Who did what to what, and when."""
+    """Who did what to what, and when; `project_id` is None for what is the server's."""
 
     id: int
     at: float
@@ -46,6 +48,7 @@ class Deed:
     action: str
     target: str
     detail: str
+    project_id: int | None = None
 
 
 def project(store: Database, project_id: int) -> Project:
@@ -73,7 +76,7 @@ def add_project(store: Database, name: str, *, now: float) -> Project:
 
 
 def add_key(store: Database, key: ApiKey, digest: str) -> ApiKey:
-    """Keep a new key by its digest; `key.id` is given by the database."""
+    """Keep a new key by its digest; `key.id` is given by the database. Raises NotFound for an unknown project."""
     row = {
         "user": key.user,
         "name": key.name,
@@ -83,24 +86,50 @@ def add_key(store: Database, key: ApiKey, digest: str) -> ApiKey:
         "created_at": key.created_at,
     }
     with store.writing() as connection:
-        return _key(connection.execute(API_KEY.insert().returning(*API_KEY.c), row).one())
+        kept = connection.execute(API_KEY.insert().returning(*API_KEY.c), row).one()
+        _name_projects(connection, kept.id, key.projects)
+        return _key(connection, kept)
+
+
+def set_projects(store: Database, key_id: int, project_ids: Sequence[int]) -> ApiKey:
+    """Let the key name these projects from now on, and no other. Raises NotFound for the key or a project."""
+    with store.writing() as connection:
+        row = connection.execute(select(API_KEY).where(API_KEY.c.id == key_id)).one_or_none()
+        if row is None:
+            raise NotFound(f"No key {key_id}")
+        connection.execute(delete(KEY_PROJECT).where(KEY_PROJECT.c.key_id == key_id))
+        _name_projects(connection, key_id, project_ids)
+        return _key(connection, row)
+
+
+def _name_projects(connection: Connection, key_id: int, project_ids: Sequence[int]) -> None:
+    known = set(connection.execute(select(PROJECT.c.id).where(PROJECT.c.id.in_(project_ids))).scalars())
+    if unknown := [number for number in project_ids if number not in known]:
+        raise NotFound(f"Project {unknown[0]} not found")
+    if known:
+        connection.execute(
+            KEY_PROJECT.insert(), [{"key_id": key_id, "project_id": number} for number in sorted(known)]
+        )
 
 
 def keys(store: Database) -> list[ApiKey]:
     with store.reading() as connection:
-        return [_key(row) for row in connection.execute(select(API_KEY).order_by(API_KEY.c.id))]
+        return [
+            _key(connection, row) for row in connection.execute(select(API_KEY).order_by(API_KEY.c.id)).all()
+        ]
 
 
 def key_of(store: Database, digest: str, *, now: float) -> ApiKey | None:
     """The key with this digest, unless it was revoked; notes that it was used."""
     with store.reading() as connection:
         row = connection.execute(select(API_KEY).where(API_KEY.c.digest == digest)).one_or_none()
-    if row is None or row.revoked_at is not None:
-        return None
+        if row is None or row.revoked_at is not None:
+            return None
+        found = _key(connection, row)
     if row.last_used_at is None or now - row.last_used_at >= SEEN_EVERY_S:
         with store.writing() as connection:
             connection.execute(update(API_KEY).where(API_KEY.c.id == row.id).values(last_used_at=now))
-    return _key(row)
+    return found
 
 
 def revoke_key(store: Database, key_id: int, *, now: float) -> ApiKey:
@@ -114,13 +143,18 @@ def revoke_key(store: Database, key_id: int, *, now: float) -> ApiKey:
     with store.writing() as connection:
         row = connection.execute(revoked).one_or_none()
         if row is not None:
-            return _key(row)
+            return _key(connection, row)
         if connection.execute(select(API_KEY.c.id).where(API_KEY.c.id == key_id)).one_or_none():
             raise Conflict(f"Key {key_id} is revoked already")
     raise NotFound(f"No key {key_id}")
 
 
-def _key(row: Row[Any]) -> ApiKey:
+def key_numbered(connection: Connection, key_id: int) -> ApiKey:
+    return _key(connection, connection.execute(select(API_KEY).where(API_KEY.c.id == key_id)).one())
+
+
+def _key(connection: Connection, row: Row[Any]) -> ApiKey:
+    named = select(KEY_PROJECT.c.project_id).where(KEY_PROJECT.c.key_id == row.id)
     return ApiKey(
         id=row.id,
         user=row.user,
@@ -130,14 +164,23 @@ def _key(row: Row[Any]) -> ApiKey:
         created_at=row.created_at,
         last_used_at=row.last_used_at,
         revoked_at=row.revoked_at,
+        projects=tuple(connection.execute(named.order_by(KEY_PROJECT.c.project_id)).scalars()),
     )
 
 
-def note(store: Database, user: str, action: str, target: str, detail: str, *, now: float) -> None:
-    """Write down who did what."""
-    row = {"at": now, "user": user, "action": action, "target": target, "detail": detail}
-    with store.writing() as connection:
-        connection.execute(AUDIT.insert(), row)
+def note(store: Database, deed: Deed) -> None:
+    """Write down who did what; its id is given here. What was done to a run was done in the run's project."""
+    row = {
+        "at": deed.at,
+        "user": deed.user,
+        "action": deed.action,
+        "target": deed.target,
+        "detail": deed.detail,
+    }
+    of_run = select(RUN.c.project_id).where(RUN.c.id == deed.target).scalar_subquery()
+    project = of_run if deed.project_id is None else deed.project_id
+    with store.whole.writing() as connection:
+        connection.execute(AUDIT.insert().values(**row, project_id=project))
 
 
 def deeds(

@@ -28,7 +28,7 @@ def size_bytes(store: Database) -> int | None:
     if store.engine.name == "sqlite":
         file = str(store.url.database)
         return sum(Path(file + end).stat().st_size for end in ("", "-wal") if Path(file + end).exists())
-    with store.reading() as connection:
+    with store.whole.reading() as connection:
         size: int | None = connection.execute(
             text("SELECT pg_database_size(current_database())")
         ).scalar_one_or_none()

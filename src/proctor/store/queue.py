@@ -19,6 +19,7 @@ from proctor.plan import cell_to_json, plan_to_json
 from proctor.store.runs import run_from, source_name
 from proctor.store.schema import Database
 from proctor.store.tables import JOB, PLAN, PROJECT, RUN
+from proctor.store.walls import WHOLE
 from proctor.types import Plan, Run, Status
 
 PRIORITIES = ("high", "normal", "low")  # interactive, background, scheduled
@@ -255,7 +256,7 @@ def running(store: Database, *, now: float) -> int:
 
 
 def ahead(store: Database, run_id: str) -> int:
-    """How many waiting runs will be started before this one."""
+    """How many waiting runs will be started before this one, whosever they are: the queue is one for all."""
     with store.reading() as connection:
         row = _row(connection, run_id)
         before = or_(JOB.c.priority < row.priority, and_(JOB.c.priority == row.priority, RUN.c.num < row.num))
@@ -264,7 +265,7 @@ def ahead(store: Database, run_id: str) -> int:
             .select_from(JOB.join(RUN, JOB.c.run_num == RUN.c.num))
             .where(RUN.c.status == Status.PENDING.value, before)
         )
-        found: int = connection.execute(query).scalar_one()
+        found: int = connection.execute(query.execution_options(**WHOLE)).scalar_one()
         return found
 
 
@@ -289,7 +290,8 @@ def _running(now: float) -> Select[Any]:
 def _alone(connection: Connection) -> None:
     """One at a time from here to the end of the transaction; SQLite's writers are that anyway."""
     if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _QUEUE_LOCK})
+        alone = text("SELECT pg_advisory_xact_lock(:key)").execution_options(**WHOLE)
+        connection.execute(alone, {"key": _QUEUE_LOCK})
 
 
 def check_project(connection: Connection, project_id: int) -> None:
@@ -303,7 +305,7 @@ def _check_room(connection: Connection, user: str, most: int) -> None:
         .select_from(JOB.join(RUN, JOB.c.run_num == RUN.c.num))
         .where(RUN.c.status == Status.PENDING.value, JOB.c.user == user)
     )
-    queued = connection.execute(query).scalar_one()
+    queued = connection.execute(query.execution_options(**WHOLE)).scalar_one()
     if queued >= most:
         raise QueueFull(f"{user} has {queued} runs waiting, and {most} may wait at once")
 

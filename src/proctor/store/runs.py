@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict, Unpack
+from typing import Any, NotRequired, Self, TypedDict, Unpack
 
 import orjson
 from sqlalchemy import Column, Row, and_, delete, func, or_, select, update
@@ -20,6 +20,7 @@ from proctor.store.latest import settled_count
 from proctor.store.schema import Database
 from proctor.store.scores import Figures
 from proctor.store.tables import PLAN, RUN, SCORE
+from proctor.store.walls import Reach
 from proctor.types import NEXT, Cell, Plan, Run, SourceRef, Status
 
 ID_CHARACTERS = 36  # of a whole id
@@ -63,6 +64,11 @@ class RunStore(Database):
     def __init__(self, url: URL) -> None:
         super().__init__(url)
         self._nums: dict[str, int] = {}  # by run id; a number never changes, so threads may share it
+
+    def within(self, reach: Reach) -> Self:
+        narrow = super().within(reach)
+        narrow._nums = {}  # a number that somebody else has looked up would lead past the wall
+        return narrow
 
     def number(self, run_id: str) -> int:
         """The short key of a run's attempts. Raises NotFound."""

@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from copy import copy
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,6 +20,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from proctor.errors import ConfigError, DiskFull, StoreError
 from proctor.store.tables import METADATA, PROJECT, STAMP, STAMPS
+from proctor.store.walls import WALL, Reach, hold
 
 HEAD = "0005"  # newest file of migrations/versions
 
@@ -56,6 +58,7 @@ class Database:
 
     def __init__(self, url: URL) -> None:
         self.url = url
+        self.reach = Reach()
         self.engine = _engine(url)
         # Writers take SQLite's write lock at BEGIN: two that first read and then write would
         # otherwise meet a lock that no waiting can resolve.
@@ -77,8 +80,21 @@ class Database:
             raise
         return database
 
+    def within(self, reach: Reach) -> Self:
+        """The same database, in which only rows of these projects are seen and touched; see walls.py."""
+        narrow = copy(self)
+        narrow.reach = reach
+        narrow.engine = self.engine.execution_options(**{WALL: reach.projects})
+        narrow._writer = narrow.engine.execution_options(writes=True)
+        return narrow
+
+    @property
+    def whole(self) -> Self:
+        """Every project, for what is no user's to see: the audit trail's writing, cleaning up after a deletion."""
+        return self.within(Reach())
+
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({place(self.url)})"
+        return f"{type(self).__name__}({place(self.url)}, projects: {self.reach})"
 
     def close(self) -> None:
         self.engine.dispose()
@@ -174,6 +190,7 @@ def _engine(url: URL) -> Engine:
         engine = create_engine(url, **_POOL)
         event.listen(engine, "connect", _set_pragmas)
         event.listen(engine, "begin", _begin)
+        event.listen(engine, "before_execute", hold, retval=True)
         return engine
     # Imported here, because SQLite needs no psycopg.
     from psycopg import RawCursor, RawServerCursor
@@ -196,6 +213,7 @@ def _engine(url: URL) -> Engine:
         connection.server_cursor_factory = RawServerCursor
 
     event.listen(engine, "connect", read_raw)
+    event.listen(engine, "before_execute", hold, retval=True)
     return engine
 
 

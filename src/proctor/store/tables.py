@@ -8,6 +8,7 @@
     score    what the run shows                   written when it ends
     job      a run's place in the queue           only for runs that were handed to the server
     project, schedule, api_key, audit             what the server knows besides
+    key_project                                   which projects a key reaches
     pulse    how fast a run went, moment by moment  a few hundred rows a run
     note     what a person says of an answer      beside its score, never over it
     session  a browser that showed its key
@@ -119,6 +120,7 @@ RUN = Table(
     Index("run_created", "created_at"),
     Index("run_source", "source", "model"),
     Index("run_status", "status"),
+    Index("run_project", "project_id", "created_at", "status"),
     sqlite_autoincrement=True,
 )
 
@@ -253,6 +255,15 @@ API_KEY = Table(
     sqlite_autoincrement=True,
 )
 
+# Which projects a key reaches; one with the scope admin reaches all, and has no row here.
+KEY_PROJECT = Table(
+    "key_project",
+    METADATA,
+    Column("key_id", Integer, ForeignKey("api_key.id"), nullable=False),
+    Column("project_id", Integer, ForeignKey("project.id"), nullable=False),
+    PrimaryKeyConstraint("key_id", "project_id"),
+)
+
 AUDIT = Table(
     "audit",
     METADATA,
@@ -262,7 +273,11 @@ AUDIT = Table(
     Column("action", Text, nullable=False),  # submit, cancel, restart, delete, ...
     Column("target", Text, nullable=False),
     Column("detail", Text, nullable=False),
+    Column(
+        "project_id", Integer
+    ),  # in which it was done; null for what is the server's: keys, log-ins, projects
     Index("audit_at", "at"),
+    Index("audit_project", "project_id", "id"),
     sqlite_autoincrement=True,
 )
 

@@ -15,7 +15,7 @@ from proctor.service import access, sessions
 from proctor.service.catalogue import key_variables, provider_status
 from proctor.service.prune import prune
 from proctor.settings import SETTINGS, Settings
-from proctor.web.door import Admin, OpenDesk, Text, desk_of, go
+from proctor.web.door import Admin, OpenDesk, Reader, Text, desk_of, go, whole_desk
 from proctor.web.render import show
 
 ROUTER = APIRouter()
@@ -51,9 +51,8 @@ def login_page(request: Request, to: Text = "/") -> HTMLResponse:
 
 @ROUTER.post("/login")
 def log_in(request: Request, key: Field = "", to: Field = "/") -> Response:
-    desk = desk_of(request)
     try:
-        token, user = sessions.log_in(desk.store, key)
+        token, user = sessions.log_in(whole_desk(request).store, key)
     except Unauthorized as error:
         return show(request, "login.html", 401, to=local_path(to), problem=str(error))
     answer = go(request, local_path(to), f"Logged in as {user.name}.")
@@ -73,7 +72,7 @@ def log_in(request: Request, key: Field = "", to: Field = "/") -> Response:
 @ROUTER.post("/logout")
 def log_out(request: Request) -> Response:
     if token := request.cookies.get(sessions.COOKIE):
-        sessions.log_out(desk_of(request).store, token)
+        sessions.log_out(whole_desk(request).store, token)
     answer = go(request, "/login", "Logged out.")
     answer.delete_cookie(sessions.COOKIE, path="/", httponly=True, samesite="lax")
     return answer
@@ -107,10 +106,29 @@ def create_key(
     of_user: Annotated[str, Form(alias="user", max_length=100)] = "",
     name: Annotated[str, Form(max_length=100)] = "",
     scopes: Annotated[list[str] | None, Form(max_length=3)] = None,
+    projects: Annotated[list[int] | None, Form(max_length=1000)] = None,
 ) -> Response:
     """The key stands in this answer and nowhere else."""
-    made, secret = access.create_key(desk.store, of_user.strip(), name.strip(), scopes or (), by=user.name)
+    # A form cannot untick by itself what does not go with admin.
+    named = None if "admin" in (scopes or ()) else projects or ()
+    made, secret = access.create_key(
+        desk.store, of_user.strip(), name.strip(), scopes or (), by=user.name, projects=named
+    )
     return _settings(request, made=made, secret=secret)
+
+
+@ROUTER.post("/settings/keys/{number}/projects")
+def change_key(
+    request: Request,
+    number: Number,
+    desk: OpenDesk,
+    user: Admin,
+    projects: Annotated[list[int] | None, Form(max_length=1000)] = None,
+) -> Response:
+    """These projects from now on, and no other."""
+    changed = access.set_projects(desk.store, number, projects or (), by=user.name)
+    words = access.reached_words(desk.store, changed)
+    return go(request, "/settings", f"Key {changed.id} of {changed.user} now reaches {words}.")
 
 
 @ROUTER.post("/settings/keys/{number}/revoke")
@@ -138,7 +156,8 @@ def _settings(
         request,
         "settings.html",
         here="settings",
-        keys=access.keys(desk.store),
+        keys=(keys := access.keys(desk.store)),
+        reached={key.id: access.reached_words(desk.store, key) for key in keys},
         scopes=access.SCOPES,
         made=made,
         secret=secret,
@@ -175,12 +194,12 @@ def _days(older: str) -> int:
 def audit_page(
     request: Request,
     desk: OpenDesk,
-    user: Admin,
+    user: Reader,
     who: Annotated[str, Query(alias="user", max_length=100)] = "",
     action: Annotated[str, Query(max_length=100)] = "",
     before: Annotated[str, Query(max_length=10)] = "",
 ) -> HTMLResponse:
-    """Newest first; `before` is the number of the last entry already seen."""
+    """What was done where one reaches, newest first; `before` is the number of the last entry already seen."""
     after = int(before) if before.isascii() and before.isdecimal() and int(before) < 2**31 else None
     found = access.deeds(desk.store, user=who or None, action=action or None, before=after, limit=PAGE + 1)
     deeds = found[:PAGE]

@@ -20,7 +20,7 @@ from proctor.service.evaluation import downwards
 from proctor.service.jobs_view import RunLine, Wanted
 from proctor.service.lately import Lately
 from proctor.service.standing import Standing, standing
-from proctor.service.transfer import report
+from proctor.service.transfer import report_from
 from proctor.types import Status
 from proctor.web.door import OpenDesk, Project, Reader, Text
 from proctor.web.render import show
@@ -272,4 +272,4 @@ def download(
         result.run.id
         for result in Lately(desk).compared(tuple(runs), None, "score", MARGIN, ITEMS).evaluation.results
     ]
-    return as_file(report(ids, desk.settings, "html"), "comparison.html")
+    return as_file(report_from(desk.store, ids, "html"), "comparison.html")

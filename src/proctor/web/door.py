@@ -1,4 +1,4 @@
-"""What pages ask of the application: the open desk, who is there with which scope, and which project is looked at."""
+"""What pages ask of the application: the desk as far as one reaches, who is there, and which project is looked at."""
 
 from __future__ import annotations
 
@@ -11,11 +11,20 @@ from starlette.datastructures import FormData
 from starlette.responses import RedirectResponse, Response
 
 from proctor.errors import Unauthorized
-from proctor.service.access import User
+from proctor.service.access import Reach, User
 from proctor.service.desk import Desk
+
+NOBODYS = Reach(frozenset())
 
 
 def desk_of(request: Request) -> Desk:
+    """As far as whoever is there reaches: no page gets a store that shows more; without a log-in, nothing."""
+    user: User | None = request.scope["state"].get("user")
+    return whole_desk(request).within(user.reach if user else NOBODYS)
+
+
+def whole_desk(request: Request) -> Desk:
+    """For logging in and out, which come before any reach."""
     desk: Desk = request.app.state.desk
     return desk
 

@@ -13,7 +13,7 @@ from proctor.service import access, jobs_view, queue
 from proctor.service.catalogue import provider_status, suite_facts
 from proctor.service.desk import Desk
 from proctor.service.duration import estimated_duration
-from proctor.service.forecast import forecast
+from proctor.service.forecast import forecast_from
 from proctor.service.offers import Offer, chat_models, offers
 from proctor.service.queue import Ticket
 from proctor.service.requests import RunRequest, plan_of
@@ -167,7 +167,7 @@ def plan_piece(request: Request, desk: OpenDesk, user: Reader, form: Filling) ->
     try:
         plan = plan_of(of.request, desk.settings)
         sources = open_sources(plan, desk.settings, fetch=user.scope != "read")
-        found = forecast(plan, sources, desk.settings, difference=of.request.difference)
+        found = forecast_from(desk.store, plan, sources, desk.settings, difference=of.request.difference)
     except ProctorError as problem:
         return show(request, "_plan.html", errors={}, labels=LABELS, problem=_told(problem), found=None)
     cell = plan.cells[0]
@@ -207,11 +207,12 @@ def start(request: Request, desk: OpenDesk, user: Runner, form: Filling) -> Resp
 @ROUTER.post("/demo")
 def demo(request: Request, desk: OpenDesk, user: Runner) -> Response:
     """Two built-in models on the sample rows: something to look at without a server or a key."""
+    project = access.first_project(desk.store)
     for model in ("sim", "sim-small"):
         config = {"provider": "simulator", "model": model, "data": "sample"}
-        asked = RunRequest.model_validate({"project_id": 1, "suite": "glue", "config": config})
+        asked = RunRequest.model_validate({"project_id": project.id, "suite": "glue", "config": config})
         made = queue.submit(
-            desk.store, plan_of(asked, desk.settings), Ticket(user.name, 1, "high"), desk.settings
+            desk.store, plan_of(asked, desk.settings), Ticket(user.name, project.id, "high"), desk.settings
         )
         access.note(desk.store, user.name, "submit", made.id, "the built-in demo")
     return go(request, "/", "Two built-in models are being asked about the sample rows.")

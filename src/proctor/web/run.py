@@ -23,7 +23,7 @@ from proctor.service.live import Live, Pulse, live_of, log_tail, pulses_of
 from proctor.service.profile import Histogram, profile_of
 from proctor.service.pulse import longest_gap_s
 from proctor.service.queue import Ticket
-from proctor.service.transfer import report
+from proctor.service.transfer import report_from
 from proctor.types import Plan, Run, Status
 from proctor.web.door import OpenDesk, Reader, Runner, Text, go
 from proctor.web.render import show
@@ -268,8 +268,10 @@ def rerun(request: Request, desk: OpenDesk, user: Runner, run_id: RunId) -> Resp
 @ROUTER.post("/runs/{run_id}/delete")
 def delete(request: Request, desk: OpenDesk, user: Runner, run_id: RunId) -> Response:
     run = jobs_view.run_of(desk, run_id)
+    project = jobs_view.project_of(desk, run.id)
     prune.delete(desk.store, run.id, home=desk.settings.home)
-    access.note(desk.store, user.name, "delete", run.id, f"{run.cell.model} on {run.source_title}")
+    about = f"{run.cell.model} on {run.source_title}"
+    access.note(desk.store, user.name, "delete", run.id, about, project_id=project)
     return go(request, "/runs", f"Run {run.id[:8]} was deleted.")
 
 
@@ -277,7 +279,7 @@ def delete(request: Request, desk: OpenDesk, user: Runner, run_id: RunId) -> Res
 def download(desk: OpenDesk, user: Reader, run_id: RunId) -> Response:
     """The run's report as one HTML file that needs no server."""
     run = jobs_view.run_of(desk, run_id)
-    return as_file(report([run.id], desk.settings, "html"), f"run-{run.id[:8]}.html")
+    return as_file(report_from(desk.store, [run.id], "html"), f"run-{run.id[:8]}.html")
 
 
 def as_file(text: str, name: str, kind: str = "text/html") -> Response:

@@ -11,11 +11,12 @@ from starlette.responses import HTMLResponse, Response
 
 from proctor.errors import ConfigError
 from proctor.service import access, counts, jobs_view, queue, schedules
+from proctor.service.access import User
 from proctor.service.catalogue import provider_status, suite_facts
 from proctor.service.requests import RunRequest, plan_of
 from proctor.service.schedules import Schedule, Wanted
 from proctor.types import SourceRef, Status
-from proctor.web.door import OpenDesk, Reader, Runner, go
+from proctor.web.door import Admin, OpenDesk, Reader, Runner, go
 from proctor.web.render import ago, show
 
 ROUTER = APIRouter()
@@ -151,7 +152,7 @@ def create_schedule(
     cell = plan_of(asked, desk.settings).cells[0]
     wanted = Wanted(form.name.strip(), form.cron.strip(), cell, user.name, asked.project_id)
     made = schedules.add(desk.store, wanted, desk.settings)
-    access.note(desk.store, user.name, "create-schedule", str(made.id), f"{made.name}: {made.cron}")
+    _note(desk, user, "create-schedule", made, f"{made.name}: {made.cron}")
     return go(request, "/schedules", f"Schedule {made.name} is set.")
 
 
@@ -177,23 +178,21 @@ def switch_schedule(
     request: Request, number: Number, desk: OpenDesk, user: Runner, enabled: Short = ""
 ) -> Response:
     made = schedules.set_enabled(desk.store, number, enabled == "on")
-    access.note(
-        desk.store,
-        user.name,
-        "change-schedule",
-        str(number),
-        f"{made.name}: {'on' if made.enabled else 'off'}",
-    )
+    _note(desk, user, "change-schedule", made, f"{made.name}: {'on' if made.enabled else 'off'}")
     return go(request, "/schedules", f"Schedule {made.name} is {'on' if made.enabled else 'off'}.")
 
 
 @ROUTER.post("/schedules/{number}/delete")
 def delete_schedule(request: Request, number: Number, desk: OpenDesk, user: Runner) -> Response:
     """Its runs stay."""
-    name = schedules.one(desk.store, number).name
+    gone = schedules.one(desk.store, number)
     schedules.remove(desk.store, number)
-    access.note(desk.store, user.name, "delete-schedule", str(number), name)
-    return go(request, "/schedules", f"Schedule {name} is deleted; its runs stay.")
+    _note(desk, user, "delete-schedule", gone, gone.name)
+    return go(request, "/schedules", f"Schedule {gone.name} is deleted; its runs stay.")
+
+
+def _note(desk: OpenDesk, user: User, action: str, of: Schedule, about: str) -> None:
+    access.note(desk.store, user.name, action, str(of.id), about, project_id=of.project_id)
 
 
 # Projects -----------------------------------------------------------------------------------------
@@ -211,6 +210,6 @@ def projects_page(request: Request, desk: OpenDesk, user: Reader) -> HTMLRespons
 
 
 @ROUTER.post("/projects")
-def create_project(request: Request, desk: OpenDesk, user: Runner, name: Short = "") -> Response:
+def create_project(request: Request, desk: OpenDesk, user: Admin, name: Short = "") -> Response:
     made = access.create_project(desk.store, name.strip(), by=user.name)
     return go(request, "/projects", f"Project {made.name} is made.")

@@ -1,0 +1,252 @@
+"""For every route a request that asks for somebody's objects by their names: what a stranger would try."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from fastapi.routing import APIRoute
+from walls_world import SUITE, Names
+
+from proctor.api.app import PREFIX, ROUTERS, create_app
+from proctor.settings import Settings
+from proctor.web.app import ROOMS
+
+SEES, ACTS, REFUSED, NOTHING = "sees", "acts", "refused", "nothing"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A request, and what its `owner` finds: sees the project, acts on it, is refused as no admin, learns nothing."""
+
+    path: str
+    owner: str = SEES
+    body: Any = None  # as JSON
+    form: Any = None
+    word: str = ""  # what the owner sees where no name is told
+    endless: bool = False  # a stream of events that does not end by itself
+
+
+Make = Callable[[Names], list[Probe]]
+Key = tuple[str, str]
+
+
+def routes(settings: Settings) -> set[Key]:
+    """Every route of the application, as (method, path)."""
+    listed = [(PREFIX, each) for router in ROUTERS for each in router.routes]
+    listed += [("", each) for room in ROOMS for each in room.ROUTER.routes]
+    listed += [("", each) for each in create_app(settings).routes]
+    return {
+        (method, prefix + each.path)
+        for prefix, each in listed
+        if isinstance(each, APIRoute)
+        for method in each.methods
+    }
+
+
+def _job(of: Names, project: int) -> dict[str, Any]:
+    config = {"provider": "simulator", "model": "sim", "data": "sample", "limit": 1}
+    return {"project_id": project, "suite": SUITE, "config": config}
+
+
+def _query(path: str, **asked: Any) -> str:
+    return f"{path}?{urlencode(asked, doseq=True)}"
+
+
+def _run(path: str, owner: str = SEES, name: str = "done", **more: Any) -> Make:
+    """A route of one run; the page of each kind of run where it differs."""
+    return lambda of: [Probe(path.format(getattr(of, name)), owner, **more)]
+
+
+def _same(path: str, owner: str = SEES, **more: Any) -> Make:
+    return lambda of: [Probe(path, owner, **more)]
+
+
+V1 = PREFIX
+BENCH = f"{V1}/benchmarking"
+STATUS = f"{V1}/jobs/status"
+
+
+def _lists(path: str, **names: str) -> Make:
+    """A list as it is, and with each of its filters set to what is somebody's; `names` are the filters' names."""
+    return lambda of: [
+        Probe(path),
+        *(Probe(_query(path, **{asked: getattr(of, name)})) for asked, name in names.items()),
+    ]
+
+
+def _compare(of: Names) -> list[Probe]:
+    names = ([of.done, of.beside], [of.done[:8], of.beside[:8]], [f"ollama/{of.model}", f"ollama/{of.other}"])
+    return [Probe(f"{BENCH}/compare", body={"model_ids": each}) for each in names]
+
+
+def _compare_page(path: str, whole: bool) -> Make:
+    def made(of: Names) -> list[Probe]:
+        names = (
+            [of.done, of.beside],
+            [of.done[:8], of.beside[:8]],
+            [f"ollama/{of.model}", f"ollama/{of.other}"],
+        )
+        plain = [Probe(path)] if whole else []
+        return plain + [Probe(_query(path, runs=each)) for each in names]
+
+    return made
+
+
+def _boards(path: str) -> Make:
+    return lambda of: [
+        Probe(_query(path, suite=SUITE, metric="accuracy")),
+        Probe(_query(path, suite=SUITE, metric="accuracy", project=of.project, project_id=of.project)),
+    ]
+
+
+def _item(of: Names) -> list[Probe]:
+    return [Probe(f"/runs/{of.done}/items/{of.item}"), Probe(f"/runs/{of.done}/items/{of.item}?attempt=0")]
+
+
+def _notes(of: Names) -> list[Probe]:
+    path = f"/runs/{of.done}/notes/{of.item}"
+    return [Probe(path, ACTS, form={"text": "seen"}), Probe(path, ACTS, form={"remove": of.note})]
+
+
+def _form(of: Names) -> dict[str, Any]:
+    asked = {"provider": "simulator", "model": "sim", "suite": SUITE, "data": "sample", "limit": "1"}
+    return {**asked, "project": of.project}
+
+
+def _model(of: Names) -> dict[str, Any]:
+    return {"provider": "ollama", "model": of.model}
+
+
+def _schedule(of: Names) -> dict[str, Any]:
+    return {"name": "x", "cron": "0 3 * * *", "job": _job(of, of.project)}
+
+
+def _schedule_form(of: Names) -> dict[str, Any]:
+    return {"name": "x", "cron": "0 3 * * *", **_form(of), "rows": "sample"}
+
+
+def _forecast(of: Names) -> dict[str, Any]:
+    """How long it takes and what it costs is foreseen from runs of the model."""
+    config = {**_model(of), "data": "sample", "limit": 2}
+    return {"project_id": of.project, "suite": SUITE, "config": config}
+
+
+KEYS = {"user": "eve", "scopes": ["read"], "project_ids": [2]}
+
+PROBES: dict[Key, Make] = {
+    # The API ------------------------------------------------------------------------------------
+    ("POST", f"{BENCH}/run"): lambda of: [Probe(f"{BENCH}/run", ACTS, body=_job(of, of.project))],
+    ("GET", f"{BENCH}/results/{{job_id}}"): lambda of: [
+        Probe(f"{BENCH}/results/{job}") for job in (of.done, of.failed, of.waiting, of.running)
+    ],
+    ("POST", f"{BENCH}/cancel/{{job_id}}"): _run(f"{BENCH}/cancel/{{}}", ACTS, "waiting"),
+    ("GET", f"{BENCH}/results"): _lists(f"{BENCH}/results", project_id="project", model_name="model"),
+    ("POST", f"{BENCH}/compare"): _compare,
+    ("GET", f"{BENCH}/history"): _lists(f"{BENCH}/history", project_id="project", model_name="model"),
+    ("GET", f"{BENCH}/leaderboard"): _boards(f"{BENCH}/leaderboard"),
+    ("GET", f"{STATUS}/{{job_id}}"): _run(f"{STATUS}/{{}}", name="running"),
+    ("GET", f"{STATUS}/{{job_id}}/poll"): _run(f"{STATUS}/{{}}/poll?timeout=0"),
+    ("GET", f"{STATUS}/{{job_id}}/stream"): _run(f"{STATUS}/{{}}/stream"),
+    ("GET", f"{V1}/jobs/queue/stats"): _same(f"{V1}/jobs/queue/stats", NOTHING),
+    ("POST", f"{V1}/jobs/cancel/{{job_id}}"): _run(f"{V1}/jobs/cancel/{{}}", ACTS, "running"),
+    ("POST", f"{V1}/jobs/restart/{{job_id}}"): _run(f"{V1}/jobs/restart/{{}}", ACTS, "failed"),
+    ("DELETE", f"{V1}/jobs/{{job_id}}"): _run(f"{V1}/jobs/{{}}", ACTS, "beside"),
+    ("GET", f"{V1}/providers"): _same(f"{V1}/providers", NOTHING),
+    ("GET", f"{V1}/providers/{{name}}/models"): _same(f"{V1}/providers/simulator/models", NOTHING),
+    ("GET", f"{V1}/suites"): _same(f"{V1}/suites", NOTHING),
+    ("POST", f"{V1}/plan"): lambda of: [Probe(f"{V1}/plan", body=_forecast(of), word="its last")],
+    ("GET", f"{V1}/projects"): _same(f"{V1}/projects"),
+    ("POST", f"{V1}/projects"): _same(f"{V1}/projects", REFUSED, body={"name": "walled"}),
+    ("GET", f"{V1}/schedules"): _same(f"{V1}/schedules"),
+    ("POST", f"{V1}/schedules"): lambda of: [Probe(f"{V1}/schedules", ACTS, body=_schedule(of))],
+    ("PATCH", f"{V1}/schedules/{{number}}"): _run(
+        f"{V1}/schedules/{{}}", ACTS, "schedule", body={"enabled": False}
+    ),
+    ("DELETE", f"{V1}/schedules/{{number}}"): _run(f"{V1}/schedules/{{}}", ACTS, "schedule"),
+    ("GET", f"{V1}/keys"): _same(f"{V1}/keys", REFUSED),
+    ("POST", f"{V1}/keys"): _same(f"{V1}/keys", REFUSED, body=KEYS),
+    ("PATCH", f"{V1}/keys/{{number}}"): _run(f"{V1}/keys/{{}}", REFUSED, "key", body={"project_ids": [2, 3]}),
+    ("DELETE", f"{V1}/keys/{{number}}"): _run(f"{V1}/keys/{{}}", REFUSED, "key"),
+    ("GET", f"{V1}/audit"): _lists(f"{V1}/audit", user="user"),
+    ("GET", "/healthz"): _same("/healthz", NOTHING),
+    ("GET", "/readyz"): _same("/readyz", NOTHING),
+    ("GET", "/metrics"): _same("/metrics", NOTHING),
+    ("GET", "/docs"): _same("/docs", NOTHING),
+    # Pages --------------------------------------------------------------------------------------
+    ("GET", "/"): lambda of: [
+        Probe(_query("/", suite=SUITE)),
+        Probe(_query("/", suite="all", project=of.project)),
+    ],
+    ("GET", "/overview/board"): _boards("/overview/board"),
+    ("GET", "/active"): lambda of: [Probe("/active"), Probe(_query("/active", project=of.project))],
+    ("GET", "/active/events"): _same("/active/events", NOTHING, endless=True),
+    ("GET", "/overview/export"): lambda of: [
+        Probe(_query("/overview/export", suite=SUITE, form=form, project=of.project))
+        for form in ("csv", "json")
+    ],
+    ("GET", "/runs/new"): lambda of: [Probe(_query("/runs/new", like=of.done))],
+    ("GET", "/runs/new/models"): _same("/runs/new/models?provider=simulator", NOTHING),
+    ("POST", "/runs/new/plan"): lambda of: [
+        Probe(
+            "/runs/new/plan",
+            form={**_form(of), "provider": "ollama", "model": of.model, "limit": "2"},
+            word="its last",
+        )
+    ],
+    ("POST", "/runs/new"): lambda of: [Probe("/runs/new", ACTS, form=_form(of))],
+    ("POST", "/demo"): _same("/demo", ACTS),
+    ("GET", "/runs"): _lists("/runs", project="project", model="model"),
+    ("GET", "/runs/export"): _lists("/runs/export", project="project", model="model"),
+    ("GET", "/runs/{run_id}"): lambda of: [
+        *(Probe(f"/runs/{run}") for run in (of.done, of.failed, of.waiting, of.running, of.done[:8])),
+        *(Probe(f"/runs/{of.done}?tab={tab}") for tab in ("timeline", "log", "config")),
+    ],
+    ("GET", "/runs/{run_id}/live"): _run("/runs/{}/live"),
+    ("GET", "/runs/{run_id}/diagnosis"): _run("/runs/{}/diagnosis", NOTHING),
+    ("GET", "/runs/{run_id}/events"): _run("/runs/{}/events", NOTHING),
+    ("POST", "/runs/{run_id}/stop"): _run("/runs/{}/stop", ACTS, "waiting"),
+    ("POST", "/runs/{run_id}/restart"): _run("/runs/{}/restart", ACTS, "failed"),
+    ("POST", "/runs/{run_id}/rerun"): _run("/runs/{}/rerun", ACTS),
+    ("POST", "/runs/{run_id}/delete"): _run("/runs/{}/delete", ACTS, "beside"),
+    ("GET", "/runs/{run_id}/report"): _run("/runs/{}/report"),
+    ("GET", "/runs/{run_id}/results"): lambda of: [
+        Probe(f"/runs/{of.done}/results"),
+        Probe(f"/runs/{of.done}/results?show=flagged"),
+        Probe(f"/runs/{of.done}/results?item={quote(of.item)}"),
+    ],
+    ("GET", "/runs/{run_id}/export"): lambda of: [
+        Probe(f"/runs/{of.done}/export?form={form}") for form in ("csv", "jsonl")
+    ],
+    ("GET", "/runs/{run_id}/items/{item_id:path}"): _item,
+    ("POST", "/runs/{run_id}/notes/{item_id:path}"): _notes,
+    ("GET", "/compare"): _compare_page("/compare", True),
+    ("GET", "/compare/report"): _compare_page("/compare/report", False),
+    ("GET", "/leaderboard"): _boards("/leaderboard"),
+    ("GET", "/leaderboard/export"): _boards("/leaderboard/export"),
+    ("GET", "/models"): _same("/models", NOTHING),
+    ("POST", "/models/test"): _same("/models/test", NOTHING, form={"provider": "simulator"}),
+    ("GET", "/models/{provider}/{name:path}"): lambda of: [Probe(f"/models/ollama/{of.model}")],
+    ("GET", "/suites"): _same("/suites", NOTHING),
+    ("GET", "/system"): _same("/system"),
+    ("GET", "/system/live"): _same("/system/live"),
+    ("GET", "/schedules"): _same("/schedules"),
+    ("POST", "/schedules"): lambda of: [Probe("/schedules", ACTS, form=_schedule_form(of))],
+    ("POST", "/schedules/{number}/switch"): _run("/schedules/{}/switch", ACTS, "schedule", form={}),
+    ("POST", "/schedules/{number}/delete"): _run("/schedules/{}/delete", ACTS, "schedule"),
+    ("GET", "/projects"): _same("/projects"),
+    ("POST", "/projects"): _same("/projects", REFUSED, form={"name": "walled"}),
+    ("GET", "/login"): _same("/login", NOTHING),
+    ("POST", "/login"): _same("/login", NOTHING, form={"key": "proctor_guess"}),
+    ("POST", "/logout"): _same("/logout", NOTHING, form={}),
+    ("GET", "/settings"): _same("/settings?older=1", REFUSED),
+    ("POST", "/settings/keys"): _same("/settings/keys", REFUSED, form=KEYS),
+    ("POST", "/settings/keys/{number}/projects"): _run(
+        "/settings/keys/{}/projects", REFUSED, "key", form={"projects": 3}
+    ),
+    ("POST", "/settings/keys/{number}/revoke"): _run("/settings/keys/{}/revoke", REFUSED, "key", form={}),
+    ("POST", "/settings/prune"): _same("/settings/prune", REFUSED, form={"older": "1"}),
+    ("GET", "/audit"): _lists("/audit", user="user"),
+}

@@ -1,0 +1,176 @@
+"""Users with a key and a project each, and everything that a project can hold: for tests of the walls."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select, update
+
+from proctor.plan import cell_to_json
+from proctor.service import access, notes, queue, schedules
+from proctor.service.queue import Ticket
+from proctor.service.runs import start
+from proctor.service.schedules import Wanted
+from proctor.settings import Settings
+from proctor.store import Store, runlog
+from proctor.store.tables import (
+    API_KEY,
+    ATTEMPT,
+    AUDIT,
+    JOB,
+    KEY_PROJECT,
+    NOTE,
+    PLAN,
+    PROJECT,
+    PULSE,
+    RUN,
+    SCHEDULE,
+    SCORE,
+)
+from proctor.types import Cell, Model, Plan, Run, SourceRef, Status
+
+SUITE = "superglue"
+ROWS = SourceRef("suite", SUITE, rows="sample", limit=2)
+
+
+@dataclass(frozen=True)
+class Names:
+    """How somebody's objects are called: what a caller must know to ask for them."""
+
+    project: int
+    model: str  # of the first complete run, without its provider
+    other: str
+    done: str
+    beside: str
+    failed: str
+    waiting: str
+    running: str
+    schedule: int
+    note: int
+    item: str
+    user: str
+    key: int
+
+
+NOBODYS = Names(
+    project=990,
+    model="nobody-1",
+    other="nobody-2",
+    done="11111111-0000-4000-8000-111111111111",
+    beside="22222222-0000-4000-8000-222222222222",
+    failed="33333333-0000-4000-8000-333333333333",
+    waiting="44444444-0000-4000-8000-444444444444",
+    running="55555555-0000-4000-8000-555555555555",
+    schedule=991,
+    note=992,
+    item="boolq/none",
+    user="nobody",
+    key=993,
+)
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A user: the secret of the key, the names, and every word that tells of something in the project."""
+
+    secret: str
+    names: Names
+    marks: frozenset[str]
+
+
+def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
+    """A project with complete runs, a failed, a waiting and a running one, notes, a schedule, a log and deeds."""
+    project = access.create_project(store, f"{word} project", by="root")
+    key, secret = access.create_key(store, user, "", ["run"], by="root", projects=[project.id])
+    done, beside, failed = _runs(store, settings, word, project.id)
+    ticket = Ticket(user, project.id)
+    waiting = queue.submit(store, Plan((_cell(word, "1"),)), ticket, settings)
+    running = queue.submit(store, Plan((_cell(word, "1"),)), ticket, settings)
+    _set(
+        store, failed, status=Status.FAILED.value, error=f"{word} has broken", error_slug="config", settled=1
+    )
+    far = {"owner": f"{word}-host:1", "lease_until": time.time() + 9000.0, "started_at": time.time()}
+    _set(store, running, status=Status.RUNNING.value, planned=9, **far)
+    row = next(store.latest(done.id))
+    note = notes.add(store, done.id, row.item_id, 0, user=user, text=f"{word} remark", flag=True)
+    wanted = Wanted(f"{word} nightly", "0 2 * * *", _cell(word, "1"), user, project.id)
+    schedule = schedules.add(store, wanted, settings)
+    runlog.say(settings.home, done.id, f"{word} was logged")
+    access.note(store, user, "submit", done.id, f"{word} was submitted")
+    names = Names(
+        project=project.id,
+        model=f"{word}-1",
+        other=f"{word}-2",
+        done=done.id,
+        beside=beside.id,
+        failed=failed.id,
+        waiting=waiting.id,
+        running=running.id,
+        schedule=schedule.id,
+        note=note.id,
+        item=row.item_id,
+        user=user,
+        key=key.id,
+    )
+    ids = {run.id for run in (done, beside, failed, waiting, running)}
+    return Owner(secret, names, frozenset({word, user, *ids, *(ident[:8] for ident in ids)}))
+
+
+def _runs(store: Store, settings: Settings, word: str, project: int) -> list[Run]:
+    """Three runs on the same sample rows as everybody's, under models of their own."""
+    made = []
+    for kinds in (("majority", "random"), ("majority",)):
+        outcome = start(Plan(tuple(Cell(Model("baseline", kind), ROWS) for kind in kinds)), settings)
+        assert outcome.evaluation is not None
+        made += [result.run for result in outcome.evaluation.results]
+    for run, number in zip(made, ("1", "2", "1"), strict=True):
+        cell = _cell(word, number)
+        title = f"SuperGLUE of {word}"
+        _set(
+            store,
+            run,
+            cell=cell_to_json(cell),
+            provider="ollama",
+            model=cell.model.name,
+            source_title=title,
+            project_id=project,
+        )
+        _hand_over(store, run)
+    return made
+
+
+def _cell(word: str, number: str) -> Cell:
+    return Cell(Model("ollama", f"{word}-{number}"), ROWS)
+
+
+def _set(store: Store, run: Run, **values: Any) -> None:
+    with store.writing() as connection:
+        connection.execute(update(RUN).where(RUN.c.id == run.id).values(**values))
+
+
+def _hand_over(store: Store, run: Run) -> None:
+    row = {"run_num": store.number(run.id), "user": "x", "priority": 0, "run_after": 0.0, "tries": 1}
+    with store.writing() as connection:
+        connection.execute(JOB.insert(), row)
+
+
+def state(store: Store, of: Owner, home: Path) -> dict[str, list[Any]]:
+    """Every row that is the owner's, and what the server keeps of all; without when keys were last used."""
+    project = of.names.project
+    nums = select(RUN.c.num).where(RUN.c.project_id == project)
+    whole = {"project": PROJECT, "key_project": KEY_PROJECT}
+    by_run = {"job": JOB, "note": NOTE, "score": SCORE, "attempt": ATTEMPT, "pulse": PULSE}
+    queries = {name: select(table) for name, table in whole.items()}
+    queries |= {name: select(table).where(table.c.run_num.in_(nums)) for name, table in by_run.items()}
+    for name, table in {"run": RUN, "schedule": SCHEDULE, "audit": AUDIT}.items():
+        queries[name] = select(table).where(table.c.project_id == project)
+    queries["plan"] = select(PLAN).where(
+        PLAN.c.id.in_(select(RUN.c.plan_id).where(RUN.c.project_id == project))
+    )
+    queries["keys"] = select(API_KEY.c.id, API_KEY.c.revoked_at)
+    with store.reading() as connection:
+        found = {name: sorted(map(repr, connection.execute(query))) for name, query in queries.items()}
+    return {**found, "logs": sorted(path.name for path in (home / "logs").glob("*"))}
