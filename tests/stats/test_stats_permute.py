@@ -14,8 +14,10 @@ from scipy.stats import norm
 from compared import row, run
 from proctor.stats.compare import compare
 from proctor.stats.estimates import Shape, TaskShape
+from proctor.stats.exchange import exchanged
+from proctor.stats.metrics import mcc
 from proctor.stats.paired import mcnemar_exact
-from proctor.stats.permute import Null, Toss, exact_flip_p, flip_p, flips, heads, p_value, weighed
+from proctor.stats.permute import Null, Toss, flips, heads, p_value, weighed
 
 VALUES = st.lists(st.sampled_from([0.0, 1.0, -1.0, 1 / 3, -2 / 3, 0.1, -0.7, 0.45]), max_size=9)
 
@@ -28,22 +30,36 @@ def test_few_signs_are_all_gone_through(values: list[float]) -> None:
         for signs in itertools.product([1, -1], repeat=len(values))
     ]
     far = sum(abs(s) >= abs(math.fsum(values)) - 1e-12 for s in sums) / len(sums)
-    assert exact_flip_p(np.array(values)) == pytest.approx(far, abs=1e-12)
+    assert p_value(flips(np.array(values), "q"), math.fsum(values)) == pytest.approx(far, abs=1e-12)
 
 
 @pytest.mark.parametrize(("b", "c"), [(5, 15), (40, 71), (300, 260), (0, 6)])
 def test_signs_of_ones_are_mcnemars_test(b: int, c: int) -> None:
     values = np.array([1.0] * b + [-1.0] * c)
-    assert exact_flip_p(values) == pytest.approx(mcnemar_exact(b, c), rel=1e-9)
+    assert p_value(flips(values, "q"), values.sum()) == pytest.approx(mcnemar_exact(b, c), rel=1e-9)
 
 
 def test_many_items_with_few_sizes_are_counted_and_others_drawn() -> None:
     random = np.random.default_rng(1)
     thirds = random.choice([-1.0, -2 / 3, -1 / 3, 1 / 3, 2 / 3, 1.0], 400)
-    exact = exact_flip_p(thirds)
-    assert exact is not None and flip_p(thirds, "q") == exact
-    assert p_value(flips(thirds, "q"), thirds.sum()) == pytest.approx(exact, abs=0.02)
-    assert exact_flip_p(random.normal(size=400)) is None
+    null = flips(thirds, "q")
+    exact = p_value(null, thirds.sum())
+    assert null.every() is not None
+    assert p_value(Null(null.start), thirds.sum()) == pytest.approx(exact, abs=0.02)
+    assert flips(random.normal(size=400), "q").every() is None
+
+
+@pytest.mark.parametrize("n", [0, 1, 40, 300])
+def test_few_tables_of_answers_are_all_gone_through(n: int) -> None:
+    """MCC of two labels: what is drawn 40,000 times comes out as the sum over all tables."""
+    counts = np.zeros((2, 3, 3))
+    counts[0, 0, 0], counts[1, 1, 1] = 50, 60
+    counts[0, 0, 1], counts[0, 1, 0], counts[1, 0, 1], counts[1, 1, 0] = n // 2, n // 3, n // 4, n // 5
+    null = exchanged("q", counts, mcc)
+    observed = float(mcc(counts.sum(axis=2)) - mcc(counts.sum(axis=1)))
+    exact = p_value(null, observed)
+    assert null.every() is not None
+    assert p_value(Null(null.start, 40_000), observed) == pytest.approx(exact, abs=0.01)
 
 
 def test_drawn_signs_have_the_spread_of_signs_and_come_out_alike_each_time() -> None:

@@ -243,7 +243,7 @@ COMPARED = {
             "Consider sim, if its cost and latency suit you",
         ],
         "runs": [JOB_ID, OTHER_ID],
-        "verdict": "simulator/sim is better than baseline/majority on these 40 rows, by 0.350 [0.152, 0.543] "
+        "verdict": "simulator/sim is better than baseline/majority on rows like these 40, by 0.350 [0.152, 0.543] "
         "(approximate randomisation within tasks p = 0.004; 18 rows where simulator/sim did better, 4 where "
         "baseline/majority did).",
         "metrics": {"accuracy": [_PAIR]},

@@ -35,7 +35,8 @@ PAPERS: Mapping[str, str] = {
     "design. Biometrics 43, 207-211.",
     "Phipson and Smyth 2010": "Phipson, B., Smyth, G. K. (2010). Permutation p-values should never be zero. "
     "Statistical Applications in Genetics and Molecular Biology 9, article 39.",
-    "Besag and Clifford 1991": "Besag, J., Clifford, P. (1991). Sequential Monte Carlo p-values. Biometrika 78, 301-304.",
+    "Besag and Clifford 1991": "Besag, J., Clifford, P. (1991). Sequential Monte Carlo p-values. Biometrika 78, "
+    "301-304.",
     "Noreen 1989": "Noreen, E. W. (1989). Computer-Intensive Methods for Testing Hypotheses: An Introduction. "
     "New York: Wiley.",
     "Yeh 2000": "Yeh, A. (2000). More accurate tests for the statistical significance of result differences. "
@@ -179,9 +180,9 @@ TESTS: Mapping[str, str] = {
         "right, and asks how often chance would split them as unevenly (McNemar 1947, in its binomial form)."
     ),
     "sign-flip permutation": (
-        "The sign-flip permutation test turns the signs of the items' differences in all ways where these are few, else "
-        "at random, 10,000 times with seed 0, and counts how often their mean is as far from 0 as it was; the exam "
-        f"itself counts as one of the draws, so that no p-value is 0 (Phipson and Smyth 2010). {MORE}"
+        "The sign-flip permutation test turns the signs of the items' differences in all ways where these are few, "
+        "else at random, 10,000 times with seed 0, and counts how often their mean is as far from 0 as it was; the "
+        f"exam itself counts as one of the draws, so that no p-value is 0 (Phipson and Smyth 2010). {MORE}"
     ),
     "sign-flip permutation of clusters": (
         "Where items hang together, the sign-flip permutation test turns the signs of all differences of a cluster "

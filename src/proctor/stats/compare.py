@@ -16,10 +16,11 @@ from proctor.stats.estimates_sheet import nothing
 from proctor.stats.estimates_task import Exam, own_value
 from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
-from proctor.stats.paired import ALPHA, LEAST_DISCORDANT, POWER_Z, benjamini_hochberg, holm, items_needed
+from proctor.stats.paired import ALPHA, benjamini_hochberg, holm
 from proctor.stats.pairs import Drawn, Pair, drawn, item_scores, own_resampled, paired
 from proctor.stats.pairs_share import Shares, pooled_shares
 from proctor.stats.permute import weighed
+from proctor.stats.power_pairs import errors_to_show, items_of_mean, least_difference, least_items
 from proctor.types import Run
 
 if TYPE_CHECKING:
@@ -126,6 +127,26 @@ class _Found:
     test: str
     method: str
     discordant: tuple[int, int] | None = None  # where the test counts them
+    freedom: float = math.inf  # degrees of freedom of the standard error
+
+    def detectable(self, n: int, family: int) -> float | None:
+        """The smallest difference that n items like these show with 80 % power, as one of `family` comparisons."""
+        if self.discordant is not None:
+            return least_difference(n, sum(self.discordant) / n, family)
+        return errors_to_show(self.freedom, family) * self.stderr
+
+    def items_needed(self, n: int, family: int) -> int | None:
+        """About how many items would show a difference of this size.
+
+        None where it is smaller than its standard error: then it can hardly be told from none at all or from one
+        the other way, and the number would be noise.
+        """
+        gap = abs(self.difference)
+        if gap < self.stderr:
+            return None
+        if self.discordant is not None:
+            return least_items(sum(self.discordant) / n, gap, family)
+        return items_of_mean(self.stderr * math.sqrt(n), gap, family)
 
 
 def differences(
@@ -159,7 +180,7 @@ def _of_task(task: _Task, family: int) -> Difference:
     else:
         method = RESAMPLED_CLUSTERS if pair.clustered else RESAMPLED
         found = _of_draws(made, method, [pair], family)
-    return _described([task], found, pair.first.key, spec.title, " + ".join(spec.official))
+    return _described([task], found, (pair.first.key, spec.title, " + ".join(spec.official)), family)
 
 
 def _of_suite(counted: Sequence[_Task], shape: Shape, family: int) -> Difference:
@@ -171,7 +192,7 @@ def _of_suite(counted: Sequence[_Task], shape: Shape, family: int) -> Difference
         found = _of_shares(pooled, "pooled", family)
     else:
         found = _of_draws(_combined(tasks), STRATIFIED, [task.pair for task in tasks], family)
-    return _described(tasks, found, "", shape.suite, metric)
+    return _described(tasks, found, ("", shape.suite, metric), family)
 
 
 def _weighed(counted: Sequence[_Task], shape: Shape) -> tuple[str, list[_Task]]:
@@ -235,6 +256,7 @@ def _of_shares(plain: Shares, key: str, family: int) -> _Found:
         plain.test,
         plain.method,
         plain.counts() if plain.binary else None,
+        max(1, len(plain.parts) - 1),
     )
 
 
@@ -247,15 +269,11 @@ def _of_draws(made: Drawn, method: str, pairs: Sequence[Pair], family: int) -> _
     return _Found(made.difference, stderr, low, high, made.p_value(family), made.test, method)
 
 
-def _described(tasks: Sequence[_Task], found: _Found, task: str, title: str, metric: str) -> Difference:
+def _described(tasks: Sequence[_Task], found: _Found, named: tuple[str, str, str], family: int) -> Difference:
+    """The difference as it is told; `named` are its task's key, title and metric."""
+    task, title, metric = named
     n = sum(each.pair.first.sheet.items for each in tasks)
     counts = _Counts.of(tasks)
-    detectable = (Z95 + POWER_Z) * found.stderr
-    if found.discordant is not None:
-        needed = items_needed(*found.discordant, n)
-    else:
-        gap = abs(found.difference)
-        needed = max(LEAST_DISCORDANT, math.ceil(n * (detectable / gap) ** 2)) if gap > 1e-12 else None
     return Difference(
         task=task,
         title=title,
@@ -269,8 +287,9 @@ def _described(tasks: Sequence[_Task], found: _Found, task: str, title: str, met
         only_first=counts.only_first,
         only_second=counts.only_second,
         correlation=counts.correlation,
-        detectable=detectable,
-        items_needed=needed,
+        detectable=found.detectable(n, family),
+        items_needed=found.items_needed(n, family),
+        comparisons=family,
     )
 
 

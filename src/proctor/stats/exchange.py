@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -9,11 +11,12 @@ from typing import TYPE_CHECKING
 from proctor.stats import metrics, resample
 from proctor.stats.estimates_sheet import Sheet, TaskShape
 from proctor.stats.estimates_task import TABLED, WORDS, figure_of, labels, on_table
-from proctor.stats.permute import CHUNK, FLIPS, SWAPS, Null, Toss, heads, swapped
+from proctor.stats.permute import CHUNK, FLIPS, SWAPS, Null, Toss, halves, heads, swapped
 
 if TYPE_CHECKING:
     from proctor.stats.metrics import Array
 
+MOST_NUMBERS = 600_000  # in the tables of all exchanges; more are drawn
 Score = Callable[["Array"], "Array"]
 
 
@@ -52,6 +55,11 @@ def exchanged(key: str, counts: Array, score: Score) -> Null:
     least = np.einsum("taa->ta", counts).ravel() + both @ (moved < 0)
     whole = (counts.sum(axis=1) + counts.sum(axis=2)).ravel()
 
+    def apart(kept: Array) -> Array:
+        first = least + kept @ moved
+        shape = (len(kept), k, k + 1)
+        return score(first.reshape(shape)) - score((whole - first).reshape(shape))
+
     def start() -> Toss:
         random = resample.stream(f"{key} exchanged")
 
@@ -59,13 +67,18 @@ def exchanged(key: str, counts: Array, score: Score) -> Null:
             kept = np.zeros((size, len(both)))
             for place, n in enumerate(both):
                 kept[:, place] = heads(random, int(n), size)
-            first = least + kept @ moved
-            shape = (size, k, k + 1)
-            return score(first.reshape(shape)) - score((whole - first).reshape(shape))
+            return apart(kept)
 
         return _in_pieces(some, 8 * whole.size)
 
-    return Null(start)
+    def every() -> tuple[Array, Array] | None:
+        if math.prod(int(n) + 1 for n in both) * whole.size > MOST_NUMBERS:
+            return None
+        chances = functools.reduce(np.multiply.outer, (halves(int(n)) for n in both), np.ones(()))
+        kept = np.indices(chances.shape, dtype=np.float64).reshape(len(both), chances.size)
+        return apart(kept.T), chances.ravel()
+
+    return Null(start, every=every)
 
 
 def swaps(key: str, one: Sheet, other: Sheet, spec: TaskShape, official: Sequence[str]) -> Null:

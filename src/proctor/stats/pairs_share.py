@@ -12,7 +12,7 @@ from proctor.stats.estimates_share import halves, row_score
 from proctor.stats.estimates_sheet import Sheet, TaskShape
 from proctor.stats.intervals import t95
 from proctor.stats.paired import difference_interval, mcnemar_exact
-from proctor.stats.permute import Null, flip_p, flips
+from proctor.stats.permute import Null, flips, p_value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,7 +64,9 @@ class Shares:
 
     def p_value(self, key: str, family: int = 1) -> float:
         """Of one of `family` tests that are adjusted together; draws are seeded by `key`."""
-        return mcnemar_exact(*self.counts()) if self.binary else flip_p(self.parts, key, family)
+        return (
+            mcnemar_exact(*self.counts()) if self.binary else p_value(self.null(key), self.difference, family)
+        )
 
     def interval(self) -> tuple[float, float]:
         if self.binary:

@@ -23,8 +23,9 @@ SEEN_NONE = 2  # in so many times family / ALPHA draws without one as far, no mo
 MOST_SUMS = 65_536  # different sums that are gone through instead of drawn
 FEW_UNITS, FEW_SIZES = 16, 8
 
-# The next so many draws of a difference.
+# The next so many draws of a difference; all it can be, with their chances, or None where these are too many.
 Toss = Callable[[int], "Array"]
+Every = Callable[[], "tuple[Array, Array] | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +33,18 @@ class Null:
     """Draws of a difference if the two runs were exchangeable, as many as are asked for.
 
     `start` begins the same draws from the first. `first` is how many are always made, and how many at a time.
+    `every` goes through all ways of exchanging instead, where they are few.
     """
 
     start: Callable[[], Toss]
     first: int = FLIPS
+    every: Every = lambda: None
 
 
 def weighed(of: Sequence[Null], weights: Sequence[float]) -> Null:
     """The draws of several independent parts, each with its weight, added up."""
+    if len(of) == 1:
+        return _times(of[0], weights[0])
 
     def start() -> Toss:
         parts = [null.start() for null in of]
@@ -54,17 +59,33 @@ def weighed(of: Sequence[Null], weights: Sequence[float]) -> Null:
     return Null(start, min(null.first for null in of))
 
 
+def _times(null: Null, weight: float) -> Null:
+    def start() -> Toss:
+        toss = null.start()
+        return lambda size: weight * toss(size)
+
+    def every() -> tuple[Array, Array] | None:
+        found = null.every()
+        return None if found is None else (weight * found[0], found[1])
+
+    return Null(start, null.first, every)
+
+
 def p_value(null: Null, observed: float, family: int = 1) -> float:
     """Two-sided, of one of `family` tests that are adjusted together: (1 + draws at least as far from 0) / (1 + draws).
 
-    The first draws decide where ENOUGH of them are as far. Else more are made, up to ENOUGH * family / ALPHA,
-    so that the smallest p-value is far below what the adjustment asks for; they end with the ENOUGH-th that is
-    as far (Besag and Clifford 1991, Biometrika 78:301), or early where none is. Whatever ends them, the p-value
-    is the probability under the null of so extreme an end or a more extreme one, with the exam itself as one
-    of the draws (Phipson and Smyth 2010): P(p <= t) <= t for every t.
+    Exact where all ways of exchanging can be gone through. Else the first draws decide where ENOUGH of them are
+    as far. Else more are made, up to ENOUGH * family / ALPHA, so that the smallest p-value is far below what the
+    adjustment asks for; they end with the ENOUGH-th that is as far (Besag and Clifford 1991, Biometrika 78:301),
+    or early where none is. Whatever ends them, the p-value is the probability under the null of so extreme an end
+    or a more extreme one, with the exam itself as one of the draws (Phipson and Smyth 2010): P(p <= t) <= t for
+    every t.
     """
     import numpy as np
 
+    if (every := null.every()) is not None:
+        values, chances = every
+        return min(1.0, float(chances[np.abs(values) >= abs(observed) - 1e-12].sum()))
     toss = null.start()
     early = max(null.first, math.ceil(SEEN_NONE * family / ALPHA))
     most = max(null.first, math.ceil(ENOUGH * family / ALPHA))
@@ -98,19 +119,8 @@ def _ended_before(early: int, made: int, far: int) -> float:
 # Signs -------------------------------------------------------------------------------------------
 
 
-def flip_p(values: Array, key: str, family: int = 1) -> float:
-    """The two-sided p-value of a sum of values, each of which could as well have had the other sign."""
-    exact = exact_flip_p(values)
-    return p_value(flips(values, key), math.fsum(values), family) if exact is None else exact
-
-
-def exact_flip_p(values: Array) -> float | None:
-    """`flip_p` from all signs, counted; None where they give too many different sums.
-
-    >>> import numpy
-    >>> round(exact_flip_p(numpy.ones(6)), 9), exact_flip_p(numpy.array([3.0, -1.0, 0.0]))
-    (0.03125, 1.0)
-    """
+def _all_sums(values: Array) -> tuple[Array, Array] | None:
+    """All sums of the values with signs, and their chances."""
     import numpy as np
 
     sizes, counts = np.unique(np.abs(values[values != 0]), return_counts=True)
@@ -123,13 +133,12 @@ def exact_flip_p(values: Array) -> float | None:
         plus = np.arange(count + 1)
         sums, chances = _merged(
             np.add.outer(sums, size * (2.0 * plus - count)).ravel(),
-            np.multiply.outer(chances, _halves(count)).ravel(),
+            np.multiply.outer(chances, halves(count)).ravel(),
         )
-    far = np.abs(sums) >= abs(math.fsum(values)) - 1e-12
-    return min(1.0, math.fsum(chances[far]))
+    return sums, chances
 
 
-def _halves(n: int) -> Array:
+def halves(n: int) -> Array:
     """The probabilities of 0 to n heads of n coins."""
     import numpy as np
 
@@ -150,7 +159,14 @@ def _merged(sums: Array, chances: Array) -> tuple[Array, Array]:
 
 
 def flips(values: Array, key: str) -> Null:
-    """The sum of the values with random signs. Eight values at a time: a byte says which of their 256 sums it is."""
+    """The sum of the values with random signs.
+
+    Eight values at a time: a byte says which of their 256 sums it is.
+
+    >>> import numpy
+    >>> [round(p_value(flips(numpy.array(of), "q"), sum(of)), 9) for of in ([1.0] * 6, [3.0, -1.0, 0.0])]
+    [0.03125, 1.0]
+    """
 
     def start() -> Toss:
         import numpy as np
@@ -169,7 +185,7 @@ def flips(values: Array, key: str) -> Null:
 
         return toss
 
-    return Null(start)
+    return Null(start, every=lambda: _all_sums(values))
 
 
 # Counts and swaps --------------------------------------------------------------------------------
