@@ -273,7 +273,7 @@ def power_of(
         comparisons=family,
         detectable=detectable(effective, assumed, family, counted=counted),
         detectable_close=detectable(effective, replace(assumed, correlation=CLOSE), family, counted=counted),
-        at_best=detectable(best, assumed, family, counted=counted),
+        at_best=detectable(best, assumed, family, counted=math.isclose(best, sum(full.values()))),
         tasks=tuple(
             TaskPower(t, facts["tasks"][t], n, detectable(n, assumed, len(asked))) for t, n in asked.items()
         ),

@@ -133,7 +133,8 @@ class _Found:
         """The smallest difference that n items like these show with 80 % power, as one of `family` comparisons."""
         if self.discordant is not None:
             return least_difference(n, sum(self.discordant) / n, family)
-        return errors_to_show(self.freedom, family) * self.stderr
+        errors = errors_to_show(self.freedom, family)
+        return errors * self.stderr if math.isfinite(errors) else None
 
     def items_needed(self, n: int, family: int) -> int | None:
         """About how many items would show a difference of this size.
@@ -256,7 +257,7 @@ def _of_shares(plain: Shares, key: str, family: int) -> _Found:
         plain.test,
         plain.method,
         plain.counts() if plain.binary else None,
-        max(1, len(plain.parts) - 1),
+        len(plain.parts) - 1,
     )
 
 

@@ -11,7 +11,6 @@ from proctor.stats.intervals import Z95
 ALPHA = 0.05
 POWER = 0.8
 POWER_Z = NormalDist().inv_cdf(POWER)
-LEAST_DISCORDANT = 6  # with five, all to one side, the exact p is 0.0625
 MOST_EXACT = 5000  # discordant items; from here on exact binomials take milliseconds, later seconds
 
 

@@ -71,7 +71,7 @@ def detectable(
     """
     if counted and assumed.counted:
         return least_difference(math.floor(n), assumed.apart, family)
-    gap = errors_to_show(max(1.0, n - 1), family) * math.sqrt(assumed.apart / n)
+    gap = errors_to_show(n - 1, family) * math.sqrt(assumed.apart / n)
     return gap if gap < 1 else None
 
 
@@ -87,8 +87,7 @@ def items_for(
     """
     if counted and assumed.counted:
         return least_items(assumed.apart, difference, family)
-    needed = items_of_mean(math.sqrt(assumed.apart), difference, family)
-    return max(1, needed) if needed is not None else None
+    return items_of_mean(math.sqrt(assumed.apart), difference, family)
 
 
 def effective_items(asked: Mapping[str, int], weights: Mapping[str, float]) -> float:

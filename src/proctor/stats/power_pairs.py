@@ -8,7 +8,7 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from proctor.stats.paired import ALPHA, LEAST_DISCORDANT, POWER, POWER_Z
+from proctor.stats.paired import ALPHA, POWER, POWER_Z
 
 if TYPE_CHECKING:
     from proctor.stats.metrics import Array
@@ -142,16 +142,28 @@ def least_items(discordant: float, difference: float, family: int = 1) -> int | 
     (249, 517, 6)
     """
     share = max(discordant, difference)
-    low, high = 0, LEAST_DISCORDANT
-    while mcnemar_power(high, share, difference, family) < POWER:
+    return _fewest(lambda n: mcnemar_power(n, share, difference, family) >= POWER, least_units(family))
+
+
+def _fewest(shows: Callable[[int], bool], least: int) -> int | None:
+    low, high = least - 1, least
+    while not shows(high):
         low, high = high, 2 * high
         if high > MOST_ITEMS:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        enough = mcnemar_power(middle, share, difference, family) >= POWER
-        low, high = (low, middle) if enough else (middle, high)
+        low, high = (low, middle) if shows(middle) else (middle, high)
     return high
+
+
+def least_units(family: int = 1) -> int:
+    """How many items or clusters any test of signs needs: with fewer not even all to one side would show anything.
+
+    >>> least_units(), least_units(45)
+    (6, 11)
+    """
+    return math.floor(math.log2(2 * family / ALPHA)) + 1
 
 
 # Everything else ---------------------------------------------------------------------------------
@@ -162,12 +174,14 @@ def errors_to_show(freedom: float = math.inf, family: int = 1) -> float:
 
     2.80 for many items and one comparison. For few, Student's quantile and the normal approximation of the
     noncentral t (Johnson and Welch 1940): the difference d of P(t' > c) = 0.8 is c (1 - 1/4v) + z sqrt(1 + c^2/2v).
+    Infinite where so few units can show nothing.
 
     >>> round(errors_to_show(), 3), round(errors_to_show(19), 3), round(errors_to_show(family=45), 3)
     (2.802, 2.954, 4.102)
     """
-    v = max(1.0, freedom)
-    edge = edge_of(family)
+    v, edge = freedom, edge_of(family)
+    if v + 1 < least_units(family):
+        return math.inf
     if math.isinf(v):
         return edge + POWER_Z
     edge = _student(edge, v)
@@ -180,12 +194,11 @@ def items_of_mean(spread: float, difference: float, family: int = 1) -> int | No
     >>> items_of_mean(0.4, 0.05), items_of_mean(0.4, 0.05, 45)
     (505, 1083)
     """
-    n = 2.0
-    for _ in range(20):  # the quantiles of so many items; it settles within a few rounds
-        n = (errors_to_show(max(1.0, n - 1), family) * spread / difference) ** 2
-        if n > MOST_ITEMS:
-            return None
-    return max(LEAST_DISCORDANT, math.ceil(n))
+
+    def shows(n: int) -> bool:
+        return errors_to_show(n - 1, family) * spread / math.sqrt(n) <= difference
+
+    return _fewest(shows, least_units(family))
 
 
 def _student(z: float, v: float) -> float:
