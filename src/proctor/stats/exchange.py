@@ -56,17 +56,18 @@ def exchanged(key: str, counts: Array, score: Score) -> Null:
     whole = (counts.sum(axis=1) + counts.sum(axis=2)).ravel()
 
     def apart(kept: Array) -> Array:
-        first = least + kept @ moved
-        shape = (len(kept), k, k + 1)
-        return score(first.reshape(shape)) - score((whole - first).reshape(shape))
+        # Draws last in memory, so that sums over the few cells of a table run over many draws at once.
+        first = least[:, None] + moved.T @ kept
+        one, other = (np.moveaxis(of.reshape(k, k + 1, -1), -1, 0) for of in (first, whole[:, None] - first))
+        return score(one) - score(other)
 
     def start() -> Toss:
         random = resample.stream(f"{key} exchanged")
 
         def some(size: int) -> Array:
-            kept = np.zeros((size, len(both)))
+            kept = np.zeros((len(both), size))
             for place, n in enumerate(both):
-                kept[:, place] = heads(random, int(n), size)
+                kept[place] = heads(random, int(n), size)
             return apart(kept)
 
         return _in_pieces(some, 8 * whole.size)
@@ -76,7 +77,7 @@ def exchanged(key: str, counts: Array, score: Score) -> Null:
             return None
         chances = functools.reduce(np.multiply.outer, (halves(int(n)) for n in both), np.ones(()))
         kept = np.indices(chances.shape, dtype=np.float64).reshape(len(both), chances.size)
-        return apart(kept.T), chances.ravel()
+        return apart(kept), chances.ravel()
 
     return Null(start, every=every)
 
@@ -97,11 +98,11 @@ def _of_sums(key: str, one: Sheet, other: Sheet, spec: TaskShape, official: Sequ
     functions = [on_table(spec, metric, names) for metric in official]
     first, second = (_unit_tables(side, names) / side.scale for side in (one, other))
     change, whole = second - first, first.sum(axis=0) + second.sum(axis=0)
-    base, moves = first.sum(axis=0), np.abs(change).any(axis=1)
-    change = change[moves]
+    base, moves = first.sum(axis=0)[:, None], np.abs(change).any(axis=1)
+    change, whole = np.ascontiguousarray(change[moves].T), whole[:, None]
 
     def score(tables: Array) -> Array:
-        shaped = tables.reshape(-1, k, k + 1)
+        shaped = np.moveaxis(tables.reshape(k, k + 1, -1), -1, 0)
         total: Array = sum((f(shaped) for f in functions), start=np.zeros(len(shaped))) / len(functions)
         return total
 
@@ -109,7 +110,7 @@ def _of_sums(key: str, one: Sheet, other: Sheet, spec: TaskShape, official: Sequ
         random = resample.stream(f"{key} exchanged")
 
         def toss(size: int) -> Array:
-            drawn = [base + swap @ change for swap in swapped(random, len(change), size)]
+            drawn = [base + change @ swap.T for swap in swapped(random, int(moves.sum()), size)]
             return np.concatenate([score(tables) - score(whole - tables) for tables in drawn])
 
         return _in_pieces(toss, 8 * k * (k + 1))
