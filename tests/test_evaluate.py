@@ -35,7 +35,9 @@ def test_two_models_are_compared(file):
         result = proctor.evaluate(file, names, base_url=f"{server.url}/v1", limit=20, temperature=0.5)
     assert [r.scores[0].estimate.value for r in result.runs] == [1.0, 0.0]
     assert result.comparisons[0].verdict == "first better"
-    assert result.verdict.startswith("openai/sim-perfect is better than openai/sim-wrong on these 20 rows")
+    assert result.verdict.startswith(
+        "openai/sim-perfect is better than openai/sim-wrong on rows like these 20"
+    )
     with pytest.raises(ValueError, match="2 models"):
         _ = result.score
 

@@ -163,7 +163,7 @@ def test_estimates(estimate: Estimate, text: str) -> None:
 def test_two_models_and_a_difference() -> None:
     clear = (pair(both=50, only_first=15, only_second=5, neither=30),)
     said = (
-        "sim/a is better than sim/b on these 100 rows, by 0.100 [0.013, 0.192] "
+        "sim/a is better than sim/b on rows like these 100, by 0.100 [0.013, 0.192] "
         "(exact McNemar p = 0.041; 15 rows only sim/a got right, 5 only sim/b)."
     )
     assert figures.sentence(clear, ["a", "b"]) == said
@@ -174,7 +174,7 @@ def test_two_models_and_a_difference() -> None:
 def test_the_second_of_a_pair_may_be_better() -> None:
     turned = (pair(both=50, only_first=5, only_second=15, neither=30),)
     assert figures.sentence(turned, ["b", "a"]).startswith(
-        "sim/b is better than sim/a on these 100 rows, by 0.100 ["
+        "sim/b is better than sim/a on rows like these 100, by 0.100 ["
     )
     assert "15 rows only sim/b got right, 5 only sim/a" in figures.sentence(turned, ["b", "a"])
 
@@ -183,9 +183,11 @@ def test_two_models_and_no_difference_shown() -> None:
     open_ = (pair(both=50, only_first=12, only_second=10, neither=28),)
     said = figures.sentence(open_, ["a", "b"])
     assert said.startswith(
-        "These 100 rows do not show which of sim/a and sim/b is better: the difference is 0.020 [-0."
+        "These 100 rows do not show which of sim/a and sim/b is better on rows like them: the difference is 0.020 [-0."
     )
-    assert re.search(r"about 4,\d00 rows like these would show it\.$", said)
+    # 12 against 10 says next to nothing about the true difference: no number of rows follows from it.
+    least = r"as many rows like these would show a difference of about 0\.1\d\d or more \(80 % power\)"
+    assert re.search(rf"It is smaller than its standard error; {least}\.$", said)
     assert "is better than" not in said
 
 
@@ -195,23 +197,29 @@ def test_a_tie_has_no_winner() -> None:
         said = figures.sentence(tie, ranked)
         assert "is better than" not in said and "the difference is 0.000 [-0.0" in said
         assert "exact McNemar p = 1;" in said
-        assert said.endswith("Both scored the same, so no number of rows follows from these.")
+        assert re.search(
+            r"Both scored the same; as many rows like these would show .* \(80 % power\)\.$", said
+        )
 
 
 def test_one_row_is_one_row() -> None:
     said = figures.sentence((pair(both=0, only_first=1, only_second=0, neither=0),), ["a", "b"])
-    assert said.startswith("This one row does not show which of sim/a and sim/b is better")
-    assert "1 row only sim/a got right, 0 only sim/b). If the difference is real, about 6 rows" in said
+    assert said.startswith("This one row does not show which of sim/a and sim/b is better on rows like it")
+    assert "1 row only sim/a got right, 0 only sim/b). If it is truly as large, about 6 rows" in said
 
 
 @pytest.mark.parametrize(
     ("shared", "needed", "advice"),
     [
-        (1000, 1584, "If the difference is real, about 1,600 rows like these would show it."),
-        (1000, 999_001, "If the difference is real, about 1,000,000 rows like these would show it."),
+        (1000, 1584, "If it is truly as large, about 1,600 rows like these would show it (80 % power)."),
+        (
+            1000,
+            999_001,
+            "If it is truly as large, about 1,000,000 rows like these would show it (80 % power).",
+        ),
         (1000, 1_000_001, "A difference as small as this would take more than 1,000,000 rows to show."),
         (1000, 1000, "About twice as many rows would be safer."),
-        (50, 77, "If the difference is real, about 77 rows like these would show it."),
+        (50, 77, "If it is truly as large, about 77 rows like these would show it (80 % power)."),
     ],
 )
 def test_advice(shared: int, needed: int, advice: str) -> None:
@@ -231,7 +239,7 @@ def test_three_models_one_clearly_best() -> None:
     good, bad = scored([1.0] * 90 + [0.0] * 10), scored([1.0] * 60 + [0.0] * 40)
     pairs = compared([(run("b"), bad), (run("a"), good), (run("c"), bad)])
     said = figures.sentence(pairs, ["a", "b", "c"])
-    assert said.startswith("sim/a is better than sim/b on these 100 rows, by 0.300 [0.2")
+    assert said.startswith("sim/a is better than sim/b on rows like these 100, by 0.300 [0.2")
     assert "(exact McNemar p < 0.0001; 30 rows only sim/a got right, 0 only sim/b)." in said
     assert said.endswith("sim/a is also better than sim/c. (p-values adjusted for 3 comparisons.)")
 
@@ -251,7 +259,7 @@ def test_four_models_and_every_standing() -> None:
         [(run("a"), best), (run("b"), best), (run("c"), better), (run("x"), scored([1.0], prefix="other"))]
     )
     said = figures.sentence(pairs, ["a", "b", "c", "x"])
-    assert "sim/a is worse than sim/c on the rows they share." in said
+    assert "sim/a is worse than sim/c on rows like those they share." in said
     assert "sim/a cannot be compared with sim/x: they share no scored item." in said
     assert said.endswith("(p-values adjusted for 3 comparisons.)")
 

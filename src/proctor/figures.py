@@ -186,7 +186,7 @@ def sentence(comparisons: Sequence[Comparison], ranked: Sequence[str]) -> str:
     lines = [_pair_sentence(*runner_up)]
     further = {
         "better": f"{name} is {'also ' * (_standing(*runner_up) == 'better')}better than {{}}.",
-        "worse": f"{name} is worse than {{}} on the rows they share.",
+        "worse": f"{name} is worse than {{}} on rows like those they share.",
         "equal": f"{name} is practically equal to {{}}.",
         "open": f"Between {name} and {{}} no difference is shown.",
         "apart": f"{name} cannot be compared with {{}}: they share no scored item.",
@@ -243,11 +243,12 @@ def _pair_sentence(c: Comparison, swapped: bool) -> str:
     test = f"{of.test} {p_value(of.adjusted_p)}; {split}"
     if c.verdict == "practically equal":
         within = f"within {fraction(c.margin)} of each other"
-        return f"{first} and {second} are practically equal on {_these(of.shared)}, {within}: {gap} ({test})."
+        return f"{first} and {second} are practically equal on {_alike(of.shared)}, {within}: {gap} ({test})."
     if c.verdict != "no difference shown":
-        return f"{first} is better than {second} on {_these(of.shared)}, by {gap} ({test})."
-    verb = "does" if of.shared == 1 else "do"
-    start = f"{_these(of.shared).capitalize()} {verb} not show which of {first} and {second} is better: "
+        return f"{first} is better than {second} on {_alike(of.shared)}, by {gap} ({test})."
+    these = "This one row does" if of.shared == 1 else f"These {of.shared:,} rows do"
+    rest = "rows like it" if of.shared == 1 else "rows like them"
+    start = f"{these} not show which of {first} and {second} is better on {rest}: "
     return f"{start}the difference is {gap} ({test}). {_advice(of)}"
 
 
@@ -255,20 +256,36 @@ def _rows(n: int) -> str:
     return "1 row" if n == 1 else f"{n:,} rows"
 
 
-def _these(n: int) -> str:
-    return "this one row" if n == 1 else f"these {n:,} rows"
+def _alike(n: int) -> str:
+    """What an interval and a test speak of: not of the rows that were asked, which are known, but of more of them."""
+    return "rows like this one" if n == 1 else f"rows like these {n:,}"
 
 
 def _advice(of: Difference) -> str:
-    if of.items_needed is None and of.estimate.value:
-        return "More rows like these may show it."
+    """What would be needed, where that follows: a difference below its standard error is mostly noise."""
+    power = f"(80 % power{among(of.comparisons)})"
     if of.items_needed is None:
-        return "Both scored the same, so no number of rows follows from these."
+        small = "It is smaller than its standard error" if of.estimate.value else "Both scored the same"
+        if of.detectable is None:
+            return f"{small}; so few rows tell no two models apart."
+        least = f"a difference of about {fraction(of.detectable)} or more"
+        return f"{small}; as many rows like these would show {least} {power}."
     if of.items_needed > MOST_ITEMS:
         return f"A difference as small as this would take more than {MOST_ITEMS:,} rows to show."
     if of.items_needed <= of.shared:
         return "About twice as many rows would be safer."
-    return f"If the difference is real, about {rounded(of.items_needed):,} rows like these would show it."
+    return (
+        f"If it is truly as large, about {rounded(of.items_needed):,} rows like these would show it {power}."
+    )
+
+
+def among(comparisons: int) -> str:
+    """What a claim about one comparison allows for, behind it.
+
+    >>> among(1), among(45)
+    ('', ', as one of 45 comparisons')
+    """
+    return "" if comparisons < 2 else f", as one of {comparisons:,} comparisons"
 
 
 def metric_words(metric: str) -> str:

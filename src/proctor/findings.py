@@ -121,8 +121,11 @@ class Difference:
     adjusted_p: float | None = None
     verdict: Verdict = "no difference shown"
     correlation: float | None = None  # of the two runs' item scores; None where one of them never varies
+    comparisons: int = 1  # how many p-values are adjusted together; what follows allows for them
     detectable: float | None = None  # the smallest difference that as many items like these show, 80 % power
-    items_needed: int | None = None  # about how many items would show a difference of this size
+    items_needed: int | None = (
+        None  # about how many would show one of this size; None if it is under its error
+    )
 
     @property
     def shared(self) -> int:

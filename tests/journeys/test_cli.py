@@ -42,7 +42,7 @@ def test_the_closing_sentence_says_which_is_better_and_by_how_much(tmp_path, row
     with spawn(["--model", "good=1.0", "--model", "poor=0.3"], answers) as server:
         words = ["run", "mine.csv", "--model", "ollama/good", "--model", "ollama/poor"]
         done = proctor(tmp_path, *words, OLLAMA_HOST=server.url)
-    assert "ollama/good is better than ollama/poor on these 60 rows, by 0." in done.stdout
+    assert "ollama/good is better than ollama/poor on rows like these 60, by 0." in done.stdout
     assert "exact McNemar p < 0.0001" in done.stdout
 
 

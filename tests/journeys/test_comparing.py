@@ -53,7 +53,7 @@ def test_the_table_shows_cost_and_latency_beside_quality(home: Path) -> None:
     assert "simulator/sim - simulator/sim-small, on 160 shared items" in said
     assert "items like these show a difference of about" in said
     assert "run both with the same --parallel" in said, "each run found its own number of requests at once"
-    assert "simulator/sim is better than simulator/sim-small on these 160 rows" in said
+    assert "simulator/sim is better than simulator/sim-small on rows like these 160" in said
 
 
 def test_a_smaller_run_is_compared_on_its_items(home: Path) -> None:

@@ -202,7 +202,7 @@ def three() -> Evaluation:
             verdict="no difference shown",
         ),
     )
-    verdict = "ollama/qwen2.5:7b-instruct is better than ollama/llama3.1:8b on these 500 rows, by 0.070."
+    verdict = "ollama/qwen2.5:7b-instruct is better than ollama/llama3.1:8b on rows like these 500, by 0.070."
     return Evaluation("plan-1", results, pairs, verdict)
 
 

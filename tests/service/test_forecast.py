@@ -16,7 +16,7 @@ from proctor.service.documents import to_json
 from proctor.service.forecast import Forecast, duration_words, forecast, forecast_document
 from proctor.service.runs import open_sources, open_store, resolved
 from proctor.settings import Settings
-from proctor.stats.power import Assumed, detectable
+from proctor.stats.power import Assumed, detectable, items_for
 from proctor.store import Keeper
 from proctor.types import (
     Attempt,
@@ -243,7 +243,7 @@ def test_limits_that_will_bite_are_named(home, rows):
 def test_power_without_runs_is_that_of_the_table(home, tmp_path):
     power = _forecast(home, Cell(API, _file(tmp_path / "q.csv", 200))).power
     points = [round(100 * each, 1) for each in (power.half_width, power.detectable, power.detectable_close)]
-    assert points == [5.5, 7.9, 6.1]
+    assert points == [5.5, 8.2, 6.3]
     assert power.share_basis.startswith("an assumption")
     assert (power.items, power.available, power.needed) == (200, 200, None)
 
@@ -259,12 +259,12 @@ def test_power_takes_the_share_of_right_answers_from_runs_of_the_source(home, ro
 
 def test_the_items_that_a_difference_takes_and_whether_there_are_as_many(home, tmp_path):
     ref = _file(tmp_path / "q.csv", 600)
-    enough = _forecast(home, Cell(API, replace(ref, limit=510)), difference=0.05).power
-    assert (enough.needed, enough.items, enough.available) == (503, 510, 600)
+    enough = _forecast(home, Cell(API, replace(ref, limit=540)), difference=0.05).power
+    assert (enough.needed, enough.items, enough.available) == (531, 540, 600)
     more = _forecast(home, Cell(API, replace(ref, limit=100)), difference=0.05).power
-    assert (more.needed, more.items) == (503, 100)
+    assert (more.needed, more.items) == (531, 100)
     never = _forecast(home, Cell(API, ref), difference=0.02).power
-    assert never.needed == 3140 and never.at_best == pytest.approx(detectable(600))
+    assert never.needed == 3230 and never.at_best == pytest.approx(detectable(600))
 
 
 @pytest.mark.parametrize("difference", [0.0, -0.1, 1.0, float("nan")])
@@ -278,7 +278,7 @@ def test_repeats_count_only_as_far_as_earlier_repeats_varied(home, rows):
     _kept(home, Cell(API, rows, repeats=4), 4.0)  # each item is right 3 times of 4: variance 0.25
     power = _forecast(home, Cell(API, rows, repeats=4)).power
     assert power.assumed.within == pytest.approx(0.25)
-    assert power.detectable == pytest.approx(detectable(40, Assumed(share=0.75)) / 2)
+    assert power.detectable == pytest.approx(detectable(40, Assumed(share=0.75), counted=False) / 2)
 
 
 @pytest.mark.parametrize(
@@ -297,14 +297,24 @@ def test_tasks_count_by_their_weight_in_the_score(home, tmp_path, aggregate, eff
     power = _forecast(home, Cell(API, ref), difference=0.05).power
     assert (power.items, power.available) == (100, 410)
     assert power.effective == pytest.approx(effective, abs=0.01)
-    assert power.detectable == pytest.approx(detectable(effective), rel=1e-3)
-    assert power.at_best == pytest.approx(detectable(at_best), rel=1e-3)
+    assert power.detectable == pytest.approx(detectable(effective, counted=False), rel=1e-3)
+    assert power.at_best == pytest.approx(detectable(at_best, counted=at_best == 410), rel=1e-3)
     assert [(task.task, task.items) for task in power.tasks] == [("large", 90), ("small", 10)]
-    assert power.tasks[1].detectable == pytest.approx(detectable(10))
-    # 503 plain items would show it; in this mix that takes more than there are.
-    assert power.needed == pytest.approx(503 * 410 / at_best, rel=2e-3) and power.needed > 410
-    few = _forecast(home, Cell(API, ref), difference=0.23).power  # 24 plain items
-    assert few.needed == math.ceil(24 * 100 / effective)
+    assert power.tasks[1].detectable == pytest.approx(detectable(10, family=2))  # one of two tasks
+    # 505 plain items would show it; in this mix that takes more than there are.
+    assert power.needed == pytest.approx(505 * 410 / at_best, rel=2e-3) and power.needed > 410
+    few = _forecast(home, Cell(API, ref), difference=0.23).power
+    assert few.needed == math.ceil(items_for(0.23, counted=False) * 100 / effective)
+
+
+def test_a_plan_of_many_models_allows_for_their_comparisons(home, tmp_path):
+    ref = _file(tmp_path / "q.csv", 200)
+    two = _forecast(home, Cell(API, ref), Cell(Model("openai", "second"), ref)).power
+    three = _forecast(
+        home, Cell(API, ref), Cell(Model("openai", "second"), ref), Cell(Model("openai", "third"), ref)
+    ).power
+    assert (two.comparisons, three.comparisons) == (1, 3)
+    assert two.detectable == detectable(200) and three.detectable == detectable(200, family=3)
 
 
 def test_one_item_of_a_task_shows_nothing(home):

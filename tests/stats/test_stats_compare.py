@@ -306,7 +306,7 @@ def test_the_verdict_never_contradicts_p_or_interval(rights: list[tuple[bool, bo
     if "better" in c.verdict:
         assert d.adjusted_p < 0.05 and (d.estimate.low > 0) == (c.verdict == "first better")
         assert not d.estimate.low <= 0 <= d.estimate.high
-    assert (d.detectable or 0) > 0
+    assert d.detectable is None or d.detectable > 0  # None of so few that nothing is shown
 
 
 @settings(max_examples=25, deadline=None)

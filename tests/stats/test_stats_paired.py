@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-import numpy
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from proctor.stats.intervals import Z95
-from proctor.stats.paired import difference_interval, holm, items_needed, mcnemar_exact
+from proctor.stats.paired import difference_interval, holm, mcnemar_exact
 
 COUNTS = st.integers(0, 60)
 
@@ -156,26 +155,3 @@ def test_holm_rejects_what_the_steps_reject(p_values: list[float], alpha: float)
     adjusted = holm(p_values)
     assert {i for i, p in enumerate(adjusted) if p < alpha} == rejected
     assert all(p <= a <= 1 for p, a in zip(p_values, adjusted, strict=True))
-
-
-def test_items_needed_is_connors_formula() -> None:
-    # (1.959964 * sqrt(.3) + .841621 * sqrt(.3 - .01))^2 / .01 = 233.1
-    assert items_needed(20, 10, 100) == items_needed(10, 20, 100) == 234
-    assert items_needed(7, 7, 100) is None
-
-
-@pytest.mark.parametrize(
-    ("counts", "least"), [((1, 0, 1), 6), ((3, 0, 3), 6), ((9, 0, 10), 7), ((0, 40, 40), 6)]
-)
-def test_items_needed_are_enough_for_the_exact_test(counts: tuple[int, int, int], least: int) -> None:
-    """The formula alone gives 4 for one item of one; with five discordant items p is at least 0.0625."""
-    assert items_needed(*counts) == least
-    assert mcnemar_exact(0, 5) > 0.05 > mcnemar_exact(0, 6)
-
-
-def test_items_needed_give_80_percent_power() -> None:
-    draws = numpy.random.default_rng(1).multinomial(
-        items_needed(20, 10, 100) or 0, [0.2, 0.1, 0.7], size=20_000
-    )
-    z = numpy.abs(draws[:, 0] - draws[:, 1]) / numpy.sqrt(draws[:, 0] + draws[:, 1])
-    assert (z > Z95).mean() == pytest.approx(0.8, abs=0.015)

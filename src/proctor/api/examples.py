@@ -194,8 +194,9 @@ _TASK = {
     "only_first": 9,
     "only_second": 2,
     "correlation": -0.14,
-    "detectable": 0.4278,
-    "items_needed": 33,
+    "comparisons": 2,
+    "detectable": 0.4819,
+    "items_needed": 43,
 }
 _PAIR = {
     **_BOTH,
@@ -211,8 +212,9 @@ _PAIR = {
     "both_right": 16,
     "only_first": 18,
     "only_second": 4,
+    "comparisons": 1,
     "detectable": 0.2799,
-    "items_needed": 26,
+    "items_needed": 28,
     "margin": 0.01,
     "asked": {"first": 40, "second": 40, "both": 40},
     "note": "",
@@ -265,7 +267,7 @@ COMPARED = {
         ],
         "left_out": {},
         "runs": [JOB_ID, OTHER_ID],
-        "verdict": "simulator/sim is better than baseline/majority on these 40 rows, by 0.350 [0.142, 0.552] in "
+        "verdict": "simulator/sim is better than baseline/majority on rows like these 40, by 0.350 [0.142, 0.552] in "
         "accuracy, mean of 2 tasks (approximate randomisation within tasks p = 0.004; 18 rows where simulator/sim did "
         "better, 4 where baseline/majority did).",
         "metrics": {"accuracy": [_PAIR]},

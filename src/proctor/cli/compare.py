@@ -139,7 +139,7 @@ def _run_rows(results: Sequence[RunResult]) -> list[tuple[str, ...]]:
 
 def _pair_lines(pair: Comparison, items: Sequence[Differing]) -> Iterator[str]:
     from proctor.cli.tables import columns
-    from proctor.figures import fraction, names, shared_items
+    from proctor.figures import among, fraction, names, shared_items
 
     first, second = names(pair)
     whole = pair.whole
@@ -150,7 +150,7 @@ def _pair_lines(pair: Comparison, items: Sequence[Differing]) -> Iterator[str]:
     if whole.detectable is not None:
         yield (
             f"  {whole.shared:,} items like these show a difference of about {fraction(whole.detectable)} or more "
-            "(4 times in 5)."
+            f"(80 % power{among(whole.comparisons)})."
         )
     if pair.tasks:
         yield "  p of the tasks adjusted by Benjamini and Hochberg: for exploring, not for a verdict on the models."

@@ -128,7 +128,7 @@ def _basis_lines(cell: CellForecast) -> Iterator[str]:
 
 
 def _power_lines(power: Power) -> Iterator[str]:
-    from proctor.figures import fraction, share
+    from proctor.figures import among, fraction, share
 
     yield (
         f"With {share(power.assumed.share)} of the answers right ({power.share_basis}), a score is sure to about "
@@ -138,8 +138,9 @@ def _power_lines(power: Power) -> Iterator[str]:
         yield "So few items tell no two models apart."
     else:
         yield (
-            f"Two models are told apart (4 times in 5) if they differ by {_gap(power.detectable)}; by "
-            f"{fraction(power.detectable_close)} if they mostly fail on the same items. Items are taken as independent."
+            f"Two models are told apart, with 80 % power{among(power.comparisons)}, if they differ by "
+            f"{_gap(power.detectable)}; by {fraction(power.detectable_close)} if they mostly fail on the same items. "
+            "Items are taken as independent."
         )
     if power.effective < WORTH_LESS * power.items:
         yield (
@@ -150,8 +151,8 @@ def _power_lines(power: Power) -> Iterator[str]:
         yield "Repeats are counted as bringing nothing: no earlier run shows that answers to one item vary."
     if len(power.tasks) > 1:
         yield _task_line(power)
-    if power.needed is not None and power.difference is not None:
-        yield f"A difference of {fraction(power.difference)} takes about {_enough(power)}"
+    if power.difference is not None:
+        yield f"A difference of {fraction(power.difference)} takes {_enough(power)}"
 
 
 def _task_line(power: Power) -> str:
@@ -181,9 +182,12 @@ def _items(n: int) -> str:
 def _enough(power: Power) -> str:
     from proctor.figures import rounded
 
-    needed = power.needed or 0
+    needed = power.needed
+    if needed is None:
+        return f"more items than there are; the source has {power.available:,}, which show {_gap(power.at_best)}."
     if needed <= power.items:
-        return f"{rounded(needed):,} items: these are enough."
+        return f"about {rounded(needed):,} items: these are enough."
     if needed <= power.available:
-        return f"{min(rounded(needed), power.available):,} items; the source has {power.available:,}."
-    return f"{rounded(needed):,} items; the source has only {power.available:,}, which show {_gap(power.at_best)}."
+        return f"about {min(rounded(needed), power.available):,} items; the source has {power.available:,}."
+    only = f"the source has only {power.available:,}, which show {_gap(power.at_best)}"
+    return f"about {rounded(needed):,} items; {only}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from proctor.figures import amount, fraction, metric_words
+from proctor.figures import among, amount, fraction, metric_words
 from proctor.findings import Comparison, Difference, Evaluation
 from proctor.report.pairs import with_the_best
 from proctor.report.papers import INTERVALS, TESTS, split
@@ -29,13 +29,15 @@ RULE = (
 )
 
 DETECTABLE = (
-    "The smallest difference to be shown is the one that a comparison on as many items, as much alike in the two runs, "
-    "would find significant at 0.05 in 80 of 100 exams, before any adjustment: 2.80 standard errors of the observed "
-    "difference (Miller 2024)."
+    "The smallest difference to be shown is the one that a comparison on as many items like these would find in 80 of "
+    "100 exams, in the worst case of the adjustment{among}: for rights and wrongs from the exact power of McNemar's "
+    "test where the two runs disagree on the observed share of items (Connor 1987), else from the standard error of "
+    "the observed difference (Miller 2024)."
 )
 NEEDED = (
-    "The items needed are about how many it would take to show a difference of the observed size in 80 of 100 exams "
-    "(for rights and wrongs, Connor 1987); they take that size for the true one, so they are a rough guide."
+    "The items needed are about how many it would take to show a difference of the observed size in 80 of 100 exams, "
+    "by the same reckoning; they take that size for the true one, so they are a rough guide, and are left out where "
+    "the difference is smaller than its standard error."
 )
 CORRELATION = (
     "The correlation of a pair is Pearson's, of the two runs' scores of the same items: the higher it is, the smaller "
@@ -83,7 +85,7 @@ def how_judged(evaluation: Evaluation) -> Iterator[str]:
     if any(d.correlation is not None for d in wholes):
         yield CORRELATION
     if any(d.detectable is not None for d in wholes):
-        yield DETECTABLE
+        yield DETECTABLE.format(among=among(max(d.comparisons for d in wholes)))
     if any(d.items_needed is not None for d in wholes):
         yield NEEDED
     yield MEANING

@@ -35,6 +35,8 @@ PAPERS: Mapping[str, str] = {
     "design. Biometrics 43, 207-211.",
     "Phipson and Smyth 2010": "Phipson, B., Smyth, G. K. (2010). Permutation p-values should never be zero. "
     "Statistical Applications in Genetics and Molecular Biology 9, article 39.",
+    "Besag and Clifford 1991": "Besag, J., Clifford, P. (1991). Sequential Monte Carlo p-values. Biometrika 78, "
+    "301-304.",
     "Noreen 1989": "Noreen, E. W. (1989). Computer-Intensive Methods for Testing Hypotheses: An Introduction. "
     "New York: Wiley.",
     "Yeh 2000": "Yeh, A. (2000). More accurate tests for the statistical significance of result differences. "
@@ -166,6 +168,11 @@ INTERVALS: Mapping[str, str] = {
     ),
 }
 
+MORE = (
+    "Where fewer than 20 of these draws are as far and the comparisons are so many that this could decide a verdict, "
+    "more are made, until 20 are as far or up to 400 draws a comparison (Besag and Clifford 1991)."
+)
+
 # Difference.test -> what it does.
 TESTS: Mapping[str, str] = {
     "exact McNemar": (
@@ -173,31 +180,34 @@ TESTS: Mapping[str, str] = {
         "right, and asks how often chance would split them as unevenly (McNemar 1947, in its binomial form)."
     ),
     "sign-flip permutation": (
-        "The sign-flip permutation test turns the signs of the items' differences at random, 10,000 times with seed "
-        "0, and counts how often their mean is as far from 0 as it was; the exam itself counts as one of the draws, "
-        "so that no p-value is 0 (Phipson and Smyth 2010)."
+        "The sign-flip permutation test turns the signs of the items' differences in all ways where these are few, "
+        "else at random, 10,000 times with seed 0, and counts how often their mean is as far from 0 as it was; the "
+        f"exam itself counts as one of the draws, so that no p-value is 0 (Phipson and Smyth 2010). {MORE}"
     ),
     "sign-flip permutation of clusters": (
         "Where items hang together, the sign-flip permutation test turns the signs of all differences of a cluster "
-        "together, at random, 10,000 times with seed 0, and counts how often their mean is as far from 0 as it was; "
-        "the exam itself counts as one of the draws, so that no p-value is 0 (Phipson and Smyth 2010)."
+        "together, in all ways where these are few, else at random, 10,000 times with seed 0, and counts how often "
+        "their mean is as far from 0 as it was; the exam itself counts as one of the draws, so that no p-value is 0 "
+        f"(Phipson and Smyth 2010). {MORE}"
     ),
     "approximate randomisation": (
         "Approximate randomisation exchanges the two models' answers to an item, or does not, at random, 10,000 "
         "times with seed 0 (2,000 times for a metric that needs more than the counts of answers), computes the "
         "metric of both anew, and counts how often they are as far apart as they were (Noreen 1989, Yeh 2000); the "
-        "exam itself counts as one of the draws."
+        f"exam itself counts as one of the draws. {MORE}"
     ),
     "approximate randomisation of clusters": (
         "Where items hang together, approximate randomisation exchanges the two models' answers to all items of a "
-        "cluster, or does not, at random, 2,000 times with seed 0, computes the metric of both anew, and counts how "
-        "often they are as far apart as they were (Noreen 1989, Yeh 2000); the exam itself counts as one of the draws."
+        "cluster, or does not, at random, 10,000 times with seed 0 (2,000 times for a metric that needs more than the "
+        "counts of answers), computes the metric of both anew, and counts how often they are as far apart as they were "
+        f"(Noreen 1989, Yeh 2000); the exam itself counts as one of the draws. {MORE}"
     ),
     "approximate randomisation within tasks": (
         "Approximate randomisation within tasks exchanges the two models' answers to an item (or to all items of a "
         "cluster), or does not, at random, task by task and with seed 0, adds the tasks up to headlines, and counts "
-        "how often these are as far apart as they were, in 10,000 draws (Noreen 1989, Yeh 2000); the exam itself "
-        "counts as one of the draws."
+        "how often these are as far apart as they were, in 10,000 draws (2,000 where a task's metric needs more than "
+        "the counts of answers; Noreen 1989, Yeh 2000); the exam itself counts as one of the draws. "
+        f"{MORE}"
     ),
 }
 

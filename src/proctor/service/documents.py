@@ -134,6 +134,7 @@ def difference(d: Difference) -> dict[str, Any]:
         "only_first": d.only_first,
         "only_second": d.only_second,
         "correlation": d.correlation,
+        "comparisons": d.comparisons,
         "detectable": d.detectable,
         "items_needed": d.items_needed,
     }

@@ -58,7 +58,10 @@ AMOUNTS = ("input_tokens", "output_tokens", "seconds", "cost_usd")
 
 @dataclass(frozen=True, slots=True)
 class TaskPower:
-    """How many items of a task are asked, and the smallest difference they show; None where that is none at all."""
+    """How many items of a task are asked, and the smallest difference they show; None where that is none at all.
+
+    Of several tasks each is one comparison of as many, as where two runs are compared task by task.
+    """
 
     task: str
     title: str
@@ -70,9 +73,11 @@ class TaskPower:
 class Power:
     """What the items can show about two models whose scores correlate by 0.5, with 80 % power at p < 0.05.
 
+    The p-value is that of one of `comparisons`, every pair of the plan's models, adjusted together (Holm).
     `effective` is the size of a plain sample that would be as sure: fewer than `items` where small tasks
     count as much as large ones. `detectable_close` is for a correlation of 0.7. `needed` items, in the
-    mix of this plan, show `difference`; the source has `available`, and all of them show `at_best`. A
+    mix of this plan, show `difference` (None: no number does); the source has `available`, and all of them
+    show `at_best`. A
     smallest difference is None where even models as far apart as can be would not be told apart.
     """
 
@@ -82,6 +87,7 @@ class Power:
     assumed: Assumed
     share_basis: str
     half_width: float
+    comparisons: int
     detectable: float | None
     detectable_close: float | None
     at_best: float | None
@@ -140,7 +146,7 @@ def forecast_from(
         sample=source.manifest.get("rows") == "sample",
         cells=cells,
         total=total,
-        power=power_of(source, assumed, basis, difference),
+        power=power_of(source, assumed, basis, difference, models=len(plan.cells)),
         notes=(*_notes(plan, cells, total), *beyond_shares(source)),
     )
 
@@ -240,9 +246,14 @@ def _sum(cells: Sequence[CellForecast], name: str) -> Expected:
 
 
 def power_of(
-    source: Source, assumed: Assumed, basis: str = "an assumption", difference: float | None = None
+    source: Source,
+    assumed: Assumed,
+    basis: str = "an assumption",
+    difference: float | None = None,
+    *,
+    models: int = 2,
 ) -> Power:
-    """What the source's items can show of two models, each task with its weight in the score."""
+    """What the source's items can show of two of so many models, each task with its weight in the score."""
     facts = source.manifest
     scored = [task for task, spec in facts["metrics"].items() if not spec["extra"]] or list(facts["metrics"])
     # Wordings are not items of their own: what counts is how many different questions there are.
@@ -257,9 +268,11 @@ def power_of(
         effective_items(asked, weights),
         effective_items(full, weights),
     )
+    # Items that weigh the same are counted, as the comparison will count them.
+    family, counted = max(1, math.comb(models, 2)), math.isclose(items, effective)
     needed = None
-    if difference is not None:
-        wanted = items_for(difference, assumed)
+    wanted = items_for(difference, assumed, family, counted=counted) if difference is not None else None
+    if wanted is not None:
         scale = items / effective if wanted <= best else sum(full.values()) / best
         needed = math.ceil(wanted * scale)
         needed = min(needed, sum(full.values())) if wanted <= best else needed
@@ -270,11 +283,12 @@ def power_of(
         assumed=assumed,
         share_basis=basis,
         half_width=half_width(effective, assumed),
-        detectable=_possible(detectable(effective, assumed)),
-        detectable_close=_possible(detectable(effective, replace(assumed, correlation=CLOSE))),
-        at_best=_possible(detectable(best, assumed)),
+        comparisons=family,
+        detectable=detectable(effective, assumed, family, counted=counted),
+        detectable_close=detectable(effective, replace(assumed, correlation=CLOSE), family, counted=counted),
+        at_best=detectable(best, assumed, family, counted=math.isclose(best, sum(full.values()))),
         tasks=tuple(
-            TaskPower(t, facts["tasks"][t], n, _possible(detectable(n, assumed))) for t, n in asked.items()
+            TaskPower(t, facts["tasks"][t], n, detectable(n, assumed, len(asked))) for t, n in asked.items()
         ),
         difference=difference,
         needed=needed,
@@ -287,10 +301,6 @@ def beyond_shares(source: Source) -> Iterator[str]:
     if any("mcc" in spec["official"] and not spec["extra"] for spec in specs):
         # Of two labels as frequent MCC is twice the share less one, so its errors are twice as large.
         yield "These differences are in shares of right answers; one as small in mcc takes about four times the items."
-
-
-def _possible(gap: float) -> float | None:
-    return gap if gap < 1 else None
 
 
 def _notes(plan: Plan, cells: Sequence[CellForecast], total: CellForecast) -> Iterator[str]:

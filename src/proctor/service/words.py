@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proctor.figures import fraction
+from proctor.figures import among, fraction
 from proctor.service.forecast import beyond_shares, power_of
 from proctor.stats.power import Assumed
 from proctor.types import Plan, Source
@@ -29,7 +29,8 @@ def plan_lines(plan: Plan, source: Source) -> Iterator[str]:
             "too few" if alike else "some too few",
         )
         yield f"{len(asked)} tasks with {sizes} items each: {few} to compare two models task by task."
-    gap = power_of(source, Assumed()).detectable if models > 1 else None
-    if gap is not None:
-        yield f"{n:,} items show a difference between two models if it is about {fraction(gap)} or more."
+    power = power_of(source, Assumed(), models=models)
+    if models > 1 and power.detectable is not None:
+        least = f"{fraction(power.detectable)} or more (80 % power{among(power.comparisons)})"
+        yield f"{n:,} items show a difference between two models if it is about {least}."
         yield from beyond_shares(source)

@@ -16,16 +16,16 @@ from proctor.stats.estimates_sheet import nothing
 from proctor.stats.estimates_task import Exam, own_value
 from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
-from proctor.stats.paired import LEAST_DISCORDANT, POWER_Z, benjamini_hochberg, holm, items_needed
+from proctor.stats.paired import ALPHA, benjamini_hochberg, holm
 from proctor.stats.pairs import Drawn, Pair, drawn, item_scores, own_resampled, paired
 from proctor.stats.pairs_share import Shares, pooled_shares
-from proctor.stats.permute import p_value
+from proctor.stats.permute import weighed
+from proctor.stats.power_pairs import errors_to_show, items_of_mean, least_difference, least_items
 from proctor.types import Run
 
 if TYPE_CHECKING:
     from proctor.stats.metrics import Array
 
-ALPHA = 0.05
 RESAMPLED = f"paired bootstrap of items, {resample.SAID}"
 RESAMPLED_CLUSTERS = f"paired bootstrap of clusters, {resample.SAID}"
 STRATIFIED = f"paired draws of each task combined, {resample.SAID}"
@@ -43,7 +43,12 @@ def compare(
     tasks (Benjamini and Hochberg). "Better" needs both: the adjusted p below 0.05 and an interval
     without 0.
     """
-    pairs = [(a[0], b[0], *differences(a[1], b[1], shape, tasks=tasks)) for a, b in combinations(sides, 2)]
+    exams = [(run, exams_of(rows, shape)) for run, rows in sides]
+    family = math.comb(len(sides), 2)
+    pairs = [
+        (one, other, *_differences(first, second, shape, tasks=tasks, family=family))
+        for (one, first), (other, second) in combinations(exams, 2)
+    ]
     adjusted = _adjusted([whole for _, _, whole, _ in pairs], holm)
     return tuple(
         Comparison(
@@ -129,44 +134,73 @@ class _Found:
     test: str
     method: str
     discordant: tuple[int, int] | None = None  # where the test counts them
+    freedom: float = math.inf  # degrees of freedom of the standard error
+
+    def detectable(self, n: int, family: int) -> float | None:
+        """The smallest difference that n items like these show with 80 % power, as one of `family` comparisons."""
+        if self.discordant is not None:
+            return least_difference(n, sum(self.discordant) / n, family)
+        errors = errors_to_show(self.freedom, family)
+        return errors * self.stderr if math.isfinite(errors) else None
+
+    def items_needed(self, n: int, family: int) -> int | None:
+        """About how many items would show a difference of this size.
+
+        None where it is smaller than its standard error: then it can hardly be told from none at all or from one
+        the other way, and the number would be noise.
+        """
+        gap = abs(self.difference)
+        if gap < self.stderr:
+            return None
+        if self.discordant is not None:
+            return least_items(sum(self.discordant) / n, gap, family)
+        return items_of_mean(self.stderr * math.sqrt(n), gap, family)
 
 
 def differences(
     first: Sequence[Scored], second: Sequence[Scored], shape: Shape, *, tasks: bool = True
 ) -> tuple[Difference, tuple[Difference, ...]]:
     """One pair of runs: the headline and each task's own score. Nothing is adjusted or judged yet."""
-    pairs = paired(exams_of(first, shape), exams_of(second, shape))
-    found = [_Task(pair, made) for pair in pairs if (made := drawn(pair)) is not None]
+    return _differences(exams_of(first, shape), exams_of(second, shape), shape, tasks=tasks)
+
+
+def _differences(
+    first: Sequence[Exam], second: Sequence[Exam], shape: Shape, *, tasks: bool, family: int = 1
+) -> tuple[Difference, tuple[Difference, ...]]:
+    """`differences` of exams. The headline is one of `family` tests, a task's one of as many as there are tasks."""
+    found = [_Task(pair, made) for pair in paired(first, second) if (made := drawn(pair)) is not None]
     counted = [task for task in found if not task.pair.spec.extra] or found
-    rows = tuple(_of_task(task) for task in found) if tasks and len(found) > 1 else ()
+    rows = tuple(_of_task(task, len(found)) for task in found) if tasks and len(found) > 1 else ()
     if not counted:
-        asked = len({(row.task, row.item) for side in (first, second) for row in side})
+        asked = len({(row.task, row.item) for side in (first, second) for one in side for row in one.rows})
         none = nothing(asked, "the two runs share no scored item")
         return Difference("", shape.suite, "score", None, None, none, "none", None, 0, 0, 0), rows
     if len(counted) == 1:
-        return _of_task(counted[0]), rows
-    return _of_suite(counted, shape), rows
+        return _of_task(counted[0], family), rows
+    return _of_suite(counted, shape, family), rows
 
 
-def _of_task(task: _Task) -> Difference:
+def _of_task(task: _Task, family: int) -> Difference:
     pair, made = task.pair, task.drawn
-    method = RESAMPLED_CLUSTERS if pair.clustered else RESAMPLED
-    found = _of_shares(made.shares, made.null) if made.shares is not None else _of_draws(made, method, [pair])
     spec = pair.spec
-    return _described([task], found, pair.first.key, spec.title, " + ".join(spec.official))
+    if made.shares is not None:
+        found = _of_shares(made.shares, f"{pair.first.key} {' '.join(spec.official)}", family)
+    else:
+        method = RESAMPLED_CLUSTERS if pair.clustered else RESAMPLED
+        found = _of_draws(made, method, [pair], family)
+    return _described([task], found, (pair.first.key, spec.title, " + ".join(spec.official)), family)
 
 
-def _of_suite(counted: Sequence[_Task], shape: Shape) -> Difference:
+def _of_suite(counted: Sequence[_Task], shape: Shape, family: int) -> Difference:
     """The suite's headline: tasks are independent, so what their draws give is weighed and added one by one."""
     metric, tasks = _weighed(counted, shape)
     plain = [task.drawn.shares for task in tasks if task.drawn.shares is not None]
     if shape.aggregate == "micro" and len(plain) == len(tasks):
         pooled = pooled_shares(plain, [task.weight for task in tasks])
-        null = pooled.null(resample.stream("pooled")) if not pooled.binary else None
-        found = _of_shares(pooled, null)
+        found = _of_shares(pooled, "pooled", family)
     else:
-        found = _of_draws(_combined(tasks), STRATIFIED, [task.pair for task in tasks])
-    return _described(tasks, found, "", shape.suite, metric)
+        found = _of_draws(_combined(tasks), STRATIFIED, [task.pair for task in tasks], family)
+    return _described(tasks, found, ("", shape.suite, metric), family)
 
 
 def _weighed(counted: Sequence[_Task], shape: Shape) -> tuple[str, list[_Task]]:
@@ -204,9 +238,8 @@ def _combined(tasks: Sequence[_Task]) -> Drawn:
     # than few items are; added over tasks that would push the interval off the difference and make it too
     # narrow. So they are laid around it, as wide as the items of the tasks say.
     around = _wider(tasks) * (draws - draws.mean()) + difference
-    null = weights @ np.array([task.drawn.null for task in tasks])
-    tosses = min(task.drawn.tosses for task in tasks)
-    return Drawn(difference, null, around, STRATIFIED_TEST, tosses=tosses)
+    null = weighed([task.drawn.null for task in tasks], [task.weight for task in tasks])
+    return Drawn(difference, null, around, STRATIFIED_TEST)
 
 
 def _wider(tasks: Sequence[_Task]) -> float:
@@ -221,39 +254,35 @@ def _wider(tasks: Sequence[_Task]) -> float:
     return math.sqrt(told / seen) if told > seen > 0 else 1.0
 
 
-def _of_shares(plain: Shares, null: Array | None) -> _Found:
+def _of_shares(plain: Shares, key: str, family: int) -> _Found:
     low, high = plain.interval()
-    exact = plain.binary or null is None
     return _Found(
         plain.difference,
         plain.stderr(),
         low,
         high,
-        plain.exact_p() if exact or null is None else p_value(null, plain.difference),
+        plain.p_value(key, family),
         plain.test,
         plain.method,
-        plain.counts() if exact else None,
+        plain.counts() if plain.binary else None,
+        len(plain.parts) - 1,
     )
 
 
-def _of_draws(made: Drawn, method: str, pairs: Sequence[Pair]) -> _Found:
+def _of_draws(made: Drawn, method: str, pairs: Sequence[Pair], family: int) -> _Found:
     n = sum(pair.first.sheet.items for pair in pairs)
     stderr, low, high = resample.spread(made.draws, made.difference)
     if stderr < 1e-12:  # nothing differs and nothing was added, as between equal lists of numbers
         half = Z95**2 / (n + Z95**2)  # the width of Tango's interval without a discordant item
         stderr, low, high = half / Z95, low - half, high + half
-    return _Found(made.difference, stderr, low, high, made.p_value(), made.test, method)
+    return _Found(made.difference, stderr, low, high, made.p_value(family), made.test, method)
 
 
-def _described(tasks: Sequence[_Task], found: _Found, task: str, title: str, metric: str) -> Difference:
+def _described(tasks: Sequence[_Task], found: _Found, named: tuple[str, str, str], family: int) -> Difference:
+    """The difference as it is told; `named` are its task's key, title and metric."""
+    task, title, metric = named
     n = sum(each.pair.first.sheet.items for each in tasks)
     counts = _Counts.of(tasks)
-    detectable = (Z95 + POWER_Z) * found.stderr
-    if found.discordant is not None:
-        needed = items_needed(*found.discordant, n)
-    else:
-        gap = abs(found.difference)
-        needed = max(LEAST_DISCORDANT, math.ceil(n * (detectable / gap) ** 2)) if gap > 1e-12 else None
     return Difference(
         task=task,
         title=title,
@@ -267,8 +296,9 @@ def _described(tasks: Sequence[_Task], found: _Found, task: str, title: str, met
         only_first=counts.only_first,
         only_second=counts.only_second,
         correlation=counts.correlation,
-        detectable=detectable,
-        items_needed=needed,
+        detectable=found.detectable(n, family),
+        items_needed=found.items_needed(n, family),
+        comparisons=family,
     )
 
 

@@ -8,8 +8,9 @@ from statistics import NormalDist
 
 from proctor.stats.intervals import Z95
 
-POWER_Z = NormalDist().inv_cdf(0.8)
-LEAST_DISCORDANT = 6  # with five, all to one side, the exact p is 0.0625
+ALPHA = 0.05
+POWER = 0.8
+POWER_Z = NormalDist().inv_cdf(POWER)
 MOST_EXACT = 5000  # discordant items; from here on exact binomials take milliseconds, later seconds
 
 
@@ -102,22 +103,3 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
         lowest = min(lowest, p_values[index] * len(p_values) / (len(p_values) - above))
         adjusted[index] = lowest
     return adjusted
-
-
-def items_needed(only_first: int, only_second: int, n: int) -> int | None:
-    """About how many items would show a difference like the observed one: 80 % power at p < 0.05.
-
-    The sample size of McNemar's test (Connor 1987, Biometrics 43:207) with the observed shares put in
-    for the true ones, so it is a rough guide; never so few items that the exact test could not show
-    anything. None when no difference was observed.
-
-    >>> items_needed(20, 10, 100), items_needed(1, 0, 1), items_needed(1, 0, 100)
-    (234, 6, 783)
-    """
-    difference = abs(only_first - only_second) / n
-    if difference == 0:
-        return None
-    discordant = (only_first + only_second) / n
-    root = Z95 * math.sqrt(discordant) + POWER_Z * math.sqrt(max(0.0, discordant - difference**2))
-    least = math.ceil(LEAST_DISCORDANT / discordant)
-    return max(least, math.ceil((root / difference) ** 2))

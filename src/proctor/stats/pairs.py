@@ -1,25 +1,23 @@
 """Two runs on one task: the items both have scored, and draws of how their difference could have come out.
 
-Every path gives the same three things: the difference as it is, 10,000 draws of it if the two runs were
-exchangeable (for the p-value), and 2,000 draws of it on other items like these (for the interval). Draws
-are seeded by the task, so that neither the order of rows nor the other tasks change them.
+Every path gives the same three things: the difference as it is, draws of it if the two runs were exchangeable
+(for the p-value; as many as that needs), and 2,000 draws of it on other items like these (for the interval).
+Draws are seeded by the task, so that neither the order of rows nor the other tasks change them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from proctor.stats import metrics, resample
 from proctor.stats.estimates_share import value_of
-from proctor.stats.estimates_sheet import Sheet, TaskShape, base_id, part, sheet
+from proctor.stats.estimates_sheet import TaskShape, base_id, part, sheet
 from proctor.stats.estimates_task import (
     PARTIAL,
     SHARES,
-    TABLED,
-    WORDS,
     Exam,
     figure_of,
     is_graded,
@@ -27,12 +25,11 @@ from proctor.stats.estimates_task import (
     on_table,
     own_value,
 )
+from proctor.stats.exchange import exchanged, on_counts, swaps
 from proctor.stats.pairs_share import Shares, mean_of, shares, unit_sums
-from proctor.stats.permute import FLIPS, SWAPS, p_value, swapped
+from proctor.stats.permute import Null, p_value, weighed
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from proctor.stats.metrics import Array, Scored
 
 RANDOMISED = "approximate randomisation"
@@ -65,19 +62,17 @@ class Pair:
 class Drawn:
     """A task's own score in two runs: the difference, its draws, and what made them.
 
-    `shares` is set where the score is a plain mean of item scores. Only the first `tosses` draws of
-    `null` are of their own; where each is costly the rest repeat them, for adding up with other tasks.
+    `shares` is set where the score is a plain mean of item scores; it has a test of its own.
     """
 
     difference: float
-    null: Array
+    null: Null
     draws: Array
     test: str
     shares: Shares | None = None
-    tosses: int = FLIPS
 
-    def p_value(self) -> float:
-        return p_value(self.null[: self.tosses], self.difference)
+    def p_value(self, family: int = 1) -> float:
+        return p_value(self.null, self.difference, family)
 
 
 def paired(exams: Sequence[Exam], others: Sequence[Exam]) -> list[Pair]:
@@ -121,7 +116,7 @@ def drawn(pair: Pair) -> Drawn | None:
     if first > second:
         made = _drawn(Pair(pair.second, pair.first))
         turned = None if made.shares is None else replace(made.shares, parts=-made.shares.parts)
-        return Drawn(-made.difference, -made.null, -made.draws, made.test, turned, made.tosses)
+        return Drawn(-made.difference, weighed([made.null], [-1.0]), -made.draws, made.test, turned)
     return _drawn(pair)
 
 
@@ -134,19 +129,15 @@ def _drawn(pair: Pair) -> Drawn:
     if all(_is_mean(pair.spec, metric) for metric in official):
         return _of_shares(pair, official)
     ordinary = [metric for metric in official if metric not in PARTIAL]
-    of_rows = _of_table if pair.once and _tabled(pair.spec, ordinary) else _of_units
+    of_rows = _of_table if pair.once and on_counts(pair.spec, ordinary) else _of_units
     made = of_rows(pair, ordinary)
     parts = [_of_shares(pair, [metric]) for metric in official if metric in PARTIAL]
     # The mean of the official metrics; `made` stands for several of them.
-    difference, null, draws = (
-        (len(ordinary) * getattr(made, name) + sum(getattr(one, name) for one in parts)) / len(official)
-        for name in ("difference", "null", "draws")
-    )
-    return Drawn(difference, null, draws, made.test, tosses=made.tosses)
-
-
-def _tabled(spec: TaskShape, official: Iterable[str]) -> bool:
-    return spec.kind not in WORDS and (TABLED | {"accuracy"}).issuperset(official)
+    weights = [len(ordinary) / len(official), *(1 / len(official) for _ in parts)]
+    every = list(zip(weights, [made, *parts], strict=True))
+    draws: Array = sum((w * one.draws for w, one in every[1:]), start=weights[0] * made.draws)
+    difference = math.fsum(w * one.difference for w, one in every)
+    return Drawn(difference, weighed([one.null for _, one in every], weights), draws, made.test)
 
 
 def _is_mean(spec: TaskShape, metric: str) -> bool:
@@ -160,8 +151,8 @@ def _of_shares(pair: Pair, official: Sequence[str]) -> Drawn:
     if PARTIAL.intersection(official):
         one, other = (part(side.rows, official[0], spec, worded=side.worded) for side in (first, second))
     found = mean_of([shares(one, other, spec, metric) for metric in official])
-    random = resample.stream(f"{first.key} {' '.join(official)}")
-    return Drawn(found.difference, found.null(random), found.draws(random), found.test, found)
+    key = f"{first.key} {' '.join(official)}"
+    return Drawn(found.difference, found.null(key), found.draws(resample.stream(key)), found.test, found)
 
 
 # Metrics on the table of answers -----------------------------------------------------------------
@@ -181,11 +172,11 @@ def _of_table(pair: Pair, official: Sequence[str]) -> Drawn:
         return total
 
     first, second = counts.sum(axis=2), counts.sum(axis=1)
-    random = resample.stream(f"{pair.first.key} {' '.join(official)}")
-    null = _exchanged(random, counts, score)
+    key = f"{pair.first.key} {' '.join(official)}"
+    random = resample.stream(key)
     drawn_counts = random.standard_gamma(counts + _discord(counts), size=(resample.DRAWS, k, k + 1, k + 1))
     draws = score(drawn_counts.sum(axis=3)) - score(drawn_counts.sum(axis=2))
-    return Drawn(float(score(first) - score(second)), null, draws, RANDOMISED)
+    return Drawn(float(score(first) - score(second)), exchanged(key, counts, score), draws, RANDOMISED)
 
 
 def _joint(pair: Pair, names: Sequence[str]) -> Array:
@@ -220,58 +211,13 @@ def _discord(counts: Array) -> Array:
     return added
 
 
-def _exchanged(random: np.random.Generator, counts: Array, score: Callable[[Array], Array]) -> Array:
-    """The difference with each item's two answers exchanged or not, by the toss of a coin.
-
-    Of the items with one target and one pair of different answers, a Binomial(n, 1/2) number keeps its
-    order: that is the same as tossing for each.
-    """
-    import numpy as np
-
-    k = len(counts)
-    t, a, b = np.nonzero(counts + counts.transpose(0, 2, 1))
-    t, a, b = (index[a < b] for index in (t, a, b))
-    both = counts[t, a, b] + counts[t, b, a]
-    kept = random.binomial(both.astype(np.int64), 0.5, size=(FLIPS, len(both)))
-    same = np.einsum("taa->ta", counts)
-    towards = np.zeros((len(both), k * (k + 1)))
-    towards[np.arange(len(both)), t * (k + 1) + a] = 1.0
-    away = np.zeros_like(towards)
-    away[np.arange(len(both)), t * (k + 1) + b] = 1.0
-    first = same.ravel() + kept @ towards + (both - kept) @ away
-    second = same.ravel() + kept @ away + (both - kept) @ towards
-    shape = (FLIPS, k, k + 1)
-    found: Array = score(first.reshape(shape)) - score(second.reshape(shape))
-    return found
-
-
 # Everything else ---------------------------------------------------------------------------------
 
 
 def _of_units(pair: Pair, official: Sequence[str]) -> Drawn:
     """Whole units (items, or clusters of them) are exchanged and resampled, the same for both runs."""
-    import numpy as np
 
     one, other = pair.first.sheet, pair.second.sheet
-    random = resample.stream(f"{pair.first.key} {' '.join(official)}")
-    joined = _joined(one, other)
-    figures = [figure_of(joined, pair.spec, metric) for metric in official]
-    weight_a = np.where(np.arange(len(joined.rows)) < len(one.rows), joined.weight, 0.0)
-    weight_b = joined.weight - weight_a
-
-    def score(weights: Array) -> Array:
-        none = np.zeros(weights.shape[:-1])
-        total: Array = sum((f(weights, none, none) for f in figures), start=none) / len(figures)
-        return total
-
-    places = joined.unit.astype(np.int64)
-    parts = []
-    for swap in swapped(random, joined.units, SWAPS):
-        rows = swap[:, places]
-        here = weight_a * (1 - rows) + weight_b * rows
-        parts.append(score(here) - score(joined.weight - here))
-    # As long as the draws of other tasks, with which these are added up in a suite.
-    null = np.tile(np.concatenate(parts), FLIPS // SWAPS)
     sides = []
     for side in (one, other):
         again = resample.stream(f"{pair.first.key} resampled")  # the same units in both runs
@@ -282,21 +228,9 @@ def _of_units(pair: Pair, official: Sequence[str]) -> Drawn:
         math.fsum(value_of(figure_of(side, pair.spec, m), side) for m in official) / len(official)
         for side in (one, other)
     ]
+    null = swaps(f"{pair.first.key} {' '.join(official)}", one, other, pair.spec, official)
     test = RANDOMISED_CLUSTERS if pair.clustered else RANDOMISED
-    return Drawn(observed[0] - observed[1], null, sides[0] - sides[1], test, tosses=SWAPS)
-
-
-def _joined(one: Sheet, other: Sheet) -> Sheet:
-    """The rows of both runs as one sheet, the weights of both on one scale."""
-    import numpy as np
-
-    return replace(
-        one,
-        rows=[*one.rows, *other.rows],
-        weight=np.concatenate([one.weight * other.scale, other.weight * one.scale]),
-        unit=np.concatenate([one.unit, other.unit]),
-        scale=one.scale * other.scale,
-    )
+    return Drawn(observed[0] - observed[1], null, sides[0] - sides[1], test)
 
 
 def own_resampled(exams: Sequence[Exam]) -> Array:

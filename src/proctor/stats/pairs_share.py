@@ -12,7 +12,7 @@ from proctor.stats.estimates_share import halves, row_score
 from proctor.stats.estimates_sheet import Sheet, TaskShape
 from proctor.stats.intervals import t95
 from proctor.stats.paired import difference_interval, mcnemar_exact
-from proctor.stats.permute import flipped_sums
+from proctor.stats.permute import Null, flips, p_value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,8 +62,11 @@ class Shares:
         """Units on which the first did better, and those on which the second did."""
         return int((self.parts > 0).sum()), int((self.parts < 0).sum())
 
-    def exact_p(self) -> float:
-        return mcnemar_exact(*self.counts())
+    def p_value(self, key: str, family: int = 1) -> float:
+        """Of one of `family` tests that are adjusted together; draws are seeded by `key`."""
+        return (
+            mcnemar_exact(*self.counts()) if self.binary else p_value(self.null(key), self.difference, family)
+        )
 
     def interval(self) -> tuple[float, float]:
         if self.binary:
@@ -95,9 +98,9 @@ class Shares:
         rest = self.parts - self.difference * self.sizes
         return n / (n - 1) * float(rest @ rest) if n > 1 else None
 
-    def null(self, random: np.random.Generator) -> Array:
+    def null(self, key: str) -> Null:
         """Draws of the difference if the two runs were exchangeable."""
-        return flipped_sums(random, self.parts)
+        return flips(self.parts, key)
 
     def draws(self, random: np.random.Generator) -> Array:
         """Draws of the difference on other items like these, around the difference."""

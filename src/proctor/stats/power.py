@@ -9,7 +9,7 @@ from statistics import fmean, variance
 
 from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
-from proctor.stats.paired import POWER_Z
+from proctor.stats.power_pairs import errors_to_show, items_of_mean, least_difference, least_items
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,11 @@ class Assumed:
     correlation: float = 0.5
     repeats: int = 1
     within: float = 0.0
+
+    @property
+    def counted(self) -> bool:
+        """True where an item is right or wrong: asked once, or answered the same way every time."""
+        return self.repeats == 1 or not self.within
 
     @property
     def one(self) -> float:
@@ -52,24 +57,37 @@ def half_width(n: float, assumed: Assumed = Assumed()) -> float:
     return Z95 * math.sqrt(assumed.one / n)
 
 
-def detectable(n: float, assumed: Assumed = Assumed()) -> float:
-    """The difference between two models that n shared items show with 80 % power at p < 0.05.
+def detectable(
+    n: float, assumed: Assumed = Assumed(), family: int = 1, *, counted: bool = True
+) -> float | None:
+    """The difference that n shared items show with 80 % power, as one of `family` comparisons of two models.
 
-    (z_.975 + z_.8) * sqrt((omega^2 + 2 sigma^2 / K) / n) (Miller 2024, arXiv 2411.00640, section 5).
+    Where rights and wrongs are `counted`, each item once and all alike, that of McNemar's exact test, with
+    omega^2 + 2 sigma^2 as the discordant share. Else standard errors of a mean, sqrt((omega^2 + 2 sigma^2 / K) / n)
+    (Miller 2024, arXiv 2411.00640, section 5). None where n items show nothing.
 
-    >>> round(detectable(500), 3), round(detectable(56, Assumed(correlation=0.7)), 3)
-    (0.05, 0.116)
+    >>> round(detectable(500), 3), round(detectable(56, Assumed(correlation=0.7)), 3), detectable(5)
+    (0.052, 0.138, None)
     """
-    return (Z95 + POWER_Z) * math.sqrt(assumed.apart / n)
+    if counted and assumed.counted:
+        return least_difference(math.floor(n), assumed.apart, family)
+    gap = errors_to_show(n - 1, family) * math.sqrt(assumed.apart / n)
+    return gap if gap < 1 else None
 
 
-def items_for(difference: float, assumed: Assumed = Assumed()) -> int:
+def items_for(
+    difference: float, assumed: Assumed = Assumed(), family: int = 1, *, counted: bool = True
+) -> int | None:
     """How many shared items show `difference` > 0 with 80 % power: the inverse of `detectable`.
 
-    >>> items_for(0.05), items_for(0.02)
-    (503, 3140)
+    None where that is more than anybody has.
+
+    >>> items_for(0.05), items_for(0.02), items_for(0.05, family=45)
+    (531, 3230, 1102)
     """
-    return math.ceil(assumed.apart * ((Z95 + POWER_Z) / difference) ** 2)
+    if counted and assumed.counted:
+        return least_items(assumed.apart, difference, family)
+    return items_of_mean(math.sqrt(assumed.apart), difference, family)
 
 
 def effective_items(asked: Mapping[str, int], weights: Mapping[str, float]) -> float:
