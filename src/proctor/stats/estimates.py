@@ -15,7 +15,17 @@ from proctor.findings import Estimate, Score
 from proctor.stats import resample
 from proctor.stats.estimates_share import effective
 from proctor.stats.estimates_sheet import WILSON, TaskShape, nothing
-from proctor.stats.estimates_task import SHARES, Exam, draws, estimate, exam, own_draws, own_value, value
+from proctor.stats.estimates_task import (
+    PARTIAL,
+    SHARES,
+    Exam,
+    draws,
+    estimate,
+    exam,
+    own_draws,
+    own_value,
+    value,
+)
 from proctor.stats.intervals import share_stderr, wilson
 from proctor.stats.metrics import Scored
 from proctor.stats.repeats import repeat_scores
@@ -26,7 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["Count", "Scored", "Shape", "TaskShape", "accuracy", "micro", "scores"]
 
 ACCURACY = "accuracy"
-WEIGHTED = "Wilson on the effective n, tasks weighted by their full sizes"
+WEIGHTED = "Wilson on the effective n or the tasks' own combined, tasks weighted by their full sizes"
+ALIKE = "Wilson on the effective n or the tasks' own combined, tasks weighted alike"
 COMBINED = f"draws of each task combined, {resample.SAID}"
 
 
@@ -114,14 +125,12 @@ def _suite_scores(marked: Sequence[Marked], shape: Shape) -> list[Score]:
     if len(counted) < 2:
         return []
     if shape.aggregate == "macro":
-        own = {one.exam.key: own_value(one.exam) for one in counted}
-        return [_suite_score(shape, shape.named, own, combined(counted, own))]
-    counted = [one for one in counted if _has_accuracy(one.exam)]
-    counts = _counts([one.exam for one in counted])
-    accuracies = {one.exam.key: value(one.exam, ACCURACY) for one in counted}
-    measured = {key: count.total / count.scored if count.scored else None for key, count in counts.items()}
-    found = [_suite_score(shape, ACCURACY, measured, micro(counts, shape))]
-    found.append(_suite_score(shape, "macro accuracy", accuracies, combined(counted, accuracies, ACCURACY)))
+        return [_macro_score(counted, shape)]
+    counts = _counts([one.exam for one in counted if _has_accuracy(one.exam)])
+    found = [
+        _suite_score(shape, ACCURACY, _measured(counts), micro(counts, shape)),
+        _suite_score(shape, "macro accuracy", _measured(counts), macro(counts)),
+    ]
     for title, keys in shape.categories:
         below = {key: counts[key] for key in keys if key in counts}
         if below:
@@ -129,6 +138,14 @@ def _suite_scores(marked: Sequence[Marked], shape: Shape) -> list[Score]:
             name = _named(f"{title} {ACCURACY}", known, len(keys))
             found.append(Score("", shape.suite, name, micro(below, shape)))
     return found
+
+
+def _macro_score(counted: Sequence[Marked], shape: Shape) -> Score:
+    if all(one.exam.spec.official in {(metric,) for metric in SHARES - PARTIAL} for one in counted):
+        counts = {one.exam.key: _count(one.exam, one.exam.spec.official[0]) for one in counted}
+        return _suite_score(shape, shape.named, _measured(counts), macro(counts))
+    own = {one.exam.key: own_value(one.exam) for one in counted}
+    return _suite_score(shape, shape.named, own, combined(counted, own))
 
 
 def _has_accuracy(of: Exam) -> bool:
@@ -146,13 +163,10 @@ def _named(metric: str, known: int, whole: int) -> str:
     return metric if known == whole else f"{metric} ({known} of {whole} tasks)"
 
 
-def combined(
-    marked: Sequence[Marked], values: Mapping[str, float | None], metric: str | None = None
-) -> Estimate:
-    """The unweighted mean of the tasks' values; tasks are independent, so their draws add up one by one.
+def combined(marked: Sequence[Marked], values: Mapping[str, float | None]) -> Estimate:
+    """The unweighted mean of the tasks' own scores; tasks are independent, so their draws add up one by one.
 
-    `metric` names the draws to take; None takes those of the tasks' own scores. A task without a value
-    is left out, which the caller has to say.
+    A task without a value is left out, which the caller has to say.
     """
     import numpy as np
 
@@ -161,7 +175,7 @@ def combined(
     if not known:
         return nothing(asked, "no task has a score")
     used = [one for one in marked if one.exam.key in known]
-    drawn = [d for one in used if (d := one.own if metric is None else one.drawn.get(metric)) is not None]
+    drawn = [d for one in used if (d := one.own) is not None]
     total = sum(one.exam.sheet.items for one in used)
     measured = _mean(list(known.values()))
     if measured is None or len(drawn) < len(used):
@@ -170,7 +184,7 @@ def combined(
     # Each task's draws lean to the middle by about half an item, and are narrower than it by about two. In one
     # task its interval covers both; over many they add up, and would push the interval off the score and make
     # it too narrow. So the draws are also laid around the score, as wide as the tasks' standard errors say.
-    wider = max(1.0, _variance(used, drawn, metric) / sum(float(d.var(ddof=1)) for d in drawn)) ** 0.5
+    wider = max(1.0, _variance(used, drawn, measured) / sum(float(d.var(ddof=1)) for d in drawn)) ** 0.5
     _, low, high = resample.spread(mixed, measured)
     stderr, around_low, around_high = resample.spread(wider * (mixed - mixed.mean()) + measured, measured)
     return Estimate(
@@ -184,15 +198,20 @@ def combined(
     )
 
 
-def _variance(used: Sequence[Marked], drawn: Sequence[Array], metric: str | None) -> float:
-    """Of the sum of the tasks' values: of a share p of n items p(1 - p)/(n - 1), of other metrics that of the draws."""
+def _variance(used: Sequence[Marked], drawn: Sequence[Array], mean: float) -> float:
+    """Of the sum of the tasks' values: of a share p of n items p(1 - p)/(n - 1), of other metrics that of the draws.
+
+    A single item shows no variance; there the tasks' mean stands for its chance to be right.
+    """
     found = 0.0
     for one, of_task in zip(used, drawn, strict=True):
-        metrics = one.exam.spec.official if metric is None else (metric,)
-        told = None
+        metrics = one.exam.spec.official
+        variance = float(of_task.var(ddof=1))
         if len(metrics) == 1 and metrics[0] in SHARES:
             told = estimate(one.exam, metrics[0], one.drawn).stderr
-        found += float(of_task.var(ddof=1)) if told is None else told**2
+            chance = min(1.0, max(0.0, mean))
+            variance = max(variance, chance * (1 - chance)) if told is None else told**2
+        found += variance
     return found
 
 
@@ -204,15 +223,19 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _counts(exams: Sequence[Exam]) -> dict[str, Count]:
-    return {one.key: _count(one) for one in exams}
+    return {one.key: _count(one, ACCURACY) for one in exams}
 
 
-def _count(of: Exam) -> Count:
-    one, share = of.sheet, value(of, ACCURACY)
+def _count(of: Exam, metric: str) -> Count:
+    one, share = of.sheet, value(of, metric)
     if share is None:
         return Count(one.asked)
-    worth = effective(one, of.spec, ACCURACY)[0] if one.clustered else None
+    worth = effective(one, of.spec, metric)[0] if one.clustered else None
     return Count(one.asked, one.items, share * one.items, worth)
+
+
+def _measured(counts: Mapping[str, Count]) -> dict[str, float | None]:
+    return {key: count.total / count.scored if count.scored else None for key, count in counts.items()}
 
 
 def accuracy(counted: Count) -> Estimate:
@@ -227,23 +250,53 @@ def accuracy(counted: Count) -> Estimate:
 
 
 def micro(counts: Mapping[str, Count], shape: Shape) -> Estimate:
-    """The accuracy over all tasks, each task weighing as much as its full split.
+    """The accuracy over all tasks, each task weighing as much as its full split."""
+    sizes = {task: _full_size(shape, task) or count.scored for task, count in counts.items()}
+    return _weighed(counts, sizes, WEIGHTED)
 
-    A task of which nothing was scored has no weight. The interval is Wilson's on Kish's effective n.
+
+def macro(counts: Mapping[str, Count]) -> Estimate:
+    """The unweighted mean of the tasks' shares."""
+    return _weighed(counts, dict.fromkeys(counts, 1), ALIKE)
+
+
+def _weighed(counts: Mapping[str, Count], sizes: Mapping[str, int], method: str) -> Estimate:
+    """A weighted mean of shares. A task of which nothing was scored has no weight.
+
+    The interval is Wilson's on Kish's effective n, which takes all tasks to be alike. Where a few items weigh more
+    than others that is too narrow if those are the harder ones, and it is widened by `_apart`.
     """
     asked = sum(c.asked for c in counts.values())
     used = {task: c for task, c in counts.items() if c.scored}
     if not used:
         return nothing(asked, _empty(asked))
-    sizes = {task: _full_size(shape, task) or c.scored for task, c in used.items()}
-    whole = sum(sizes.values())
+    whole = sum(sizes[task] for task in used)
     # Divided last, so that a perfect score is 1 and not the float below it.
     share = math.fsum(sizes[task] * (c.total / c.scored) for task, c in used.items()) / whole
     worth = {task: c.effective or c.scored for task, c in used.items()}
     n = whole**2 / math.fsum(sizes[task] ** 2 / worth[task] for task in used)
     low, high = wilson(share, n)
+    least, most = _apart(share, [(sizes[t] / whole, worth[t], c.total / c.scored) for t, c in used.items()])
     scored = sum(c.scored for c in used.values())
-    return Estimate(share, share_stderr(share, n), low, high, scored, asked, WEIGHTED)
+    return Estimate(share, share_stderr(share, n), min(low, least), max(high, most), scored, asked, method)
+
+
+def _apart(share: float, tasks: Sequence[tuple[float, float, float]]) -> tuple[float, float]:
+    """The interval of a mean over tasks that differ; `tasks` are weight (they sum to 1), worth in items, and share.
+
+    The sides of the tasks' own Wilson intervals, squared and added with the squares of their weights (Zou and
+    Donner 2008, Stat. Med. 27:1693). So much of it as items of equal weight would have is Wilson's interval of
+    the mean on so many items instead: with whole splits nothing but that is left, the interval of one plain exam.
+    """
+    least = min(weight / worth for weight, worth, _ in tasks)
+    low, high = wilson(share, 1 / least)
+    below, above = (share - low) ** 2, (high - share) ** 2
+    for weight, worth, right in tasks:
+        more = max(0.0, weight**2 - weight * worth * least)
+        task_low, task_high = wilson(right, worth)
+        below += more * (right - task_low) ** 2
+        above += more * (task_high - right) ** 2
+    return max(0.0, share - math.sqrt(below)), min(1.0, share + math.sqrt(above))
 
 
 def _full_size(shape: Shape, task: str) -> int | None:
