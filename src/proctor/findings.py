@@ -122,6 +122,7 @@ class Difference:
     correlation: float | None = None  # of the two runs' item scores; None where one of them never varies
     detectable: float | None = None  # the smallest difference that as many items like these show, 80 % power
     items_needed: int | None = None  # about how many items would show a difference of this size
+    margin: float = 0.01  # two scores this close are practically equal; in the metric's units
 
     @property
     def shared(self) -> int:
@@ -136,7 +137,8 @@ class Difference:
 class Comparison:
     """Two runs on the items both have scored: the headline, then each task's own score.
 
-    A run of one task has no `tasks`. Two scores within `margin` of each other count as practically equal.
+    A run of one task has no `tasks`. Two headlines within `margin` of each other count as practically equal;
+    it is in their metric's units, and each task's difference has its own.
     """
 
     first: Run

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from proctor.stats.metrics import Array
 
 ALPHA = 0.05
+PRACTICALLY = 0.01  # of a metric's range: two scores closer than this are practically equal
+FLAT = "all scores of both runs are the same number, so their range cannot be seen"
 RESAMPLED = f"paired bootstrap of items, {resample.SAID}"
 RESAMPLED_CLUSTERS = f"paired bootstrap of clusters, {resample.SAID}"
 STRATIFIED = f"paired draws of each task combined, {resample.SAID}"
@@ -35,28 +37,24 @@ Side = tuple[Run, Sequence[Scored]]
 
 
 def compare(
-    sides: Sequence[Side], shape: Shape, *, margin: float = 0.01, tasks: bool = True
+    sides: Sequence[Side], shape: Shape, *, margin: float | None = None, tasks: bool = True
 ) -> tuple[Comparison, ...]:
     """Every pair of runs, first minus second.
 
     The p-values of the headlines are adjusted over all pairs (Holm), those of a pair's tasks over its
     tasks (Benjamini and Hochberg). "Better" needs both: the adjusted p below 0.05 and an interval
-    without 0.
+    without 0. `margin` is in the metric's units; None is a hundredth of each metric's range.
     """
     pairs = [(a[0], b[0], *differences(a[1], b[1], shape, tasks=tasks)) for a, b in combinations(sides, 2)]
     adjusted = _adjusted([whole for _, _, whole, _ in pairs], holm)
-    return tuple(
-        Comparison(
-            one,
-            other,
-            judged(whole, p, margin),
-            tuple(
-                judged(d, q, margin) for d, q in zip(rows, _adjusted(rows, benjamini_hochberg), strict=True)
-            ),
-            margin,
+    found = []
+    for (one, other, whole, rows), p in zip(pairs, adjusted, strict=True):
+        said = judged(whole, p, margin)
+        beside = zip(rows, _adjusted(rows, benjamini_hochberg), strict=True)
+        found.append(
+            Comparison(one, other, said, tuple(judged(d, q, margin) for d, q in beside), said.margin)
         )
-        for (one, other, whole, rows), p in zip(pairs, adjusted, strict=True)
-    )
+    return tuple(found)
 
 
 def _adjusted(
@@ -66,9 +64,10 @@ def _adjusted(
     return [next(known) if d.p_value is not None else None for d in of]
 
 
-def judged(difference: Difference, adjusted_p: float | None, margin: float) -> Difference:
-    """The difference with its adjusted p-value and what may be said of it."""
-    found = replace(difference, adjusted_p=adjusted_p)
+def judged(difference: Difference, adjusted_p: float | None, margin: float | None = None) -> Difference:
+    """The difference with its adjusted p-value and what may be said of it; a `margin` of None is its own."""
+    margin = difference.margin if margin is None else margin
+    found = replace(difference, adjusted_p=adjusted_p, margin=margin)
     low, high = difference.estimate.low, difference.estimate.high
     if adjusted_p is None or low is None or high is None:
         return found
@@ -115,13 +114,18 @@ class _Found:
     """What a difference is made of, whichever way it was found."""
 
     difference: float
-    stderr: float
-    low: float
-    high: float
+    stderr: float | None
+    low: float | None
+    high: float | None
     p: float
     test: str
     method: str
     discordant: tuple[int, int] | None = None  # where the test counts them
+
+    @property
+    def detectable(self) -> float | None:
+        """The difference that as many items like these show with 80 % power."""
+        return None if self.stderr is None else (Z95 + POWER_Z) * self.stderr
 
 
 def differences(
@@ -153,7 +157,7 @@ def _of_suite(counted: Sequence[_Task], shape: Shape) -> Difference:
     """The suite's headline: tasks are independent, so what their draws give is weighed and added one by one."""
     metric, tasks = _weighed(counted, shape)
     plain = [task.drawn.shares for task in tasks if task.drawn.shares is not None]
-    if shape.aggregate == "micro" and len(plain) == len(tasks):
+    if len(plain) == len(tasks):
         pooled = pooled_shares(plain, [task.weight for task in tasks])
         null = pooled.null(resample.stream("pooled")) if not pooled.binary else None
         found = _of_shares(pooled, null)
@@ -214,11 +218,12 @@ def _wider(tasks: Sequence[_Task]) -> float:
 
 
 def _of_shares(plain: Shares, null: Array | None) -> _Found:
-    low, high = plain.interval()
     exact = plain.binary or null is None
+    seen = plain.span > 0  # without any spread in the scores nothing tells how far they could lie apart
+    low, high = plain.interval() if seen else (None, None)
     return _Found(
         plain.difference,
-        plain.stderr(),
+        plain.stderr() if seen else None,
         low,
         high,
         plain.exact_p() if exact or null is None else p_value(null, plain.difference),
@@ -240,19 +245,29 @@ def _of_draws(made: Drawn, method: str, pairs: Sequence[Pair]) -> _Found:
 def _described(tasks: Sequence[_Task], found: _Found, task: str, title: str, metric: str) -> Difference:
     n = sum(each.pair.first.sheet.items for each in tasks)
     counts = _Counts.of(tasks)
-    detectable = (Z95 + POWER_Z) * found.stderr
+    detectable = found.detectable
     if found.discordant is not None:
         needed = items_needed(*found.discordant, n)
     else:
         gap = abs(found.difference)
-        needed = max(LEAST_DISCORDANT, math.ceil(n * (detectable / gap) ** 2)) if gap > 1e-12 else None
+        known = detectable is not None and gap > 1e-12
+        needed = max(LEAST_DISCORDANT, math.ceil(n * ((detectable or 0.0) / gap) ** 2)) if known else None
     return Difference(
         task=task,
         title=title,
         metric=metric,
         first=_value(tasks, "first"),
         second=_value(tasks, "second"),
-        estimate=Estimate(found.difference, found.stderr, found.low, found.high, n, n, found.method),
+        estimate=Estimate(
+            found.difference,
+            found.stderr,
+            found.low,
+            found.high,
+            n,
+            n,
+            found.method,
+            FLAT if found.low is None else None,
+        ),
         test=found.test,
         p_value=found.p,
         both_right=counts.both_right,
@@ -261,7 +276,15 @@ def _described(tasks: Sequence[_Task], found: _Found, task: str, title: str, met
         correlation=counts.correlation,
         detectable=detectable,
         items_needed=needed,
+        margin=PRACTICALLY * _span(tasks),
     )
+
+
+def _span(tasks: Sequence[_Task]) -> float:
+    """How far two scores can lie apart: the tasks' ranges, weighed as in the headline."""
+    spans = (1.0 if task.drawn.shares is None else task.drawn.shares.span for task in tasks)
+    weights = math.fsum(task.weight for task in tasks)
+    return math.fsum(task.weight * span for task, span in zip(tasks, spans, strict=True)) / weights
 
 
 def _value(tasks: Sequence[_Task], side: str) -> float:
