@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 EFFECTIVE = "Wilson on the effective n"
 EFFECTIVE_CLUSTERS = "Wilson on the effective n of the clusters"
-STUDENT = "Student's t"
-STUDENT_CLUSTERS = "Student's t over clusters"
+STUDENT = "Student's t or Wilson between the least and the greatest score, the wider of both"
+STUDENT_CLUSTERS = (
+    "Student's t over clusters or Wilson between the least and the greatest score, the wider of both"
+)
 BOUNDED = "Student's t or Wilson on the effective n, the wider of both"
 BOUNDED_CLUSTERS = "Student's t over clusters or Wilson on the effective n of the clusters, the wider of both"
 # Of a cluster of the mean size, added at each end where it is asked how much clusters hang together: with a
@@ -81,9 +83,10 @@ def share(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
 def graded(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
     """A mean of graded scores: Student's t, over clusters where there are any (Miller 2024, appendix A).
 
-    Scores between 0 and 1 that crowd near an end are so skewed that t covers 90 % or less; there Wilson's
-    interval of as many items as the mean is worth is laid beside it, and the wider end taken. Where no
-    score differs from another a variance cannot be seen: then Wilson's alone, and none for other ranges.
+    Scores that crowd near an end are so skewed that t covers 90 % or less; there Wilson's interval of as many
+    items as the mean is worth is laid beside it, and the wider end taken. Its ends are 0 and 1, or the least and
+    the greatest score where scores lie beyond, whose scale nobody told. Where no score differs from another a
+    variance cannot be seen: then Wilson's alone, and none for other ranges.
     """
     if not one.items:
         return nothing(one.asked, one.reason)
@@ -95,16 +98,17 @@ def graded(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
         return _flat(one, value, stderr, bounded=bounded)
     variance, freedom = _spread(one, score - value, (-value, 1 - value) if bounded else None)
     half = t95(freedom) * math.sqrt(variance)
-    if not bounded:
-        method = STUDENT_CLUSTERS if one.clustered else STUDENT
-        return Estimate(value, stderr, value - half, value + half, one.items, one.asked, method)
-    worth = 1 + value * (1 - value) / variance
+    start, end = (0.0, 1.0) if bounded else (float(score.min()), float(score.max()))
+    part, wide = (value - start) / (end - start), end - start
+    worth = 1 + part * (1 - part) * wide**2 / variance
     if one.clustered:
         worth = max(1.0, worth * (Z95 / t95(freedom)) ** 2)
-    least, most = wilson(value, worth)
-    low, high = max(0.0, min(value - half, least)), min(1.0, max(value + half, most))
-    method = BOUNDED_CLUSTERS if one.clustered else BOUNDED
-    return Estimate(value, stderr, low, high, one.items, one.asked, method)
+    low, high = (start + wide * side for side in wilson(part, worth))
+    low, high = min(value - half, low), max(value + half, high)
+    if bounded:
+        low, high = max(0.0, low), min(1.0, high)
+    methods = {True: (BOUNDED, BOUNDED_CLUSTERS), False: (STUDENT, STUDENT_CLUSTERS)}
+    return Estimate(value, stderr, low, high, one.items, one.asked, methods[bounded][one.clustered])
 
 
 def _spread(one: Sheet, rest: Array, ends: tuple[float, float] | None) -> tuple[float, float]:
