@@ -145,7 +145,10 @@ class Comparison:
     second: Run
     whole: Difference
     tasks: tuple[Difference, ...] = ()
-    margin: float = 0.01
+
+    @property
+    def margin(self) -> float:
+        return self.whole.margin
 
     @property
     def verdict(self) -> Verdict:

@@ -176,6 +176,7 @@ _TASK = {
     "p_value": 0.0654,
     "adjusted_p": 0.0654,
     "verdict": "no difference shown",
+    "margin": 0.01,
     "shared": 20,
     "both_right": 8,
     "only_first": 9,
@@ -200,7 +201,6 @@ _PAIR = {
     "only_second": 4,
     "detectable": 0.2799,
     "items_needed": 26,
-    "margin": 0.01,
     "adjustment": "Holm over the comparisons; Benjamini-Hochberg over a comparison's tasks",
     "tasks": [_TASK],
     "differing": [

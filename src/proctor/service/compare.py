@@ -9,7 +9,7 @@ from typing import Any
 
 from proctor.errors import ConfigError, NotFound
 from proctor.findings import Comparison, Evaluation, RunResult
-from proctor.service.results import MARGIN, check_comparable, evaluation, scored_rows, shape, shown
+from proctor.service.results import check_comparable, evaluation, scored_rows, shape, shown
 from proctor.service.runs import find, open_store
 from proctor.settings import Settings
 from proctor.stats.compare import focused
@@ -77,7 +77,7 @@ def compared(
     names: Sequence[str],
     *,
     source: str | None = None,
-    margin: float = MARGIN,
+    margin: float | None = None,
     metric: str = "score",
     items: int = SHOWN_ITEMS,
 ) -> Compared:
@@ -85,12 +85,12 @@ def compared(
 
     For a model, it is its latest complete run in the largest group of runs that share a comparability
     key with the others; `source` narrows that to one suite or file. `metric` is what
-    the headline compares, see `results.evaluation`.
+    the headline compares and `margin` how close is practically equal, see `results.evaluation`.
 
     Raises: NotFound for a name that is neither; ConfigError if a name fits several models, or if the
     runs differ in what they were asked.
     """
-    if margin < 0:
+    if margin is not None and margin < 0:
         raise ConfigError(f"margin {margin}: two scores cannot be less than 0 apart; give 0 or more")
     runs = chosen(store, names, source=source)
     found = evaluation(store, [shown(store, run) for run in runs], margin=margin, metric=metric)

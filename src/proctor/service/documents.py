@@ -102,7 +102,6 @@ def comparison(c: Comparison) -> dict[str, Any]:
         "first_model": str(c.first.cell.model),
         "second_model": str(c.second.cell.model),
         **difference(c.whole),
-        "margin": c.margin,
         "adjustment": "Holm over the comparisons; Benjamini-Hochberg over a comparison's tasks",
         "tasks": [difference(d) for d in c.tasks],
     }
@@ -120,6 +119,7 @@ def difference(d: Difference) -> dict[str, Any]:
         "p_value": d.p_value,
         "adjusted_p": d.adjusted_p,
         "verdict": d.verdict,
+        "margin": d.margin,
         "shared": d.shared,
         "both_right": d.both_right,
         "only_first": d.only_first,

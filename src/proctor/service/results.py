@@ -20,8 +20,6 @@ from proctor.stats.estimates import Scored, Shape, TaskShape, scores
 from proctor.store import AttemptRow, Store
 from proctor.types import Item, Run
 
-MARGIN = 0.01  # two scores closer than this are practically equal, unless the user says otherwise
-
 
 class Kept(Protocol):
     """Where the attempts of runs are found: the store, or an unpacked bundle."""
@@ -56,9 +54,12 @@ def _computed(store: Store, run: Run) -> RunResult:
 
 
 def evaluation(
-    store: Kept, results: Sequence[RunResult], *, margin: float = MARGIN, metric: str = "score"
+    store: Kept, results: Sequence[RunResult], *, margin: float | None = None, metric: str = "score"
 ) -> Evaluation:
     """Results side by side. `metric` "score" is the headline; another is its mean over the tasks that report it.
+
+    `margin` is how close two scores are that count as practically equal, in the metric's units; None is a hundredth
+    of the metric's range.
 
     Raises ConfigError if they were not asked the same things in the same way, or no task has the metric.
     """

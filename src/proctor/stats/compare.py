@@ -13,7 +13,7 @@ from proctor.findings import Comparison, Difference, Estimate
 from proctor.stats import resample
 from proctor.stats.estimates import ACCURACY, Shape, exams_of
 from proctor.stats.estimates_sheet import nothing
-from proctor.stats.estimates_task import Exam, own_value
+from proctor.stats.estimates_task import CORRELATIONS, Exam, own_value
 from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
 from proctor.stats.paired import LEAST_DISCORDANT, POWER_Z, benjamini_hochberg, holm, items_needed
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 ALPHA = 0.05
 PRACTICALLY = 0.01  # of a metric's range: two scores closer than this are practically equal
-FLAT = "all scores of both runs are the same number, so their range cannot be seen"
 RESAMPLED = f"paired bootstrap of items, {resample.SAID}"
+RESAMPLED_NUMBERS = f"paired bootstrap of items, widened as Fisher's z is, {resample.SAID}"
 RESAMPLED_CLUSTERS = f"paired bootstrap of clusters, {resample.SAID}"
 STRATIFIED = f"paired draws of each task combined, {resample.SAID}"
 STRATIFIED_TEST = "approximate randomisation within tasks"
@@ -51,9 +51,7 @@ def compare(
     for (one, other, whole, rows), p in zip(pairs, adjusted, strict=True):
         said = judged(whole, p, margin)
         beside = zip(rows, _adjusted(rows, benjamini_hochberg), strict=True)
-        found.append(
-            Comparison(one, other, said, tuple(judged(d, q, margin) for d, q in beside), said.margin)
-        )
+        found.append(Comparison(one, other, said, tuple(judged(d, q, margin) for d, q in beside)))
     return tuple(found)
 
 
@@ -147,7 +145,8 @@ def differences(
 
 def _of_task(task: _Task) -> Difference:
     pair, made = task.pair, task.drawn
-    method = RESAMPLED_CLUSTERS if pair.clustered else RESAMPLED
+    loose = RESAMPLED_NUMBERS if CORRELATIONS.intersection(pair.spec.official) else RESAMPLED
+    method = RESAMPLED_CLUSTERS if pair.clustered else loose
     found = _of_shares(made.shares, made.null) if made.shares is not None else _of_draws(made, method, [pair])
     spec = pair.spec
     return _described([task], found, pair.first.key, spec.title, " + ".join(spec.official))
@@ -266,7 +265,7 @@ def _described(tasks: Sequence[_Task], found: _Found, task: str, title: str, met
             n,
             n,
             found.method,
-            FLAT if found.low is None else None,
+            "all scores of both runs are the same number" if found.low is None else None,
         ),
         test=found.test,
         p_value=found.p,

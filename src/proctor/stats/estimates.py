@@ -37,7 +37,7 @@ __all__ = ["Count", "Scored", "Shape", "TaskShape", "accuracy", "micro", "scores
 
 ACCURACY = "accuracy"
 WEIGHTED = "Wilson on the effective n or the tasks' own combined, tasks weighted by their full sizes"
-ALIKE = "Wilson on the effective n or the tasks' own combined, tasks weighted alike"
+MACRO = "Wilson on the effective n or the tasks' own combined, tasks weighted alike"
 COMBINED = f"draws of each task combined, {resample.SAID}"
 
 
@@ -257,7 +257,7 @@ def micro(counts: Mapping[str, Count], shape: Shape) -> Estimate:
 
 def macro(counts: Mapping[str, Count]) -> Estimate:
     """The unweighted mean of the tasks' shares."""
-    return _weighed(counts, dict.fromkeys(counts, 1), ALIKE)
+    return _weighed(counts, dict.fromkeys(counts, 1), MACRO)
 
 
 def _weighed(counts: Mapping[str, Count], sizes: Mapping[str, int], method: str) -> Estimate:

@@ -24,7 +24,8 @@ SIGN_FLIP = "sign-flip permutation"
 SIGN_FLIP_CLUSTERS = "sign-flip permutation of clusters"
 TANGO = "Tango's paired score interval"
 PAIRED_T = "Student's t of the paired differences"
-PAIRED_T_CLUSTERS = "Student's t of the clusters' paired differences"
+PAIRED_T_WEIGHTED = "Student's t of the weighted paired differences"
+PAIRED_T_CLUSTERS = "Student's t of the clusters' paired differences, one item added each way"
 
 
 # Of a cluster of the mean size, added at each end where it is asked how much clusters hang together. Less than for
@@ -39,8 +40,8 @@ class Shares:
     `parts` is what each unit adds to the difference, `sizes` what it weighs (they sum to 1). `binary`
     says that each unit is one item, right or wrong, and that all weigh the same. `item` is the weight of an
     item: 1/n, and where items weigh differently that of as many as they are worth. `span` is how far two scores
-    can lie apart, in the metric's units. `alike` is the variance of the difference if all clusters hang
-    together alike; 0 where there are none.
+    can lie apart, in the metric's units; `observed` says that no scale is known and both runs showed it. `alike`
+    is the variance of the difference if all clusters hang together alike; 0 where there are none.
     """
 
     parts: Array
@@ -50,6 +51,7 @@ class Shares:
     item: float
     span: float = 1.0
     alike: float = 0.0
+    observed: bool = False
 
     @property
     def difference(self) -> float:
@@ -65,7 +67,9 @@ class Shares:
     def method(self) -> str:
         if self.binary:
             return TANGO
-        return PAIRED_T_CLUSTERS if self.clustered else PAIRED_T
+        loose = PAIRED_T if self.sizes.max() < (1 + 1e-9) * self.sizes.min() else PAIRED_T_WEIGHTED
+        said = PAIRED_T_CLUSTERS if self.clustered else loose
+        return f"{said}; scores seen in both runs lie up to {self.span:.4g} apart" if self.observed else said
 
     def counts(self) -> tuple[int, int]:
         """Units on which the first did better, and those on which the second did."""
@@ -145,6 +149,7 @@ def pooled_shares(of: Sequence[Shares], weights: Sequence[float]) -> Shares:
         item=math.fsum(w**2 * each.item for each, w in both) / math.fsum(weights) ** 2,
         span=math.fsum(w * each.span for each, w in both),
         alike=math.fsum(w**2 * each.alike for each, w in both),
+        observed=any(one.observed for one in of),
     )
 
 
@@ -159,6 +164,7 @@ def mean_of(of: Sequence[Shares]) -> Shares:
         binary=False,
         span=math.fsum(one.span for one in of) / len(of),
         alike=max(one.alike for one in of),
+        observed=any(one.observed for one in of),
     )
 
 
@@ -182,6 +188,7 @@ def shares(one: Sheet, other: Sheet, spec: TaskShape, metric: str) -> Shares:
         item=1 / one.items,
         span=span,
         alike=_alike(sides, scores, span) if one.clustered else 0.0,
+        observed=metric == "mean",
     )
 
 
