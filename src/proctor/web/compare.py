@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, NonNegativeFloat
 from starlette.responses import Response
 
 from proctor.errors import ConfigError, NotFound, ProctorError
@@ -46,7 +46,7 @@ class Asked:
     suite: Text = ""
     metric: Text = "score"
     # A field left empty is none: a hundredth of the metric's range.
-    margin: Annotated[float | None, BeforeValidator(lambda given: given or None), Query(ge=0)] = None
+    margin: Annotated[NonNegativeFloat | None, BeforeValidator(lambda given: given or None), Query()] = None
     mode: Text = ""
 
     def names(self) -> list[str]:
