@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrate_draws import TIGHT, TOGETHER
 from calibrate_kinds import KINDS, Kind
 from proctor.findings import Estimate
 from proctor.stats.compare import differences, judged
@@ -85,7 +86,7 @@ def _one(rows: list[Scored], kind: Kind) -> tuple[Estimate, bool]:
 
 def _two(sides: Sequence[list[Scored]], kind: Kind) -> tuple[Estimate, bool]:
     whole, _ = differences(sides[0], sides[1], kind.shape, tasks=False)
-    return whole.estimate, "better" in judged(whole, whole.p_value, 0.01).verdict
+    return whole.estimate, "better" in judged(whole, whole.p_value).verdict
 
 
 def cells(*, small: bool) -> Iterator[Cell]:
@@ -126,21 +127,24 @@ def _noise(share: float, exams: int) -> float:
     return math.sqrt(share * (1 - share) / exams)
 
 
-def page(found: Sequence[Held], exams: int) -> str:
+def page(found: Sequence[Held]) -> str:
+    found = sorted(found, key=_place)
     one = [held for held in found if held.cell.rho is None]
     alike = [held for held in found if held.cell.rho is not None and not held.cell.gap]
     apart = [held for held in found if held.cell.gap]
-    parts = [HEAD.format(exams=exams, noise=_noise(0.95, exams)), *_table(one)]
+    parts = [HEAD, *_table(one)]
     parts += [ALIKE, *_table(alike), APART, *_table(apart), MISSED, *_missed(found), ""]
     return "\n".join(parts)
 
 
 HEAD = f"""# Calibration
 
-Written by `make calibrate`: {{exams:,}} simulated exams a cell, every cell with a seed of its own. A share of 0.95 has
-a standard error of {{noise:.3f}} here. Columns are the model's ability: its share of right answers, or the correlation
-of its numbers with the targets. In clusters of five the items correlate by 0.3. How the intervals are made:
-[what is computed](statistics.md).
+Written by `make calibrate`: simulated exams, so many a cell as stand in the row, every cell with a seed of its own.
+A share of 0.95 has a standard error of {_noise(0.95, 2000):.3f} with 2,000 exams, of {_noise(0.95, 500):.3f} with 500.
+Columns are the model's ability: its share of right answers, or the correlation of its numbers with the targets. In
+clusters of five, and where large clusters are harder, the items of a cluster correlate by {TOGETHER}, in other
+clusters by {TIGHT}. Uneven clusters have lognormal sizes: most have 2 to 20 items, a few over 50. How the intervals
+are made: [what is computed](statistics.md).
 
 ## One model: how often the 95 % interval holds the true value
 
@@ -169,14 +173,45 @@ FALSE = "too many false verdicts: take an adjusted p of 0.02 to 0.05 as no diffe
 def _table(held: Sequence[Held]) -> Iterator[str]:
     ables = sorted({each.cell.able for each in held})
     pairs = any(each.cell.rho is not None for each in held)
-    yield f"| metric | items |{' rho |' if pairs else ''} {' | '.join(f'{able:g}' for able in ables)} |"
-    yield "|" + "---|" * (len(ables) + (3 if pairs else 2))
+    yield f"| metric | items | exams |{' rho |' if pairs else ''} {' | '.join(f'{able:g}' for able in ables)} |"
+    yield "|" + "---|" * (len(ables) + (4 if pairs else 3))
     rows: dict[tuple[Any, ...], dict[float, Held]] = {}
     for each in held:
-        rows.setdefault((each.cell.kind, each.cell.items, each.cell.rho), {})[each.cell.able] = each
-    for (kind, items, rho), by_able in rows.items():
-        start = f"| {KINDS[kind].title} | {items:,} |{f' {rho:g} |' if pairs else ''}"
+        place = each.cell.kind, each.cell.items, each.exams, each.cell.rho
+        rows.setdefault(place, {})[each.cell.able] = each
+    for (kind, items, exams, rho), by_able in rows.items():
+        start = f"| {KINDS[kind].title} | {items:,} | {exams:,} |{f' {rho:g} |' if pairs else ''}"
         yield f"{start} {' | '.join(_figure(by_able.get(able)) for able in ables)} |"
+
+
+def kept(text: str) -> list[Held]:
+    """What a written page holds of kinds that still are: its figures as they stand there, rounded."""
+    kinds = {kind.title: name for name, kind in KINDS.items()}
+    found: list[Held] = []
+    names: list[str] = []
+    gap = 0.0
+    for line in text.splitlines():
+        gap = GAP if line.startswith("## Two models that differ") else gap
+        cells = [cell.strip(" *") for cell in line.strip("|").split("|")] if line.startswith("| ") else []
+        if cells and cells[0] == "metric":
+            names = cells
+        elif cells and cells[0] in kinds:
+            found += _row(kinds[cells[0]], dict(zip(names, cells, strict=True)), gap)
+    return found
+
+
+def _row(kind: str, cells: Mapping[str, str], gap: float) -> Iterator[Held]:
+    rho = float(cells["rho"]) if "rho" in cells else None
+    for name, text in cells.items():
+        if name in ("metric", "items", "exams", "rho") or text == "-":
+            continue
+        *better, coverage = (float(share) / 100 for share in text.replace("%", "").split(","))
+        cell = Cell(kind, _count(cells["items"]), float(name), rho, 0.0 if rho is None else gap)
+        yield Held(cell, coverage, better[0] if better else None, _count(cells["exams"]))
+
+
+def _count(text: str) -> int:
+    return int(text.replace(",", ""))
 
 
 def _figure(held: Held | None) -> str:
@@ -215,20 +250,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--exams", type=int, default=EXAMS, help="simulated exams a cell")
     parser.add_argument("--small", action="store_true", help="few cells; the page is printed, not written")
-    parser.add_argument("--only", choices=KINDS, help="one kind of exam; the page is printed, not written")
+    parser.add_argument(
+        "--only", choices=KINDS, nargs="+", help="these kinds of exams; the page keeps its other rows"
+    )
     chosen = parser.parse_args(arguments)
-    wanted = [cell for cell in cells(small=chosen.small) if chosen.only in (None, cell.kind)]
+    wanted = [cell for cell in cells(small=chosen.small) if not chosen.only or cell.kind in chosen.only]
     wanted.sort(key=lambda cell: -cell.items)  # the long ones first, so that no core waits at the end
     found = []
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for held in pool.map(simulate, wanted, [chosen.exams] * len(wanted)):
             found.append(held)
             print(f"{len(found)}/{len(wanted)} {held}", file=sys.stderr, flush=True)
-    text = page(sorted(found, key=_place), chosen.exams)
-    if chosen.small or chosen.only:
-        print(text)
+    if chosen.small:
+        print(page(found))
     else:
-        PAGE.write_text(text, encoding="utf-8")
+        others = kept(PAGE.read_text(encoding="utf-8")) if chosen.only else []
+        made = {held.cell for held in found}
+        PAGE.write_text(page([*found, *(o for o in others if o.cell not in made)]), encoding="utf-8")
         print(f"{PAGE} written")
     return 0
 

@@ -4,20 +4,52 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv
 
+from calibrate_draws import (
+    HARDER,
+    LABELS,
+    SIZE,
+    SMALL,
+    SPREAD,
+    SUBJECTS,
+    Random,
+    clustered,
+    clustered_grades,
+    four_tasks,
+    giant,
+    graded,
+    graded_in_fives,
+    grades,
+    harder,
+    in_clusters,
+    in_fives,
+    in_percent,
+    in_wordings,
+    labelled,
+    letters,
+    lognormal,
+    many_tasks,
+    near_one,
+    numbers,
+    plain,
+    repeated,
+    rights,
+    said,
+    several,
+    small_task,
+    subjects,
+    three_tasks,
+    with_small,
+    worded,
+)
 from proctor.stats import metrics
 from proctor.stats.estimates import Shape, TaskShape
 from proctor.stats.metrics import Scored
-from proctor.types import Outcome
-
-Random = np.random.Generator
-TOGETHER = 0.3  # the intra-cluster correlation
-ASKINGS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,155 +69,6 @@ class Kind:
     sizes: tuple[int, ...] = (20, 56, 100, 277, 1273)
     ables: tuple[float, ...] = (0.5, 0.8, 0.95, 0.99)
     metric: str | None = None
-
-
-# What models do ----------------------------------------------------------------------------------
-
-
-def alike(random: Random, items: int, models: int, rho: float) -> list[Any]:
-    """A chance for each model and item; on `rho` of the items it is the same for all models."""
-    common, shared = random.random(items), random.random(items) < rho
-    return [np.where(shared, common, random.random(items)) for _ in range(models)]
-
-
-def rights(random: Random, items: int, ables: Sequence[float], rho: float) -> list[Any]:
-    chances = alike(random, items, len(ables), rho)
-    return [chance < able for chance, able in zip(chances, ables, strict=True)]
-
-
-def clustered(random: Random, items: int, ables: Sequence[float], rho: float) -> list[Any]:
-    """Clusters of five that are easy or hard for all models: a model's chance in a cluster is Beta distributed."""
-    easy = random.random(-(-items // 5))
-    chances = alike(random, items, len(ables), rho)
-    return [
-        chance < np.repeat(_beta_at(easy, able, (1 - TOGETHER) / TOGETHER), 5)[:items]
-        for chance, able in zip(chances, ables, strict=True)
-    ]
-
-
-def grades(random: Random, items: int, ables: Sequence[float], rho: float) -> list[Any]:
-    """Scores between 0 and 1: all right with the probability of the ability, else Beta(1/2, 1)."""
-    return _partly(random, rights(random, items, ables, rho))
-
-
-def clustered_grades(random: Random, items: int, ables: Sequence[float], rho: float) -> list[Any]:
-    return _partly(random, clustered(random, items, ables, rho))
-
-
-def _partly(random: Random, right: Sequence[Any]) -> list[Any]:
-    return [np.where(ok, 1.0, random.beta(0.5, 1.0, size=len(ok))) for ok in right]
-
-
-def numbers(random: Random, items: int, ables: Sequence[float], rho: float) -> list[Any]:
-    """Numbers that correlate with their targets by the ability; the models' errors correlate by `rho`."""
-    targets, common = random.normal(size=(2, items))
-    errors = [
-        math.sqrt(rho) * common + math.sqrt(1 - rho) * own for own in random.normal(size=(len(ables), items))
-    ]
-    return [
-        (targets, able * targets + math.sqrt(1 - able**2) * error)
-        for able, error in zip(ables, errors, strict=True)
-    ]
-
-
-def several(random: Random, items: int, ables: Sequence[float], rho: float) -> list[Any]:
-    """Askings of each item, whose chance to be right is drawn for the item: Beta(2 a, 2 (1 - a))."""
-    chances = alike(random, items, len(ables), rho)
-    return [
-        random.random((ASKINGS, items)) < _beta_at(chance, able, 2.0)
-        for chance, able in zip(chances, ables, strict=True)
-    ]
-
-
-def _beta_at(chance: Any, mean: float, size: float) -> Any:
-    """The quantile of a Beta distribution with this mean, whose two parameters add up to `size`."""
-    return betaincinv(mean * size, (1 - mean) * size, chance)
-
-
-# Rows --------------------------------------------------------------------------------------------
-
-
-def row(task: str, place: int, right: bool, **other: Any) -> Scored:
-    facts: dict[str, Any] = {
-        "target": "yes",
-        "answer": "yes" if right else "no",
-        "outcome": Outcome.CORRECT if right else Outcome.WRONG,
-        "score": float(right),
-    }
-    return Scored(item=f"{task}/{place}", task=task, **{**facts, **other})
-
-
-def plain(right: Any) -> list[Scored]:
-    return [row("q", i, ok) for i, ok in enumerate(right.tolist())]
-
-
-def in_fives(right: Any) -> list[Scored]:
-    return [row("q", i, ok, cluster=f"c{i // 5}") for i, ok in enumerate(right.tolist())]
-
-
-def labelled(names: Sequence[str]) -> Callable[[Any], list[Scored]]:
-    """Targets go round the labels; a wrong answer is the next label."""
-
-    def make(right: Any) -> list[Scored]:
-        found = []
-        for i, ok in enumerate(right.tolist()):
-            target = names[i % len(names)]
-            answer = target if ok else names[(i + 1) % len(names)]
-            found.append(row("q", i, ok, target=target, answer=answer))
-        return found
-
-    return make
-
-
-def letters(right: Any) -> list[Scored]:
-    """Questions with two right letters of four; a wrong reply gives one of them and one that is wrong."""
-    return [
-        row("q", i, ok, target="A,B", answer="A,B" if ok else "A,C", candidates=4, cluster=f"c{i // 5}")
-        for i, ok in enumerate(right.tolist())
-    ]
-
-
-def said(both: Any) -> list[Scored]:
-    return [
-        row("q", i, True, target=repr(target), answer=repr(number))
-        for i, (target, number) in enumerate(zip(both[0].tolist(), both[1].tolist(), strict=True))
-    ]
-
-
-def graded(values: Any) -> list[Scored]:
-    return [row("q", i, value == 1, score=value) for i, value in enumerate(values.tolist())]
-
-
-def graded_in_fives(values: Any) -> list[Scored]:
-    return [
-        row("q", i, value == 1, score=value, cluster=f"c{i // 5}") for i, value in enumerate(values.tolist())
-    ]
-
-
-def repeated(right: Any) -> list[Scored]:
-    return [row("q", i, ok, repeat=k) for k, asked in enumerate(right.tolist()) for i, ok in enumerate(asked)]
-
-
-def four_tasks(right: Any) -> list[Scored]:
-    """A quarter of the items each: labels by MCC, labels by F1, plain, and in clusters."""
-    makers = (labelled(TWO), labelled(TWO), plain, in_fives)
-    quarters = zip("abcd", makers, np.array_split(right, 4), strict=True)
-    return [
-        replace(made, task=task, item=f"{task}/{made.item}")
-        for task, make, quarter in quarters
-        for made in make(quarter)
-    ]
-
-
-def three_tasks(right: Any) -> list[Scored]:
-    parts = zip("abc", np.array_split(right, 3), strict=True)
-    return [row(task, i, ok) for task, part in parts for i, ok in enumerate(part.tolist())]
-
-
-def many_tasks(right: Any) -> list[Scored]:
-    """A few items each, as of MMLU's subjects in its quick size."""
-    parts = zip(MANY, np.array_split(right, len(MANY)), strict=True)
-    return [row(task, i, ok) for task, part in parts for i, ok in enumerate(part.tolist())]
 
 
 # True values -------------------------------------------------------------------------------------
@@ -215,6 +98,19 @@ def moment(mean: float, k: int) -> float:
     return math.prod((2 * mean + i) / (2 + i) for i in range(k))
 
 
+def of_harder(able: float) -> float:
+    """The mean over the items of `harder`: a larger cluster has more of them."""
+    chances = (np.arange(4000) + 0.5) / 4000
+    sizes = np.maximum(1, np.round(np.exp([NormalDist(SIZE, SPREAD).inv_cdf(c) for c in chances])))
+    mean = 1 / (1 + np.exp(HARDER * (np.log(sizes) - SIZE) - math.log(able / (1 - able))))
+    return float((sizes * mean).sum() / sizes.sum())
+
+
+def of_subjects(able: float) -> float:
+    """`subjects`: the first, third, ... of 57 have the ability, the others half of it."""
+    return able * (29 + 28 / 2) / 57
+
+
 def suite_score(able: float) -> float:
     return (MCC(able) + F1(able) + 2 * able) / 4
 
@@ -230,26 +126,27 @@ def _many(tasks: Mapping[str, TaskShape], aggregate: Any = "micro") -> Shape:
     return Shape("suite", tasks, aggregate)
 
 
-TWO, THREE = ("no", "yes"), ("a", "b", "c")
+THREE = ("a", "b", "c")
 MCC = on_table(metrics.mcc, 2)
 F1 = on_table(lambda table: metrics.f1(table, 1), 2)
-LABELS: Mapping[str, Any] = {"labels": TWO, "kind": "labels"}
+TWO: Mapping[str, Any] = {"labels": LABELS, "kind": "labels"}
 FOUR = {
-    "a": TaskShape("a", official=("mcc",), **LABELS),
-    "b": TaskShape("b", official=("f1",), positive="yes", **LABELS),
+    "a": TaskShape("a", official=("mcc",), **TWO),
+    "b": TaskShape("b", official=("f1",), positive="yes", **TWO),
     "c": TaskShape("c"),
     "d": TaskShape("d"),
 }
-MANY = {f"t{k}": TaskShape(f"t{k}") for k in range(57)}
+MANY = {name: TaskShape(name) for name in SUBJECTS}
 FULL = {name: TaskShape(name, full_size=size) for name, size in zip("abc", (100, 400, 2000), strict=True)}
+SAME = {name: TaskShape(name, full_size=1000) for name in "abc"}
 FEW, SOME = (20, 100, 277), (0.5, 0.8, 0.95)
 
 KINDS: Mapping[str, Kind] = {
     "accuracy": Kind("accuracy", _one("accuracy"), rights, plain, itself),
     "accuracy, clusters": Kind("accuracy, clusters of 5", _one("accuracy"), clustered, in_fives, itself),
     "em": Kind("exact match, clusters of 5", _one("em", kind="letters"), clustered, letters, itself, (100,)),
-    "mcc": Kind("MCC", _one("mcc", **LABELS), rights, labelled(TWO), MCC),
-    "f1": Kind("F1", _one("f1", positive="yes", **LABELS), rights, labelled(TWO), F1),
+    "mcc": Kind("MCC", _one("mcc", **TWO), rights, labelled(LABELS), MCC),
+    "f1": Kind("F1", _one("f1", positive="yes", **TWO), rights, labelled(LABELS), F1),
     "macro_f1": Kind(
         "macro-F1, 3 labels",
         _one("macro_f1", labels=THREE, kind="labels"),
@@ -305,6 +202,52 @@ KINDS: Mapping[str, Kind] = {
         metric="pass^2",
     ),
     "suite": Kind("score over 4 tasks", _many(FOUR, "macro"), rights, four_tasks, suite_score, (80, 400)),
-    "many": Kind("score over 57 tasks", _many(MANY, "macro"), rights, many_tasks, itself, (171,)),
+    "many": Kind("score over 57 tasks", _many(MANY, "macro"), rights, many_tasks, itself, (57, 171)),
     "limited": Kind("accuracy, 3 tasks weighted", _many(FULL), rights, three_tasks, itself, (60, 300)),
+    "wordings": Kind("accuracy, 3 wordings", _one("accuracy"), worded, in_wordings, itself, (20, 100)),
+    "near": Kind(
+        "graded mean, 0.98 to 1",
+        _one("mean", kind="graded"),
+        near_one,
+        graded,
+        lambda able: 0.98 + 0.02 * partly(able),
+        (20, 100),
+    ),
+    "percent": Kind(
+        "graded mean, 0 to 100",
+        _one("mean", kind="graded"),
+        in_percent,
+        graded,
+        lambda able: 100 * partly(able),
+        (20, 100),
+    ),
+    "giant": Kind("accuracy, half in one cluster", _one("accuracy"), giant, in_clusters, itself, (56, 177)),
+    "lognormal": Kind(
+        "accuracy, uneven clusters", _one("accuracy"), lognormal, in_clusters, itself, (145, 365)
+    ),
+    "harder": Kind(
+        "accuracy, uneven clusters, large ones harder",
+        _one("accuracy"),
+        harder,
+        in_clusters,
+        of_harder,
+        (145, 365),
+    ),
+    "small": Kind(
+        "accuracy, a small hard task of 3",
+        _many(SAME),
+        small_task,
+        with_small,
+        lambda able: able * (2 + SMALL) / 3,
+        (50, 125),
+    ),
+    "macro": Kind(
+        "macro accuracy over 57 tasks",
+        _many(MANY),
+        subjects,
+        many_tasks,
+        of_subjects,
+        (57, 171),
+        metric="macro accuracy",
+    ),
 }

@@ -49,6 +49,15 @@ def left_out(title: str) -> str | None:
     return found[0] if found else None
 
 
+def margin(value: float) -> str:
+    """How close two scores are that count as equal, in the metric's units.
+
+    >>> margin(0.01), margin(0.0125), margin(0.0002), margin(5)
+    ('0.010', '0.0125', '0.0002', '5.000')
+    """
+    return fraction(value) if math.isclose(value, round(value, 3)) else f"{value:.3g}"
+
+
 def estimate(e: Estimate) -> str:
     """`0.552 [0.508, 0.595]`, or the reason why there is no value.
 
@@ -242,7 +251,7 @@ def _pair_sentence(c: Comparison, swapped: bool) -> str:
     )
     test = f"{of.test} {p_value(of.adjusted_p)}; {split}"
     if c.verdict == "practically equal":
-        within = f"within {fraction(c.margin)} of each other"
+        within = f"within {margin(c.margin)} of each other{inside}"
         return f"{first} and {second} are practically equal on {_alike(of.shared)}, {within}: {gap} ({test})."
     if c.verdict != "no difference shown":
         return f"{first} is better than {second} on {_alike(of.shared)}, by {gap} ({test})."

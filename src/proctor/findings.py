@@ -123,9 +123,8 @@ class Difference:
     correlation: float | None = None  # of the two runs' item scores; None where one of them never varies
     comparisons: int = 1  # how many p-values are adjusted together; what follows allows for them
     detectable: float | None = None  # the smallest difference that as many items like these show, 80 % power
-    items_needed: int | None = (
-        None  # about how many would show one of this size; None if it is under its error
-    )
+    items_needed: int | None = None  # about how many show one of this size; None if it is under its error
+    margin: float = 0.01  # two scores this close are practically equal; in the metric's units
 
     @property
     def shared(self) -> int:
@@ -149,16 +148,20 @@ class Sharing:
 class Comparison:
     """Two runs on the items both have scored: the headline, then each task's own score.
 
-    A run of one task has no `tasks`. Two scores within `margin` of each other count as practically equal.
-    `sharing` counts what they were asked, scored or not.
+    A run of one task has no `tasks`. Two headlines within `margin` of each other count as practically equal;
+    it is in their metric's units, and each task's difference has its own. `sharing` counts what they were asked,
+    scored or not.
     """
 
     first: Run
     second: Run
     whole: Difference
     tasks: tuple[Difference, ...] = ()
-    margin: float = 0.01
     sharing: Sharing | None = None
+
+    @property
+    def margin(self) -> float:
+        return self.whole.margin
 
     @property
     def verdict(self) -> Verdict:

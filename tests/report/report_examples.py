@@ -167,7 +167,7 @@ def difference(**other: Any) -> Difference:
 def compared(
     a: Run, b: Run, /, *, tasks: Sequence[Difference] = (), margin: float = 0.01, **other: Any
 ) -> Comparison:
-    return Comparison(a, b, difference(**other), tuple(tasks), margin)
+    return Comparison(a, b, difference(**{"margin": margin, **other}), tuple(tasks))
 
 
 def three() -> Evaluation:

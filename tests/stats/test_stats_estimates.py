@@ -237,11 +237,50 @@ def test_the_interval_of_a_mean_over_tasks_is_narrower_than_theirs() -> None:
 
 
 def test_the_interval_of_a_mean_lies_around_it() -> None:
-    """Half an item more on each side of nine small tasks must not push the interval below their mean."""
-    tasks = {t: TaskShape(t) for t in "abcdefghi"}
+    """Half an item more on each side of nine small tasks must not push the interval below their mean.
+
+    Two metrics a task: a mean of shares alone needs no draws any more, see the next test.
+    """
+    tasks = {t: TaskShape(t, ("accuracy", "em")) for t in "abcdefghi"}
     e = scores([r for t in tasks for r in task_of(19, 20, t)], Shape("", tasks, "macro"))[0].estimate
+    assert e.method.startswith("draws of each task combined")
     assert e.value is not None and e.low is not None and e.high is not None and e.stderr is not None
     assert e.low < e.value - 1.5 * e.stderr and e.high > e.value + 1.5 * e.stderr
+
+
+@pytest.mark.parametrize(("aggregate", "place"), [("macro", 0), ("micro", 0), ("micro", 1)])
+def test_tasks_of_one_size_have_the_interval_of_one_exam(
+    aggregate: Literal["macro", "micro"], place: int
+) -> None:
+    """Also with a single item each, of which none shows how it could have come out otherwise."""
+    tasks = {f"t{k}": TaskShape(f"T{k}", full_size=100) for k in range(40)}
+    rows = [row for k, t in enumerate(tasks) for row in task_of(int(k % 5 > 0), 1, t)]
+    e = scores(rows, Shape("", tasks, aggregate))[place].estimate
+    assert e.value == pytest.approx(0.8)
+    assert (e.low, e.high) == pytest.approx(wilson(0.8, 40))
+
+
+@pytest.mark.parametrize("able", [0.5, 0.7, 0.9])
+@pytest.mark.parametrize(
+    ("n", "weights"), [((100, 5), (1, 1)), ((1000, 10), (1, 1)), ((60, 60, 5), (1, 1, 1))]
+)
+def test_a_small_task_that_is_harder_widens_a_weighted_headline(
+    n: tuple[int, ...], weights: tuple[int, ...], able: float
+) -> None:
+    """Exact over what the small task can show, the large ones as they are on average.
+
+    With Kish's effective n alone five such items cover 76 % where the large tasks are at 0.99.
+    """
+    small, full = n[-1], shape(**{t: 1000 * w for t, w in zip("abc", weights, strict=False)})
+    large = {t: Count(k, k, round(0.97 * k)) for t, k in zip("abc", n[:-1], strict=False)}
+    last, whole = "abc"[len(large)], sum(weights)
+    true = (sum(c.total / c.scored for c in large.values()) + able) / whole
+    covered = 0.0
+    for right in range(small + 1):
+        e = micro({**large, last: Count(small, small, float(right))}, full)
+        assert e.low is not None and e.high is not None
+        covered += stats.binom.pmf(right, small, able) * (e.low <= true <= e.high)
+    assert covered > 0.9
 
 
 @pytest.mark.slow

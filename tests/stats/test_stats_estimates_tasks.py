@@ -255,11 +255,13 @@ def test_the_method_says_how_the_interval_was_made() -> None:
         ).items()
     }
     assert methods["sst2", "accuracy"] == methods["axg", "gender_parity"] == "Wilson"
-    assert methods["mnli", "accuracy"] == methods["multirc", "em"] == "Wilson on the effective n"
+    assert (
+        methods["mnli", "accuracy"] == methods["multirc", "em"] == "Wilson on the effective n of the clusters"
+    )
     assert methods["cola", "mcc"] == "Dirichlet(counts + 1/2) on the table of answers, 2,000 draws, seed 0"
     assert methods["cb", "macro_f1"].startswith("Dirichlet(counts + one item in all)")
     assert methods["multirc", "f1a"] == "bootstrap of clusters, 2,000 draws, seed 0"
-    wider = "Student's t over clusters or Wilson on the effective n, the wider of both"
+    wider = "Student's t over clusters or Wilson on the effective n of the clusters, the wider of both"
     assert methods["record", "f1"] == wider
     wider = "bootstrap of items or Fisher's z, the wider of both, 2,000 draws, seed 0"
     assert methods["stsb", "spearman"].startswith(f"{wider}; ")

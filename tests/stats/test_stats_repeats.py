@@ -82,7 +82,7 @@ def test_tasks_that_name_their_clusters_alike_keep_them_apart() -> None:
     apart = [replace(r, cluster=f"{r.task}{r.cluster}") for r in rows]
     shape = Shape("Suite", {"a": TaskShape("A"), "b": TaskShape("B")}, "macro")
     of = [[s for s in scores(each, shape) if s.metric == "pass^2" and not s.task] for each in (rows, apart)]
-    assert of[0] == of[1] and of[0][0].estimate.method == "Wilson on the effective n"
+    assert of[0] == of[1] and of[0][0].estimate.method == "Wilson on the effective n of the clusters"
 
 
 def test_an_item_that_only_failed_is_asked_but_not_scored() -> None:

@@ -51,3 +51,12 @@ def test_pages_of_a_run_are_walked_by_the_links_on_them(results: tuple[Server, s
         address = following or None
     exported = server.ask("GET", path.replace("/results", "/export?form=csv")).body
     assert len(seen) == len(set(seen)) == len(list(csv.DictReader(StringIO(exported)))) > 50
+
+
+@pytest.mark.parametrize(
+    ("margin", "status"), [("", 200), ("0", 200), ("0.05", 200), ("5", 200), ("-1", 400), ("nan", 400)]
+)
+def test_a_margin_is_any_number_from_0_in_the_metrics_units_and_an_empty_field_is_none(
+    results: tuple[Server, str], margin: str, status: int
+) -> None:
+    assert results[0].ask("GET", f"/compare?margin={margin}", headers=PAGE).status == status

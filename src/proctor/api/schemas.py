@@ -34,7 +34,11 @@ class CompareRequest(Body):
     model_ids: list[str] = Field(min_length=2, max_length=20)
     benchmark_suite: str | None = Field(None, max_length=300)
     metrics: list[str] = Field(["score"], min_length=1, max_length=10)
-    margin: float = Field(0.01, ge=0, le=1)
+    margin: float | None = Field(
+        None,
+        ge=0,
+        description="Scores this close, in the metric's units, are practically equal; none is 1 % of its range.",
+    )
     items: int = Field(10, ge=0, le=1000)
 
 

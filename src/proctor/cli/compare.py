@@ -25,11 +25,9 @@ MOST_ANSWER = 40  # characters of an answer in the list of items
 @click.option("--suite", "source", metavar="NAME", help="Models: only their runs of this suite or file.")
 @click.option(
     "--margin",
-    type=click.FloatRange(min=0, max=1),
-    default=0.01,
-    show_default=True,
+    type=click.FloatRange(min=0),
     metavar="D",
-    help="Scores within D of each other are practically equal.",
+    help="Scores within D of each other, in the metric's units, are practically equal.  [default: 1 % of its range]",
 )
 @click.option(
     "--metric",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from proctor.figures import among, amount, fraction, metric_words
+from proctor.figures import among, amount, margin, metric_words
 from proctor.findings import Comparison, Difference, Evaluation
 from proctor.report.pairs import with_the_best
 from proctor.report.papers import INTERVALS, TESTS, split
@@ -25,7 +25,8 @@ EXPLORATORY = (
 RULE = (
     "A model is called better only if the adjusted p-value is below 0.05 and the 95 % interval of the difference "
     "leaves out 0. Where that does not hold, two models are called practically equal if the whole interval lies within "
-    "{margin} of 0. In every other case no difference is shown, which does not mean that there is none."
+    "{margin} of 0, in the metric's own units. In every other case no difference is shown, which does not mean that "
+    "there is none."
 )
 
 DETECTABLE = (
@@ -127,5 +128,5 @@ def _adjusted(wholes: Sequence[Difference], tasks: Sequence[Difference]) -> Iter
 
 
 def _margin(tested: Sequence[Comparison]) -> str:
-    margins = unique(fraction(c.margin) for c in tested)
+    margins = unique(margin(c.margin) for c in tested)
     return listed(margins)

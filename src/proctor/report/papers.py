@@ -17,6 +17,12 @@ PAPERS: Mapping[str, str] = {
     "samples from an indefinitely large population. Biometrika 10, 507-521.",
     "Bonett and Wright 2000": "Bonett, D. G., Wright, T. A. (2000). Sample size requirements for estimating Pearson, "
     "Kendall and Spearman correlations. Psychometrika 65, 23-28.",
+    "Bell and McCaffrey 2002": "Bell, R. M., McCaffrey, D. F. (2002). Bias reduction in standard errors for linear "
+    "regression with multi-stage samples. Survey Methodology 28, 169-181.",
+    "Donner 1986": "Donner, A. (1986). A review of inference procedures for the intraclass correlation coefficient in "
+    "the one-way random effects model. International Statistical Review 54, 67-82.",
+    "Zou and Donner 2008": "Zou, G. Y., Donner, A. (2008). Construction of confidence limits about effect measures: "
+    "a general approach. Statistics in Medicine 27, 1693-1702.",
     "Korn and Graubard 1998": "Korn, E. L., Graubard, B. I. (1998). Confidence intervals for proportions with small "
     "expected number of positive counts estimated from survey data. Survey Methodology 24, 193-201.",
     "Gorodkin 2004": "Gorodkin, J. (2004). Comparing two K-category assignments by a K-category correlation "
@@ -48,8 +54,10 @@ PAPERS: Mapping[str, str] = {
 }
 
 WILSON = "Wilson"
-WEIGHTED = "Wilson on the effective n, tasks weighted by their full sizes"
+WEIGHTED = "Wilson on the effective n or the tasks' own combined, tasks weighted by their full sizes"
+MACRO = "Wilson on the effective n or the tasks' own combined, tasks weighted alike"
 EFFECTIVE = "Wilson on the effective n"
+EFFECTIVE_CLUSTERS = "Wilson on the effective n of the clusters"
 DIRICHLET = "Dirichlet(counts + 1/2) on the table of answers, 2,000 draws, seed 0"
 DIRICHLET_MANY = "Dirichlet(counts + one item in all) on the table of answers, 2,000 draws, seed 0"
 BOOTSTRAP = "bootstrap of items, 2,000 draws, seed 0"
@@ -58,10 +66,29 @@ UNRELATED = "Fisher's z of unrelated pairs, 2,000 draws, seed 0"
 COMBINED = "draws of each task combined, 2,000 draws, seed 0"
 TANGO = "Tango's paired score interval"
 PAIRED_T = "Student's t of the paired differences"
-PAIRED_T_CLUSTERS = "Student's t of the clusters' paired differences"
+PAIRED_T_WEIGHTED = "Student's t of the weighted paired differences"
+PAIRED_T_CLUSTERS = "Student's t of the clusters' paired differences, one item added each way"
+RESAMPLED_NUMBERS = "paired bootstrap of items, widened as Fisher's z is, 2,000 draws, seed 0"
 RESAMPLED = "paired bootstrap of items, 2,000 draws, seed 0"
 RESAMPLED_CLUSTERS = "paired bootstrap of clusters, 2,000 draws, seed 0"
 STRATIFIED = "paired draws of each task combined, 2,000 draws, seed 0"
+
+# Parts of several of the texts below.
+BETWEEN = (
+    "Its variance is the larger of two: the one that the clusters show, a large cluster counting for what it hides by "
+    "pulling the mean to itself (Miller 2024; Bell and McCaffrey 2002), and the one that they had if all clusters hung "
+    "together alike (Donner 1986)."
+)
+WIDER = (
+    "its interval is the 95 % score interval of a proportion (Wilson 1927) on the effective number of items under "
+    "these weights (Kish 1965), or where that is wider the tasks' own intervals combined (Zou and Donner 2008), so far "
+    "as their items weigh more than those of others."
+)
+TWO = (
+    "one in favour of each model by the whole range of the scores (1 for shares and F1; for another tool's scores the "
+    "range that both runs show), so that two runs that never disagree are not taken for certain to be equal (Bonett "
+    "and Price 2012)."
+)
 
 # Estimate.method -> what was done; a test compares the keys with the methods of the statistics.
 INTERVALS: Mapping[str, str] = {
@@ -70,36 +97,41 @@ INTERVALS: Mapping[str, str] = {
         "seed 0 (Efron and Tibshirani 1993), and of Fisher's transformation (Fisher 1915; for ranks with the standard "
         "error of Bonett and Wright 2000), since the bootstrap alone is too narrow for few items."
     ),
-    "Student's t": (
-        "The interval of a mean of graded scores is Student's (Student 1908), with the items taken as independent."
+    "Student's t or Wilson between the least and the greatest score, the wider of both": (
+        "The interval of a mean of graded scores on a scale that nobody told is the wider, at each end, of Student's "
+        "(Student 1908), items taken as independent, and of the score interval of a proportion (Wilson 1927) laid "
+        "between the least and the greatest score, on as many items as have that mean and that standard error."
     ),
     "Student's t or Wilson on the effective n, the wider of both": (
         "The interval of a mean of graded scores between 0 and 1 is the wider, at each end, of Student's (Student "
         "1908), items taken as independent, and of the score interval of a proportion (Wilson 1927) on as many "
         "items as have that mean and that standard error, since scores that crowd near an end are skewed."
     ),
-    "Student's t over clusters or Wilson on the effective n, the wider of both": (
+    "Student's t over clusters or Wilson on the effective n of the clusters, the wider of both": (
         "Where items hang together, the interval of a mean of graded scores between 0 and 1 is the wider, at each end, "
-        "of Student's (Student 1908) on the variance between clusters (Miller 2024) and of the score interval of a "
-        "share (Wilson 1927) on the number of independent items that the mean is worth."
+        "of Student's (Student 1908) and of the score interval of a share (Wilson 1927) on the number of independent "
+        f"items that the mean is worth. {BETWEEN}"
     ),
-    "Student's t over clusters": (
-        "Where items hang together, the interval of a mean of graded scores is Student's (Student 1908) on the "
-        "variance between clusters (Miller 2024)."
+    "Student's t over clusters or Wilson between the least and the greatest score, the wider of both": (
+        "Where items hang together, the interval of a mean of graded scores on a scale that nobody told is the wider, "
+        "at each end, of Student's (Student 1908) and of the score interval of a share (Wilson 1927) laid between the "
+        f"least and the greatest score. {BETWEEN}"
     ),
     WILSON: (
         "The interval of a share of right answers is the 95 % score interval of a proportion (Wilson 1927)."
     ),
-    WEIGHTED: (
-        "An accuracy over several tasks weights each task by the size of its whole set; its interval is the 95 % "
-        "score interval of a proportion (Wilson 1927) on the effective number of items under these weights (Kish "
-        "1965)."
-    ),
+    WEIGHTED: (f"An accuracy over several tasks weights each task by the size of its whole set; {WIDER}"),
+    MACRO: (f"A mean of shares over several tasks weights all tasks alike; {WIDER}"),
     EFFECTIVE: (
-        "Where items hang together, were asked several times, or are averaged by halves, the interval of a share is "
-        "the 95 % score interval (Wilson 1927) on the number of independent items that the share is worth: the items "
-        "divided by the design effect (Kish 1965), with the variance taken between clusters (Miller 2024), and fewer "
-        "where few clusters show it (Korn and Graubard 1998)."
+        "Where items were asked several times, or are averaged by halves, the interval of a share is the 95 % score "
+        "interval (Wilson 1927) on the number of independent items that the share is worth: the items divided by the "
+        "design effect (Kish 1965)."
+    ),
+    EFFECTIVE_CLUSTERS: (
+        "Where items hang together, the interval of a share is the 95 % score interval (Wilson 1927) on the number of "
+        f"independent items that the share is worth: the items divided by the design effect (Kish 1965). {BETWEEN} So "
+        "much as Student's t is wider than the normal with the degrees of freedom that clusters of these sizes have, "
+        "so much fewer items it is worth (Korn and Graubard 1998)."
     ),
     DIRICHLET: (
         "The interval of a metric on the table of two targets by two answers is the range of its middle 95 % over "
@@ -140,13 +172,22 @@ INTERVALS: Mapping[str, str] = {
     ),
     PAIRED_T: (
         "The interval of a difference of means of item scores is Student's, on the items' differences (Student 1908); "
-        "for its width two items are added, one in favour of each model, so that two runs that never disagree are not "
-        "taken for certain to be equal (Bonett and Price 2012)."
+        f"for its width two items are added, {TWO}"
+    ),
+    PAIRED_T_WEIGHTED: (
+        "The interval of a difference of means whose items weigh differently is Student's, on the items' weighted "
+        "differences (Student 1908), with the degrees of freedom of as many equal items as these are worth (Kish "
+        f"1965); for its width two such items are added, {TWO}"
     ),
     PAIRED_T_CLUSTERS: (
         "Where items hang together, the interval of a difference of means of item scores is Student's, on the "
-        "clusters' differences (Miller 2024); for its width two clusters are added, one in favour of each model, so "
-        "that two runs that never disagree are not taken for certain to be equal (Bonett and Price 2012)."
+        f"clusters' differences (Miller 2024). {BETWEEN} Two items are added, {TWO}"
+    ),
+    RESAMPLED_NUMBERS: (
+        "The interval of a difference between two correlations is the range of the middle 95 % of 2,000 resamples of "
+        "the items, seed 0, the same items for both models (Efron and Tibshirani 1993), each with a small random "
+        "weight on which the two disagree; they are laid as much wider as n items are more than the n - 3 of Fisher's "
+        "transformation (Fisher 1915)."
     ),
     RESAMPLED: (
         "The interval of a difference in a metric that is no mean of item scores is the range of the middle 95 % of "
@@ -212,7 +253,7 @@ TESTS: Mapping[str, str] = {
 }
 
 # Methods that would see it if items hang together, and those that take items as independent.
-ALLOWING = frozenset({EFFECTIVE, CLUSTERED})
+ALLOWING = frozenset({EFFECTIVE, EFFECTIVE_CLUSTERS, CLUSTERED})
 INDEPENDENT = frozenset({WILSON, DIRICHLET, DIRICHLET_MANY, BOOTSTRAP, UNRELATED})
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from proctor.errors import ConfigError, NotFound
 from proctor.findings import Comparison, Evaluation, RunResult
 from proctor.service.comparable import check_comparable
-from proctor.service.evaluation import MARGIN, evaluation
+from proctor.service.evaluation import evaluation
 from proctor.service.results import scored_rows, shown
 from proctor.service.runs import find, open_store
 from proctor.service.shared import shape_over
@@ -81,7 +81,7 @@ def compared(
     names: Sequence[str],
     *,
     source: str | None = None,
-    margin: float = MARGIN,
+    margin: float | None = None,
     metric: str = "score",
     items: int = SHOWN_ITEMS,
 ) -> Compared:
@@ -89,12 +89,12 @@ def compared(
 
     For a model, it is its latest complete run of an exam that the others have taken too; where there is none,
     its largest that they can be compared with on shared items. `source` narrows that to one suite or file.
-    `metric` is what the headline compares, see `evaluation`.
+    `metric` is what the headline compares and `margin` how close is practically equal, see `evaluation`.
 
     Raises: NotFound for a name that is neither; ConfigError if a name fits several models, or if the
     runs differ in how they were asked or share no item.
     """
-    if margin < 0:
+    if margin is not None and margin < 0:
         raise ConfigError(f"margin {margin}: two scores cannot be less than 0 apart; give 0 or more")
     runs = chosen(store, names, source=source)
     found = evaluation(store, [shown(store, run) for run in runs], margin=margin, metric=metric)

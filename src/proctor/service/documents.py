@@ -107,7 +107,6 @@ def comparison(c: Comparison) -> dict[str, Any]:
         "first_model": str(c.first.cell.model),
         "second_model": str(c.second.cell.model),
         **difference(c.whole),
-        "margin": c.margin,
         "asked": None
         if c.sharing is None
         else {"first": c.sharing.first, "second": c.sharing.second, "both": c.sharing.both},
@@ -129,6 +128,7 @@ def difference(d: Difference) -> dict[str, Any]:
         "p_value": d.p_value,
         "adjusted_p": d.adjusted_p,
         "verdict": d.verdict,
+        "margin": d.margin,
         "shared": d.shared,
         "both_right": d.both_right,
         "only_first": d.only_first,

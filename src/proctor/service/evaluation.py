@@ -15,15 +15,15 @@ from proctor.service.wordings import by_wording, sign_note
 from proctor.stats.compare import Side, compare, focused
 from proctor.stats.estimates import Shape
 
-MARGIN = 0.01  # two scores closer than this are practically equal, unless the user says otherwise
-
 
 def evaluation(
-    store: Kept, results: Sequence[RunResult], *, margin: float = MARGIN, metric: str = headline.SCORE
+    store: Kept, results: Sequence[RunResult], *, margin: float | None = None, metric: str = headline.SCORE
 ) -> Evaluation:
     """Results side by side. `metric` "score" is the headline; another is its mean over the tasks that report it.
 
-    Raises ConfigError if they were not asked in the same way or share no item, or no task has the metric.
+    `margin` is how close two scores are that count as practically equal, in the metric's units; None is a hundredth
+    of the metric's range. Raises ConfigError if they were not asked in the same way or share no item, or no task has
+    the metric.
     """
     plan_id = results[0].run.plan_id if results else ""
     if len(results) < 2:

@@ -34,7 +34,7 @@ class Lately:
         return self._kept(("board", *wanted.values()), lambda: board_of(store, **wanted))  # type: ignore[arg-type]  # by name
 
     def compared(
-        self, names: tuple[str, ...], source: str | None, metric: str, margin: float, items: int
+        self, names: tuple[str, ...], source: str | None, metric: str, margin: float | None, items: int
     ) -> Compared:
         """Raises NotFound, ConfigError."""
 

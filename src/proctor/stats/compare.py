@@ -13,7 +13,7 @@ from proctor.findings import Comparison, Difference, Estimate
 from proctor.stats import resample
 from proctor.stats.estimates import ACCURACY, MACRO, Shape, exams_of, reporting, suite_name
 from proctor.stats.estimates_sheet import nothing
-from proctor.stats.estimates_task import Exam, own_value
+from proctor.stats.estimates_task import CORRELATIONS, Exam, own_value
 from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
 from proctor.stats.paired import ALPHA, benjamini_hochberg, holm
@@ -26,7 +26,9 @@ from proctor.types import Run
 if TYPE_CHECKING:
     from proctor.stats.metrics import Array
 
+PRACTICALLY = 0.01  # of a metric's range: two scores closer than this are practically equal
 RESAMPLED = f"paired bootstrap of items, {resample.SAID}"
+RESAMPLED_NUMBERS = f"paired bootstrap of items, widened as Fisher's z is, {resample.SAID}"
 RESAMPLED_CLUSTERS = f"paired bootstrap of clusters, {resample.SAID}"
 STRATIFIED = f"paired draws of each task combined, {resample.SAID}"
 STRATIFIED_TEST = "approximate randomisation within tasks"
@@ -35,13 +37,13 @@ Side = tuple[Run, Sequence[Scored]]
 
 
 def compare(
-    sides: Sequence[Side], shape: Shape, *, margin: float = 0.01, tasks: bool = True
+    sides: Sequence[Side], shape: Shape, *, margin: float | None = None, tasks: bool = True
 ) -> tuple[Comparison, ...]:
     """Every pair of runs, first minus second.
 
     The p-values of the headlines are adjusted over all pairs (Holm), those of a pair's tasks over its
     tasks (Benjamini and Hochberg). "Better" needs both: the adjusted p below 0.05 and an interval
-    without 0.
+    without 0. `margin` is in the metric's units; None is a hundredth of each metric's range.
     """
     exams = [(run, exams_of(rows, shape)) for run, rows in sides]
     family = math.comb(len(sides), 2)
@@ -50,18 +52,12 @@ def compare(
         for (one, first), (other, second) in combinations(exams, 2)
     ]
     adjusted = _adjusted([whole for _, _, whole, _ in pairs], holm)
-    return tuple(
-        Comparison(
-            one,
-            other,
-            judged(whole, p, margin),
-            tuple(
-                judged(d, q, margin) for d, q in zip(rows, _adjusted(rows, benjamini_hochberg), strict=True)
-            ),
-            margin,
-        )
-        for (one, other, whole, rows), p in zip(pairs, adjusted, strict=True)
-    )
+    found = []
+    for (one, other, whole, rows), p in zip(pairs, adjusted, strict=True):
+        said = judged(whole, p, margin)
+        beside = zip(rows, _adjusted(rows, benjamini_hochberg), strict=True)
+        found.append(Comparison(one, other, said, tuple(judged(d, q, margin) for d, q in beside)))
+    return tuple(found)
 
 
 def _adjusted(
@@ -71,9 +67,10 @@ def _adjusted(
     return [next(known) if d.p_value is not None else None for d in of]
 
 
-def judged(difference: Difference, adjusted_p: float | None, margin: float) -> Difference:
-    """The difference with its adjusted p-value and what may be said of it."""
-    found = replace(difference, adjusted_p=adjusted_p)
+def judged(difference: Difference, adjusted_p: float | None, margin: float | None = None) -> Difference:
+    """The difference with its adjusted p-value and what may be said of it; a `margin` of None is its own."""
+    margin = difference.margin if margin is None else margin
+    found = replace(difference, adjusted_p=adjusted_p, margin=margin)
     low, high = difference.estimate.low, difference.estimate.high
     if adjusted_p is None or low is None or high is None:
         return found
@@ -127,9 +124,9 @@ class _Found:
     """What a difference is made of, whichever way it was found."""
 
     difference: float
-    stderr: float
-    low: float
-    high: float
+    stderr: float | None
+    low: float | None
+    high: float | None
     p: float
     test: str
     method: str
@@ -141,7 +138,7 @@ class _Found:
         if self.discordant is not None:
             return least_difference(n, sum(self.discordant) / n, family)
         errors = errors_to_show(self.freedom, family)
-        return errors * self.stderr if math.isfinite(errors) else None
+        return None if self.stderr is None or not math.isfinite(errors) else errors * self.stderr
 
     def items_needed(self, n: int, family: int) -> int | None:
         """About how many items would show a difference of this size.
@@ -150,7 +147,7 @@ class _Found:
         the other way, and the number would be noise.
         """
         gap = abs(self.difference)
-        if gap < self.stderr:
+        if self.stderr is None or gap < self.stderr:
             return None
         if self.discordant is not None:
             return least_items(sum(self.discordant) / n, gap, family)
@@ -186,8 +183,8 @@ def _of_task(task: _Task, family: int) -> Difference:
     if made.shares is not None:
         found = _of_shares(made.shares, f"{pair.first.key} {' '.join(spec.official)}", family)
     else:
-        method = RESAMPLED_CLUSTERS if pair.clustered else RESAMPLED
-        found = _of_draws(made, method, [pair], family)
+        loose = RESAMPLED_NUMBERS if CORRELATIONS.intersection(spec.official) else RESAMPLED
+        found = _of_draws(made, RESAMPLED_CLUSTERS if pair.clustered else loose, [pair], family)
     return _described([task], found, (pair.first.key, spec.title, " + ".join(spec.official)), family)
 
 
@@ -195,7 +192,7 @@ def _of_suite(counted: Sequence[_Task], shape: Shape, family: int) -> Difference
     """The suite's headline: tasks are independent, so what their draws give is weighed and added one by one."""
     metric, tasks = _weighed(counted, shape)
     plain = [task.drawn.shares for task in tasks if task.drawn.shares is not None]
-    if shape.aggregate == "micro" and len(plain) == len(tasks):
+    if len(plain) == len(tasks):
         pooled = pooled_shares(plain, [task.weight for task in tasks])
         found = _of_shares(pooled, "pooled", family)
     else:
@@ -255,17 +252,18 @@ def _wider(tasks: Sequence[_Task]) -> float:
 
 
 def _of_shares(plain: Shares, key: str, family: int) -> _Found:
-    low, high = plain.interval()
+    seen = plain.span > 0  # without any spread in the scores nothing tells how far they could lie apart
+    low, high = plain.interval() if seen else (None, None)
     return _Found(
         plain.difference,
-        plain.stderr(),
+        plain.stderr() if seen else None,
         low,
         high,
         plain.p_value(key, family),
         plain.test,
         plain.method,
         plain.counts() if plain.binary else None,
-        len(plain.parts) - 1,
+        plain.freedom() if seen else math.inf,
     )
 
 
@@ -289,7 +287,16 @@ def _described(tasks: Sequence[_Task], found: _Found, named: tuple[str, str, str
         metric=metric,
         first=_value(tasks, "first"),
         second=_value(tasks, "second"),
-        estimate=Estimate(found.difference, found.stderr, found.low, found.high, n, n, found.method),
+        estimate=Estimate(
+            found.difference,
+            found.stderr,
+            found.low,
+            found.high,
+            n,
+            n,
+            found.method,
+            "all scores of both runs are the same number" if found.low is None else None,
+        ),
         test=found.test,
         p_value=found.p,
         both_right=counts.both_right,
@@ -299,7 +306,15 @@ def _described(tasks: Sequence[_Task], found: _Found, named: tuple[str, str, str
         detectable=found.detectable(n, family),
         items_needed=found.items_needed(n, family),
         comparisons=family,
+        margin=PRACTICALLY * _span(tasks),
     )
+
+
+def _span(tasks: Sequence[_Task]) -> float:
+    """How far two scores can lie apart: the tasks' ranges, weighed as in the headline."""
+    spans = (1.0 if task.drawn.shares is None else task.drawn.shares.span for task in tasks)
+    weights = math.fsum(task.weight for task in tasks)
+    return math.fsum(task.weight * span for task, span in zip(tasks, spans, strict=True)) / weights
 
 
 def _value(tasks: Sequence[_Task], side: str) -> float:

@@ -15,7 +15,17 @@ from proctor.findings import OVER_TASKS, Estimate, Score
 from proctor.stats import resample
 from proctor.stats.estimates_share import effective
 from proctor.stats.estimates_sheet import WILSON, TaskShape, nothing
-from proctor.stats.estimates_task import SHARES, Exam, draws, estimate, exam, own_draws, own_value, value
+from proctor.stats.estimates_task import (
+    PARTIAL,
+    SHARES,
+    Exam,
+    draws,
+    estimate,
+    exam,
+    own_draws,
+    own_value,
+    value,
+)
 from proctor.stats.intervals import share_stderr, wilson
 from proctor.stats.metrics import Scored
 from proctor.stats.repeats import repeat_scores
@@ -27,7 +37,8 @@ __all__ = ["Count", "Scored", "Shape", "TaskShape", "accuracy", "micro", "scores
 
 ACCURACY = "accuracy"
 MACRO = "macro accuracy"  # of a suite whose headline is the accuracy over items: its mean over tasks
-WEIGHTED = "Wilson on the effective n, tasks weighted by their full sizes"
+WEIGHTED = "Wilson on the effective n or the tasks' own combined, tasks weighted by their full sizes"
+ALIKE = "Wilson on the effective n or the tasks' own combined, tasks weighted alike"
 COMBINED = f"draws of each task combined, {resample.SAID}"
 
 
@@ -131,13 +142,12 @@ def _suite_scores(marked: Sequence[Marked], shape: Shape) -> list[Score]:
         return []
     if shape.aggregate == "macro":
         own = {one.exam.key: own_value(one.exam) for one in counted}
-        return [_suite_score(shape, shape.named, own, combined(counted, own))]
-    counted = [one for one in counted if _has_accuracy(one.exam)]
-    counts = _counts([one.exam for one in counted])
-    accuracies = {one.exam.key: value(one.exam, ACCURACY) for one in counted}
-    measured = {key: count.total / count.scored if count.scored else None for key, count in counts.items()}
-    found = [_suite_score(shape, ACCURACY, measured, micro(counts, shape))]
-    found.append(_suite_score(shape, MACRO, accuracies, combined(counted, accuracies, ACCURACY)))
+        return [_suite_score(shape, shape.named, own, _mean_of(counted, own))]
+    counts = _counts([one.exam for one in counted if _has_accuracy(one.exam)])
+    found = [
+        _suite_score(shape, ACCURACY, _measured(counts), micro(counts, shape)),
+        _suite_score(shape, MACRO, _measured(counts), macro(counts)),
+    ]
     for title, keys in shape.categories:
         below = {key: counts[key] for key in keys if key in counts}
         if below:
@@ -153,16 +163,24 @@ def _means(marked: Sequence[Marked], shape: Shape) -> list[Score]:
         return []
     found = []
     for metric, tasks in reporting(shape.tasks).items():
-        if len(tasks) < 2 or (
-            shape.aggregate == "micro" and metric == ACCURACY
-        ):  # that is the macro accuracy
-            continue
+        if len(tasks) < 2 or (shape.aggregate == "micro" and metric == ACCURACY):
+            continue  # the latter is the macro accuracy
         having = [one for one in marked if one.exam.key in tasks]
         values = {one.exam.key: value(one.exam, metric) for one in having}
         known = sum(1 for v in values.values() if v is not None)
         name = mean_name(metric, known, len(tasks))
-        found.append(Score("", shape.suite, name, combined(having, values, metric)))
+        found.append(Score("", shape.suite, name, _mean_of(having, values, metric)))
     return found
+
+
+def _mean_of(
+    marked: Sequence[Marked], values: Mapping[str, float | None], metric: str | None = None
+) -> Estimate:
+    """The unweighted mean of the tasks' values, which are of `metric`, or of each task's own official metrics."""
+    of = {one.exam.key: (metric,) if metric is not None else one.exam.spec.official for one in marked}
+    if all(metrics in {(plain,) for plain in SHARES - PARTIAL} for metrics in of.values()):
+        return macro({one.exam.key: _count(one.exam, of[one.exam.key][0]) for one in marked})
+    return combined(marked, values, metric)
 
 
 def reporting(tasks: Mapping[str, TaskShape]) -> dict[str, list[str]]:
@@ -228,7 +246,9 @@ def combined(
     # Each task's draws lean to the middle by about half an item, and are narrower than it by about two. In one
     # task its interval covers both; over many they add up, and would push the interval off the score and make
     # it too narrow. So the draws are also laid around the score, as wide as the tasks' standard errors say.
-    wider = max(1.0, _variance(used, drawn, metric) / sum(float(d.var(ddof=1)) for d in drawn)) ** 0.5
+    wider = (
+        max(1.0, _variance(used, drawn, measured, metric) / sum(float(d.var(ddof=1)) for d in drawn)) ** 0.5
+    )
     _, low, high = resample.spread(mixed, measured)
     stderr, around_low, around_high = resample.spread(wider * (mixed - mixed.mean()) + measured, measured)
     return Estimate(
@@ -242,15 +262,20 @@ def combined(
     )
 
 
-def _variance(used: Sequence[Marked], drawn: Sequence[Array], metric: str | None) -> float:
-    """Of the sum of the tasks' values: of a share p of n items p(1 - p)/(n - 1), of other metrics that of the draws."""
+def _variance(used: Sequence[Marked], drawn: Sequence[Array], mean: float, metric: str | None) -> float:
+    """Of the sum of the tasks' values: of a share p of n items p(1 - p)/(n - 1), of other metrics that of the draws.
+
+    A single item shows no variance; there the tasks' mean stands for its chance to be right.
+    """
     found = 0.0
     for one, of_task in zip(used, drawn, strict=True):
         metrics = one.exam.spec.official if metric is None else (metric,)
-        told = None
+        variance = float(of_task.var(ddof=1))
         if len(metrics) == 1 and metrics[0] in SHARES:
             told = estimate(one.exam, metrics[0], one.drawn).stderr
-        found += float(of_task.var(ddof=1)) if told is None else told**2
+            chance = min(1.0, max(0.0, mean))
+            variance = max(variance, chance * (1 - chance)) if told is None else told**2
+        found += variance
     return found
 
 
@@ -262,15 +287,19 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _counts(exams: Sequence[Exam]) -> dict[str, Count]:
-    return {one.key: _count(one) for one in exams}
+    return {one.key: _count(one, ACCURACY) for one in exams}
 
 
-def _count(of: Exam) -> Count:
-    one, share = of.sheet, value(of, ACCURACY)
+def _count(of: Exam, metric: str) -> Count:
+    one, share = of.sheet, value(of, metric)
     if share is None:
         return Count(one.asked)
-    worth = effective(one, of.spec, ACCURACY)[0] if one.clustered else None
+    worth = effective(one, of.spec, metric)[0] if one.clustered else None
     return Count(one.asked, one.items, share * one.items, worth)
+
+
+def _measured(counts: Mapping[str, Count]) -> dict[str, float | None]:
+    return {key: count.total / count.scored if count.scored else None for key, count in counts.items()}
 
 
 def accuracy(counted: Count) -> Estimate:
@@ -285,23 +314,53 @@ def accuracy(counted: Count) -> Estimate:
 
 
 def micro(counts: Mapping[str, Count], shape: Shape) -> Estimate:
-    """The accuracy over all tasks, each task weighing as much as its full split.
+    """The accuracy over all tasks, each task weighing as much as its full split."""
+    sizes = {task: _full_size(shape, task) or count.scored for task, count in counts.items()}
+    return _weighed(counts, sizes, WEIGHTED)
 
-    A task of which nothing was scored has no weight. The interval is Wilson's on Kish's effective n.
+
+def macro(counts: Mapping[str, Count]) -> Estimate:
+    """The unweighted mean of the tasks' shares."""
+    return _weighed(counts, dict.fromkeys(counts, 1), ALIKE)
+
+
+def _weighed(counts: Mapping[str, Count], sizes: Mapping[str, int], method: str) -> Estimate:
+    """A weighted mean of shares. A task of which nothing was scored has no weight.
+
+    The interval is Wilson's on Kish's effective n, which takes all tasks to be alike. Where a few items weigh more
+    than others that is too narrow if those are the harder ones, and it is widened by `_apart`.
     """
     asked = sum(c.asked for c in counts.values())
     used = {task: c for task, c in counts.items() if c.scored}
     if not used:
         return nothing(asked, _empty(asked))
-    sizes = {task: _full_size(shape, task) or c.scored for task, c in used.items()}
-    whole = sum(sizes.values())
+    whole = sum(sizes[task] for task in used)
     # Divided last, so that a perfect score is 1 and not the float below it.
     share = math.fsum(sizes[task] * (c.total / c.scored) for task, c in used.items()) / whole
     worth = {task: c.effective or c.scored for task, c in used.items()}
     n = whole**2 / math.fsum(sizes[task] ** 2 / worth[task] for task in used)
     low, high = wilson(share, n)
+    least, most = _apart(share, [(sizes[t] / whole, worth[t], c.total / c.scored) for t, c in used.items()])
     scored = sum(c.scored for c in used.values())
-    return Estimate(share, share_stderr(share, n), low, high, scored, asked, WEIGHTED)
+    return Estimate(share, share_stderr(share, n), min(low, least), max(high, most), scored, asked, method)
+
+
+def _apart(share: float, tasks: Sequence[tuple[float, float, float]]) -> tuple[float, float]:
+    """The interval of a mean over tasks that differ; `tasks` are weight (they sum to 1), worth in items, and share.
+
+    The sides of the tasks' own Wilson intervals, squared and added with the squares of their weights (Zou and
+    Donner 2008, Stat. Med. 27:1693). So much of it as items of equal weight would have is Wilson's interval of
+    the mean on so many items instead: with whole splits nothing but that is left, the interval of one plain exam.
+    """
+    least = min(weight / worth for weight, worth, _ in tasks)
+    low, high = wilson(share, 1 / least)
+    below, above = (share - low) ** 2, (high - share) ** 2
+    for weight, worth, right in tasks:
+        more = max(0.0, weight**2 - weight * worth * least)
+        task_low, task_high = wilson(right, worth)
+        below += more * (right - task_low) ** 2
+        above += more * (task_high - right) ** 2
+    return max(0.0, share - math.sqrt(below)), min(1.0, share + math.sqrt(above))
 
 
 def _full_size(shape: Shape, task: str) -> int | None:

@@ -43,12 +43,13 @@ class Sheet:
     """The measured rows of a task, ordered by item so that the order of asking cannot matter.
 
     An item asked several times (wordings, repeats) counts once: `weight` is `scale` over the number of
-    its rows, whole numbers that keep sums exact. `unit` numbers what is independent: the clusters, or
-    the items where there are none.
+    its rows, whole numbers that keep sums exact. `item` numbers the items, `unit` what is independent:
+    the clusters, or the items where there are none.
     """
 
     rows: Sequence[Scored]
     weight: Array
+    item: Array
     unit: Array
     scale: int
     items: int
@@ -84,9 +85,11 @@ def sheet(rows: Iterable[Scored], spec: TaskShape, *, worded: bool = True) -> Sh
     for row, base in zip(used, bases, strict=True):
         owner.setdefault(base, ("item", base) if row.cluster is None else ("cluster", row.cluster))
     places = {unit: place for place, unit in enumerate(sorted(set(owner.values())))}
+    numbers = {base: number for number, base in enumerate(times)}
     return Sheet(
         rows=used,
         weight=np.array([scale // times[base] for base in bases], dtype=np.float64),
+        item=np.array([numbers[base] for base in bases], dtype=np.int64),
         unit=np.array([places[owner[base]] for base in bases], dtype=np.float64),
         scale=scale,
         items=len(times),

@@ -169,6 +169,7 @@ def _joined(one: Sheet, other: Sheet) -> Sheet:
         one,
         rows=[*one.rows, *other.rows],
         weight=np.concatenate([one.weight * other.scale, other.weight * one.scale]),
+        item=np.concatenate([one.item, other.item]),
         unit=np.concatenate([one.unit, other.unit]),
         scale=one.scale * other.scale,
     )

@@ -36,12 +36,24 @@ def share_stderr(share: float, n: float) -> float | None:
     return math.sqrt(share * (1 - share) / (n - 1)) if n > 1 else None
 
 
-def t95(freedom: int) -> float:
-    """The 0.975 quantile of Student's t with whole degrees of freedom (Abramowitz and Stegun 1964, 26.7.3-26.7.5).
+def t95(freedom: float) -> float:
+    """The 0.975 quantile of Student's t (Abramowitz and Stegun 1964, 26.7.3-26.7.5), `freedom` of at least 1.
 
-    >>> round(t95(9), 4), round(t95(1), 3), round(t95(100_000), 3)
-    (2.2622, 12.706, 1.96)
+    Between two whole degrees of freedom it is found on a straight line of log t over 1 / freedom: never narrower
+    than the quantile, and wider by 3 % at most, near 1.5.
+
+    >>> round(t95(9), 4), round(t95(1), 3), round(t95(100_000), 3), round(t95(2.5), 2)
+    (2.2622, 12.706, 1.96, 3.59)
     """
+    below = math.floor(freedom)
+    if freedom <= 500 and freedom > below:
+        part = (1 / freedom - 1 / (below + 1)) / (1 / below - 1 / (below + 1))
+        return math.exp(part * math.log(_whole(below)) + (1 - part) * math.log(_whole(below + 1)))
+    return _whole(freedom)
+
+
+def _whole(freedom: float) -> float:
+    """The quantile for whole degrees of freedom, or for any above 500."""
     if freedom > 500:  # here the expansion is exact to eight digits
         z = Z95
         first = (z**3 + z) / 4
@@ -50,7 +62,7 @@ def t95(freedom: int) -> float:
     low, high = 0.0, math.pi / 2
     for _ in range(60):
         angle = (low + high) / 2
-        low, high = (angle, high) if _between(angle, freedom) < 0.95 else (low, angle)
+        low, high = (angle, high) if _between(angle, int(freedom)) < 0.95 else (low, angle)
     return math.tan(low) * math.sqrt(freedom)
 
 

@@ -16,6 +16,7 @@ from proctor.stats import metrics, resample
 from proctor.stats.estimates_share import value_of
 from proctor.stats.estimates_sheet import TaskShape, base_id, part, sheet
 from proctor.stats.estimates_task import (
+    CORRELATIONS,
     PARTIAL,
     SHARES,
     Exam,
@@ -230,7 +231,11 @@ def _of_units(pair: Pair, official: Sequence[str]) -> Drawn:
     ]
     null = swaps(f"{pair.first.key} {' '.join(official)}", one, other, pair.spec, official)
     test = RANDOMISED_CLUSTERS if pair.clustered else RANDOMISED
-    return Drawn(observed[0] - observed[1], null, sides[0] - sides[1], test)
+    draws = sides[0] - sides[1]
+    if CORRELATIONS.intersection(official) and one.units > 3:
+        # Fisher's variance of a correlation has n - 3 where that of resampled items has n.
+        draws = draws.mean() + math.sqrt(one.units / (one.units - 3)) * (draws - draws.mean())
+    return Drawn(observed[0] - observed[1], null, draws, test)
 
 
 def own_resampled(exams: Sequence[Exam]) -> Array:

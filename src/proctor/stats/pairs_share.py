@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from proctor.stats import resample
-from proctor.stats.estimates_share import halves, row_score
+from proctor.stats import clusters, resample
+from proctor.stats.estimates_share import halves, items_of, row_score
 from proctor.stats.estimates_sheet import Sheet, TaskShape
 from proctor.stats.intervals import t95
 from proctor.stats.paired import difference_interval, mcnemar_exact
@@ -24,7 +24,13 @@ SIGN_FLIP = "sign-flip permutation"
 SIGN_FLIP_CLUSTERS = "sign-flip permutation of clusters"
 TANGO = "Tango's paired score interval"
 PAIRED_T = "Student's t of the paired differences"
-PAIRED_T_CLUSTERS = "Student's t of the clusters' paired differences"
+PAIRED_T_WEIGHTED = "Student's t of the weighted paired differences"
+PAIRED_T_CLUSTERS = "Student's t of the clusters' paired differences, one item added each way"
+
+
+# Of a cluster of the mean size, added at each end where it is asked how much clusters hang together. Less than for
+# one run (`estimates_share.UNSEEN`), since a discordant item each way is added as well.
+UNSEEN = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +38,20 @@ class Shares:
     """A mean in two runs, unit by unit.
 
     `parts` is what each unit adds to the difference, `sizes` what it weighs (they sum to 1). `binary`
-    says that each unit is one item, right or wrong, and that all weigh the same. `most` is how far two
-    scores can lie apart.
+    says that each unit is one item, right or wrong, and that all weigh the same. `item` is the weight of an
+    item: 1/n, and where items weigh differently that of as many as they are worth. `span` is how far two scores
+    can lie apart, in the metric's units; `observed` says that no scale is known and both runs showed it. `alike`
+    is the variance of the difference if all clusters hang together alike; 0 where there are none.
     """
 
     parts: Array
     sizes: Array
     binary: bool
     clustered: bool
-    most: float = 1.0
+    item: float
+    span: float = 1.0
+    alike: float = 0.0
+    observed: bool = False
 
     @property
     def difference(self) -> float:
@@ -56,7 +67,9 @@ class Shares:
     def method(self) -> str:
         if self.binary:
             return TANGO
-        return PAIRED_T_CLUSTERS if self.clustered else PAIRED_T
+        loose = PAIRED_T if self.sizes.max() < (1 + 1e-9) * self.sizes.min() else PAIRED_T_WEIGHTED
+        said = PAIRED_T_CLUSTERS if self.clustered else loose
+        return f"{said}; scores seen in both runs lie up to {self.span:.4g} apart" if self.observed else said
 
     def counts(self) -> tuple[int, int]:
         """Units on which the first did better, and those on which the second did."""
@@ -71,32 +84,39 @@ class Shares:
     def interval(self) -> tuple[float, float]:
         if self.binary:
             return difference_interval(*self.counts(), len(self.parts))
-        half = t95(len(self.parts) + 1) * self.stderr()
-        return max(-self.most, self.difference - half), min(self.most, self.difference + half)
+        half = t95(self.freedom()) * self.stderr()
+        return max(-self.span, self.difference - half), min(self.span, self.difference + half)
+
+    def freedom(self) -> float:
+        return clusters.freedom(self._with_two()[1])
 
     def stderr(self) -> float:
-        """Of the difference, with one unit added that only the first has right and one that only the second has.
+        """Of the difference, with one item added that only the first has right and one that only the second has.
 
         Without them two runs that never disagree would be sure to be equal (Bonett and Price 2012).
         """
+        parts, sizes = self._with_two()
+        return math.sqrt(max(clusters.seen(parts - parts.sum() * sizes, sizes), self.alike))
+
+    def _with_two(self) -> tuple[Array, Array]:
+        """The parts and sizes with two items more, each a unit of its own; the sizes sum to 1."""
         import numpy as np
 
-        n = len(self.parts)
-        size = float(self.sizes.mean())
-        added = np.concatenate([self.parts, [size * self.most, -size * self.most]])
-        weights = np.concatenate([self.sizes, [size, size]])
-        whole = weights.sum()
-        rest = added - added.sum() / whole * weights
-        return math.sqrt((n + 2) / (n + 1) * float(rest @ rest)) / float(whole)
+        far = self.item * self.span
+        whole = 1 + 2 * self.item
+        return (
+            np.concatenate([self.parts, [far, -far]]) / whole,
+            np.concatenate([self.sizes, [self.item, self.item]]) / whole,
+        )
 
     def variance(self) -> float | None:
-        """Of the difference, with the n - 1 of a sample and nothing added: unbiased, and 0 where nothing differs.
+        """Of the difference as the units show it, with nothing added: unbiased, and 0 where nothing differs.
 
         None for a single unit.
         """
-        n = len(self.parts)
-        rest = self.parts - self.difference * self.sizes
-        return n / (n - 1) * float(rest @ rest) if n > 1 else None
+        if len(self.parts) < 2:
+            return None
+        return clusters.seen(self.parts - self.difference * self.sizes, self.sizes)
 
     def null(self, key: str) -> Null:
         """Draws of the difference if the two runs were exchangeable."""
@@ -105,7 +125,7 @@ class Shares:
     def draws(self, random: np.random.Generator) -> Array:
         """Draws of the difference on other items like these, around the difference."""
         if not self.binary:
-            wide = random.standard_t(len(self.parts) + 1, size=resample.DRAWS)
+            wide = random.standard_t(self.freedom(), size=resample.DRAWS)
             found: Array = self.difference + self.stderr() * wide
             return found
         only_first, only_second = self.counts()
@@ -121,11 +141,19 @@ def pooled_shares(of: Sequence[Shares], weights: Sequence[float]) -> Shares:
     """Several tasks' means as one, each with its weight."""
     import numpy as np
 
-    sizes = np.concatenate([w * each.sizes for w, each in zip(weights, of, strict=True)])
-    parts = np.concatenate([w * each.parts for w, each in zip(weights, of, strict=True)])
-    alike = bool(np.allclose(sizes, sizes[0]))
-    binary = alike and all(one.binary for one in of)
-    return Shares(parts, sizes, binary, any(one.clustered for one in of), max(one.most for one in of))
+    both = list(zip(of, weights, strict=True))
+    sizes = np.concatenate([w * each.sizes for each, w in both])
+    parts = np.concatenate([w * each.parts for each, w in both])
+    return Shares(
+        parts,
+        sizes,
+        binary=bool(np.allclose(sizes, sizes[0])) and all(one.binary for one in of),
+        clustered=any(one.clustered for one in of),
+        item=math.fsum(w**2 * each.item for each, w in both) / math.fsum(weights) ** 2,
+        span=math.fsum(w * each.span for each, w in both),
+        alike=math.fsum(w**2 * each.alike for each, w in both),
+        observed=any(one.observed for one in of),
+    )
 
 
 def mean_of(of: Sequence[Shares]) -> Shares:
@@ -133,7 +161,14 @@ def mean_of(of: Sequence[Shares]) -> Shares:
     if len(of) == 1:
         return of[0]
     parts: Array = sum((each.parts for each in of[1:]), start=of[0].parts) / len(of)
-    return Shares(parts, of[0].sizes, False, of[0].clustered, max(one.most for one in of))
+    return replace(
+        of[0],
+        parts=parts,
+        binary=False,
+        span=math.fsum(one.span for one in of) / len(of),
+        alike=max(one.alike for one in of),
+        observed=any(one.observed for one in of),
+    )
 
 
 def shares(one: Sheet, other: Sheet, spec: TaskShape, metric: str) -> Shares:
@@ -141,15 +176,59 @@ def shares(one: Sheet, other: Sheet, spec: TaskShape, metric: str) -> Shares:
     import numpy as np
 
     sides = (one, other)
+    scores = [np.array([row_score(row, metric, spec.kind) for row in side.rows]) for side in sides]
     sizes = unit_sums(one, spec, [metric], scores=False)
     parts: Array = unit_sums(one, spec, [metric]) - unit_sums(other, spec, [metric])
-    parts[np.abs(parts) < 1e-15] = 0.0  # what equal scores leave behind is rounding
     once = all(side.units == side.items == len(side.rows) for side in sides)
-    plain = all(row_score(row, metric, spec.kind) in (0, 1) for side in sides for row in side.rows)
-    alike = bool(np.allclose(sizes, sizes[0]))
-    high = max(row_score(row, metric, spec.kind) for side in sides for row in side.rows)
-    low = min(row_score(row, metric, spec.kind) for side in sides for row in side.rows)
-    return Shares(parts, sizes, once and plain and alike, one.clustered, max(1.0, high - min(0.0, low)))
+    plain = all(bool(np.isin(each, (0, 1)).all()) for each in scores)
+    span = span_of(metric, scores)
+    parts[np.abs(parts) < 1e-15 * max(np.abs(each).max() for each in scores)] = 0.0  # equal but for rounding
+    return Shares(
+        _grouped(parts),
+        sizes,
+        binary=once and plain and bool(np.allclose(sizes, sizes[0])),
+        clustered=one.clustered,
+        item=1 / one.items,
+        span=span,
+        alike=_alike(sides, scores, span) if one.clustered else 0.0,
+        observed=metric == "mean",
+    )
+
+
+def _grouped(parts: Array) -> Array:
+    """The parts, those of one size but for rounding made the same: signs are tossed for sizes, whatever the unit."""
+    import numpy as np
+
+    size = np.abs(parts)
+    order = np.argsort(size, kind="stable")
+    ordered = size[order]
+    starts = np.diff(ordered, prepend=-np.inf) > 1e-10 * size.max()
+    first = ordered[starts][np.cumsum(starts) - 1]
+    found: Array = np.empty_like(parts)
+    found[order] = first
+    return np.sign(parts) * found
+
+
+def span_of(metric: str, scores: Sequence[Array]) -> float:
+    """How far two scores can lie apart: 1 for shares and F1; for other tools' scores, the range seen in both runs.
+
+    No scale is told with such scores (`mean`); what both runs show of it grows and moves with the scores.
+    """
+    if metric != "mean":
+        return 1.0
+    return float(max(each.max() for each in scores) - min(each.min() for each in scores))
+
+
+def _alike(sides: Sequence[Sheet], scores: Sequence[Array], span: float) -> float:
+    """The variance of the difference if all clusters hang together alike, two discordant items added."""
+    (first, units), (second, _) = (items_of(side, each) for side, each in zip(sides, scores, strict=True))
+    apart = first - second
+    n = len(apart)
+    rest = apart - apart.mean()
+    found = clusters.alike(rest, units, (-span - apart.mean(), span - apart.mean()), UNSEEN)
+    seen = float(rest @ rest) / n
+    # The share of it that is left, and what it is of a spread with the two items in it.
+    return found * (float(rest @ rest) + 2 * span**2) / (n + 2) / seen if seen else 0.0
 
 
 def unit_sums(one: Sheet, spec: TaskShape, official: Sequence[str], *, scores: bool = True) -> Array:

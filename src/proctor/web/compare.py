@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BeforeValidator, NonNegativeFloat
 from starlette.responses import Response
 
 from proctor.errors import ConfigError, NotFound, ProctorError
@@ -31,7 +32,6 @@ ROUTER = APIRouter()
 MOST_COMPARED = 8
 ITEMS = 200
 SHOWN_ITEMS = 25
-MARGIN = 0.01
 MODES = (("", "Different"), ("regressed", "Regressed"), ("improved", "Improved"))
 
 Names = Annotated[tuple[str, ...], Query(max_length=MOST_COMPARED)]
@@ -45,7 +45,8 @@ class Asked:
     runs: Names = ()  # no factory: the web framework would take its placeholder for the value
     suite: Text = ""
     metric: Text = "score"
-    margin: Annotated[float, Query(ge=0, le=1)] = MARGIN
+    # A field left empty is none: a hundredth of the metric's range.
+    margin: Annotated[NonNegativeFloat | None, BeforeValidator(lambda given: given or None), Query()] = None
     mode: Text = ""
 
     def names(self) -> list[str]:
@@ -270,6 +271,6 @@ def download(
     """The comparison's report as one HTML file that needs no server."""
     ids = [
         result.run.id
-        for result in Lately(desk).compared(tuple(runs), None, "score", MARGIN, ITEMS).evaluation.results
+        for result in Lately(desk).compared(tuple(runs), None, "score", None, ITEMS).evaluation.results
     ]
     return as_file(report_from(desk.store, ids, "html"), "comparison.html")
