@@ -23,8 +23,8 @@ from proctor.service.simulate import known_answers
 from proctor.simulator import spawn
 from proctor.store import AnswerGroup, AttemptRow
 from proctor.suites.nearest import nearest
-from proctor.suites.readers import vocabulary
 from proctor.suites.shapes import Label
+from proctor.suites.vocabulary import vocabulary
 from proctor.types import Cell, Item, Message, Model, Outcome, Plan, Reply, Sampling, SourceRef
 from simulators import settings
 

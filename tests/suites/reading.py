@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from proctor.suites.answers import judge
-from proctor.suites.readers import vocabulary
+from proctor.suites.ladder1.ladder import judge
 from proctor.suites.shapes import Label
 from proctor.suites.tables_exams import PUBMEDQA
 from proctor.suites.tables_superglue import BOOLQ
+from proctor.suites.vocabulary import vocabulary
 from proctor.types import Item, Message, Reply
 
 CHOICES = ("Vitamin C", "Iron deficiency anaemia", "Hepatitis B", "Hepatitis B and C")

@@ -13,9 +13,9 @@ from typing import get_args
 
 import pytest
 
-from proctor.suites.answers import judge
-from proctor.suites.readers import vocabulary
+from proctor.suites.ladder1.ladder import judge
 from proctor.suites.shapes import Kind, Label
+from proctor.suites.vocabulary import vocabulary
 from proctor.types import Item, Message, Outcome, Reply
 
 

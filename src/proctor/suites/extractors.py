@@ -15,10 +15,10 @@ from string import ascii_uppercase
 from typing import Protocol, get_args
 
 from proctor.errors import ConfigError
-from proctor.suites.answers import EXTRACTOR, judge
+from proctor.suites.ladder1.ladder import EXTRACTOR, judge
 from proctor.suites.mirage import mirage_letter
-from proctor.suites.readers import Vocabulary
 from proctor.suites.shapes import Kind
+from proctor.suites.vocabulary import Vocabulary
 from proctor.suites.worth import answered, unanswered
 from proctor.types import Item, Outcome, Reading, Reply
 

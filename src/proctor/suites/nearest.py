@@ -10,10 +10,9 @@ from typing import Any
 
 import orjson
 
-from proctor.suites.answers import in_last_paragraph, in_last_sentence
-from proctor.suites.readers import UNCLEAR, Vocabulary, mentions
-from proctor.suites.shapes import Kind
-from proctor.suites.stated import (
+from proctor.suites.ladder1.ladder import in_last_paragraph, in_last_sentence
+from proctor.suites.ladder1.readers import mentions
+from proctor.suites.ladder1.stated import (
     SHORT_CHARS,
     Asked,
     answer_lines,
@@ -24,7 +23,9 @@ from proctor.suites.stated import (
     last_answer_is,
     spoken,
 )
+from proctor.suites.shapes import Kind
 from proctor.suites.texts import light, peel
+from proctor.suites.vocabulary import UNCLEAR, Vocabulary
 from proctor.types import Item, Reply
 
 COUNTS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

@@ -14,12 +14,12 @@ from proctor.suites.asking import LETTERED, SEED, Asking, asking_of, how_asked, 
 from proctor.suites.extractors import Judge, extractor
 from proctor.suites.items import other_answers, to_item, written
 from proctor.suites.prompts_form import Writer
-from proctor.suites.readers import Vocabulary, vocabulary
 from proctor.suites.rows import Row, RowSet, item_set_sha256, read_tasks
 from proctor.suites.sampling import PRESETS, spread, take
 from proctor.suites.shapes import Suite, Task
 from proctor.suites.shuffle import shuffled
 from proctor.suites.tasks import SUITES
+from proctor.suites.vocabulary import Vocabulary, vocabulary
 from proctor.types import Item, Reading, Reply, Rows, SourceRef
 
 
