@@ -1,0 +1,110 @@
+"""Rung 4: the last phrase that gives an answer, before it ("the answer is B") or behind it ("B is correct")."""
+
+# ruff: noqa: RUF001 - the dashes that models write are data here
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from proctor.suites.reading.asked import Asked
+from proctor.suites.reading.choice import BOTH, by_text, read_choice
+from proctor.suites.reading.cues import first_sentence, spoken_in
+from proctor.suites.reading.label import read_label
+from proctor.suites.reading.letters import read_letters
+from proctor.suites.reading.number import read_number
+from proctor.suites.texts import peel
+from proctor.suites.vocabulary import UNCLEAR, Found, Unclear
+
+VALUE_CHARS = 2000
+NEGATED = re.compile(r"[\s*_:\"']{0,4}(?:not|neither|never|nicht|keine?|pas|no |não|non|не|नहीं|ليس)\b(?!.{1,120}\bbut\b)|[\s:]{0,3}(?:不是|非)", re.IGNORECASE)
+NOT_SAID = re.compile(r"(?:\b(?:if|whether|were|unless|why|not|n't|hypothetically|wenn|ob|si|se|если)\b|n't)[^.!?\n;:]{0,80}\Z", re.IGNORECASE)
+LETTER_BEHIND = re.compile(
+    r"(?:(?<![\w'’-])|(?<=[\u3040-\u9fff\uac00-\ud7af]))(?:([B-HJ-Z])|\(([A-Z])\)|\[([A-Z])\]|[*_]{2}\(?([A-Z])[).:]?[*_]{2}|([A-Z])(?=\.? (?:is|ist|est|es|é|è) |[가-힣이はがも]))\Z"
+)
+JOINED = re.compile(r"(?:\b(?:or|and|both|either|neither|nor|und|oder|ou|et|y|o)\b|[,/&])\s*(?:option\s*)?[(\[*\"]{0,4}\Z", re.IGNORECASE)
+
+
+def in_phrase(said: str, low: str, asked: Asked) -> Found:
+    """The answer of the last phrase that states one."""
+    found = sorted([*before(said, low, asked), *behind(said, low, asked)], key=lambda each: -each[0])
+    return found[0][1] if found else None
+
+
+def before(said: str, low: str, asked: Asked) -> Iterator[tuple[int, str | Unclear]]:
+    """Values behind "the answer is"."""
+    for cues in spoken_in(low):
+        for match in cues.phrase.finditer(low):
+            start = match.start()
+            if cues.spaced and start and (low[start - 1].isalpha() or low[start - 1].isdigit()):
+                continue
+            value = said[match.end() : match.end() + VALUE_CHARS].split("\n", 1)[0]
+            if NOT_SAID.search(low, max(0, start - 100), start) or not peel(value):
+                continue
+            found = None if NEGATED.match(value) else value_of(value, asked)
+            if found is None:
+                continue
+            # What a cut reply says last may have gone on.
+            at_end = match.end() + len(value) >= len(said)
+            if asked.cut and at_end and (asked.cut == "length" or isinstance(found, str) and asked.may_go_on(value, found)):
+                found = UNCLEAR
+            yield match.end(), found
+
+
+def value_of(value: str, asked: Asked) -> Found:
+    if asked.kind == "choices":
+        return read_choice(value, asked)
+    sentence = first_sentence(value)
+    if asked.kind == "labels":
+        return read_label(sentence, asked)
+    return read_number(sentence) if asked.kind == "number" else read_letters(sentence, asked)
+
+
+def behind(said: str, low: str, asked: Asked) -> Iterator[tuple[int, str | Unclear]]:
+    """Letters and texts of options before "is correct"; one in a clause, and not turned down."""
+    if asked.kind != "choices":
+        return
+    for cues in spoken_in(low):
+        for match in cues.after.finditer(low):
+            start = match.start()
+            clause = said[max(0, start - 600, said.rfind("\n", 0, start) + 1) : start].rstrip(" *_`\"')]")
+            found = named_behind(clause, said[start : match.end()], asked)
+            if found is not None:
+                yield match.end(), found
+
+
+def named_behind(clause: str, phrase: str, asked: Asked) -> Found:
+    closers = phrase[: len(phrase) - len(phrase.lstrip(" *_`\"')]"))]
+    whole = clause + closers.strip(" ")
+    letter = LETTER_BEHIND.search(whole) or LETTER_BEHIND.search(clause + phrase[len(closers) - 1 :][:0]) or bare_letter(clause, phrase)
+    if letter is not None:
+        name = next(filter(None, letter.groups()))
+        head = whole[: letter.start()]
+        if name not in asked.letters or NOT_SAID.search(head[-100:]):
+            return None
+        return UNCLEAR if JOINED.search(head[-40:]) else name
+    return by_own_text(clause, asked)
+
+
+BARE = re.compile(r"(?<![\w'’-])([A-Z])\Z")
+
+
+def bare_letter(clause: str, phrase: str) -> re.Match[str] | None:
+    return BARE.search(clause)
+
+
+OWN = re.compile(r"(?:\A|[.:;!?]\s|\s)[(*]{0,3}([A-Z])[).:][*]{0,2}\s")
+
+
+def by_own_text(clause: str, asked: Asked) -> Found:
+    """"B. Iron deficiency is the correct answer": a letter with its own text, or the text as the whole clause."""
+    marks = [each for each in OWN.finditer(clause) if each[1] in asked.letters]
+    if marks:
+        last = marks[-1]
+        own = by_text(clause[last.end() :], asked)
+        if own == last[1] and not NOT_SAID.search(clause[max(0, last.start() - 100) : last.start()]):
+            return UNCLEAR if JOINED.search(clause[: last.start() + 1]) else own
+        return None
+    sentence = re.split(r"(?<=[.!?;])\s|, ", clause)[-1]
+    sentence = re.sub(r"\A(?:therefore|thus|hence|so|in conclusion)\b,? ", "", sentence, flags=re.IGNORECASE)
+    found = by_text(sentence, asked)
+    return found if isinstance(found, str) and not BOTH.match(sentence.lower()) else None

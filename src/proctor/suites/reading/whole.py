@@ -1,0 +1,95 @@
+"""Rung 3: a reply, or its first line, that is nothing but an answer."""
+
+from __future__ import annotations
+
+import re
+
+from proctor.suites.reading.asked import Asked
+from proctor.suites.reading.choice import list_of_options, read_choice
+from proctor.suites.reading.label import exactly, foreign, lettered
+from proctor.suites.reading.letters import read_letters
+from proctor.suites.reading.number import read_number
+from proctor.suites.texts import key, light, peel
+from proctor.suites.vocabulary import UNCLEAR, Found
+
+VALUE_CHARS = 2000
+FENCE = re.compile(r"\A```\w{0,10}\n(.*?)\n?```\Z", re.DOTALL)
+
+
+def in_whole(said: str, asked: Asked) -> Found:
+    fence = FENCE.match(said)
+    value = fence[1] if fence else said
+    if len(value) > VALUE_CHARS or "\n" in peel(value):
+        return None
+    return nothing_else(value, asked)
+
+
+def nothing_else(value: str, asked: Asked) -> Found:
+    """A value that holds the answer and no other words."""
+    if asked.kind == "choices":
+        return read_choice(value, asked, strict=True)
+    if asked.kind == "number":
+        return read_number(value, strict=True)
+    if asked.kind == "letters":
+        return read_letters(value, asked, strict=True)
+    return only_label(value, asked)
+
+
+def only_label(value: str, asked: Asked) -> Found:
+    known = asked.vocabulary
+    if known is None:
+        return None
+    plain = light(value)
+    if (found := exactly(plain, known) or known.words.get(key(value))) is not None:
+        return found
+    letters = lettered(asked)
+    mark = re.fullmatch(r"[\s(\[*]{0,6}([a-z])[)\].:*]{0,4}\s*(.*)", plain, re.DOTALL)
+    if mark and mark[1] in letters:
+        rest = peel(mark[2])
+        if not rest:
+            return letters[mark[1]]
+        named = exactly(rest, known)
+        return None if named is None else named if named == letters[mark[1]] else UNCLEAR
+    found = foreign(plain, known)
+    return found if len(plain) <= 24 else None
+
+
+OPENING_LABEL = re.compile(r"[*_\"'`\s]*(?:[,;:!(]|\.(?!\d|\s?\d)|[-–—]\s|\s(?:because|since|as)\b|\n|。)")
+RETURNS = re.compile(r"\b(?:however|but|although|on the other hand|then again)\b")
+
+
+def in_opening(said: str, asked: Asked) -> Found:
+    """The first line, where an explanation follows it: "B. its text", "**B**", "Yes, ..."."""
+    lines = said.split("\n", 12)
+    if asked.kind == "choices":
+        if len(lines) < 2:
+            return opening_choice(lines[0], asked)
+        if len(lines[0]) > VALUE_CHARS or list_of_options([line for line in lines if line.strip()], asked):
+            return None
+        return opening_choice(lines[0], asked)
+    if asked.kind == "labels" and asked.vocabulary is not None:
+        return opening_label(said, asked)
+    return None
+
+
+def opening_choice(line: str, asked: Asked) -> Found:
+    found = read_choice(line, asked, strict=True)
+    if found is not None:
+        return found
+    return None
+
+
+def opening_label(said: str, asked: Asked) -> Found:
+    known = asked.vocabulary
+    plain = light(said[:400].replace("\n", " \n ")) if "\n" not in said[:400] else light(said.split("\n", 1)[0][:400]) + "\n"
+    plain = plain.lstrip("*_\"'`( ")
+    match = known.pattern.match(plain) if known else None
+    if known is None or match is None or not OPENING_LABEL.match(plain, match.end()):
+        return foreign(plain.strip(), known) if known is not None and match is None else None
+    rest = plain[match.end() : 200].lstrip("*_\"'`,;:.!?- ")
+    rival = known.pattern.match(rest)
+    if rival and known.words[key(rival[0])] != known.words[key(match[0])]:
+        return UNCLEAR
+    if RETURNS.match(rest) or re.match(r"(?:and|or|/)\b", rest):
+        return None
+    return known.words[key(match[0])]
