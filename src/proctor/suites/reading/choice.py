@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from proctor.suites.reading.asked import Asked
 from proctor.suites.reading.cues import first_sentence, joined, pattern
-from proctor.suites.reading.forms import ARTICLES, begins, is_same, words
+from proctor.suites.reading.forms import bare, begins, is_same, words
 from proctor.suites.reading.languages import LANGUAGES, LOOK_ALIKES, NUMBERS
 from proctor.suites.texts import light, peel
 from proctor.suites.vocabulary import UNCLEAR, Found
@@ -43,6 +43,7 @@ REASON = re.compile(
 SEPARATOR = r"[\s)\]}\"'*_.,;:]{0,8}"
 BOTH = re.compile(r"\s*(?:both|either|neither|none|all of|not|all|any of|beide|weder|ni|ambas|tutti|не)\b")
 NOT_BUT = re.compile(r"\s*(?:is )?not\b.{1,120}?[\s,;]but(?: rather| instead)?\b[:\s]+", re.IGNORECASE | re.DOTALL)
+TO_TEXT = re.compile(r"\A(?:[.):\],;=( ]|[-–—](?!\d))+")  # what stands between a letter and its text
 CLOSERS = ")]}*_`\"'”’>$"
 
 
@@ -84,6 +85,8 @@ def read_choice(value: str, asked: Asked, *, strict: bool = False) -> Found:
     if not strict and (turned := NOT_BUT.match(short)):
         return read_choice(short[turned.end() :], asked)
     named = lettered(short, asked, strict=strict)
+    if named is None:
+        named = by_words(short, asked)
     if named is not None or strict:
         return named
     if BOTH.match(short.lower()):
@@ -110,9 +113,17 @@ def by_text(value: str, asked: Asked) -> Found:
     if not found:
         peeled = peel(ours) or ours
         found = [letter for letter, text in zip(asked.letters, asked.lights, strict=True) if (peel(text) or text) == peeled]
-    if not found and len(ours) < LONGEST:
-        found = [letter for letter, text in asked.by_letter.items() if is_same(ours, text)]
+    return only(found)
+
+
+def only(found: list[str]) -> Found:
     return (found[0] if len(found) == 1 else UNCLEAR) if found else None
+
+
+def by_words(value: str, asked: Asked) -> Found:
+    """As `by_text`, whatever punctuation stands between the words, and with an article in front or without."""
+    ours = light(value)
+    return only([letter for letter, text in asked.by_letter.items() if is_same(ours, light(text))])
 
 
 def lettered(value: str, asked: Asked, *, strict: bool) -> Found:
@@ -120,24 +131,29 @@ def lettered(value: str, asked: Asked, *, strict: bool) -> Found:
     found = head().match(value.translate(LOOK_ALIKES))
     if found is None:
         return None
-    letter, rest = found[2].upper(), value[found.end() :].lstrip(CLOSERS)
+    letter, after = found[2].upper(), value[found.end() :]
+    rest = after.lstrip(CLOSERS)
     announced = bool(found[1]) and found[2].isupper()
     if letter not in asked.letters:
-        return UNCLEAR if (not rest or STATED.match(rest)) and not strict else None
+        return UNCLEAR if (not rest or STATED.match(after)) and not strict else None
     if not rest:
         return letter
-    tail = light(rest).lstrip(".):],;-–—=( ")
+    tail = TO_TEXT.sub("", light(rest), count=1)
     end = begins(tail, asked.by_letter[letter])
     if end is None and len(words(tail)) >= 2 and begins(light(asked.by_letter[letter]), tail) is not None:
         return letter  # the beginning of its own text
     if end is not None:
-        return UNCLEAR if goes_on(tail[end:], letter, asked) else letter
+        if goes_on(tail[end:], letter, asked):
+            return UNCLEAR
+        if goes_through(tail[end:], letter, asked):
+            return None
+        return letter if not strict or AT_END.match(tail[end:]) else None
     another = more().match(rest if found[2].isupper() else rest.upper())
     if another and another[1] != letter:
         return UNCLEAR
     if strict:
         return letter if ending(rest) else None
-    return loose(letter, rest, tail, asked, announced=announced)
+    return loose(letter, rest, tail, asked, announced=announced or STATED.match(after) is not None)
 
 
 def loose(letter: str, rest: str, tail: str, asked: Asked, *, announced: bool) -> Found:
@@ -152,6 +168,9 @@ def loose(letter: str, rest: str, tail: str, asked: Asked, *, announced: bool) -
     if other_text(tail, letter, asked) or goes_on(" " + tail, letter, asked, near=NEAR):
         return UNCLEAR
     return letter
+
+
+AT_END = re.compile(r"[\s)\]}\"'*_.,;:!。]{0,12}(?:\Z|\(|,? ?(?:because|since|as|due to|which|not|rather)\b)|.{0,12}(?:입니다|이다|です|である)")
 
 
 def ending(rest: str) -> bool:
@@ -203,6 +222,17 @@ def goes_on(rest: str, letter: str, asked: Asked, *, near: int = 0) -> bool:
     return any(begins(follows, text) is not None for other, text in asked.by_letter.items() if other != letter)
 
 
+THROUGH = re.compile(r"[.;,:]\s[(\[*]{0,3}([a-z])[)\].:*]{1,3}\s")
+
+
+def goes_through(rest: str, letter: str, asked: Asked) -> bool:
+    """True when the options that follow an option are gone through one by one in the same line."""
+    marks = [(each[1].upper(), each.end()) for each in THROUGH.finditer(rest)]
+    return any(
+        other != letter and other in asked.letters and begins(rest[end:], asked.by_letter[other]) is not None for other, end in marks
+    )
+
+
 @cache
 def ordinals() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(rf"{INTRO}{MARK}(?:{each.ordinals})(?![\w%])", re.I) for each in LANGUAGES if each.ordinals and each.spaced) + tuple(
@@ -234,10 +264,7 @@ PAUSE = re.compile(r"[\"'*_)]*\s*(?:[.,;:!(。]|[-–—]\s|(?:because|since|as|
 
 def opens_with(value: str, asked: Asked) -> Found:
     """The letter of the option whose text a value opens with before a pause: "Aspirin, not warfarin"."""
-    plain = light(value)
-    first, _, _ = plain.partition(" ")
-    if first in ARTICLES:
-        plain = plain[len(first) + 1 :]
+    plain = bare(light(value))
     ends = {letter: end for letter, text in asked.by_letter.items() if len(text) > 2 and (end := begins(plain, text)) is not None}
     if not ends:
         return None
@@ -283,7 +310,19 @@ def within(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
     return f" {' '.join(inner)} " in f" {' '.join(outer)} "
 
 
+def own_option(line: str, asked: Asked) -> str | None:
+    """The letter of a line that begins with a letter and its option's own text."""
+    found = OPTION_MARK.match(line[:200])
+    if found is None or found[1] not in asked.letters:
+        return None
+    tail = light(line[found.end() : found.end() + LONGEST])
+    return found[1] if begins(tail, asked.by_letter[found[1]]) is not None else None
+
+
+OPTION_MARK = re.compile(r"[\s>*#-]{0,8}(?:[Oo]ption |[Cc]hoice )?[(\[*]{0,3}([A-Z])[)\].:*]{1,4}\s{0,4}")
+
+
 def list_of_options(lines: list[str], asked: Asked) -> bool:
     """True when two lines next to each other are options with their own texts: a list, no answer."""
-    read = [lettered(peel(line), asked, strict=True) if line.strip() else None for line in lines[:6]]
-    return any(isinstance(one, str) and isinstance(two, str) and one != two for one, two in pairwise(read))
+    read = [own_option(line, asked) for line in lines[:6]]
+    return any(one and two and one != two for one, two in pairwise(read))

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from proctor.suites.reading.languages import LANGUAGES, Language
 
@@ -48,18 +47,17 @@ def compiled(of: Language) -> Cues:
         phrases.append(rf"(?:{of.before}){closed}")
     return Cues(
         of.stems,
-        re.compile(rf"{of.nouns}(?:(s)(?=[\s:*]))?(?:{COLON}|(?=[\s*]{{1,4}}[(\[*]{{0,3}}[a-z]){LOOSE_COLON})"),
+        re.compile(rf"{of.nouns}(?:{COLON}|(?=[\s*]{{1,4}}[(\[*]{{0,3}}[a-z]){LOOSE_COLON})"),
         re.compile("|".join(phrases)),
         re.compile(rf"[\s*_`\"')\]]{{0,6}}(?:{of.after})"),
         of.spaced,
     )
 
 
-def spoken_in(low: str) -> Iterator[Cues]:
+@lru_cache(maxsize=8)
+def spoken_in(low: str) -> tuple[Cues, ...]:
     """The languages of which the text has a stem."""
-    for each in cues():
-        if any(stem in low for stem in each.stems):
-            yield each
+    return tuple(each for each in cues() if any(stem in low for stem in each.stems))
 
 
 # Words that a value may hold in any language ------------------------------------------------------

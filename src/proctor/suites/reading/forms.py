@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from functools import lru_cache
 
 from proctor.suites.texts import MARKUP, PUNCTUATION, light, peel
 
@@ -29,7 +29,7 @@ WORD = re.compile(
     r"|(?<![\w)])[-+]\d+(?:[.,]\d+)*%?|\d+(?:[.,]\d+)*%?"
     r"|(?:(?![\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af_\d])\w[\u0300-\u036f\u0900-\u0963]*)+\d*|[<>=≤≥+^&]"
 )
-ARTICLES = frozenset({"the", "a", "an"})
+ARTICLE = re.compile(r"(?:the|an?)\s+(?=\w)")
 
 
 def plain(text: str) -> str:
@@ -41,6 +41,7 @@ def plain(text: str) -> str:
     return text if text.isascii() else text.translate(PLAIN)
 
 
+@lru_cache(maxsize=4096)
 def words(text: str) -> tuple[str, ...]:
     """The words of a text without case and punctuation; numbers keep their sign.
 
@@ -72,11 +73,13 @@ def begins(text: str, own: str) -> int | None:
 
 def is_same(ours: str, theirs: str) -> bool:
     """True for texts with the same words, an article in front apart."""
-    return bare(words(ours)) == bare(words(theirs)) and bool(words(ours))
+    return bool(found := words(bare(ours))) and found == words(bare(theirs))
 
 
-def bare(found: Sequence[str]) -> tuple[str, ...]:
-    return tuple(found[1:] if len(found) > 1 and found[0] in ARTICLES else found)
+def bare(text: str) -> str:
+    """A text in light form without an article in front; "a. text" opens with a letter."""
+    article = ARTICLE.match(text)
+    return text[article.end() :] if article else text
 
 
 def trim(text: str) -> str:

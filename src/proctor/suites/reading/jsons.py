@@ -35,7 +35,7 @@ VALUE = (
 
 
 def pairs(keys: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:{QUOTE}|(?<=[{{,\s]))({keys}){QUOTE}?\s{{0,20}}[:：]\s{{0,20}}{VALUE}", re.IGNORECASE)
+    return re.compile(rf"(?:(?P<quote>{QUOTE})|(?<=[{{,])\s{{0,20}})({keys})(?(quote){QUOTE})\s{{0,20}}[:：]\s{{0,20}}{VALUE}", re.IGNORECASE)
 
 
 KEYS = pairs(rf"{FIRST}|{FOREIGN}")
@@ -48,6 +48,7 @@ HAS_KEY = re.compile(rf"{QUOTE}(?:{FIRST}|{FOREIGN}|{SECOND}|{SCALE}){QUOTE}\s{{
 class Pair:
     """An answer key's value: text, or the parts of a list. `ended` is False for a text cut before its quote."""
 
+    key: str
     value: str | list[str] | None
     ended: bool
     start: int
@@ -67,11 +68,12 @@ def in_json(said: str, asked: Asked) -> Found:
 
 def found_pairs(said: str, keys: re.Pattern[str]) -> Iterator[Pair]:
     for match in keys.finditer(said):
-        quoted, closing, single, curly, listed, plain = match.groups()[1:]
-        opened = said.rfind("{", max(0, match.start() - 4000), match.start()) >= 0
+        quoted, closing, single, curly, listed, plain = match.groups()[2:]
+        near = said[max(0, match.start() - 4000) : match.start()]
+        opened = near.rfind("{") > near.rfind("}")
         if plain is not None and not opened:
             continue  # "answer: 3" outside of an object is a line
-        if not match[0].startswith(('"', "'", "“", "‘", "`", "\\")) and not opened:
+        if match["quote"] is None and not opened:
             continue
         value: str | list[str] | None
         if listed is not None:
@@ -80,7 +82,7 @@ def found_pairs(said: str, keys: re.Pattern[str]) -> Iterator[Pair]:
             value = None if plain.lower() == "null" else plain
         else:
             value = unescaped(quoted) if quoted is not None else single if single is not None else curly
-        yield Pair(value, quoted is None or bool(closing), match.start(), match.end())
+        yield Pair(match[2].lower(), value, quoted is None or bool(closing), match.start(), match.end())
 
 
 def unescaped(text: str) -> str:
@@ -115,7 +117,8 @@ def agreed(found: list[Pair], asked: Asked) -> Found:
         value = found[0].value
         text = value if isinstance(value, str) else value[0] if value and len(value) == 1 else ""
         return text.strip() or UNCLEAR
-    read = [read_pair(pair, asked) for pair in found]
+    by_key = {pair.key: pair for pair in found}  # of a key that stands twice the last counts
+    read = [read_pair(pair, asked) for pair in by_key.values()]
     answers = {each for each in read if isinstance(each, str)}
     if len(answers) == 1 and not any(isinstance(each, Unclear) for each in read):
         return answers.pop()

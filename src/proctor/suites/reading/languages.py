@@ -60,8 +60,8 @@ ENGLISH = Language(
     before=r"(?:i|we)(?: would| will|'d|'ll)?(?: have to| therefore| thus)? (?:choose|select|pick|go with|opt for|vote for)"
     r"|(?:so|thus|hence|therefore),? (?:choose|select|pick)|my (?:choice|pick|selection|vote) (?:is|would be|=)"
     r"|(?:choice|option|selection) (?:is|would be|=)(?= ?\W{0,3}[a-z](?!\w))",
-    after=rf"is(?: (?:therefore|thus|clearly|indeed|definitely|likely|probably))?(?: the)?(?: (?:most|single|only))*(?: {RIGHT})"
-    r"(?: (?:answer|option|choice|one|response|alternative|diagnosis))?\b(?! (?:in|that|about|for|to|if|when|only|but)\b)"
+    after=rf"is(?! true)(?: (?:therefore|thus|clearly|indeed|definitely|likely|probably))?(?: the)?(?: (?:most|single|only))*(?: {RIGHT})"
+    r"(?: (?:answer|option|choice|one|response|alternative|diagnosis|statement|explanation|cause))?\b(?! (?:in|that|about|for|to|if|when|only|but)\b)"
     r"|is the (?:answer|one)\b|(?:seems|appears|looks) (?:to be )?(?:the )?(?:correct|right|best)\b",
     option=r"(?:option|choice|letter|answer|alternative)",
     either=r"(?:and/or|or|and)",

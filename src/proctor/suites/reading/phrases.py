@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from proctor.suites.reading.asked import Asked
-from proctor.suites.reading.choice import BOTH, by_text, read_choice
+from proctor.suites.reading.choice import BOTH, by_text, by_words, read_choice
 from proctor.suites.reading.cues import first_sentence, spoken_in
 from proctor.suites.reading.label import read_label
 from proctor.suites.reading.letters import read_letters
@@ -21,7 +21,9 @@ NOT_SAID = re.compile(r"(?:\b(?:if|whether|were|unless|why|not|n't|hypotheticall
 LETTER_BEHIND = re.compile(
     r"(?:(?<![\w'’-])|(?<=[\u3040-\u9fff\uac00-\ud7af]))(?:([B-HJ-Z])|\(([A-Z])\)|\[([A-Z])\]|[*_]{2}\(?([A-Z])[).:]?[*_]{2}|([A-Z])(?=\.? (?:is|ist|est|es|é|è) |[가-힣이はがも]))\Z"
 )
-JOINED = re.compile(r"(?:\b(?:or|and|both|either|neither|nor|und|oder|ou|et|y|o)\b|[,/&])\s*(?:option\s*)?[(\[*\"]{0,4}\Z", re.IGNORECASE)
+JOINED = re.compile(
+    r"(?:\b(?i:or|and|both|either|neither|nor|und|oder|ou|et|y|o)\b|(?:(?<![\w'])[A-Z]|[)\]*\"])\s?[,/&])\s*(?i:option\s*)?[(\[*\"]{0,4}\Z"
+)
 
 
 def in_phrase(said: str, low: str, asked: Asked) -> Found:
@@ -63,13 +65,17 @@ def behind(said: str, low: str, asked: Asked) -> Iterator[tuple[int, str | Uncle
     """Letters and texts of options before "is correct"; one in a clause, and not turned down."""
     if asked.kind != "choices":
         return
+    found = []
     for cues in spoken_in(low):
         for match in cues.after.finditer(low):
             start = match.start()
             clause = said[max(0, start - 600, said.rfind("\n", 0, start) + 1) : start].rstrip(" *_`\"')]")
-            found = named_behind(clause, said[start : match.end()], asked)
-            if found is not None:
-                yield match.end(), found
+            named = named_behind(clause, said[start : match.end()], asked)
+            if named is not None:
+                found.append((match.end(), named))
+    # Statements that are judged one by one, several of them correct, are no answer.
+    if len({named for _, named in found}) == 1:
+        yield from found
 
 
 def named_behind(clause: str, phrase: str, asked: Asked) -> Found:
@@ -79,12 +85,13 @@ def named_behind(clause: str, phrase: str, asked: Asked) -> Found:
     if letter is not None:
         name = next(filter(None, letter.groups()))
         head = whole[: letter.start()]
-        if name not in asked.letters or NOT_SAID.search(head[-100:]):
+        if name not in asked.letters or NOT_SAID.search(head[-100:]) or STATEMENT.search(head[-24:]):
             return None
         return UNCLEAR if JOINED.search(head[-40:]) else name
     return by_own_text(clause, asked)
 
 
+STATEMENT = re.compile(r"\b(?:statement|sentence|claim|fact)s?\s*[(\[*\"]{0,4}\Z", re.IGNORECASE)
 BARE = re.compile(r"(?<![\w'’-])([A-Z])\Z")
 
 
@@ -106,5 +113,5 @@ def by_own_text(clause: str, asked: Asked) -> Found:
         return None
     sentence = re.split(r"(?<=[.!?;])\s|, ", clause)[-1]
     sentence = re.sub(r"\A(?:therefore|thus|hence|so|in conclusion)\b,? ", "", sentence, flags=re.IGNORECASE)
-    found = by_text(sentence, asked)
+    found = by_text(sentence, asked) or by_words(sentence, asked)
     return found if isinstance(found, str) and not BOTH.match(sentence.lower()) else None

@@ -12,6 +12,7 @@ from proctor.suites.reading.choice import list_of_options
 from proctor.suites.reading.cues import spoken_in
 from proctor.suites.reading.letters import read_list
 from proctor.suites.reading.values import READERS, is_placeholder
+from proctor.suites.reading.whole import nothing_else, opening_label
 from proctor.suites.texts import peel
 from proctor.suites.vocabulary import UNCLEAR, Found
 
@@ -78,7 +79,10 @@ def lines(said: str, low: str) -> Iterator[Stated]:
                 continue
             gap = said[match.start() : match.end()]
             loose = not any(sign in gap for sign in ":=>→⇒")
-            yield at_line(said, match.end(), below="\n" in gap, plural=bool(match[1]), strict=loose)
+            if loose and low[low.rfind("\n", 0, match.start()) + 1 : match.start()].strip(" #*_>-"):
+                continue
+            below = "\n" in gap
+            yield at_line(said, match.end(), below=below, plural=gap.lower().startswith("answers"), strict=loose or below)
 
 
 def at_line(said: str, start: int, *, below: bool = False, plural: bool = False, strict: bool = False) -> Stated:
@@ -114,6 +118,5 @@ def read_stated(said: str, each: Stated, asked: Asked) -> Found:
 
 def strictly(value: str, asked: Asked) -> Found:
     """A value that weaker words announce: it may hold the answer and nothing else."""
-    from proctor.suites.reading.whole import nothing_else
-
-    return nothing_else(value, asked)
+    found = nothing_else(value, asked)
+    return opening_label(value, asked) if found is None and asked.kind == "labels" else found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from proctor.suites.reading.asked import Asked
-from proctor.suites.reading.choice import list_of_options, read_choice
+from proctor.suites.reading.choice import DOUBT, list_of_options, own_option, read_choice
 from proctor.suites.reading.label import exactly, foreign, lettered
 from proctor.suites.reading.letters import read_letters
 from proctor.suites.reading.number import read_number
@@ -55,15 +55,13 @@ def only_label(value: str, asked: Asked) -> Found:
 
 
 OPENING_LABEL = re.compile(r"[*_\"'`\s]*(?:[,;:!(]|\.(?!\d|\s?\d)|[-–—]\s|\s(?:because|since|as)\b|\n|。)")
-RETURNS = re.compile(r"\b(?:however|but|although|on the other hand|then again)\b")
+RETURNS = re.compile(r"(?:\A|[.!?\n]\s)(?:however|but|still|yet|although|on the other hand|then again|actually|wait|no wait)\b")
 
 
 def in_opening(said: str, asked: Asked) -> Found:
     """The first line, where an explanation follows it: "B. its text", "**B**", "Yes, ..."."""
     lines = said.split("\n", 12)
     if asked.kind == "choices":
-        if len(lines) < 2:
-            return opening_choice(lines[0], asked)
         if len(lines[0]) > VALUE_CHARS or list_of_options([line for line in lines if line.strip()], asked):
             return None
         return opening_choice(lines[0], asked)
@@ -73,10 +71,15 @@ def in_opening(said: str, asked: Asked) -> Found:
 
 
 def opening_choice(line: str, asked: Asked) -> Found:
+    """A line that is one option, or begins with one's letter and text and turns nothing down."""
     found = read_choice(line, asked, strict=True)
     if found is not None:
         return found
-    return None
+    named = own_option(line, asked)
+    return named if named and ". " in line and not DOUBT.search(line) and not OTHER_OPTION.search(line[3:]) else None
+
+
+OTHER_OPTION = re.compile(r"(?:\(|\b[Oo]ption |\b[Cc]hoice |[.;]\s)[A-J][).:]\s")
 
 
 def opening_label(said: str, asked: Asked) -> Found:
@@ -90,6 +93,6 @@ def opening_label(said: str, asked: Asked) -> Found:
     rival = known.pattern.match(rest)
     if rival and known.words[key(rival[0])] != known.words[key(match[0])]:
         return UNCLEAR
-    if RETURNS.match(rest) or re.match(r"(?:and|or|/)\b", rest):
+    if RETURNS.search(rest + light(said[200:1000])) or re.match(r"(?:and|or|/)\b", rest):
         return None
     return known.words[key(match[0])]
