@@ -93,7 +93,7 @@ class Reply:
 
     text: str
     reasoning: str | None = None
-    finish: str = "stop"  # stop, length or refused
+    finish: str = "stop"  # stop, length, refused, or "cut?" where nobody says and it ends inside a sentence
     input_tokens: int | None = None
     output_tokens: int | None = None  # with the reasoning tokens
     reasoning_tokens: int | None = None

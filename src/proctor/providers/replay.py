@@ -11,6 +11,7 @@ import orjson
 
 from proctor.errors import BadRequest, ConfigError, DataError
 from proctor.providers.contract import ALL_SAMPLING, Opening, Pacing
+from proctor.providers.unsaid import finish_of
 from proctor.types import Item, ListedModel, Model, Reply, Sampling
 
 _NO_REPLY = "no reply to this item in the file"
@@ -128,7 +129,9 @@ def _parse(line: bytes, where: str) -> Recorded:
         return _batch_line(record, ident, where)
     for key in ("outputs", "output", "text"):
         if key in record:
-            return Recorded(ident, tuple(Reply(t) for t in _texts(record[key], key, where)))
+            return Recorded(
+                ident, tuple(Reply(t, finish=finish_of(t)) for t in _texts(record[key], key, where))
+            )
     raise DataError(
         f"{where}: no reply; give outputs (a list of texts), output or text, or OpenAI Batch output lines"
     )
@@ -162,12 +165,19 @@ def _batch_line(record: dict[str, Any], ident: str | None, where: str) -> Record
 
 def _choice(choice: dict[str, Any], usage: dict[str, Any]) -> Reply:
     message = choice["message"]
-    refused = bool(message.get("refusal")) or choice.get("finish_reason") == "content_filter"
-    cut = choice.get("finish_reason") == "length"
+    said = message.get("content") or message.get("refusal") or ""
+    ended = choice.get("finish_reason")
+    refused = bool(message.get("refusal")) or ended == "content_filter"
     return Reply(
-        message.get("content") or message.get("refusal") or "",
+        said,
         reasoning=message.get("reasoning_content"),
-        finish="refused" if refused else "length" if cut else "stop",
+        finish="refused"
+        if refused
+        else "length"
+        if ended == "length"
+        else "stop"
+        if ended
+        else finish_of(said),
         input_tokens=usage.get("prompt_tokens"),
         output_tokens=usage.get("completion_tokens"),
     )

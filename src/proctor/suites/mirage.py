@@ -6,6 +6,9 @@ It takes A where no letter is found: never use it for figures of your own.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+
+from proctor.suites.vocabulary import Vocabulary
 
 KEY = '"answer_choice": "'
 FALLBACK = "A"
@@ -35,3 +38,13 @@ def mirage_letter(reply: str) -> str:
         if (found := form.search(said)) is not None:
             return found[1]
     return FALLBACK
+
+
+# The labels that MIRAGE asks for by letters, in their order: PubMedQA's.
+LETTERED = (("yes", "no", "maybe"),)
+
+
+def lettered_labels(known: Vocabulary) -> Mapping[str, str]:
+    """The labels by MIRAGE's letters; empty for labels that it has none for."""
+    names = tuple(dict.fromkeys(known.written.values()))
+    return dict(zip("ABC", names, strict=True)) if names in LETTERED else {}

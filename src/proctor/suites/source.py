@@ -11,7 +11,7 @@ from typing import Any
 from proctor.errors import ConfigError, DataError, DataMissing
 from proctor.findings import METRIC_VERSIONS
 from proctor.suites.asking import LETTERED, SEED, Asking, asking_of, how_asked, in_words, worked_examples
-from proctor.suites.extractors import Judge, extractor
+from proctor.suites.extractors import Judge, check_labels, extractor
 from proctor.suites.items import other_answers, to_item, written
 from proctor.suites.prompts_form import Writer
 from proctor.suites.rows import Row, RowSet, item_set_sha256, read_tasks
@@ -224,6 +224,8 @@ def make_source(
         "limit": ref.limit,
     }
     vocabularies = {task.key: vocabulary(task.labels) for task in tasks if task.labels}
+    for known in vocabularies.values():
+        check_labels(reading, known)
     plain = SuiteSource(
         title=title,
         manifest=manifest,

@@ -22,27 +22,34 @@ LONGEST = 4000  # characters of a value that are read
 NEAR = 400  # how far behind a letter other answers are looked for
 
 INTRO = (
-    r"(?:(?:it(?:'s| is)|that is|this is|would be|must be|should be|is|be|the|most likely|likely|probably|clearly|definitely|"
+    r"(?:(?:it(?:'s| is)|that is|this is|would be|must be|should be|is|be|the|most likely|likely|probably"
+    r"|clearly|definitely|"
     r"therefore|thus|so|simply)[\s,:]+){0,4}"
 )
 MARK = r"[(\[{*_\"'`$<#]{0,8}"
 WORD_CHAR = r"A-Za-z0-9\u00c0-\u024f"
 # A sentence with one of these may name an option in order to turn it down.
 DOUBT = re.compile(
-    r"\b(?:not|cannot|incorrect|inappropriate|wrong|false|except|unlike|unlikely|rather than|instead of|ruled? out|rules out"
-    r"|neither|nor|either|whether|less likely|eliminated?|excluded?|opposed to|versus|contraindicated|if|nicht|kein\w*|pas|falsch"
+    r"\b(?:not|cannot|incorrect|inappropriate|wrong|false|except|unlike|unlikely|rather than|instead of"
+    r"|ruled? out|rules out"
+    r"|neither|nor|either|whether|less likely|eliminated?|excluded?|opposed to|versus|contraindicated|if|nicht"
+    r"|kein\w*|pas|falsch"
     r"|incorrect[ao]?|não|non|не)\b|n['’]t\b|不|ない|아니|않|नहीं|ليس",
     re.IGNORECASE,
 )
 STATED = re.compile(r"\s*[.):\],;。]+|\s+[-–—=]+\s|\s*\(|\s*\n|\s*[-–—]\s")
 REASON = re.compile(
-    r"\s+(?:because|since|as|due to|given|based on|is|was|would|for|which|whose|from|in|and not|not|rather|over|instead|seems|appears"
-    r"|therefore|with|weil|da|denn|ist|car|puisque|parce|est|porque|ya que|pois|perché|потому|так как|since|है|لأن|क्योंकि)\b"
+    r"\s+(?:because|since|as|due to|given|based on|is|was|would|for|which|whose|from|in|and not|not|rather"
+    r"|over|instead|seems|appears"
+    r"|therefore|with|weil|da|denn|ist|car|puisque|parce|est|porque|ya que|pois|perché|потому|так как|since|है"
+    r"|لأن|क्योंकि)\b"
     r"|\s*(?:因为|なぜなら|왜냐하면|という)"
 )
 SEPARATOR = r"[\s)\]}\"'*_.,;:]{0,8}"
 BOTH = re.compile(r"\s*(?:both|either|neither|none|all of|not|all|any of|beide|weder|ni|ambas|tutti|не)\b")
-NOT_BUT = re.compile(r"\s*(?:is )?not\b.{1,120}?[\s,;]but(?: rather| instead)?\b[:\s]+", re.IGNORECASE | re.DOTALL)
+NOT_BUT = re.compile(
+    r"\s*(?:is )?not\b.{1,120}?[\s,;]but(?: rather| instead)?\b[:\s]+", re.IGNORECASE | re.DOTALL
+)
 TO_TEXT = re.compile(r"\A(?:[.):\],;=( ]|[-–—](?!\d))+")  # what stands between a letter and its text
 CLOSERS = ")]}*_`\"'”’>$"
 
@@ -51,7 +58,8 @@ CLOSERS = ")]}*_`\"'”’>$"
 def head() -> re.Pattern[str]:
     """What a value opens with: words for "option", marks, and one letter that is no part of a word."""
     return re.compile(
-        rf"{INTRO}((?:{joined('option')})(?:\s?(?:is|no\.|nr\.|number|:))?\s*)?{MARK}([A-Za-z])(?![{WORD_CHAR}])(?!['’-][A-Za-z])",
+        rf"{INTRO}((?:{joined('option')})(?:\s?(?:is|no\.|nr\.|number"
+        rf"|:))?\s*)?{MARK}([A-Za-z])(?![{WORD_CHAR}])(?!['’-][A-Za-z])",
         re.IGNORECASE,
     )
 
@@ -63,7 +71,8 @@ def more() -> re.Pattern[str]:
     return re.compile(
         rf"[)\]}}*_\"'`]*\s*(?:[,;/|&+、]|(?:{either})(?![{WORD_CHAR}]))(?:\s*(?:{either})(?![{WORD_CHAR}]))?"
         rf"(?:\s*(?:also|possibly|maybe|perhaps|even))?\s*(?:(?i:{joined('option')})\s*)?{MARK}"
-        rf"([A-Z])(?![{WORD_CHAR}]|['’-]\w)(?!\s(?i:is|are|was|would|does|has|can) (?i:not|in|wrong|un|less|excl|rul|only))"
+        rf"([A-Z])(?![{WORD_CHAR}]|['’-]\w)(?!\s(?i:is|are|was|would|does|has|can) (?i:not|in|wrong|un|less"
+        rf"|excl|rul|only))"
     )
 
 
@@ -112,7 +121,11 @@ def by_text(value: str, asked: Asked) -> Found:
     found = [letter for letter, text in zip(asked.letters, asked.lights, strict=True) if text == ours]
     if not found:
         peeled = peel(ours) or ours
-        found = [letter for letter, text in zip(asked.letters, asked.lights, strict=True) if (peel(text) or text) == peeled]
+        found = [
+            letter
+            for letter, text in zip(asked.letters, asked.lights, strict=True)
+            if (peel(text) or text) == peeled
+        ]
     return only(found)
 
 
@@ -163,14 +176,21 @@ def loose(letter: str, rest: str, tail: str, asked: Asked, *, announced: bool) -
         return letter
     if not (stated or announced or REASON.match(rest)):
         return None
-    if REASON.match(rest) and DOUBT.match(re.sub(r"^\s+(?:is|was|would)(?: be)?\s+(?:the )?", "", rest)) and " is" in rest[:4]:
+    if (
+        REASON.match(rest)
+        and DOUBT.match(re.sub(r"^\s+(?:is|was|would)(?: be)?\s+(?:the )?", "", rest))
+        and " is" in rest[:4]
+    ):
         return None  # "A is not right"
     if other_text(tail, letter, asked) or goes_on(" " + tail, letter, asked, near=NEAR):
         return UNCLEAR
     return letter
 
 
-AT_END = re.compile(r"[\s)\]}\"'*_.,;:!。]{0,12}(?:\Z|\(|,? ?(?:because|since|as|due to|which|not|rather)\b)|.{0,12}(?:입니다|이다|です|である)")
+AT_END = re.compile(
+    r"[\s)\]}\"'*_.,;:!。]{0,12}(?:\Z|\(|,? ?(?:because|since|as|due to|which|not|rather)\b)|.{0,12}(?:입니다"
+    r"|이다|です|である)"
+)
 
 
 def ending(rest: str) -> bool:
@@ -193,8 +213,10 @@ def other_mark() -> re.Pattern[str]:
     """Another lettered option in light form, joined to what was said: ", b. second" or " or (b)"."""
     either = joined("either")
     return re.compile(
-        rf"{SEPARATOR}(?:[,;/&+|]|\s(?:{either})(?![{WORD_CHAR}])|(?<=[.;:,\s])\s?)(?:\s?(?:{either})(?![{WORD_CHAR}]))?"
-        rf"(?:\s?(?:also|possibly|maybe|perhaps|even))?\s?(?:(?:{joined('option')})\s?)?([(\[*]{{0,3}})([a-z])([)\]*.:]{{1,3}}|\Z)"
+        rf"{SEPARATOR}(?:[,;/&+|]|\s(?:{either})(?![{WORD_CHAR}])"
+        rf"|(?<=[.;:,\s])\s?)(?:\s?(?:{either})(?![{WORD_CHAR}]))?"
+        rf"(?:\s?(?:also|possibly|maybe|perhaps"
+        rf"|even))?\s?(?:(?:{joined('option')})\s?)?([(\[*]{{0,3}})([a-z])([)\]*.:]{{1,3}}|\Z)"
     )
 
 
@@ -215,11 +237,15 @@ def goes_on(rest: str, letter: str, asked: Asked, *, near: int = 0) -> bool:
         joins = re.search(r"[,;/&+|]|[^\W\d_]", rest[each.start() : each.start(1)])
         if not near and joins and (each[1] or each[3]) and not DOUBT.match(follows.removeprefix("is ")):
             return True
-    after = re.match(rf"[\s)\]}}\"'*_,;:]{{0,8}}(?:(?:{joined('either')})(?![{WORD_CHAR}])|/)\s?(?:the )?", rest)
+    after = re.match(
+        rf"[\s)\]}}\"'*_,;:]{{0,8}}(?:(?:{joined('either')})(?![{WORD_CHAR}])|/)\s?(?:the )?", rest
+    )
     if after is None:
         return False
     follows = rest[after.end() :]
-    return any(begins(follows, text) is not None for other, text in asked.by_letter.items() if other != letter)
+    return any(
+        begins(follows, text) is not None for other, text in asked.by_letter.items() if other != letter
+    )
 
 
 THROUGH = re.compile(r"[.;,:]\s[(\[*]{0,3}([a-z])[)\].:*]{1,3}\s")
@@ -229,14 +255,21 @@ def goes_through(rest: str, letter: str, asked: Asked) -> bool:
     """True when the options that follow an option are gone through one by one in the same line."""
     marks = [(each[1].upper(), each.end()) for each in THROUGH.finditer(rest)]
     return any(
-        other != letter and other in asked.letters and begins(rest[end:], asked.by_letter[other]) is not None for other, end in marks
+        other != letter and other in asked.letters and begins(rest[end:], asked.by_letter[other]) is not None
+        for other, end in marks
     )
 
 
 @cache
 def ordinals() -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(rf"{INTRO}{MARK}(?:{each.ordinals})(?![\w%])", re.I) for each in LANGUAGES if each.ordinals and each.spaced) + tuple(
-        re.compile(rf"{MARK}(?:{each.ordinals})(?!\d)") for each in LANGUAGES if each.ordinals and not each.spaced
+    return tuple(
+        re.compile(rf"{INTRO}{MARK}(?:{each.ordinals})(?![\w%])", re.I)
+        for each in LANGUAGES
+        if each.ordinals and each.spaced
+    ) + tuple(
+        re.compile(rf"{MARK}(?:{each.ordinals})(?!\d)")
+        for each in LANGUAGES
+        if each.ordinals and not each.spaced
     )
 
 
@@ -259,13 +292,19 @@ def by_place(value: str, asked: Asked) -> Found:
     return None
 
 
-PAUSE = re.compile(r"[\"'*_)]*\s*(?:[.,;:!(。]|[-–—]\s|(?:because|since|as|is|not|rather|weil|car|porque|perché)\b)|[\"'*_)]*\s*\Z")
+PAUSE = re.compile(
+    r"[\"'*_)]*\s*(?:[.,;:!(。]|[-–—]\s|(?:because|since|as|is|not|rather|weil|car|porque|perché)\b)|[\"'*_)]*\s*\Z"
+)
 
 
 def opens_with(value: str, asked: Asked) -> Found:
     """The letter of the option whose text a value opens with before a pause: "Aspirin, not warfarin"."""
     plain = bare(light(value))
-    ends = {letter: end for letter, text in asked.by_letter.items() if len(text) > 2 and (end := begins(plain, text)) is not None}
+    ends = {
+        letter: end
+        for letter, text in asked.by_letter.items()
+        if len(text) > 2 and (end := begins(plain, text)) is not None
+    }
     if not ends:
         return None
     letter = max(ends, key=lambda each: ends[each])
@@ -277,7 +316,11 @@ def opens_with(value: str, asked: Asked) -> Found:
     if not PAUSE.match(rest):
         return None
     own = asked.words[asked.letters.index(letter)]
-    others = [other for other, text in zip(asked.letters, asked.words, strict=True) if other != letter and not within(text, own)]
+    others = [
+        other
+        for other, text in zip(asked.letters, asked.words, strict=True)
+        if other != letter and not within(text, own)
+    ]
     named = mentioned(first_sentence(rest), asked)
     return UNCLEAR if set(others) & named and not DOUBT.search(rest) else letter
 

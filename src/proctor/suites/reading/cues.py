@@ -15,8 +15,9 @@ COLON = (
     r"""[\s*_`"')\]}]{0,8}(?:[:=]|->|→|⇒|=>)[>*_`\s]{0,200}"""
 )
 LOOSE_COLON = r"[*_]{0,3}\s{1,3}(?:[-–—]\s{1,3})?(?=[(\[*]{0,4}[a-z](?:[)\].,*]|\s|\Z))"
-ADVERBS = r"(?: (?:to|for|of|in|among|from|based on|given|according to|here|therefore|thus) ?[^.:;\n()]{0,80}?)?"
-
+ADVERBS = (
+    r"(?: (?:to|for|of|in|among|from|based on|given|according to|here|therefore|thus) ?[^.:;\n()]{0,80}?)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,9 @@ def spoken_in(low: str) -> tuple[Cues, ...]:
 
 def joined(field: str) -> str:
     """One field of all languages as alternatives, the longest first."""
-    forms = sorted({getattr(each, field) for each in LANGUAGES if getattr(each, field)}, key=len, reverse=True)
+    forms = sorted(
+        {getattr(each, field) for each in LANGUAGES if getattr(each, field)}, key=len, reverse=True
+    )
     return "|".join(forms)
 
 

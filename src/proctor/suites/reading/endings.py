@@ -1,5 +1,6 @@
 """Rungs 5 and 6: a conclusion at the end that names one option or label; nothing else in running text is read."""
 
+# ruff: noqa: RUF001, RUF002 - dashes and full-width signs are data here
 from __future__ import annotations
 
 import re
@@ -21,41 +22,53 @@ MARKED = re.compile(
     r"\(([A-Z])\)|\*\*\(?([A-Z])[).:]?\)?\*\*|\b(?:[Oo]ption|[Cc]hoice|[Aa]nswer)\s\(?([A-Z])\b(?![-'\u2019])"
 )
 CONCLUDES = re.compile(
-    r"\b(?:therefore|thus|hence|so|accordingly|consequently|in conclusion|in summary|overall|ultimately|i would|i'd|i will|i choose"
+    r"\b(?:therefore|thus|hence|so|accordingly|consequently|in conclusion|in summary|overall|ultimately"
+    r"|i would|i'd|i will|i choose"
     r"|leaves?|leaving|points? to|must be|has to be|most likely|most appropriate|answer|conclude|speaks? for|go with"
     r"|i think|i believe|remains|follows|represented by|corresponds? to)\b",
     re.IGNORECASE,
 )
 OPENS_CONCLUSION = re.compile(
-    r"\W{0,4}(?:therefore|thus|hence|so|in conclusion|in summary|to summari[sz]e|overall|based on|given|considering|accordingly|consequently"
-    r"|as a result|taking|from th|ultimately|in this case|it follows|among|of the|out of|finally|the (?:most|best|correct|only))\b",
+    r"\W{0,4}(?:therefore|thus|hence|so|in conclusion|in summary|to summari[sz]e|overall|based on|given"
+    r"|considering|accordingly|consequently"
+    r"|as a result|taking|from th|ultimately|in this case|it follows|among|of the|out of|finally|the (?:most"
+    r"|best|correct|only))\b",
     re.IGNORECASE,
 )
 SINGLES_OUT = re.compile(
-    r"\b(?:(?:most|least) \w+|best|correct|next step|treatment of choice|investigation of choice|drug of choice|responsible)\b", re.IGNORECASE
+    r"\b(?:(?:most|least) \w+|best|correct|next step|treatment of choice|investigation of choice"
+    r"|drug of choice|responsible)\b",
+    re.IGNORECASE,
 )
 NONE_FITS = re.compile(
-    r"\b(?:answers?|options?|choices?)\b[^.\n]{0,60}\b(?:not|cannot be) (?:listed|provided|given|among|included|available|any of|determined|in the)"
-    r"|\bnone of the (?:above|(?:given |provided |listed |available |answer )*(?:options|choices|answers|statements))",
+    r"\b(?:answers?|options?|choices?)\b[^.\n]{0,60}\b(?:not|cannot be) (?:listed|provided|given|among"
+    r"|included|available|any of|determined|in the)"
+    r"|\bnone of the (?:above|(?:given |provided |listed |available |answer )*(?:options|choices|answers"
+    r"|statements))",
     re.IGNORECASE,
 )
 TO_DO = re.compile(
-    r"(?:to )?(?:(?:obtain|perform|recommend|suggest|administer|give|start|initiate|prescribe|order|use|do|add|provide|offer|choose|select)"
+    r"(?:to )?(?:(?:obtain|perform|recommend|suggest|administer|give|start|initiate|prescribe|order|use|do|add"
+    r"|provide|offer|choose|select)"
     r"(?:ing)?\s)?(?:(?:the|an?|his|her|their)\s)?"
 )
 IS = re.compile(
-    r"\b(?:is|are|would be|was|be|being)(?: (?:therefore|thus|likely|most likely|probably|clearly|indeed|definitely|the|to|option|choice))*[\s:]{1,3}",
+    r"\b(?:is|are|would be|was|be|being)(?: (?:therefore|thus|likely|most likely|probably|clearly|indeed"
+    r"|definitely|the|to|option|choice))*[\s:]{1,3}",
     re.IGNORECASE,
 )
 AFTER_TEXT = re.compile(
-    r"[\"'*_)]*(?:\s*(?:[.,;:!(]|\Z)|[-–—]\s|\s(?:because|since|as|from|in|of|due|by|for|which|that|leading|caused|at|on|this|instead|rather|to(?! \d))\b)"
+    r"[\"'*_)]*(?:\s*(?:[.,;:!(]|\Z)|[-–—]\s|\s(?:because|since|as|from|in|of|due|by|for|which|that|leading"
+    r"|caused|at|on|this|instead|rather|to(?! \d))\b)"
 )
 # "I would not call it an entailment": a negation in the same clause, however far before the label.
 NOT_SAID = re.compile(
     r"(?:\b(?:not|cannot|never|hardly|neither|nor|without)|n't)\b"
     r"(?:(?!\b(?:so|thus|hence|therefore|but|because|since|and|which)\b)[^,;:.!?()\n]){1,80}\Z"
 )
-HEDGED = re.compile(r"\b(?:whether|if|could|might|may|hard to say|unsure|unclear|either|depends|would need)\b|\?\s*\Z")
+HEDGED = re.compile(
+    r"\b(?:whether|if|could|might|may|hard to say|unsure|unclear|either|depends|would need)\b|\?\s*\Z"
+)
 
 
 def last_line(said: str) -> tuple[str, str]:
@@ -131,7 +144,11 @@ def said_to_be(value: str, asked: Asked) -> Found:
         return named
     whole = light(value).lstrip("\"'*_(")
     for plain in dict.fromkeys((whole, bare(whole), whole[TO_DO.match(whole).end() :])):  # type: ignore[union-attr]
-        ends = {letter: end for letter, text in asked.by_letter.items() if len(text) > 2 and (end := begins(plain, text)) is not None}
+        ends = {
+            letter: end
+            for letter, text in asked.by_letter.items()
+            if len(text) > 2 and (end := begins(plain, text)) is not None
+        }
         if ends:
             return own_text(plain, ends, asked)
     return None

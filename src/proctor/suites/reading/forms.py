@@ -1,6 +1,6 @@
 """Forms of a text in which it is compared: one spelling of full-width signs, and words without their punctuation."""
 
-# ruff: noqa: RUF001 - full-width signs and the quotes that models write are data here
+# ruff: noqa: RUF001, RUF002 - full-width signs and the quotes that models write are data here
 from __future__ import annotations
 
 import re
@@ -9,7 +9,7 @@ from functools import lru_cache
 from proctor.suites.texts import MARKUP, PUNCTUATION, light, peel
 
 # Each sign has one plain sign, so that places in the text stay what they were.
-PLAIN = {
+PLAIN: dict[int, int | str] = {
     **{0xFEE0 + code: code for code in range(0x21, 0x7F)},
     **{0x245F + n: str(n) for n in range(1, 10)},  # ① to ⑨
     **{0x24B5 + n: chr(64 + n) for n in range(1, 27)},  # Ⓐ to Ⓩ
@@ -41,7 +41,7 @@ def plain(text: str) -> str:
     return text if text.isascii() else text.translate(PLAIN)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def words(text: str) -> tuple[str, ...]:
     """The words of a text without case and punctuation; numbers keep their sign.
 

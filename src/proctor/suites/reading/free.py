@@ -17,8 +17,10 @@ SHORT_CHARS = 200  # a reply in free words up to this length is the answer itsel
 INSTRUCTION = frozenset({"your answer", "answer", "text"})
 EMPHASIS = " \t\r\n*_`"
 DECLINED = re.compile(
-    r"(?:i(?:'m| am) (?:very |so )?(?:sorry|afraid|not sure|unable)|sorry\b|i (?:do not|don't|cannot|can't|can not) (?:know|answer|help|provide|determine|assist)"
-    r"|as an ai\b|unfortunately, i\b|i apologi[sz]e|there is not enough information|ich weiß (?:es )?nicht|je ne sais pas|no lo sé|não sei|non lo so"
+    r"(?:i(?:'m| am) (?:very |so )?(?:sorry|afraid|not sure|unable)|sorry\b|i (?:do not|don't|cannot|can't"
+    r"|can not) (?:know|answer|help|provide|determine|assist)"
+    r"|as an ai\b|unfortunately, i\b|i apologi[sz]e|there is not enough information|ich weiß (?:es )?nicht"
+    r"|je ne sais pas|no lo sé|não sei|non lo so"
     r"|я не знаю|不知道|我不知道|わかりません|모르겠)",
     re.IGNORECASE,
 )

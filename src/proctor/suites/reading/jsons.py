@@ -17,13 +17,22 @@ from proctor.suites.reading.values import READERS, is_placeholder
 from proctor.suites.vocabulary import UNCLEAR, Found, Unclear
 
 FIRST = (
-    r"(?:final|correct|best|right|selected|chosen|predicted|your|my|the)?[ _-]?answers?(?:[ _-]?(?:choice|idx|index|letter|key|option|text|label))?"
+    r"(?:final|correct|best|right|selected|chosen|predicted|your|my|the)?[ _-]?answers?(?:[ _-]?(?:choice|idx"
+    r"|index|letter|key|option|text|label))?"
     r"|(?:final|correct|best|right|selected|chosen|your|my)?[ _-]?(?:choice|option)(?:[ _-]?(?:letter|idx|index))?"
     r"|(?:final|predicted)?[ _-]?label|letter"
 )
-SECOND = r"prediction|predicted|verdict|selection|classification|category|decision|judge?ment|result|response|output|conclusion|solution|final"
+SECOND = (
+    r"prediction|predicted|verdict|selection|classification|category|decision|judge?ment|result|response|output"
+    r"|conclusion|solution|final"
+)
 SCALE = r"(?:similarity[ _-]?)?(?:score|rating)|similarity"
-FOREIGN = "|".join(sorted({each.cue.lower() for each in LANGUAGES} | {"正解", "解答", "回答", "답", "答え", "선택", "选项", "选择"}))
+FOREIGN = "|".join(
+    sorted(
+        {each.cue.lower() for each in LANGUAGES}
+        | {"正解", "解答", "回答", "답", "答え", "선택", "选项", "选择"}
+    )
+)
 QUOTE = r"(?:\\?[\"'“”‘’`])"
 VALUE = (
     r"""(?:\\?"((?:[^"\\]|\\[^"]|\\"(?=[^,}\]\n]*\\?"\s{0,20}[,}])){0,2000})(\\?"|\Z)"""
@@ -35,7 +44,10 @@ VALUE = (
 
 
 def pairs(keys: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:(?P<quote>{QUOTE})|(?<=[{{,])\s{{0,20}})({keys})(?(quote){QUOTE})\s{{0,20}}[:：]\s{{0,20}}{VALUE}", re.IGNORECASE)
+    return re.compile(
+        rf"(?:(?P<quote>{QUOTE})|(?<=[{{,])\s{{0,20}})({keys})(?(quote){QUOTE})\s{{0,20}}[:：]\s{{0,20}}{VALUE}",
+        re.IGNORECASE,
+    )
 
 
 KEYS = pairs(rf"{FIRST}|{FOREIGN}")
@@ -104,7 +116,11 @@ def last_object(said: str, found: list[Pair], asked: Asked) -> Found:
     """The pairs of the last object whose values are no placeholders, read together."""
     while found:
         last = found[-1]
-        together = [pair for pair in found if "{" not in said[pair.end : last.start] and "}" not in said[pair.end : last.start]]
+        together = [
+            pair
+            for pair in found
+            if "{" not in said[pair.end : last.start] and "}" not in said[pair.end : last.start]
+        ]
         real = [pair for pair in together if not (isinstance(pair.value, str) and is_placeholder(pair.value))]
         if real:
             return agreed(real, asked)

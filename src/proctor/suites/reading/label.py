@@ -7,12 +7,15 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
+from proctor.suites.mirage import lettered_labels
 from proctor.suites.reading.asked import Asked
 from proctor.suites.reading.languages import LANGUAGES
 from proctor.suites.texts import MARKUP, SEPARATOR, key, light, peel
 from proctor.suites.vocabulary import UNCLEAR, Found, Vocabulary
 
-NEGATION = re.compile(r"(?:\b(?:can)?not|n't|\bnon|\bnever|\bneither|\bnor)[\s_-]+(?:an? |the |really |quite |)$")
+NEGATION = re.compile(
+    r"(?:\b(?:can)?not|n't|\bnon|\bnever|\bneither|\bnor)[\s_-]+(?:an? |the |really |quite |)$"
+)
 # Words with another use in running text ("there is no evidence", "the true cause"): as labels they
 # count there only when no further word follows.
 LOOSE = frozenset({"no", "maybe", "true", "false"})
@@ -24,8 +27,6 @@ SIGNED = re.compile(r"(?:[-–—+]\s?|\d[.,/]|[.,])\Z")
 FIGURE_ON = re.compile(r"[.,]\d|/\d|\s?%|\s?[-–—]\s?\d")
 MARK = re.compile(r"[(\[*\s]{0,4}([a-z])(?:[)\].:*]{1,3}\s*|\s*\Z|\s+[-–—]\s+)")
 LETTERED_LINE = re.compile(r"^\s*[(\[*]{0,3}([a-z])[)\].:*]{1,3}\s*(\S.{0,80})$", re.MULTILINE)
-# How MIRAGE letters the labels of PubMedQA: a reply "A" says yes.
-LETTERED = (("yes", "no", "maybe"),)
 CHARS = 400
 
 
@@ -104,8 +105,7 @@ def lettered(asked: Asked) -> Mapping[str, str]:
             shown[letter] = name
     if len(set(shown.values())) == len(set(known.words.values())):
         return shown
-    names = tuple(dict.fromkeys(known.written.values()))
-    return dict(zip("abc", names, strict=False)) if names in LETTERED else {}
+    return {letter.lower(): name for letter, name in lettered_labels(known).items()}
 
 
 @cache

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from proctor.suites.first_token import RUNG, by_first_token
 from proctor.suites.reading.asked import Asked
@@ -76,8 +77,9 @@ def climb(said: str | None, asked: Asked) -> tuple[str | None, int | None]:
     """The answer that a text after its reasoning states, and the rung that found it."""
     if not said:
         return None, None
-    text, _ = before_invention(window(said), asked)
-    found, rung = look(text, asked)
+    text, invented = before_invention(window(said), asked)
+    # What stands before an invented question is whole, wherever the reply was cut after it.
+    found, rung = look(text, replace(asked, cut="") if invented else asked)
     return (found, rung) if isinstance(found, str) else (None, None)
 
 

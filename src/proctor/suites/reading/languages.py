@@ -44,24 +44,50 @@ class Language:
 
 
 RIGHT = (
-    r"(?:correct|right|best|final|true|accurate|appropriate|suitable|likely|probable|closest|chosen|selected|proper)"
+    r"(?:correct|right|best|final|true|accurate|appropriate|suitable|likely|probable|closest|chosen|selected"
+    r"|proper)"
 )
 
 ENGLISH = Language(
     "en",
     "English",
     "Answer",
-    ("answer", "ans", "option", "choice", "choose", "correct", "right", "select", "pick", "go with", "opt for", "diagnosis"),
+    (
+        "answer",
+        "ans",
+        "option",
+        "choice",
+        "choose",
+        "correct",
+        "right",
+        "select",
+        "pick",
+        "go with",
+        "opt for",
+        "diagnosis",
+    ),
     nouns=r"(?:answers?(?: choice| option| letter| key)?|ans|"
-    rf"{RIGHT} (?:(?:and|or|most) {RIGHT} )?(?:options?|choices?|responses?|alternatives?|selection|solution|diagnosis|conclusion))",
-    verbs=r"(?:(?:would|should|must|has to|have to|will|can only|could only|ought to)(?: therefore| thus| then)? be|is|are"
+    rf"{RIGHT} (?:(?:and|or|most) {RIGHT} )?(?:options?|choices?|responses?|alternatives?|selection|solution"
+    rf"|diagnosis|conclusion))",
+    verbs=(
+        r"(?:(?:would|should|must|has to|have to|will|can only|could only|ought to)(?: therefore| thus| then)? be"
+        r"|is|are"
+    )
     r"|(?:appears|seems) to be)"
-    r"(?:,? (?:therefore|thus|hence|then|clearly|indeed|definitely|most likely|likely|probably|simply|option|choice|letter)\b,?)*",
-    before=r"(?:i|we)(?: would| will|'d|'ll)?(?: have to| therefore| thus)? (?:choose|select|pick|go with|opt for|vote for)"
+    r"(?:,? (?:therefore|thus|hence|then|clearly|indeed|definitely|most likely|likely|probably|simply|option"
+    r"|choice|letter)\b,?)*",
+    before=(
+        r"(?:i|we)(?: would| will|'d|'ll)?(?: have to| therefore| thus)? (?:choose|select|pick|go with|opt for"
+        r"|vote for)"
+    )
     r"|(?:so|thus|hence|therefore),? (?:choose|select|pick)|my (?:choice|pick|selection|vote) (?:is|would be|=)"
     r"|(?:choice|option|selection) (?:is|would be|=)(?= ?\W{0,3}[a-z](?!\w))",
-    after=rf"is(?! true)(?: (?:therefore|thus|clearly|indeed|definitely|likely|probably))?(?: the)?(?: (?:most|single|only))*(?: {RIGHT})"
-    r"(?: (?:answer|option|choice|one|response|alternative|diagnosis|statement|explanation|cause))?\b(?! (?:in|that|about|for|to|if|when|only|but)\b)"
+    after=(
+        rf"is(?! true)(?: (?:therefore|thus|clearly|indeed|definitely|likely|probably))?(?: the)?(?: (?:most|single"
+        rf"|only))*(?: {RIGHT})"
+    )
+    r"(?: (?:answer|option|choice|one|response|alternative|diagnosis|statement|explanation|cause))?\b(?! (?:in"
+    r"|that|about|for|to|if|when|only|but)\b)"
     r"|is the (?:answer|one)\b|(?:seems|appears|looks) (?:to be )?(?:the )?(?:correct|right|best)\b",
     option=r"(?:option|choice|letter|answer|alternative)",
     either=r"(?:and/or|or|and)",
@@ -99,7 +125,10 @@ FRENCH = Language(
     "French",
     "Réponse",
     ("réponse", "reponse", "choisis", "correct", "juste", "bonne", "retiens", "exact"),
-    nouns=r"(?:(?:réponse|reponse)(?: correcte| finale| exacte| juste| choisie)?|(?:option|solution|proposition|bonne) (?:correcte|exacte|juste|option))",
+    nouns=(
+        r"(?:(?:réponse|reponse)(?: correcte| finale| exacte| juste| choisie)?|(?:option|solution|proposition"
+        r"|bonne) (?:correcte|exacte|juste|option))"
+    ),
     verbs=r"(?:est|serait|doit être)(?: donc| alors| l'option| la réponse)?",
     before=r"(?:je|nous) (?:choisis|choisissons|sélectionne|retiens)(?: l'option| la réponse| l'alternative)?",
     after=r"est (?:donc )?(?:la )?(?:bonne réponse|réponse correcte|bonne option|correcte?|exacte?|juste)\b",
@@ -118,7 +147,10 @@ SPANISH = Language(
     "Spanish",
     "Respuesta",
     ("respuesta", "opción", "opcion", "correct", "alternativa", "elijo", "selecciono", "escojo"),
-    nouns=r"(?:respuesta(?: correcta| final| adecuada| más adecuada| elegida)?|(?:opción|opcion|alternativa|solución) (?:correcta|final|adecuada|más adecuada)|mejor opción)",
+    nouns=(
+        r"(?:respuesta(?: correcta| final| adecuada| más adecuada| elegida)?|(?:opción|opcion|alternativa"
+        r"|solución) (?:correcta|final|adecuada|más adecuada)|mejor opción)"
+    ),
     verbs=r"(?:es|sería|seria|debe ser)(?: por tanto| entonces| la opción| la)?",
     before=r"(?:elijo|escojo|selecciono|elegimos)(?: la opción| la respuesta| la)?",
     after=r"es (?:la )?(?:opción |respuesta |alternativa )?correct[ao]\b|es la (?:respuesta|opción)\b",
@@ -137,7 +169,10 @@ PORTUGUESE = Language(
     "Portuguese",
     "Resposta",
     ("resposta", "opção", "opcao", "corret", "alternativa", "escolho", "cert", "marco"),
-    nouns=r"(?:resposta(?: correta| certa| final| adequada| mais adequada| escolhida)?|(?:opção|opcao|alternativa|solução) (?:correta|certa|final|mais adequada)|melhor opção)",
+    nouns=(
+        r"(?:resposta(?: correta| certa| final| adequada| mais adequada| escolhida)?|(?:opção|opcao|alternativa"
+        r"|solução) (?:correta|certa|final|mais adequada)|melhor opção)"
+    ),
     verbs=r"(?:é|seria|deve ser)(?: portanto| então| a opção| a letra| a alternativa| a)?",
     before=r"(?:escolho|seleciono|escolhemos|marco)(?: a opção| a alternativa| a letra| a)?",
     after=r"(?:é|está) (?:a )?(?:opção |resposta |alternativa )?(?:corret[ao]|cert[ao])\b|é a (?:resposta|opção)\b",
@@ -156,7 +191,10 @@ ITALIAN = Language(
     "Italian",
     "Risposta",
     ("risposta", "opzione", "corrett", "giust", "esatt", "scelgo", "seleziono"),
-    nouns=r"(?:risposta(?: corretta| giusta| esatta| finale| migliore)?|(?:opzione|alternativa|soluzione) (?:corretta|giusta|esatta|migliore)|migliore opzione)",
+    nouns=(
+        r"(?:risposta(?: corretta| giusta| esatta| finale| migliore)?|(?:opzione|alternativa"
+        r"|soluzione) (?:corretta|giusta|esatta|migliore)|migliore opzione)"
+    ),
     verbs=r"(?:è|e'|sarebbe|deve essere)(?: quindi| dunque| l'opzione| la)?",
     before=r"(?:scelgo|seleziono|scegliamo)(?: l'opzione| la risposta| la)?",
     after=r"è (?:quindi )?(?:la )?(?:risposta |opzione )?(?:corrett[ao]|giust[ao]|esatt[ao])\b|è la risposta\b",
@@ -194,7 +232,10 @@ ARABIC = Language(
     "Arabic",
     "الإجابة",
     ("جابة", "جواب", "خيار", "ختار", "ختيار", "صحيح"),
-    nouns=r"(?:(?:ال)?(?:إجابة|اجابة|جواب)(?: ال(?:صحيحة|صحيح|نهائية|نهائي|أفضل))?|(?:ال)?(?:خيار|اختيار) ال(?:صحيح|أفضل|نهائي))",
+    nouns=(
+        r"(?:(?:ال)?(?:إجابة|اجابة|جواب)(?: ال(?:صحيحة|صحيح|نهائية|نهائي|أفضل))?|(?:ال)?(?:خيار|اختيار) ال(?:صحيح"
+        r"|أفضل|نهائي))"
+    ),
     verbs=r"(?:هي|هو|ستكون|يكون)(?: الخيار| الإجابة| الحرف)?",
     before=r"(?:أختار|اختار|نختار)(?: الخيار| الإجابة)?",
     after=r"(?:هي |هو )(?:الإجابة |الجواب |الخيار )?(?:ال)?(?:صحيحة|صحيح)\b",
@@ -236,10 +277,16 @@ CHINESE = Language(
     ("答", "选", "選", "正确", "正確"),
     nouns=r"(?:(?:答案|回答|解答)(?:选项|選項)?|(?:正确|最佳|正確|最终|最終)的?(?:选项|選項|选择|選擇))",
     verbs=r"(?:应该是|应当是|应该为|應該是|应为|應為|应是|就是|是|为|為|选择|选|選)(?:选项|選項|第)?",
-    before=r"(?:故|应|應|因此|所以|我会|我會|我|综上|答|则|可)?,?(?:选择|選擇|选|選)(?:项|項|定|答案)?(?:选项|選項)?(?!项|項)",
+    before=(
+        r"(?:故|应|應|因此|所以|我会|我會|我|综上|答|则|可)?,?(?:选择|選擇|选|選)(?:项|項|定|答案)?(?:选项"
+        r"|選項)?(?!项|項)"
+    ),
     after=r"(?:项|項|选项|選項)?(?:是|为)?(?:正确|正確|对|對|最佳)(?:的|答案|选项|選項)?",
     endings=r"(?:项|項|选项|選項|是正确|正确|选择|,|。|、)",
-    ordinals=r"第(?P<n>\d{1,2}|[一二三四五六七八九十])(?:个|個)?(?:选项|選項|项|項|个|個)?|(?:选项|選項)(?P<m>\d{1,2}|[一二三四五六])",
+    ordinals=(
+        r"第(?P<n>\d{1,2}|[一二三四五六七八九十])(?:个|個)?(?:选项|選項|项|項|个|個)?|(?:选项|選項)(?P<m>\d{1,2}"
+        r"|[一二三四五六])"
+    ),
     option=r"(?:选项|選項|选择|答案)",
     either=r"(?:和|或者|或|与|與|及|以及|、)",
     negation=r"(?:不是|不选|并非|非|不)",
@@ -284,7 +331,10 @@ KOREAN = Language(
     before=r"(?:따라서|그러므로),?\s?(?:선택지)(?=\s?\(?[a-z])",
     after=r"(?:번)?\s?(?:이|가|은|는)\s?(?:정답|맞|옳|올바)",
     endings=r"(?:입니다|이다|번입니다|번이다|번|이에요|예요|가 정답|이 정답|를 선택|을 선택|이 맞|가 맞)",
-    ordinals=r"(?:보기|선택지)?\s?(?P<n>\d{1,2})\s?번(?:째)?(?: 선택지| 보기)?|(?P<w>첫|두|세|네|다섯) ?번째(?: 선택지| 보기)?",
+    ordinals=(
+        r"(?:보기|선택지)?\s?(?P<n>\d{1,2})\s?번(?:째)?(?: 선택지| 보기)?|(?P<w>첫|두|세|네|다섯) ?번째(?: 선택지"
+        r"| 보기)?"
+    ),
     option=r"(?:선택지|보기|답)",
     either=r"(?:또는|혹은|이나|나|와|과|및|이거나)",
     negation=r"(?:아니|아닌|않)",
@@ -321,4 +371,4 @@ NUMBERS: Mapping[str, int] = {
 }
 
 # Capital letters of other scripts that look like the letters A, B, C, E, H that the prompt shows.
-LOOK_ALIKES: Mapping[int, str] = str.maketrans("АВСЕНΑΒΕΗ", "ABCEHABEH")
+LOOK_ALIKES: Mapping[int, int] = str.maketrans("АВСЕНΑΒΕΗ", "ABCEHABEH")

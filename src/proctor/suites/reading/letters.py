@@ -18,13 +18,16 @@ NONE_RIGHT = re.compile(
     r"(?: answers?| options?)?)?(?: (?:is|are) (?:correct|right|true))?"
 )
 ALL_RIGHT = re.compile(
-    r"all(?: of)?(?: (?:the|these|those|them))?(?: (?:above|options|answers|choices))?(?: are (?:correct|right|true))?"
+    r"all(?: of)?(?: (?:the|these|those|them))?(?: (?:above|options|answers|choices))?(?: are (?:correct|right"
+    r"|true))?"
 )
 ONE = re.compile(
     r"[\s(\[{*_\"'`$]*(?:(?i:both|only|just) )?(?:(?i:options?|choices?|letters?) )?[(\[{*_\"'`]*"
     r"([A-Za-z])(?![A-Za-z0-9\u00c0-\u024f])[)\]}*_\"'`]*"
 )
-JOIN = re.compile(r"\s{0,5}(?:[,;/&+|、]\s{0,5}(?:and\b|&)?|\b(?:and|und|et|y|e|и)\b|[和与與及と와과]|و\s)\s{0,5}")
+JOIN = re.compile(
+    r"\s{0,5}(?:[,;/&+|、]\s{0,5}(?:and\b|&)?|\b(?:and|und|et|y|e|и)\b|[和与與及と와과]|و\s)\s{0,5}"
+)
 # A space alone joins only where nothing but letters follows: "A C D", not "A (B is wrong)".
 SPACE = re.compile(r"\s{1,5}(?=(?:[(*]{0,3}[A-Z][)*]{0,3}(?:\s{1,5}|\Z)){1,30}\Z)")
 EITHER = re.compile(r"\s{0,5}(?:,\s?)?(?:/\s?)?(?:\b(?:or|oder|ou|oppure|или|या)\b|或|または|또는|أو)")
@@ -74,7 +77,11 @@ def with_texts(value: str, asked: Asked) -> Found:
     ends = [mark.start() for mark in marks[1:]] + [len(value)]
     for mark, end in zip(marks, ends, strict=True):
         text = value[mark.end() : end]
-        if mark[1] not in asked.letters or not peel(text) or begins(light(text), asked.by_letter[mark[1]]) is None:
+        if (
+            mark[1] not in asked.letters
+            or not peel(text)
+            or begins(light(text), asked.by_letter[mark[1]]) is None
+        ):
             return None
     return joined(mark[1] for mark in marks)
 

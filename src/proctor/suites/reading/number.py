@@ -11,10 +11,12 @@ from proctor.suites.worth import HIGHEST
 
 # What names the scale or a sentence and is no answer: "4 out of 5", "on a scale of 0-5", "sentence 2".
 OF_FIVE = re.compile(
-    r"(?<=\d)\s{0,3}(?:/|out of|of|von|sur|de|su|из)\s{0,3}(?:a (?:possible|maximum)(?: of)? )?5(?:[.,]0+)?(?![\w/%]|[.,]\d)"
+    r"(?<=\d)\s{0,3}(?:/|out of|of|von|sur|de|su|из)\s{0,3}(?:a (?:possible"
+    r"|maximum)(?: of)? )?5(?:[.,]0+)?(?![\w/%]|[.,]\d)"
 )
 SCALE = re.compile(
-    r"\b(?:scale|range) (?:of |from |between )?0(?:\.0)?\s?(?:to|and|-|–|—|\.\.)\s?5(?:\.0)?\b|\(0(?:\.0)?\s?[-–—]\s?5(?:\.0)?\)"
+    r"\b(?:scale|range) (?:of |from |between )?0(?:\.0)?\s?(?:to|and|-|–|—|\.\.)\s?5(?:\.0)?\b"
+    r"|\(0(?:\.0)?\s?[-–—]\s?5(?:\.0)?\)"
 )
 SENTENCE = re.compile(r"\bsentences? [12](?:(?: and |, | & |/)(?:sentence )?[12])?\b")
 FIGURE = re.compile(r"[\w.,+%/-]*\d[\w.,+%/-]*")

@@ -16,13 +16,22 @@ from proctor.suites.texts import peel
 from proctor.suites.vocabulary import UNCLEAR, Found, Unclear
 
 VALUE_CHARS = 2000
-NEGATED = re.compile(r"[\s*_:\"']{0,4}(?:not|neither|never|nicht|keine?|pas|no |não|non|не|नहीं|ليس)\b(?!.{1,120}\bbut\b)|[\s:]{0,3}(?:不是|非)", re.IGNORECASE)
-NOT_SAID = re.compile(r"(?:\b(?:if|whether|were|unless|why|not|n't|hypothetically|wenn|ob|si|se|если)\b|n't)[^.!?\n;:]{0,80}\Z", re.IGNORECASE)
+NEGATED = re.compile(
+    r"[\s*_:\"']{0,4}(?:not|neither|never|nicht|keine?|pas|no |não|non|не|नहीं|ليس)\b(?!.{1,120}\bbut\b)"
+    r"|[\s:]{0,3}(?:不是|非)",
+    re.IGNORECASE,
+)
+NOT_SAID = re.compile(
+    r"(?:\b(?:if|whether|were|unless|why|not|n't|hypothetically|wenn|ob|si|se|если)\b|n't)[^.!?\n;:]{0,80}\Z",
+    re.IGNORECASE,
+)
 LETTER_BEHIND = re.compile(
-    r"(?:(?<![\w'’-])|(?<=[\u3040-\u9fff\uac00-\ud7af]))(?:([B-HJ-Z])|\(([A-Z])\)|\[([A-Z])\]|[*_]{2}\(?([A-Z])[).:]?[*_]{2}|([A-Z])(?=\.? (?:is|ist|est|es|é|è) |[가-힣이はがも]))\Z"
+    r"(?:(?<![\w'’-])|(?<=[\u3040-\u9fff\uac00-\ud7af]))(?:([B-HJ-Z])|\(([A-Z])\)|\[([A-Z])\]"
+    r"|[*_]{2}\(?([A-Z])[).:]?[*_]{2}|([A-Z])(?=\.? (?:is|ist|est|es|é|è) |[가-힣이はがも]))\Z"
 )
 JOINED = re.compile(
-    r"(?:\b(?i:or|and|both|either|neither|nor|und|oder|ou|et|y|o)\b|(?:(?<![\w'])[A-Z]|[)\]*\"])\s?[,/&])\s*(?i:option\s*)?[(\[*\"]{0,4}\Z"
+    r"(?:\b(?i:or|and|both|either|neither|nor|und|oder|ou|et|y|o)\b|(?:(?<![\w'])[A-Z]"
+    r"|[)\]*\"])\s?[,/&])\s*(?i:option\s*)?[(\[*\"]{0,4}\Z"
 )
 
 
@@ -47,9 +56,19 @@ def before(said: str, low: str, asked: Asked) -> Iterator[tuple[int, str | Uncle
                 continue
             # What a cut reply says last may have gone on.
             at_end = match.end() + len(value) >= len(said)
-            if asked.cut and at_end and (asked.cut == "length" or isinstance(found, str) and asked.may_go_on(value, found)):
+            if (
+                asked.cut
+                and at_end
+                and (asked.cut == "length" or (isinstance(found, str) and asked.may_go_on(value, found)))
+            ):
                 found = UNCLEAR
             yield match.end(), found
+
+
+def last_value(said: str, low: str) -> str | None:
+    """What follows the last phrase, whatever it is."""
+    ends = [match.end() for cues in spoken_in(low) for match in cues.phrase.finditer(low)]
+    return said[max(ends) : max(ends) + VALUE_CHARS].split("\n", 1)[0] if ends else None
 
 
 def value_of(value: str, asked: Asked) -> Found:
@@ -81,7 +100,11 @@ def behind(said: str, low: str, asked: Asked) -> Iterator[tuple[int, str | Uncle
 def named_behind(clause: str, phrase: str, asked: Asked) -> Found:
     closers = phrase[: len(phrase) - len(phrase.lstrip(" *_`\"')]"))]
     whole = clause + closers.strip(" ")
-    letter = LETTER_BEHIND.search(whole) or LETTER_BEHIND.search(clause + phrase[len(closers) - 1 :][:0]) or bare_letter(clause, phrase)
+    letter = (
+        LETTER_BEHIND.search(whole)
+        or LETTER_BEHIND.search(clause + phrase[len(closers) - 1 :][:0])
+        or bare_letter(clause, phrase)
+    )
     if letter is not None:
         name = next(filter(None, letter.groups()))
         head = whole[: letter.start()]
@@ -103,7 +126,7 @@ OWN = re.compile(r"(?:\A|[.:;!?]\s|\s)[(*]{0,3}([A-Z])[).:][*]{0,2}\s")
 
 
 def by_own_text(clause: str, asked: Asked) -> Found:
-    """"B. Iron deficiency is the correct answer": a letter with its own text, or the text as the whole clause."""
+    """ "B. Iron deficiency is the correct answer": a letter with its own text, or the text as the whole clause."""
     marks = [each for each in OWN.finditer(clause) if each[1] in asked.letters]
     if marks:
         last = marks[-1]

@@ -1,6 +1,5 @@
 """What was said: the reply after its reasoning, and before a next question that it invents."""
 
-# ruff: noqa: RUF001 - other scripts are data here
 from __future__ import annotations
 
 import re
@@ -51,11 +50,13 @@ def window(said: str) -> str:
 # Replies that run on ----------------------------------------------------------------------------------
 
 INVENTED = re.compile(
-    r"^[ \t#*>-]{0,8}(?:(?:next |new |another |following )?(?:question|problem|exercise)\s?(?:\d{1,3})?[ \t]*[*_]{0,2}[:.)\]][*_]{0,2}"
+    r"^[ \t#*>-]{0,8}(?:(?:next |new |another |following )?(?:question|problem"
+    r"|exercise)\s?(?:\d{1,3})?[ \t]*[*_]{0,2}[:.)\]][*_]{0,2}"
     r"|q\s?\d{0,3}[.:)]|\[?(?:user|human|student|instruction|inst|input)\]?[*_]{0,2}:"
     r"|#{2,6} (?:question|instruction|input|problem|user|human|next|exercise)\b"
     r"|<\|?(?:im_start|user|start_of_turn|start_header_id)\b|\[inst\]"
-    r"|(?:frage|pregunta|pergunta|domanda|вопрос|السؤال|سؤال|प्रश्न)\s?\d{0,3}\s?[:.]|(?:问题|題目|题目|問題|질문|문제|問)\s?\d{0,3}\s?[:.])",
+    r"|(?:frage|pregunta|pergunta|domanda|вопрос|السؤال|سؤال|प्रश्न)\s?\d{0,3}\s?[:.]|(?:问题|題目|题目|問題"
+    r"|질문|문제|問)\s?\d{0,3}\s?[:.])",
     re.IGNORECASE | re.MULTILINE,
 )
 OPTION = re.compile(r"^[ \t]*[(\[*]{0,3}([A-J])[.):\]]{1,2}[*]{0,2}[ \t]+(\S.*)$", re.MULTILINE)
@@ -63,19 +64,19 @@ SPACES = re.compile(r"\s+")
 SHOWN = 60  # characters of a question that tell it from another
 
 
-def before_invention(said: str, asked: Asked) -> tuple[str, bool]:
-    """The part before a question that the reply invents, and whether there was one.
+def before_invention(said: str, asked: Asked) -> tuple[str, str]:
+    """The part before a question that the reply invents, and how that begins; "" where there is none.
 
     The question that was asked may be repeated before the answer: it is known by its words.
     """
     for found in INVENTED.finditer(said):
         head = said[: found.start()].strip()
         if head and not is_own(said[found.end() : found.end() + 400], asked):
-            return head, True
+            return head, found[0].strip()
     place = foreign_list(said, asked)
     if place is not None and said[:place].strip():
-        return said[:place].strip(), True
-    return said, False
+        return said[:place].strip(), said[place:].strip().split("\n", 1)[0][:30]
+    return said, ""
 
 
 def is_own(text: str, asked: Asked) -> bool:
@@ -94,7 +95,9 @@ def foreign_list(said: str, asked: Asked) -> int | None:
             continue
         if said.count("\n", one.end(), three.start()) > 4:
             continue
-        if any(isinstance(lettered(peel(plain(each[0])), asked, strict=True), str) for each in (one, two, three)):
+        if any(
+            isinstance(lettered(peel(plain(each[0])), asked, strict=True), str) for each in (one, two, three)
+        ):
             continue
         question = said.rfind("\n\n", 0, max(0, one.start() - 2))
         return question if question > 0 else None

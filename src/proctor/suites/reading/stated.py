@@ -1,6 +1,5 @@
 """Rung 2: an announced value, on a line ("Answer: B"), below a heading, in a tag or in a box; the last one counts."""
 
-# ruff: noqa: RUF001 - colons and dashes of other scripts are data here
 from __future__ import annotations
 
 import re
@@ -19,7 +18,8 @@ from proctor.suites.vocabulary import UNCLEAR, Found
 VALUE_CHARS = 2000  # a longer line is no answer
 
 TAG = re.compile(
-    r"<(?:final[_ -]?)?(?:answer|choice|label|option|result|prediction)>\s{0,20}(.{0,2000}?)\s{0,20}</(?:final[_ -]?)?"
+    r"<(?:final[_ -]?)?(?:answer|choice|label|option|result"
+    r"|prediction)>\s{0,20}(.{0,2000}?)\s{0,20}</(?:final[_ -]?)?"
     r"(?:answer|choice|label|option|result|prediction)>",
     re.IGNORECASE | re.DOTALL,
 )
@@ -28,17 +28,21 @@ HASHES = re.compile(r"^\s{0,3}####\s{1,3}([^\n]{1,200})\s{0,20}\Z", re.MULTILINE
 DOUBLE = re.compile(r"\[\[([^\[\]\n]{1,40})\]\]")
 # Other words that announce a value on a line of its own; what follows has to be one label or letter and no more.
 OTHER_CUES = re.compile(
-    r"^[ \t#*_>-]{0,8}(?:(?:final |my |your |overall )?(?:label|verdict|prediction|classification|decision|judge?ment|conclusion|result|output"
-    r"|response|choice|selection|option|solution|pick|relationship|relation|category|urteil|ergebnis|conclusión|conclusion|вывод|結論|结论|결론)"
+    r"^[ \t#*_>-]{0,8}(?:(?:final |my |your |overall )?(?:label|verdict|prediction|classification|decision"
+    r"|judge?ment|conclusion|result|output"
+    r"|response|choice|selection|option|solution|pick|relationship|relation|category|urteil|ergebnis"
+    r"|conclusión|conclusion|вывод|結論|结论|결론)"
     r"(?: label| choice| selected)?)[*_]{0,3}\s?[:=][*_\s]{0,6}",
     re.MULTILINE,
 )
 NUMBER_CUES = re.compile(
-    r"(?:similarity(?: score| rating)?|score|rating|bewertung|puntuación|nota|punteggio|оценка|得分|评分|分数|スコア|点数|점수)[*_]{0,3}\s?"
+    r"(?:similarity(?: score| rating)?|score|rating|bewertung|puntuación|nota|punteggio|оценка|得分|评分|分数"
+    r"|スコア|点数|점수)[*_]{0,3}\s?"
     r"(?:[:=]|is|would be|ist|es|é|è|est|は|是|는|은)[*_\s]{1,6}"
 )
 HEADING = re.compile(
-    r"^[ \t#*_>-]{0,8}(?:the )?(?:final |correct |my )?(?:answer(?: choice)?|antwort|réponse|respuesta|resposta|risposta|ответ|答案|正解|答え|正답|정답|답)"
+    r"^[ \t#*_>-]{0,8}(?:the )?(?:final |correct |my )?(?:answer(?: choice)?|antwort|réponse|respuesta"
+    r"|resposta|risposta|ответ|答案|正解|答え|正답|정답|답)"
     r"[*_]{0,3}[ \t]*\n\s{0,20}",
     re.MULTILINE,
 )
@@ -62,7 +66,11 @@ def stated(said: str, low: str, asked: Asked) -> list[Stated]:
         *lines(said, low),
         *(at_line(said, match.end(), strict=True) for match in OTHER_CUES.finditer(low)),
         *(at_line(said, match.end(), below=True, strict=True) for match in HEADING.finditer(low)),
-        *(Stated(match[1], match.start(1), True) for form in (TAG, BOXED, DOUBLE) for match in form.finditer(said)),
+        *(
+            Stated(match[1], match.start(1), True)
+            for form in (TAG, BOXED, DOUBLE)
+            for match in form.finditer(said)
+        ),
         *(Stated(match[1], match.start(1), False, strict=True) for match in HASHES.finditer(said)),
     ]
     if asked.kind == "number":
@@ -82,10 +90,18 @@ def lines(said: str, low: str) -> Iterator[Stated]:
             if loose and low[low.rfind("\n", 0, match.start()) + 1 : match.start()].strip(" #*_>-"):
                 continue
             below = "\n" in gap
-            yield at_line(said, match.end(), below=below, plural=gap.lower().startswith("answers"), strict=loose or below)
+            yield at_line(
+                said,
+                match.end(),
+                below=below,
+                plural=gap.lower().startswith("answers"),
+                strict=loose or below,
+            )
 
 
-def at_line(said: str, start: int, *, below: bool = False, plural: bool = False, strict: bool = False) -> Stated:
+def at_line(
+    said: str, start: int, *, below: bool = False, plural: bool = False, strict: bool = False
+) -> Stated:
     end = said.find("\n", start, start + VALUE_CHARS)
     value = said[start : end if end >= 0 else start + VALUE_CHARS]
     return Stated(value, start, end >= 0, below, plural, strict)
@@ -111,7 +127,9 @@ def read_stated(said: str, each: Stated, asked: Asked) -> Found:
         found = listed or found
     if not isinstance(found, str):
         return found
-    if asked.kind == "choices" and list_of_options(said[each.start : each.start + VALUE_CHARS].split("\n", 6)[:6], asked):
+    if asked.kind == "choices" and list_of_options(
+        said[each.start : each.start + VALUE_CHARS].split("\n", 6)[:6], asked
+    ):
         return UNCLEAR
     return UNCLEAR if asked.cut and not each.ended and asked.may_go_on(each.value, found) else found
 

@@ -36,5 +36,17 @@ def is_placeholder(value: str) -> bool:
 
 
 PLACEHOLDERS = frozenset(
-    {"your answer", "letter", "answer", "your choice", "option letter", "letter of your choice", "x", "$letter", "a|b|c|d", "a/b/c/d", "label"}
+    {
+        "your answer",
+        "letter",
+        "answer",
+        "your choice",
+        "option letter",
+        "letter of your choice",
+        "x",
+        "$letter",
+        "a|b|c|d",
+        "a/b/c/d",
+        "label",
+    }
 ) - {"x"}

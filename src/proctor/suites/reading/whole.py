@@ -1,5 +1,6 @@
 """Rung 3: a reply, or its first line, that is nothing but an answer."""
 
+# ruff: noqa: RUF001, RUF002 - dashes and full-width signs are data here
 from __future__ import annotations
 
 import re
@@ -48,14 +49,19 @@ def only_label(value: str, asked: Asked) -> Found:
         rest = peel(mark[2])
         if not rest:
             return letters[mark[1]]
-        named = exactly(rest, known)
-        return None if named is None else named if named == letters[mark[1]] else UNCLEAR
+        return letter_agrees(letters[mark[1]], exactly(rest, known))
     found = foreign(plain, known)
     return found if len(plain) <= 24 else None
 
 
+def letter_agrees(by_letter: str, named: str | None) -> Found:
+    return None if named is None else named if named == by_letter else UNCLEAR
+
+
 OPENING_LABEL = re.compile(r"[*_\"'`\s]*(?:[,;:!(]|\.(?!\d|\s?\d)|[-–—]\s|\s(?:because|since|as)\b|\n|。)")
-RETURNS = re.compile(r"(?:\A|[.!?\n]\s)(?:however|but|still|yet|although|on the other hand|then again|actually|wait|no wait)\b")
+RETURNS = re.compile(
+    r"(?:\A|[.!?\n]\s)(?:however|but|still|yet|although|on the other hand|then again|actually|wait|no wait)\b"
+)
 
 
 def in_opening(said: str, asked: Asked) -> Found:
@@ -76,7 +82,11 @@ def opening_choice(line: str, asked: Asked) -> Found:
     if found is not None:
         return found
     named = own_option(line, asked)
-    return named if named and ". " in line and not DOUBT.search(line) and not OTHER_OPTION.search(line[3:]) else None
+    return (
+        named
+        if named and ". " in line and not DOUBT.search(line) and not OTHER_OPTION.search(line[3:])
+        else None
+    )
 
 
 OTHER_OPTION = re.compile(r"(?:\(|\b[Oo]ption |\b[Cc]hoice |[.;]\s)[A-J][).:]\s")
@@ -84,7 +94,11 @@ OTHER_OPTION = re.compile(r"(?:\(|\b[Oo]ption |\b[Cc]hoice |[.;]\s)[A-J][).:]\s"
 
 def opening_label(said: str, asked: Asked) -> Found:
     known = asked.vocabulary
-    plain = light(said[:400].replace("\n", " \n ")) if "\n" not in said[:400] else light(said.split("\n", 1)[0][:400]) + "\n"
+    plain = (
+        light(said[:400].replace("\n", " \n "))
+        if "\n" not in said[:400]
+        else light(said.split("\n", 1)[0][:400]) + "\n"
+    )
     plain = plain.lstrip("*_\"'`( ")
     match = known.pattern.match(plain) if known else None
     if known is None or match is None or not OPENING_LABEL.match(plain, match.end()):
