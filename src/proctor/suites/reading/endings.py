@@ -1,6 +1,6 @@
 """Rungs 5 and 6: a conclusion at the end that names one option or label; nothing else in running text is read."""
 
-# ruff: noqa: RUF001, RUF002 - dashes and full-width signs are data here
+# ruff: noqa: RUF001 - dashes and full-width signs are data here
 from __future__ import annotations
 
 import re

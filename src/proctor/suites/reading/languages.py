@@ -69,23 +69,17 @@ ENGLISH = Language(
     nouns=r"(?:answers?(?: choice| option| letter| key)?|ans|"
     rf"{RIGHT} (?:(?:and|or|most) {RIGHT} )?(?:options?|choices?|responses?|alternatives?|selection|solution"
     rf"|diagnosis|conclusion))",
-    verbs=(
-        r"(?:(?:would|should|must|has to|have to|will|can only|could only|ought to)(?: therefore| thus| then)? be"
-        r"|is|are"
-    )
+    verbs=r"(?:(?:would|should|must|has to|have to|will|can only|could only|ought to)(?: therefore| thus| then)? be"
+    r"|is|are"
     r"|(?:appears|seems) to be)"
     r"(?:,? (?:therefore|thus|hence|then|clearly|indeed|definitely|most likely|likely|probably|simply|option"
     r"|choice|letter)\b,?)*",
-    before=(
-        r"(?:i|we)(?: would| will|'d|'ll)?(?: have to| therefore| thus)? (?:choose|select|pick|go with|opt for"
-        r"|vote for)"
-    )
+    before=r"(?:i|we)(?: would| will|'d|'ll)?(?: have to| therefore| thus)? (?:choose|select|pick|go with|opt for"
+    r"|vote for)"
     r"|(?:so|thus|hence|therefore),? (?:choose|select|pick)|my (?:choice|pick|selection|vote) (?:is|would be|=)"
     r"|(?:choice|option|selection) (?:is|would be|=)(?= ?\W{0,3}[a-z](?!\w))",
-    after=(
-        rf"is(?! true)(?: (?:therefore|thus|clearly|indeed|definitely|likely|probably))?(?: the)?(?: (?:most|single"
-        rf"|only))*(?: {RIGHT})"
-    )
+    after=rf"is(?! true)(?: (?:therefore|thus|clearly|indeed|definitely|likely|probably))?(?: the)?(?: (?:most|single"
+    rf"|only))*(?: {RIGHT})"
     r"(?: (?:answer|option|choice|one|response|alternative|diagnosis|statement|explanation|cause))?\b(?! (?:in"
     r"|that|about|for|to|if|when|only|but)\b)"
     r"|is the (?:answer|one)\b|(?:seems|appears|looks) (?:to be )?(?:the )?(?:correct|right|best)\b",

@@ -1,6 +1,6 @@
 """Rung 3: a reply, or its first line, that is nothing but an answer."""
 
-# ruff: noqa: RUF001, RUF002 - dashes and full-width signs are data here
+# ruff: noqa: RUF001 - dashes and full-width signs are data here
 from __future__ import annotations
 
 import re
