@@ -96,6 +96,8 @@ def read_choice(value: str, asked: Asked, *, strict: bool = False) -> Found:
     named = lettered(short, asked, strict=strict)
     if named is None:
         named = by_words(short, asked)
+    if named is None and strict:
+        named = by_place(short, asked, strict=True)
     if named is not None or strict:
         return named
     if BOTH.match(short.lower()):
@@ -182,7 +184,9 @@ def loose(letter: str, rest: str, tail: str, asked: Asked, *, announced: bool) -
         and " is" in rest[:4]
     ):
         return None  # "A is not right"
-    if other_text(tail, letter, asked) or goes_on(" " + tail, letter, asked, near=NEAR):
+    if other_text(tail, letter, asked) or goes_on(
+        " " + light(first_sentence(rest)), letter, asked, near=NEAR
+    ):
         return UNCLEAR
     return letter
 
@@ -273,11 +277,11 @@ def ordinals() -> tuple[re.Pattern[str], ...]:
     )
 
 
-def by_place(value: str, asked: Asked) -> Found:
+def by_place(value: str, asked: Asked, *, strict: bool = False) -> Found:
     """The option that a value names by its place: "4번", "第2项", "the second option"."""
     for form in ordinals():
         found = form.match(value)
-        if found is None:
+        if found is None or (strict and not AT_END.match(value[found.end() :])):
             continue
         said = next(filter(None, found.groupdict().values())).lower()
         place = NUMBERS.get(said) or int(said)

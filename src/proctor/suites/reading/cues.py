@@ -15,6 +15,7 @@ COLON = (
     r"""[\s*_`"')\]}]{0,8}(?:[:=]|->|→|⇒|=>)[>*_`\s]{0,200}"""
 )
 LOOSE_COLON = r"[*_]{0,3}\s{1,3}(?:[-–—]\s{1,3})?(?=[(\[*]{0,4}[a-z](?:[)\].,*]|\s|\Z))"
+NOT = r"(?:no|não|nao|non|ne|n'|pas|nicht|kein|keine|не|ليس|ليست|नहीं)"
 ADVERBS = (
     r"(?: (?:to|for|of|in|among|from|based on|given|according to|here|therefore|thus) ?[^.:;\n()]{0,80}?)?"
 )
@@ -39,16 +40,19 @@ def cues() -> tuple[Cues, ...]:
 
 def compiled(of: Language) -> Cues:
     closed = r"[\s:*_`\"'“”,-]{1,8}" if of.spaced else r"[\s:*_`\"'“”,]{0,8}"
-    middle = ADVERBS if of.code == "en" else r"(?: [^\s.:;,\n]{1,20}){0,3}?" if of.spaced else ""
+    middle = (
+        ADVERBS if of.code == "en" else rf"(?: (?!{NOT}\b)[^\s.:;,\n]{{1,20}}){{0,3}}?" if of.spaced else ""
+    )
     space = r"[*_]{0,3}\s" if of.spaced else r"[*_]{0,3}\s?"
     phrases = [rf"{of.nouns}{middle}{space}{of.verbs}{closed}"]
     if of.code == "hi":
         phrases.append(rf"{of.nouns}\s{{1,3}}(?=\W{{0,4}}[a-f](?!\w))")
     if of.before:
         phrases.append(rf"(?:{of.before}){closed}")
+    bracketed = rf"|\[{of.nouns}\]\s{{0,4}}" if not of.spaced else ""
     return Cues(
         of.stems,
-        re.compile(rf"{of.nouns}(?:{COLON}|(?=[\s*]{{1,4}}[(\[*]{{0,3}}[a-z]){LOOSE_COLON})"),
+        re.compile(rf"{of.nouns}(?:{COLON}|(?=[\s*]{{1,4}}[(\[*]{{0,3}}[a-z]){LOOSE_COLON}){bracketed}"),
         re.compile("|".join(phrases)),
         re.compile(rf"[\s*_`\"')\]]{{0,6}}(?:{of.after})"),
         of.spaced,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from proctor.suites.entities import named_entity
 from proctor.suites.reading.asked import Asked
@@ -28,7 +29,7 @@ DECLINED = re.compile(
 
 def in_words(said: str, raw: str, low: str, asked: Asked) -> tuple[Found, int]:
     """The answer and its rung; `raw` is the text as it was written, of the same length."""
-    for rung, found in ((1, in_json(raw, asked)), (2, on_line(raw, low, asked))):
+    for rung, found in ((1, in_json(raw, asked)), (2, on_line(said, raw, low, asked))):
         if found is not None:
             return mapped(found, asked), rung
     if asked.cut == "length":
@@ -46,8 +47,13 @@ def mapped(found: Found, asked: Asked) -> Found:
     return named_entity(found, asked.choices) or found
 
 
-def on_line(raw: str, low: str, asked: Asked) -> Found:
-    found = [each for each in lines(raw, low) if not each.strict and not each.plural]
+def on_line(said: str, raw: str, low: str, asked: Asked) -> Found:
+    found = [
+        replace(each, value=raw[each.start : each.start + len(each.value)])
+        for each in lines(said, low)
+        if not each.strict
+    ]
+    found = [each for each in found if not each.plural]
     for form in (TAG, BOXED):
         found += [Stated(match[1], match.start(1), True) for match in form.finditer(raw)]
     for each in sorted(found, key=lambda one: -one.start):

@@ -112,14 +112,14 @@ def lettered(asked: Asked) -> Mapping[str, str]:
 def foreign_words() -> Mapping[str, tuple[str, ...]]:
     """Words of other languages, with what they may mean in English."""
     found: dict[str, list[str]] = {}
-    for each in LANGUAGES:
+    for each in LANGUAGES[1:]:  # English words are the labels' own
         for meaning in ("yes", "no", "maybe", "true", "false"):
             for word in getattr(each, meaning):
                 found.setdefault(light(word), []).append(meaning)
     return {word: tuple(meanings) for word, meanings in found.items()}
 
 
-FOREIGN_END = re.compile(r"[\s.,;:!?。(\"'*\-–—]")
+FOREIGN_END = re.compile(r"[.,;:!?。(\"'*\-–—]")
 
 
 def foreign(plain: str, known: Vocabulary) -> Found:

@@ -102,7 +102,10 @@ GERMAN = Language(
     ("antwort", "lösung", "richtig", "korrekt", "wähle", "entscheide"),
     nouns=r"(?:antwort(?:möglichkeit|option)?|lösung|(?:richtige|korrekte|beste) option)",
     verbs=r"(?:ist|lautet|wäre|muss sein)(?: daher| also| somit| demnach| folglich| option| antwort)?",
-    before=r"(?:ich|wir) (?:wähle|wählen|nehme|entscheide mich für)(?: option| antwort)?",
+    before=(
+        r"(?:richtige|korrekte|beste|endgültige) (?:antwort|lösung|option)(?= [(\[*«]{0,3}[a-z](?!\w))|(?:ich"
+        r"|wir) (?:wähle|wählen|nehme|entscheide mich für)(?: option| antwort)?"
+    ),
     after=r"ist (?:daher |also |somit )?(?:die )?(?:richtig|korrekt|beste?)(?:e)?(?: antwort| option| lösung)?\b",
     option=r"(?:antwort|option|möglichkeit|auswahl|buchstabe)",
     either=r"(?:und|oder|und/oder|bzw\.)",
@@ -124,7 +127,10 @@ FRENCH = Language(
         r"|bonne) (?:correcte|exacte|juste|option))"
     ),
     verbs=r"(?:est|serait|doit être)(?: donc| alors| l'option| la réponse)?",
-    before=r"(?:je|nous) (?:choisis|choisissons|sélectionne|retiens)(?: l'option| la réponse| l'alternative)?",
+    before=(
+        r"bonne réponse(?= [(\[*«]{0,3}[a-z](?!\w))|(?:je|nous) (?:choisis|choisissons|sélectionne|retiens)(?: l'option"
+        r"| la réponse| l'alternative)?"
+    ),
     after=r"est (?:donc )?(?:la )?(?:bonne réponse|réponse correcte|bonne option|correcte?|exacte?|juste)\b",
     option=r"(?:l'option|option|réponse|choix|lettre|proposition)",
     either=r"(?:et|ou|et/ou)",
@@ -146,7 +152,10 @@ SPANISH = Language(
         r"|solución) (?:correcta|final|adecuada|más adecuada)|mejor opción)"
     ),
     verbs=r"(?:es|sería|seria|debe ser)(?: por tanto| entonces| la opción| la)?",
-    before=r"(?:elijo|escojo|selecciono|elegimos)(?: la opción| la respuesta| la)?",
+    before=(
+        r"respuesta correcta(?= [(\[*«]{0,3}[a-z](?!\w))|(?:elijo|escojo|selecciono|elegimos)(?: la opción"
+        r"| la respuesta| la)?"
+    ),
     after=r"es (?:la )?(?:opción |respuesta |alternativa )?correct[ao]\b|es la (?:respuesta|opción)\b",
     option=r"(?:la opción|opción|opcion|letra|alternativa|respuesta|inciso)",
     either=r"(?:y|o|u|y/o)",
@@ -168,7 +177,10 @@ PORTUGUESE = Language(
         r"|solução) (?:correta|certa|final|mais adequada)|melhor opção)"
     ),
     verbs=r"(?:é|seria|deve ser)(?: portanto| então| a opção| a letra| a alternativa| a)?",
-    before=r"(?:escolho|seleciono|escolhemos|marco)(?: a opção| a alternativa| a letra| a)?",
+    before=(
+        r"resposta correta(?= [(\[*«]{0,3}[a-z](?!\w))|(?:escolho|seleciono|escolhemos|marco)(?: a opção| a alternativa"
+        r"| a letra| a)?"
+    ),
     after=r"(?:é|está) (?:a )?(?:opção |resposta |alternativa )?(?:corret[ao]|cert[ao])\b|é a (?:resposta|opção)\b",
     option=r"(?:a opção|opção|opcao|letra|alternativa|resposta)",
     either=r"(?:e|ou|e/ou)",
@@ -190,7 +202,7 @@ ITALIAN = Language(
         r"|soluzione) (?:corretta|giusta|esatta|migliore)|migliore opzione)"
     ),
     verbs=r"(?:è|e'|sarebbe|deve essere)(?: quindi| dunque| l'opzione| la)?",
-    before=r"(?:scelgo|seleziono|scegliamo)(?: l'opzione| la risposta| la)?",
+    before=r"risposta corretta(?= [(\[*«]{0,3}[a-z](?!\w))|(?:scelgo|seleziono|scegliamo)(?: l'opzione| la risposta| la)?",
     after=r"è (?:quindi )?(?:la )?(?:risposta |opzione )?(?:corrett[ao]|giust[ao]|esatt[ao])\b|è la risposta\b",
     option=r"(?:l'opzione|opzione|lettera|alternativa|risposta)",
     either=r"(?:e|o|oppure|e/o)",
@@ -209,7 +221,10 @@ RUSSIAN = Language(
     ("ответ", "вариант", "правильн", "верн", "выбира"),
     nouns=r"(?:ответ|(?:правильный|верный) вариант(?: ответа)?)",
     verbs=r"(?:[-–—]|это|является|будет|:)(?: вариант| буква)?",
-    before=r"(?:я )?(?:выбираю|выбираем)(?: вариант| ответ)?",
+    before=(
+        r"(?:правильн\w+|верн\w+) (?:ответ|вариант)(?= [(\[*«]{0,3}[a-z](?!\w))|(?:я )?(?:выбираю|выбираем)(?: вариант"
+        r"| ответ)?"
+    ),
     after=r"(?:[-–—] |это |является )?(?:правильн|верн)\w+(?: ответ\w*| вариант\w*)?\b",
     option=r"(?:вариант|ответ|буква|пункт|опция)",
     either=r"(?:и|или|и/или)",

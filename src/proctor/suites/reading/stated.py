@@ -86,7 +86,7 @@ def lines(said: str, low: str) -> Iterator[Stated]:
             if cues.spaced and before and (before.isalpha() or before.isdigit()):
                 continue
             gap = said[match.start() : match.end()]
-            loose = not any(sign in gap for sign in ":=>→⇒")
+            loose = not any(sign in gap for sign in ":=>→⇒]")
             if loose and low[low.rfind("\n", 0, match.start()) + 1 : match.start()].strip(" #*_>-"):
                 continue
             below = "\n" in gap

@@ -50,8 +50,8 @@ def only_label(value: str, asked: Asked) -> Found:
         if not rest:
             return letters[mark[1]]
         return letter_agrees(letters[mark[1]], exactly(rest, known))
-    found = foreign(plain, known)
-    return found if len(plain) <= 24 else None
+    said = foreign(plain, known)
+    return said if len(plain) <= 24 else None
 
 
 def letter_agrees(by_letter: str, named: str | None) -> Found:
