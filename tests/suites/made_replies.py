@@ -4,7 +4,6 @@ The expectations belong to the templates: they were written from what a person r
 any program read them. Seeded, so that a test sees the same replies every time.
 """
 
-# ruff: noqa: RUF001 - other scripts and full-width signs are data here
 from __future__ import annotations
 
 import json

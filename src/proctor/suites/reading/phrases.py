@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from proctor.suites.reading.asked import Asked
 from proctor.suites.reading.choice import BOTH, by_text, by_words, read_choice
@@ -15,7 +14,9 @@ from proctor.suites.reading.number import read_number
 from proctor.suites.texts import peel
 from proctor.suites.vocabulary import UNCLEAR, Found, Unclear
 
-VALUE_CHARS = 2000
+VALUE_CHARS = 600
+CLAUSE_CHARS = 400
+MOST_PHRASES = 16  # how many are looked at, from the last
 NEGATED = re.compile(
     r"[\s*_:\"']{0,4}(?:not|neither|never|nicht|keine?|pas|no |não|non|не|नहीं|ليس)\b(?!.{1,120}\bbut\b)"
     r"|[\s:]{0,3}(?:不是|非)",
@@ -37,38 +38,44 @@ JOINED = re.compile(
 
 def in_phrase(said: str, low: str, asked: Asked) -> Found:
     """The answer of the last phrase that states one."""
-    found = sorted([*before(said, low, asked), *behind(said, low, asked)], key=lambda each: -each[0])
-    return found[0][1] if found else None
+    judged = behind(said, low, asked)
+    for match in before(low):
+        if judged and judged[0] > match.end():
+            return judged[1]
+        found = given(match, said, low, asked)
+        if found is not None:
+            return found
+    return judged[1] if judged else None
 
 
-def before(said: str, low: str, asked: Asked) -> Iterator[tuple[int, str | Unclear]]:
-    """Values behind "the answer is"."""
+def before(low: str) -> list[re.Match[str]]:
+    """The phrases that an answer follows, "the answer is", the last first."""
+    found = []
     for cues in spoken_in(low):
         for match in cues.phrase.finditer(low):
             start = match.start()
-            if cues.spaced and start and (low[start - 1].isalpha() or low[start - 1].isdigit()):
-                continue
-            value = said[match.end() : match.end() + VALUE_CHARS].split("\n", 1)[0]
-            if NOT_SAID.search(low, max(0, start - 100), start) or not peel(value):
-                continue
-            found = None if NEGATED.match(value) else value_of(value, asked)
-            if found is None:
-                continue
-            # What a cut reply says last may have gone on.
-            at_end = match.end() + len(value) >= len(said)
-            if (
-                asked.cut
-                and at_end
-                and (asked.cut == "length" or (isinstance(found, str) and asked.may_go_on(value, found)))
-            ):
-                found = UNCLEAR
-            yield match.end(), found
+            if not (cues.spaced and start and (low[start - 1].isalpha() or low[start - 1].isdigit())):
+                found.append(match)
+    return sorted(found, key=lambda each: -each.end())[:MOST_PHRASES]
+
+
+def given(match: re.Match[str], said: str, low: str, asked: Asked) -> Found:
+    """What one phrase gives as the answer."""
+    start = match.start()
+    value = said[match.end() : match.end() + VALUE_CHARS].split("\n", 1)[0]
+    if NOT_SAID.search(low, max(0, start - 100), start) or not peel(value) or NEGATED.match(value):
+        return None
+    found = value_of(value, asked)
+    # What a cut reply says last may have gone on.
+    if isinstance(found, str) and asked.cut and match.end() + len(value) >= len(said):
+        return UNCLEAR if asked.cut == "length" or asked.may_go_on(value, found) else found
+    return found
 
 
 def last_value(said: str, low: str) -> str | None:
     """What follows the last phrase, whatever it is."""
-    ends = [match.end() for cues in spoken_in(low) for match in cues.phrase.finditer(low)]
-    return said[max(ends) : max(ends) + VALUE_CHARS].split("\n", 1)[0] if ends else None
+    found = before(low)
+    return said[found[0].end() : found[0].end() + VALUE_CHARS].split("\n", 1)[0] if found else None
 
 
 def value_of(value: str, asked: Asked) -> Found:
@@ -80,31 +87,28 @@ def value_of(value: str, asked: Asked) -> Found:
     return read_number(sentence) if asked.kind == "number" else read_letters(sentence, asked)
 
 
-def behind(said: str, low: str, asked: Asked) -> Iterator[tuple[int, str | Unclear]]:
-    """Letters and texts of options before "is correct"; one in a clause, and not turned down."""
+def behind(said: str, low: str, asked: Asked) -> tuple[int, str | Unclear] | None:
+    """The letter or text of an option before "is correct", with its place; one in a clause, and not turned down."""
     if asked.kind != "choices":
-        return
+        return None
+    matches = [match for cues in spoken_in(low) for match in cues.after.finditer(low)]
     found = []
-    for cues in spoken_in(low):
-        for match in cues.after.finditer(low):
-            start = match.start()
-            clause = said[max(0, start - 600, said.rfind("\n", 0, start) + 1) : start].rstrip(" *_`\"')]")
-            named = named_behind(clause, said[start : match.end()], asked)
-            if named is not None:
-                found.append((match.end(), named))
+    for match in sorted(matches, key=lambda each: -each.end())[:MOST_PHRASES]:
+        start = match.start()
+        clause = said[max(0, start - CLAUSE_CHARS, said.rfind("\n", 0, start) + 1) : start].rstrip(
+            " *_`\"')]"
+        )
+        named = named_behind(clause, said[start : match.end()], asked)
+        if named is not None:
+            found.append((match.end(), named))
     # Statements that are judged one by one, several of them correct, are no answer.
-    if len({named for _, named in found}) == 1:
-        yield from found
+    return found[0] if len({named for _, named in found}) == 1 else None
 
 
 def named_behind(clause: str, phrase: str, asked: Asked) -> Found:
     closers = phrase[: len(phrase) - len(phrase.lstrip(" *_`\"')]"))]
     whole = clause + closers.strip(" ")
-    letter = (
-        LETTER_BEHIND.search(whole)
-        or LETTER_BEHIND.search(clause + phrase[len(closers) - 1 :][:0])
-        or bare_letter(clause, phrase)
-    )
+    letter = LETTER_BEHIND.search(whole) or BARE.search(clause)
     if letter is not None:
         name = next(filter(None, letter.groups()))
         head = whole[: letter.start()]
@@ -116,12 +120,6 @@ def named_behind(clause: str, phrase: str, asked: Asked) -> Found:
 
 STATEMENT = re.compile(r"\b(?:statement|sentence|claim|fact)s?\s*[(\[*\"]{0,4}\Z", re.IGNORECASE)
 BARE = re.compile(r"(?<![\w'’-])([A-Z])\Z")
-
-
-def bare_letter(clause: str, phrase: str) -> re.Match[str] | None:
-    return BARE.search(clause)
-
-
 OWN = re.compile(r"(?:\A|[.:;!?]\s|\s)[(*]{0,3}([A-Z])[).:][*]{0,2}\s")
 
 
