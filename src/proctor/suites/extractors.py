@@ -80,6 +80,7 @@ def first_stated(text: str, item: Item, vocabulary: Vocabulary | None) -> str | 
     return found[1].upper() if found else None
 
 
+LONGEST_LINE = 10_000  # characters; a longer first line is no label
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
@@ -89,7 +90,7 @@ def bare(text: str) -> str:
 
 def first_line(text: str, item: Item, vocabulary: Vocabulary | None) -> str | None:
     """The letter or label that is the whole first line, whatever its case and punctuation."""
-    lines = text.strip().splitlines()
+    lines = text.lstrip()[:LONGEST_LINE].splitlines()
     written: Mapping[str, str] = (
         vocabulary.written
         if vocabulary is not None

@@ -9,7 +9,7 @@ from proctor.suites.entities import named_entity
 from proctor.suites.reading.asked import Asked
 from proctor.suites.reading.cues import SENTENCE_END, spoken_in
 from proctor.suites.reading.jsons import in_json, without_json
-from proctor.suites.reading.stated import BOXED, TAG, Stated, at_line, lines
+from proctor.suites.reading.stated import BOXED, Stated, at_line, lines, tagged
 from proctor.suites.reading.values import is_placeholder
 from proctor.suites.texts import LATEX, peel
 from proctor.suites.vocabulary import UNCLEAR, Found
@@ -54,8 +54,7 @@ def on_line(said: str, raw: str, low: str, asked: Asked) -> Found:
         if not each.strict
     ]
     found = [each for each in found if not each.plural]
-    for form in (TAG, BOXED):
-        found += [Stated(match[1], match.start(1), True) for match in form.finditer(raw)]
+    found += [*tagged(raw), *(Stated(match[1], match.start(1), True) for match in BOXED.finditer(raw))]
     for each in sorted(found, key=lambda one: -one.start):
         inner = peel(each.value)
         # "<your answer>", "<entity>": the instruction repeated. In free words only the known ones are.

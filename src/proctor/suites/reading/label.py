@@ -116,7 +116,7 @@ def foreign_words() -> Mapping[str, tuple[str, ...]]:
         for meaning in ("yes", "no", "maybe", "true", "false"):
             for word in getattr(each, meaning):
                 found.setdefault(light(word), []).append(meaning)
-    return {word: tuple(meanings) for word, meanings in found.items()}
+    return {word: tuple(found[word]) for word in sorted(found, key=lambda word: -len(word))}
 
 
 FOREIGN_END = re.compile(r"[.,;:!?。(\"'*\-–—]")
@@ -125,7 +125,7 @@ FOREIGN_END = re.compile(r"[.,;:!?。(\"'*\-–—]")
 def foreign(plain: str, known: Vocabulary) -> Found:
     """A label said in another language: "ja", "是", "아니오", alone or before a pause."""
     text = plain.strip(MARKUP).lstrip("¡¿")
-    for word, meanings in sorted(foreign_words().items(), key=lambda each: -len(each[0])):
+    for word, meanings in foreign_words().items():
         if not text.startswith(word):
             continue
         if len(text) > len(word) and not FOREIGN_END.match(text, len(word)):

@@ -128,7 +128,8 @@ FRENCH = Language(
     ),
     verbs=r"(?:est|serait|doit être)(?: donc| alors| l'option| la réponse)?",
     before=(
-        r"bonne réponse(?= [(\[*«]{0,3}[a-z](?!\w))|(?:je|nous) (?:choisis|choisissons|sélectionne|retiens)(?: l'option"
+        r"bonne réponse(?= [(\[*«]{0,3}[a-z](?!\w))|(?:je|nous) (?:choisis|choisissons|sélectionne"
+        r"|retiens)(?: l'option"
         r"| la réponse| l'alternative)?"
     ),
     after=r"est (?:donc )?(?:la )?(?:bonne réponse|réponse correcte|bonne option|correcte?|exacte?|juste)\b",
@@ -178,7 +179,8 @@ PORTUGUESE = Language(
     ),
     verbs=r"(?:é|seria|deve ser)(?: portanto| então| a opção| a letra| a alternativa| a)?",
     before=(
-        r"resposta correta(?= [(\[*«]{0,3}[a-z](?!\w))|(?:escolho|seleciono|escolhemos|marco)(?: a opção| a alternativa"
+        r"resposta correta(?= [(\[*«]{0,3}[a-z](?!\w))|(?:escolho|seleciono|escolhemos|marco)(?: a opção"
+        r"| a alternativa"
         r"| a letra| a)?"
     ),
     after=r"(?:é|está) (?:a )?(?:opção |resposta |alternativa )?(?:corret[ao]|cert[ao])\b|é a (?:resposta|opção)\b",
@@ -202,7 +204,10 @@ ITALIAN = Language(
         r"|soluzione) (?:corretta|giusta|esatta|migliore)|migliore opzione)"
     ),
     verbs=r"(?:è|e'|sarebbe|deve essere)(?: quindi| dunque| l'opzione| la)?",
-    before=r"risposta corretta(?= [(\[*«]{0,3}[a-z](?!\w))|(?:scelgo|seleziono|scegliamo)(?: l'opzione| la risposta| la)?",
+    before=(
+        r"risposta corretta(?= [(\[*«]{0,3}[a-z](?!\w))|(?:scelgo|seleziono|scegliamo)(?: l'opzione| la risposta"
+        r"| la)?"
+    ),
     after=r"è (?:quindi )?(?:la )?(?:risposta |opzione )?(?:corrett[ao]|giust[ao]|esatt[ao])\b|è la risposta\b",
     option=r"(?:l'opzione|opzione|lettera|alternativa|risposta)",
     either=r"(?:e|o|oppure|e/o)",
@@ -222,7 +227,8 @@ RUSSIAN = Language(
     nouns=r"(?:ответ|(?:правильный|верный) вариант(?: ответа)?)",
     verbs=r"(?:[-–—]|это|является|будет|:)(?: вариант| буква)?",
     before=(
-        r"(?:правильн\w+|верн\w+) (?:ответ|вариант)(?= [(\[*«]{0,3}[a-z](?!\w))|(?:я )?(?:выбираю|выбираем)(?: вариант"
+        r"(?:правильн\w+|верн\w+) (?:ответ|вариант)(?= [(\[*«]{0,3}[a-z](?!\w))|(?:я )?(?:выбираю"
+        r"|выбираем)(?: вариант"
         r"| ответ)?"
     ),
     after=r"(?:[-–—] |это |является )?(?:правильн|верн)\w+(?: ответ\w*| вариант\w*)?\b",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,12 +18,9 @@ from proctor.suites.vocabulary import UNCLEAR, Found
 
 VALUE_CHARS = 2000  # a longer line is no answer
 
-TAG = re.compile(
-    r"<(?:final[_ -]?)?(?:answer|choice|label|option|result"
-    r"|prediction)>\s{0,20}(.{0,2000}?)\s{0,20}</(?:final[_ -]?)?"
-    r"(?:answer|choice|label|option|result|prediction)>",
-    re.IGNORECASE | re.DOTALL,
-)
+NAMES = r"(?:final[_ -]?)?(?:answer|choice|label|option|result|prediction)"
+OPENED, CLOSED = re.compile(rf"<{NAMES}>", re.IGNORECASE), re.compile(rf"</{NAMES}>", re.IGNORECASE)
+MOST_VALUES = 24  # how many announced values are looked at, from the last
 BOXED = re.compile(r"\\(?:boxed|fbox)\s{0,5}\{((?:[^{}]|\{[^{}]{0,400}\}){0,400})\}")
 HASHES = re.compile(r"^\s{0,3}####\s{1,3}([^\n]{1,200})\s{0,20}\Z", re.MULTILINE)
 DOUBLE = re.compile(r"\[\[([^\[\]\n]{1,40})\]\]")
@@ -66,16 +64,28 @@ def stated(said: str, low: str, asked: Asked) -> list[Stated]:
         *lines(said, low),
         *(at_line(said, match.end(), strict=True) for match in OTHER_CUES.finditer(low)),
         *(at_line(said, match.end(), below=True, strict=True) for match in HEADING.finditer(low)),
+        *tagged(said),
         *(
             Stated(match[1], match.start(1), True)
-            for form in (TAG, BOXED, DOUBLE)
+            for form in (BOXED, DOUBLE)
             for match in form.finditer(said)
         ),
         *(Stated(match[1], match.start(1), False, strict=True) for match in HASHES.finditer(said)),
     ]
     if asked.kind == "number":
         found += [at_line(said, match.end()) for match in NUMBER_CUES.finditer(low)]
-    return sorted(found, key=lambda each: -each.start)
+    return sorted(found, key=lambda each: -each.start)[:MOST_VALUES]
+
+
+def tagged(said: str) -> Iterator[Stated]:
+    """What stands between "<answer>" and "</answer>"."""
+    opened = [match.end() for match in OPENED.finditer(said)] if "</" in said else []
+    if not opened:
+        return
+    for match in CLOSED.finditer(said):
+        place = bisect(opened, match.start()) - 1
+        if place >= 0 and match.start() - opened[place] <= VALUE_CHARS:
+            yield Stated(said[opened[place] : match.start()].strip(), opened[place], True)
 
 
 def lines(said: str, low: str) -> Iterator[Stated]:
