@@ -106,7 +106,7 @@ def made(seed: int = 0, each: int = 6) -> Iterator[Made]:
 
 def choice_reply(rng, style, language, template, stated, options) -> Made:
     places = rng.sample(range(len(options)), 3)
-    (one, other, third) = places
+    one, other, _ = places
     slots = dict(zip("LMN", ("ABCDE"[place] for place in places), strict=True))
     slots |= dict(zip("TUV", (options[place] for place in places), strict=True))
     slots |= {

@@ -43,7 +43,7 @@ def test_the_manifest(file):
         "asked": {"my_reviews": 7},
         "full_sizes": {"my_reviews": 20},
         "prompts": {"labels": "labels/1"},
-        "extractor": "proctor/1",
+        "extractor": "proctor/2",
         "aggregate": "micro",
         "style": "proctor",
         "wording": 1,
