@@ -4,7 +4,6 @@ The expectations were reasoned from the ladder's description, by hand; a differe
 never copied over from the program's output.
 """
 
-
 from __future__ import annotations
 
 import json

@@ -12,10 +12,10 @@ import orjson
 
 from proctor.suites.reading.asked import Asked
 from proctor.suites.reading.endings import in_conclusion, in_last_sentence
-from proctor.suites.reading.forms import plain
+from proctor.suites.reading.forms import lowered, plain
 from proctor.suites.reading.jsons import HAS_KEY, KEYS, found_pairs
 from proctor.suites.reading.label import mentions
-from proctor.suites.reading.ladder import EXTRACTOR, asked_of, climb, lowered
+from proctor.suites.reading.ladder import EXTRACTOR, asked_of, climb
 from proctor.suites.reading.phrases import last_value
 from proctor.suites.reading.said import before_invention, spoken, window
 from proctor.suites.reading.stated import stated

@@ -21,6 +21,10 @@ from proctor.suites.columns import (
     question_fields,
     row_ids,
 )
+from proctor.suites.own_cue import in_own_words, language_of
+from proctor.suites.prompts_exams import EXAM_PROMPTS
+from proctor.suites.reading.ladder import EXTRACTOR
+from proctor.suites.reading.languages import ENGLISH
 from proctor.suites.records import Records, read_records
 from proctor.suites.rows import Row
 from proctor.suites.sampling import spread
@@ -56,6 +60,9 @@ def open_file(ref: SourceRef) -> SuiteSource:
     rows = to_rows(path.stem, table, columns, targets, options)
     prompt = "verbatim" if columns.question.lower() == "messages" else kind
     task = Task(path.stem, path.name, kind, prompt, labels=targets.labels)
+    language = language_of(str(row.fields.get("question", "")) for row in rows)
+    # The other extractors know the English cue only, so they are asked for that.
+    asks_own = prompt != "verbatim" and language is not ENGLISH and ref.extractor in (None, EXTRACTOR)
     plain = make_source(
         ref,
         (task,),
@@ -68,8 +75,11 @@ def open_file(ref: SourceRef) -> SuiteSource:
             "answer_type": kind,
             "aggregate": "micro",
         },
+        own={task.key: in_own_words(EXAM_PROMPTS[prompt], language)} if asks_own and not ref.style else None,
     )
     said = sentences(table, columns, targets, options)
+    if asks_own:
+        said = (*said, f"questions in {language.name}: the last line is asked for as '{language.cue}: ...'")
     return replace(plain, row_ids=item_ids(plain, rows), understood=(*said, *plain.understood))
 
 

@@ -158,7 +158,7 @@ def lettered(value: str, asked: Asked, *, strict: bool) -> Found:
     if end is None and len(words(tail)) >= 2 and begins(light(asked.by_letter[letter]), tail) is not None:
         return letter  # the beginning of its own text
     if end is not None:
-        if goes_on(tail[end:], letter, asked):
+        if goes_on(tail[end:], letter, asked) or longer_text(tail, end, asked):
             return UNCLEAR
         if goes_through(tail[end:], letter, asked):
             return None
@@ -250,6 +250,11 @@ def goes_on(rest: str, letter: str, asked: Asked, *, near: int = 0) -> bool:
     return any(
         begins(follows, text) is not None for other, text in asked.by_letter.items() if other != letter
     )
+
+
+def longer_text(tail: str, end: int, asked: Asked) -> bool:
+    """True when another option's text goes on where this one's ends: "C. Hepatitis B and C"."""
+    return any((begins(tail, text) or 0) > end for text in asked.choices)
 
 
 THROUGH = re.compile(r"[.;,:]\s[(\[*]{0,3}([a-z])[)\].:*]{1,3}\s")

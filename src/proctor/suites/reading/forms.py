@@ -89,3 +89,12 @@ def trim(text: str) -> str:
 
 def is_blank(text: str) -> bool:
     return not text.strip(MARKUP + PUNCTUATION)
+
+
+CAPITALS = re.compile("[A-Z]+")
+
+
+def lowered(text: str) -> str:
+    """Lower case, character for character: a few capitals of other scripts grow when lowered."""
+    low = text.lower()
+    return low if len(low) == len(text) else CAPITALS.sub(lambda match: match[0].lower(), text)

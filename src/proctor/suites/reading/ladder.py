@@ -17,14 +17,13 @@ cannot have gone on. Every rung takes time linear in what is read, which is boun
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
 from proctor.suites.first_token import RUNG, by_first_token
 from proctor.suites.reading.asked import Asked
 from proctor.suites.reading.endings import in_conclusion, in_last_sentence
-from proctor.suites.reading.forms import plain
+from proctor.suites.reading.forms import lowered, plain
 from proctor.suites.reading.free import in_words
 from proctor.suites.reading.jsons import in_json
 from proctor.suites.reading.phrases import in_phrase
@@ -37,8 +36,6 @@ from proctor.suites.worth import answered, unanswered
 from proctor.types import Item, Outcome, Reading, Reply
 
 EXTRACTOR = "proctor/2"
-
-CAPITALS = re.compile("[A-Z]+")
 
 Look = Callable[[str, str, Asked], Found]
 
@@ -57,12 +54,6 @@ ENDINGS: tuple[tuple[int, Look], ...] = (
     (5, lambda said, low, asked: in_last_sentence(said, asked)),
     (6, lambda said, low, asked: in_conclusion(said, asked)),
 )
-
-
-def lowered(text: str) -> str:
-    """Lower case, character for character: a few capitals of other scripts grow when lowered."""
-    low = text.lower()
-    return low if len(low) == len(text) else CAPITALS.sub(lambda match: match[0].lower(), text)
 
 
 def rungs(asked: Asked) -> tuple[tuple[int, Look], ...]:

@@ -67,7 +67,11 @@ def given(match: re.Match[str], said: str, low: str, asked: Asked) -> Found:
         return None
     found = value_of(value, asked)
     # What a cut reply says last may have gone on.
-    if isinstance(found, str) and asked.cut and match.end() + len(value) >= len(said):
+    if (
+        isinstance(found, str)
+        and asked.cut
+        and match.end() + len(first_sentence(value.rstrip())) >= len(said.rstrip())
+    ):
         return UNCLEAR if asked.cut == "length" or asked.may_go_on(value, found) else found
     return found
 

@@ -6,17 +6,15 @@ import re
 
 from proctor.suites.reading.asked import Asked
 from proctor.suites.reading.choice import lettered
-from proctor.suites.reading.forms import plain, words
+from proctor.suites.reading.forms import lowered, plain, words
 from proctor.suites.texts import peel
 
 # Of a longer reply the beginning and the end are read: an answer stands in one of them.
-HEAD, TAIL = 8_000, 24_000
+HEAD, TAIL = 6_000, 18_000
 
-THINK = re.compile(
-    r"<(/?)(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad)>"
-    r"|\[(/?)think\]|◁(/?)think▷|<\|(end_of_thought)\|>|<\|begin_of_thought\|>",
-    re.IGNORECASE,
-)
+TAGS = ("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad")
+OPENING = (*(f"<{tag}>" for tag in TAGS), "[think]", "◁think▷", "<|begin_of_thought|>")
+CLOSING = (*(f"</{tag}>" for tag in TAGS), "[/think]", "◁/think▷", "<|end_of_thought|>")
 FINAL_CHANNEL = "<|channel|>final<|message|>"
 STOPS = re.compile(r"(?:</s>|<\|(?:endoftext|im_end|eot_id|end|eom_id|return)\|>|<end_of_turn>)")
 
@@ -27,13 +25,11 @@ def spoken(text: str) -> str | None:
         text = text.rpartition(FINAL_CHANNEL)[2]
     if not any(sign in text for sign in "<[◁"):
         return text.strip()
-    end = 0
-    for tag in THINK.finditer(text):
-        if any(tag.groups()):
-            end = tag.end()
-    said = text[end:]
-    if THINK.search(said):
+    low = lowered(text)
+    end = max((place + len(tag) for tag in CLOSING if (place := low.rfind(tag)) >= 0), default=0)
+    if any(low.find(tag, end) >= 0 for tag in OPENING):
         return None
+    said = text[end:]
     stop = STOPS.search(said)
     if stop and said[: stop.start()].strip():
         said = said[: stop.start()]
