@@ -234,7 +234,7 @@ BY_STYLE: dict[str, tuple[tuple[str, bool], ...]] = {
         ("{L}<|im_end|>\n<|im_start|>user\nAnd this?", True),
         ("Question: Which one fits best?\nAnswer: {L}", True),
         (
-            "{L}\n\nThe following one is new.\n\nWho wrote Faust?\nA. Goethe\nB. Kleist\nC. Mann\nD. Kafka\nAnswer: {M}",
+            "{L}\n\nThe following one is new.\n\nWho wrote Faust?\nA. Goethe\nB. Kleist\nC. Mann\nD. Poe\nAnswer: {M}",
             True,
         ),
     ),

@@ -116,10 +116,39 @@ def test_a_cut_reply_is_read_by_what_it_announced(finish):
 
 
 HOSTILE = [
-    "answer:", "answer: <x>\n", '"answer": "', '{"answer":"A"} ', "{", "```{", "<think>", "</think>", "<answer>", "(", "*", "a",
-    "the answer is ", "the answer is A. ", "答案是", "정답은 ", "B is correct. ", "A. Vitamin C\n", "Question: x\n", "or A ", "A, ",
-    "-1 ", "vitamin c ", "\n", "therefore, it is vitamin c. ", "correct ", "]][[", "\\boxed{", "'", "“", "A. x\nB. y\nC. z\n", "İ",
-]  # fmt: skip
+    "answer:",
+    "answer: <x>\n",
+    '"answer": "',
+    '{"answer":"A"} ',
+    "{",
+    "```{",
+    "<think>",
+    "</think>",
+    "<answer>",
+    "(",
+    "*",
+    "a",
+    "the answer is ",
+    "the answer is A. ",
+    "答案是",
+    "정답은 ",
+    "B is correct. ",
+    "A. Vitamin C\n",
+    "Question: x\n",
+    "or A ",
+    "A, ",
+    "-1 ",
+    "vitamin c ",
+    "\n",
+    "therefore, it is vitamin c. ",
+    "correct ",
+    "]][[",
+    "\\boxed{",
+    "'",
+    "“",
+    "A. x\nB. y\nC. z\n",
+    "İ",
+]
 
 
 @pytest.mark.parametrize("piece", HOSTILE, ids=repr)
