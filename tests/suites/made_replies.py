@@ -11,7 +11,8 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from made_templates import BY_LANGUAGE, BY_STYLE, LABEL_STYLES, NUMBER_STYLES, SET_STYLES, TEXT_STYLES
+from made_languages import BY_LANGUAGE, LABEL_STYLES, NUMBER_STYLES, SET_STYLES, TEXT_STYLES
+from made_templates import BY_STYLE
 
 from proctor.suites.shapes import Kind, Label
 from proctor.suites.vocabulary import Vocabulary, vocabulary

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from string import ascii_uppercase
 
 from proctor.suites.reading.forms import words
@@ -13,31 +12,32 @@ from proctor.suites.texts import key, light, peel
 from proctor.suites.vocabulary import Vocabulary
 
 
-@dataclass(frozen=True)  # not slotted: the forms of the options are kept once they are needed
+@dataclass(frozen=True, slots=True)
 class Asked:
-    """One item, as its reply is read. `cut` is "" for a whole reply, "length", or "cut?" for one that looks cut."""
+    """One item, as its reply is read. `cut` is "" for a whole reply, "length", or "cut?" for one that looks cut.
+
+    The options stand by their letters, in light form and as words, too.
+    """
 
     kind: Kind
     vocabulary: Vocabulary | None
     choices: Sequence[str]
     cut: str = ""
     question: str = ""  # what the model was shown
+    letters: str = field(init=False)
+    by_letter: Mapping[str, str] = field(init=False)
+    lights: tuple[str, ...] = field(init=False)
+    words: tuple[tuple[str, ...], ...] = field(init=False)
 
-    @cached_property
-    def letters(self) -> str:
-        return ascii_uppercase[: len(self.choices)]
-
-    @cached_property
-    def lights(self) -> tuple[str, ...]:
-        return tuple(light(text) for text in self.choices)
-
-    @cached_property
-    def words(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(words(text) for text in self.choices)
-
-    @cached_property
-    def by_letter(self) -> Mapping[str, str]:
-        return dict(zip(ascii_uppercase, self.choices, strict=False))
+    def __post_init__(self) -> None:
+        forms = {
+            "letters": ascii_uppercase[: len(self.choices)],
+            "by_letter": dict(zip(ascii_uppercase, self.choices, strict=False)),
+            "lights": tuple(light(text) for text in self.choices),
+            "words": tuple(words(text) for text in self.choices),
+        }
+        for name, value in forms.items():
+            object.__setattr__(self, name, value)
 
     def may_go_on(self, value: str, found: str) -> bool:
         """True when a value cut at its end could have become another answer than the one found."""

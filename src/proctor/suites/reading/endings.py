@@ -143,7 +143,9 @@ def said_to_be(value: str, asked: Asked) -> Found:
     if named is not None:
         return named
     whole = light(value).lstrip("\"'*_(")
-    for plain in dict.fromkeys((whole, bare(whole), whole[TO_DO.match(whole).end() :])):  # type: ignore[union-attr]
+    lead = TO_DO.match(whole)
+    done = whole[lead.end() :] if lead else whole
+    for plain in dict.fromkeys((whole, bare(whole), done)):
         ends = {
             letter: end
             for letter, text in asked.by_letter.items()
