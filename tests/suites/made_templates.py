@@ -3,7 +3,6 @@
 A template goes with True where a person reads {L} in it, and with False where a person reads no one answer.
 """
 
-
 from __future__ import annotations
 
 BY_STYLE: dict[str, tuple[tuple[str, bool], ...]] = {

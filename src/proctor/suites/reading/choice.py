@@ -165,7 +165,7 @@ def lettered(value: str, asked: Asked, *, strict: bool) -> Found:
         return letter if not strict or AT_END.match(tail[end:]) else None
     another = more().match(rest if found[2].isupper() else rest.upper())
     if another and another[1] != letter:
-        return UNCLEAR
+        return None if strict and len(words(rest[another.end() :])) > 3 else UNCLEAR
     if strict:
         return letter if ending(rest) else None
     return loose(letter, rest, tail, asked, announced=announced or STATED.match(after) is not None)

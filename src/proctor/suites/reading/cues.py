@@ -52,7 +52,10 @@ def compiled(of: Language) -> Cues:
     bracketed = rf"|\[{of.nouns}\]\s{{0,4}}" if not of.spaced else ""
     return Cues(
         of.stems,
-        re.compile(rf"{of.nouns}(?:{COLON}|(?=[\s*]{{1,4}}[(\[*]{{0,3}}[a-z]){LOOSE_COLON}){bracketed}"),
+        re.compile(
+            rf"{of.nouns}(?:{COLON}"
+            rf"|(?=[\s*]{{1,4}}(?:[-–—]\s{{1,3}})?[(\[*]{{0,3}}[a-z]){LOOSE_COLON}){bracketed}"
+        ),
         re.compile("|".join(phrases)),
         re.compile(rf"[\s*_`\"')\]]{{0,6}}(?:{of.after})"),
         of.spaced,

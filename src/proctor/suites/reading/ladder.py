@@ -17,6 +17,7 @@ cannot have gone on. Every rung takes time linear in what is read, which is boun
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -56,6 +57,30 @@ ENDINGS: tuple[tuple[int, Look], ...] = (
 )
 
 
+CORRECTED = re.compile(
+    r"(?:^|[.!?\n]\s{0,3})(?:no, )?(?:wait|correction|on second thought|on reflection|i made a mistake"
+    r"|let me correct|scratch that"
+    r"|i need to correct)\b",
+    re.IGNORECASE,
+)
+
+
+def corrections(said: str) -> tuple[tuple[int, Look], ...]:
+    """What follows the last word of correction, by the upper rungs, if it states an answer."""
+    place = max((match.end() for match in CORRECTED.finditer(said)), default=0)
+    if not place:
+        return ()
+
+    def after(look: Look) -> Look:
+        def found(said: str, low: str, asked: Asked) -> Found:
+            answer = look(said[place:], low[place:], asked)
+            return answer if isinstance(answer, str) else None
+
+        return found
+
+    return tuple((rung, after(look)) for rung, look in UPPER)
+
+
 def rungs(asked: Asked) -> tuple[tuple[int, Look], ...]:
     if asked.cut:
         return UPPER
@@ -80,7 +105,7 @@ def look(raw: str, asked: Asked) -> tuple[Found, int | None]:
     low = lowered(said)
     if asked.kind in ("text", "entity"):
         return in_words(said, raw, low, asked)
-    for rung, each in rungs(asked):
+    for rung, each in (*corrections(said), *rungs(asked)):
         found = each(said, low, asked)
         if found is not None:
             return found, rung

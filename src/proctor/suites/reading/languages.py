@@ -76,7 +76,8 @@ ENGLISH = Language(
     r"|choice|letter)\b,?)*",
     before=r"(?:i|we)(?: would| will|'d|'ll)?(?: have to| therefore| thus)? (?:choose|select|pick|go with|opt for"
     r"|vote for)"
-    r"|(?:so|thus|hence|therefore),? (?:choose|select|pick)|my (?:choice|pick|selection|vote) (?:is|would be|=)"
+    r"|i(?:'m| am) going (?:with|for)|let's (?:choose|select|pick|go with)|(?:so|thus|hence"
+    r"|therefore),? (?:choose|select|pick)|my (?:choice|pick|selection|vote) (?:is|would be|=)"
     r"|(?:choice|option|selection) (?:is|would be|=)(?= ?\W{0,3}[a-z](?!\w))",
     after=rf"is(?! true)(?: (?:therefore|thus|clearly|indeed|definitely|likely|probably))?(?: the)?(?: (?:most|single"
     rf"|only))*(?: {RIGHT})"
@@ -126,7 +127,7 @@ FRENCH = Language(
         r"(?:(?:réponse|reponse)(?: correcte| finale| exacte| juste| choisie)?|(?:option|solution|proposition"
         r"|bonne) (?:correcte|exacte|juste|option))"
     ),
-    verbs=r"(?:est|serait|doit être)(?: donc| alors| l'option| la réponse)?",
+    verbs=r"(?:est|serait|doit être)(?: donc| alors| l'option| la réponse| la| le)?",
     before=(
         r"bonne réponse(?= [(\[*«]{0,3}[a-z](?!\w))|(?:je|nous) (?:choisis|choisissons|sélectionne"
         r"|retiens)(?: l'option"
@@ -252,7 +253,7 @@ ARABIC = Language(
         r"|أفضل|نهائي))"
     ),
     verbs=r"(?:هي|هو|ستكون|يكون)(?: الخيار| الإجابة| الحرف)?",
-    before=r"(?:أختار|اختار|نختار)(?: الخيار| الإجابة)?",
+    before=r"c'est (?:donc )?(?:la réponse|l'option|la lettre)|(?:أختار|اختار|نختار)(?: الخيار| الإجابة)?",
     after=r"(?:هي |هو )(?:الإجابة |الجواب |الخيار )?(?:ال)?(?:صحيحة|صحيح)\b",
     option=r"(?:ال)?(?:خيار|إجابة|حرف)",
     either=r"(?:أو|او|و)",

@@ -112,9 +112,9 @@ def behind(said: str, low: str, asked: Asked) -> tuple[int, str | Unclear] | Non
 def named_behind(clause: str, phrase: str, asked: Asked) -> Found:
     closers = phrase[: len(phrase) - len(phrase.lstrip(" *_`\"')]"))]
     whole = clause + closers.strip(" ")
-    letter = LETTER_BEHIND.search(whole) or BARE.search(clause)
+    letter = LETTER_BEHIND.search(whole) or BARE.search(clause) or SMALL.search(whole)
     if letter is not None:
-        name = next(filter(None, letter.groups()))
+        name = next(filter(None, letter.groups())).upper()
         head = whole[: letter.start()]
         if name not in asked.letters or NOT_SAID.search(head[-100:]) or STATEMENT.search(head[-24:]):
             return None
@@ -124,6 +124,7 @@ def named_behind(clause: str, phrase: str, asked: Asked) -> Found:
 
 STATEMENT = re.compile(r"\b(?:statement|sentence|claim|fact)s?\s*[(\[*\"]{0,4}\Z", re.IGNORECASE)
 BARE = re.compile(r"(?<![\w'’-])([A-Z])\Z")
+SMALL = re.compile(r"\b(?i:option|choice|answer)\s[(\[*]{0,3}([a-z])[)\]*]{0,3}\Z")
 OWN = re.compile(r"(?:\A|[.:;!?]\s|\s)[(*]{0,3}([A-Z])[).:][*]{0,2}\s")
 
 
