@@ -68,6 +68,17 @@ def test_every_language_of_the_table_is_tried():
         ('{"thinking": "the correct answer is A', "A"),
         ('{"thinking": "Vitamin C is one of them', None),
         ('{"answer": "A. Vitamin C or B. Iron deficiency anaemia"}', None),
+        (
+            "A. Vitamin C: wrong.\nB. Iron deficiency anaemia: correct.\nC. Hepatitis B: wrong.\n"
+            "D. Hepatitis B and C: wrong.",
+            "B",
+        ),
+        ("Answer: A\n\nWait, that is not right. The correct answer is D.", "D"),
+        ("A and B are both plausible, but the best answer is B.", "B"),
+        ("Answer - B", "B"),
+        ("I'm going with C here.", "C"),
+        ("option b is correct", "B"),
+        ("C'est la réponse B.", "B"),
         ("Answer: D. Hepatitis B and C", "D"),
         ("Answer: C. Hepatitis B and C", None),
     ],

@@ -41,7 +41,7 @@ STATED = re.compile(r"\s*[.):\],;。]+|\s+[-–—=]+\s|\s*\(|\s*\n|\s*[-–—]
 REASON = re.compile(
     r"\s+(?:because|since|as|due to|given|based on|is|was|would|for|which|whose|from|in|and not|not|rather"
     r"|over|instead|seems|appears"
-    r"|therefore|with|weil|da|denn|ist|car|puisque|parce|est|porque|ya que|pois|perché|потому|так как|since|है"
+    r"|therefore|with|here|weil|da|denn|ist|car|puisque|parce|est|porque|ya que|pois|perché|потому|так как|since|है"
     r"|لأن|क्योंकि)\b"
     r"|\s*(?:因为|なぜなら|왜냐하면|という)"
 )

@@ -63,6 +63,7 @@ ENGLISH = Language(
         "select",
         "pick",
         "go with",
+        "going",
         "opt for",
         "diagnosis",
     ),
@@ -129,7 +130,8 @@ FRENCH = Language(
     ),
     verbs=r"(?:est|serait|doit être)(?: donc| alors| l'option| la réponse| la| le)?",
     before=(
-        r"bonne réponse(?= [(\[*«]{0,3}[a-z](?!\w))|(?:je|nous) (?:choisis|choisissons|sélectionne"
+        r"c'est (?:donc )?(?:la réponse|l'option|la lettre)|bonne réponse(?= [(\[*«]{0,3}[a-z](?!\w))|(?:je"
+        r"|nous) (?:choisis|choisissons|sélectionne"
         r"|retiens)(?: l'option"
         r"| la réponse| l'alternative)?"
     ),
@@ -253,7 +255,7 @@ ARABIC = Language(
         r"|أفضل|نهائي))"
     ),
     verbs=r"(?:هي|هو|ستكون|يكون)(?: الخيار| الإجابة| الحرف)?",
-    before=r"c'est (?:donc )?(?:la réponse|l'option|la lettre)|(?:أختار|اختار|نختار)(?: الخيار| الإجابة)?",
+    before=r"(?:أختار|اختار|نختار)(?: الخيار| الإجابة)?",
     after=r"(?:هي |هو )(?:الإجابة |الجواب |الخيار )?(?:ال)?(?:صحيحة|صحيح)\b",
     option=r"(?:ال)?(?:خيار|إجابة|حرف)",
     either=r"(?:أو|او|و)",

@@ -68,12 +68,38 @@ def in_opening(said: str, asked: Asked) -> Found:
     """The first line, where an explanation follows it: "B. its text", "**B**", "Yes, ..."."""
     lines = said.split("\n", 12)
     if asked.kind == "choices":
+        if (found := only_right_one(said, asked)) is not None:
+            return found
         if len(lines[0]) > VALUE_CHARS or list_of_options([line for line in lines if line.strip()], asked):
             return None
         return opening_choice(lines[0], asked)
     if asked.kind == "labels" and asked.vocabulary is not None:
         return opening_label(said, asked)
     return None
+
+
+VERDICT = re.compile(
+    r"[\s:,;(*_–—-]{1,8}(?:this (?:is|one is) |is |the )?(?:(?P<right>correct|right|true|yes|fits)"
+    r"|(?P<wrong>incorrect|wrong|false|no"
+    r"|not (?:correct|right|true)|does not fit))(?:\s+(?:answer|option|choice))?\s*[.!)*_]{0,4}\s*\Z",
+    re.IGNORECASE,
+)
+
+
+def only_right_one(said: str, asked: Asked) -> Found:
+    """The one option that a list calls correct, where it calls every other one wrong: "B. text: correct"."""
+    judged: dict[str, bool] = {}
+    for line in said.split("\n", 24)[:24]:
+        letter = own_option(line, asked)
+        if letter is None:
+            continue
+        tail = line[-40:]
+        verdict = next((found for start in range(len(tail)) if (found := VERDICT.match(tail, start))), None)
+        if verdict is None or letter in judged:
+            return None
+        judged[letter] = verdict["right"] is not None
+    right = [letter for letter, is_right in judged.items() if is_right]
+    return right[0] if len(judged) == len(asked.choices) and len(right) == 1 else None
 
 
 def opening_choice(line: str, asked: Asked) -> Found:
