@@ -94,7 +94,8 @@ class Reply:
 
     text: str
     reasoning: str | None = None
-    finish: str = "stop"  # stop, length, refused, or unknown where the source did not say
+    # stop, length, refused; unknown where the source does not say, "cut?" if it then ends inside a sentence
+    finish: str = "stop"
     input_tokens: int | None = None
     output_tokens: int | None = None  # with the reasoning tokens
     reasoning_tokens: int | None = None

@@ -23,8 +23,8 @@ from proctor.service.simulate import known_answers
 from proctor.simulator import spawn
 from proctor.store import AnswerGroup, AttemptRow
 from proctor.suites.nearest import nearest
-from proctor.suites.readers import vocabulary
 from proctor.suites.shapes import Label
+from proctor.suites.vocabulary import vocabulary
 from proctor.types import Cell, Item, Message, Model, Outcome, Plan, Reply, Sampling, SourceRef
 from simulators import settings
 
@@ -55,7 +55,7 @@ def a_row(place, outcome=Outcome.CORRECT, answer="B", target="B", task="t", **mo
         ('{"answer": "A or B"}', 1, "JSON whose answer names several options"),
         ('{"answer": ["A", "C"]}', 1, "JSON whose answer names several options"),
         ('{"answer": ""}', 1, "JSON whose answer is empty"),
-        ('{"result": "B"}', 1, "JSON without an answer key"),
+        ('{"other": "B"}', 1, "JSON without an answer key"),
         ('{"why": "because', 1, "broken JSON"),
         ("Answer: E", 2, "an answer line that names an option outside the four"),
         ("Answer: A or B", 2, "an answer line that names several options"),
@@ -71,7 +71,7 @@ def a_row(place, outcome=Outcome.CORRECT, answer="B", target="B", task="t", **mo
         (
             "Both north and south have been proposed here.",
             6,
-            "a last paragraph with the texts of several options",
+            "a last sentence with the texts of several options",
         ),
         ("There is a lot to be said about maps.", None, "no answer line"),
         ("I'm sorry, but I cannot help with this request.", None, "words of refusal"),

@@ -27,7 +27,7 @@ def test_a_reply_that_was_altered_is_named_with_both_readings(packed):
 
     (fault,) = verify(altered(packed, lambda m: in_lines(m, "replies.jsonl", rewrite))).faults
     assert "item ways/5:" in fault
-    assert "'C' (wrong, score 0)" in fault and "proctor/1 reads 'B' (correct, score 1)" in fault
+    assert "'C' (wrong, score 0)" in fault and "proctor/2 reads 'B' (correct, score 1)" in fault
 
 
 def test_a_reading_that_was_altered_is_named_with_the_figures_that_follow(packed):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from proctor.suites.answers import judge
-from proctor.suites.readers import vocabulary
+from proctor.suites.ladder1.ladder import judge as judge1
+from proctor.suites.reading.ladder import judge as judge2
 from proctor.suites.shapes import Label
 from proctor.suites.tables_exams import PUBMEDQA
 from proctor.suites.tables_superglue import BOOLQ
+from proctor.suites.vocabulary import vocabulary
 from proctor.types import Item, Message, Reply
 
 CHOICES = ("Vitamin C", "Iron deficiency anaemia", "Hepatitis B", "Hepatitis B and C")
@@ -16,23 +17,26 @@ ACCEPTABLE = vocabulary((Label("acceptable"), Label("unacceptable", ("not accept
 EQUIVALENT = vocabulary((Label("equivalent"), Label("not_equivalent")))
 
 
-def read_answer(reply, *, kind, vocabulary=None, choices=()):
+LADDERS = {"proctor/1": judge1, "proctor/2": judge2}
+
+
+def read_answer(reply, *, kind, vocabulary=None, choices=(), ladder="proctor/1"):
     """The answer that the ladder reads and the rung that found it, of an item without a target."""
     item = Item("t/0", "t", (Message("user", "?"),), choices=tuple(choices))
-    reading = judge(item, reply, kind=kind, vocabulary=vocabulary)
+    reading = LADDERS[ladder](item, reply, kind=kind, vocabulary=vocabulary)
     return reading.answer, reading.rung
 
 
-def choice(text, choices=CHOICES, **more):
-    return read_answer(Reply(text, **more), kind="choices", choices=choices)
+def choice(text, choices=CHOICES, ladder="proctor/1", **more):
+    return read_answer(Reply(text, **more), kind="choices", choices=choices, ladder=ladder)
 
 
-def label(text, words=YES_NO, **more):
-    return read_answer(Reply(text, **more), kind="labels", vocabulary=words)
+def label(text, words=YES_NO, ladder="proctor/1", **more):
+    return read_answer(Reply(text, **more), kind="labels", vocabulary=words, ladder=ladder)
 
 
-def free(text, **more):
-    return read_answer(Reply(text, **more), kind="text")
+def free(text, ladder="proctor/1", **more):
+    return read_answer(Reply(text, **more), kind="text", ladder=ladder)
 
 
 NOTHING = (None, None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from reading import ACCEPTABLE, EQUIVALENT, NOTHING, YES_NO, YES_NO_MAYBE, choice, free, label
 
-from proctor.suites.readers import vocabulary
 from proctor.suites.shapes import Label
+from proctor.suites.vocabulary import vocabulary
 
 
 @pytest.mark.parametrize(
@@ -232,3 +232,24 @@ def test_no_label_is_taken_where_none_or_several_are_stated(text, words):
 )
 def test_free_text(text, expected):
     assert free(text) == expected
+
+
+NEWLY_READ = {"Yes. The passage is about boats."}  # its first word is the answer
+
+
+def test_proctor_2_gives_the_same_answers():
+    """Every expectation of this file but for the rungs, which are numbered anew."""
+
+    def named(test):
+        return next(mark.args[1] for mark in test.pytestmark if mark.name == "parametrize")
+
+    for text, (answer, _) in named(test_a_stated_choice_is_read):
+        assert choice(text, ladder="proctor/2")[0] == answer, text
+    for text in named(test_no_choice_is_taken_where_none_or_several_are_stated):
+        assert choice(text, ladder="proctor/2") == NOTHING, text
+    for text, words, (answer, _) in named(test_a_stated_label_is_read):
+        assert label(text, words, ladder="proctor/2")[0] == answer, text
+    for text, words in named(test_no_label_is_taken_where_none_or_several_are_stated):
+        assert (label(text, words, ladder="proctor/2") == NOTHING) == (text not in NEWLY_READ), text
+    for text, (answer, _) in named(test_free_text):
+        assert free(text, ladder="proctor/2")[0] == answer, text

@@ -13,9 +13,10 @@ from typing import get_args
 
 import pytest
 
-from proctor.suites.answers import judge
-from proctor.suites.readers import vocabulary
+from proctor.suites.ladder1.ladder import judge
+from proctor.suites.reading.ladder import judge as judge2
 from proctor.suites.shapes import Kind, Label
+from proctor.suites.vocabulary import vocabulary
 from proctor.types import Item, Message, Outcome, Reply
 
 
@@ -48,3 +49,27 @@ def test_a_reply_is_read_as_its_words_say(row):
     )
     found = {"answer": reading.answer, "outcome": reading.outcome, "rung": reading.rung}
     assert found == {key: row[key] for key in found}, row["reply"]
+
+
+# What proctor/2 reads differently, because a person does.
+READ_DIFFERENTLY = {
+    '{"result": "B"}': "B",
+    "Ja": "yes",
+    "是的。": "yes",
+    "Option A is wrong because of the kidneys. Option C thins the blood.": None,
+}
+
+
+@pytest.mark.parametrize("row", CORPUS, ids=lambda row: f"{row['style']}-{row['kind']}-{row['reply'][:24]!r}")
+def test_proctor_2_reads_the_same_answers_but_for_those_named(row):
+    labels = [Label(each["name"], tuple(each["synonyms"]), each["shown"]) for each in row.get("labels", ())]
+    item = Item("t/0", "t", (Message("user", "?"),), row["target"], tuple(row.get("choices", ())))
+    reading = judge2(
+        item,
+        Reply(row["reply"], finish=row["finish"]),
+        kind=row["kind"],
+        vocabulary=vocabulary(labels) if labels else None,
+    )
+    assert reading.answer == READ_DIFFERENTLY.get(row["reply"], row["answer"])
+    if row["reply"] not in READ_DIFFERENTLY:
+        assert reading.outcome == row["outcome"]

@@ -1,4 +1,4 @@
-"""`mirage/1` and `proctor/1` on the replies that the MIRAGE benchmark recorded."""
+"""`mirage/1` and the ladder on the replies that the MIRAGE benchmark recorded."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 from proctor.suites.extractors import EXTRACTORS
 from proctor.suites.mirage import mirage_letter
+from proctor.suites.tables_exams import PUBMEDQA
+from proctor.suites.vocabulary import vocabulary
 from proctor.types import Item, Message, Outcome, Reply
 
 
@@ -75,17 +77,18 @@ def test_mirage_reads_as_mirage_read(shared, name, n, agree, right, empty):
         agreed += reading.answer == line["mirage_parsed"]
         by_column += line["mirage_parsed"] == line["gold"]
         outcomes[reading.outcome] += 1
-        assert (reading.score is None) == (reading.outcome is Outcome.NO_ANSWER)
+        assert reading.score is not None, "the denominator is all that were asked"
     assert outcomes.total() == n and outcomes[Outcome.NO_ANSWER] == empty
     assert agreed >= agree and by_column == right
     assert abs(outcomes[Outcome.CORRECT] - right) <= n - agree
 
 
+@pytest.mark.parametrize("ladder", ["proctor/1", "proctor/2"])
 @pytest.mark.parametrize(("name", "share"), [("medqa", 0.644), ("medmcqa", 0.528)])
-def test_the_ladder_differs_only_where_mirage_guessed_or_the_reply_is_open(shared, name, share):
+def test_the_ladder_differs_only_where_mirage_guessed_or_the_reply_is_open(shared, name, share, ladder):
     """Whatever the ladder reads is what MIRAGE read, but for replies that MIRAGE took by its fallback or first word."""
     right, n, unread, other = 0, 0, 0, []
-    judge = EXTRACTORS["proctor/1"].judge
+    judge = EXTRACTORS[ladder].judge
     for line, item, reply in rows(shared, name):
         reading = judge(item, reply, kind="choices")
         n += 1
@@ -95,3 +98,26 @@ def test_the_ladder_differs_only_where_mirage_guessed_or_the_reply_is_open(share
             other.append((line["id"], reading.answer, line["mirage_parsed"], reply.text[-160:]))
     assert right / n == pytest.approx(share, abs=0.005), (right, n, unread)
     assert len(other) <= n // 100, other[:20]
+
+
+def test_an_empty_reply_is_wrong_and_counted(shared):
+    item = Item("t/0", "t", (Message("user", "?"),), "A", ("w", "x", "y", "z"))
+    reading = EXTRACTORS["mirage/1"].judge(item, Reply(" \n"), kind="choices")
+    assert (reading.outcome, reading.answer, reading.score) == (Outcome.NO_ANSWER, None, 0.0)
+
+
+@pytest.mark.parametrize("name", ["mirage/1", "proctor/2"])
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ('{"step_by_step_thinking": "two trials agree", "answer_choice": "A"}', "yes"),
+        ('{"step_by_step_thinking": "no effect was seen", "answer_choice": "B"}', "no"),
+        ('{"answer_choice": "C. maybe"}', "maybe"),
+        ("B", "no"),
+        ("A. yes", "yes"),
+    ],
+)
+def test_lettered_replies_to_pubmedqa_are_read_as_its_labels(name, text, label):
+    item = Item("p/0", "pubmedqa", (Message("user", "?"),), label)
+    reading = EXTRACTORS[name].judge(item, Reply(text), kind="labels", vocabulary=vocabulary(PUBMEDQA.labels))
+    assert (reading.outcome, reading.answer, reading.score) == (Outcome.CORRECT, label, 1.0)

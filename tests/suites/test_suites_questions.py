@@ -43,7 +43,7 @@ def test_the_manifest(file):
         "asked": {"my_reviews": 7},
         "full_sizes": {"my_reviews": 20},
         "prompts": {"labels": "labels/1"},
-        "extractor": "proctor/1",
+        "extractor": "proctor/2",
         "aggregate": "micro",
         "style": "proctor",
         "wording": 1,
@@ -258,3 +258,26 @@ def test_a_real_set_written_as_a_users_file(shared, file):
     for item, line in zip(sorted(found.items(), key=lambda item: int(item.id[6:])), lines, strict=True):
         assert item.target == json.loads(line)["answer_idx"]
     assert found.understood[1].startswith("answers: one of 4 choices from column 'options' (")
+
+
+@pytest.mark.parametrize(
+    ("question", "ending"),
+    [
+        ("Which vitamin does a patient with bleeding gums lack, number {}?", "Answer: <letter>"),
+        ("철결핍성 빈혈의 가장 흔한 원인은 무엇입니까, {}?", "정답: <letter>"),
+        ("缺铁性贫血最常见的原因是什么,{}?", "答案: <letter>"),
+        ("鉄欠乏性貧血の最も多い原因は何ですか、{}?", "答え: <letter>"),
+        ("Welche Ursache ist bei der Anämie die häufigste, Frage {}?", "Antwort: <letter>"),
+        ("Quelle est la cause la plus fréquente de l'anémie dans les pays, {} ?", "Réponse: <letter>"),
+        ("¿Cuál es la causa más frecuente de la anemia en los adultos, {}?", "Respuesta: <letter>"),
+        ("Какова самая частая причина анемии, {}?", "Ответ: <letter>"),
+        ("42 {}?", "Answer: <letter>"),
+    ],
+)
+def test_questions_in_another_language_ask_for_its_own_cue(file, question, ending):
+    rows = [{"question": question.format(n), "A": "eins", "B": "zwei", "answer": "A"} for n in range(4)]
+    found = source(file("q.jsonl", "\n".join(json.dumps(row) for row in rows)))
+    item = next(iter(found.items()))
+    assert item.prompt[0].content.endswith(ending)
+    assert found.read(item, Reply(f"So.\n{ending.partition(':')[0]}: A")).outcome is Outcome.CORRECT
+    assert any("asked for as" in said for said in found.understood) == (not ending.startswith("Answer"))

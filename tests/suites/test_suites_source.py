@@ -76,7 +76,7 @@ def test_the_manifest_names_what_a_number_rests_on(tmp_path):
         "wording": 1,
         "shots": 0,
         "shuffle": False,
-        "extractor": "proctor/1",
+        "extractor": "proctor/2",
         "metrics": {
             "pubmedqa": {
                 "official": ["accuracy", "macro_f1"],

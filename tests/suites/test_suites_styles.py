@@ -98,8 +98,8 @@ def test_each_style_reads_replies_in_its_own_way(tmp_path):
         item = next(iter(source.items()))
         read[style] = (source.manifest["extractor"], source.read(item, Reply(talk)).answer)
     assert read == {
-        "proctor": ("proctor/1", "B"),
-        "original-5shot": ("proctor/1", "B"),
+        "proctor": ("proctor/2", "B"),
+        "original-5shot": ("proctor/2", "B"),
         "simple-evals": ("simple-evals/1", "A"),
         "lm-eval-generative": ("first-line/1", None),
     }

@@ -7,11 +7,12 @@ from collections import Counter
 import pytest
 
 from proctor.findings import METRIC_VERSIONS
+from proctor.suites.ladder1.readers import read_label
 from proctor.suites.prompts import PROMPTS
-from proctor.suites.readers import read_label, vocabulary
 from proctor.suites.shapes import Label
 from proctor.suites.tables_exams import MMLU, SUBJECTS, subject_title
 from proctor.suites.tasks import SUITES, TASKS
+from proctor.suites.vocabulary import vocabulary
 
 KEYS = {
     "glue": "cola sst2 mrpc qqp stsb mnli qnli rte wnli ax",

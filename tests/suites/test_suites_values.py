@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reading import NOTHING, read_answer
 
-from proctor.suites.answers import judge
 from proctor.suites.first_token import by_first_token
-from proctor.suites.readers import vocabulary
+from proctor.suites.ladder1.ladder import judge
 from proctor.suites.shapes import Label
 from proctor.suites.tasks import TASKS
 from proctor.suites.texts import squad, token_f1
+from proctor.suites.vocabulary import vocabulary
 from proctor.types import Item, Message, Outcome, Reply
 
 ANSWERS = ("Paris", "London", "a small town in France", "None of his friends")

@@ -267,7 +267,7 @@ def test_a_note_and_a_flag_stand_beside_the_score(there: World, run: str, chromi
         said(tab, "1 item with notes")
         assert tab.page.locator("#headline").inner_text() == score
         # Scored anew beside the server, it is still there.
-        proctor(there.home, "rescore", run, "--extractor", "proctor/1")
+        proctor(there.home, "rescore", run, "--extractor", "proctor/2")
         tab.open(f"{there.url}{where}")
         assert words in main_text(tab.page)
         _delete_the_note(tab, f"{there.url}{where}", words)

@@ -79,7 +79,7 @@ _SOURCE: tuple[Callable[[Command], Command], ...] = (
         help="How answers are drawn: written, written under a schema, or ranked by first-token log-probability.",
     ),
     click.option(
-        "--extractor", metavar="NAME", help="How answers are read.  [default: the style's, proctor/1]"
+        "--extractor", metavar="NAME", help="How answers are read.  [default: the style's, proctor/2]"
     ),
     click.option(
         "--answer-type",

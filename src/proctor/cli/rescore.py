@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     multiple=True,
     required=True,
     metavar="NAME",
-    help="proctor/1, mirage/1, simple-evals/1 or first-line/1; repeatable. A single one stands beside the run's own.",
+    help="proctor/2, proctor/1, mirage/1, simple-evals/1 or first-line/1; repeatable. One stands beside the run's own.",
 )
 @click.option(
     "--limit",

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from proctor.errors import DataError
+from proctor.providers.unsaid import UNSAID, as_it_looks
 from proctor.types import Reply
 
 IDS = ("custom_id", "item_id", "id", "item")
@@ -23,7 +24,6 @@ ACCEPTED = (
     "(custom_id, response)"
 )
 MOST_FAULTS = 20  # that one error lists
-UNSAID = "unknown"
 # Why a model ended, in the words of the protocols whose replies are kept in files. A reason that is not
 # here, or none, is unknown.
 FINISH = {
@@ -123,7 +123,7 @@ def reply(
     return Reply(
         text,
         reasoning=reasoning,
-        finish=finish,
+        finish=as_it_looks(text) if finish == UNSAID else finish,
         input_tokens=spent[0],
         output_tokens=spent[1],
         reasoning_tokens=spent[2],

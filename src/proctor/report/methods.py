@@ -38,6 +38,7 @@ STOPPED = (
 )
 
 EXTRACTORS: Mapping[str, str] = {
+    "proctor/2": "it takes what a reply states as its answer and never guesses",
     "proctor/1": "it takes what a reply states as its answer and never guesses",
     "mirage/1": "it takes A where it finds no letter, and an empty reply is not scored at all",
     "simple-evals/1": 'it takes the first "Answer: X"',

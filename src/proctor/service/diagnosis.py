@@ -11,7 +11,8 @@ from proctor.figures import fraction
 from proctor.findings import RunResult
 from proctor.service.kinds import Reads, reads
 from proctor.store import AnswerGroup, AttemptRow, Store
-from proctor.suites.nearest import BROKEN_JSON, EMPTY, REFUSING, UNFINISHED, Nearest, nearest
+from proctor.suites.nearest import BROKEN_JSON, EMPTY, LATER, REFUSING, RUN_ON, UNFINISHED, Nearest, nearest
+from proctor.suites.nearest import EXTRACTOR as LADDER
 from proctor.types import Item, Outcome, Reply, Run, Sampling
 
 LOW_ANSWER_RATE = 0.98
@@ -177,7 +178,9 @@ def fault(each: Unread) -> str:
     """Which row of CURES an unread reply belongs to."""
     if each.outcome is Outcome.REFUSED:
         return "refused"
-    cut = each.reply.finish == "length"
+    cut = each.reply.finish in ("length", "cut?")
+    if each.near.what in (RUN_ON, LATER):
+        return "run on" if each.near.what == RUN_ON else "later"
     if each.in_reasoning:
         return "cut in reasoning" if cut else "reasoning only"
     if cut:
@@ -229,6 +232,16 @@ def _refused(members: Sequence[Unread], sampling: Sampling | None) -> str:
     return f"were refused ({_ids(members)}): the provider's filter or the model declined; they count as wrong"
 
 
+def _run_on(members: Sequence[Unread], sampling: Sampling | None) -> str:
+    mark = Counter(each.near.value for each in members).most_common(1)[0][0]
+    where = "" if sampling else " where these replies are made"
+    return f'ran on into a question of their own ({_ids(members)}): --stop "{mark}"{where} ends a reply there'
+
+
+def _later(members: Sequence[Unread], sampling: Sampling | None) -> str:
+    return f"hold an answer that this run's extractor does not read: `proctor rescore RUN --extractor {LADDER}` does"
+
+
 def _declined(members: Sequence[Unread], sampling: Sampling | None) -> str:
     may_help = ": another --wording may help; they count as wrong" if sampling else ""
     return f"declined in words ({_ids(members)}){may_help}"
@@ -259,6 +272,8 @@ CURES: Mapping[str, Callable[[Sequence[Unread], Sampling | None], str]] = {
     "cut": _cut,
     "empty": _empty,
     "refused": _refused,
+    "run on": _run_on,
+    "later": _later,
     "declined": _declined,
     "json": _json,
     "unclear": _unclear,

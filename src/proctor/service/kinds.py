@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proctor.errors import ConfigError
-from proctor.suites.readers import Vocabulary, vocabulary
 from proctor.suites.shapes import Kind, Label
 from proctor.suites.targets import PAIRS
 from proctor.suites.tasks import TASKS
 from proctor.suites.texts import key
+from proctor.suites.vocabulary import Vocabulary, vocabulary
 from proctor.types import Run
 
 

@@ -35,7 +35,7 @@ from proctor.settings import Settings
 from proctor.store import Keeper, Store, runlog
 from proctor.store.endings import Spent, Verdict
 from proctor.store.runs import Ending
-from proctor.types import Cell, Limits, ListedModel, Run, Sampling, Source, Status
+from proctor.types import Cell, Limits, ListedModel, Run, Sampling, Source, SourceRef, Status
 
 LOG = logging.getLogger(__name__)
 LEASE_S = 60.0
@@ -363,6 +363,13 @@ def _not_sent(sampling: Sampling, unsent: Collection[str]) -> list[str]:
     return sorted(name for name in unsent if getattr(sampling, name) != getattr(usual, name))
 
 
+def as_it_began(run: Run) -> SourceRef:
+    """The run's source, its replies read as they were when it began, whatever the default has become since."""
+    name = run.manifest.get("extractor")
+    source = run.cell.source
+    return replace(source, extractor=name) if name and source.kind != "log" else source
+
+
 def same_rows(run: Run, source: Source) -> None:
     """Raises DataError unless the source still holds the rows that the run began with."""
     for key, word in (("item_set_sha256", "items"), ("prompts", "prompts"), ("extractor", "extractor")):
@@ -390,4 +397,5 @@ def dead_owner(store: Store, run_id: str) -> str | None:
 
 def with_limits(run: Run, limits: Limits | None) -> Cell:
     """The run's cell under other limits (of a resume)."""
-    return replace(run.cell, limits=limits) if limits else run.cell
+    cell = replace(run.cell, source=as_it_began(run))
+    return replace(cell, limits=limits) if limits else cell

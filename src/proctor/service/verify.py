@@ -19,8 +19,8 @@ from proctor.store.bodies import clean
 from proctor.suites.extractors import EXTRACTORS, Extractor, extractor
 from proctor.suites.items import item_hash
 from proctor.suites.questions import open_file
-from proctor.suites.readers import vocabulary
 from proctor.suites.source import open_suite
+from proctor.suites.vocabulary import vocabulary
 from proctor.types import Item, Outcome, Reading, Reply, Run
 
 

@@ -20,6 +20,7 @@ from proctor.service.running import (
     Interrupted,
     Ready,
     Sitting,
+    as_it_began,
     as_it_ended,
     new_manifest,
     run_cells,
@@ -91,7 +92,7 @@ def _ask(closing: Closing, settings: Settings, lease_s: float) -> None:
     store, owner = closing.store, closing.owner
     run = store.run(closing.run_id)
     settings = settings_for(run.cell, queue.job(store, run.id).user, settings)
-    source = open_source(run.cell.source, settings)
+    source = open_source(as_it_began(run), settings)
     began_before = bool(run.manifest)
     if began_before:
         same_rows(run, source)

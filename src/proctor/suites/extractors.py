@@ -1,7 +1,8 @@
 """The ways of reading replies, by name and version: proctor's ladder, and those of other benchmarks.
 
-An extractor's version is part of what makes two scores comparable. Only `proctor/1` is ever a
-default; the others read as their authors' programs do, for figures that are to be set beside theirs.
+An extractor's version is part of what makes two scores comparable. `proctor/2` is the default;
+`proctor/1` is kept for the runs that were read by it; the others read as their authors' programs
+do, for figures that are to be set beside theirs.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from string import ascii_uppercase
 from typing import Protocol, get_args
 
 from proctor.errors import ConfigError
-from proctor.suites.answers import EXTRACTOR, judge
-from proctor.suites.mirage import mirage_letter
-from proctor.suites.readers import Vocabulary
+from proctor.suites.ladder1 import ladder as ladder1
+from proctor.suites.mirage import lettered_labels, mirage_letter
+from proctor.suites.reading import ladder
 from proctor.suites.shapes import Kind
+from proctor.suites.vocabulary import Vocabulary
 from proctor.suites.worth import answered, unanswered
 from proctor.types import Item, Outcome, Reading, Reply
 
@@ -59,11 +61,16 @@ def judged(
 
 
 def mirage(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Reading:
-    """As MIRAGE reads; an empty reply is not scored at all."""
+    """As MIRAGE reads; an empty reply is wrong, as every reply asked for counts there."""
     check_kind(EXTRACTORS["mirage/1"], kind)
+    check_labels(EXTRACTORS["mirage/1"], vocabulary)
     if not reply.text.strip():
-        return Reading(Outcome.NO_ANSWER, None, None, None)
-    return answered(item, mirage_letter(reply.text), None, kind)
+        return unanswered(item, Outcome.NO_ANSWER)
+    letter = mirage_letter(reply.text)
+    if vocabulary is None:
+        return answered(item, letter, None, kind)
+    label = lettered_labels(vocabulary).get(letter)
+    return answered(item, label, None, kind) if label else unanswered(item, Outcome.NO_ANSWER)
 
 
 def first_stated(text: str, item: Item, vocabulary: Vocabulary | None) -> str | None:
@@ -73,6 +80,7 @@ def first_stated(text: str, item: Item, vocabulary: Vocabulary | None) -> str | 
     return found[1].upper() if found else None
 
 
+LONGEST_LINE = 10_000  # characters; a longer first line is no label
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
@@ -82,7 +90,7 @@ def bare(text: str) -> str:
 
 def first_line(text: str, item: Item, vocabulary: Vocabulary | None) -> str | None:
     """The letter or label that is the whole first line, whatever its case and punctuation."""
-    lines = text.strip().splitlines()
+    lines = text.lstrip()[:LONGEST_LINE].splitlines()
     written: Mapping[str, str] = (
         vocabulary.written
         if vocabulary is not None
@@ -92,18 +100,20 @@ def first_line(text: str, item: Item, vocabulary: Vocabulary | None) -> str | No
     return by_form.get(bare(lines[0])) if lines else None
 
 
+_ALL: frozenset[Kind] = frozenset(get_args(Kind))
 _LETTERED: frozenset[Kind] = frozenset({"choices"})
 
 EXTRACTORS: Mapping[str, Extractor] = {
     extractor.name: extractor
     for extractor in (
         Extractor(
-            EXTRACTOR,
-            judge,
-            frozenset(get_args(Kind)),
-            "the ladder: what a reply states after its reasoning, never a guess",
+            ladder.EXTRACTOR,
+            ladder.judge,
+            _ALL,
+            "the ladder: what a reply states after its reasoning, in any of twelve languages, never a guess",
         ),
-        Extractor("mirage/1", mirage, _LETTERED, "MIRAGE's reading: A where no letter is found"),
+        Extractor(ladder1.EXTRACTOR, ladder1.judge, _ALL, "the ladder as it was, for runs read by it"),
+        Extractor("mirage/1", mirage, _LETTERED | {"labels"}, "MIRAGE's reading: A where no letter is found"),
         Extractor(
             "simple-evals/1",
             partial(judged, name="simple-evals/1", find=first_stated),
@@ -136,4 +146,13 @@ def check_kind(chosen: Extractor, kind: Kind) -> None:
         raise ConfigError(
             f"Extractor {chosen.name} reads tasks of kind {', '.join(sorted(chosen.kinds))}; "
             f"this one's answers are of kind {kind}. For these: {able}"
+        )
+
+
+def check_labels(chosen: Extractor, known: Vocabulary | None) -> None:
+    """Raises ConfigError for `mirage/1` on labels that MIRAGE gives no letters."""
+    if chosen.name == "mirage/1" and known is not None and not lettered_labels(known):
+        raise ConfigError(
+            "Extractor mirage/1 reads tasks with lettered choices and PubMedQA's yes, no and maybe; "
+            f"this one's labels are {', '.join(known.written)}. Read them with {ladder.EXTRACTOR}"
         )

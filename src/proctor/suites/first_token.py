@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 
-from proctor.suites.readers import Vocabulary
 from proctor.suites.texts import MARKUP, PUNCTUATION
+from proctor.suites.vocabulary import Vocabulary
 from proctor.types import Item
 
 RUNG = 0

@@ -10,22 +10,33 @@ from typing import Any
 
 import orjson
 
-from proctor.suites.answers import in_last_paragraph, in_last_sentence
-from proctor.suites.readers import UNCLEAR, Vocabulary, mentions
+from proctor.suites.reading.asked import Asked
+from proctor.suites.reading.endings import in_conclusion, in_last_sentence
+from proctor.suites.reading.forms import lowered, plain
+from proctor.suites.reading.jsons import HAS_KEY, KEYS, found_pairs
+from proctor.suites.reading.label import mentions
+from proctor.suites.reading.ladder import EXTRACTOR, asked_of, climb
+from proctor.suites.reading.phrases import last_value
+from proctor.suites.reading.said import before_invention, spoken, window
+from proctor.suites.reading.stated import stated
+from proctor.suites.reading.values import READERS, is_placeholder
 from proctor.suites.shapes import Kind
-from proctor.suites.stated import (
-    SHORT_CHARS,
-    Asked,
-    answer_lines,
-    as_text,
-    is_placeholder,
-    json_block,
-    json_values,
-    last_answer_is,
-    spoken,
-)
 from proctor.suites.texts import light, peel
+from proctor.suites.vocabulary import UNCLEAR, Vocabulary
 from proctor.types import Item, Reply
+
+__all__ = [
+    "BROKEN_JSON",
+    "EMPTY",
+    "EXTRACTOR",
+    "LATER",
+    "NO_LINE",
+    "REFUSING",
+    "RUN_ON",
+    "UNFINISHED",
+    "Nearest",
+    "nearest",
+]
 
 COUNTS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 CAPITAL = re.compile(r"(?<![\w'\u2019-])([A-Z])(?![\w'\u2019-])")
@@ -37,12 +48,15 @@ REFUSAL = re.compile(
 )
 
 VALUE_CHARS = 60
+SHORT_REPLY = 20
 
 EMPTY = "an empty reply"
 UNFINISHED = "reasoning that never ended"
 BROKEN_JSON = "broken JSON"
 NO_LINE = "no answer line"
 REFUSING = "words of refusal"
+RUN_ON = "an invented next question"
+LATER = f"an answer that {EXTRACTOR} reads"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +77,35 @@ def nearest(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | No
         return Nearest(None, UNFINISHED)
     if not said:
         return Nearest(None, EMPTY)
-    asked = Asked(kind, vocabulary, item.choices, reply.finish == "length")
+    asked = asked_of(item, reply, kind, vocabulary)
+    answer, rung = climb(said, asked)
+    if answer is not None:
+        return Nearest(rung, LATER, _short(answer))
+    said, invented = before_invention(window(said), asked)
+    said = plain(said)
     for look in (_json, _line, _whole, _phrase, _end):
         if (found := look(said, asked)) is not None:
             return found
+    if invented:
+        return Nearest(None, RUN_ON, _short(invented))
     return Nearest(None, REFUSING if REFUSAL.search(said[:1000]) else NO_LINE)
 
 
 def _json(said: str, asked: Asked) -> Nearest | None:
-    block = json_block(said)
+    pairs = list(found_pairs(said, KEYS))
+    if pairs:
+        value = _listed(pairs[-1].value)
+        return Nearest(1, f"JSON whose answer {_fault(value, asked)}", _short(value))
+    block = _block(said)
     if block is None:
         return None
-    values = json_values(block)
-    if values:
-        value = _listed(values[0])
-        return Nearest(1, f"JSON whose answer {_fault(value, asked)}", _short(value))
     return Nearest(1, "JSON without an answer key" if _is_json(block) else BROKEN_JSON)
+
+
+def _block(said: str) -> str | None:
+    """The reply when it opens an object, else its fenced block when that does."""
+    fenced = said.rpartition("```json")[2].partition("```")[0].strip() if "```json" in said else said
+    return fenced if fenced.startswith("{") or HAS_KEY.search(fenced) else None
 
 
 def _short(value: str) -> str:
@@ -94,13 +121,14 @@ def _is_json(block: str) -> bool:
 
 
 def _listed(value: Any) -> str:
-    parts = value if isinstance(value, list) else [value]
-    return ", ".join(as_text(part) or "" for part in parts)
+    return ", ".join(value) if isinstance(value, list) else value or ""
 
 
 def _line(said: str, asked: Asked) -> Nearest | None:
-    line = next(iter(answer_lines(said)), None)
-    if line is None:
+    line = next(
+        (each for each in stated(said, lowered(said), asked) if each.value.strip() and not each.plural), None
+    )
+    if line is None or (line.strict and _read(line.value, asked) is None):
         return None
     if is_placeholder(line.value):
         return Nearest(2, "an answer line that repeats the instruction")
@@ -110,18 +138,18 @@ def _line(said: str, asked: Asked) -> Nearest | None:
 
 
 def _read(value: str, asked: Asked) -> object:
-    return value if asked.kind in ("text", "entity") else asked.read(value)
+    return value if asked.kind in ("text", "entity") else READERS[asked.kind](value, asked)
 
 
 def _whole(said: str, asked: Asked) -> Nearest | None:
-    if len(peel(said)) > SHORT_CHARS // 10 or asked.kind in ("text", "entity"):
+    if len(peel(said)) > SHORT_REPLY or asked.kind in ("text", "entity"):
         return None
     fault = _fault(said, asked)
     return None if " no " in fault else Nearest(3, f"a whole reply that {fault}")
 
 
 def _phrase(said: str, asked: Asked) -> Nearest | None:
-    value = last_answer_is(said)
+    value = last_value(said, lowered(said))
     if value is None:
         return None
     return Nearest(4, f'"the answer is", which {_fault(value, asked)}', _short(value))
@@ -130,8 +158,8 @@ def _phrase(said: str, asked: Asked) -> Nearest | None:
 def _end(said: str, asked: Asked) -> Nearest | None:
     if asked.kind in ("choices", "labels") and in_last_sentence(said, asked) is UNCLEAR:
         return Nearest(5, f"a last sentence that names several {_NOUNS[asked.kind]}, or turns one down")
-    if asked.kind == "choices" and in_last_paragraph(said, asked) is UNCLEAR:
-        return Nearest(6, "a last paragraph with the texts of several options")
+    if asked.kind == "choices" and in_conclusion(said, asked) is UNCLEAR:
+        return Nearest(6, "a last sentence with the texts of several options")
     return None
 
 

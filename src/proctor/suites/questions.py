@@ -21,6 +21,10 @@ from proctor.suites.columns import (
     question_fields,
 )
 from proctor.suites.file_rows import FileRows, Wanted, file_rows
+from proctor.suites.own_cue import in_own_words, language_of
+from proctor.suites.prompts_exams import EXAM_PROMPTS
+from proctor.suites.reading.ladder import EXTRACTOR
+from proctor.suites.reading.languages import ENGLISH, Language
 from proctor.suites.records import Records, read_records
 from proctor.suites.sampling import spread
 from proctor.suites.shapes import Task
@@ -41,7 +45,6 @@ def open_file(ref: SourceRef) -> SuiteSource:
         raise ConfigError(f"A file has no tasks to select; leave out {', '.join(ref.tasks)}")
     table = read_records(path, KNOWN_NAMES)
     columns = find_columns(table)
-    verbatim = columns.questions_are_messages
     read = file_rows(
         table,
         columns,
@@ -58,7 +61,9 @@ def open_file(ref: SourceRef) -> SuiteSource:
     )
     kind = read.targets.kind
     title = path.name + left_out_mark(read.facts)
-    task = Task(path.stem, title, kind, "verbatim" if verbatim else kind, labels=read.targets.labels)
+    prompt = "verbatim" if columns.questions_are_messages else kind
+    task = Task(path.stem, title, kind, prompt, labels=read.targets.labels)
+    language = _own_language(ref, read, prompt)
     plain = make_source(
         ref,
         (task,),
@@ -72,10 +77,24 @@ def open_file(ref: SourceRef) -> SuiteSource:
             "aggregate": "micro",
             **read.facts,
         },
+        own={task.key: in_own_words(EXAM_PROMPTS[prompt], language)} if language else None,
     )
-    said = sentences(table, columns, read)
+    said = [*sentences(table, columns, read)]
+    if language is not None:
+        said.append(f"questions in {language.name}: the last line is asked for as '{language.cue}: ...'")
     ids = item_ids(plain, [(task.key, ident) for ident in read.ids])
     return replace(plain, row_ids=ids, understood=(*said, *plain.understood))
+
+
+def _own_language(ref: SourceRef, read: FileRows, prompt: str) -> Language | None:
+    """The language in whose words the last line is asked for; None: in English.
+
+    The other extractors know the English cue only, and a style has words of its own.
+    """
+    if prompt == "verbatim" or ref.style or ref.extractor not in (None, EXTRACTOR):
+        return None
+    language = language_of(str(row.fields.get("question", "")) for row in read.rows)
+    return None if language is ENGLISH else language
 
 
 def sentences(table: Records, columns: Columns, read: FileRows) -> tuple[str, ...]:

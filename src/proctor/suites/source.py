@@ -11,15 +11,15 @@ from typing import Any
 from proctor.errors import ConfigError, DataError, DataMissing
 from proctor.findings import METRIC_VERSIONS
 from proctor.suites.asking import LETTERED, SEED, Asking, asking_of, how_asked, in_words, worked_examples
-from proctor.suites.extractors import Judge, extractor
+from proctor.suites.extractors import Judge, check_labels, extractor
 from proctor.suites.items import other_answers, to_item, written
 from proctor.suites.prompts_form import Writer
-from proctor.suites.readers import Vocabulary, vocabulary
 from proctor.suites.rows import Row, RowSet, item_set_sha256, read_tasks
 from proctor.suites.sampling import PRESETS, spread, take
 from proctor.suites.shapes import Suite, Task
 from proctor.suites.shuffle import shuffled
 from proctor.suites.tasks import suite_named
+from proctor.suites.vocabulary import Vocabulary, vocabulary
 from proctor.types import Item, Reading, Reply, Rows, SourceRef
 
 
@@ -220,6 +220,8 @@ def make_source(
         "limit": ref.limit,
     }
     vocabularies = {task.key: vocabulary(task.labels) for task in tasks if task.labels}
+    for known in vocabularies.values():
+        check_labels(reading, known)
     return SuiteSource(
         title=title,
         manifest=manifest,

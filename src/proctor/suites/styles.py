@@ -69,12 +69,12 @@ SIMPLE_EVALS = (
 STYLES: Mapping[str, Style] = {
     style.name: style
     for style in (
-        Style(OWN, "proctor's own prompts, in three wordings", PROMPTS, "proctor/1"),
+        Style(OWN, "proctor's own prompts, in three wordings", PROMPTS, "proctor/2"),
         Style(
             "original-5shot",
             "the prompt of MMLU's authors: five dev rows in their order, in one user turn",
             {"mmlu": (Published("original-5shot/1", HENDRYCKS_HEAD, HENDRYCKS_CASE),)},
-            "proctor/1",
+            "proctor/2",
             shots=5,
         ),
         Style(

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from proctor.suites.shapes import Kind
-from proctor.suites.texts import same
-from proctor.suites.values import CLOSE, HIGHEST, entity_score
+from proctor.suites.texts import same, squad, token_f1
 from proctor.types import Item, Outcome, Reading
 
 Worth = tuple[bool, float]
+
+HIGHEST = 5.0
+CLOSE = 0.5  # a number this near to the target counts as right
 
 
 def listed(answer: str, accepted: Sequence[str]) -> Worth:
@@ -36,6 +38,12 @@ def near(answer: str, accepted: Sequence[str]) -> Worth:
 def same_set(answer: str, accepted: Sequence[str]) -> Worth:
     right = set(answer.split(",")) in [set(target.split(",")) for target in accepted]
     return right, float(right)
+
+
+def entity_score(answer: str, accepted: Sequence[str]) -> tuple[bool, float]:
+    """Whether the answer is one of the accepted texts, and its best token F1 with any of them."""
+    right = squad(answer) in {squad(text) for text in accepted}
+    return right, 1.0 if right else max((token_f1(answer, text) for text in accepted), default=0.0)
 
 
 WORTH: Mapping[Kind, Callable[[str, Sequence[str]], Worth]] = {

@@ -1,4 +1,4 @@
-"""Reading one short value as a number from 0 to 5, as a set of letters, or as one of the row's entities.
+"""`proctor/1`: reading one short value as a number from 0 to 5, or as a set of letters.
 
 Like readers.py: a reader gives the answer, UNCLEAR for an answer that is none of those that may be
 given or several at once, and None when the value states no answer.
@@ -11,23 +11,20 @@ import re
 from collections.abc import Iterable, Sequence
 from string import ascii_uppercase
 
-from proctor.suites.readers import (
+from proctor.suites.ladder1.readers import (
     DOUBT,
     LETTERED,
     REASON,
     STATED,
-    UNCLEAR,
-    Found,
     by_text,
     light_letters,
     tail_agrees,
 )
-from proctor.suites.texts import LATEX, MARKUP, PUNCTUATION, light, peel, squad, token_f1
+from proctor.suites.texts import LATEX, MARKUP, PUNCTUATION, light, peel
+from proctor.suites.vocabulary import UNCLEAR, Found
+from proctor.suites.worth import HIGHEST
 
 # Numbers ----------------------------------------------------------------------------------------
-
-HIGHEST = 5.0
-CLOSE = 0.5  # a number this near to the target counts as right
 
 # What names the scale or a sentence and is no answer: "4 out of 5", "on a scale of 0-5", "sentence 2".
 OF_FIVE = re.compile(
@@ -208,35 +205,3 @@ def read_list(lines: Sequence[str], choices: Sequence[str]) -> Found:
     if "none" in answers:
         return "none" if set(answers) == {"none"} else UNCLEAR
     return joined(letter for answer in answers for letter in answer.split(","))
-
-
-# Entities ---------------------------------------------------------------------------------------
-
-
-def named_entity(value: str, entities: Sequence[str]) -> str | None:
-    """The listed entity that a value names: alike after SQuAD's normalisation, else the only one inside.
-
-    Of entities inside one another the longest counts. When the value holds none, the only entity
-    that holds the value.
-    """
-    ours = squad(value)
-    if not ours:
-        return None
-    by_form: dict[str, str] = {}
-    for entity in entities:
-        if form := squad(entity):
-            by_form.setdefault(form, entity)
-    if ours in by_form:
-        return by_form[ours]
-    inside = [form for form in by_form if f" {form} " in f" {ours} "]
-    longest = [
-        form for form in inside if not any(form != other and f" {form} " in f" {other} " for other in inside)
-    ]
-    around = longest or [form for form in by_form if f" {ours} " in f" {form} "]
-    return by_form[around[0]] if len(around) == 1 else None
-
-
-def entity_score(answer: str, accepted: Sequence[str]) -> tuple[bool, float]:
-    """Whether the answer is one of the accepted texts, and its best token F1 with any of them."""
-    right = squad(answer) in {squad(text) for text in accepted}
-    return right, 1.0 if right else max((token_f1(answer, text) for text in accepted), default=0.0)

@@ -21,10 +21,10 @@ import re
 from collections.abc import Callable
 from string import ascii_uppercase
 
+from proctor.suites.entities import named_entity
 from proctor.suites.first_token import RUNG, by_first_token
-from proctor.suites.readers import DOUBT, UNCLEAR, Found, Unclear, Vocabulary, mentions, read_choice
-from proctor.suites.shapes import Kind
-from proctor.suites.stated import (
+from proctor.suites.ladder1.readers import DOUBT, mentions, read_choice
+from proctor.suites.ladder1.stated import (
     ANSWER_IS,
     SENTENCE_END,
     SHORT_CHARS,
@@ -37,8 +37,10 @@ from proctor.suites.stated import (
     last_answer_is,
     spoken,
 )
+from proctor.suites.ladder1.values import read_letters, read_number
+from proctor.suites.shapes import Kind
 from proctor.suites.texts import LATEX, fold, key, light, peel
-from proctor.suites.values import named_entity, read_letters, read_number
+from proctor.suites.vocabulary import UNCLEAR, Found, Unclear, Vocabulary
 from proctor.suites.worth import answered, unanswered
 from proctor.types import Item, Outcome, Reading, Reply
 

@@ -1,4 +1,4 @@
-"""Where a reply states its answer: after the reasoning (rung 0), in JSON (1), on a line (2), in a phrase (4).
+"""`proctor/1`: where a reply states its answer: after the reasoning, in JSON, on a line, in a phrase.
 
 Everything here takes time linear in the reply.
 """
@@ -14,10 +14,11 @@ from typing import Any
 
 import orjson
 
-from proctor.suites.readers import UNCLEAR, Found, Vocabulary, read_choice, read_label
+from proctor.suites.ladder1.readers import read_choice, read_label
+from proctor.suites.ladder1.values import read_letters, read_list, read_number
 from proctor.suites.shapes import Kind
 from proctor.suites.texts import key, peel
-from proctor.suites.values import read_letters, read_list, read_number
+from proctor.suites.vocabulary import UNCLEAR, Found, Vocabulary
 
 VALUE_CHARS = 2000  # a longer line is no answer
 SHORT_CHARS = 200  # a reply in free words up to this length is the answer itself

@@ -1,4 +1,4 @@
-"""Reading one short value, such as what follows "Answer:", as one of the choices or labels.
+"""`proctor/1`: reading one short value, such as what follows "Answer:", as one of the choices or labels.
 
 A reader gives the answer, or UNCLEAR when something was answered that names no choice or several,
 or None when the value states no answer at all.
@@ -8,21 +8,11 @@ or None when the value states no answer at all.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Sequence
 from string import ascii_uppercase
 
-from proctor.suites.shapes import Label
 from proctor.suites.texts import MARKUP, SEPARATOR, fold, key, light, peel
-
-
-class Unclear(Enum):
-    UNCLEAR = "an answer, but not to one choice"
-
-
-UNCLEAR = Unclear.UNCLEAR
-Found = str | Unclear | None
+from proctor.suites.vocabulary import UNCLEAR, Found, Vocabulary
 
 LETTER = re.compile(r"((?:option|choice|letter|answer)\s+)?[(\[*]*([a-z])(?![^\W_])", re.IGNORECASE)
 # What stands between a letter and another one: "A or B", "A/B", "A, (C)".
@@ -140,32 +130,6 @@ LOOSE = frozenset({"no", "maybe", "true", "false"})
 NEXT_WORD = re.compile(r"\s+(?!because\b|since\b|as\b|based\b|given\b|or\b|and\b)\w")
 ALTERNATIVE = re.compile(r"[\s,;/|&<>()\"'*_]*(?:(?:or|and)\b[\s,/|&<>()\"'*_]*)?")
 PAUSE = re.compile(r"[\"'*_)]*\s*(?:[.,;:!(]|[-–—]\s|(?:because|since|as)\b)")
-
-
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
-    """The labels of a task, ready for reading.
-
-    `words` holds each word's label and `pattern` finds them; `written` are only the words that the
-    model is asked to write, with their labels.
-    """
-
-    words: Mapping[str, str]
-    pattern: re.Pattern[str]
-    written: Mapping[str, str]
-
-
-def vocabulary(labels: Sequence[Label]) -> Vocabulary:
-    """Compile labels; a name outranks another label's synonym, and what the model is shown outranks both."""
-    words = {key(synonym): label.name for label in labels for synonym in label.synonyms}
-    words |= {key(peel(label.name)): label.name for label in labels if peel(label.name)}
-    words |= {key(label.name): label.name for label in labels}
-    written = {label.shown or label.name: label.name for label in labels}
-    words |= {key(word): name for word, name in written.items()}
-    longest = sorted(words, key=lambda word: (-len(word), word))
-    each = ("[\\s_-]+".join(re.escape(part) for part in SEPARATOR.split(word)) for word in longest)
-    # Not inside a word or a compound: "unacceptable" does not hold "acceptable".
-    return Vocabulary(words, re.compile(rf"(?<!\w)(?<!\w-)(?:{'|'.join(each)})(?!\w)(?!-\w)"), written)
 
 
 def mentions(text: str, known: Vocabulary) -> list[tuple[str, int, int]]:

@@ -1,0 +1,138 @@
+"""Rung 3: a reply, or its first line, that is nothing but an answer."""
+
+# ruff: noqa: RUF001 - dashes and full-width signs are data here
+from __future__ import annotations
+
+import re
+
+from proctor.suites.reading.asked import Asked
+from proctor.suites.reading.choice import DOUBT, list_of_options, own_option, read_choice
+from proctor.suites.reading.label import exactly, foreign, lettered
+from proctor.suites.reading.letters import read_letters
+from proctor.suites.reading.number import read_number
+from proctor.suites.texts import key, light, peel
+from proctor.suites.vocabulary import UNCLEAR, Found
+
+VALUE_CHARS = 2000
+FENCE = re.compile(r"\A```\w{0,10}\n(.*?)\n?```\Z", re.DOTALL)
+
+
+def in_whole(said: str, asked: Asked) -> Found:
+    fence = FENCE.match(said)
+    value = fence[1] if fence else said
+    if len(value) > VALUE_CHARS or "\n" in peel(value):
+        return None
+    return nothing_else(value, asked)
+
+
+def nothing_else(value: str, asked: Asked) -> Found:
+    """A value that holds the answer and no other words."""
+    if asked.kind == "choices":
+        return read_choice(value, asked, strict=True)
+    if asked.kind == "number":
+        return read_number(value, strict=True)
+    if asked.kind == "letters":
+        return read_letters(value, asked, strict=True)
+    return only_label(value, asked)
+
+
+def only_label(value: str, asked: Asked) -> Found:
+    known = asked.vocabulary
+    if known is None:
+        return None
+    plain = light(value)
+    if (found := exactly(plain, known) or known.words.get(key(value))) is not None:
+        return found
+    letters = lettered(asked)
+    mark = re.fullmatch(r"[\s(\[*]{0,6}([a-z])[)\].:*]{0,4}\s*(.*)", plain, re.DOTALL)
+    if mark and mark[1] in letters:
+        rest = peel(mark[2])
+        if not rest:
+            return letters[mark[1]]
+        return letter_agrees(letters[mark[1]], exactly(rest, known))
+    said = foreign(plain, known)
+    return said if len(plain) <= 24 else None
+
+
+def letter_agrees(by_letter: str, named: str | None) -> Found:
+    return None if named is None else named if named == by_letter else UNCLEAR
+
+
+OPENING_LABEL = re.compile(r"[*_\"'`\s]*(?:[,;:!(]|\.(?!\d|\s?\d)|[-–—]\s|\s(?:because|since|as)\b|\n|。)")
+RETURNS = re.compile(
+    r"(?:\A|[.!?\n]\s)(?:however|but|still|yet|although|on the other hand|then again|actually|wait|no wait)\b"
+)
+
+
+def in_opening(said: str, asked: Asked) -> Found:
+    """The first line, where an explanation follows it: "B. its text", "**B**", "Yes, ..."."""
+    lines = said.split("\n", 12)
+    if asked.kind == "choices":
+        if (found := only_right_one(said, asked)) is not None:
+            return found
+        if len(lines[0]) > VALUE_CHARS or list_of_options([line for line in lines if line.strip()], asked):
+            return None
+        return opening_choice(lines[0], asked)
+    if asked.kind == "labels" and asked.vocabulary is not None:
+        return opening_label(said, asked)
+    return None
+
+
+VERDICT = re.compile(
+    r"[\s:,;(*_–—-]{1,8}(?:this (?:is|one is) |is |the )?(?:(?P<right>correct|right|true|yes|fits)"
+    r"|(?P<wrong>incorrect|wrong|false|no"
+    r"|not (?:correct|right|true)|does not fit))(?:\s+(?:answer|option|choice))?\s*[.!)*_]{0,4}\s*\Z",
+    re.IGNORECASE,
+)
+
+
+def only_right_one(said: str, asked: Asked) -> Found:
+    """The one option that a list calls correct, where it calls every other one wrong: "B. text: correct"."""
+    judged: dict[str, bool] = {}
+    for line in said.split("\n", 24)[:24]:
+        letter = own_option(line, asked)
+        if letter is None:
+            continue
+        tail = line[-40:]
+        verdict = next((found for start in range(len(tail)) if (found := VERDICT.match(tail, start))), None)
+        if verdict is None or letter in judged:
+            return None
+        judged[letter] = verdict["right"] is not None
+    right = [letter for letter, is_right in judged.items() if is_right]
+    return right[0] if len(judged) == len(asked.choices) and len(right) == 1 else None
+
+
+def opening_choice(line: str, asked: Asked) -> Found:
+    """A line that is one option, or begins with one's letter and text and turns nothing down."""
+    found = read_choice(line, asked, strict=True)
+    if found is not None:
+        return found
+    named = own_option(line, asked)
+    return (
+        named
+        if named and ". " in line and not DOUBT.search(line) and not OTHER_OPTION.search(line[3:])
+        else None
+    )
+
+
+OTHER_OPTION = re.compile(r"(?:\(|\b[Oo]ption |\b[Cc]hoice |[.;]\s)[A-J][).:]\s")
+
+
+def opening_label(said: str, asked: Asked) -> Found:
+    known = asked.vocabulary
+    plain = (
+        light(said[:400].replace("\n", " \n "))
+        if "\n" not in said[:400]
+        else light(said.split("\n", 1)[0][:400]) + "\n"
+    )
+    plain = plain.lstrip("*_\"'`( ")
+    match = known.pattern.match(plain) if known else None
+    if known is None or match is None or not OPENING_LABEL.match(plain, match.end()):
+        return foreign(plain.strip(), known) if known is not None and match is None else None
+    rest = plain[match.end() : 200].lstrip("*_\"'`,;:.!?- ")
+    rival = known.pattern.match(rest)
+    if rival and known.words[key(rival[0])] != known.words[key(match[0])]:
+        return UNCLEAR
+    if RETURNS.search(rest + light(said[200:1000])) or re.match(r"(?:and|or|/)\b", rest):
+        return None
+    return known.words[key(match[0])]
