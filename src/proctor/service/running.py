@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from proctor import __version__
 from proctor.engine.attempts import Asking, Terms, attempts
 from proctor.engine.retry import Retry
-from proctor.errors import Conflict, DataError, ProctorError, RunTimeout, StoreError
+from proctor.errors import Conflict, ProctorError, RunTimeout, StoreError
 from proctor.findings import RunResult
 from proctor.plan import share_limits
 from proctor.providers import open_provider
@@ -35,7 +35,7 @@ from proctor.settings import Settings
 from proctor.store import Keeper, Store, runlog
 from proctor.store.endings import Spent, Verdict
 from proctor.store.runs import Ending
-from proctor.types import Cell, Limits, ListedModel, Run, Sampling, Source, SourceRef, Status
+from proctor.types import Cell, Limits, ListedModel, Run, Sampling, Source, Status
 
 LOG = logging.getLogger(__name__)
 LEASE_S = 60.0
@@ -363,23 +363,6 @@ def _not_sent(sampling: Sampling, unsent: Collection[str]) -> list[str]:
     return sorted(name for name in unsent if getattr(sampling, name) != getattr(usual, name))
 
 
-def as_it_began(run: Run) -> SourceRef:
-    """The run's source, its replies read as they were when it began, whatever the default has become since."""
-    name = run.manifest.get("extractor")
-    source = run.cell.source
-    return replace(source, extractor=name) if name and source.kind != "log" else source
-
-
-def same_rows(run: Run, source: Source) -> None:
-    """Raises DataError unless the source still holds the rows that the run began with."""
-    for key, word in (("item_set_sha256", "items"), ("prompts", "prompts"), ("extractor", "extractor")):
-        if run.manifest.get(key) != source.manifest.get(key):
-            raise DataError(
-                f"Run {run.id[:8]} cannot be resumed: {word} are no longer those it began with "
-                f"({source.title} has changed). `proctor rerun {run.id[:8]}` starts afresh on the rows of now"
-            )
-
-
 def dead_owner(store: Store, run_id: str) -> str | None:
     """The run's owner, if it was a process of this machine that no longer lives."""
     owner = store.owner_of(run_id)
@@ -393,9 +376,3 @@ def dead_owner(store: Store, run_id: str) -> str | None:
     except PermissionError:
         return None
     return None
-
-
-def with_limits(run: Run, limits: Limits | None) -> Cell:
-    """The run's cell under other limits (of a resume)."""
-    cell = replace(run.cell, source=as_it_began(run))
-    return replace(cell, limits=limits) if limits else cell

@@ -17,6 +17,7 @@ from proctor.service.addresses import settings_to_ask_again
 from proctor.service.comparable import comparability, exam
 from proctor.service.diagnosis import diagnose
 from proctor.service.evaluation import evaluation
+from proctor.service.going_on import same_rows, with_limits
 from proctor.service.progress import Watch
 from proctor.service.results import scored_rows, shown
 from proctor.service.running import (
@@ -26,8 +27,6 @@ from proctor.service.running import (
     dead_owner,
     new_manifest,
     run_cells,
-    same_rows,
-    with_limits,
 )
 from proctor.service.sources import Tell, open_source, resolved_source, with_origin, with_simulators
 from proctor.service.wordings import by_wording, spread_note

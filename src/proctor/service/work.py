@@ -14,17 +14,16 @@ from proctor.errors import DiskFull, EndpointNotFound, ErrorBudget, ProctorError
 from proctor.plan import cell_to_json
 from proctor.service.addresses import settings_for
 from proctor.service.comparable import comparability, exam
+from proctor.service.going_on import as_it_began, same_rows
 from proctor.service.lease import Lease
 from proctor.service.running import (
     LEASE_S,
     Interrupted,
     Ready,
     Sitting,
-    as_it_began,
     as_it_ended,
     new_manifest,
     run_cells,
-    same_rows,
 )
 from proctor.service.runs import open_store
 from proctor.service.sources import open_source, with_origin, with_simulators

@@ -34,10 +34,7 @@ from proctor.types import SourceRef
 
 
 def open_file(ref: SourceRef) -> SuiteSource:
-    """The items of a file of questions, or of a user's suite when it is a TOML file.
-
-    Raises: DataError with every fault of the file, naming line and column; ConfigError.
-    """
+    """The items of a file of questions, or of a user's suite if it is TOML. Raises DataError with every fault."""
     path = Path(ref.name)
     if path.suffix.lower() == ".toml":
         return open_user_suite(path, ref)

@@ -1,0 +1,31 @@
+"""A run that goes on: what of it must be as it was when it began."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from proctor.errors import DataError
+from proctor.types import Cell, Limits, Run, Source, SourceRef
+
+
+def as_it_began(run: Run) -> SourceRef:
+    """The run's source, its replies read as they were when it began, whatever the default has become since."""
+    name = run.manifest.get("extractor")
+    source = run.cell.source
+    return replace(source, extractor=name) if name and source.kind != "log" else source
+
+
+def same_rows(run: Run, source: Source) -> None:
+    """Raises DataError unless the source still holds the rows that the run began with."""
+    for key, word in (("item_set_sha256", "items"), ("prompts", "prompts"), ("extractor", "extractor")):
+        if run.manifest.get(key) != source.manifest.get(key):
+            raise DataError(
+                f"Run {run.id[:8]} cannot be resumed: {word} are no longer those it began with "
+                f"({source.title} has changed). `proctor rerun {run.id[:8]}` starts afresh on the rows of now"
+            )
+
+
+def with_limits(run: Run, limits: Limits | None) -> Cell:
+    """The run's cell under other limits (of a resume)."""
+    cell = replace(run.cell, source=as_it_began(run))
+    return replace(cell, limits=limits) if limits else cell
