@@ -133,6 +133,16 @@ def amount(value: float | None) -> str:
     return f"{value:.2g}" if 0.001 <= value < 9.5 else f"{value:,.0f}"
 
 
+def room(of_bytes: float) -> str:
+    """Memory or room on a disk, in the units of makers of disks.
+
+    >>> room(93_400_000), room(2_147_000_000), room(85e9)
+    ('93 MB', '2.1 GB', '85 GB')
+    """
+    number, unit = (of_bytes / 1e9, "GB") if of_bytes >= 1e9 else (of_bytes / 1e6, "MB")
+    return f"{number:.1f} {unit}" if number < 9.95 else f"{number:,.0f} {unit}"
+
+
 def unmeasured(lost: int, planned: int) -> str:
     """How many of a run's items have no outcome; nothing where all have one.
 

@@ -87,6 +87,9 @@ QUEUE = {
     "most_queued_per_user": 10,
     "jobs": {"pending": 1, "running": 0, "completed": 2, "failed": 0, "cancelled": 0},
     "worker_seen_at": AT[1],
+    "at_work": [{"job_id": JOB_ID, "memory_bytes": 93_000_000, "cores": 0.4}],
+    "memory_allowed_bytes": 2_147_000_000,
+    "disk": {"free_bytes": 85_000_000_000, "least_bytes": 500_000_000},
 }
 
 _HEADLINE = _figures(0.848, 0.0594, 0.6965, 0.9494, n=40, by=DRAWS)

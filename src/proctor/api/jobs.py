@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import orjson
@@ -105,6 +106,9 @@ def stats(desk: OpenDesk, user: Reader) -> dict[str, Any]:
         "most_queued_per_user": desk.settings.most_queued,
         "jobs": jobs_view.states(desk),
         "worker_seen_at": answers.stamp(queue.worker_seen(desk.settings)),
+        "at_work": [{"job_id": run_id, **asdict(load)} for run_id, load in jobs_view.loads(desk).items()],
+        "memory_allowed_bytes": desk.settings.most_memory_bytes,
+        "disk": asdict(queue.disk(desk.settings)),
     }
 
 

@@ -40,6 +40,26 @@ class _Standing(Collector):
             waiting.add_metric([priority], count)
         yield waiting
         yield GaugeMetricFamily("proctor_queue_running", "Jobs at work.", value=standing.running)
+        yield from _resources(desk)
+
+
+def _resources(desk: Desk) -> Iterator[GaugeMetricFamily]:
+    """What jobs at work use, by job, and the disk. A job that has ended is in no figure any more."""
+    memory = GaugeMetricFamily(
+        "proctor_job_memory_bytes", "Resident memory of a job's processes.", labels=["job_id"]
+    )
+    cores = GaugeMetricFamily("proctor_job_cpu_cores", "Processors that a job keeps busy.", labels=["job_id"])
+    for run_id, load in jobs_view.loads(desk).items():
+        memory.add_metric([run_id], load.memory_bytes)
+        if load.cores is not None:
+            cores.add_metric([run_id], load.cores)
+    disk = queue.disk(desk.settings)
+    yield memory
+    yield cores
+    yield GaugeMetricFamily(
+        "proctor_disk_free_bytes", "Room on the disk of PROCTOR_HOME.", value=disk.free_bytes
+    )
+    yield GaugeMetricFamily("proctor_disk_least_bytes", "What must stay free there.", value=disk.least_bytes)
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.store import runlog
+from proctor.store.beat import Load
 from proctor.types import Run
 
 
@@ -27,10 +28,18 @@ class Child:
     excess_slug: str = "resource-limit"
     renew_at: float = 0.0
     no_room: str | None = None  # why it was told to end, if that was a full disk
+    load: Load | None = None
+    cpu_s: float | None = None  # of the processor, when it was measured last
 
     @property
     def group(self) -> int:
         return self.process.pid
+
+    def measured(self, memory_bytes: int, cpu_s: float, *, after_s: float) -> None:
+        """What its processes use, `after_s` seconds after the last measurement."""
+        # A process of the group that has ended takes its time with it.
+        cores = None if self.cpu_s is None or after_s <= 0 else max(0.0, cpu_s - self.cpu_s) / after_s
+        self.load, self.cpu_s = Load(memory_bytes, cores), cpu_s
 
     def signal(self, number: int) -> None:
         """Send a signal to the whole group; one that has ended does not mind."""

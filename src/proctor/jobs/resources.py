@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.settings import Settings
@@ -32,16 +33,26 @@ def too_little_room(settings: Settings, *, to_begin: bool = False) -> str | None
     return f"{free / MB:,.0f} MB are free on the disk of PROCTOR_HOME, and {least / MB:,.0f} MB {rule}"
 
 
-def memory_bytes(groups: Collection[int]) -> dict[int, int]:
-    """The resident memory of the processes of each group; pages that they share are counted for each."""
+@dataclass(slots=True)
+class Used:
+    """What the processes of a group use: resident memory, and the processor's time since they began."""
+
+    memory_bytes: int = 0
+    cpu_s: float = 0.0
+
+
+def used_by(groups: Collection[int]) -> dict[int, Used]:
+    """Pages that processes of a group share are counted for each of them."""
     import psutil
 
-    used = dict.fromkeys(groups, 0)
+    used = {group: Used() for group in groups}
     for process in psutil.process_iter():
         try:
             group = os.getpgid(process.pid)
             if group in used:
-                used[group] += process.memory_info().rss
+                used[group].memory_bytes += process.memory_info().rss
+                times = process.cpu_times()
+                used[group].cpu_s += times.user + times.system
         except (ProcessLookupError, PermissionError, psutil.Error):
             continue  # it ended while being looked at, or is somebody else's
     return used

@@ -18,7 +18,7 @@ from proctor.jobs import resources
 from proctor.jobs.child import Child, command, start
 from proctor.settings import Settings
 from proctor.store import Store, endings, queue, runlog
-from proctor.store.beat import beat
+from proctor.store.beat import Sign, beat, tidy
 from proctor.store.endings import Try, Verdict
 from proctor.types import Run, Status
 
@@ -56,6 +56,7 @@ class Worker:
 
         With `once` until nothing waits and nothing of its own runs. Raises StoreError only then.
         """
+        tidy(self.settings.home, now=time.time())
         try:
             while not self.stopping and self.go_on():
                 if not self._look(once) and once:
@@ -90,10 +91,11 @@ class Worker:
         for run_id in endings.bury(self.store, now=now):
             self.log(f"run {run_id}: it was cancelled, and nobody was at work on it any more")
         if now - self._measured >= MEASURE_EVERY_S:
-            self._measured = now
+            since_s, self._measured = now - self._measured, now
             self._look_for_room()
-            beat(self.settings.home, self._no_room)
-            self._check_limits(now)
+            self._check_limits(now, since_s)
+            loads = {child.run.id: child.load for child in self.children.values() if child.load}
+            beat(self.settings.home, self.name, Sign(self._no_room, loads))
             for told in self.due(now):
                 self.log(told)
         while not self._no_room and len(self.children) < self.settings.most_running and self._take(now):
@@ -225,18 +227,20 @@ class Worker:
         for owner in endings.to_end(self.store, list(self.children)):
             self._tell(self.children[owner], now)
 
-    def _check_limits(self, now: float) -> None:
+    def _check_limits(self, now: float, since_s: float) -> None:
         if not self.children:
             return
-        used = resources.memory_bytes([child.group for child in self.children.values()])
+        used = resources.used_by([child.group for child in self.children.values()])
         for child in self.children.values():
+            own = used[child.group]
+            child.measured(own.memory_bytes, own.cpu_s, after_s=since_s)
             if child.told_to_end is not None:
                 continue
             if self._no_room:
                 child.no_room = self._no_room
                 self._tell(child, now)
                 continue
-            child.excess = resources.too_much_memory(used[child.group], self.settings)
+            child.excess = resources.too_much_memory(own.memory_bytes, self.settings)
             longest_s = child.run.cell.limits.timeout_s
             if child.excess is None and now - child.began > longest_s + OVERTIME_S:
                 child.excess, child.excess_slug = f"it took longer than {longest_s:g} s", "run-timeout"

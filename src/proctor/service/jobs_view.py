@@ -13,6 +13,7 @@ from proctor.service.pulse import longest_gap_s
 from proctor.service.results import shown
 from proctor.service.running import dead_owner
 from proctor.store import lists, pulses, queue
+from proctor.store.beat import FRESH_S, Load, signs
 from proctor.store.endings import next_try
 from proctor.store.lists import RunLine, Wanted
 from proctor.store.pulses import Pulse
@@ -56,6 +57,14 @@ def source_named(desk: Desk, name: str | None) -> str | None:
     if name is None or lists.run_lines(desk.store, Wanted(source=name), limit=1)[0]:
         return name
     return suite_named(name).key
+
+
+def loads(desk: Desk) -> dict[str, Load]:
+    """What the jobs at work use, by id: those of this machine's workers that the desk's user may see."""
+    lines, _ = lists.run_lines(desk.store, Wanted(status=Status.RUNNING), limit=None)
+    seen = {line.id for line in lines}
+    fresh = [sign for sign in signs(desk.settings.home) if time.time() - sign.at < FRESH_S]
+    return {run: load for sign in fresh for run, load in sign.loads.items() if run in seen}
 
 
 def by_hand(desk: Desk, lines: Sequence[RunLine]) -> dict[str, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,7 @@ from proctor.service.addresses import check_address
 from proctor.service.sources import resolved_source
 from proctor.settings import Settings
 from proctor.store import Store, queue
-from proctor.store.beat import last_beat, waits_for
+from proctor.store.beat import signs
 from proctor.store.queue import PRIORITIES, Also, Job, Ticket
 from proctor.store.runs import source_name
 from proctor.suites.tasks import suite_named
@@ -19,10 +20,12 @@ from proctor.types import Limits, Plan, Run
 
 __all__ = [
     "PRIORITIES",
+    "Disk",
     "Job",
     "Queue",
     "Ticket",
     "cancel",
+    "disk",
     "job",
     "places_ahead",
     "restart",
@@ -104,10 +107,24 @@ def standing(store: Store, settings: Settings) -> Queue:
 
 
 def worker_waits_for(settings: Settings) -> str | None:
-    """Why this machine's workers take no run, as they last said; None if they do."""
-    return waits_for(settings.home)
+    """Why this machine's workers take no run, as one last said; None if they do."""
+    said = signs(settings.home)
+    return said[0].waits_for if said else None
 
 
 def worker_seen(settings: Settings) -> float | None:
     """When a worker of this machine last looked into the queue (Unix time); None if none ever did."""
-    return last_beat(settings.home)
+    said = signs(settings.home)
+    return said[0].at if said else None
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """The disk of PROCTOR_HOME on the server's machine, in bytes: what is free, and what must stay so."""
+
+    free_bytes: int
+    least_bytes: int
+
+
+def disk(settings: Settings) -> Disk:
+    return Disk(shutil.disk_usage(settings.home).free, settings.least_disk_bytes)

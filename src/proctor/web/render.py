@@ -44,6 +44,7 @@ def templates() -> Environment:
         "share": figures.share,
         "duration": figures.duration,
         "amount": figures.amount,
+        "room": figures.room,
         "dollars": figures.dollars,
         "signed": signed,
         "ago": ago,

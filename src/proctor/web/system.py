@@ -61,6 +61,9 @@ def _standing(desk: OpenDesk) -> dict[str, Any]:
         "running": running[0],
         "pending": pending[0],
         "more": running[1] + pending[1] - len(running[0]) - len(pending[0]),
+        "loads": jobs_view.loads(desk),
+        "memory_allowed": desk.settings.most_memory_bytes,
+        "disk": queue.disk(desk.settings),
         "worker": _worker(
             queue.worker_seen(desk.settings), time.time(), queue.worker_waits_for(desk.settings)
         ),
