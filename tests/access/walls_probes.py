@@ -95,10 +95,15 @@ def _compare_page(path: str, whole: bool) -> Make:
     return made
 
 
+def _project_in(path: str) -> str:
+    """What a project is called in an address: the API refuses a parameter that it does not know."""
+    return "project_id" if path.startswith("/api/") else "project"
+
+
 def _boards(path: str) -> Make:
     return lambda of: [
         Probe(_query(path, suite=SUITE, metric="accuracy")),
-        Probe(_query(path, suite=SUITE, metric="accuracy", project=of.project, project_id=of.project)),
+        Probe(_query(path, suite=SUITE, metric="accuracy", **{_project_in(path): of.project})),
     ]
 
 

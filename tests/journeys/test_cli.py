@@ -144,11 +144,17 @@ def test_resume_refuses_a_finished_run_and_changed_rows(tmp_path, rows):
         )
 
 
-def test_runs_that_were_asked_different_things_are_not_compared(tmp_path, rows):
-    one = proctor_json(tmp_path, "run", "mine.csv", "--model", "baseline/random")["runs"][0]["run_id"]
-    words = ["run", "mine.csv", "--limit", "30", "--model", "baseline/majority"]
-    two = proctor_json(tmp_path, *words)["runs"][0]["run_id"]
-    assert "differ in their items" in proctor(tmp_path, "show", one, two, code=2).stderr
+def test_runs_of_different_sizes_are_compared_on_what_they_share_and_runs_asked_otherwise_are_not(
+    tmp_path, rows
+):
+    def asked(*words):
+        return proctor_json(tmp_path, "run", "mine.csv", *words)["runs"][0]["run_id"]
+
+    one = asked("--model", "baseline/random")
+    few = asked("--limit", "30", "--model", "baseline/majority")
+    assert "30 items that both were asked, of 60 and 30" in proctor(tmp_path, "show", one, few).stdout
+    otherwise = asked("--wording", "2", "--model", "baseline/majority")
+    assert "differ in their" in proctor(tmp_path, "show", one, otherwise, code=2).stderr
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_a_replayed_reply_that_ends_inside_a_sentence_is_marked_unless_somebody_
     rows = attempts_of(tmp_path, run_id)
     with open_store(settings(tmp_path)) as store:
         finish = [store.payload(run_id, f"rows/{i}", 0, 0)["finish"] for i in range(3)]
-    assert finish == ["cut?", "stop", "stop"]
+    assert finish == ["cut?", "stop", "unknown"]
     assert rows["rows/0"].outcome is Outcome.TRUNCATED
     assert rows["rows/2"].outcome is Outcome.CORRECT
 

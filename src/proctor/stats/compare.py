@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from proctor.errors import MetricMissing
 from proctor.findings import Comparison, Difference, Estimate
 from proctor.stats import resample
-from proctor.stats.estimates import ACCURACY, MACRO, Shape, exams_of, reporting, suite_name
+from proctor.stats.estimates import ACCURACY, MACRO, Shape, by_accuracy, exams_of, reporting, suite_name
 from proctor.stats.estimates_sheet import nothing
 from proctor.stats.estimates_task import CORRELATIONS, Exam, own_value
 from proctor.stats.intervals import Z95
@@ -173,7 +173,9 @@ def _differences(
         none = nothing(asked, "the two runs share no scored item")
         return Difference("", shape.suite, "score", None, None, none, "none", None, 0, 0, 0), rows
     if len(counted) == 1:
-        return _of_task(counted[0], family), rows
+        (alone,) = counted
+        own = _accuracy(alone) if by_accuracy(alone.pair.first, shape) else None
+        return _of_task(own or alone, family), rows
     return _of_suite(counted, shape, family), rows
 
 

@@ -92,7 +92,7 @@ def scores(rows: Iterable[Scored], shape: Shape) -> tuple[Score, ...]:
     marked = [_marked(one) for one in exams_of(rows, shape)]
     of_tasks = (score for one in marked for score in _task_scores(one))
     return (
-        *_own_score(marked),
+        *_own_score(marked, shape),
         *_suite_scores(marked, shape),
         *_means(marked, shape),
         *of_tasks,
@@ -123,14 +123,19 @@ def _task_scores(one: Marked) -> list[Score]:
     return [Score(of.key, of.spec.title, metric, estimate(of, metric, one.drawn)) for metric in every]
 
 
-def _own_score(marked: Sequence[Marked]) -> list[Score]:
+def _own_score(marked: Sequence[Marked], shape: Shape) -> list[Score]:
     """The mean of the official metrics where one task is all that counts and has several."""
     counted = [one for one in marked if not one.exam.spec.extra] or marked
-    if len(counted) != 1 or len(counted[0].exam.spec.official) < 2:
+    if len(counted) != 1 or len(counted[0].exam.spec.official) < 2 or by_accuracy(counted[0].exam, shape):
         return []
     of = counted[0].exam
     own = combined(counted, {of.key: own_value(of)})
     return [Score(of.key, of.spec.title, " + ".join(of.spec.official), own)]
+
+
+def by_accuracy(of: Exam, shape: Shape) -> bool:
+    """Whether a task's own headline is its accuracy alone: the suite's is the accuracy over items, and so is its part."""
+    return shape.aggregate == "micro" and of.spec.official[0] == ACCURACY
 
 
 # The suite ---------------------------------------------------------------------------------------
