@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from proctor.figures import amount, dollars, duration, estimate, fraction, unmeasured
-from proctor.findings import Evaluation, RunResult
+from proctor.figures import amount, dollars, duration, estimate, fraction, names, shared_items, unmeasured
+from proctor.findings import Comparison, Evaluation, RunResult
 from proctor.types import Run
 
 MOST_TASKS = 20  # in one listing
@@ -27,11 +27,20 @@ def evaluation_lines(
         yield ""
     if evaluation.verdict:
         yield evaluation.verdict
+        yield from _sharing_lines(evaluation.comparisons)
     runs = [r.run for r in evaluation.results]
     ids = " ".join(run.id[:8] for run in runs)
     # Runs of one plan are shown again by its one id.
     again = runs[0].plan_id[:8] if len(runs) > 1 and len({run.plan_id for run in runs}) == 1 else ids
     yield f"{'Runs' if len(runs) > 1 else 'Run'}: {ids}   (proctor show {again} | proctor report {again})"
+
+
+def _sharing_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Which pairs were not asked the same items, and on how many they are compared."""
+    for pair in comparisons:
+        if note := shared_items(pair.sharing):
+            who = " and ".join(names(pair))
+            yield f"{who} are compared {note}."
 
 
 def result_lines(result: RunResult, *, fold: bool = False) -> Iterator[str]:
