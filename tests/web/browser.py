@@ -16,7 +16,7 @@ from screens import ARGUMENTS, CHROMIUM, PHONE, WIDE, is_settled
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
 
-PATIENCE_MS = 15_000
+PATIENCE_MS = 60_000  # ends a hang; it is no judge of speed
 LOOK_EVERY_MS = 25
 
 SERIOUS = ("serious", "critical")

@@ -42,7 +42,7 @@ def leaderboard(
     except NotFound:
         pass  # the page says that there is nothing to rank
     except ConfigError as error:
-        title = ERROR_TITLES[error.slug]
+        title = ERROR_TITLES.get(error.slug, ERROR_TITLES[""])
         problem = {
             "title": title,
             "detail": str(error),

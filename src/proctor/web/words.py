@@ -36,6 +36,7 @@ ERROR_TITLES = {
     "not-found": "Not found",
     "method-not-allowed": "Not found",
     "config": _INVALID,
+    "metric-missing": _INVALID,
     "data": _INVALID,
     "data-missing": _INVALID,
     "conflict": _INVALID,
