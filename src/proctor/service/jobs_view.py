@@ -54,7 +54,7 @@ def source_named(desk: Desk, name: str | None) -> str | None:
 
     Raises ConfigError, in the words of the API's specification, where it is neither.
     """
-    if name is None or lists.run_lines(desk.store, Wanted(source=name), limit=1)[0]:
+    if name is None or lists.exists(desk.store, Wanted(source=name)):
         return name
     return suite_named(name).key
 

@@ -19,7 +19,7 @@ from proctor.stats.compare import compare, differences, focused, resampled
 from proctor.stats.estimates import Scored, Shape
 from proctor.stats.ranks import best_shares, rank_intervals
 from proctor.store import Store
-from proctor.store.lists import RunLine, Wanted, run_lines
+from proctor.store.lists import RunLine, Wanted, exists, newest, run_lines
 from proctor.types import Run, Status
 
 SMALLER = 0.5  # of the items of most: a run that holds the board's scores to fewer is named
@@ -87,10 +87,10 @@ def _rankable(store: Store, project_id: int | None) -> str:
 def default_suite(store: Store, project_id: int | None, usual: str = "glue") -> str:
     """`usual` if it has complete runs that are not on sample rows, else what was run last that has, else `usual`."""
     wanted = Wanted(status=Status.COMPLETED, project_id=project_id, sample=False)
-    if run_lines(store, wanted._replace(source=usual), limit=1)[0]:
+    if exists(store, wanted._replace(source=usual)):
         return usual
-    newest = run_lines(store, wanted, limit=1)[0]
-    return newest[0].source if newest else usual
+    last = newest(store, wanted)
+    return last.source if last else usual
 
 
 def _group(lines: Sequence[RunLine]) -> list[RunLine]:

@@ -130,9 +130,8 @@ def exam_of(run: RunLine) -> tuple[str, str | None, bool]:
 def latest_source(desk: Desk) -> str | None:
     """The suite or file of the newest run, on sample rows only where there is nothing else; None without a run."""
     for wanted in (Wanted(sample=False), Wanted()):
-        lines, _ = lists.run_lines(desk.store, wanted, limit=1)
-        if lines:
-            return lines[0].source
+        if last := lists.newest(desk.store, wanted):
+            return last.source
     return None
 
 

@@ -76,6 +76,21 @@ def run_lines(store: Database, wanted: Wanted, *, limit: int | None = 20) -> tup
         return rows, total
 
 
+def newest(store: Database, wanted: Wanted) -> RunLine | None:
+    """The newest run alone; how many there are is not counted."""
+    query = where(select(*COLUMNS), wanted).order_by(RUN.c.created_at.desc(), RUN.c.num.desc()).limit(1)
+    with store.reading() as connection:
+        row = connection.execute(query).one_or_none()
+    return None if row is None else RunLine(*row)
+
+
+def exists(store: Database, wanted: Wanted) -> bool:
+    """Whether there is such a run; the quickest of all questions about a list."""
+    query = where(select(RUN.c.num), wanted).limit(1)
+    with store.reading() as connection:
+        return connection.execute(query).one_or_none() is not None
+
+
 def jobs_among(store: Database, run_ids: Sequence[str]) -> frozenset[str]:
     """Which of the runs are jobs of the server; the others are the command line's."""
     query = select(RUN.c.id).join(JOB, JOB.c.run_num == RUN.c.num).where(RUN.c.id.in_(run_ids))

@@ -195,6 +195,10 @@ SCORE = Table(
     PrimaryKeyConstraint("run_num", "task", "metric"),
 )
 
+# Whoever reads figures of several runs asks first whether an ended run lacks its own; nearly none does.
+_LACKING = text("summary IS NULL AND finished_at IS NOT NULL")
+Index("run_lacking", RUN.c.num, sqlite_where=_LACKING, postgresql_where=_LACKING)
+
 # Lists show the headlines of thousands of runs; partial, so that no other query is planned by it.
 _HEADLINE = text("place = 0")
 Index("score_headline", SCORE.c.run_num, sqlite_where=_HEADLINE, postgresql_where=_HEADLINE)
