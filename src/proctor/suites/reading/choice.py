@@ -48,7 +48,9 @@ REASON = re.compile(
 SEPARATOR = r"[\s)\]}\"'*_.,;:]{0,8}"
 BOTH = re.compile(r"\s*(?:both|either|neither|none|all of|not|all|any of|beide|weder|ni|ambas|tutti|не)\b")
 NOT_BUT = re.compile(
-    r"\s*(?:is )?not\b.{1,120}?[\s,;]but(?: rather| instead)?\b[:\s]+", re.IGNORECASE | re.DOTALL
+    r"\s*(?:is )?not\b.{1,120}?(?:[\s,;]but(?: rather| instead)?\b"
+    r"|[,;.–—-]\s?(?:but )?(?:it(?:'s| is)|rather|instead)(?: rather| instead)?\b)[:,\s]+(?!not\b)",
+    re.IGNORECASE | re.DOTALL,
 )
 TO_TEXT = re.compile(r"\A(?:[.):\],;=( ]|[-–—](?!\d))+")  # what stands between a letter and its text
 CLOSERS = ")]}*_`\"'”’>$"

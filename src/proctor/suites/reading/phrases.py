@@ -18,12 +18,13 @@ VALUE_CHARS = 600
 CLAUSE_CHARS = 400
 MOST_PHRASES = 16  # how many are looked at, from the last
 NEGATED = re.compile(
-    r"[\s*_:\"']{0,4}(?:not|neither|never|nicht|keine?|pas|no |não|non|не|नहीं|ليس)\b(?!.{1,120}\bbut\b)"
+    r"[\s*_:\"']{0,4}(?:not|neither|never|nicht|keine?|pas|no |não|non|не|नहीं|ليس)\b(?!.{1,120}(?:\bbut\b|[,;.–—-]\s?(?:it(?:'s| is)|rather|instead)\b))"
     r"|[\s:]{0,3}(?:不是|非)",
     re.IGNORECASE,
 )
 NOT_SAID = re.compile(
-    r"(?:\b(?:if|whether|were|unless|why|not|n't|hypothetically|wenn|ob|si|se|если)\b|n't)[^.!?\n;:]{0,80}\Z",
+    r"(?:\b(?:if|whether|were|unless|(?<!that's )(?<!that is )(?<!this is )(?<!which is )why|not|n't|hypothetically"
+    r"|wenn|ob|nicht|si|se|если)\b|n't)[^.!?\n;:]{0,80}\Z",
     re.IGNORECASE,
 )
 LETTER_BEHIND = re.compile(

@@ -26,11 +26,11 @@ HASHES = re.compile(r"^\s{0,3}####\s{1,3}([^\n]{1,200})\s{0,20}\Z", re.MULTILINE
 DOUBLE = re.compile(r"\[\[([^\[\]\n]{1,40})\]\]")
 # Other words that announce a value on a line of its own; what follows has to be one label or letter and no more.
 OTHER_CUES = re.compile(
-    r"^[ \t#*_>-]{0,8}(?:(?:final |my |your |overall )?(?:correct|label|verdict|prediction|classification|decision"
+    r"^[ \t#*_>-]{0,8}(?:(?:final |my |your |overall )?(?:correct|final|selected|chosen|pick|label|verdict|prediction|classification|decision"
     r"|judge?ment|conclusion|result|output"
     r"|response|choice|selection|option|solution|pick|relationship|relation|category|urteil|ergebnis"
     r"|conclusión|conclusion|вывод|結論|结论|결론)"
-    r"(?: label| choice| selected)?)[*_]{0,3}\s?[:=][*_\s]{0,6}",
+    r"(?: label| choice| selected| option| answer)?)[*_]{0,3}\s?[:=][*_\s]{0,6}",
     re.MULTILINE,
 )
 NUMBER_CUES = re.compile(
@@ -88,6 +88,11 @@ def tagged(said: str) -> Iterator[Stated]:
             yield Stated(said[opened[place] : match.start()].strip(), opened[place], True)
 
 
+BEFORE_CUE = frozenset(
+    {"", "correct", "right", "best", "final", "the", "my", "the correct", "the final", "my final"}
+)
+
+
 def lines(said: str, low: str) -> Iterator[Stated]:
     """What follows each cue of any language."""
     for cues in spoken_in(low):
@@ -97,7 +102,11 @@ def lines(said: str, low: str) -> Iterator[Stated]:
                 continue
             gap = said[match.start() : match.end()]
             loose = not any(sign in gap for sign in ":=>→⇒]")
-            if loose and low[low.rfind("\n", 0, match.start()) + 1 : match.start()].strip(" #*_>-"):
+            if (
+                loose
+                and low[low.rfind("\n", 0, match.start()) + 1 : match.start()].strip(" #*_>-")
+                not in BEFORE_CUE
+            ):
                 continue
             below = "\n" in gap
             yield at_line(
@@ -137,9 +146,8 @@ def read_stated(said: str, each: Stated, asked: Asked) -> Found:
         found = listed or found
     if not isinstance(found, str):
         return found
-    if asked.kind == "choices" and list_of_options(
-        said[each.start : each.start + VALUE_CHARS].split("\n", 6)[:6], asked
-    ):
+    following = said[each.start : each.start + VALUE_CHARS].split("\n", 6)[:6]
+    if asked.kind == "choices" and list_of_options([line for line in following if line.strip()][:2], asked):
         return UNCLEAR
     return UNCLEAR if asked.cut and not each.ended and asked.may_go_on(each.value, found) else found
 

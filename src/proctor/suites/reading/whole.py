@@ -25,10 +25,13 @@ def in_whole(said: str, asked: Asked) -> Found:
     return nothing_else(value, asked)
 
 
+POINTER = re.compile(r"\A\s*(?:[-=]>|→|⇒|➡|•|[-–—]\s|=)\s*(?!\d)")
+
+
 def nothing_else(value: str, asked: Asked) -> Found:
     """A value that holds the answer and no other words."""
     if asked.kind == "choices":
-        return read_choice(value, asked, strict=True)
+        return read_choice(POINTER.sub("", value, count=1), asked, strict=True)
     if asked.kind == "number":
         return read_number(value, strict=True)
     if asked.kind == "letters":
@@ -70,7 +73,7 @@ def in_opening(said: str, asked: Asked) -> Found:
     if asked.kind == "choices":
         if (found := only_right_one(said, asked)) is not None:
             return found
-        if len(lines[0]) > VALUE_CHARS or list_of_options([line for line in lines if line.strip()], asked):
+        if len(lines[0]) > VALUE_CHARS or is_listing(said, asked):
             return None
         return opening_choice(lines[0], asked)
     if asked.kind == "labels" and asked.vocabulary is not None:
@@ -78,6 +81,26 @@ def in_opening(said: str, asked: Asked) -> Found:
     return None
 
 
+def in_first_line(said: str, asked: Asked) -> Found:
+    """The first line of a cut reply, if a line break ends it or it is one letter alone."""
+    line, broken, _ = said.partition("\n")
+    if asked.kind != "choices" or len(line) > VALUE_CHARS or is_listing(said, asked):
+        return None
+    if not broken:
+        return read_choice(line, asked, strict=True) if len(peel(line)) == 1 else None
+    return opening_choice(line, asked)
+
+
+def is_listing(said: str, asked: Asked) -> bool:
+    """True where the first line is one of several options: another follows at once, or all do in their order."""
+    lines = [line for line in said[:8000].split("\n", 60)[:60] if line.strip()]
+    if list_of_options(lines[:2], asked):
+        return True
+    named = [letter for line in lines if (letter := own_option(line, asked))]
+    return len(named) > 2 and "".join(named) == asked.letters and not OTHERS.search(said[:8000])
+
+
+OTHERS = re.compile(r"\b(?:others?|incorrect|wrong|why)\b[^\n]{0,60}$", re.IGNORECASE | re.MULTILINE)
 VERDICT = re.compile(
     r"[\s:,;(*_–—-]{1,8}(?:this (?:is|one is) |is |the )?(?:(?P<right>correct|right|true|yes|fits)"
     r"|(?P<wrong>incorrect|wrong|false|no"

@@ -1,0 +1,60 @@
+"""Rung 5, first: a sentence in plain words that gives one letter, "it's B", "I'd pick B", "we select option (B)"."""
+
+from __future__ import annotations
+
+import re
+
+from proctor.suites.reading.asked import Asked
+from proctor.suites.reading.choice import more, read_choice
+from proctor.suites.reading.cues import first_sentence
+from proctor.suites.reading.phrases import NOT_SAID
+from proctor.suites.vocabulary import UNCLEAR, Found
+
+VALUE_CHARS = 400
+GIVES = re.compile(
+    r"(?:(?<![\w'])(?:it(?:'s| is| must be| should be| has to be| would be| can only be)"
+    r"|(?:i|we)(?:'d| would| will|'ll| must| should)? (?:therefore |then )?(?:pick|say|guess|choose|select|answer|take)"
+    r"|(?:let me|i(?:'d| would| will|'ll)?|we(?:'ll)?) go (?:with|for)|leads? (?:us|me) to (?:answer|choose|select)"
+    r"|looking for is|conclude that|supports|final(?: answer)?:|so|thus:?|therefore:?|hence:?)"
+    r"|(?<=[.?!:;] )(?:no|wait|not?wait|no wait),?)"
+    r"(?: (?:likely|probably|definitely|clearly|most likely|that|the answer|option|choice|letter|answer))*[ :,*]{1,6}"
+    r"(?=[(\[*]{0,4}[a-z](?![\w'-]))",
+)
+LETTER = re.compile(
+    r"(?:[Oo]ption |[Cc]hoice )?[(\[*\"]{0,4}([A-Z])(?![\w'-])[)\]*\"]{0,4}"
+    r"(?=\s*(?:[.!?;:,\n]|\Z|[-\u2013\u2014]\s|(?:because|since|as|here|on this|for this|it is|due to|is my)\b))"
+)
+SMALL = re.compile(r"[(\[*\"]{0,4}([a-z])[)\]*\"]{0,4}[.!]?\Z")
+MOST = 16
+
+
+def in_weak_phrase(said: str, low: str, asked: Asked) -> Found:
+    """What the last such sentence gives; nothing where it is a condition, or what others say."""
+    if asked.kind != "choices":
+        return None
+    for match in reversed(list(GIVES.finditer(low))[-MOST:]):
+        if NOT_SAID.search(low, max(0, match.start() - 100), match.start()) or OTHERS.search(
+            low, max(0, match.start() - 60), match.start()
+        ):
+            continue
+        found = given(said[match.end() : match.end() + VALUE_CHARS].split("\n", 1)[0], asked)
+        if found is not None:
+            return found
+    return None
+
+
+OTHERS = re.compile(
+    r"\b(?:many|some|people|one|others|students|they|might|could|may|going to|wanted to)\b[^.!?\n]{0,40}\Z"
+)
+
+
+def given(value: str, asked: Asked) -> Found:
+    sentence = first_sentence(value)
+    found = read_choice(sentence, asked, strict=True) or read_choice(value, asked, strict=True)
+    if found is not None:
+        return found
+    letter = LETTER.match(value) or SMALL.match(sentence)
+    if letter is None or letter[1].upper() not in asked.letters:
+        return None
+    another = more().match(value, letter.end())
+    return UNCLEAR if another and another[1] != letter[1] else letter[1].upper()
