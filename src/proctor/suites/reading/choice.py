@@ -87,11 +87,13 @@ def read_choice(value: str, asked: Asked, *, strict: bool = False) -> Found:
     short = peel(value)
     if not short:
         return by_text(value, asked)
+    if short.isdecimal() and numbered(asked):
+        return by_place(f"option {short}", asked)
     if len(short) == 1:
         letter = own_letter(short, asked)
         if letter is not None:
             return letter
-    if (found := by_text(short, asked) or by_text(value.strip(), asked)) is not None:
+    if (found := by_text(value.strip(), asked) or by_text(short, asked)) is not None:
         return found
     if not strict and (turned := NOT_BUT.match(short)):
         return read_choice(short[turned.end() :], asked)
@@ -169,7 +171,7 @@ def lettered(value: str, asked: Asked, *, strict: bool) -> Found:
     if another and another[1] != letter:
         return None if strict and len(words(rest[another.end() :])) > 3 else UNCLEAR
     if strict:
-        return letter if ending(rest) else None
+        return letter if ending(rest) and not rest.startswith(", ") else None
     return loose(letter, rest, tail, asked, announced=announced or STATED.match(after) is not None)
 
 
@@ -222,7 +224,7 @@ def other_mark() -> re.Pattern[str]:
         rf"{SEPARATOR}(?:[,;/&+|]|\s(?:{either})(?![{WORD_CHAR}])"
         rf"|(?<=[.;:,\s])\s?)(?:\s?(?:{either})(?![{WORD_CHAR}]))?"
         rf"(?:\s?(?:also|possibly|maybe|perhaps"
-        rf"|even))?\s?(?:(?:{joined('option')})\s?)?([(\[*]{{0,3}})([a-z])([)\]*.:]{{1,3}}|\Z)"
+        rf"|even))?\s?(?:(?:{joined('option')})\s?)?([(\[*]{{0,3}})([a-z])([)\]*.:]{{1,3}}|\Z|(?=\s\())"
     )
 
 
@@ -237,7 +239,7 @@ def goes_on(rest: str, letter: str, asked: Asked, *, near: int = 0) -> bool:
         other = each[2].upper()
         if other == letter or other not in asked.letters:
             continue
-        follows = rest[each.end() :].lstrip(CLOSERS + " .:")
+        follows = rest[each.end() :].lstrip(CLOSERS + " .:(")
         if begins(follows, asked.by_letter[other]) is not None and not DOUBT.search(rest[: each.start()]):
             return True
         joins = re.search(r"[,;/&+|]|[^\W\d_]", rest[each.start() : each.start(1)])
@@ -303,6 +305,14 @@ def by_place(value: str, asked: Asked, *, strict: bool = False) -> Found:
     return None
 
 
+def numbered(asked: Asked) -> bool:
+    """True where the question shows its options by numbers: "1. first", "(2) second"."""
+    lines = asked.question[-8000:].splitlines()
+    shown = {found[1]: light(found[2]) for line in lines if (found := NUMBERED.match(line))}
+    return all(shown.get(str(n)) == text for n, text in enumerate(asked.lights, 1))
+
+
+NUMBERED = re.compile(r"\s{0,8}[(\[*]{0,3}(\d{1,2})[)\].:*]{1,3}\s{1,4}(.+)")
 PAUSE = re.compile(
     r"[\"'*_)]*\s*(?:[.,;:!(。]|[-–—]\s|(?:because|since|as|is|not|rather|weil|car|porque|perché)\b)|[\"'*_)]*\s*\Z"
 )

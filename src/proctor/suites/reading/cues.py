@@ -12,7 +12,7 @@ from proctor.suites.reading.languages import LANGUAGES, Language
 # Between the cue and its value on a line: "Answer (letter): ", "**Answer:** ", "Answer = ".
 COLON = (
     r"(?:[ _](?:choice|option|letter|idx|index|key|number|is|text))?(?:\s?\([^()\n]{1,30}\))?"
-    r"""[\s*_`"')\]}]{0,8}(?:[:=]|->|→|⇒|=>)[>*_`\s]{0,200}"""
+    r"""[\s*_`"')\]}]{0,8}(?:[:=]|->|→|⇒|=>)(?:[*_`\s]|>(?!\s?[\d.])){0,200}"""
 )
 LOOSE_COLON = r"[*_]{0,3}[.)]?[*_]{0,3}\s{1,3}(?:[-–—]\s{1,3})?(?=[(\[*]{0,4}[a-z](?:[)\].,*]|\s|\Z))"
 NOT = r"(?:no|não|nao|non|ne|n'|pas|nicht|kein|keine|не|ليس|ليست|नहीं)"

@@ -93,6 +93,14 @@ def in_last_sentence(said: str, asked: Asked) -> Found:
         return last_label(sentence, asked)
     if not ends_in_list(said, asked) and (found := read_choice(line, asked, strict=True)) is not None:
         return found
+    if len(sentence) <= SHORT_CHARS and len(sentence) < len(line) and not ends_in_list(said, asked):
+        found = read_choice(sentence, asked, strict=True)
+        if (
+            isinstance(found, str)
+            and not DOUBT.search(sentence)
+            and not HEDGED.search(light(line[-SHORT_CHARS:]))
+        ):
+            return found
     if (found := concluded(said, asked)) is not None:
         return found
     if without_json(said) is None or DOUBT.search(sentence) or not CONCLUDES.search(sentence):

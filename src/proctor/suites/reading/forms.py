@@ -83,7 +83,8 @@ def begins(text: str, own: str) -> int | None:
         if match is None or match[0] != want:
             return None
         end = match.end()
-    return end
+    ours = light(own)  # a sign may end it: "45°"
+    return max(end, len(ours)) if text.startswith(ours) else end
 
 
 def is_same(ours: str, theirs: str) -> bool:

@@ -22,6 +22,11 @@ NAMES = r"(?:final[_ -]?)?(?:answer|choice|label|option|result|prediction)"
 OPENED, CLOSED = re.compile(rf"<{NAMES}>", re.IGNORECASE), re.compile(rf"</{NAMES}>", re.IGNORECASE)
 MOST_VALUES = 24  # how many announced values are looked at, from the last
 BOXED = re.compile(r"\\(?:boxed|fbox)\s{0,5}\{((?:[^{}]|\{[^{}]{0,400}\}){0,400})\}")
+CELL = re.compile(
+    r"^[ \t]*\|[ *_]{0,4}(?:(?:the|final|correct|best|my) ){0,2}(?:answer|choice|option)[ *_]{0,4}\|[ *_]{0,4}"
+    r"([^|\n]{1,400}?)[ *_]{0,4}\|[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
 HASHES = re.compile(r"^\s{0,3}####\s{1,3}([^\n]{1,200})\s{0,20}\Z", re.MULTILINE)
 DOUBLE = re.compile(r"\[\[([^\[\]\n]{1,40})\]\]")
 # Other words that announce a value on a line of its own; what follows has to be one label or letter and no more.
@@ -37,6 +42,7 @@ NUMBER_CUES = re.compile(
     r"(?:similarity(?: score| rating)?|score|rating|bewertung|puntuación|nota|punteggio|оценка|得分|评分|分数"
     r"|スコア|点数|점수)[*_]{0,3}\s?"
     r"(?:[:=]|is|would be|ist|es|é|è|est|は|是|는|은)[*_\s]{1,6}"
+    r"|\b(?:rate|score|give) (?:it|them|these|this)(?: (?:pair|one|sentence pair|two))?(?: (?:a|as|at))? (?=\d)"
 )
 HEADING = re.compile(
     r"^[ \t#*_>-]{0,8}(?:the )?(?:final |correct |my )?(?:answer(?: choice)?|antwort|réponse|respuesta"
@@ -65,6 +71,7 @@ def stated(said: str, low: str, asked: Asked) -> list[Stated]:
         *(at_line(said, match.end(), strict=True) for match in OTHER_CUES.finditer(low)),
         *(at_line(said, match.end(), below=True, strict=True) for match in HEADING.finditer(low)),
         *tagged(said),
+        *(Stated(match[1], match.start(1), True, strict=True) for match in CELL.finditer(said)),
         *(
             Stated(match[1], match.start(1), True)
             for form in (BOXED, DOUBLE)

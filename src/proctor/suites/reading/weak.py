@@ -16,7 +16,7 @@ GIVES = re.compile(
     r"|(?:i|we)(?:'d| would| will|'ll| must| should)? (?:therefore |then )?(?:pick|say|guess|choose|select|answer|take)"
     r"|(?:let me|i(?:'d| would| will|'ll)?|we(?:'ll)?) go (?:with|for)|leads? (?:us|me) to (?:answer|choose|select)"
     r"|looking for is|conclude that|supports|final(?: answer)?:|so|thus:?|therefore:?|hence:?)"
-    r"|(?<=[.?!:;] )(?:no|wait|not?wait|no wait),?)"
+    r"|(?<=, )(?:choose|pick|select|take)|(?<=[\s,])but(?: rather| instead)?|(?<=[.?!:;] )(?:no|wait|not?wait|no wait),?)"
     r"(?: (?:likely|probably|definitely|clearly|most likely|that|the answer|option|choice|letter|answer))*[ :,*]{1,6}"
     r"(?=[(\[*]{0,4}[a-z](?![\w'-]))",
 )
@@ -33,18 +33,28 @@ def in_weak_phrase(said: str, low: str, asked: Asked) -> Found:
     if asked.kind != "choices":
         return None
     for match in reversed(list(GIVES.finditer(low))[-MOST:]):
-        if NOT_SAID.search(low, max(0, match.start() - 100), match.start()) or OTHERS.search(
-            low, max(0, match.start() - 60), match.start()
-        ):
+        clause = low[max(0, match.start() - 100) : match.start()].rpartition(",")[2]
+        if (NOT_SAID.search(clause) and not match[0].startswith("but")) or OTHERS.search(clause):
             continue
         found = given(said[match.end() : match.end() + VALUE_CHARS].split("\n", 1)[0], asked)
+        if found is UNCLEAR and match[0].startswith(("so", "but")):
+            continue  # "so C and D fall away"
         if found is not None:
             return found
-    return None
+    return in_bold(said, asked)
+
+
+BOLD = re.compile(r"(?:^|(?<=[\s]))\*\*([^*\n]{1,400})\*\*(?=[ \t]*[.!]?[ \t]*(?:\n|\Z))")
+
+
+def in_bold(said: str, asked: Asked) -> Found:
+    """The one option that stands in bold at the end of a line."""
+    named = {found for each in BOLD.finditer(said) if (found := read_choice(each[1], asked, strict=True))}
+    return None if not named else UNCLEAR if len(named) > 1 else named.pop()
 
 
 OTHERS = re.compile(
-    r"\b(?:many|some|people|one|others|students|they|might|could|may|going to|wanted to)\b[^.!?\n]{0,40}\Z"
+    r"\b(?:many|some|people|others|students|they|might|could|may|going to|wanted to)\b[^.!?,;\n]{0,40}\Z"
 )
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 
 from proctor.suites.reading.asked import Asked
-from proctor.suites.reading.choice import DOUBT, list_of_options, own_option, read_choice
+from proctor.suites.reading.choice import DOUBT, by_text, list_of_options, own_option, read_choice
 from proctor.suites.reading.label import exactly, foreign, lettered
-from proctor.suites.reading.letters import read_letters
+from proctor.suites.reading.letters import BULLET, read_letters, read_list
 from proctor.suites.reading.number import read_number
 from proctor.suites.texts import key, light, peel
 from proctor.suites.vocabulary import UNCLEAR, Found
@@ -20,9 +20,29 @@ FENCE = re.compile(r"\A```\w{0,10}\n(.*?)\n?```\Z", re.DOTALL)
 def in_whole(said: str, asked: Asked) -> Found:
     fence = FENCE.match(said)
     value = fence[1] if fence else said
+    if asked.kind == "letters" and "\n" in peel(value):
+        return all_of_list(value, asked)
     if len(value) > VALUE_CHARS or "\n" in peel(value):
         return None
     return nothing_else(value, asked)
+
+
+SAYS = re.compile(
+    r"\A\s*(?:(?:i think|i believe|i guess|probably),? )?(?:it(?:'s| is)|that(?:'s| is)|it must be|i'd say|i'd pick)\s+",
+    re.IGNORECASE,
+)
+ARE = re.compile(r"\A[^.\n]{1,80}\b(?:are|is)(?: both| all)? (?:correct|right|true)[.!]?\s*\Z")
+
+
+def all_of_list(value: str, asked: Asked) -> Found:
+    """Letters a line each, and nothing else; or a first line of letters before an explanation."""
+    lines = [line for line in value.splitlines() if line.strip()]
+    read = [read_letters(BULLET.sub("", line, count=1), asked, strict=True) for line in lines[:12]]
+    if all(isinstance(each, str) for each in read):
+        return read_list(lines, asked)
+    return (
+        read[0] if isinstance(read[0], str) and not any(isinstance(each, str) for each in read[1:]) else None
+    )
 
 
 POINTER = re.compile(r"\A\s*(?:[-=]>|→|⇒|➡|•|[-–—]\s|=)\s*(?!\d)")
@@ -31,11 +51,13 @@ POINTER = re.compile(r"\A\s*(?:[-=]>|→|⇒|➡|•|[-–—]\s|=)\s*(?!\d)")
 def nothing_else(value: str, asked: Asked) -> Found:
     """A value that holds the answer and no other words."""
     if asked.kind == "choices":
-        return read_choice(POINTER.sub("", value, count=1), asked, strict=True)
+        found = read_choice(POINTER.sub("", value, count=1), asked, strict=True)
+        return by_text(SAYS.sub("", value, count=1), asked) if found is None else found
     if asked.kind == "number":
         return read_number(value, strict=True)
     if asked.kind == "letters":
-        return read_letters(value, asked, strict=True)
+        found = read_letters(value, asked, strict=True)
+        return read_letters(value, asked) if found is None and ARE.search(value) else found
     return only_label(value, asked)
 
 
@@ -131,6 +153,8 @@ def opening_choice(line: str, asked: Asked) -> Found:
     if found is not None:
         return found
     named = own_option(line, asked)
+    if (letter := SINGLED.match(line)) and (name := next(filter(None, letter.groups()))) in asked.letters:
+        return name
     return (
         named
         if named and ". " in line and not DOUBT.search(line) and not OTHER_OPTION.search(line[3:])
@@ -138,6 +162,8 @@ def opening_choice(line: str, asked: Asked) -> Found:
     )
 
 
+# "**B**. The others ...", "Option B. The others ..."
+SINGLED = re.compile(r"(?:(?:\*\*|__)\(?([A-Z])\)?(?:\*\*|__)[.,]|(?:Option|Choice) \(?([A-Z])\)?\.)\s")
 OTHER_OPTION = re.compile(r"(?:\(|\b[Oo]ption |\b[Cc]hoice |[.;]\s)[A-J][).:]\s")
 
 
