@@ -52,6 +52,7 @@ NOT_BUT = re.compile(
     r"|[,;.–—-]\s?(?:but )?(?:it(?:'s| is)|rather|instead)(?: rather| instead)?\b)[:,\s]+(?!not\b)",
     re.IGNORECASE | re.DOTALL,
 )
+BECAUSE = re.compile(r", (?:because|since|as)\b")
 TO_TEXT = re.compile(r"\A(?:[.):\],;=( ]|[-–—](?!\d))+")  # what stands between a letter and its text
 CLOSERS = ")]}*_`\"'”’>$"
 
@@ -171,7 +172,7 @@ def lettered(value: str, asked: Asked, *, strict: bool) -> Found:
     if another and another[1] != letter:
         return None if strict and len(words(rest[another.end() :])) > 3 else UNCLEAR
     if strict:
-        return letter if ending(rest) and not rest.startswith(", ") else None
+        return letter if ending(rest) and (not rest.startswith(", ") or BECAUSE.match(rest)) else None
     return loose(letter, rest, tail, asked, announced=announced or STATED.match(after) is not None)
 
 

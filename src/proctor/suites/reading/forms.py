@@ -83,7 +83,7 @@ def begins(text: str, own: str) -> int | None:
         if match is None or match[0] != want:
             return None
         end = match.end()
-    ours = light(own)  # a sign may end it: "45°"
+    ours = light(own).rstrip(PUNCTUATION)  # a sign may end it: "45°"
     return max(end, len(ours)) if text.startswith(ours) else end
 
 

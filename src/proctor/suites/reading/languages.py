@@ -73,8 +73,8 @@ ENGLISH = Language(
     verbs=r"(?:(?:would|should|must|has to|have to|will|can only|could only|ought to)(?: therefore| thus| then)? be"
     r"|is|are"
     r"|(?:appears|seems) to be)"
-    r"(?:,? (?:therefore|thus|hence|then|clearly|indeed|definitely|most likely|likely|probably|simply|option"
-    r"|choice|letter)\b,?)*",
+    r"(?:,? (?:therefore|thus|hence|then|clearly|indeed|definitely|most likely|likely|probably|simply"
+    r"|(?:option|choice|letter)(?! ?\d))\b,?)*",
     before=r"(?:i|we)(?: would| will|'d|'ll)?(?: have to| therefore| thus)? (?:choose|select|pick|go with|opt for"
     r"|vote for)"
     r"|i(?:'m| am) going (?:with|for)|let's (?:choose|select|pick|go with)|(?:so|thus|hence"

@@ -15,14 +15,14 @@ GIVES = re.compile(
     r"(?:(?<![\w'])(?:it(?:'s| is| must be| should be| has to be| would be| can only be)"
     r"|(?:i|we)(?:'d| would| will|'ll| must| should)? (?:therefore |then )?(?:pick|say|guess|choose|select|answer|take)"
     r"|(?:let me|i(?:'d| would| will|'ll)?|we(?:'ll)?) go (?:with|for)|leads? (?:us|me) to (?:answer|choose|select)"
-    r"|looking for is|conclude that|supports|final(?: answer)?:|so|thus:?|therefore:?|hence:?)"
+    r"|looking for is|supports|final(?: answer)?:|so|thus:?|therefore:?|hence:?)"
     r"|(?<=, )(?:choose|pick|select|take)|(?<=[\s,])but(?: rather| instead)?|(?<=[.?!:;] )(?:no|wait|not?wait|no wait),?)"
     r"(?: (?:likely|probably|definitely|clearly|most likely|that|the answer|option|choice|letter|answer))*[ :,*]{1,6}"
     r"(?=[(\[*]{0,4}[a-z](?![\w'-]))",
 )
 LETTER = re.compile(
     r"(?:[Oo]ption |[Cc]hoice )?[(\[*\"]{0,4}([A-Z])(?![\w'-])[)\]*\"]{0,4}"
-    r"(?=\s*(?:[.!?;:,\n]|\Z|[-\u2013\u2014]\s|(?:because|since|as|here|on this|for this|it is|due to|is my)\b))"
+    r"(?=\s*(?:[.!;:,\n]|\Z|[-\u2013\u2014]\s|(?:because|since|as|here|on this|for this|it is|due to|is my)\b))"
 )
 SMALL = re.compile(r"[(\[*\"]{0,4}([a-z])[)\]*\"]{0,4}[.!]?\Z")
 MOST = 16
@@ -60,6 +60,8 @@ OTHERS = re.compile(
 
 def given(value: str, asked: Asked) -> Found:
     sentence = first_sentence(value)
+    if sentence.rstrip().endswith("?"):
+        return None
     found = read_choice(sentence, asked, strict=True) or read_choice(value, asked, strict=True)
     if found is not None:
         return found

@@ -6,7 +6,14 @@ from __future__ import annotations
 import re
 
 from proctor.suites.reading.asked import Asked
-from proctor.suites.reading.choice import DOUBT, by_text, list_of_options, own_option, read_choice
+from proctor.suites.reading.choice import (
+    DOUBT,
+    OPTION_MARK,
+    by_text,
+    list_of_options,
+    own_option,
+    read_choice,
+)
 from proctor.suites.reading.label import exactly, foreign, lettered
 from proctor.suites.reading.letters import BULLET, read_letters, read_list
 from proctor.suites.reading.number import read_number
@@ -106,11 +113,17 @@ def in_opening(said: str, asked: Asked) -> Found:
 def in_first_line(said: str, asked: Asked) -> Found:
     """The first line of a cut reply, if a line break ends it or it is one letter alone."""
     line, broken, _ = said.partition("\n")
-    if asked.kind != "choices" or len(line) > VALUE_CHARS or is_listing(said, asked):
+    if asked.kind != "choices" or len(line) > VALUE_CHARS or is_listing(said, asked) or goes_through(said):
         return None
     if not broken:
         return read_choice(line, asked, strict=True) if len(peel(line)) == 1 else None
     return opening_choice(line, asked)
+
+
+def goes_through(said: str) -> bool:
+    """True where a later line opens with the letter after the first line's: a list that was cut."""
+    marks = [each[1] for line in said[:8000].split("\n", 60)[:60] if (each := OPTION_MARK.match(line[:200]))]
+    return len(marks) > 1 and ord(marks[1]) == ord(marks[0]) + 1 and not OTHERS.search(said[:8000])
 
 
 def is_listing(said: str, asked: Asked) -> bool:
@@ -119,10 +132,13 @@ def is_listing(said: str, asked: Asked) -> bool:
     if list_of_options(lines[:2], asked):
         return True
     named = [letter for line in lines if (letter := own_option(line, asked))]
-    return len(named) > 2 and "".join(named) == asked.letters and not OTHERS.search(said[:8000])
+    return len(set(named)) > 1 and not OTHERS.search(said[:8000])
 
 
-OTHERS = re.compile(r"\b(?:others?|incorrect|wrong|why)\b[^\n]{0,60}$", re.IGNORECASE | re.MULTILINE)
+OTHERS = re.compile(
+    r"^\W{0,4}(?:explanation|reason\w*|rationale)\b|\b(?:others?|incorrect|wrong|why)\b[^\n]{0,60}$",
+    re.IGNORECASE | re.MULTILINE,
+)
 VERDICT = re.compile(
     r"[\s:,;(*_–—-]{1,8}(?:this (?:is|one is) |is |the )?(?:(?P<right>correct|right|true|yes|fits)"
     r"|(?P<wrong>incorrect|wrong|false|no"
