@@ -7,12 +7,14 @@ Rungs, tried in order on what follows the reasoning and stands before a question
     2  the last announced value: "Answer: ...", a heading, a tag, a box (stated.py)
     3  the whole reply (whole.py)
     4  the last phrase: "the answer is ...", "... is correct" (phrases.py); else the first line
-    5  "it's B", "I'd pick B"; one label in the last sentence; a last line that is one option, or one marked in a conclusion (endings.py)
+    5  "it's B", "I'd pick B", one option in bold (weak.py); one label in the last sentence; a last line that is
+       one option, or one marked in a conclusion (endings.py)
     6  one option's text in a concluding last sentence
 
 Nothing is taken from running text by its letter alone, and nothing is guessed: a reply that states no
 answer, or several, has none. A cut reply is read by rungs 1, 2 and 4 only, and only where its answer
-cannot have gone on; a first line that a line break ends is whole. Every rung takes time linear in what is read, which is bounded (said.py).
+cannot have gone on; a first line that a line break ends is whole. Every rung takes time linear in what is
+read, which is bounded (said.py).
 """
 
 from __future__ import annotations

@@ -107,7 +107,8 @@ GERMAN = Language(
     verbs=r"(?:ist|lautet|wäre|muss sein)(?: daher| also| somit| demnach| folglich| option| antwort)?",
     before=(
         r"(?:richtig|korrekt) (?:ist|wäre)(?: option| antwort)?(?= [(\[*«]{0,3}[a-j](?!\w))"
-        r"|ist die antwort(?= [(\[*«]{0,3}[a-j](?!\w))|(?:richtige|korrekte|beste|endgültige) (?:antwort|lösung|option)(?= [(\[*«]{0,3}[a-z](?!\w))|(?:ich"
+        r"|ist die antwort(?= [(\[*«]{0,3}[a-j](?!\w))"
+        r"|(?:richtige|korrekte|beste|endgültige) (?:antwort|lösung|option)(?= [(\[*«]{0,3}[a-z](?!\w))|(?:ich"
         r"|wir) (?:wähle|wählen|nehme|entscheide mich für)(?: option| antwort)?"
     ),
     after=r"(?:ist )?(?:daher |also |somit )?(?:die )?(?:richtig|korrekt|beste?)(?:e)?(?: antwort| option| lösung)?\b"
@@ -131,7 +132,8 @@ FRENCH = Language(
         r"(?:(?:réponse|reponse)(?: correcte| finale| exacte| juste| choisie)?|(?:option|solution|proposition"
         r"|bonne) (?:correcte|exacte|juste|option))"
     ),
-    verbs=r"(?:est|serait|doit être)(?: donc| alors| bien)?(?: l'option| la réponse| la lettre| la proposition| la| le)?",
+    verbs=r"(?:est|serait|doit être)(?: donc| alors| bien)?(?: l'option| la réponse| la lettre"
+    r"| la proposition| la| le)?",
     before=(
         r"c'est (?:donc )?(?:la réponse|l'option|la lettre)|bonne réponse(?= [(\[*«]{0,3}[a-z](?!\w))|(?:je"
         r"|nous) (?:choisis|choisissons|sélectionne"
@@ -180,7 +182,8 @@ PORTUGUESE = Language(
     "Resposta",
     ("resposta", "opção", "opcao", "corret", "alternativa", "escolho", "cert", "marco", "gabarito"),
     nouns=(
-        r"(?:gabarito|resposta(?: correta| certa| final| adequada| mais adequada| escolhida)?|(?:opção|opcao|alternativa"
+        r"(?:gabarito|resposta(?: correta| certa| final| adequada| mais adequada| escolhida)?"
+        r"|(?:opção|opcao|alternativa"
         r"|solução) (?:correta|certa|final|mais adequada)|melhor opção)"
     ),
     verbs=r"(?:é|seria|deve ser)(?: portanto| então)?(?: a opção| a letra| a alternativa| a)?",

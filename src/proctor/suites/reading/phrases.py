@@ -18,12 +18,14 @@ VALUE_CHARS = 600
 CLAUSE_CHARS = 1200
 MOST_PHRASES = 16  # how many are looked at, from the last
 NEGATED = re.compile(
-    r"[\s*_:\"']{0,4}(?:not|neither|never|nicht|keine?|pas|no |não|non|не|नहीं|ليس)\b(?!.{1,120}(?:\bbut\b|[,;.–—-]\s?(?:it(?:'s| is)|rather|instead)\b))"
+    r"[\s*_:\"']{0,4}(?:not|neither|never|nicht|keine?|pas|no |não|non|не|नहीं|ليس)\b"
+    r"(?!.{1,120}(?:\bbut\b|[,;.–—-]\s?(?:it(?:'s| is)|rather|instead)\b))"
     r"|[\s:]{0,3}(?:不是|非)",
     re.IGNORECASE,
 )
 NOT_SAID = re.compile(
-    r"(?:\b(?:if(?! i had to)|whether|were|unless|(?<!that's )(?<!that is )(?<!this is )(?<!which is )why|not|cannot|n't|hypothetically"
+    r"(?:\b(?:if(?! i had to)|whether|were|unless|(?<!that's )(?<!that is )(?<!this is )(?<!which is )why|not|cannot|n't"
+    r"|hypothetically"
     r"|wenn|ob|nicht|si|se|если)\b|n't)(?:(?!\bbut\b)[^.!?\n;:]){0,80}\Z",
     re.IGNORECASE,
 )

@@ -31,7 +31,8 @@ HASHES = re.compile(r"^\s{0,3}####\s{1,3}([^\n]{1,200})\s{0,20}\Z", re.MULTILINE
 DOUBLE = re.compile(r"\[\[([^\[\]\n]{1,40})\]\]")
 # Other words that announce a value on a line of its own; what follows has to be one label or letter and no more.
 OTHER_CUES = re.compile(
-    r"^[ \t#*_>-]{0,8}(?:(?:final |my |your |overall )?(?:correct|final|selected|chosen|pick|label|verdict|prediction|classification|decision"
+    r"^[ \t#*_>-]{0,8}(?:(?:final |my |your |overall )?(?:correct|final|selected|chosen|pick|label"
+    r"|verdict|prediction|classification|decision"
     r"|judge?ment|conclusion|result|output"
     r"|response|choice|selection|option|solution|pick|relationship|relation|category|urteil|ergebnis"
     r"|conclusión|conclusion|вывод|結論|结论|결론)"

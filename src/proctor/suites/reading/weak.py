@@ -16,7 +16,7 @@ GIVES = re.compile(
     r"|(?:i|we)(?:'d| would| will|'ll| must| should)? (?:therefore |then )?(?:pick|say|guess|choose|select|answer|take)"
     r"|(?:let me|i(?:'d| would| will|'ll)?|we(?:'ll)?) go (?:with|for)|leads? (?:us|me) to (?:answer|choose|select)"
     r"|looking for is|supports|final(?: answer)?:|so|thus:?|therefore:?|hence:?)"
-    r"|(?<=, )(?:choose|pick|select|take)|(?<=[\s,])but(?: rather| instead)?|(?<=[.?!:;] )(?:no|wait|not?wait|no wait),?)"
+    r"|(?<=, )(?:choose|pick|select|take)|(?<=[\s,])but(?: rather| instead)?|(?<=[.?!:;] )(?:no|wait|no wait),?)"
     r"(?: (?:likely|probably|definitely|clearly|most likely|that|the answer|option|choice|letter|answer))*[ :,*]{1,6}"
     r"(?=[(\[*]{0,4}[a-z](?![\w'-]))",
 )

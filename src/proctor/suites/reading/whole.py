@@ -35,7 +35,8 @@ def in_whole(said: str, asked: Asked) -> Found:
 
 
 SAYS = re.compile(
-    r"\A\s*(?:(?:i think|i believe|i guess|probably),? )?(?:it(?:'s| is)|that(?:'s| is)|it must be|i'd say|i'd pick)\s+",
+    r"\A\s*(?:(?:i think|i believe|i guess|probably),? )?(?:it(?:'s| is)|that(?:'s| is)|it must be|i'd say"
+    r"|i'd pick)\s+",
     re.IGNORECASE,
 )
 ARE = re.compile(r"\A[^.\n]{1,80}\b(?:are|is)(?: both| all)? (?:correct|right|true)[.!]?\s*\Z")
@@ -169,8 +170,9 @@ def opening_choice(line: str, asked: Asked) -> Found:
     if found is not None:
         return found
     named = own_option(line, asked)
-    if (letter := SINGLED.match(line)) and (name := next(filter(None, letter.groups()))) in asked.letters:
-        return name
+    singled = SINGLED.match(line)
+    if singled and (singled[1] or singled[2]) in asked.letters:
+        return str(singled[1] or singled[2])
     return (
         named
         if named and ". " in line and not DOUBT.search(line) and not OTHER_OPTION.search(line[3:])
