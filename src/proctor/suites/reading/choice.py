@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from itertools import pairwise
 
 from proctor.suites.reading.asked import Asked
 from proctor.suites.reading.cues import first_sentence, joined, pattern
@@ -53,6 +52,11 @@ NOT_BUT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 BECAUSE = re.compile(r", (?:because|since|as)\b")
+ASIDE = re.compile(
+    r",? (?:not|rather than|instead of) (?:option )?[(*]{0,3}[A-Z][)*]{0,3}"
+    r"|, (?:i (?:think|believe|guess)|most likely|probably|definitely|final answer|for sure)",
+    re.IGNORECASE,
+)
 TO_TEXT = re.compile(r"\A(?:[.):\],;=( ]|[-–—](?!\d))+")  # what stands between a letter and its text
 CLOSERS = ")]}*_`\"'”’>$"
 
@@ -168,11 +172,17 @@ def lettered(value: str, asked: Asked, *, strict: bool) -> Found:
         if goes_through(tail[end:], letter, asked):
             return None
         return letter if not strict or AT_END.match(tail[end:]) else None
+    if ASIDE.fullmatch(rest.rstrip(" .!")):
+        return letter  # "B, I think", "B, not A"
     another = more().match(rest if found[2].isupper() else rest.upper())
     if another and another[1] != letter:
         return None if strict and len(words(rest[another.end() :])) > 3 else UNCLEAR
     if strict:
-        return letter if ending(rest) and (not rest.startswith(", ") or BECAUSE.match(rest)) else None
+        return (
+            letter
+            if (ending(rest) and (not rest.startswith(", ") or BECAUSE.match(rest))) or ASIDE.fullmatch(rest)
+            else None
+        )
     return loose(letter, rest, tail, asked, announced=announced or STATED.match(after) is not None)
 
 
@@ -373,21 +383,3 @@ def mentioned(sentence: str, asked: Asked) -> set[str]:
 
 def within(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
     return f" {' '.join(inner)} " in f" {' '.join(outer)} "
-
-
-def own_option(line: str, asked: Asked) -> str | None:
-    """The letter of a line that begins with a letter and its option's own text."""
-    found = OPTION_MARK.match(line[:200])
-    if found is None or found[1] not in asked.letters:
-        return None
-    tail = light(line[found.end() : found.end() + LONGEST])
-    return found[1] if begins(tail, asked.by_letter[found[1]]) is not None else None
-
-
-OPTION_MARK = re.compile(r"[\s>*#-]{0,8}(?:[Oo]ption |[Cc]hoice )?[(\[*]{0,3}([A-Z])[)\].:*]{1,4}\s{0,4}")
-
-
-def list_of_options(lines: list[str], asked: Asked) -> bool:
-    """True when two lines next to each other are options with their own texts: a list, no answer."""
-    read = [own_option(line, asked) for line in lines[:6]]
-    return any(one and two and one != two for one, two in pairwise(read))

@@ -7,11 +7,12 @@ import re
 from collections.abc import Mapping
 
 from proctor.suites.reading.asked import Asked
-from proctor.suites.reading.choice import DOUBT, goes_on, lettered, list_of_options, mentioned, read_choice
+from proctor.suites.reading.choice import DOUBT, goes_on, lettered, mentioned, read_choice
 from proctor.suites.reading.cues import SENTENCE_END
 from proctor.suites.reading.forms import bare, begins
 from proctor.suites.reading.jsons import without_json
 from proctor.suites.reading.label import mentions
+from proctor.suites.reading.listing import list_of_options
 from proctor.suites.texts import light, peel
 from proctor.suites.vocabulary import UNCLEAR, Found
 

@@ -42,6 +42,7 @@ WORD = re.compile(
 ARTICLE = re.compile(r"(?:the|an?)\s+(?=\w)")
 
 
+HTML = re.compile(r"</?(?:b|i|p|em|strong|div|span|h[1-6])>", re.IGNORECASE)
 FORMULA = re.compile(r"\\[()\[\]]")  # the brackets around a formula
 
 
@@ -51,6 +52,8 @@ def plain(text: str) -> str:
     >>> plain("答案：Ｂ（②）")
     '答案:B(2)'
     """
+    if "</" in text:
+        text = HTML.sub(lambda tag: " " * len(tag[0]), text)
     if "\\" in text:
         text = FORMULA.sub("  ", text)
     return text if text.isascii() else text.translate(PLAIN)

@@ -24,8 +24,8 @@ NEGATED = re.compile(
     re.IGNORECASE,
 )
 NOT_SAID = re.compile(
-    r"(?:\b(?:if(?! i had to)|whether|were|unless|(?<!that's )(?<!that is )(?<!this is )(?<!which is )why|not|cannot|n't"
-    r"|hypothetically"
+    r"(?:\b(?:if(?! i had to)|whether|were|unless|(?<!that's )(?<!that is )(?<!this is )(?<!which is )why|not"
+    r"|cannot|n't|hypothetically"
     r"|wenn|ob|nicht|si|se|если)\b|n't)(?:(?!\bbut\b)[^.!?\n;:]){0,80}\Z",
     re.IGNORECASE,
 )

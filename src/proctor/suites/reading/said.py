@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from proctor.suites.reading.asked import Asked
-from proctor.suites.reading.choice import lettered, own_option
+from proctor.suites.reading.choice import lettered
 from proctor.suites.reading.forms import lowered, plain, words
+from proctor.suites.reading.listing import own_option
 from proctor.suites.texts import peel
 
 # Of a longer reply the beginning and the end are read: an answer stands in one of them.

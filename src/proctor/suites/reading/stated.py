@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from proctor.suites.reading.asked import Asked
-from proctor.suites.reading.choice import list_of_options
 from proctor.suites.reading.cues import spoken_in
 from proctor.suites.reading.letters import read_list
+from proctor.suites.reading.listing import list_of_options
 from proctor.suites.reading.values import READERS, is_placeholder
 from proctor.suites.reading.whole import nothing_else, opening_label
 from proctor.suites.texts import peel

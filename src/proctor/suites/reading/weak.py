@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from proctor.suites.reading.asked import Asked
-from proctor.suites.reading.choice import more, read_choice
+from proctor.suites.reading.choice import DOUBT, more, read_choice
 from proctor.suites.reading.cues import first_sentence
 from proctor.suites.reading.phrases import NOT_SAID
 from proctor.suites.vocabulary import UNCLEAR, Found
@@ -16,7 +16,8 @@ GIVES = re.compile(
     r"|(?:i|we)(?:'d| would| will|'ll| must| should)? (?:therefore |then )?(?:pick|say|guess|choose|select|answer|take)"
     r"|(?:let me|i(?:'d| would| will|'ll)?|we(?:'ll)?) go (?:with|for)|leads? (?:us|me) to (?:answer|choose|select)"
     r"|looking for is|supports|final(?: answer)?:|so|thus:?|therefore:?|hence:?)"
-    r"|(?<=, )(?:choose|pick|select|take)|(?<=[\s,])but(?: rather| instead)?|(?<=[.?!:;] )(?:no|wait|no wait),?)"
+    r"|(?<=[,.!] )(?:choose|pick|select|take)|(?<=[\s,])but(?: rather| instead)?|(?<=[.?!:;] )(?:no|wait|no wait),?"
+    r"|[\u2013\u2014]\s?no,?)"
     r"(?: (?:likely|probably|definitely|clearly|most likely|that|the answer|option|choice|letter|answer))*[ :,*]{1,6}"
     r"(?=[(\[*]{0,4}[a-z](?![\w'-]))",
 )
@@ -41,9 +42,34 @@ def in_weak_phrase(said: str, low: str, asked: Asked) -> Found:
             continue  # "so C and D fall away"
         if found is not None:
             return found
-    return in_bold(said, asked)
+    found = in_bold(said, asked)
+    return at_the_end(said, asked) if found is None else found
 
 
+# What may stand before a letter that ends the reply; "vitamin C", "type B" and "with B" are none.
+ENDS = re.compile(
+    r"(?i:\b(?:is|be|'s|'d be|ergo|hence|thus|so|therefore|vote|pick|choose|select|hands down|definitely|probably"
+    r"|clearly|certainly|obviously|lean(?:ing)? (?:toward|towards|to)|going with|conclusion|result|correction|easy)"
+    r"|[:\u2234])[\s:,]{1,3}(?:[Oo]ption )?[(*]{0,3}([A-Z])[)*]{0,3}"
+    r"(?:,? (?i:to me|for me|for sure|final answer|here|i think|i believe))?[.!)*\s]{0,4}\Z"
+)
+
+
+def at_the_end(said: str, asked: Asked) -> Found:
+    """The letter that ends the last sentence, where the words before it give it: "Hands down B."."""
+    tail = said[-200:]
+    found = ENDS.search(tail)
+    if found is None or found[1] not in asked.letters:
+        return None
+    clause = re.split(r"[.!?;\n]\s", tail[: found.start(1)])[-1]
+    doubtful = DOUBT.search(clause) or NOT_SAID.search(clause.lower()) or OTHERS.search(clause.lower())
+    return None if doubtful or UNSURE.search(clause) else found[1]
+
+
+UNSURE = re.compile(
+    r"\b(?:might|may|could|perhaps|maybe|possibly|consider|or|and|group|type|vitamin|statement)\b",
+    re.IGNORECASE,
+)
 BOLD = re.compile(r"(?:^|(?<=[\s]))\*\*([^*\n]{1,400})\*\*(?=[ \t]*[.!]?[ \t]*(?:\n|\Z))")
 
 

@@ -6,16 +6,10 @@ from __future__ import annotations
 import re
 
 from proctor.suites.reading.asked import Asked
-from proctor.suites.reading.choice import (
-    DOUBT,
-    OPTION_MARK,
-    by_text,
-    list_of_options,
-    own_option,
-    read_choice,
-)
+from proctor.suites.reading.choice import DOUBT, by_text, read_choice
 from proctor.suites.reading.label import exactly, foreign, lettered
 from proctor.suites.reading.letters import BULLET, read_letters, read_list
+from proctor.suites.reading.listing import OPTION_MARK, list_of_options, own_option
 from proctor.suites.reading.number import read_number
 from proctor.suites.texts import key, light, peel
 from proctor.suites.vocabulary import UNCLEAR, Found
