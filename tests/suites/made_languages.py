@@ -16,6 +16,10 @@ BY_LANGUAGE: dict[str, tuple[tuple[str, bool], ...]] = {
         ("Answer: {L} or {M}", False),
     ),
     "de": (
+        ("Somit ist {L} die richtige Antwort.", True),
+        ("Richtig ist {L}.", True),
+        ("Ich würde {L} wählen.", True),
+        ("Also ist die Antwort {L}, nicht {M}.", True),
         ("Die Nieren versagen.\n\nAntwort: {L}", True),
         ("Die richtige Antwort ist {L}.", True),
         ("Die Antwort lautet ({L}).", True),
@@ -31,6 +35,8 @@ BY_LANGUAGE: dict[str, tuple[tuple[str, bool], ...]] = {
         ("Ich weiß es nicht.", False),
     ),
     "fr": (
+        ("C'est donc {L} qui est correcte.", True),
+        ("La bonne réponse est donc la réponse {L}.", True),
         ("Le patient est fatigué.\n\nRéponse : {L}", True),
         ("La bonne réponse est {L}.", True),
         ("La réponse correcte est ({L}).", True),
@@ -45,6 +51,7 @@ BY_LANGUAGE: dict[str, tuple[tuple[str, bool], ...]] = {
         ("Réponse : {L} et {M}", False),
     ),
     "es": (
+        ("La correcta es la {L}.", True),
         ("El hierro es bajo.\n\nRespuesta: {L}", True),
         ("La respuesta correcta es {L}.", True),
         ("La opción correcta es la ({L}).", True),
@@ -59,6 +66,8 @@ BY_LANGUAGE: dict[str, tuple[tuple[str, bool], ...]] = {
         ("Respuesta: {L} y {M}", False),
     ),
     "pt": (
+        ("Gabarito: {L}", True),
+        ("Vamos ver. Letra {L}.", True),
         ("O ferro está baixo.\n\nResposta: {L}", True),
         ("A resposta correta é {L}.", True),
         ("A alternativa correta é a letra {L}.", True),
@@ -73,6 +82,7 @@ BY_LANGUAGE: dict[str, tuple[tuple[str, bool], ...]] = {
         ("Resposta: {L} e {M}", False),
     ),
     "it": (
+        ("La soluzione è {L}.", True),
         ("Il ferro è basso.\n\nRisposta: {L}", True),
         ("La risposta corretta è {L}.", True),
         ("L'opzione corretta è la ({L}).", True),
@@ -87,6 +97,7 @@ BY_LANGUAGE: dict[str, tuple[tuple[str, bool], ...]] = {
         ("Risposta: {L} e {M}", False),
     ),
     "ru": (
+        ("Правильным ответом является {L}.", True),
         ("Железо снижено.\n\nОтвет: {L}", True),
         ("Правильный ответ: {L}.", True),
         ("Правильный ответ — {L}.", True),
@@ -150,6 +161,7 @@ BY_LANGUAGE: dict[str, tuple[tuple[str, bool], ...]] = {
         ("答案：{L}和{M}", False),
     ),
     "ja": (
+        ("以上より、{L}が最も適切です。", True),
         ("鉄が低い。\n\n答え：{L}", True),
         ("正解は{L}です。", True),
         ("正解：{F}", True),
@@ -169,6 +181,7 @@ BY_LANGUAGE: dict[str, tuple[tuple[str, bool], ...]] = {
         ("答え：{L}と{M}", False),
     ),
     "ko": (
+        ("{M}는 맞지 않습니다. 그러므로 {L}가 정답입니다.", True),
         ("철분이 낮습니다.\n\n정답: {L}", True),
         ("정답은 {L}입니다.", True),
         ("답: {L}", True),
@@ -247,6 +260,8 @@ LABEL_STYLES: dict[str, tuple[tuple[str, str, str | None], ...]] = {
         ("numbers", "The label is 2.", "2"),
         ("sentiment", "-1", "-1"),
         ("sentiment", "Answer: -1", "-1"),
+        ("sentiment", "The answer is -1.", "-1"),
+        ("sentiment", "The answer is **-1**, not 1.", "-1"),
         ("sentiment", "Answer: 1", "1"),
         ("sentiment", "Answer: −1", "-1"),
         ("sentiment", '{"label": -1}', "-1"),
@@ -298,6 +313,10 @@ NUMBER_STYLES: tuple[tuple[str, str | None], ...] = (
     ("**Rating:** 4.0 out of 5", "4"),
     ("Answer: more than 3", None),
     ("Answer: 80%", None),
+    ("I'd rate it 3.5 out of 5.", "3.5"),
+    ("I would give this pair a 3.", "3"),
+    ("about 3", "3"),
+    ("Between 3 and 4", None),
 )
 
 SET_STYLES: tuple[tuple[str, str | None], ...] = (
@@ -320,6 +339,9 @@ SET_STYLES: tuple[tuple[str, str | None], ...] = (
     ("The correct answers are A and C.", "A,C"),
     ("Answer: A, C (B is wrong)", "A,C"),
     ("答え：AとC", "A,C"),
+    ("- A\n- C", "A,C"),
+    ("A, C\n\nExplanation: both hold.", "A,C"),
+    ("Options A and C are correct.", "A,C"),
 )
 
 TEXT_STYLES: tuple[tuple[str, str | None], ...] = (
@@ -327,6 +349,7 @@ TEXT_STYLES: tuple[tuple[str, str | None], ...] = (
     ("It is on the Seine.\nAnswer: Paris", "Paris"),
     ("Antwort: Paris", "Paris"),
     ("答案：巴黎", "巴黎"),
+    ("The correct answer is Paris", "Paris"),
     ('I think so.\n{"answer": "Paris"}\nDone.', "Paris"),
     ("정답: 파리", "파리"),
     ("Answer: Paris\n\nQuestion: And of Peru?\nAnswer: Lima", "Paris"),

@@ -53,6 +53,8 @@ def test_a_reply_is_read_as_its_words_say(row):
 
 # What proctor/2 reads differently, because a person does.
 READ_DIFFERENTLY = {
+    # Cut behind its one letter: a model that was allowed one token.
+    "B": "B",
     '{"result": "B"}': "B",
     "Ja": "yes",
     "是的。": "yes",

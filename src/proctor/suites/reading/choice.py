@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from itertools import pairwise
 
 from proctor.suites.reading.asked import Asked
 from proctor.suites.reading.cues import first_sentence, joined, pattern
@@ -48,7 +47,15 @@ REASON = re.compile(
 SEPARATOR = r"[\s)\]}\"'*_.,;:]{0,8}"
 BOTH = re.compile(r"\s*(?:both|either|neither|none|all of|not|all|any of|beide|weder|ni|ambas|tutti|не)\b")
 NOT_BUT = re.compile(
-    r"\s*(?:is )?not\b.{1,120}?[\s,;]but(?: rather| instead)?\b[:\s]+", re.IGNORECASE | re.DOTALL
+    r"\s*(?:is )?not\b.{1,120}?(?:[\s,;]but(?: rather| instead)?\b"
+    r"|[,;.–—-]\s?(?:but )?(?:it(?:'s| is)|rather|instead)(?: rather| instead)?\b)[:,\s]+(?!not\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+BECAUSE = re.compile(r", (?:because|since|as)\b")
+ASIDE = re.compile(
+    r",? (?:not|rather than|instead of) (?:option )?[(*]{0,3}[A-Z][)*]{0,3}"
+    r"|, (?:i (?:think|believe|guess)|most likely|probably|definitely|final answer|for sure)",
+    re.IGNORECASE,
 )
 TO_TEXT = re.compile(r"\A(?:[.):\],;=( ]|[-–—](?!\d))+")  # what stands between a letter and its text
 CLOSERS = ")]}*_`\"'”’>$"
@@ -85,11 +92,13 @@ def read_choice(value: str, asked: Asked, *, strict: bool = False) -> Found:
     short = peel(value)
     if not short:
         return by_text(value, asked)
+    if short.isdecimal() and numbered(asked):
+        return by_place(f"option {short}", asked)
     if len(short) == 1:
         letter = own_letter(short, asked)
         if letter is not None:
             return letter
-    if (found := by_text(short, asked) or by_text(value.strip(), asked)) is not None:
+    if (found := by_text(value.strip(), asked) or by_text(short, asked)) is not None:
         return found
     if not strict and (turned := NOT_BUT.match(short)):
         return read_choice(short[turned.end() :], asked)
@@ -163,11 +172,17 @@ def lettered(value: str, asked: Asked, *, strict: bool) -> Found:
         if goes_through(tail[end:], letter, asked):
             return None
         return letter if not strict or AT_END.match(tail[end:]) else None
+    if ASIDE.fullmatch(rest.rstrip(" .!")):
+        return letter  # "B, I think", "B, not A"
     another = more().match(rest if found[2].isupper() else rest.upper())
     if another and another[1] != letter:
         return None if strict and len(words(rest[another.end() :])) > 3 else UNCLEAR
     if strict:
-        return letter if ending(rest) else None
+        return (
+            letter
+            if (ending(rest) and (not rest.startswith(", ") or BECAUSE.match(rest))) or ASIDE.fullmatch(rest)
+            else None
+        )
     return loose(letter, rest, tail, asked, announced=announced or STATED.match(after) is not None)
 
 
@@ -220,7 +235,7 @@ def other_mark() -> re.Pattern[str]:
         rf"{SEPARATOR}(?:[,;/&+|]|\s(?:{either})(?![{WORD_CHAR}])"
         rf"|(?<=[.;:,\s])\s?)(?:\s?(?:{either})(?![{WORD_CHAR}]))?"
         rf"(?:\s?(?:also|possibly|maybe|perhaps"
-        rf"|even))?\s?(?:(?:{joined('option')})\s?)?([(\[*]{{0,3}})([a-z])([)\]*.:]{{1,3}}|\Z)"
+        rf"|even))?\s?(?:(?:{joined('option')})\s?)?([(\[*]{{0,3}})([a-z])([)\]*.:]{{1,3}}|\Z|(?=\s\())"
     )
 
 
@@ -235,7 +250,7 @@ def goes_on(rest: str, letter: str, asked: Asked, *, near: int = 0) -> bool:
         other = each[2].upper()
         if other == letter or other not in asked.letters:
             continue
-        follows = rest[each.end() :].lstrip(CLOSERS + " .:")
+        follows = rest[each.end() :].lstrip(CLOSERS + " .:(")
         if begins(follows, asked.by_letter[other]) is not None and not DOUBT.search(rest[: each.start()]):
             return True
         joins = re.search(r"[,;/&+|]|[^\W\d_]", rest[each.start() : each.start(1)])
@@ -301,6 +316,14 @@ def by_place(value: str, asked: Asked, *, strict: bool = False) -> Found:
     return None
 
 
+def numbered(asked: Asked) -> bool:
+    """True where the question shows its options by numbers: "1. first", "(2) second"."""
+    lines = asked.question[-8000:].splitlines()
+    shown = {found[1]: light(found[2]) for line in lines if (found := NUMBERED.match(line))}
+    return all(shown.get(str(n)) == text for n, text in enumerate(asked.lights, 1))
+
+
+NUMBERED = re.compile(r"\s{0,8}[(\[*]{0,3}(\d{1,2})[)\].:*]{1,3}\s{1,4}(.+)")
 PAUSE = re.compile(
     r"[\"'*_)]*\s*(?:[.,;:!(。]|[-–—]\s|(?:because|since|as|is|not|rather|weil|car|porque|perché)\b)|[\"'*_)]*\s*\Z"
 )
@@ -360,21 +383,3 @@ def mentioned(sentence: str, asked: Asked) -> set[str]:
 
 def within(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
     return f" {' '.join(inner)} " in f" {' '.join(outer)} "
-
-
-def own_option(line: str, asked: Asked) -> str | None:
-    """The letter of a line that begins with a letter and its option's own text."""
-    found = OPTION_MARK.match(line[:200])
-    if found is None or found[1] not in asked.letters:
-        return None
-    tail = light(line[found.end() : found.end() + LONGEST])
-    return found[1] if begins(tail, asked.by_letter[found[1]]) is not None else None
-
-
-OPTION_MARK = re.compile(r"[\s>*#-]{0,8}(?:[Oo]ption |[Cc]hoice )?[(\[*]{0,3}([A-Z])[)\].:*]{1,4}\s{0,4}")
-
-
-def list_of_options(lines: list[str], asked: Asked) -> bool:
-    """True when two lines next to each other are options with their own texts: a list, no answer."""
-    read = [own_option(line, asked) for line in lines[:6]]
-    return any(one and two and one != two for one, two in pairwise(read))

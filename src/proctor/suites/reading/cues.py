@@ -12,9 +12,9 @@ from proctor.suites.reading.languages import LANGUAGES, Language
 # Between the cue and its value on a line: "Answer (letter): ", "**Answer:** ", "Answer = ".
 COLON = (
     r"(?:[ _](?:choice|option|letter|idx|index|key|number|is|text))?(?:\s?\([^()\n]{1,30}\))?"
-    r"""[\s*_`"')\]}]{0,8}(?:[:=]|->|→|⇒|=>)[>*_`\s]{0,200}"""
+    r"""[\s*_`"')\]}]{0,8}(?:[:=]|->|→|⇒|=>)(?:[*_`\s]|>(?!\s?[\d.])){0,200}"""
 )
-LOOSE_COLON = r"[*_]{0,3}\s{1,3}(?:[-–—]\s{1,3})?(?=[(\[*]{0,4}[a-z](?:[)\].,*]|\s|\Z))"
+LOOSE_COLON = r"[*_]{0,3}[.)]?[*_]{0,3}\s{1,3}(?:[-–—]\s{1,3})?(?=[(\[*]{0,4}[a-z](?:[)\].,*]|\s|\Z))"
 NOT = r"(?:no|não|nao|non|ne|n'|pas|nicht|kein|keine|не|ليس|ليست|नहीं)"
 ADVERBS = (
     r"(?: (?:to|for|of|in|among|from|based on|given|according to|here|therefore|thus) ?[^.:;\n()]{0,80}?)?"
@@ -39,7 +39,7 @@ def cues() -> tuple[Cues, ...]:
 
 
 def compiled(of: Language) -> Cues:
-    closed = r"[\s:*_`\"'“”,-]{1,8}" if of.spaced else r"[\s:*_`\"'“”,]{0,8}"
+    closed = r"(?:[\s:*_`\"'“”,]|-(?!\s?\d)){1,8}" if of.spaced else r"[\s:*_`\"'“”,]{0,8}"
     middle = (
         ADVERBS if of.code == "en" else rf"(?: (?!{NOT}\b)[^\s.:;,\n]{{1,20}}){{0,3}}?" if of.spaced else ""
     )
@@ -49,12 +49,12 @@ def compiled(of: Language) -> Cues:
         phrases.append(rf"{of.nouns}\s{{1,3}}(?=\W{{0,4}}[a-f](?!\w))")
     if of.before:
         phrases.append(rf"(?:{of.before}){closed}")
-    bracketed = rf"|\[{of.nouns}\]\s{{0,4}}" if not of.spaced else ""
+    bracketed = rf"|\[{of.nouns}\]\s{{0,4}}"
     return Cues(
         of.stems,
         re.compile(
             rf"{of.nouns}(?:{COLON}"
-            rf"|(?=[\s*]{{1,4}}(?:[-–—]\s{{1,3}})?[(\[*]{{0,3}}[a-z]){LOOSE_COLON}){bracketed}"
+            rf"|(?=[.)]?[\s*]{{1,4}}(?:[-–—]\s{{1,3}})?[(\[*]{{0,3}}[a-z]){LOOSE_COLON}){bracketed}"
         ),
         re.compile("|".join(phrases)),
         re.compile(rf"[\s*_`\"')\]]{{0,6}}(?:{of.after})"),

@@ -7,11 +7,12 @@ import re
 from collections.abc import Mapping
 
 from proctor.suites.reading.asked import Asked
-from proctor.suites.reading.choice import DOUBT, goes_on, lettered, list_of_options, mentioned, read_choice
+from proctor.suites.reading.choice import DOUBT, goes_on, lettered, mentioned, read_choice
 from proctor.suites.reading.cues import SENTENCE_END
 from proctor.suites.reading.forms import bare, begins
 from proctor.suites.reading.jsons import without_json
 from proctor.suites.reading.label import mentions
+from proctor.suites.reading.listing import list_of_options
 from proctor.suites.texts import light, peel
 from proctor.suites.vocabulary import UNCLEAR, Found
 
@@ -93,6 +94,14 @@ def in_last_sentence(said: str, asked: Asked) -> Found:
         return last_label(sentence, asked)
     if not ends_in_list(said, asked) and (found := read_choice(line, asked, strict=True)) is not None:
         return found
+    if len(sentence) <= SHORT_CHARS and len(sentence) < len(line) and not ends_in_list(said, asked):
+        found = read_choice(sentence, asked, strict=True)
+        if (
+            isinstance(found, str)
+            and not DOUBT.search(sentence)
+            and not HEDGED.search(light(line[-SHORT_CHARS:]))
+        ):
+            return found
     if (found := concluded(said, asked)) is not None:
         return found
     if without_json(said) is None or DOUBT.search(sentence) or not CONCLUDES.search(sentence):

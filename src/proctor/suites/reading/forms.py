@@ -8,8 +8,18 @@ from functools import lru_cache
 
 from proctor.suites.texts import MARKUP, PUNCTUATION, light, peel
 
+# Ticks, hands, faces: decoration. Crosses stay, for "B ❌" turns B down.
+CROSSES = frozenset(map(ord, "✕✖✗✘❌❎🚫"))
+DECORATION = {
+    code: " "
+    for first, last in ((0x2600, 0x27BF), (0x2B50, 0x2B55), (0xFE0E, 0xFE0F), (0x1F300, 0x1FAFF))
+    for code in range(first, last + 1)
+    if code not in CROSSES
+}
+
 # Each sign has one plain sign, so that places in the text stay what they were.
 PLAIN: dict[int, int | str] = {
+    **DECORATION,
     **{0xFEE0 + code: code for code in range(0x21, 0x7F)},
     **{0x245F + n: str(n) for n in range(1, 10)},  # ① to ⑨
     **{0x24B5 + n: chr(64 + n) for n in range(1, 27)},  # Ⓐ to Ⓩ
@@ -32,12 +42,20 @@ WORD = re.compile(
 ARTICLE = re.compile(r"(?:the|an?)\s+(?=\w)")
 
 
+HTML = re.compile(r"</?(?:b|i|p|em|strong|div|span|h[1-6])>", re.IGNORECASE)
+FORMULA = re.compile(r"\\[()\[\]]")  # the brackets around a formula
+
+
 def plain(text: str) -> str:
     """The text with full-width and circled signs made plain, character for character.
 
     >>> plain("答案：Ｂ（②）")
     '答案:B(2)'
     """
+    if "</" in text:
+        text = HTML.sub(lambda tag: " " * len(tag[0]), text)
+    if "\\" in text:
+        text = FORMULA.sub("  ", text)
     return text if text.isascii() else text.translate(PLAIN)
 
 
@@ -68,7 +86,8 @@ def begins(text: str, own: str) -> int | None:
         if match is None or match[0] != want:
             return None
         end = match.end()
-    return end
+    ours = light(own).rstrip(PUNCTUATION)  # a sign may end it: "45°"
+    return max(end, len(ours)) if text.startswith(ours) else end
 
 
 def is_same(ours: str, theirs: str) -> bool:

@@ -9,7 +9,7 @@ from proctor.suites.entities import named_entity
 from proctor.suites.reading.asked import Asked
 from proctor.suites.reading.cues import SENTENCE_END, spoken_in
 from proctor.suites.reading.jsons import in_json, without_json
-from proctor.suites.reading.stated import BOXED, Stated, at_line, lines, tagged
+from proctor.suites.reading.stated import BEFORE_CUE, BOXED, Stated, at_line, lines, tagged
 from proctor.suites.reading.values import is_placeholder
 from proctor.suites.texts import LATEX, peel
 from proctor.suites.vocabulary import UNCLEAR, Found
@@ -87,7 +87,7 @@ def whole(raw: str, low: str, asked: Asked) -> Found:
     """A short reply is the answer itself; of an entity only a listed one is."""
     if len(raw) > SHORT_CHARS or without_json(raw) is None or DECLINED.match(raw):
         return None
-    lead = next((end for start, end in phrases(raw, low) if start <= 4), 0)
+    lead = next((end for start, end in phrases(raw, low) if low[:start].strip(" *_") in BEFORE_CUE), 0)
     value = raw[lead:].strip(EMPHASIS)
     if asked.kind == "entity":
         return named_entity(value, asked.choices)

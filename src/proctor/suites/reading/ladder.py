@@ -7,12 +7,14 @@ Rungs, tried in order on what follows the reasoning and stands before a question
     2  the last announced value: "Answer: ...", a heading, a tag, a box (stated.py)
     3  the whole reply (whole.py)
     4  the last phrase: "the answer is ...", "... is correct" (phrases.py); else the first line
-    5  one label in the last sentence; a last line that is one option, or one marked in a conclusion (endings.py)
+    5  "it's B", "I'd pick B", one option in bold (weak.py); one label in the last sentence; a last line that is
+       one option, or one marked in a conclusion (endings.py)
     6  one option's text in a concluding last sentence
 
 Nothing is taken from running text by its letter alone, and nothing is guessed: a reply that states no
 answer, or several, has none. A cut reply is read by rungs 1, 2 and 4 only, and only where its answer
-cannot have gone on. Every rung takes time linear in what is read, which is bounded (said.py).
+cannot have gone on; a first line that a line break ends is whole. Every rung takes time linear in what is
+read, which is bounded (said.py).
 """
 
 from __future__ import annotations
@@ -30,9 +32,10 @@ from proctor.suites.reading.jsons import in_json
 from proctor.suites.reading.phrases import in_phrase
 from proctor.suites.reading.said import before_invention, spoken, window
 from proctor.suites.reading.stated import in_line
-from proctor.suites.reading.whole import in_opening, in_whole
+from proctor.suites.reading.weak import in_weak_phrase
+from proctor.suites.reading.whole import in_first_line, in_opening, in_whole
 from proctor.suites.shapes import Kind
-from proctor.suites.vocabulary import Found, Unclear, Vocabulary
+from proctor.suites.vocabulary import UNCLEAR, Found, Unclear, Vocabulary
 from proctor.suites.worth import answered, unanswered
 from proctor.types import Item, Outcome, Reading, Reply
 
@@ -52,9 +55,19 @@ FULL: tuple[tuple[int, Look], ...] = (
     (4, lambda said, low, asked: in_opening(said, asked)),
 )
 ENDINGS: tuple[tuple[int, Look], ...] = (
+    (5, in_weak_phrase),
     (5, lambda said, low, asked: in_last_sentence(said, asked)),
     (6, lambda said, low, asked: in_conclusion(said, asked)),
 )
+
+
+def in_cut(said: str, low: str, asked: Asked) -> Found:
+    """Of a cut reply a phrase that is whole, or else its first line, where a phrase that was cut says the same."""
+    found = in_phrase(said, low, asked)
+    first = None if isinstance(found, str) else in_first_line(said, asked)
+    if not isinstance(first, str):
+        return found
+    return first if in_phrase(said, low, replace(asked, cut="")) in (None, first) else UNCLEAR
 
 
 CORRECTED = re.compile(
@@ -83,10 +96,10 @@ def corrections(said: str) -> tuple[tuple[int, Look], ...]:
 
 def rungs(asked: Asked) -> tuple[tuple[int, Look], ...]:
     if asked.cut:
-        return UPPER
+        return (*UPPER[:2], (4, in_cut))
     if asked.kind == "choices":
         return (*FULL, *ENDINGS)
-    return (*FULL, ENDINGS[0]) if asked.kind == "labels" else FULL
+    return (*FULL, ENDINGS[1]) if asked.kind == "labels" else FULL
 
 
 def climb(said: str | None, asked: Asked) -> tuple[str | None, int | None]:
@@ -127,6 +140,8 @@ def judge(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None
         return unanswered(item, Outcome.NO_ANSWER) if first is None else answered(item, first, RUNG, kind)
     said = spoken(reply.text)
     asked = asked_of(item, reply, kind, vocabulary)
+    if said and asked.cut and reply.text.rstrip(" \t").endswith("\n"):
+        said += "\n"  # its last line is whole
     answer, rung = climb(said, asked)
     if answer is None:
         return unanswered(item, Outcome.TRUNCATED if asked.cut or said is None else Outcome.NO_ANSWER)

@@ -73,8 +73,8 @@ ENGLISH = Language(
     verbs=r"(?:(?:would|should|must|has to|have to|will|can only|could only|ought to)(?: therefore| thus| then)? be"
     r"|is|are"
     r"|(?:appears|seems) to be)"
-    r"(?:,? (?:therefore|thus|hence|then|clearly|indeed|definitely|most likely|likely|probably|simply|option"
-    r"|choice|letter)\b,?)*",
+    r"(?:,? (?:therefore|thus|hence|then|clearly|indeed|definitely|most likely|likely|probably|simply"
+    r"|(?:option|choice|letter)(?! ?\d))\b,?)*",
     before=r"(?:i|we)(?: would| will|'d|'ll)?(?: have to| therefore| thus)? (?:choose|select|pick|go with|opt for"
     r"|vote for)"
     r"|i(?:'m| am) going (?:with|for)|let's (?:choose|select|pick|go with)|(?:so|thus|hence"
@@ -84,6 +84,7 @@ ENGLISH = Language(
     rf"|only))*(?: {RIGHT})"
     r"(?: (?:answer|option|choice|one|response|alternative|diagnosis|statement|explanation|cause))?\b(?! (?:in"
     r"|that|about|for|to|if|when|only|but)\b)"
+    rf"|the {RIGHT} (?:answer|option|choice)\b"
     r"|is the (?:answer|one)\b|(?:seems|appears|looks) (?:to be )?(?:the )?(?:correct|right|best)\b",
     option=r"(?:option|choice|letter|answer|alternative)",
     either=r"(?:and/or|or|and)",
@@ -105,10 +106,13 @@ GERMAN = Language(
     nouns=r"(?:antwort(?:möglichkeit|option)?|lösung|(?:richtige|korrekte|beste) option)",
     verbs=r"(?:ist|lautet|wäre|muss sein)(?: daher| also| somit| demnach| folglich| option| antwort)?",
     before=(
-        r"(?:richtige|korrekte|beste|endgültige) (?:antwort|lösung|option)(?= [(\[*«]{0,3}[a-z](?!\w))|(?:ich"
+        r"(?:richtig|korrekt) (?:ist|wäre)(?: option| antwort)?(?= [(\[*«]{0,3}[a-j](?!\w))"
+        r"|ist die antwort(?= [(\[*«]{0,3}[a-j](?!\w))"
+        r"|(?:richtige|korrekte|beste|endgültige) (?:antwort|lösung|option)(?= [(\[*«]{0,3}[a-z](?!\w))|(?:ich"
         r"|wir) (?:wähle|wählen|nehme|entscheide mich für)(?: option| antwort)?"
     ),
-    after=r"ist (?:daher |also |somit )?(?:die )?(?:richtig|korrekt|beste?)(?:e)?(?: antwort| option| lösung)?\b",
+    after=r"(?:ist )?(?:daher |also |somit )?(?:die )?(?:richtig|korrekt|beste?)(?:e)?(?: antwort| option| lösung)?\b"
+    r"|(?:wählen|nehmen)\b",
     option=r"(?:antwort|option|möglichkeit|auswahl|buchstabe)",
     either=r"(?:und|oder|und/oder|bzw\.)",
     negation=r"(?:nicht|kein\w*|weder)",
@@ -128,14 +132,15 @@ FRENCH = Language(
         r"(?:(?:réponse|reponse)(?: correcte| finale| exacte| juste| choisie)?|(?:option|solution|proposition"
         r"|bonne) (?:correcte|exacte|juste|option))"
     ),
-    verbs=r"(?:est|serait|doit être)(?: donc| alors| l'option| la réponse| la| le)?",
+    verbs=r"(?:est|serait|doit être)(?: donc| alors| bien)?(?: l'option| la réponse| la lettre"
+    r"| la proposition| la| le)?",
     before=(
         r"c'est (?:donc )?(?:la réponse|l'option|la lettre)|bonne réponse(?= [(\[*«]{0,3}[a-z](?!\w))|(?:je"
         r"|nous) (?:choisis|choisissons|sélectionne"
         r"|retiens)(?: l'option"
         r"| la réponse| l'alternative)?"
     ),
-    after=r"est (?:donc )?(?:la )?(?:bonne réponse|réponse correcte|bonne option|correcte?|exacte?|juste)\b",
+    after=r"(?:qui )?est (?:donc )?(?:la )?(?:bonne réponse|réponse correcte|bonne option|correcte?|exacte?|juste)\b",
     option=r"(?:l'option|option|réponse|choix|lettre|proposition)",
     either=r"(?:et|ou|et/ou)",
     negation=r"(?:pas|ni|non)",
@@ -153,9 +158,9 @@ SPANISH = Language(
     ("respuesta", "opción", "opcion", "correct", "alternativa", "elijo", "selecciono", "escojo"),
     nouns=(
         r"(?:respuesta(?: correcta| final| adecuada| más adecuada| elegida)?|(?:opción|opcion|alternativa"
-        r"|solución) (?:correcta|final|adecuada|más adecuada)|mejor opción)"
+        r"|solución) (?:correcta|final|adecuada|más adecuada)|mejor opción|la correcta)"
     ),
-    verbs=r"(?:es|sería|seria|debe ser)(?: por tanto| entonces| la opción| la)?",
+    verbs=r"(?:es|sería|seria|debe ser)(?: por tanto| entonces)?(?: la opción| la letra| la alternativa| la)?",
     before=(
         r"respuesta correcta(?= [(\[*«]{0,3}[a-z](?!\w))|(?:elijo|escojo|selecciono|elegimos)(?: la opción"
         r"| la respuesta| la)?"
@@ -175,12 +180,13 @@ PORTUGUESE = Language(
     "pt",
     "Portuguese",
     "Resposta",
-    ("resposta", "opção", "opcao", "corret", "alternativa", "escolho", "cert", "marco"),
+    ("resposta", "opção", "opcao", "corret", "alternativa", "escolho", "cert", "marco", "gabarito"),
     nouns=(
-        r"(?:resposta(?: correta| certa| final| adequada| mais adequada| escolhida)?|(?:opção|opcao|alternativa"
+        r"(?:gabarito|resposta(?: correta| certa| final| adequada| mais adequada| escolhida)?"
+        r"|(?:opção|opcao|alternativa"
         r"|solução) (?:correta|certa|final|mais adequada)|melhor opção)"
     ),
-    verbs=r"(?:é|seria|deve ser)(?: portanto| então| a opção| a letra| a alternativa| a)?",
+    verbs=r"(?:é|seria|deve ser)(?: portanto| então)?(?: a opção| a letra| a alternativa| a)?",
     before=(
         r"resposta correta(?= [(\[*«]{0,3}[a-z](?!\w))|(?:escolho|seleciono|escolhemos|marco)(?: a opção"
         r"| a alternativa"
@@ -201,12 +207,12 @@ ITALIAN = Language(
     "it",
     "Italian",
     "Risposta",
-    ("risposta", "opzione", "corrett", "giust", "esatt", "scelgo", "seleziono"),
+    ("risposta", "opzione", "corrett", "giust", "esatt", "scelgo", "seleziono", "soluzione"),
     nouns=(
         r"(?:risposta(?: corretta| giusta| esatta| finale| migliore)?|(?:opzione|alternativa"
-        r"|soluzione) (?:corretta|giusta|esatta|migliore)|migliore opzione)"
+        r"|soluzione) (?:corretta|giusta|esatta|migliore)|migliore opzione|soluzione)"
     ),
-    verbs=r"(?:è|e'|sarebbe|deve essere)(?: quindi| dunque| l'opzione| la)?",
+    verbs=r"(?:è|e'|sarebbe|deve essere)(?: quindi| dunque)?(?: l'opzione| la lettera| la risposta| la)?",
     before=(
         r"risposta corretta(?= [(\[*«]{0,3}[a-z](?!\w))|(?:scelgo|seleziono|scegliamo)(?: l'opzione| la risposta"
         r"| la)?"
@@ -227,7 +233,7 @@ RUSSIAN = Language(
     "Russian",
     "Ответ",
     ("ответ", "вариант", "правильн", "верн", "выбира"),
-    nouns=r"(?:ответ|(?:правильный|верный) вариант(?: ответа)?)",
+    nouns=r"(?:ответ(?:ом)?|(?:правильный|верный) вариант(?: ответа)?)",
     verbs=r"(?:[-–—]|это|является|будет|:)(?: вариант| буква)?",
     before=(
         r"(?:правильн\w+|верн\w+) (?:ответ|вариант)(?= [(\[*«]{0,3}[a-z](?!\w))|(?:я )?(?:выбираю"
@@ -320,7 +326,7 @@ JAPANESE = Language(
     "ja",
     "Japanese",
     "答え",
-    ("答", "正", "選択肢"),
+    ("答", "正", "選択肢", "適切"),
     nouns=r"(?:(?:答え|解答|回答|正解|正答|答)(?:番号)?|(?:正しい|適切な)選択肢)",
     verbs=r"(?:は、?|が|としては、?)(?:選択肢)?",
     before=r"(?:したがって|よって|ゆえに)、?(?:選択肢)(?=\s?[(（]?[a-z])",
@@ -347,7 +353,7 @@ KOREAN = Language(
     nouns=r"(?:(?:정답|답변|답안|답)(?:\s?번호)?|(?:올바른|맞는|옳은|적절한)\s?(?:선택지|보기|것))",
     verbs=r"(?:은|는|이|가)(?: 선택지| 바로| 보기)?",
     before=r"(?:따라서|그러므로),?\s?(?:선택지)(?=\s?\(?[a-z])",
-    after=r"(?:번)?\s?(?:이|가|은|는)\s?(?:정답|맞|옳|올바)",
+    after=r"(?:번)?\s?(?:이|가|은|는)\s?(?:정답|맞(?!지)|옳(?!지)|올바(?!르지))",
     endings=r"(?:입니다|이다|번입니다|번이다|번|이에요|예요|가 정답|이 정답|를 선택|을 선택|이 맞|가 맞)",
     ordinals=(
         r"(?:보기|선택지)?\s?(?P<n>\d{1,2})\s?번(?:째)?(?: 선택지| 보기)?|(?P<w>첫|두|세|네|다섯) ?번째(?: 선택지"

@@ -28,6 +28,9 @@ APART = re.compile(r"(?:^|[:=(])\s{0,3}[-–]\s{1,3}$")
 COUNTER = re.compile(r"\s?(?:점|分|点|點|points?|punkte?|puntos|points|pontos|punti|балл\w*)(?![^\W\d_])")
 
 
+ABOUT = re.compile(r"\A(?:about|around|approximately|roughly|i(?:'d| would) say) ")
+
+
 def read_number(value: str, *, strict: bool = False) -> Found:
     """The one number from 0 to 5 that a value gives, in its shortest spelling.
 
@@ -41,7 +44,7 @@ def read_number(value: str, *, strict: bool = False) -> Found:
     for words in (OF_FIVE, SCALE, SENTENCE, COUNTER):
         plain = words.sub(" ", plain)
     figures = {figure[0].rstrip(".,"): figure.start() for figure in FIGURE.finditer(plain)}
-    if not figures or (strict and plain.strip(MARKUP) not in figures):
+    if not figures or (strict and ABOUT.sub("", plain.strip(MARKUP), count=1) not in figures):
         return None
     if any(PLAIN.fullmatch(figure) is None for figure in figures):
         return UNCLEAR

@@ -15,15 +15,18 @@ from proctor.suites.texts import peel
 from proctor.suites.vocabulary import UNCLEAR, Found, Unclear
 
 VALUE_CHARS = 600
-CLAUSE_CHARS = 400
+CLAUSE_CHARS = 1200
 MOST_PHRASES = 16  # how many are looked at, from the last
 NEGATED = re.compile(
-    r"[\s*_:\"']{0,4}(?:not|neither|never|nicht|keine?|pas|no |não|non|не|नहीं|ليس)\b(?!.{1,120}\bbut\b)"
+    r"[\s*_:\"']{0,4}(?:not|neither|never|nicht|keine?|pas|no |não|non|не|नहीं|ليس)\b"
+    r"(?!.{1,120}(?:\bbut\b|[,;.–—-]\s?(?:it(?:'s| is)|rather|instead)\b))"
     r"|[\s:]{0,3}(?:不是|非)",
     re.IGNORECASE,
 )
 NOT_SAID = re.compile(
-    r"(?:\b(?:if|whether|were|unless|why|not|n't|hypothetically|wenn|ob|si|se|если)\b|n't)[^.!?\n;:]{0,80}\Z",
+    r"(?:\b(?:if(?! i had to)|whether|were|unless|(?<!that's )(?<!that is )(?<!this is )(?<!which is )why|not"
+    r"|cannot|n't|hypothetically"
+    r"|wenn|ob|nicht|si|se|если)\b|n't)(?:(?!\bbut\b)[^.!?\n;:]){0,80}\Z",
     re.IGNORECASE,
 )
 LETTER_BEHIND = re.compile(
@@ -62,9 +65,13 @@ def before(low: str) -> list[re.Match[str]]:
 def given(match: re.Match[str], said: str, low: str, asked: Asked) -> Found:
     """What one phrase gives as the answer."""
     start = match.start()
-    value = said[match.end() : match.end() + VALUE_CHARS].split("\n", 1)[0]
-    if NOT_SAID.search(low, max(0, start - 100), start) or not peel(value) or NEGATED.match(value):
+    value = said[match.end() : match.end() + VALUE_CHARS]
+    if not any("\n" in text for text in asked.choices):
+        value = value.split("\n", 1)[0]
+    if NOT_SAID.search(low, max(0, start - 100), start) or not peel(value):
         return None
+    if NEGATED.match(value):  # or an option that begins with "not"
+        return by_own_text(peel(value), asked) if asked.kind == "choices" else None
     found = value_of(value, asked)
     # What a cut reply says last may have gone on.
     if (
@@ -137,6 +144,8 @@ def by_own_text(clause: str, asked: Asked) -> Found:
         if own == last[1] and not NOT_SAID.search(clause[max(0, last.start() - 100) : last.start()]):
             return UNCLEAR if JOINED.search(clause[: last.start() + 1]) else own
         return None
+    if isinstance(whole := by_text(clause, asked), str):
+        return whole
     sentence = re.split(r"(?<=[.!?;])\s|, ", clause)[-1]
     sentence = re.sub(r"\A(?:therefore|thus|hence|so|in conclusion)\b,? ", "", sentence, flags=re.IGNORECASE)
     found = by_text(sentence, asked) or by_words(sentence, asked)

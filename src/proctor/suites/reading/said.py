@@ -7,12 +7,23 @@ import re
 from proctor.suites.reading.asked import Asked
 from proctor.suites.reading.choice import lettered
 from proctor.suites.reading.forms import lowered, plain, words
+from proctor.suites.reading.listing import own_option
 from proctor.suites.texts import peel
 
 # Of a longer reply the beginning and the end are read: an answer stands in one of them.
 HEAD, TAIL = 6_000, 18_000
 
-TAGS = ("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad")
+TAGS = (
+    "think",
+    "thinking",
+    "thought",
+    "thoughts",
+    "reasoning",
+    "reflection",
+    "scratchpad",
+    "seed:think",
+    "analysis",
+)
 OPENING = (*(f"<{tag}>" for tag in TAGS), "[think]", "◁think▷", "<|begin_of_thought|>")
 CLOSING = (*(f"</{tag}>" for tag in TAGS), "[/think]", "◁/think▷", "<|end_of_thought|>")
 FINAL_CHANNEL = "<|channel|>final<|message|>"
@@ -92,7 +103,9 @@ def foreign_list(said: str, asked: Asked) -> int | None:
         if said.count("\n", one.end(), three.start()) > 4:
             continue
         if any(
-            isinstance(lettered(peel(plain(each[0])), asked, strict=True), str) for each in (one, two, three)
+            own_option(plain(each[0]), asked)
+            or isinstance(lettered(peel(plain(each[0])), asked, strict=True), str)
+            for each in (one, two, three)
         ):
             continue
         question = said.rfind("\n\n", 0, max(0, one.start() - 2))

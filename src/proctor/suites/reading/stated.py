@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from proctor.suites.reading.asked import Asked
-from proctor.suites.reading.choice import list_of_options
 from proctor.suites.reading.cues import spoken_in
 from proctor.suites.reading.letters import read_list
+from proctor.suites.reading.listing import list_of_options
 from proctor.suites.reading.values import READERS, is_placeholder
 from proctor.suites.reading.whole import nothing_else, opening_label
 from proctor.suites.texts import peel
@@ -22,21 +22,28 @@ NAMES = r"(?:final[_ -]?)?(?:answer|choice|label|option|result|prediction)"
 OPENED, CLOSED = re.compile(rf"<{NAMES}>", re.IGNORECASE), re.compile(rf"</{NAMES}>", re.IGNORECASE)
 MOST_VALUES = 24  # how many announced values are looked at, from the last
 BOXED = re.compile(r"\\(?:boxed|fbox)\s{0,5}\{((?:[^{}]|\{[^{}]{0,400}\}){0,400})\}")
+CELL = re.compile(
+    r"^[ \t]*\|[ *_]{0,4}(?:(?:the|final|correct|best|my) ){0,2}(?:answer|choice|option)[ *_]{0,4}\|[ *_]{0,4}"
+    r"([^|\n]{1,400}?)[ *_]{0,4}\|[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
 HASHES = re.compile(r"^\s{0,3}####\s{1,3}([^\n]{1,200})\s{0,20}\Z", re.MULTILINE)
 DOUBLE = re.compile(r"\[\[([^\[\]\n]{1,40})\]\]")
 # Other words that announce a value on a line of its own; what follows has to be one label or letter and no more.
 OTHER_CUES = re.compile(
-    r"^[ \t#*_>-]{0,8}(?:(?:final |my |your |overall )?(?:correct|label|verdict|prediction|classification|decision"
+    r"^[ \t#*_>-]{0,8}(?:(?:final |my |your |overall )?(?:correct|final|selected|chosen|pick|label"
+    r"|verdict|prediction|classification|decision"
     r"|judge?ment|conclusion|result|output"
     r"|response|choice|selection|option|solution|pick|relationship|relation|category|urteil|ergebnis"
     r"|conclusión|conclusion|вывод|結論|结论|결론)"
-    r"(?: label| choice| selected)?)[*_]{0,3}\s?[:=][*_\s]{0,6}",
+    r"(?: label| choice| selected| option| answer)?)[*_]{0,3}\s?[:=][*_\s]{0,6}",
     re.MULTILINE,
 )
 NUMBER_CUES = re.compile(
     r"(?:similarity(?: score| rating)?|score|rating|bewertung|puntuación|nota|punteggio|оценка|得分|评分|分数"
     r"|スコア|点数|점수)[*_]{0,3}\s?"
     r"(?:[:=]|is|would be|ist|es|é|è|est|は|是|는|은)[*_\s]{1,6}"
+    r"|\b(?:rate|score|give) (?:it|them|these|this)(?: (?:pair|one|sentence pair|two))?(?: (?:a|as|at))? (?=\d)"
 )
 HEADING = re.compile(
     r"^[ \t#*_>-]{0,8}(?:the )?(?:final |correct |my )?(?:answer(?: choice)?|antwort|réponse|respuesta"
@@ -65,6 +72,7 @@ def stated(said: str, low: str, asked: Asked) -> list[Stated]:
         *(at_line(said, match.end(), strict=True) for match in OTHER_CUES.finditer(low)),
         *(at_line(said, match.end(), below=True, strict=True) for match in HEADING.finditer(low)),
         *tagged(said),
+        *(Stated(match[1], match.start(1), True, strict=True) for match in CELL.finditer(said)),
         *(
             Stated(match[1], match.start(1), True)
             for form in (BOXED, DOUBLE)
@@ -88,6 +96,11 @@ def tagged(said: str) -> Iterator[Stated]:
             yield Stated(said[opened[place] : match.start()].strip(), opened[place], True)
 
 
+BEFORE_CUE = frozenset(
+    {"", "correct", "right", "best", "final", "the", "my", "the correct", "the final", "my final"}
+)
+
+
 def lines(said: str, low: str) -> Iterator[Stated]:
     """What follows each cue of any language."""
     for cues in spoken_in(low):
@@ -97,7 +110,11 @@ def lines(said: str, low: str) -> Iterator[Stated]:
                 continue
             gap = said[match.start() : match.end()]
             loose = not any(sign in gap for sign in ":=>→⇒]")
-            if loose and low[low.rfind("\n", 0, match.start()) + 1 : match.start()].strip(" #*_>-"):
+            if (
+                loose
+                and low[low.rfind("\n", 0, match.start()) + 1 : match.start()].strip(" #*_>-")
+                not in BEFORE_CUE
+            ):
                 continue
             below = "\n" in gap
             yield at_line(
@@ -137,9 +154,8 @@ def read_stated(said: str, each: Stated, asked: Asked) -> Found:
         found = listed or found
     if not isinstance(found, str):
         return found
-    if asked.kind == "choices" and list_of_options(
-        said[each.start : each.start + VALUE_CHARS].split("\n", 6)[:6], asked
-    ):
+    following = said[each.start : each.start + VALUE_CHARS].split("\n", 6)[:6]
+    if asked.kind == "choices" and list_of_options([line for line in following if line.strip()][:2], asked):
         return UNCLEAR
     return UNCLEAR if asked.cut and not each.ended and asked.may_go_on(each.value, found) else found
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 import re
 
 from proctor.suites.reading.asked import Asked
-from proctor.suites.reading.choice import DOUBT, list_of_options, own_option, read_choice
+from proctor.suites.reading.choice import DOUBT, by_text, read_choice
 from proctor.suites.reading.label import exactly, foreign, lettered
-from proctor.suites.reading.letters import read_letters
+from proctor.suites.reading.letters import BULLET, read_letters, read_list
+from proctor.suites.reading.listing import OPTION_MARK, list_of_options, own_option
 from proctor.suites.reading.number import read_number
 from proctor.suites.texts import key, light, peel
 from proctor.suites.vocabulary import UNCLEAR, Found
@@ -20,19 +21,45 @@ FENCE = re.compile(r"\A```\w{0,10}\n(.*?)\n?```\Z", re.DOTALL)
 def in_whole(said: str, asked: Asked) -> Found:
     fence = FENCE.match(said)
     value = fence[1] if fence else said
+    if asked.kind == "letters" and "\n" in peel(value):
+        return all_of_list(value, asked)
     if len(value) > VALUE_CHARS or "\n" in peel(value):
         return None
     return nothing_else(value, asked)
 
 
+SAYS = re.compile(
+    r"\A\s*(?:(?:i think|i believe|i guess|probably),? )?(?:it(?:'s| is)|that(?:'s| is)|it must be|i'd say"
+    r"|i'd pick)\s+",
+    re.IGNORECASE,
+)
+ARE = re.compile(r"\A[^.\n]{1,80}\b(?:are|is)(?: both| all)? (?:correct|right|true)[.!]?\s*\Z")
+
+
+def all_of_list(value: str, asked: Asked) -> Found:
+    """Letters a line each, and nothing else; or a first line of letters before an explanation."""
+    lines = [line for line in value.splitlines() if line.strip()]
+    read = [read_letters(BULLET.sub("", line, count=1), asked, strict=True) for line in lines[:12]]
+    if all(isinstance(each, str) for each in read):
+        return read_list(lines, asked)
+    return (
+        read[0] if isinstance(read[0], str) and not any(isinstance(each, str) for each in read[1:]) else None
+    )
+
+
+POINTER = re.compile(r"\A\s*(?:[-=]>|→|⇒|➡|•|[-–—]\s|=)\s*(?!\d)")
+
+
 def nothing_else(value: str, asked: Asked) -> Found:
     """A value that holds the answer and no other words."""
     if asked.kind == "choices":
-        return read_choice(value, asked, strict=True)
+        found = read_choice(POINTER.sub("", value, count=1), asked, strict=True)
+        return by_text(SAYS.sub("", value, count=1), asked) if found is None else found
     if asked.kind == "number":
         return read_number(value, strict=True)
     if asked.kind == "letters":
-        return read_letters(value, asked, strict=True)
+        found = read_letters(value, asked, strict=True)
+        return read_letters(value, asked) if found is None and ARE.search(value) else found
     return only_label(value, asked)
 
 
@@ -70,7 +97,7 @@ def in_opening(said: str, asked: Asked) -> Found:
     if asked.kind == "choices":
         if (found := only_right_one(said, asked)) is not None:
             return found
-        if len(lines[0]) > VALUE_CHARS or list_of_options([line for line in lines if line.strip()], asked):
+        if len(lines[0]) > VALUE_CHARS or is_listing(said, asked):
             return None
         return opening_choice(lines[0], asked)
     if asked.kind == "labels" and asked.vocabulary is not None:
@@ -78,6 +105,35 @@ def in_opening(said: str, asked: Asked) -> Found:
     return None
 
 
+def in_first_line(said: str, asked: Asked) -> Found:
+    """The first line of a cut reply, if a line break ends it or it is one letter alone."""
+    line, broken, _ = said.partition("\n")
+    if asked.kind != "choices" or len(line) > VALUE_CHARS or is_listing(said, asked) or goes_through(said):
+        return None
+    if not broken:
+        return read_choice(line, asked, strict=True) if len(peel(line)) == 1 else None
+    return opening_choice(line, asked)
+
+
+def goes_through(said: str) -> bool:
+    """True where a later line opens with the letter after the first line's: a list that was cut."""
+    marks = [each[1] for line in said[:8000].split("\n", 60)[:60] if (each := OPTION_MARK.match(line[:200]))]
+    return len(marks) > 1 and ord(marks[1]) == ord(marks[0]) + 1 and not OTHERS.search(said[:8000])
+
+
+def is_listing(said: str, asked: Asked) -> bool:
+    """True where the first line is one of several options: another follows at once, or all do in their order."""
+    lines = [line for line in said[:8000].split("\n", 60)[:60] if line.strip()]
+    if list_of_options(lines[:2], asked):
+        return True
+    named = [letter for line in lines if (letter := own_option(line, asked))]
+    return len(set(named)) > 1 and not OTHERS.search(said[:8000])
+
+
+OTHERS = re.compile(
+    r"^\W{0,4}(?:explanation|reason\w*|rationale)\b|\b(?:others?|incorrect|wrong|why)\b[^\n]{0,60}$",
+    re.IGNORECASE | re.MULTILINE,
+)
 VERDICT = re.compile(
     r"[\s:,;(*_–—-]{1,8}(?:this (?:is|one is) |is |the )?(?:(?P<right>correct|right|true|yes|fits)"
     r"|(?P<wrong>incorrect|wrong|false|no"
@@ -108,6 +164,9 @@ def opening_choice(line: str, asked: Asked) -> Found:
     if found is not None:
         return found
     named = own_option(line, asked)
+    singled = SINGLED.match(line)
+    if singled and (singled[1] or singled[2]) in asked.letters:
+        return str(singled[1] or singled[2])
     return (
         named
         if named and ". " in line and not DOUBT.search(line) and not OTHER_OPTION.search(line[3:])
@@ -115,6 +174,8 @@ def opening_choice(line: str, asked: Asked) -> Found:
     )
 
 
+# "**B**. The others ...", "Option B. The others ..."
+SINGLED = re.compile(r"(?:(?:\*\*|__)\(?([A-Z])\)?(?:\*\*|__)[.,]|(?:Option|Choice) \(?([A-Z])\)?\.)\s")
 OTHER_OPTION = re.compile(r"(?:\(|\b[Oo]ption |\b[Cc]hoice |[.;]\s)[A-J][).:]\s")
 
 
