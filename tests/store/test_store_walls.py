@@ -10,7 +10,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, delete, func, select, text, update
 from sqlalchemy.engine import make_url
-from store_examples import new_run
+from store_examples import CELL, new_run
 
 import proctor.store.schema
 from proctor.errors import NotFound
@@ -19,7 +19,7 @@ from proctor.store import Store, lists
 from proctor.store.lists import Wanted
 from proctor.store.tables import API_KEY, ATTEMPT, JOB, NOTE, PLAN, PROJECT, RUN, SCHEDULE, SCORE
 from proctor.store.walls import WHOLE, Reach
-from proctor.types import Run
+from proctor.types import Plan, Run
 
 HERE = Reach(frozenset({1}))
 NOWHERE = Reach(frozenset())
@@ -126,6 +126,14 @@ def test_no_row_is_added_outside(store: Store, both: tuple[Run, Run]) -> None:
             connection.execute(table.insert(), row)
 
 
+# As the tables had it then; those of now have more columns.
+RUN_OF_BEFORE = """
+INSERT INTO run (id, plan_id, status, cell, provider, model, source, source_title, sample, planned, settled,
+                 manifest, created_at, elapsed_s, project_id)
+VALUES ('a run', :plan_id, 'completed', '{}', 'p', 'm', 's', 'S', FALSE, 1, 1, '{}', 0.0, 0.0, 2)
+"""
+
+
 def test_keys_of_before_keep_the_projects_that_there_are(database_url: str) -> None:
     """An older database: each key reaches what it could see, and nothing that is made later."""
     store = Store(make_url(database_url).set(drivername=_driver(database_url)))
@@ -137,10 +145,10 @@ def test_keys_of_before_keep_the_projects_that_there_are(database_url: str) -> N
         for number, scopes in ((1, "read,run"), (2, "admin")):
             key = {"user": "ann", "name": "", "prefix": "p", "digest": str(number), "scopes": scopes}
             connection.execute(API_KEY.insert(), {**key, "created_at": 0.0})
-    run = new_run(store)
+    plan_id = store.add_plan(Plan((CELL,)), now=0.0)
     with store.writing() as connection:
-        connection.execute(update(RUN).values(project_id=2))
-        for target in (run.id, "1"):
+        connection.execute(text(RUN_OF_BEFORE), {"plan_id": plan_id})
+        for target in ("a run", "1"):
             deed = {"at": 0.0, "user": "ann", "action": "x", "target": target, "detail": ""}
             values = "VALUES (:at, :user, :action, :target, :detail)"
             insert = text(f'INSERT INTO audit (at, "user", action, target, detail) {values}')

@@ -134,7 +134,7 @@ def _own_score(marked: Sequence[Marked], shape: Shape) -> list[Score]:
 
 
 def by_accuracy(of: Exam, shape: Shape) -> bool:
-    """Whether a task's own headline is its accuracy alone: the suite's is the accuracy over items, and so is its part."""
+    """Whether a task's own headline is its accuracy alone, as that of a suite whose headline is over items."""
     return shape.aggregate == "micro" and of.spec.official[0] == ACCURACY
 
 
