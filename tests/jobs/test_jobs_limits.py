@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jobs_world import World, children_of, until, world
-from proctor.jobs.resources import free_bytes, memory_bytes
+from proctor.jobs.resources import free_bytes, used_by
 from proctor.jobs.worker import Worker
 from proctor.service import jobs_view, queue
 from proctor.service.desk import Desk
@@ -131,5 +131,5 @@ def test_memory_is_that_of_the_whole_group(here: World) -> None:
     worker = here.worker()
     worker.step(time.time())
     (child,) = worker.children.values()
-    until(lambda: memory_bytes([child.group])[child.group] > 30_000_000, "it has grown")
-    assert memory_bytes([child.group, 999_999_999])[999_999_999] == 0
+    until(lambda: used_by([child.group])[child.group].memory_bytes > 30_000_000, "it has grown")
+    assert used_by([child.group, 999_999_999])[999_999_999].memory_bytes == 0

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from scipy import stats
@@ -28,8 +28,10 @@ from proctor.types import Outcome
 EVERY = [(suite, task) for suite, tasks in SUITES.items() for task in tasks]
 
 
-def found(task: str, spec: TaskShape, rows: list[Scored]) -> dict[str, Score]:
-    return {score.metric: score for score in scores(rows, Shape("The task", {task: spec}))}
+def found(
+    task: str, spec: TaskShape, rows: list[Scored], aggregate: Literal["micro", "macro"] = "macro"
+) -> dict[str, Score]:
+    return {score.metric: score for score in scores(rows, Shape("The task", {task: spec}, aggregate))}
 
 
 def predictions(spec: TaskShape, rows: list[Scored]) -> tuple[list[str], list[str]]:
@@ -133,8 +135,10 @@ def test_every_metric_has_a_version_and_an_oracle() -> None:
 def test_a_model_that_answers_in_a_known_way_has_the_known_values(suite: str, task: str, way: str) -> None:
     spec = SUITES[suite][task]
     rows = exam_rows(task, spec, way)
-    values = found(task, spec, rows)
-    own = [" + ".join(spec.official)] if len(spec.official) > 1 else []
+    # Where a suite's headline is the accuracy over items, that of one of its tasks is its accuracy.
+    macro = suite in ("glue", "superglue")
+    values = found(task, spec, rows, "macro" if macro else "micro")
+    own = [" + ".join(spec.official)] if len(spec.official) > 1 and macro else []
     assert tuple(values) == (*own, *spec.official, *spec.also)
     if own:
         official = [values[metric].estimate.value for metric in spec.official]
