@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from proctor.errors import Overloaded, ProviderError, RateLimited
 
+SHORTEST_S = 0.05  # what a named delay is taken to be at the least, where it is doubled
+
 
 @dataclass(frozen=True, slots=True)
 class Retry:
@@ -27,10 +29,12 @@ class Retry:
     def wait_s(self, retry: int, error: ProviderError) -> float | None:
         """Seconds before retry number `retry`, which counts from 1; None to give up.
 
-        A delay that the server names is waited for in full, and after a few times our own if it is longer.
+        A delay that the server names is waited for in full, and after a few times one that doubles from it.
 
         >>> Retry(draw=lambda: 0.5).wait_s(3, RateLimited("slow down"))
         2.0
+        >>> round(Retry(draw=lambda: 1.0).wait_s(7, RateLimited("slow down", retry_after_s=0.05)), 3)
+        1.6
         >>> Retry().wait_s(1, ProviderError("no")) is None
         True
         """
@@ -42,5 +46,9 @@ class Retry:
         if error.retry_after_s is None:
             return jitter_s
         named_s = error.retry_after_s + min(jitter_s, 0.1 * error.retry_after_s)
-        # A server that names a short delay again and again does not know itself when there will be room.
-        return named_s if retry <= self.believed else max(named_s, jitter_s)
+        if retry <= self.believed:
+            return named_s
+        # A server that names a short delay again and again does not know itself when there will be room. It is
+        # doubled, from what the server named: where refusals are chance, seconds would be waited for nothing.
+        grown_s = max(error.retry_after_s, SHORTEST_S) * 2.0 ** (retry - self.believed + 1)
+        return max(named_s, self.draw() * min(grown_s, self.cap_s))
