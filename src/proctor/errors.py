@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from proctor.types import NOTHING_USED, Usage
+
 # Control characters but for tab and line end, and halves of surrogate pairs.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -199,11 +201,17 @@ class ProviderError(ProctorError):
     cure = "The message quotes the server. `proctor resume RUN` asks again what failed."
 
     def __init__(
-        self, message: str, *, retry_after_s: float | None = None, status: int | None = None
+        self,
+        message: str,
+        *,
+        retry_after_s: float | None = None,
+        status: int | None = None,
+        usage: Usage = NOTHING_USED,
     ) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s  # the server's own delay
         self.status = status
+        self.usage = usage  # what the server counted for a request whose reply is of no use
 
 
 class AuthError(ProviderError):

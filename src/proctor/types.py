@@ -89,8 +89,44 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and cost in US dollars of one or several requests; None where the server did not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None  # with the reasoning tokens
+    cost_usd: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        """The sum of what is known.
+
+        >>> Usage(10, None, 0.5) + Usage(1, 2)
+        Usage(input_tokens=11, output_tokens=2, cost_usd=0.5)
+        """
+        if other is NOTHING_USED:
+            return self
+        costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
+        return Usage(
+            _sum(self.input_tokens, other.input_tokens),
+            _sum(self.output_tokens, other.output_tokens),
+            sum(costs) if costs else None,
+        )
+
+
+NOTHING_USED = Usage()
+
+
+def _sum(*counts: int | None) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model said. `latency_s` is the request on the wire; model loading is not in it."""
+    """What the model said. `latency_s` is the request on the wire; model loading is not in it.
+
+    `service_s` is the part of it in which the server worked on this request, by its own clock: reading the
+    prompt and writing the reply, without waiting for a slot.
+    """
 
     text: str
     reasoning: str | None = None
@@ -101,6 +137,7 @@ class Reply:
     reasoning_tokens: int | None = None
     latency_s: float | None = None
     cost_usd: float | None = None
+    service_s: float | None = None
     # The likeliest first tokens with their natural log-probabilities, in mode "logprob".
     first_token: tuple[tuple[str, float], ...] = ()
     raw: bytes = b""  # the server's own words
@@ -142,7 +179,9 @@ class Attempt:
     """One try at one item. Exactly one of `reply` and `failure` is set.
 
     `score` is None when nothing was measured; it is never 0 for "unknown". `retries` counts the
-    requests sent again inside this attempt.
+    requests sent again inside this attempt. `in_flight` is how many requests of ours the server had at
+    once, this one among them: the mean of when it was sent and when it was answered. `unused` is what the server
+    told of requests inside this attempt whose replies were of no use.
     """
 
     item: Item
@@ -154,6 +193,8 @@ class Attempt:
     reply: Reply | None = None
     failure: Failure | None = None
     retries: int = 0
+    in_flight: float | None = None
+    unused: Usage = NOTHING_USED
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +303,14 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Server:
+    """Which program answers at an address, by what it says of itself: `llama.cpp`, `vllm`, `ollama`, ..."""
+
+    name: str
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ListedModel:
     """A model that a provider offers. None where the server does not say."""
 
@@ -272,6 +321,7 @@ class ListedModel:
     size_bytes: int | None = None
     context_tokens: int | None = None
     note: str | None = None
+    server: Server | None = None
 
 
 class Source(Protocol):

@@ -16,23 +16,26 @@ from proctor.errors import NotFound, StoreError
 from proctor.findings import Estimate, Score, Tally
 from proctor.store import AttemptRow, Keeper, Store
 from proctor.store.attempts import PAGE_ROWS
-from proctor.types import Attempt, Item, Message, Outcome, Reading, Reply
+from proctor.types import Attempt, Item, Message, Outcome, Reading, Reply, Usage
 
 
 def test_every_column_comes_back(store: Store) -> None:
     run = claimed(store)
     reply = Reply(
         "So I say B.", "let me think", "length", input_tokens=120, output_tokens=30, reasoning_tokens=20,
-        latency_s=0.25, cost_usd=0.0015, raw=b'{"choices": []}',
+        latency_s=0.25, cost_usd=0.0015, service_s=0.125, raw=b'{"choices": []}',
     )  # fmt: skip
     reading = Reading(Outcome.WRONG, "B", 3, 0.25)
-    keep_all(store, run, Attempt(item(7), 4, 2, 1, NOW + 0.125, reading, reply, retries=3))
+    unused = Usage(input_tokens=240, output_tokens=7, cost_usd=0.25)
+    told = Attempt(item(7), 4, 2, 1, NOW + 0.125, reading, reply, retries=3, in_flight=2.5, unused=unused)
+    keep_all(store, run, told)
     assert list(store.latest(run.id)) == [
         AttemptRow(
             item_id="boolq/7", repeat=2, attempt=1, position=4, task="boolq", item_hash=item(7).hash,
                 target=item(7).target, cluster=item(7).cluster,
             outcome=Outcome.WRONG, score=0.25, answer="B", rung=3, latency_s=0.25, input_tokens=120,
             output_tokens=30, reasoning_tokens=20, cost_usd=0.0015, retries=3, error_slug=None, at=NOW + 0.125,
+            service_s=0.125, in_flight=2.5, unused_input_tokens=240, unused_output_tokens=7, unused_cost_usd=0.25,
         )
     ]  # fmt: skip
     assert store.payload(run.id, "boolq/7", 2) == {

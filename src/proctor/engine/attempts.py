@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from proctor.engine.retry import Retry
 from proctor.errors import ErrorBudget, Overloaded, ProctorError, ProviderError, RateLimited
 from proctor.providers.limiter import Limiter
-from proctor.types import Attempt, Failure, Item, Outcome, Reading, Reply, Solver
+from proctor.types import NOTHING_USED, Attempt, Failure, Item, Outcome, Reading, Reply, Solver, Usage
 
 LOG = logging.getLogger(__name__)
 SLOW_S = 30.0  # a request that takes longer is told in the log
@@ -104,6 +104,15 @@ def _finished(workers: list[asyncio.Task[None]]) -> bool:
     return all(worker.done() for worker in workers)
 
 
+@dataclass(slots=True)
+class _Tried:
+    """What the requests of one attempt have come to so far."""
+
+    retries: int = 0
+    in_flight: float | None = None
+    unused: Usage = NOTHING_USED
+
+
 class _Pool:
     """What the workers of one run share."""
 
@@ -167,24 +176,25 @@ class _Pool:
 
     async def _attempt(self, asking: Asking) -> Attempt:
         """Border: one attempt. Foreseen trouble becomes a Failure; a bug ends the run. Holds a place when called."""
-        retries = 0
+        tried = _Tried()
         while True:
             try:
-                reply = await self._ask(asking)
+                reply = await self._ask(asking, tried)
             except ProviderError as error:
                 if error.stops_run:
                     raise
-                wait_s = self._terms.retry.wait_s(retries + 1, error)
+                tried.unused += error.usage
+                wait_s = self._terms.retry.wait_s(tried.retries + 1, error)
                 if wait_s is None:
-                    LOG.info("%s: given up after %d retries: %s", asking.item.id, retries, error)
+                    LOG.info("%s: given up after %d retries: %s", asking.item.id, tried.retries, error)
                     failure = Failure(error.slug, str(error), error.retryable)
-                    return self._ended(asking, UNMEASURED, retries, failure=failure)
+                    return self._ended(asking, tried, UNMEASURED, failure=failure)
+                tried.retries += 1
                 LOG.info(
-                    "%s: %s: %s; retry %d in %.1f s", asking.item.id, error.slug, error, retries + 1, wait_s
+                    "%s: %s: %s; retry %d in %.1f s", asking.item.id, error.slug, error, tried.retries, wait_s
                 )
             else:
-                return self._ended(asking, self._read(asking.item, reply), retries, reply=reply)
-            retries += 1
+                return self._ended(asking, tried, self._read(asking.item, reply), reply=reply)
             self._traffic.retries += 1
             self._stand_in()
             await self._sleep(wait_s)
@@ -208,14 +218,15 @@ class _Pool:
         finally:
             self._asleep -= 1
 
-    async def _ask(self, asking: Asking) -> Reply:
+    async def _ask(self, asking: Asking, tried: _Tried) -> Reply:
         """One request; tells the limiter how it went and gives the place back."""
         limiter = self._terms.limiter
         if limiter is None:
             return await self._solve(asking.item, asking.repeat)
         try:
-            began = limiter.clock()
+            began, beside = limiter.clock(), limiter.in_flight
             reply = await self._solve(asking.item, asking.repeat)
+            tried.in_flight = (beside + limiter.in_flight) / 2
             limiter.completed(limiter.clock() - began)
             _say_answered(asking, reply)
             return reply
@@ -232,8 +243,8 @@ class _Pool:
     def _ended(
         self,
         asking: Asking,
+        tried: _Tried,
         reading: Reading,
-        retries: int,
         *,
         reply: Reply | None = None,
         failure: Failure | None = None,
@@ -247,7 +258,9 @@ class _Pool:
             reading=reading,
             reply=reply,
             failure=failure,
-            retries=retries,
+            retries=tried.retries,
+            in_flight=tried.in_flight,
+            unused=tried.unused,
         )
 
     def _count(self, attempt: Attempt) -> None:

@@ -45,6 +45,11 @@ class AttemptRow:
     retries: int
     error_slug: str | None
     at: float
+    service_s: float | None = None
+    in_flight: float | None = None
+    unused_input_tokens: int | None = None
+    unused_output_tokens: int | None = None
+    unused_cost_usd: float | None = None
 
 
 class AnswerGroup(NamedTuple):
@@ -70,6 +75,7 @@ _OUTCOMES = {outcome.value: outcome for outcome in Outcome}  # a look is quicker
 def narrow(run_num: int, attempt: Attempt, item_hash: str) -> tuple[Any, ...]:
     """The values of one row of `attempt`, in the order of the table's columns."""
     item, reading, reply, failure = attempt.item, attempt.reading, attempt.reply, attempt.failure
+    unused = attempt.unused
     measured = (
         (reply.latency_s, reply.input_tokens, reply.output_tokens, reply.reasoning_tokens, reply.cost_usd)
         if reply is not None
@@ -93,6 +99,11 @@ def narrow(run_num: int, attempt: Attempt, item_hash: str) -> tuple[Any, ...]:
         attempt.retries,
         failure.slug if failure is not None else None,
         attempt.at,
+        reply.service_s if reply is not None else None,
+        attempt.in_flight,
+        unused.input_tokens,
+        unused.output_tokens,
+        unused.cost_usd,
     )
 
 

@@ -155,6 +155,11 @@ ATTEMPT = Table(
     Column("retries", Integer, nullable=False),
     Column("error_slug", Text),
     Column("at", Double, nullable=False),
+    Column("service_s", ToldAmount),
+    Column("in_flight", Double),
+    Column("unused_input_tokens", Told),
+    Column("unused_output_tokens", Told),
+    Column("unused_cost_usd", ToldAmount),
     PrimaryKeyConstraint("run_num", "item_id", "repeat", "attempt"),
     # One for each way a page of results is asked for; all three give it in order, without a sort.
     Index("attempt_place", "run_num", "position", "repeat"),
