@@ -18,7 +18,7 @@ from proctor.service.desk import Desk
 from proctor.service.itemview import Filter, answer
 from proctor.service.jobs_view import RunLine, Wanted
 from proctor.service.overview import Measured, Searched, Shown, cards
-from proctor.stats.intervals import Z95
+from proctor.stats.intervals import Z95, wilson
 from proctor.store import Keeper, Store
 from proctor.types import (
     Attempt,
@@ -51,19 +51,29 @@ def one(value: float, stderr: float | None, model: str = "m", finished_at: float
     return Measured(line, Shown("accuracy", value, *ends, 10, 10))
 
 
-# --- the half width
+# --- the interval of the average
 
 
-def test_the_half_width_is_of_errors_that_go_together_wholly() -> None:
+def test_the_interval_is_of_errors_that_go_together_wholly() -> None:
     found = cards([one(0.5, 0.02), one(0.7, 0.04), one(0.9, 0.03)], {"completed": 3})
     assert found.average == pytest.approx(0.7)
-    assert found.half_width == pytest.approx(Z95 * 0.03)
+    assert found.low == pytest.approx(0.7 - Z95 * 0.03)
+    assert found.high == pytest.approx(0.7 + Z95 * 0.03)
 
 
 def test_it_is_not_told_where_a_run_has_no_interval() -> None:
-    assert cards([one(0.5, 0.02), one(0.7, None)], {}).half_width is None
+    lacking = cards([one(0.5, 0.02), one(0.7, None)], {})
+    assert (lacking.low, lacking.high) == (None, None)
     nothing = cards([], {})
-    assert (nothing.average, nothing.half_width, nothing.latest, nothing.models) == (None, None, None, 0)
+    assert (nothing.average, nothing.low, nothing.latest, nothing.models) == (None, None, None, 0)
+
+
+def test_the_average_of_nearly_perfect_runs_does_not_reach_above_one() -> None:
+    line = one(1.0, None).run
+    runs = [Measured(line, Shown("accuracy", 0.98, *wilson(0.98, 50), 50, 50)) for _ in range(3)]
+    found = cards(runs, {"completed": 3})
+    assert found.high is not None
+    assert 0.98 < found.high < 1.0
 
 
 @pytest.mark.parametrize("shared", [0.0, 0.5, 0.9, 1.0])
@@ -71,8 +81,8 @@ def test_it_is_not_told_where_a_run_has_no_interval() -> None:
 def test_no_dependence_between_runs_makes_it_too_narrow(shared: float, sizes: Sequence[int]) -> None:
     """Runs of models that are right on the same items: `shared` of the variance is the items', the rest their own.
 
-    The average misses the truth by more than the half width in at most 5 % of 2,000 draws, and 3 standard errors of
-    that count more; with independent runs hardly ever, which is what conservative means.
+    The interval misses the truth in at most 5 % of 2,000 draws, and 3 standard errors of that count more; with
+    independent runs hardly ever, which is what conservative means.
     """
     rng = np.random.default_rng(20)
     draws, truth = 2000, 0.6
@@ -88,8 +98,9 @@ def test_no_dependence_between_runs_makes_it_too_narrow(shared: float, sizes: Se
             runs.append(one(value, math.sqrt(value * (1 - value) / size)))
         found = cards(runs, {})
         assert found.average is not None
-        assert found.half_width is not None
-        missed += abs(found.average - truth) > found.half_width
+        assert found.low is not None
+        assert found.high is not None
+        missed += not found.low <= truth <= found.high
     allowed = (
         0.05 + 3 * math.sqrt(0.05 * 0.95 / draws) + 0.01
     )  # one part in a hundred for the normal approximation
@@ -162,7 +173,7 @@ def test_overview_is_of_the_days_the_source_and_complete_runs(desk: Desk) -> Non
     found = look(desk, source="glue")
     assert [each.run.id for each in found.trend] == [first.id, second.id]
     assert found.cards.average == pytest.approx(0.6)
-    assert found.cards.half_width == pytest.approx((0.6 + 0.8) / 2)  # each run's longer side of [0, 1]
+    assert (found.cards.low, found.cards.high) == (0.0, 1.0)  # each run's own
     assert (len(found.cards.of), found.cards.models) == (2, 2)
     assert found.cards.exams == "accuracy; glue, 1 items: 2 complete runs of 2 models"
     assert found.cards.counts == {"completed": 2, "partial": 1, "failed": 1}

@@ -14,6 +14,7 @@ from scipy.stats import binomtest, permutation_test
 from sklearn.metrics import f1_score, matthews_corrcoef
 
 from compared import compared, pair, row, run, scored, table
+from examrows import SUITES, exam_rows
 from proctor.errors import ConfigError
 from proctor.findings import Difference, Estimate
 from proctor.stats.compare import differences, focused, judged, resampled
@@ -383,3 +384,17 @@ def test_a_difference_over_many_small_tasks_has_the_width_it_needs(n: int) -> No
     true = ((0.6 * 0.4 + 0.5 * 0.5) / n / 57) ** 0.5
     assert np.mean(errors) == pytest.approx(true, rel=0.04)
     assert held >= 35  # of 40: fewer have a probability of 0.3 % at 95 %
+
+
+@pytest.mark.parametrize("n", [3, 6, 40])
+def test_no_difference_of_shares_is_larger_than_one(n: int) -> None:
+    tasks = {key: spec for key, spec in SUITES["superglue"].items() if not spec.extra}
+    first, second = (
+        [row for key, spec in tasks.items() for row in exam_rows(key, spec, way, n)]
+        for way in ("perfect", "wrong")
+    )
+    whole, each = differences(first, second, Shape("SuperGLUE", tasks, "macro"))
+    for found in (whole, *each):
+        e = found.estimate
+        if e.low is not None and e.high is not None:
+            assert -1.0 <= e.low <= e.high <= 1.0, found

@@ -176,6 +176,34 @@ def test_an_official_score_is_the_mean_of_the_tasks_means(name: str, way: str) -
     assert way != "perfect" or (e.value, e.high) == (1.0, 1.0)
 
 
+@pytest.mark.parametrize("name", ["glue", "superglue", "medical"])
+@pytest.mark.parametrize("way", ["perfect", "wrong", "silent", "half silent"])
+@pytest.mark.parametrize("n", [6, 40])
+def test_no_interval_leaves_what_its_metric_can_be(name: str, way: str, n: int) -> None:
+    """A share is from 0 to 1, also where tasks that report F1 are averaged; MCC and correlations start at -1."""
+    signed = {"mcc", "pearson", "spearman"}
+    tasks = {key: spec for key, spec in SUITES[name].items() if signed.isdisjoint(spec.official)}
+    rows = [row for key, spec in tasks.items() for row in exam_rows(key, spec, way, n)]
+    for score in scores(rows, Shape(name, tasks, "macro")):
+        e = score.estimate
+        if e.low is not None and e.high is not None:
+            assert (-1.0 if score.metric in signed else 0.0) <= e.low <= e.high <= 1.0, score
+
+
+def test_a_mean_over_tasks_is_bounded_as_its_tasks_are() -> None:
+    """Two tasks of which one can be negative: their mean ends at -0.5; grades of no known scale end nowhere."""
+    tasks = {key: GLUE[key] for key in ("cola", "mrpc")}
+    rows = [row for key, spec in tasks.items() for row in exam_rows(key, spec, "wrong", 4)]
+    low = scores(rows, Shape("Two", tasks, "macro"))[0].estimate.low
+    assert low is not None
+    assert -0.5 <= low < 0.0
+    graded = {key: TaskShape(key, ("mean",)) for key in "ab"}
+    far = [one(key, place, 5.0 + place) for key in graded for place in range(10)]
+    top = scores(far, Shape("Grades", graded, "macro"))[0].estimate
+    assert top.value is not None and top.low is not None and top.high is not None
+    assert 1.0 < top.low < top.value < top.high
+
+
 def test_the_order_is_headline_then_task_by_task() -> None:
     found = [(s.task, s.metric) for s in scores(suite_rows("glue", "mixed"), Shape("GLUE", GLUE, "macro"))]
     every = [(task, m) for task, spec in GLUE.items() for m in (*spec.official, *spec.also)]

@@ -40,16 +40,17 @@ Figures = Mapping[str, Mapping[str, Shown]]  # run id -> metric -> its score
 
 @dataclass(frozen=True, slots=True)
 class Cards:
-    """`average` is the mean of the complete runs' values of one exam, `half_width` of its 95 % interval at most.
+    """`average` is the mean of the complete runs' values of one exam, `low` to `high` its 95 % interval at widest.
 
     `of` are the runs that it is of, all asked the very same: those of the exam that ended last, on sample rows only
-    where nothing else is. Their errors go together; the half width is that of errors that go together wholly, and
-    no dependence makes the true one larger. Of each run's interval it takes the longer side. None where a run has no
+    where nothing else is. Their errors go together; the interval is that of errors that go together wholly, the mean
+    of the runs' own, and no dependence makes the true one wider. None where a run has no
     interval. `counts` has the partial runs apart; `models` and `latest` are of all complete runs.
     """
 
     average: float | None
-    half_width: float | None
+    low: float | None
+    high: float | None
     of: Sequence[Measured]
     counts: Mapping[str, int]
     models: int
@@ -101,14 +102,12 @@ def cards(found: Sequence[Measured], counts: Mapping[str, int]) -> Cards:
     """What the cards show of complete runs, and of all runs by state."""
     of = _one_exam(found)
     values = [each.score.value for each in of if each.score.value is not None]
-    sides = [
-        max(score.value - score.low, score.high - score.value)
-        for score in (each.score for each in of)
-        if score.value is not None and score.low is not None and score.high is not None
-    ]
+    lows = [each.score.low for each in of if each.score.low is not None]
+    highs = [each.score.high for each in of if each.score.high is not None]
     return Cards(
         average=fmean(values) if values else None,
-        half_width=fmean(sides) if sides and len(sides) == len(of) else None,
+        low=fmean(lows) if lows and len(lows) == len(of) else None,
+        high=fmean(highs) if highs and len(highs) == len(of) else None,
         of=of,
         counts=counts,
         models=len({each.run.full_model for each in found}),

@@ -13,7 +13,7 @@ from proctor.findings import Comparison, Difference, Estimate
 from proctor.stats import resample
 from proctor.stats.estimates import ACCURACY, MACRO, Shape, by_accuracy, exams_of, reporting, suite_name
 from proctor.stats.estimates_sheet import nothing
-from proctor.stats.estimates_task import CORRELATIONS, Exam, own_value
+from proctor.stats.estimates_task import CORRELATIONS, Exam, ends, own_value
 from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
 from proctor.stats.paired import ALPHA, benjamini_hochberg, holm
@@ -186,7 +186,7 @@ def _of_task(task: _Task, family: int) -> Difference:
         found = _of_shares(made.shares, f"{pair.first.key} {' '.join(spec.official)}", family)
     else:
         loose = RESAMPLED_NUMBERS if CORRELATIONS.intersection(spec.official) else RESAMPLED
-        found = _of_draws(made, RESAMPLED_CLUSTERS if pair.clustered else loose, [pair], family)
+        found = _of_draws(made, RESAMPLED_CLUSTERS if pair.clustered else loose, [task], family)
     return _described([task], found, (pair.first.key, spec.title, " + ".join(spec.official)), family)
 
 
@@ -198,7 +198,7 @@ def _of_suite(counted: Sequence[_Task], shape: Shape, family: int) -> Difference
         pooled = pooled_shares(plain, [task.weight for task in tasks])
         found = _of_shares(pooled, "pooled", family)
     else:
-        found = _of_draws(_combined(tasks), STRATIFIED, [task.pair for task in tasks], family)
+        found = _of_draws(_combined(tasks), STRATIFIED, tasks, family)
     return _described(tasks, found, ("", shape.suite, metric), family)
 
 
@@ -269,12 +269,14 @@ def _of_shares(plain: Shares, key: str, family: int) -> _Found:
     )
 
 
-def _of_draws(made: Drawn, method: str, pairs: Sequence[Pair], family: int) -> _Found:
-    n = sum(pair.first.sheet.items for pair in pairs)
+def _of_draws(made: Drawn, method: str, tasks: Sequence[_Task], family: int) -> _Found:
+    n = sum(task.pair.first.sheet.items for task in tasks)
     stderr, low, high = resample.spread(made.draws, made.difference)
     if stderr < 1e-12:  # nothing differs and nothing was added, as between equal lists of numbers
         half = Z95**2 / (n + Z95**2)  # the width of Tango's interval without a discordant item
         stderr, low, high = half / Z95, low - half, high + half
+    most = _most(tasks)
+    low, high = max(-most, low), min(most, high)
     return _Found(made.difference, stderr, low, high, made.p_value(family), made.test, method)
 
 
@@ -310,6 +312,18 @@ def _described(tasks: Sequence[_Task], found: _Found, named: tuple[str, str, str
         comparisons=family,
         margin=PRACTICALLY * _span(tasks),
     )
+
+
+def _most(tasks: Sequence[_Task]) -> float:
+    """The largest difference that can be: 1 between shares, 2 where scores are from -1 to 1, else what scores show."""
+    whole = 0.0
+    weights = math.fsum(task.weight for task in tasks)
+    for task in tasks:
+        exam, official = task.pair.first, task.pair.spec.official
+        sides = [high - low for low, high in (ends(exam, metric) for metric in official)]
+        shares = task.drawn.shares
+        whole += task.weight * (shares.span if shares else math.fsum(sides) / len(sides))
+    return whole / weights
 
 
 def _span(tasks: Sequence[_Task]) -> float:

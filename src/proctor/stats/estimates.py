@@ -20,6 +20,7 @@ from proctor.stats.estimates_task import (
     SHARES,
     Exam,
     draws,
+    ends,
     estimate,
     exam,
     own_draws,
@@ -256,15 +257,19 @@ def combined(
     )
     _, low, high = resample.spread(mixed, measured)
     stderr, around_low, around_high = resample.spread(wider * (mixed - mixed.mean()) + measured, measured)
-    return Estimate(
-        measured,
-        stderr,
-        max(-1.0, min(low, around_low)),
-        min(1.0, max(high, around_high)),
-        total,
-        asked,
-        COMBINED,
-    )
+    least, most = _ends(used, metric)
+    low, high = max(least, min(low, around_low)), min(most, max(high, around_high))
+    return Estimate(measured, stderr, low, high, total, asked, COMBINED)
+
+
+def _ends(used: Sequence[Marked], metric: str | None) -> tuple[float, float]:
+    """The least and the greatest that the mean of the tasks' values can be."""
+    least, most = [], []
+    for one in used:
+        sides = [ends(one.exam, name) for name in ((metric,) if metric else one.exam.spec.official)]
+        least.append(math.fsum(low for low, _ in sides) / len(sides))
+        most.append(math.fsum(high for _, high in sides) / len(sides))
+    return math.fsum(least) / len(used), math.fsum(most) / len(used)
 
 
 def _variance(used: Sequence[Marked], drawn: Sequence[Array], mean: float, metric: str | None) -> float:

@@ -138,6 +138,7 @@ FIGURES: Mapping[str, Callable[[Sheet, TaskShape, str], Figure]] = {
 TABLED = frozenset(OF_LABELS)
 PARTIAL = SHARES - {"accuracy", "em"}  # about some of the rows, or pairs of them
 CORRELATIONS = frozenset({"pearson", "spearman"})
+SIGNED = CORRELATIONS | {"mcc"}  # from -1 to 1; every other metric but a mean of grades is from 0 to 1
 WORDS = frozenset({"entity", "text"})  # kinds whose f1 is SQuAD's, over words
 
 
@@ -181,6 +182,17 @@ def value(of: Exam, metric: str) -> float | None:
         return None
     figure = mean(one, of.spec, metric) if metric in SHARES else figure_of(one, of.spec, metric)
     return value_of(figure, one)
+
+
+def ends(of: Exam, metric: str) -> tuple[float, float]:
+    """The least and the greatest that a metric can be; infinite for scores whose scale nobody told."""
+    if metric in SIGNED:
+        return -1.0, 1.0
+    if metric != "mean":
+        return 0.0, 1.0
+    score = np_scores(of.sheet, of.spec, metric)
+    bounded = bool((score >= 0).all() and (score <= 1).all())
+    return (0.0, 1.0) if bounded else (-math.inf, math.inf)
 
 
 def own_value(of: Exam) -> float | None:
