@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from proctor.simulator.openai import top_logprobs
+from proctor.simulator.openai import told_tokens
 from proctor.simulator.wire import (
     Ask,
     Body,
@@ -145,7 +145,7 @@ def _moment(at: float) -> str:
 def _end(ask: Ask, said: Said, stamp: Stamp) -> dict[str, Any]:
     prompt_ns = max(int(stamp.latency_s * _PROMPT_SHARE * 1e9), _LEAST_NS)
     eval_ns = max(int(stamp.latency_s * 1e9) - prompt_ns, _LEAST_NS * said.output_tokens)
-    logprobs = {"logprobs": top_logprobs(said)} if ask.ranked is not None else {}
+    logprobs = {"logprobs": told_tokens(said.tokens)} if ask.ranked is not None else {}
     return {
         **logprobs,
         # Ollama has no word for a refusal: the model stopped by itself.

@@ -59,6 +59,16 @@ class Ask:
     form: Form | None = None
     ranked: int | None = None  # how many likely first tokens to tell; None: no log-probabilities
     shows_thoughts: bool = True
+    n: int = 1  # replies asked for at once
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token that was said, with its natural log-probability and the likeliest ones at its place."""
+
+    text: str
+    logprob: float
+    top: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +80,13 @@ class Said:
     finish: Finish  # blocked: the prompt never reached the model
     output_tokens: int
     reasoning_tokens: int
-    top: tuple[tuple[str, float], ...] = ()  # likely first tokens with natural log-probabilities
+    tokens: tuple[Token, ...] = ()  # of the text, where log-probabilities were asked for
+    others: tuple[Said, ...] = ()  # further replies to the same request
+
+    @property
+    def all(self) -> tuple[Said, ...]:
+        """Every reply to the request, in the order of their index."""
+        return (self, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
