@@ -16,15 +16,20 @@ from proctor.simulator import anthropic, gemini, grok, ollama, openai
 from proctor.simulator.answers import Answers, prompt_key
 from proctor.simulator.behaviour import Behaviour, fault_of, latency_of
 from proctor.simulator.gate import XAI, gate, is_anthropic
+from proctor.simulator.kin import Kin
+from proctor.simulator.manners import dresser, manners, reply_headers
+from proctor.simulator.pages import MADE, Meter, View
+from proctor.simulator.pages import models as listed
 from proctor.simulator.replies import Lot, compose
 from proctor.simulator.sending import UNANSWERED, denial, in_json, stream, with_odd_field
 from proctor.simulator.tally import Tally
-from proctor.simulator.wire import Ask, Denied, Stamp, Terms, Wire
+from proctor.simulator.wire import Ask, Denied, Said, Stamp, Terms, Wire
 
 SlotsPolicy = Literal["queue", "refuse"]
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 _TERMS = Terms()
+_USUAL_SLOTS = 4  # told by servers that tell a number, where any number is served
 # The faults that turn a request away at once.
 _DENIED: Mapping[str | None, Callable[[Wire], Denied]] = {
     "overload": lambda wire: wire.overloaded(),
@@ -50,7 +55,11 @@ def make_app(
     """
     server = _Server(answers, behaviours, seed, _Slots(slots, slots_policy), terms)
     gates = [] if key is None else [gate(key, server.turned_away)]
+    if terms.loading_s or not terms.quirks.plain:
+        gates.insert(0, manners(Kin(terms.quirks), terms, server.turned_away))
     app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=gates)
+    if not terms.quirks.plain:
+        app.on_response_prepare.append(dresser(terms.quirks))
     app.add_routes(server.routes())
     return app
 
@@ -87,6 +96,7 @@ class _Slots:
             raise ValueError(f"slots is {count}; a server needs at least 1, or no limit at all")
         if policy not in ("queue", "refuse"):
             raise ValueError(f"slots_policy is {policy!r}; it is 'queue' or 'refuse'")
+        self.count = count
         self._turns = None if count is None else asyncio.Semaphore(count)
         self._refuses = policy == "refuse"
 
@@ -137,13 +147,29 @@ class _Server:
         self.terms = terms
         self.tally = Tally()
         self.quota = _Quota(terms.per_second)
+        self.meter = Meter()
+        self.openai: Wire = openai if terms.quirks.plain else Kin(terms.quirks)
 
     def routes(self) -> list[web.RouteDef]:
-        return [
+        routes = [
             web.post("/v1/chat/completions", self.openai_chat),
             web.get("/v1/models", self.v1_models),
-            web.get("/v1/models/{name}", self.v1_model),
             web.post("/v1/messages", self.anthropic_chat),
+            web.get("/__stats", self.stats),
+            web.post("/__reset", self.reset),
+        ]
+        quirks = self.terms.quirks
+        if quirks.bare:
+            routes += [web.post("/chat/completions", self.openai_chat), web.get("/models", self.v1_models)]
+        if quirks.single:
+            routes.append(web.get("/v1/models/{name}", self.v1_model))
+        routes += [web.get(path, self._made(name)) for path, name in quirks.made.items()]
+        routes += [web.get(path, _told(value)) for path, value in quirks.static.items()]
+        return routes if quirks.openai_only else [*routes, *self._others()]
+
+    def _others(self) -> list[web.RouteDef]:
+        """The pages of the protocols beside OpenAI's and Anthropic's."""
+        return [
             web.post("/v1beta/models/{call}", self.gemini_chat),
             web.get("/v1beta/models", _page(self.gemini_models)),
             web.get("/v1beta/models/{name}", self.gemini_model),
@@ -156,12 +182,20 @@ class _Server:
             web.get("/api/ps", _page(self.loaded_models)),
             web.get("/api/version", _page(lambda: orjson.dumps({"version": ollama.VERSION}))),
             web.get("/", _running),
-            web.get("/__stats", self.stats),
-            web.post("/__reset", self.reset),
         ]
 
+    def _made(self, name: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def page(request: web.Request) -> web.Response:
+            waiting = self.tally.in_flight - self.tally.serving
+            slots = self.slots.count or _USUAL_SLOTS
+            view = View(self.behaviours, self.terms, slots, self.tally.serving, waiting, self.meter)
+            body, kind = MADE[name](view)
+            return web.Response(body=body, headers={"Content-Type": kind})
+
+        return page
+
     async def openai_chat(self, request: web.Request) -> web.StreamResponse:
-        return await self._chat(request, openai)
+        return await self._chat(request, self.openai)
 
     async def ollama_chat(self, request: web.Request) -> web.StreamResponse:
         return await self._chat(request, ollama)
@@ -181,7 +215,12 @@ class _Server:
         return await self._chat(request, gemini.Gemini(name))
 
     async def v1_models(self, request: web.Request) -> web.Response:
-        return in_json((anthropic if is_anthropic(request) else openai).models(self.behaviours))
+        if is_anthropic(request):
+            return in_json(anthropic.models(self.behaviours))
+        try:
+            return in_json(listed(self.behaviours, self.terms))
+        except Denied as denied:
+            return denial(denied)
 
     async def v1_model(self, request: web.Request) -> web.Response:
         try:
@@ -234,6 +273,8 @@ class _Server:
             self.tally.models[ask.name] = None
             return in_json(ollama.loaded(ask, time.time()))
         self.tally.arrive(_peer(request))
+        if ask.applied is not None:
+            self.tally.note(ask)
         try:
             return await self._ask(request, wire, ask)
         except Denied as denied:
@@ -245,7 +286,8 @@ class _Server:
         """Raises: Denied for a server that is busy or broken."""
         behaviour = self.behaviours[ask.name]
         lot = Lot(self.seed, ask.name, prompt_key(ask.messages))
-        fault = fault_of(behaviour, self.seed, ask.name, lot.key, self.tally.tried(ask.name, lot.key))
+        tried = self.tally.tried(ask.name, lot.key)
+        fault = fault_of(behaviour, self.seed, ask.name, lot.key, tried)
         if fault == "rate_limit" or self.slots.full or not self.quota.takes(time.monotonic()):
             raise wire.busy(behaviour.retry_after_s)
         if fault in _DENIED:
@@ -257,13 +299,20 @@ class _Server:
         number = self.tally.serve()
         latency_s = latency_of(behaviour, self.seed, number)
         self.tally.sum_latency_s += latency_s
+        # Of a prompt that was asked before, all is known but the last token.
+        cached = max(0, ask.input_tokens - 1) if self.terms.quirks.caches and tried > 1 else 0
+        came_at = time.monotonic()
         async with self.slots.one():
             self.tally.begin()
-            stamp = Stamp(number, time.time(), latency_s)
+            stamp = Stamp(number, time.time(), latency_s, cached, time.monotonic() - came_at)
             try:
                 return await self._serve(request, wire, ask, lot, fault, stamp)
             finally:
                 self.tally.end()
+
+    def _meter(self, ask: Ask, said: Said, stamp: Stamp) -> None:
+        if self.terms.quirks.made:  # else nobody reads it
+            self.meter.add(ask, said, stamp)
 
     async def _serve(
         self, request: web.Request, wire: Wire, ask: Ask, lot: Lot, fault: str | None, stamp: Stamp
@@ -271,17 +320,21 @@ class _Server:
         # A model whose context was cut sees another prompt than the one it is known by.
         known = None if ask.cut else self.answers.get(lot.key)
         said = compose(self.behaviours[ask.name], fault, ask, known, lot, self.terms.first_token_style)
+        headers = reply_headers(self.terms.quirks, ask, stamp)
         if ask.stream and fault != "odd" and (fault not in UNANSWERED or fault == "break"):
             pieces = wire.pieces(ask, said, stamp)
             if fault == "break":
                 pieces = [*pieces[: len(pieces) // 2], wire.cut_off()]
-            return await stream(request, wire.STREAM_TYPE, pieces, stamp.latency_s)
+            response = await stream(request, wire.STREAM_TYPE, pieces, stamp.latency_s, headers)
+            self._meter(ask, said, stamp)
+            return response
         if stamp.latency_s:
             await asyncio.sleep(stamp.latency_s)
         if fault in UNANSWERED:
             return await UNANSWERED[fault](request, wire, ask)
+        self._meter(ask, said, stamp)
         whole = wire.whole(ask, said, stamp)
-        return in_json(with_odd_field(whole, lot.draw("odd")) if fault == "odd" else whole)
+        return in_json(with_odd_field(whole, lot.draw("odd")) if fault == "odd" else whole, headers)
 
 
 def _peer(request: web.Request) -> object:
@@ -294,6 +347,10 @@ def _page(make: Callable[[], bytes]) -> Callable[[web.Request], Awaitable[web.Re
         return in_json(make())
 
     return page
+
+
+def _told(value: object) -> Callable[[web.Request], Awaitable[web.Response]]:
+    return _page(lambda: orjson.dumps(value))
 
 
 async def _running(request: web.Request) -> web.Response:

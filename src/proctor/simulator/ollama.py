@@ -37,7 +37,6 @@ SIZE_BYTES = 700_000_000
 # quickest request takes on the wire, because clients subtract it.
 _LOAD_NS = 10_000
 _LEAST_NS = 1_000
-_PROMPT_SHARE = 0.1  # of the latency goes into reading the prompt
 
 _DETAILS = {
     "parent_model": "",
@@ -143,7 +142,7 @@ def _moment(at: float) -> str:
 
 
 def _end(ask: Ask, said: Said, stamp: Stamp) -> dict[str, Any]:
-    prompt_ns = max(int(stamp.latency_s * _PROMPT_SHARE * 1e9), _LEAST_NS)
+    prompt_ns = max(int(stamp.prompt_s * 1e9), _LEAST_NS)
     eval_ns = max(int(stamp.latency_s * 1e9) - prompt_ns, _LEAST_NS * said.output_tokens)
     logprobs = {"logprobs": told_tokens(said.tokens)} if ask.ranked is not None else {}
     return {

@@ -42,18 +42,17 @@ def read(body: bytes, terms: Terms, known: Known) -> Ask:
     try:
         fields = read_body(body)
         if wrong := outside(fields):
-            raise _out_of_range(wrong, fields.fields[wrong])
+            raise out_of_range(wrong, fields.fields[wrong])
         ask = parse(fields)
     except ValueError as error:
         raise bad_request(str(error)) from None
     if ask.name not in known:
-        missing = f"The model '{ask.model}' does not exist or you do not have access to it."
-        raise deny(404, missing, code="model_not_found")
+        raise unknown(ask.model)
     for name in sorted(terms.reject):
         if fields.fields.get(name) is not None:
             raise _unsupported(name)
     if ask.input_tokens > terms.context_tokens:
-        raise _too_long(ask.input_tokens, terms.context_tokens)
+        raise too_long(ask.input_tokens, terms.context_tokens)
     return ask
 
 
@@ -168,19 +167,21 @@ def _told(token: str, logprob: float) -> dict[str, Any]:
 
 
 def pieces(ask: Ask, said: Said, stamp: Stamp) -> list[bytes]:
-    """The reply as server-sent events; the last piece also carries finish, usage and [DONE]."""
+    """The reply as server-sent events; the last piece also carries [DONE]."""
+    events = [b"data: " + orjson.dumps(chunk) + b"\n\n" for chunk in chunks(ask, said, stamp)]
+    return [*events[:-1], events[-1] + DONE]
+
+
+def chunks(ask: Ask, said: Said, stamp: Stamp) -> Iterator[dict[str, Any]]:
+    """The pieces of a stream before they become bytes."""
     frame = _frame(ask, stamp, "chat.completion.chunk")
     if ask.usage:
         frame["usage"] = None  # as OpenAI: null everywhere but in the last chunk
-    events = [
-        b"data: " + orjson.dumps({**frame, "choices": [choice]}) + b"\n\n"
-        for index, one in enumerate(said.all)
-        for choice in _deltas(ask, one, index)
-    ]
+    for index, one in enumerate(said.all):
+        for choice in _deltas(ask, one, index):
+            yield {**frame, "choices": [choice]}
     if ask.usage:
-        last = orjson.dumps({**frame, "choices": [], "usage": _usage(ask, said)})
-        events.append(b"data: " + last + b"\n\n")
-    return [*events[:-1], events[-1] + DONE]
+        yield {**frame, "choices": [], "usage": _usage(ask, said)}
 
 
 def _deltas(ask: Ask, said: Said, index: int) -> Iterator[dict[str, Any]]:
@@ -272,7 +273,12 @@ def wrong_key(given: str | None) -> Denied:
     return deny(401, f"Incorrect API key provided: {masked}.", code="invalid_api_key")
 
 
-def _too_long(input_tokens: int, context_tokens: int) -> Denied:
+def unknown(model: str) -> Denied:
+    message = f"The model '{model}' does not exist or you do not have access to it."
+    return deny(404, message, code="model_not_found")
+
+
+def too_long(input_tokens: int, context_tokens: int) -> Denied:
     message = (
         f"This model's maximum context length is {context_tokens} tokens. However, your messages resulted in "
         f"{input_tokens} tokens. Please reduce the length of the messages."
@@ -280,7 +286,7 @@ def _too_long(input_tokens: int, context_tokens: int) -> Denied:
     return deny(400, message, param="messages", code="context_length_exceeded")
 
 
-def _out_of_range(name: str, value: Any) -> Denied:
+def out_of_range(name: str, value: Any) -> Denied:
     message, code = complaint(name, value)
     return deny(400, message, param=name, code=code)
 
@@ -292,15 +298,15 @@ def _unsupported(name: str) -> Denied:
 
 def models(known: Known) -> bytes:
     """What GET /v1/models answers."""
-    return orjson.dumps({"object": "list", "data": [_entry(name) for name in known]})
+    return orjson.dumps({"object": "list", "data": [entry(name) for name in known]})
 
 
 def model(name: str, known: Known) -> bytes:
     """What GET /v1/models/NAME answers. Raises: Denied."""
     if name not in known:
         raise deny(404, f"The model '{name}' does not exist", param="model", code="model_not_found")
-    return orjson.dumps(_entry(name))
+    return orjson.dumps(entry(name))
 
 
-def _entry(name: str) -> dict[str, Any]:
+def entry(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": RELEASED, "owned_by": "simulator"}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from proctor.simulator.behaviour import FAULTS, NAMED, Behaviour
+from proctor.simulator.quirks import QUIRKS, combine
 from proctor.simulator.ranks import STYLES
 from proctor.simulator.wire import Terms
 
@@ -75,6 +76,10 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "--per-second", float, None, "requests a second beyond which one is refused; without it any number"
     ),
+    Option("--quirks", str, "", f"speak as another server does, with commas between: {', '.join(QUIRKS)}"),
+    Option(
+        "--loading", float, 0.0, "seconds after the start in which the model is loaded and nobody answered"
+    ),
     Option("--first-token-style", str, "plain", "how ranked first tokens look", STYLES),
     Option("--retry-after", float, _USUAL.retry_after_s, "seconds to wait that a 429 names"),
     Option("--until-stdin-closes", bool, False, "end when standard input does"),
@@ -135,6 +140,8 @@ def read_options(given: Mapping[str, Any]) -> Setup:
         raise ValueError(f"--quota-day {values['quota_day']}: 0 or more; leave the option out for no quota")
     if values["per_second"] is not None and not 0.0 < values["per_second"] < math.inf:
         raise ValueError(f"--per-second {values['per_second']}: above 0; leave the option out for no limit")
+    if not 0.0 <= values["loading"] < math.inf:
+        raise ValueError(f"--loading {values['loading']}: 0 seconds or more")
     if values["first_token_style"] not in STYLES:
         raise ValueError(f"--first-token-style {values['first_token_style']}: one of {', '.join(STYLES)}")
     return Setup(
@@ -151,6 +158,8 @@ def read_options(given: Mapping[str, Any]) -> Setup:
             quota_day=values["quota_day"],
             per_second=values["per_second"],
             first_token_style=values["first_token_style"],
+            quirks=combine(_words(values["quirks"])),
+            loading_s=values["loading"],
         ),
         behaviours=_behaviours(values),
         until_stdin_closes=values["until_stdin_closes"],

@@ -64,7 +64,7 @@ def _one(
 ) -> Said:
     if ask.ranked is not None and fault not in _FAULTY:
         return _first_token(behaviour, ask, known, lot, style)
-    opener = pick(OPENERS, lot.draw("opener"))
+    opener = pick(OPENERS, (lot.draw("opener") + ask.varied / len(OPENERS)) % 1.0)
     if fault in _FAULTY:
         text, finish = _FAULTY[fault](opener)
     else:

@@ -10,10 +10,12 @@ from typing import Any, Literal, Protocol
 import orjson
 
 from proctor.simulator.behaviour import Behaviour
+from proctor.simulator.quirks import PLAIN, Quirks
 
 Known = Mapping[str, Behaviour]
 Finish = Literal["stop", "length", "refused", "blocked"]
 
+PROMPT_SHARE = 0.1  # of the latency goes into reading the prompt
 MOST_RANKED = 20  # tokens whose log-probabilities a client may ask for
 
 _PIECE = re.compile(r"\S+\s*|\s+")
@@ -25,7 +27,8 @@ class Terms:
 
     After `quota_day` requests the quota of the day is used up; more than `per_second` are refused, but for a
     tenth of a second's at once. `first_token_style` is how tokens that are
-    ranked look: as they are, after a space, both ways, or only the beginning of the answer.
+    ranked look: as they are, after a space, both ways, or only the beginning of the answer. For `loading_s`
+    seconds after its start a server says that it loads its model.
     """
 
     context_tokens: int = 8192
@@ -33,6 +36,8 @@ class Terms:
     quota_day: int | None = None
     per_second: float | None = None
     first_token_style: str = "plain"
+    quirks: Quirks = PLAIN
+    loading_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,11 @@ class Ask:
     ranked: int | None = None  # how many likely first tokens to tell; None: no log-probabilities
     shows_thoughts: bool = True
     n: int = 1  # replies asked for at once
+    applied: Mapping[str, Any] | None = (
+        None  # parameters that have an effect, where a server's quirks say which
+    )
+    ignored: tuple[str, ...] = ()  # parameters that were read past
+    varied: bool = False  # a penalty on repetition is at work, so the text is another
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +106,13 @@ class Stamp:
     number: int
     at: float  # Unix time
     latency_s: float
+    cached_tokens: int = 0  # of the prompt, known from before
+    waited_s: float = 0.0  # in line for a slot
+
+    @property
+    def prompt_s(self) -> float:
+        """The part of the latency that went into reading the prompt."""
+        return self.latency_s * PROMPT_SHARE
 
 
 class Denied(Exception):
@@ -104,7 +121,8 @@ class Denied(Exception):
     def __init__(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(f"{status}: {body}")
         self.status = status
-        self.body = orjson.dumps(body)
+        # Bytes are no JSON: some servers break in plain text.
+        self.body = body if isinstance(body, bytes) else orjson.dumps(body)
         self.headers = headers or {}
 
 
