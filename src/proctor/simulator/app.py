@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Literal
 
 import orjson
 from aiohttp import web
@@ -18,14 +17,14 @@ from proctor.simulator.behaviour import Behaviour, fault_of, latency_of
 from proctor.simulator.gate import XAI, gate, is_anthropic
 from proctor.simulator.kin import Kin
 from proctor.simulator.manners import dresser, manners, reply_headers
+from proctor.simulator.memory import Memory
 from proctor.simulator.pages import MADE, Meter, View
 from proctor.simulator.pages import models as listed
 from proctor.simulator.replies import Lot, compose
 from proctor.simulator.sending import UNANSWERED, denial, in_json, stream, with_odd_field
 from proctor.simulator.tally import Tally
+from proctor.simulator.turns import Quota, Slots, SlotsPolicy
 from proctor.simulator.wire import Ask, Denied, Said, Stamp, Terms, Wire
-
-SlotsPolicy = Literal["queue", "refuse"]
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 _TERMS = Terms()
@@ -53,7 +52,7 @@ def make_app(
     requests must carry it. Run it with `handler_cancellation`, as `listen` does: otherwise clients
     that went away keep their slots.
     """
-    server = _Server(answers, behaviours, seed, _Slots(slots, slots_policy), terms)
+    server = _Server(answers, behaviours, seed, Slots(slots, slots_policy, terms.queue), terms)
     gates = [] if key is None else [gate(key, server.turned_away)]
     if terms.loading_s or not terms.quirks.plain:
         gates.insert(0, manners(Kin(terms.quirks), terms, server.turned_away))
@@ -88,57 +87,11 @@ async def listen(app: web.Application, *, host: str = "127.0.0.1", port: int = 0
     return Listening(f"http://{name}:{runner.addresses[0][1]}", runner)
 
 
-class _Slots:
-    """How many requests are served at once; None is any number."""
-
-    def __init__(self, count: int | None, policy: SlotsPolicy) -> None:
-        if count is not None and count < 1:
-            raise ValueError(f"slots is {count}; a server needs at least 1, or no limit at all")
-        if policy not in ("queue", "refuse"):
-            raise ValueError(f"slots_policy is {policy!r}; it is 'queue' or 'refuse'")
-        self.count = count
-        self._turns = None if count is None else asyncio.Semaphore(count)
-        self._refuses = policy == "refuse"
-
-    @property
-    def full(self) -> bool:
-        """True when one more request must be refused."""
-        return self._refuses and self._turns is not None and self._turns.locked()
-
-    @asynccontextmanager
-    async def one(self) -> AsyncIterator[None]:
-        """Wait in line for a slot and hold it: first come, first served."""
-        if self._turns is None:
-            yield
-            return
-        async with self._turns:
-            yield
-
-
-class _Quota:
-    """So many requests a second: a bucket of tokens that holds a tenth of a second's, and at least one."""
-
-    def __init__(self, per_second: float | None) -> None:
-        self._per_second = per_second
-        self._most = self._tokens = max(1.0, (per_second or 0.0) / 10.0)
-        self._at = 0.0
-
-    def takes(self, now: float) -> bool:
-        if self._per_second is None:
-            return True
-        self._tokens = min(self._most, self._tokens + (now - self._at) * self._per_second)
-        self._at = now
-        if self._tokens < 1.0:
-            return False
-        self._tokens -= 1.0
-        return True
-
-
 class _Server:
     """The models, their answers and the counters behind the routes."""
 
     def __init__(
-        self, answers: Answers, behaviours: Mapping[str, Behaviour], seed: int, slots: _Slots, terms: Terms
+        self, answers: Answers, behaviours: Mapping[str, Behaviour], seed: int, slots: Slots, terms: Terms
     ) -> None:
         self.answers = answers
         self.behaviours = behaviours
@@ -146,8 +99,9 @@ class _Server:
         self.slots = slots
         self.terms = terms
         self.tally = Tally()
-        self.quota = _Quota(terms.per_second)
+        self.quota = Quota(terms.per_second)
         self.meter = Meter()
+        self.memory = Memory(terms.room)
         self.openai: Wire = openai if terms.quirks.plain else Kin(terms.quirks)
 
     def routes(self) -> list[web.RouteDef]:
@@ -253,14 +207,15 @@ class _Server:
             return denial(denied)
 
     async def stats(self, request: web.Request) -> web.Response:
-        return in_json(orjson.dumps(self.tally.report(keys=request.query.get("keys") == "1")))
+        report = self.tally.report(keys=request.query.get("keys") == "1")
+        return in_json(orjson.dumps({**report, "model_loads": self.memory.loads}))
 
     async def reset(self, request: web.Request) -> web.Response:
         self.tally.reset()
         return in_json(b"{}")
 
     def loaded_models(self) -> bytes:
-        return ollama.loaded_models(self.tally.models, self.terms.context_tokens)
+        return ollama.loaded_models(self.memory.now())
 
     async def _chat(self, request: web.Request, wire: Wire) -> web.StreamResponse:
         body = await request.read()
@@ -270,7 +225,8 @@ class _Server:
             return self.turned_away(request, denied)
         if not ask.messages:
             self.tally.loads += 1
-            self.tally.models[ask.name] = None
+            await self._remember(ask)
+            self.memory.leave(ask.name)
             return in_json(ollama.loaded(ask, time.time()))
         self.tally.arrive(_peer(request))
         if ask.applied is not None:
@@ -288,7 +244,7 @@ class _Server:
         lot = Lot(self.seed, ask.name, prompt_key(ask.messages))
         tried = self.tally.tried(ask.name, lot.key)
         fault = fault_of(behaviour, self.seed, ask.name, lot.key, tried)
-        if fault == "rate_limit" or self.slots.full or not self.quota.takes(time.monotonic()):
+        if fault == "rate_limit" or self.slots.crowded or not self.quota.takes(time.monotonic()):
             raise wire.busy(behaviour.retry_after_s)
         if fault in _DENIED:
             raise _DENIED[fault](wire)
@@ -299,16 +255,31 @@ class _Server:
         number = self.tally.serve()
         latency_s = latency_of(behaviour, self.seed, number)
         self.tally.sum_latency_s += latency_s
-        # Of a prompt that was asked before, all is known but the last token.
-        cached = max(0, ask.input_tokens - 1) if self.terms.quirks.caches and tried > 1 else 0
+        async with self._turn(ask) as (load_s, waited_s):
+            # Of a prompt that was asked before, all is known but the last token.
+            known = max(0, ask.input_tokens - 1) if tried > 1 else 0
+            cached = known if self.terms.quirks.caches else None
+            stamp = Stamp(number, time.time(), latency_s, cached, waited_s, load_s)
+            return await self._serve(request, wire, ask, lot, fault, stamp)
+
+    async def _remember(self, ask: Ask) -> float:
+        options, context = ask.runner, ask.context_tokens or self.terms.context_tokens
+        return await self.memory.take(ask.name, options, context, ask.keep_alive_s)
+
+    @asynccontextmanager
+    async def _turn(self, ask: Ask) -> AsyncIterator[tuple[float, float]]:
+        """Have the model in memory, then a slot: first come, first served. Gives the seconds that each took."""
+        load_s = await self._remember(ask)
         came_at = time.monotonic()
-        async with self.slots.one():
-            self.tally.begin()
-            stamp = Stamp(number, time.time(), latency_s, cached, time.monotonic() - came_at)
-            try:
-                return await self._serve(request, wire, ask, lot, fault, stamp)
-            finally:
-                self.tally.end()
+        try:
+            async with self.slots.one():
+                self.tally.begin()
+                try:
+                    yield load_s, time.monotonic() - came_at
+                finally:
+                    self.tally.end()
+        finally:
+            self.memory.leave(ask.name)
 
     def _meter(self, ask: Ask, said: Said, stamp: Stamp) -> None:
         if self.terms.quirks.made:  # else nobody reads it

@@ -153,7 +153,7 @@ class Kin:
 
     def _count(self, usage: dict[str, Any], stamp: Stamp) -> None:
         if self._quirks.caches:
-            usage["prompt_tokens_details"] = {"cached_tokens": stamp.cached_tokens}
+            usage["prompt_tokens_details"] = {"cached_tokens": stamp.cached_tokens or 0}
         self._finish(usage, "usage")
 
     def _finish(self, table: dict[str, Any], level: str) -> dict[str, Any]:
@@ -224,10 +224,11 @@ class Kin:
 
 def timings(ask: Ask, said: Said, stamp: Stamp) -> dict[str, Any]:
     """What llama.cpp tells of a reply: its own work in milliseconds, without the wait for a slot."""
-    read, written = ask.input_tokens - stamp.cached_tokens, sum(one.output_tokens for one in said.all)
+    cached = stamp.cached_tokens or 0
+    read, written = ask.input_tokens - cached, sum(one.output_tokens for one in said.all)
     prompt_ms, written_ms = stamp.prompt_s * 1e3, (stamp.latency_s - stamp.prompt_s) * 1e3
     return {
-        "cache_n": stamp.cached_tokens,
+        "cache_n": cached,
         **_rates("prompt", read, max(prompt_ms, 0.001)),
         **_rates("predicted", written, max(written_ms, 0.001)),
     }

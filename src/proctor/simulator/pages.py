@@ -75,7 +75,7 @@ class Meter:
         model = self.by_model[ask.name]
         model.requests += 1
         model.prompt_tokens += ask.input_tokens
-        model.cached_tokens += stamp.cached_tokens
+        model.cached_tokens += stamp.cached_tokens or 0
         model.output_tokens += sum(one.output_tokens for one in said.all)
         model.finished[_FINISHED.get(said.finish, "stop")] += 1
         took = {"queue": stamp.waited_s, "inference": stamp.latency_s, "prefill": stamp.prompt_s}

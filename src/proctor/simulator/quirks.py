@@ -79,6 +79,10 @@ class Quirks:
     )
     undone: bool = False  # a stream ends without [DONE]
     openai_only: bool = False  # no Ollama, Gemini or xAI is spoken
+    # Ollama's own protocol.
+    cuts_anyway: bool = False  # a prompt too long is cut without a word, whatever the request says
+    overflow_inside: bool = False  # a refusal of one quotes the error of the llama-server inside
+    tells_cached: bool = False  # prompt_eval_cached_count
     # Other pages: JSON as it stands, and those that are made by name (see pages.py).
     static: Mapping[str, Any] = field(default_factory=dict)
     made: Mapping[str, str] = field(default_factory=dict)
@@ -209,7 +213,8 @@ _TRANSFORMERS = Quirks(
     headers=_UVICORN,
     listing="broken",
     single=False,
-    ignores=_MADE | {"max_completion_tokens", "reasoning_effort"},
+    # The last two as long as the model's own settings do not say that it samples.
+    ignores=_MADE | {"max_completion_tokens", "reasoning_effort", "temperature", "seed"},
     strict=EFFECTIVE | _TAKEN,
     most_temperature=math.inf,
     no_limit=True,
@@ -316,6 +321,9 @@ QUIRKS: Mapping[str, Quirks] = {
     "litellm": _LITELLM,
     "llm-katan": _LLM_KATAN,
     "mockllm": _MOCKLLM,
+    # Ollama by its version; read in its source and issues, not seen.
+    "ollama-0.33": Quirks(overflow_inside=True, tells_cached=True, caches=True),
+    "ollama-0.11": Quirks(cuts_anyway=True),
     # Single facts, which go with any server above that has none of its kind.
     "no-list": Quirks(listing="missing"),
     "empty-list": Quirks(listing="none"),

@@ -31,7 +31,6 @@ class Tally:
         self.last_at: float | None = None
         self.sum_latency_s = 0.0
         self.peers: set[object] = set()
-        self.models: dict[str, None] = {}  # those in memory, in the order of loading
         self.applied: dict[str, Any] = {}
         self.ignored: list[str] = []
         self._tries: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
@@ -54,7 +53,6 @@ class Tally:
 
     def tried(self, model: str, key: str) -> int:
         """Count one more asking of this prompt; says which it is, from 1."""
-        self.models[model] = None
         tries = self._tries[model]
         tries[key] += 1
         return tries[key]

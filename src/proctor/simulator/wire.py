@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 import orjson
 
 from proctor.simulator.behaviour import Behaviour
+from proctor.simulator.memory import Room
 from proctor.simulator.quirks import PLAIN, Quirks
 
 Known = Mapping[str, Behaviour]
@@ -18,6 +19,7 @@ Finish = Literal["stop", "length", "refused", "blocked"]
 PROMPT_SHARE = 0.1  # of the latency goes into reading the prompt
 MOST_RANKED = 20  # tokens whose log-probabilities a client may ask for
 
+_ROOM = Room()
 _PIECE = re.compile(r"\S+\s*|\s+")
 
 
@@ -28,7 +30,8 @@ class Terms:
     After `quota_day` requests the quota of the day is used up; more than `per_second` are refused, but for a
     tenth of a second's at once. `first_token_style` is how tokens that are
     ranked look: as they are, after a space, both ways, or only the beginning of the answer. For `loading_s`
-    seconds after its start a server says that it loads its model.
+    seconds after its start a server says that it loads its model. `trained_tokens` is the longest context that
+    the models can have, whatever a request of Ollama's asks for; `queue` is how many may wait for a slot.
     """
 
     context_tokens: int = 8192
@@ -38,6 +41,9 @@ class Terms:
     first_token_style: str = "plain"
     quirks: Quirks = PLAIN
     loading_s: float = 0.0
+    trained_tokens: int | None = None
+    room: Room = _ROOM
+    queue: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,9 @@ class Ask:
         None  # parameters that have an effect, where a server's quirks say which
     )
     ignored: tuple[str, ...] = ()  # parameters that were read past
+    context_tokens: int | None = None  # what the prompt and the reply may take up together
+    runner: tuple[object, ...] = ()  # what a model is loaded with (Ollama)
+    keep_alive_s: float | None = None
     varied: bool = False  # a penalty on repetition is at work, so the text is another
 
 
@@ -106,8 +115,9 @@ class Stamp:
     number: int
     at: float  # Unix time
     latency_s: float
-    cached_tokens: int = 0  # of the prompt, known from before
+    cached_tokens: int | None = None  # of the prompt, known from before; None where no server tells it
     waited_s: float = 0.0  # in line for a slot
+    load_s: float = 0.0  # until the model was in memory
 
     @property
     def prompt_s(self) -> float:
