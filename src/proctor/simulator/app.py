@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Literal
 
 import orjson
 from aiohttp import web
@@ -16,15 +15,20 @@ from proctor.simulator import anthropic, gemini, grok, ollama, openai
 from proctor.simulator.answers import Answers, prompt_key
 from proctor.simulator.behaviour import Behaviour, fault_of, latency_of
 from proctor.simulator.gate import XAI, gate, is_anthropic
+from proctor.simulator.kin import Kin
+from proctor.simulator.manners import dresser, manners, reply_headers
+from proctor.simulator.memory import Memory
+from proctor.simulator.pages import MADE, Meter, View
+from proctor.simulator.pages import models as listed
 from proctor.simulator.replies import Lot, compose
 from proctor.simulator.sending import UNANSWERED, denial, in_json, stream, with_odd_field
 from proctor.simulator.tally import Tally
-from proctor.simulator.wire import Ask, Denied, Stamp, Terms, Wire
-
-SlotsPolicy = Literal["queue", "refuse"]
+from proctor.simulator.turns import Quota, Slots, SlotsPolicy
+from proctor.simulator.wire import Ask, Denied, Said, Stamp, Terms, Wire
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 _TERMS = Terms()
+_USUAL_SLOTS = 4  # told by servers that tell a number, where any number is served
 # The faults that turn a request away at once.
 _DENIED: Mapping[str | None, Callable[[Wire], Denied]] = {
     "overload": lambda wire: wire.overloaded(),
@@ -48,9 +52,13 @@ def make_app(
     requests must carry it. Run it with `handler_cancellation`, as `listen` does: otherwise clients
     that went away keep their slots.
     """
-    server = _Server(answers, behaviours, seed, _Slots(slots, slots_policy), terms)
+    server = _Server(answers, behaviours, seed, Slots(slots, slots_policy, terms.queue), terms)
     gates = [] if key is None else [gate(key, server.turned_away)]
+    if terms.loading_s or not terms.quirks.plain:
+        gates.insert(0, manners(Kin(terms.quirks), terms, server.turned_away))
     app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=gates)
+    if not terms.quirks.plain:
+        app.on_response_prepare.append(dresser(terms.quirks))
     app.add_routes(server.routes())
     return app
 
@@ -79,56 +87,11 @@ async def listen(app: web.Application, *, host: str = "127.0.0.1", port: int = 0
     return Listening(f"http://{name}:{runner.addresses[0][1]}", runner)
 
 
-class _Slots:
-    """How many requests are served at once; None is any number."""
-
-    def __init__(self, count: int | None, policy: SlotsPolicy) -> None:
-        if count is not None and count < 1:
-            raise ValueError(f"slots is {count}; a server needs at least 1, or no limit at all")
-        if policy not in ("queue", "refuse"):
-            raise ValueError(f"slots_policy is {policy!r}; it is 'queue' or 'refuse'")
-        self._turns = None if count is None else asyncio.Semaphore(count)
-        self._refuses = policy == "refuse"
-
-    @property
-    def full(self) -> bool:
-        """True when one more request must be refused."""
-        return self._refuses and self._turns is not None and self._turns.locked()
-
-    @asynccontextmanager
-    async def one(self) -> AsyncIterator[None]:
-        """Wait in line for a slot and hold it: first come, first served."""
-        if self._turns is None:
-            yield
-            return
-        async with self._turns:
-            yield
-
-
-class _Quota:
-    """So many requests a second: a bucket of tokens that holds a tenth of a second's, and at least one."""
-
-    def __init__(self, per_second: float | None) -> None:
-        self._per_second = per_second
-        self._most = self._tokens = max(1.0, (per_second or 0.0) / 10.0)
-        self._at = 0.0
-
-    def takes(self, now: float) -> bool:
-        if self._per_second is None:
-            return True
-        self._tokens = min(self._most, self._tokens + (now - self._at) * self._per_second)
-        self._at = now
-        if self._tokens < 1.0:
-            return False
-        self._tokens -= 1.0
-        return True
-
-
 class _Server:
     """The models, their answers and the counters behind the routes."""
 
     def __init__(
-        self, answers: Answers, behaviours: Mapping[str, Behaviour], seed: int, slots: _Slots, terms: Terms
+        self, answers: Answers, behaviours: Mapping[str, Behaviour], seed: int, slots: Slots, terms: Terms
     ) -> None:
         self.answers = answers
         self.behaviours = behaviours
@@ -136,14 +99,31 @@ class _Server:
         self.slots = slots
         self.terms = terms
         self.tally = Tally()
-        self.quota = _Quota(terms.per_second)
+        self.quota = Quota(terms.per_second)
+        self.meter = Meter()
+        self.memory = Memory(terms.room)
+        self.openai: Wire = openai if terms.quirks.plain else Kin(terms.quirks)
 
     def routes(self) -> list[web.RouteDef]:
-        return [
+        routes = [
             web.post("/v1/chat/completions", self.openai_chat),
             web.get("/v1/models", self.v1_models),
-            web.get("/v1/models/{name}", self.v1_model),
             web.post("/v1/messages", self.anthropic_chat),
+            web.get("/__stats", self.stats),
+            web.post("/__reset", self.reset),
+        ]
+        quirks = self.terms.quirks
+        if quirks.bare:
+            routes += [web.post("/chat/completions", self.openai_chat), web.get("/models", self.v1_models)]
+        if quirks.single:
+            routes.append(web.get("/v1/models/{name}", self.v1_model))
+        routes += [web.get(path, self._made(name)) for path, name in quirks.made.items()]
+        routes += [web.get(path, _told(value)) for path, value in quirks.static.items()]
+        return routes if quirks.openai_only else [*routes, *self._others()]
+
+    def _others(self) -> list[web.RouteDef]:
+        """The pages of the protocols beside OpenAI's and Anthropic's."""
+        return [
             web.post("/v1beta/models/{call}", self.gemini_chat),
             web.get("/v1beta/models", _page(self.gemini_models)),
             web.get("/v1beta/models/{name}", self.gemini_model),
@@ -156,12 +136,20 @@ class _Server:
             web.get("/api/ps", _page(self.loaded_models)),
             web.get("/api/version", _page(lambda: orjson.dumps({"version": ollama.VERSION}))),
             web.get("/", _running),
-            web.get("/__stats", self.stats),
-            web.post("/__reset", self.reset),
         ]
 
+    def _made(self, name: str) -> Callable[[web.Request], Awaitable[web.Response]]:
+        async def page(request: web.Request) -> web.Response:
+            waiting = self.tally.in_flight - self.tally.serving
+            slots = self.slots.count or _USUAL_SLOTS
+            view = View(self.behaviours, self.terms, slots, self.tally.serving, waiting, self.meter)
+            body, kind = MADE[name](view)
+            return web.Response(body=body, headers={"Content-Type": kind})
+
+        return page
+
     async def openai_chat(self, request: web.Request) -> web.StreamResponse:
-        return await self._chat(request, openai)
+        return await self._chat(request, self.openai)
 
     async def ollama_chat(self, request: web.Request) -> web.StreamResponse:
         return await self._chat(request, ollama)
@@ -181,7 +169,12 @@ class _Server:
         return await self._chat(request, gemini.Gemini(name))
 
     async def v1_models(self, request: web.Request) -> web.Response:
-        return in_json((anthropic if is_anthropic(request) else openai).models(self.behaviours))
+        if is_anthropic(request):
+            return in_json(anthropic.models(self.behaviours))
+        try:
+            return in_json(listed(self.behaviours, self.terms))
+        except Denied as denied:
+            return denial(denied)
 
     async def v1_model(self, request: web.Request) -> web.Response:
         try:
@@ -214,14 +207,15 @@ class _Server:
             return denial(denied)
 
     async def stats(self, request: web.Request) -> web.Response:
-        return in_json(orjson.dumps(self.tally.report(keys=request.query.get("keys") == "1")))
+        report = self.tally.report(keys=request.query.get("keys") == "1")
+        return in_json(orjson.dumps({**report, "model_loads": self.memory.loads}))
 
     async def reset(self, request: web.Request) -> web.Response:
         self.tally.reset()
         return in_json(b"{}")
 
     def loaded_models(self) -> bytes:
-        return ollama.loaded_models(self.tally.models, self.terms.context_tokens)
+        return ollama.loaded_models(self.memory.now())
 
     async def _chat(self, request: web.Request, wire: Wire) -> web.StreamResponse:
         body = await request.read()
@@ -231,9 +225,12 @@ class _Server:
             return self.turned_away(request, denied)
         if not ask.messages:
             self.tally.loads += 1
-            self.tally.models[ask.name] = None
+            await self._remember(ask)
+            self.memory.leave(ask.name)
             return in_json(ollama.loaded(ask, time.time()))
         self.tally.arrive(_peer(request))
+        if ask.applied is not None:
+            self.tally.note(ask)
         try:
             return await self._ask(request, wire, ask)
         except Denied as denied:
@@ -245,8 +242,9 @@ class _Server:
         """Raises: Denied for a server that is busy or broken."""
         behaviour = self.behaviours[ask.name]
         lot = Lot(self.seed, ask.name, prompt_key(ask.messages))
-        fault = fault_of(behaviour, self.seed, ask.name, lot.key, self.tally.tried(ask.name, lot.key))
-        if fault == "rate_limit" or self.slots.full or not self.quota.takes(time.monotonic()):
+        tried = self.tally.tried(ask.name, lot.key)
+        fault = fault_of(behaviour, self.seed, ask.name, lot.key, tried)
+        if fault == "rate_limit" or self.slots.crowded or not self.quota.takes(time.monotonic()):
             raise wire.busy(behaviour.retry_after_s)
         if fault in _DENIED:
             raise _DENIED[fault](wire)
@@ -257,13 +255,35 @@ class _Server:
         number = self.tally.serve()
         latency_s = latency_of(behaviour, self.seed, number)
         self.tally.sum_latency_s += latency_s
-        async with self.slots.one():
-            self.tally.begin()
-            stamp = Stamp(number, time.time(), latency_s)
-            try:
-                return await self._serve(request, wire, ask, lot, fault, stamp)
-            finally:
-                self.tally.end()
+        async with self._turn(ask) as (load_s, waited_s):
+            # Of a prompt that was asked before, all is known but the last token.
+            known = max(0, ask.input_tokens - 1) if tried > 1 else 0
+            cached = known if self.terms.quirks.caches else None
+            stamp = Stamp(number, time.time(), latency_s, cached, waited_s, load_s)
+            return await self._serve(request, wire, ask, lot, fault, stamp)
+
+    async def _remember(self, ask: Ask) -> float:
+        options, context = ask.runner, ask.context_tokens or self.terms.context_tokens
+        return await self.memory.take(ask.name, options, context, ask.keep_alive_s)
+
+    @asynccontextmanager
+    async def _turn(self, ask: Ask) -> AsyncIterator[tuple[float, float]]:
+        """Have the model in memory, then a slot: first come, first served. Gives the seconds that each took."""
+        load_s = await self._remember(ask)
+        came_at = time.monotonic()
+        try:
+            async with self.slots.one():
+                self.tally.begin()
+                try:
+                    yield load_s, time.monotonic() - came_at
+                finally:
+                    self.tally.end()
+        finally:
+            self.memory.leave(ask.name)
+
+    def _meter(self, ask: Ask, said: Said, stamp: Stamp) -> None:
+        if self.terms.quirks.made:  # else nobody reads it
+            self.meter.add(ask, said, stamp)
 
     async def _serve(
         self, request: web.Request, wire: Wire, ask: Ask, lot: Lot, fault: str | None, stamp: Stamp
@@ -271,17 +291,21 @@ class _Server:
         # A model whose context was cut sees another prompt than the one it is known by.
         known = None if ask.cut else self.answers.get(lot.key)
         said = compose(self.behaviours[ask.name], fault, ask, known, lot, self.terms.first_token_style)
+        headers = reply_headers(self.terms.quirks, ask, stamp)
         if ask.stream and fault != "odd" and (fault not in UNANSWERED or fault == "break"):
             pieces = wire.pieces(ask, said, stamp)
             if fault == "break":
                 pieces = [*pieces[: len(pieces) // 2], wire.cut_off()]
-            return await stream(request, wire.STREAM_TYPE, pieces, stamp.latency_s)
+            response = await stream(request, wire.STREAM_TYPE, pieces, stamp.latency_s, headers)
+            self._meter(ask, said, stamp)
+            return response
         if stamp.latency_s:
             await asyncio.sleep(stamp.latency_s)
         if fault in UNANSWERED:
             return await UNANSWERED[fault](request, wire, ask)
+        self._meter(ask, said, stamp)
         whole = wire.whole(ask, said, stamp)
-        return in_json(with_odd_field(whole, lot.draw("odd")) if fault == "odd" else whole)
+        return in_json(with_odd_field(whole, lot.draw("odd")) if fault == "odd" else whole, headers)
 
 
 def _peer(request: web.Request) -> object:
@@ -294,6 +318,10 @@ def _page(make: Callable[[], bytes]) -> Callable[[web.Request], Awaitable[web.Re
         return in_json(make())
 
     return page
+
+
+def _told(value: object) -> Callable[[web.Request], Awaitable[web.Response]]:
+    return _page(lambda: orjson.dumps(value))
 
 
 async def _running(request: web.Request) -> web.Response:

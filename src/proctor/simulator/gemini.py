@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -221,11 +222,19 @@ def _reply(ask: Ask, said: Said, stamp: Stamp) -> dict[str, Any]:
 
 
 def _ranking(said: Said) -> dict[str, Any]:
-    top = [
+    if not said.tokens:
+        return {}
+    return {
+        "topCandidates": [{"candidates": _ranked(token.top)} for token in said.tokens],
+        "chosenCandidates": _ranked((token.text, token.logprob) for token in said.tokens),
+    }
+
+
+def _ranked(top: Iterable[tuple[str, float]]) -> list[dict[str, Any]]:
+    return [
         {"token": token, "tokenId": 100 + place, "logProbability": logprob}
-        for place, (token, logprob) in enumerate(said.top)
+        for place, (token, logprob) in enumerate(top)
     ]
-    return {"topCandidates": [{"candidates": top}], "chosenCandidates": top[:1]} if top else {}
 
 
 def _usage(ask: Ask, said: Said) -> dict[str, int]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
-from proctor.simulator.openai import top_logprobs
+from proctor.simulator.memory import FOR_EVER, Resident, keep_alive
+from proctor.simulator.openai import told_tokens
 from proctor.simulator.wire import (
     Ask,
     Body,
@@ -37,7 +39,8 @@ SIZE_BYTES = 700_000_000
 # quickest request takes on the wire, because clients subtract it.
 _LOAD_NS = 10_000
 _LEAST_NS = 1_000
-_PROMPT_SHARE = 0.1  # of the latency goes into reading the prompt
+_KEEP = 4  # tokens at the beginning that a cut spares
+_LONGEST = 1 << 40
 
 _DETAILS = {
     "parent_model": "",
@@ -60,16 +63,33 @@ def read(body: bytes, terms: Terms, known: Known) -> Ask:
         raise unknown(ask.model)
     if fields.fields.get("think") and not known[ask.name].thinks:
         raise Denied(400, {"error": f'"{ask.model}" does not support thinking'})
-    if ask.cut and fields.fields.get("truncate") is False:
-        raise Denied(400, {"error": "the input length exceeds the context length"})
+    if ask.cut and fields.fields.get("truncate") is False and not terms.quirks.cuts_anyway:
+        raise _too_long(
+            count_input(ask.messages), ask.context_tokens or 0, inside=terms.quirks.overflow_inside
+        )
     return ask
+
+
+def _too_long(tokens: int, context_tokens: int, *, inside: bool) -> Denied:
+    if not inside:
+        return Denied(400, {"error": "the input length exceeds the context length"})
+    quoted = {
+        "code": 400,
+        "message": f"request ({tokens} tokens) exceeds the available context size ({context_tokens} tokens), "
+        "try increasing it",
+        "type": "exceed_context_size_error",
+        "n_prompt_tokens": tokens,
+        "n_ctx": context_tokens,
+    }
+    return Denied(400, {"error": orjson.dumps({"error": quoted}).decode()})
 
 
 def _read(fields: Body, terms: Terms, known: Known) -> Ask:
     model = fields.text("model")
     messages = () if fields.fields.get("messages") is None else fields.messages()
     options = fields.inner("options")
-    context_tokens = options.count("num_ctx") or terms.context_tokens
+    # More than the model was trained for is reduced to that, and nobody is told.
+    context_tokens = min(options.count("num_ctx") or terms.context_tokens, most_context(terms))
     limit = options.count("num_predict")
     fields.flag("truncate", default=True)
     input_tokens = count_input(messages)
@@ -78,13 +98,29 @@ def _read(fields: Body, terms: Terms, known: Known) -> Ask:
         name=named(model, known),
         messages=messages,
         stream=fields.flag("stream", default=True),
-        input_tokens=min(input_tokens, context_tokens),
+        input_tokens=_kept(input_tokens, context_tokens, terms),
         limit=limit if limit is not None and limit > 0 else None,  # -1: until the model is done
         cut=input_tokens > context_tokens,
         think=fields.fields.get("think") is not False,
         form=_form(fields.fields.get("format")),
         ranked=_ranked(fields),
+        context_tokens=context_tokens,
+        runner=(context_tokens, fields.flag("shift", default=True)),
+        keep_alive_s=keep_alive(fields.fields.get("keep_alive")),
     )
+
+
+def most_context(terms: Terms) -> int:
+    """The longest context that a model of this server can have."""
+    return terms.trained_tokens or _LONGEST
+
+
+def _kept(input_tokens: int, context_tokens: int, terms: Terms) -> int:
+    """What is left of a prompt that is cut: in newer versions its beginning and the last half of the context."""
+    if input_tokens <= context_tokens:
+        return input_tokens
+    newer = terms.quirks.overflow_inside
+    return context_tokens - max((context_tokens - _KEEP) // 2, 1) if newer else context_tokens
 
 
 def _form(wanted: Any) -> Form | None:
@@ -125,9 +161,9 @@ def pieces(ask: Ask, said: Said, stamp: Stamp) -> list[bytes]:
 
 
 def loaded(ask: Ask, at: float) -> bytes:
-    """The answer to a request without messages: the model is in memory now."""
+    """The answer to a request without messages: the model is in memory now, or out of it."""
     frame = _frame(ask, Stamp(0, at, 0.0), "", "")
-    line = orjson.dumps({**frame, "done_reason": "load", "done": True})
+    line = orjson.dumps({**frame, "done_reason": "unload" if ask.keep_alive_s == 0 else "load", "done": True})
     return line + b"\n" if ask.stream else line
 
 
@@ -143,16 +179,19 @@ def _moment(at: float) -> str:
 
 
 def _end(ask: Ask, said: Said, stamp: Stamp) -> dict[str, Any]:
-    prompt_ns = max(int(stamp.latency_s * _PROMPT_SHARE * 1e9), _LEAST_NS)
+    prompt_ns = max(int(stamp.prompt_s * 1e9), _LEAST_NS)
     eval_ns = max(int(stamp.latency_s * 1e9) - prompt_ns, _LEAST_NS * said.output_tokens)
-    logprobs = {"logprobs": top_logprobs(said)} if ask.ranked is not None else {}
+    load_ns = max(int(stamp.load_s * 1e9), _LOAD_NS)
+    logprobs = {"logprobs": told_tokens(said.tokens)} if ask.ranked is not None else {}
+    cached = {} if stamp.cached_tokens is None else {"prompt_eval_cached_count": stamp.cached_tokens}
     return {
         **logprobs,
+        **cached,
         # Ollama has no word for a refusal: the model stopped by itself.
         "done_reason": "length" if said.finish == "length" else "stop",
         "done": True,
-        "total_duration": _LOAD_NS + prompt_ns + eval_ns,
-        "load_duration": _LOAD_NS,
+        "total_duration": load_ns + prompt_ns + eval_ns,
+        "load_duration": load_ns,
         "prompt_eval_count": ask.input_tokens,
         "prompt_eval_duration": prompt_ns,
         "eval_count": said.output_tokens,
@@ -206,10 +245,15 @@ def tags(known: Known) -> bytes:
     return orjson.dumps({"models": [{**_entry(name), "modified_at": MODIFIED} for name in known]})
 
 
-def loaded_models(names: Iterable[str], context_tokens: int) -> bytes:
-    """What GET /api/ps answers: the models in memory."""
-    more = {"expires_at": EXPIRES, "size_vram": 0, "context_length": context_tokens}
-    return orjson.dumps({"models": [{**_entry(name), **more} for name in names]})
+def loaded_models(residents: Mapping[str, Resident]) -> bytes:
+    """What GET /api/ps answers: the models in memory, each with the context of one of its slots."""
+    return orjson.dumps({"models": [_loaded_entry(name, one) for name, one in residents.items()]})
+
+
+def _loaded_entry(name: str, one: Resident) -> dict[str, Any]:
+    ends = one.expires_at if one.expires_at != FOR_EVER else time.time() + one.keep_alive_s
+    expires_at = EXPIRES if ends == FOR_EVER else _moment(ends)
+    return {**_entry(name), "expires_at": expires_at, "size_vram": 0, "context_length": one.context_tokens}
 
 
 def show(body: bytes, terms: Terms, known: Known) -> bytes:
@@ -229,7 +273,7 @@ def show(body: bytes, terms: Terms, known: Known) -> bytes:
         "model_info": {
             "general.architecture": "sim",
             "general.parameter_count": PARAMETERS,
-            "sim.context_length": terms.context_tokens,
+            "sim.context_length": terms.trained_tokens or terms.context_tokens,
         },
         "capabilities": ["completion", "thinking"] if thinks else ["completion"],
         "modified_at": MODIFIED,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import orjson
 
+from proctor.simulator.ranges import MOST_REPLIES, complaint, outside
 from proctor.simulator.wire import (
     Ask,
     Body,
@@ -16,6 +18,7 @@ from proctor.simulator.wire import (
     Said,
     Stamp,
     Terms,
+    Token,
     count_input,
     read_body,
     read_form,
@@ -28,7 +31,9 @@ DONE = b"data: [DONE]\n\n"
 RELEASED = 1_767_225_600
 
 _FINISH = {"stop": "stop", "length": "length", "refused": "content_filter", "blocked": "content_filter"}
-_RARE = frozenset({"response_format", "logprobs", "top_logprobs", "reasoning_effort", "chat_template_kwargs"})
+_RARE = frozenset({
+    "response_format", "logprobs", "top_logprobs", "reasoning_effort", "chat_template_kwargs", "n",
+})  # fmt: skip
 _INSTEAD = {"max_tokens": " Use 'max_completion_tokens' instead."}
 
 
@@ -36,17 +41,18 @@ def read(body: bytes, terms: Terms, known: Known) -> Ask:
     """Understand a request, or raise Denied with OpenAI's status and code."""
     try:
         fields = read_body(body)
+        if wrong := outside(fields):
+            raise out_of_range(wrong, fields.fields[wrong])
         ask = parse(fields)
     except ValueError as error:
         raise bad_request(str(error)) from None
     if ask.name not in known:
-        missing = f"The model '{ask.model}' does not exist or you do not have access to it."
-        raise deny(404, missing, code="model_not_found")
+        raise unknown(ask.model)
     for name in sorted(terms.reject):
         if fields.fields.get(name) is not None:
             raise _unsupported(name)
     if ask.input_tokens > terms.context_tokens:
-        raise _too_long(ask.input_tokens, terms.context_tokens)
+        raise too_long(ask.input_tokens, terms.context_tokens)
     return ask
 
 
@@ -72,7 +78,14 @@ def parse(fields: Body) -> Ask:
     # Most requests have none of these, and their time counts.
     if _RARE.isdisjoint(fields.fields):
         return ask
-    return replace(ask, form=_form(fields), ranked=_ranked(fields), think=_thinks(fields))
+    return replace(ask, form=_form(fields), ranked=_ranked(fields), think=_thinks(fields), n=_replies(fields))
+
+
+def _replies(fields: Body) -> int:
+    n = fields.count("n") or 1
+    if not 1 <= n <= MOST_REPLIES:
+        raise ValueError(f"n is {n}; it must be from 1 to {MOST_REPLIES}")
+    return n
 
 
 def _thinks(fields: Body) -> bool:
@@ -112,7 +125,14 @@ def whole(ask: Ask, said: Said, stamp: Stamp) -> bytes:
 
 def reply(ask: Ask, said: Said, stamp: Stamp) -> dict[str, Any]:
     """The reply before it becomes bytes."""
-    refused = said.finish in ("refused", "blocked")
+    whole_reply = _frame(ask, stamp, "chat.completion")
+    whole_reply["choices"] = [_choice(ask, one, index) for index, one in enumerate(said.all)]
+    whole_reply["usage"] = _usage(ask, said)
+    return whole_reply
+
+
+def _choice(ask: Ask, said: Said, index: int) -> dict[str, Any]:
+    refused = _refused(said)
     message = {
         "role": "assistant",
         "content": None if refused else said.text,
@@ -120,36 +140,63 @@ def reply(ask: Ask, said: Said, stamp: Stamp) -> dict[str, Any]:
     }
     if said.reasoning:
         message["reasoning_content"] = said.reasoning
-    whole_reply = _frame(ask, stamp, "chat.completion")
-    logprobs = None if ask.ranked is None else {"content": top_logprobs(said), "refusal": None}
-    choice = {"index": 0, "message": message, "logprobs": logprobs, "finish_reason": _FINISH[said.finish]}
-    whole_reply["choices"] = [choice]
-    whole_reply["usage"] = _usage(ask, said)
-    return whole_reply
+    logprobs = _logprobs(said, said.tokens) if ask.ranked is not None else None
+    return {"index": index, "message": message, "logprobs": logprobs, "finish_reason": _FINISH[said.finish]}
 
 
-def top_logprobs(said: Said) -> list[dict[str, Any]]:
-    """What is told of the first token; of the others nothing is known."""
-    top = [{"token": token, "logprob": logprob, "bytes": list(token.encode())} for token, logprob in said.top]
-    return [{**top[0], "top_logprobs": top}] if top else []
+def _refused(said: Said) -> bool:
+    return said.finish in ("refused", "blocked")
+
+
+def _logprobs(said: Said, tokens: Iterable[Token]) -> dict[str, Any]:
+    """Those of a refusal stand apart, as its text does."""
+    told = told_tokens(tokens)
+    return {"content": None, "refusal": told} if _refused(said) else {"content": told, "refusal": None}
+
+
+def told_tokens(tokens: Iterable[Token]) -> list[dict[str, Any]]:
+    """Every token with its log-probability, and the likeliest at its place."""
+    return [
+        {**_told(token.text, token.logprob), "top_logprobs": [_told(*other) for other in token.top]}
+        for token in tokens
+    ]
+
+
+def _told(token: str, logprob: float) -> dict[str, Any]:
+    return {"token": token, "logprob": logprob, "bytes": list(token.encode("utf-8", "surrogatepass"))}
 
 
 def pieces(ask: Ask, said: Said, stamp: Stamp) -> list[bytes]:
-    """The reply as server-sent events; the last piece also carries finish, usage and [DONE]."""
-    refused = said.finish in ("refused", "blocked")
+    """The reply as server-sent events; the last piece also carries [DONE]."""
+    events = [b"data: " + orjson.dumps(chunk) + b"\n\n" for chunk in chunks(ask, said, stamp)]
+    return [*events[:-1], events[-1] + DONE]
+
+
+def chunks(ask: Ask, said: Said, stamp: Stamp) -> Iterator[dict[str, Any]]:
+    """The pieces of a stream before they become bytes."""
     frame = _frame(ask, stamp, "chat.completion.chunk")
     if ask.usage:
         frame["usage"] = None  # as OpenAI: null everywhere but in the last chunk
-    part = "refusal" if refused else "content"
-    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": "", "refusal": None}]
-    deltas += [{"reasoning_content": word} for word in split(said.reasoning)]
-    deltas += [{part: word} for word in split(said.text)]
-    events = [_event(frame, delta, None) for delta in deltas]
-    end = _event(frame, {}, _FINISH[said.finish])
+    for index, one in enumerate(said.all):
+        for choice in _deltas(ask, one, index):
+            yield {**frame, "choices": [choice]}
     if ask.usage:
-        end += b"data: " + orjson.dumps({**frame, "choices": [], "usage": _usage(ask, said)}) + b"\n\n"
-    events[-1] += end + DONE
-    return events
+        yield {**frame, "choices": [], "usage": _usage(ask, said)}
+
+
+def _deltas(ask: Ask, said: Said, index: int) -> Iterator[dict[str, Any]]:
+    """One reply piece by piece: its role, its thoughts, its words or, where they are ranked, its tokens, its end."""
+    part = "refusal" if _refused(said) else "content"
+    words: Iterable[tuple[str, Any]] = ((word, None) for word in split(said.text))
+    if ask.ranked is not None:
+        words = ((token.text, _logprobs(said, [token])) for token in said.tokens)
+    choice = {"index": index, "logprobs": None, "finish_reason": None}
+    yield {**choice, "delta": {"role": "assistant", "content": "", "refusal": None}}
+    for word in split(said.reasoning):
+        yield {**choice, "delta": {"reasoning_content": word}}
+    for text, logprobs in words:
+        yield {**choice, "delta": {part: text}, "logprobs": logprobs}
+    yield {**choice, "delta": {}, "finish_reason": _FINISH[said.finish]}
 
 
 def _frame(ask: Ask, stamp: Stamp, kind: str) -> dict[str, Any]:
@@ -162,17 +209,14 @@ def _frame(ask: Ask, stamp: Stamp, kind: str) -> dict[str, Any]:
     }
 
 
-def _event(frame: dict[str, Any], delta: dict[str, Any], finish: str | None) -> bytes:
-    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-    return b"data: " + orjson.dumps({**frame, "choices": [choice]}) + b"\n\n"
-
-
 def _usage(ask: Ask, said: Said) -> dict[str, Any]:
+    """The prompt once, and the output of all replies."""
+    output_tokens = sum(one.output_tokens for one in said.all)
     return {
         "prompt_tokens": ask.input_tokens,
-        "completion_tokens": said.output_tokens,
-        "total_tokens": ask.input_tokens + said.output_tokens,
-        "completion_tokens_details": {"reasoning_tokens": said.reasoning_tokens},
+        "completion_tokens": output_tokens,
+        "total_tokens": ask.input_tokens + output_tokens,
+        "completion_tokens_details": {"reasoning_tokens": sum(one.reasoning_tokens for one in said.all)},
     }
 
 
@@ -229,12 +273,22 @@ def wrong_key(given: str | None) -> Denied:
     return deny(401, f"Incorrect API key provided: {masked}.", code="invalid_api_key")
 
 
-def _too_long(input_tokens: int, context_tokens: int) -> Denied:
+def unknown(model: str) -> Denied:
+    message = f"The model '{model}' does not exist or you do not have access to it."
+    return deny(404, message, code="model_not_found")
+
+
+def too_long(input_tokens: int, context_tokens: int) -> Denied:
     message = (
         f"This model's maximum context length is {context_tokens} tokens. However, your messages resulted in "
         f"{input_tokens} tokens. Please reduce the length of the messages."
     )
     return deny(400, message, param="messages", code="context_length_exceeded")
+
+
+def out_of_range(name: str, value: Any) -> Denied:
+    message, code = complaint(name, value)
+    return deny(400, message, param=name, code=code)
 
 
 def _unsupported(name: str) -> Denied:
@@ -244,15 +298,15 @@ def _unsupported(name: str) -> Denied:
 
 def models(known: Known) -> bytes:
     """What GET /v1/models answers."""
-    return orjson.dumps({"object": "list", "data": [_entry(name) for name in known]})
+    return orjson.dumps({"object": "list", "data": [entry(name) for name in known]})
 
 
 def model(name: str, known: Known) -> bytes:
     """What GET /v1/models/NAME answers. Raises: Denied."""
     if name not in known:
         raise deny(404, f"The model '{name}' does not exist", param="model", code="model_not_found")
-    return orjson.dumps(_entry(name))
+    return orjson.dumps(entry(name))
 
 
-def _entry(name: str) -> dict[str, Any]:
+def entry(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": RELEASED, "owned_by": "simulator"}

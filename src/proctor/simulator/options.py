@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from proctor.simulator.behaviour import FAULTS, NAMED, Behaviour
+from proctor.simulator.memory import FOR_EVER, Room
+from proctor.simulator.quirks import QUIRKS, combine
 from proctor.simulator.ranks import STYLES
 from proctor.simulator.wire import Terms
 
@@ -75,6 +77,19 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "--per-second", float, None, "requests a second beyond which one is refused; without it any number"
     ),
+    Option("--quirks", str, "", f"speak as another server does, with commas between: {', '.join(QUIRKS)}"),
+    Option(
+        "--loading", float, 0.0, "seconds after the start in which the model is loaded and nobody answered"
+    ),
+    Option("--queue", int, None, "requests that may wait for a slot; more are turned away (Ollama: 512)"),
+    Option(
+        "--trained-context", int, None, "longest context of the models; Ollama cuts --context-tokens to it"
+    ),
+    Option("--models-in-memory", int, None, "models loaded at once (Ollama: 3); without it any number"),
+    Option(
+        "--keep-alive", float, None, "seconds an idle model stays loaded (Ollama: 300); without it for ever"
+    ),
+    Option("--load", float, 0.0, "seconds that loading a model takes"),
     Option("--first-token-style", str, "plain", "how ranked first tokens look", STYLES),
     Option("--retry-after", float, _USUAL.retry_after_s, "seconds to wait that a 429 names"),
     Option("--until-stdin-closes", bool, False, "end when standard input does"),
@@ -135,6 +150,12 @@ def read_options(given: Mapping[str, Any]) -> Setup:
         raise ValueError(f"--quota-day {values['quota_day']}: 0 or more; leave the option out for no quota")
     if values["per_second"] is not None and not 0.0 < values["per_second"] < math.inf:
         raise ValueError(f"--per-second {values['per_second']}: above 0; leave the option out for no limit")
+    for name in ("loading", "load", "keep_alive"):
+        if values[name] is not None and not 0.0 <= values[name] < math.inf:
+            raise ValueError(f"--{name.replace('_', '-')} {values[name]}: 0 seconds or more")
+    for name, least in (("queue", 0), ("trained_context", 1), ("models_in_memory", 1)):
+        if values[name] is not None and values[name] < least:
+            raise ValueError(f"--{name.replace('_', '-')} {values[name]}: at least {least}")
     if values["first_token_style"] not in STYLES:
         raise ValueError(f"--first-token-style {values['first_token_style']}: one of {', '.join(STYLES)}")
     return Setup(
@@ -151,10 +172,20 @@ def read_options(given: Mapping[str, Any]) -> Setup:
             quota_day=values["quota_day"],
             per_second=values["per_second"],
             first_token_style=values["first_token_style"],
+            quirks=combine(_words(values["quirks"])),
+            loading_s=values["loading"],
+            trained_tokens=values["trained_context"],
+            room=_room(values),
+            queue=values["queue"],
         ),
         behaviours=_behaviours(values),
         until_stdin_closes=values["until_stdin_closes"],
     )
+
+
+def _room(values: Mapping[str, Any]) -> Room:
+    keep_s = values["keep_alive"]
+    return Room(values["models_in_memory"], FOR_EVER if keep_s is None else keep_s, values["load"])
 
 
 def _port(port: int) -> int:

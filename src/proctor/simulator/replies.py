@@ -9,7 +9,7 @@ import orjson
 
 from proctor.simulator.answers import Answer, guess, offered, pick
 from proctor.simulator.behaviour import Behaviour, draw, is_right
-from proctor.simulator.ranks import rank
+from proctor.simulator.ranks import rank, spell
 from proctor.simulator.wire import Ask, Finish, Form, Said
 
 # None of these sentences may contain a word or a single letter that could be read as an answer.
@@ -40,14 +40,31 @@ class Lot:
     def draw(self, purpose: str) -> float:
         return draw(self.seed, purpose, self.model, self.key)
 
+    def of(self, index: int) -> Lot:
+        """The lot of one of several replies to the same prompt; that of the first is the prompt's own."""
+        return replace(self, key=f"{self.key}/{index}") if index else self
+
 
 def compose(
     behaviour: Behaviour, fault: str | None, ask: Ask, known: Answer | None, lot: Lot, style: str = "plain"
 ) -> Said:
-    """The reply to one request, within the request's token limit. `style` is that of ranked first tokens."""
+    """The reply to one request, within the request's token limit. `style` is that of ranked first tokens.
+
+    Where several replies are asked for, each has luck of its own.
+    """
+    said = _one(behaviour, fault, ask, known, lot, style)
+    if ask.n == 1:
+        return said
+    others = (_one(behaviour, fault, ask, known, lot.of(index), style) for index in range(1, ask.n))
+    return replace(said, others=tuple(others))
+
+
+def _one(
+    behaviour: Behaviour, fault: str | None, ask: Ask, known: Answer | None, lot: Lot, style: str
+) -> Said:
     if ask.ranked is not None and fault not in _FAULTY:
         return _first_token(behaviour, ask, known, lot, style)
-    opener = pick(OPENERS, lot.draw("opener"))
+    opener = pick(OPENERS, (lot.draw("opener") + ask.varied / len(OPENERS)) % 1.0)
     if fault in _FAULTY:
         text, finish = _FAULTY[fault](opener)
     else:
@@ -55,8 +72,8 @@ def compose(
     reasoning = REASONING if behaviour.thinks and ask.think else ""
     # A model that ran into the limit has spent all of it.
     spent = ask.limit if finish == "length" else None
-    said = _counted(text, reasoning, finish, spent or behaviour.tokens)
-    return _limited(said, ask.limit)
+    said = _limited(_counted(text, reasoning, finish, spent or behaviour.tokens), ask.limit)
+    return said if ask.ranked is None else replace(said, tokens=spell(said.text, (), ask.ranked))
 
 
 _FAULTY: dict[str | None, Callable[[str], tuple[str, Finish]]] = {
@@ -99,13 +116,15 @@ def _filled(form: Form, named: str | None, lot: Lot) -> str:
 
 
 def _first_token(behaviour: Behaviour, ask: Ask, known: Answer | None, lot: Lot, style: str) -> Said:
-    """The reply that starts with its answer, and the likeliest first tokens with it."""
+    """The reply that starts with its answer, token by token; the first is ranked among the other answers."""
     named = _named(behaviour, ask, known, lot) or IGNORANT
     others = (known.right, *known.wrong) if known else offered(_asked(ask))
-    top = rank(named, [o for o in others if o != named], style)[: ask.ranked or 0]
+    top = rank(named, [o for o in others if o != named], style)
     if ask.limit == 1:
-        return Said(top[0][0] if top else named, "", "length", output_tokens=1, reasoning_tokens=0, top=top)
-    return replace(_limited(_counted(named, "", "stop", behaviour.tokens), ask.limit), top=top)
+        said = Said(top[0][0], "", "length", output_tokens=1, reasoning_tokens=0)
+    else:
+        said = _limited(_counted(named, "", "stop", behaviour.tokens), ask.limit)
+    return replace(said, tokens=spell(said.text, top, ask.ranked or 0))
 
 
 def count_tokens(text: str) -> int:

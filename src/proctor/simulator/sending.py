@@ -18,8 +18,8 @@ ENDLESS_GAP_S = 0.05
 JSON = {"Content-Type": "application/json"}
 
 
-def in_json(body: bytes) -> web.Response:
-    return web.Response(body=body, headers=JSON)
+def in_json(body: bytes, headers: Mapping[str, str] | None = None) -> web.Response:
+    return web.Response(body=body, headers={**JSON, **headers} if headers else JSON)
 
 
 def denial(denied: Denied) -> web.Response:
@@ -103,10 +103,10 @@ def _tables(value: object) -> Iterator[dict[str, Any]]:
 
 
 async def stream(
-    request: web.Request, kind: str, pieces: list[bytes], latency_s: float
+    request: web.Request, kind: str, pieces: list[bytes], latency_s: float, headers: Mapping[str, str]
 ) -> web.StreamResponse:
     """Send the pieces, spread evenly over the latency; at once where there is none."""
-    response = web.StreamResponse(headers={"Content-Type": kind, "Cache-Control": "no-cache"})
+    response = web.StreamResponse(headers={"Content-Type": kind, "Cache-Control": "no-cache", **headers})
     gap_s = latency_s / len(pieces)
     try:
         await response.prepare(request)

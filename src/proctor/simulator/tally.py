@@ -6,6 +6,8 @@ import time
 from collections import defaultdict
 from typing import Any
 
+from proctor.simulator.wire import Ask
+
 
 class Tally:
     """The server's counters. `seen` counts chat requests, also those that were turned away.
@@ -29,7 +31,8 @@ class Tally:
         self.last_at: float | None = None
         self.sum_latency_s = 0.0
         self.peers: set[object] = set()
-        self.models: dict[str, None] = {}  # those in memory, in the order of loading
+        self.applied: dict[str, Any] = {}
+        self.ignored: list[str] = []
         self._tries: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
 
     def arrive(self, peer: object) -> None:
@@ -40,13 +43,16 @@ class Tally:
         if self.first_at is None:
             self.first_at = time.time()
 
+    def note(self, ask: Ask) -> None:
+        """Remember which parameters of the last request had an effect."""
+        self.applied, self.ignored = dict(ask.applied or {}), list(ask.ignored)
+
     def leave(self) -> None:
         self.in_flight -= 1
         self.last_at = time.time()
 
     def tried(self, model: str, key: str) -> int:
         """Count one more asking of this prompt; says which it is, from 1."""
-        self.models[model] = None
         tries = self._tries[model]
         tries[key] += 1
         return tries[key]
@@ -76,6 +82,9 @@ class Tally:
             "first_at": self.first_at,
             "last_at": self.last_at,
             "sum_latency_s": self.sum_latency_s,
+            # Of the last request, where a server's quirks say which parameters have an effect.
+            "applied": self.applied,
+            "ignored": self.ignored,
         }
         return {**report, "by_key": self._by_key()} if keys else report
 

@@ -10,12 +10,16 @@ from typing import Any, Literal, Protocol
 import orjson
 
 from proctor.simulator.behaviour import Behaviour
+from proctor.simulator.memory import Room
+from proctor.simulator.quirks import PLAIN, Quirks
 
 Known = Mapping[str, Behaviour]
 Finish = Literal["stop", "length", "refused", "blocked"]
 
+PROMPT_SHARE = 0.1  # of the latency goes into reading the prompt
 MOST_RANKED = 20  # tokens whose log-probabilities a client may ask for
 
+_ROOM = Room()
 _PIECE = re.compile(r"\S+\s*|\s+")
 
 
@@ -25,7 +29,9 @@ class Terms:
 
     After `quota_day` requests the quota of the day is used up; more than `per_second` are refused, but for a
     tenth of a second's at once. `first_token_style` is how tokens that are
-    ranked look: as they are, after a space, both ways, or only the beginning of the answer.
+    ranked look: as they are, after a space, both ways, or only the beginning of the answer. For `loading_s`
+    seconds after its start a server says that it loads its model. `trained_tokens` is the longest context that
+    the models can have, whatever a request of Ollama's asks for; `queue` is how many may wait for a slot.
     """
 
     context_tokens: int = 8192
@@ -33,6 +39,11 @@ class Terms:
     quota_day: int | None = None
     per_second: float | None = None
     first_token_style: str = "plain"
+    quirks: Quirks = PLAIN
+    loading_s: float = 0.0
+    trained_tokens: int | None = None
+    room: Room = _ROOM
+    queue: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +70,24 @@ class Ask:
     form: Form | None = None
     ranked: int | None = None  # how many likely first tokens to tell; None: no log-probabilities
     shows_thoughts: bool = True
+    n: int = 1  # replies asked for at once
+    applied: Mapping[str, Any] | None = (
+        None  # parameters that have an effect, where a server's quirks say which
+    )
+    ignored: tuple[str, ...] = ()  # parameters that were read past
+    context_tokens: int | None = None  # what the prompt and the reply may take up together
+    runner: tuple[object, ...] = ()  # what a model is loaded with (Ollama)
+    keep_alive_s: float | None = None
+    varied: bool = False  # a penalty on repetition is at work, so the text is another
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token that was said, with its natural log-probability and the likeliest ones at its place."""
+
+    text: str
+    logprob: float
+    top: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +99,13 @@ class Said:
     finish: Finish  # blocked: the prompt never reached the model
     output_tokens: int
     reasoning_tokens: int
-    top: tuple[tuple[str, float], ...] = ()  # likely first tokens with natural log-probabilities
+    tokens: tuple[Token, ...] = ()  # of the text, where log-probabilities were asked for
+    others: tuple[Said, ...] = ()  # further replies to the same request
+
+    @property
+    def all(self) -> tuple[Said, ...]:
+        """Every reply to the request, in the order of their index."""
+        return (self, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +115,14 @@ class Stamp:
     number: int
     at: float  # Unix time
     latency_s: float
+    cached_tokens: int | None = None  # of the prompt, known from before; None where no server tells it
+    waited_s: float = 0.0  # in line for a slot
+    load_s: float = 0.0  # until the model was in memory
+
+    @property
+    def prompt_s(self) -> float:
+        """The part of the latency that went into reading the prompt."""
+        return self.latency_s * PROMPT_SHARE
 
 
 class Denied(Exception):
@@ -88,7 +131,8 @@ class Denied(Exception):
     def __init__(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(f"{status}: {body}")
         self.status = status
-        self.body = orjson.dumps(body)
+        # Bytes are no JSON: some servers break in plain text.
+        self.body = body if isinstance(body, bytes) else orjson.dumps(body)
         self.headers = headers or {}
 
 
