@@ -60,10 +60,14 @@ def result_lines(result: RunResult, *, fold: bool = False) -> Iterator[str]:
     if folded:
         yield f"  {len(tasks)} tasks: proctor show {run.id[:8]}"
     yield f"  {run_facts(result)}"
+    if server := (run.manifest.get("model") or {}).get("server"):
+        yield f"  served by {server}"
     if not_sent := run.manifest.get("not_sent"):
-        yield f"  not sent, because the model's protocol has no word for it: {', '.join(not_sent)}"
+        yield f"  not sent, because the model's protocol or server has no word for it: {', '.join(not_sent)}"
     if changed := run.manifest.get("adjustments"):
         yield f"  changed at the server's wish: {'; '.join(changed)}"
+    for remark in run.manifest.get("remarks") or ():
+        yield f"  note: {remark}"
     if problems := problem_words(result):
         yield f"  {problems}"
 

@@ -260,7 +260,7 @@ def _not_sent(run: Run) -> str:
     if not names:
         return ""
     verb = "was" if len(names) == 1 else "were"
-    return f"Asked for and not sent, since the server's protocol has no word for it, {verb}: {listed(names)}."
+    return f"Asked for and not sent, since the server has no word for it, {verb}: {listed(names)}."
 
 
 def _model_facts(run: Run, name: str) -> Iterator[str]:
@@ -273,6 +273,10 @@ def _model_facts(run: Run, name: str) -> Iterator[str]:
         yield f"{name} had {listed(said)}."
     elif model:
         yield f"The server named no digest of {name}, so its weights cannot be identified beyond the name."
+    if facts.get("server"):
+        yield f"{name} was served by {facts['server']}."
+    for remark in run.manifest.get("remarks") or ():
+        yield ended(f"Of {name}: {remark}")
     if adjustments := run.manifest.get("adjustments"):
         yield ended(
             f"For {name} the server's refusals changed these parameters: {'; '.join(map(str, adjustments))}"

@@ -56,6 +56,7 @@ _NAMES: Mapping[str, str] = {
     "model.quantization": "Quantization",
     "model.parameters": "Parameters",
     "model.note": "Note on the model",
+    "model.server": "Server",
     "sampling.temperature": "Temperature",
     "sampling.top_p": "Top-p",
     "sampling.top_k": "Top-k",
@@ -67,6 +68,7 @@ _NAMES: Mapping[str, str] = {
     "sampling.stop": "Stop sequences",
     "sampling.mode": "Mode of answering",
     "not_sent": "Asked for and not sent",
+    "remarks": "Remarks on the server",
     "adjustments": "Adjusted for the server",
     "replies": "Replies from",
 }
