@@ -1,4 +1,4 @@
-"""Servers of the OpenAI protocol as other programs are, in a few lines: what they list, say of themselves, and answer."""
+"""Servers of the OpenAI protocol as other programs are: what they list, say of themselves, and answer."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 from asking import checked, listed
+from recording import Script, recording
 
 from odd_servers import models, odd_server, said
 from proctor.errors import AuthError, EndpointNotFound, ModelNotFound, ServerError
 from proctor.providers.contract import Provider
 from proctor.types import Model, Sampling, Server
-from recording import Script, recording
 from simulators import provider, questions
 
 NOT_FOUND = (404, {"detail": "Not Found"})
@@ -261,4 +261,4 @@ def test_an_ollama_without_its_list_is_asked_to_load_the_model(tmp_path):
 def test_a_gateway_that_cannot_describe_a_model_keeps_nobody_from_asking_it(tmp_path, shape):
     with recording([Script(b"no", 500)]) as server:
         found = checked(Model(shape, "mine", server.url), tmp_path)
-    assert found.remarks == ("the server does not describe mine (GET answered 500)",)
+    assert found.remarks == ("the server does not describe mine: it answered 500",)

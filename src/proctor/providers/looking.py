@@ -36,9 +36,7 @@ def unlisted(error: ProviderError) -> str:
 
 def undescribed(model: Model, error: ProviderError) -> ListedModel:
     """A model behind a gateway that does not describe its models. Raises the error where nobody is there at all."""
-    return ListedModel(
-        model, remarks=(f"the server does not describe {model.name}: the question {unlisted(error)}",)
-    )
+    return ListedModel(model, remarks=(f"the server does not describe {model.name}: it {unlisted(error)}",))
 
 
 async def look(http: Http, url: str, headers: Mapping[str, str], place: Place, wanted: str) -> Table:
