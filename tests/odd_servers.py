@@ -41,7 +41,7 @@ def plainly(request: Mapping[str, Any]) -> Any:
 
 @contextmanager
 def odd_server(
-    says: Mapping[str, tuple[int, Any]], answers: Answers = plainly, software: str = "uvicorn"
+    says: Mapping[str, tuple[int, Any]], answers: Answers = plainly, software: str = "uvicorn", port: int = 0
 ) -> Iterator[Odd]:
     """A server whose other paths are 404."""
 
@@ -75,7 +75,7 @@ def odd_server(
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
+    server = ThreadingHTTPServer(("127.0.0.1", port), Door)
     odd = Odd(f"http://127.0.0.1:{server.server_address[1]}/v1")
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()

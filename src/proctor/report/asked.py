@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from proctor.figures import amount
-from proctor.findings import Evaluation
+from proctor.findings import Evaluation, adherence
 from proctor.report.words import ended, items_planned, labels, listed, metrics_beside, once, unique
 from proctor.types import Run
 
@@ -158,7 +158,7 @@ def how_it_was_asked(evaluation: Evaluation) -> Iterator[str]:
             yield f"{names[run.id]} {words}."
     asked = [run for run in runs if run.cell.model.provider not in ("baseline", "replay") and not logged(run)]
     yield from once(evaluation, {run.id: _prompts(run) for run in runs})
-    yield from once(evaluation, {run.id: MODES.get(_mode(run), "") for run in asked})
+    yield from once(evaluation, {run.id: _how_drawn(run) for run in asked})
     yield from once(
         evaluation, {run.id: sampling_words(sampling_sent(run), run.cell.repeats) for run in asked}
     )
@@ -167,6 +167,15 @@ def how_it_was_asked(evaluation: Evaluation) -> Iterator[str]:
         if run.cell.model.provider in NO_MODEL:
             continue
         yield from _model_facts(run, names[run.id])
+
+
+def _how_drawn(run: Run) -> str:
+    held = adherence(run.manifest)
+    if held is None:
+        return MODES.get(_mode(run), "")
+    if held.enforced:
+        return f"{MODES[_mode(run)]} {held.sentence}."
+    return f"The replies were asked for under a schema that admits only the options of the item. {held.sentence}."
 
 
 def _prompts(run: Run) -> str:

@@ -45,6 +45,7 @@ _NAMES: Mapping[str, str] = {
     "shots": "Worked examples",
     "shuffle": "Choices shuffled",
     "mode": "Mode of answering",
+    "schema": "Replies under the schema",
     "prompts": "Prompts",
     "extractor": "Extractor",
     "metric_versions": "Versions of the metrics",
