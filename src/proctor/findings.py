@@ -85,12 +85,30 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
+class Cause:
+    """Why items of a run failed: the kind of error, and one message of those that are alike but for numbers.
+
+    `said` is in the server's words where a server spoke, and "" for failures whose messages were not read;
+    `item_id` is the first item of them.
+    """
+
+    slug: str
+    said: str
+    items: int
+    item_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a run shows: its scores, counts and speed. The first score is the headline."""
+    """What a run shows: its scores, counts, speed, and why items failed.
+
+    The first score is the headline, the first cause the commonest.
+    """
 
     run: Run
     scores: tuple[Score, ...]
     tally: Tally
+    causes: tuple[Cause, ...] = ()
 
 
 Verdict = Literal["first better", "second better", "practically equal", "no difference shown"]
