@@ -23,7 +23,7 @@ from proctor.service.standing import standing
 
 def listed(desk: Desk, lines: Sequence[RunLine]) -> list[dict[str, Any]]:
     """Runs of a list with their headlines, and why items of theirs failed."""
-    found, causes = figures_of(desk, lines), of_lines(desk, lines)
+    found, causes = figures_of(desk, lines), of_lines(desk.store, lines)
     return [answers.line(line, found.get(line.id, {}), causes.get(line.id, ())) for line in lines]
 
 

@@ -168,12 +168,12 @@ def _result_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _cause_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    from proctor.service.advice import in_words
+    from proctor.figures import failed_as
 
     told = ""
     for cause in result["causes"]:
         found = Cause(cause["slug"], cause["said"], cause["items"], cause["item_id"])
-        yield f"  {in_words(found, result['progress']['planned'] or 0)}"
+        yield f"  {failed_as(found, result['progress']['planned'] or 0)}"
         if cause["advice"] not in ("", told):
             yield f"    -> {cause['advice']}"
         told = cause["advice"]
@@ -220,8 +220,7 @@ def _rows(jobs: list[Mapping[str, Any]]) -> Iterator[str]:
 
 def _listed(job: Mapping[str, Any]) -> Listed:
     from proctor.cli.tables import Listed
-    from proctor.figures import estimate, unmeasured
-    from proctor.service.advice import in_short
+    from proctor.figures import estimate, failed_in_short, unmeasured
 
     score, head = job["score"], "-"
     if score is not None:
@@ -237,7 +236,7 @@ def _listed(job: Mapping[str, Any]) -> Listed:
         source=f"{job['benchmark_suite']}{' (sample)' if job['sample'] else ''}",
         score=head,
         unmeasured=unmeasured(job["not_measured"], job["planned"]),
-        failed=in_short([Cause(each["slug"], each["said"], each["items"]) for each in job["causes"]]),
+        failed=failed_in_short([Cause(each["slug"], each["said"], each["items"]) for each in job["causes"]]),
     )
 
 

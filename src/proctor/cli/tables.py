@@ -6,9 +6,20 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from proctor.figures import amount, dollars, duration, estimate, fraction, names, shared_items, unmeasured
+from proctor.figures import (
+    amount,
+    dollars,
+    duration,
+    estimate,
+    failed_as,
+    failed_in_short,
+    fraction,
+    names,
+    shared_items,
+    unmeasured,
+)
 from proctor.findings import Comparison, Evaluation, RunResult
-from proctor.service.advice import advice, askings, goes_on, in_short, in_words
+from proctor.service.advice import advice, askings, goes_on
 from proctor.types import Run
 
 MOST_TASKS = 20  # in one listing
@@ -94,7 +105,9 @@ def problem_words(result: RunResult) -> str:
     if run.stopped:
         words.append(run.stopped)
     if run.error:
-        words.append(f"{run.status}: {run.error}")
+        # Of a run in which every item failed, the lines below say it in the same words.
+        whole = not run.settled and any(cause.said and cause.said in run.error for cause in result.causes)
+        words.append(str(run.status) if whole else f"{run.status}: {run.error}")
     return "; ".join(words)
 
 
@@ -103,12 +116,12 @@ def cause_lines(result: RunResult) -> Iterator[str]:
     run = result.run
     told = ""
     for cause in result.causes[:MOST_CAUSES]:
-        yield f"  {in_words(cause, run.planned, askings(run))}"
+        yield f"  {failed_as(cause, run.planned, askings(run))}"
         if (cure := advice(cause, run)) and cure != told:
             yield f"    -> {cure}"
         told = cure
     if rest := result.causes[MOST_CAUSES:]:
-        yield f"  {in_short(rest)}, of other causes (--json has them)"
+        yield f"  {failed_in_short(rest)}, of other causes (--json has them)"
 
 
 def on_resume(results: Sequence[RunResult]) -> Iterator[str]:
@@ -122,7 +135,7 @@ def on_resume(results: Sequence[RunResult]) -> Iterator[str]:
 
 
 class Listed(NamedTuple):
-    """A run as a list shows it, on this machine or at a server; `failed` is `causes.in_short`."""
+    """A run as a list shows it, on this machine or at a server; `failed` is `figures.failed_in_short`."""
 
     run: str
     created: str
@@ -146,8 +159,8 @@ def list_lines(runs: Iterable[Listed]) -> Iterator[str]:
 def list_row(each: Listed) -> tuple[str, ...]:
     """The columns of LIST_HEADS."""
     status = f"{each.status} (partial)" if each.partial and each.status == "completed" else each.status
-    lacks = ": ".join(filter(None, (each.unmeasured, each.failed)))
-    score = ", ".join(filter(None, (each.score, lacks)))
+    failed = f"({each.failed})" if each.failed else ""
+    score = ", ".join(filter(None, (each.score, f"{each.unmeasured} {failed}".strip())))
     return (each.run, each.created, status, each.model, each.source, score)
 
 
@@ -164,7 +177,7 @@ def listed(result: RunResult) -> Listed:
         source=_source(run),
         score=f"{first.metric} {estimate(first.estimate)}" if first else "-",
         unmeasured=unmeasured(run.unmeasured, run.planned),
-        failed=in_short(result.causes),
+        failed=failed_in_short(result.causes),
     )
 
 

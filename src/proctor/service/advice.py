@@ -1,4 +1,4 @@
-"""Causes of failures in words, and what mends each of them: the same for every view. Knows no store."""
+"""What mends the causes of failures: by kind, and by who can change it. The same for every view; knows no store."""
 
 from __future__ import annotations
 
@@ -24,43 +24,9 @@ class Counted(Protocol):
     def planned(self) -> int: ...
 
 
-# In words ---------------------------------------------------------------------------------------
-
-
-def in_words(cause: Cause, planned: int, what: str = "items") -> str:
-    """One line: how many, the kind, the words, and the first item.
-
-    >>> in_words(Cause("network", "http://h: refused", 2, "sums/4"), 48)
-    '2 of 48 items failed: network, "http://h: refused" (first sums/4)'
-    """
-    words = f', "{cause.said}"' if cause.said else ""
-    where = f" ({'first ' if cause.items > 1 else ''}{cause.item_id})" if cause.item_id else ""
-    return f"{cause.items:,} of {planned:,} {what} failed: {cause.slug}{words}{where}"
-
-
 def askings(run: Run) -> str:
     """What a run's failures are counted in."""
     return "askings" if run.cell.repeats > 1 else "items"
-
-
-def in_short(causes: Sequence[Cause]) -> str:
-    """For a list: how many failed, and of what, the commonest first.
-
-    >>> in_short([Cause("network", "a", 2), Cause("bad-request", "b", 1), Cause("network", "c", 1)])
-    '4 failed: network 3, bad-request 1'
-    >>> in_short([Cause("network", "a", 2)]), in_short([])
-    ('2 failed: network', '')
-    """
-    kinds: dict[str, int] = {}
-    for cause in causes:
-        kinds[cause.slug] = kinds.get(cause.slug, 0) + cause.items
-    if not kinds:
-        return ""
-    listed = [slug if len(kinds) == 1 else f"{slug} {items:,}" for slug, items in kinds.items()]
-    return f"{sum(kinds.values()):,} failed: {', '.join(listed)}"
-
-
-# What mends it ----------------------------------------------------------------------------------
 
 
 def asks_again(slug: str) -> bool:

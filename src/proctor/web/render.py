@@ -53,6 +53,7 @@ def templates() -> Environment:
         "chance": figures.chance,
         "unmeasured": lambda line: figures.unmeasured(line.unmeasured, line.planned),
         "shared_items": figures.shared_items,
+        "failed_in_short": figures.failed_in_short,
         "second": second,
         "moment": lambda at: stamp(at).removesuffix(" UTC"),
         "pair": lambda text: (text, text),
