@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proctor.findings import Cause, Comparison, Difference, Estimate, Sharing
+from proctor.findings import Comparison, Difference, Estimate, Sharing
 
 LEFT_OUT = re.compile(r"[\d,]+ of [\d,]+ rows left out(?=\)$)")
 MOST_ITEMS = 1_000_000  # a larger "about how many rows" is no advice
@@ -150,34 +150,6 @@ def unmeasured(lost: int, planned: int) -> str:
     ('49 of 180 not measured', '')
     """
     return f"{lost:,} of {planned:,} not measured" if lost else ""
-
-
-def failed_as(cause: Cause, planned: int, what: str = "items") -> str:
-    """One line: how many, the kind, the words, and the first item.
-
-    >>> failed_as(Cause("network", "http://h: refused", 2, "sums/4"), 48)
-    '2 of 48 items failed: network, "http://h: refused" (first sums/4)'
-    """
-    words = f', "{cause.said}"' if cause.said else ""
-    where = f" ({'first ' if cause.items > 1 else ''}{cause.item_id})" if cause.item_id else ""
-    return f"{cause.items:,} of {planned:,} {what} failed: {cause.slug}{words}{where}"
-
-
-def failed_in_short(causes: Sequence[Cause]) -> str:
-    """For a list: how many failed, and of what, the commonest first.
-
-    >>> failed_in_short([Cause("network", "a", 2), Cause("bad-request", "b", 1), Cause("network", "c", 1)])
-    '4 failed: network 3, bad-request 1'
-    >>> failed_in_short([Cause("network", "a", 2)]), failed_in_short([])
-    ('2 failed: network', '')
-    """
-    kinds: dict[str, int] = {}
-    for cause in causes:
-        kinds[cause.slug] = kinds.get(cause.slug, 0) + cause.items
-    if not kinds:
-        return ""
-    listed = [slug if len(kinds) == 1 else f"{slug} {items:,}" for slug, items in kinds.items()]
-    return f"{sum(kinds.values()):,} failed: {', '.join(listed)}"
 
 
 def shared_items(of: Sharing | None) -> str:

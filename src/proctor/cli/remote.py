@@ -12,7 +12,7 @@ import click
 from proctor.cli.exits import Ended, ended
 from proctor.cli.server_call import ServerCall, server_of
 from proctor.errors import Exit
-from proctor.findings import Cause, Estimate
+from proctor.findings import Cause, Estimate, failed_in_short
 
 if TYPE_CHECKING:
     from proctor.cli.tables import Listed
@@ -168,12 +168,10 @@ def _result_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _cause_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    from proctor.figures import failed_as
-
     told = ""
     for cause in result["causes"]:
         found = Cause(cause["slug"], cause["said"], cause["items"], cause["item_id"])
-        yield f"  {failed_as(found, result['progress']['planned'] or 0)}"
+        yield f"  {found.in_words(result['progress']['planned'] or 0)}"
         if cause["advice"] not in ("", told):
             yield f"    -> {cause['advice']}"
         told = cause["advice"]
@@ -220,7 +218,7 @@ def _rows(jobs: list[Mapping[str, Any]]) -> Iterator[str]:
 
 def _listed(job: Mapping[str, Any]) -> Listed:
     from proctor.cli.tables import Listed
-    from proctor.figures import estimate, failed_in_short, unmeasured
+    from proctor.figures import estimate, unmeasured
 
     score, head = job["score"], "-"
     if score is not None:

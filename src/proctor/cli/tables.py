@@ -11,14 +11,12 @@ from proctor.figures import (
     dollars,
     duration,
     estimate,
-    failed_as,
-    failed_in_short,
     fraction,
     names,
     shared_items,
     unmeasured,
 )
-from proctor.findings import Comparison, Evaluation, RunResult
+from proctor.findings import Comparison, Evaluation, RunResult, failed_in_short
 from proctor.service.advice import advice, askings, goes_on
 from proctor.types import Run
 
@@ -116,7 +114,7 @@ def cause_lines(result: RunResult) -> Iterator[str]:
     run = result.run
     told = ""
     for cause in result.causes[:MOST_CAUSES]:
-        yield f"  {failed_as(cause, run.planned, askings(run))}"
+        yield f"  {cause.in_words(run.planned, askings(run))}"
         if (cure := advice(cause, run)) and cure != told:
             yield f"    -> {cure}"
         told = cure

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from proctor.figures import amount, failed_as, fraction, shared_items
+from proctor.figures import amount, fraction, shared_items
 from proctor.findings import Evaluation, RunResult
 from proctor.types import Run, Status
 
@@ -117,7 +117,7 @@ def shortfall(result: RunResult) -> str | None:
     if result.tally.errors:
         said.append(ended(f"Items that ended in an error, by kind: {counted(result.tally.errors)}"))
         told = [cause for cause in result.causes if cause.said][:MOST_CAUSES]
-        said += [ended(failed_as(cause, run.planned, what)) for cause in told]
+        said += [ended(cause.in_words(run.planned, what)) for cause in told]
     said.append(_what_the_score_covers(result))
     return " ".join(said)
 

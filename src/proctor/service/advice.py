@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from proctor.errors import ContextOverflow, ProviderError, errors
+from proctor.errors import ContextOverflow, ProviderError, provider_errors
 from proctor.findings import Cause
 from proctor.types import Run
 
 # An error that also tells how much the reply may take says that a shorter reply would fit too.
 _REPLY_COUNTS = re.compile(r"max_tokens|completion|output tokens", re.I)
+_PROMPT_ALONE = re.compile(r"even without any output", re.I)
+# What gateways put in front of the words of the server behind them.
+_GATEWAY = re.compile(r"litellm\.\w+Error: ", re.I)
+_BEHIND = "These are words of a gateway about the model's own server: see that it runs and can be reached from there."
 
 
 class Counted(Protocol):
@@ -31,8 +35,12 @@ def askings(run: Run) -> str:
 
 def asks_again(slug: str) -> bool:
     """Whether the same request may succeed later."""
-    kind = errors().get(slug)
-    return kind is None or not issubclass(kind, ProviderError) or kind.retryable or kind.stops_run
+    kind = _kind(slug)
+    return kind is None or kind.retryable or kind.stops_run
+
+
+def _kind(slug: str) -> type[ProviderError] | None:
+    return next((kind for kind in provider_errors() if kind.slug == slug), None)
 
 
 def goes_on(run: Counted, causes: Sequence[Cause]) -> bool:
@@ -53,38 +61,47 @@ def advice(cause: Cause, run: Run, again: str | None = None) -> str:
 
     `again` is what to do for the run to go on; None is `proctor resume`.
     """
-    kind = errors().get(cause.slug)
+    kind = _kind(cause.slug)
     if kind is None or run.cell.source.kind == "log":
         return ""
     again = again or f"`proctor resume {run.id[:8]}`"
     if kind is ContextOverflow:
         return _longer(cause, run, again)
-    return kind.cure.replace("`proctor resume RUN`", again)
+    cure = kind.cure.replace("`proctor resume RUN`", again)
+    return f"{_BEHIND} {cure}" if _GATEWAY.match(cause.said) and kind.retryable else cure
 
 
 def _longer(cause: Cause, run: Run, again: str) -> str:
     """A prompt that does not fit: who sets the context, and what of it can be changed."""
-    sampling = run.cell.sampling
-    fewer = (
-        f", fewer worked examples (--shots, now {run.manifest['shots']})" if run.manifest.get("shots") else ""
-    )
-    less = ""
-    if sampling.max_tokens and _REPLY_COUNTS.search(cause.said):
-        less = f", a lower --max-tokens (now {sampling.max_tokens}; the room for the reply counts too)"
-    shorter = f"Or shorten these items{fewer}{less}."
+    or_shorter = f"Or {', '.join(_shorter(cause, run))}."
     if "context_tokens" in run.manifest.get("sampling", {}):
-        now = sampling.context_tokens
         return (
-            f"A new run with a higher --context-tokens (now {now}), memory permitting. {shorter} "
-            f"{again} asks with the same context and would fail again."
+            f"Begin a new run with a higher --context-tokens (now {run.cell.sampling.context_tokens}), memory "
+            f"permitting. {or_shorter} {_sentence(again)} asks with the same context and would fail again."
         )
     if not _can_be_set(run):
-        return f"A model with a longer context. {shorter} As things are, {again} would fail again."
+        return f"{or_shorter.removeprefix('Or ').capitalize()} As things are, {again} would fail again."
     return (
         f"The server sets the context, and --context-tokens does not reach it: start the server with "
-        f"{_LONGER.get(_server(run), _LONGER[''])}, then {again}. {shorter} "
+        f"{_LONGER.get(_server(run), _LONGER[''])}, then {again}. {or_shorter} "
         "As things are, asking again would fail again."
     )
+
+
+def _shorter(cause: Cause, run: Run) -> Iterator[str]:
+    """What fits into a context that cannot be had longer."""
+    sampling, shots = run.cell.sampling, run.manifest.get("shots")
+    if run.cell.source.kind == "file":
+        yield "shorten these items"
+    yield "take a model with a longer context"
+    if shots:
+        yield f"fewer worked examples (--shots, now {shots})"
+    if sampling.max_tokens and _REPLY_COUNTS.search(cause.said) and not _PROMPT_ALONE.search(cause.said):
+        yield f"a lower --max-tokens (now {sampling.max_tokens}): the room for the reply counts too"
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 # Where a server's context is set, by what the server calls itself.
@@ -102,5 +119,6 @@ def _can_be_set(run: Run) -> bool:
 
 
 def _server(run: Run) -> str:
-    server = (run.manifest.get("model") or {}).get("server")
-    return str((server or {}).get("name") or "") if isinstance(server, Mapping) else str(server or "")
+    """The first word of what the server says of itself; "" where it says nothing."""
+    named = str((run.manifest.get("model") or {}).get("server") or "")
+    return named.split()[0].lower() if named else ""

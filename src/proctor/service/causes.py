@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from proctor.errors import ProviderError, errors
+from proctor.errors import ProviderError, provider_errors
 from proctor.findings import Cause, RunResult, Tally
 from proctor.service.advice import advice
 from proctor.store import Store, failures, summaries
@@ -92,9 +92,8 @@ def failed_whole(result: RunResult) -> ProviderError | None:
     failed = sum(cause.items for cause in result.causes)
     every = f"All {failed:,} items" if failed > 1 else "The only item"
     mostly = "" if len(result.causes) == 1 else f" ({first.items:,} of them as follows)"
-    kind = errors().get(first.slug, ProviderError)
-    made = kind if issubclass(kind, ProviderError) else ProviderError
-    error = made(
+    kinds = {kind.slug: kind for kind in provider_errors()}
+    error = kinds.get(first.slug, ProviderError)(
         f"{every} that {'were' if failed > 1 else 'was'} asked failed{mostly}: {first.said or first.slug}"
     )
     error.cure = advice(first, result.run)

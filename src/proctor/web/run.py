@@ -14,7 +14,6 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import Response, StreamingResponse
 
 from proctor.errors import Conflict, errors
-from proctor.figures import failed_as
 from proctor.findings import Cause, RunResult, Score
 from proctor.plan import cell_to_json
 from proctor.service import access, jobs_view, notes, prune, queue
@@ -77,7 +76,7 @@ def _common(desk: Desk, live: Live) -> dict[str, Any]:
 def _told(cause: Cause, run: Run, is_job: bool) -> dict[str, str]:
     """One cause of failures as the page says it: what, what to do, and where the items are."""
     return {
-        "words": failed_as(cause, run.planned, askings(run)),
+        "words": cause.in_words(run.planned, askings(run)),
         "cure": advice(cause, run, "Restart" if is_job else None),
         "item_id": cause.item_id or "",
     }
