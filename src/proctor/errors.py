@@ -7,6 +7,8 @@ Anything else that is raised is a bug.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from enum import IntEnum
 
 from proctor.types import NOTHING_USED, Usage
 
@@ -32,12 +34,45 @@ def in_one_line(text: str) -> str:
     return printable(text).replace("\n", "\\n").replace("\t", " ")
 
 
+class Exit(IntEnum):
+    """The exit codes of all commands; 4 is free, for gates of batches."""
+
+    DONE = 0
+    DEFECT = 1
+    REQUEST = 2
+    PART = 3
+    NOTHING = 5
+    INTERRUPTED = 130
+
+
+# What scripts can rely on; docs/reference/cli.md has it as a table, `proctor run --help` names the first of it.
+EXITS: Mapping[Exit, str] = {
+    Exit.DONE: (
+        "Done. For runs: every planned item has an outcome, or the run ended at its own `--for` or `--max-cost` "
+        "and no item failed."
+    ),
+    Exit.DEFECT: (
+        "A check did not pass (`compare --gate`, `verify`, `data verify`), `status --poll` ran out of its time, or "
+        "proctor has a defect, which it then says."
+    ),
+    Exit.REQUEST: "The request was wrong, and nothing was asked.",
+    Exit.PART: (
+        "Part of it: some planned items have an outcome, others have none, because they failed or the run was "
+        "stopped. What was measured is kept."
+    ),
+    Exit.NOTHING: (
+        "Nothing of it: every item failed, or the model, the server or the database could not be used."
+    ),
+    Exit.INTERRUPTED: "Interrupted by Ctrl-C or SIGTERM. What was measured is kept.",
+}
+
+
 class ProctorError(Exception):
     """Something that proctor did not foresee went wrong. (The root of all errors.)"""
 
     slug = "internal"
     http_status = 500
-    exit_code = 1
+    exit_code = Exit.DEFECT
     cure = "This is a defect of proctor: please report it with the log."
 
     def __str__(self) -> str:
@@ -50,7 +85,7 @@ class ConfigError(ProctorError):
 
     slug = "config"
     http_status = 400
-    exit_code = 2
+    exit_code = Exit.REQUEST
     cure = "Correct the option, key or variable that the message names; `proctor COMMAND --help` lists them."
 
 
@@ -66,7 +101,7 @@ class DataError(ProctorError):
 
     slug = "data"
     http_status = 400
-    exit_code = 2
+    exit_code = Exit.REQUEST
     cure = "Correct the file, or its name, as the message says. Nothing was asked, nothing was lost."
 
 
@@ -83,7 +118,7 @@ class NotFound(ProctorError):
 
     slug = "not-found"
     http_status = 404
-    exit_code = 2
+    exit_code = Exit.REQUEST
     cure = "`proctor list` shows the runs; `proctor models` shows the models."
 
 
@@ -92,7 +127,7 @@ class Conflict(ProctorError):
 
     slug = "conflict"
     http_status = 409
-    exit_code = 2
+    exit_code = Exit.REQUEST
     cure = "`proctor show RUN` tells what state the run is in."
 
 
@@ -101,7 +136,7 @@ class StoreError(ProctorError):
 
     slug = "store"
     http_status = 503
-    exit_code = 3
+    exit_code = Exit.NOTHING
     cure = "Put right what the message says of the database, then `proctor resume RUN`: what was committed is safe."
 
 
@@ -117,7 +152,7 @@ class QueueFull(ProctorError):
 
     slug = "queue-full"
     http_status = 429
-    exit_code = 3
+    exit_code = Exit.NOTHING
     cure = "Wait until one of them has started, or cancel one: `proctor cancel JOB`."
     retry_after_s = 300
 
@@ -127,7 +162,7 @@ class TooManyRequests(ProctorError):
 
     slug = "too-many-requests"
     http_status = 429
-    exit_code = 3
+    exit_code = Exit.NOTHING
     cure = "Wait as long as Retry-After says; a long poll or the event stream asks less often than a loop."
 
     def __init__(self, message: str, *, retry_after_s: int = 60) -> None:
@@ -140,7 +175,7 @@ class Unauthorized(ProctorError):
 
     slug = "unauthorized"
     http_status = 401
-    exit_code = 2
+    exit_code = Exit.REQUEST
     cure = "Send a key as `Authorization: Bearer KEY`; for the client, set PROCTOR_API_KEY."
 
 
@@ -149,7 +184,7 @@ class Forbidden(ProctorError):
 
     slug = "forbidden"
     http_status = 403
-    exit_code = 2
+    exit_code = Exit.REQUEST
     cure = "Use a key with the scope that the message names; an administrator creates it with `proctor keys create`."
 
 
@@ -158,7 +193,7 @@ class ResourceLimit(ProctorError):
 
     slug = "resource-limit"
     http_status = 507
-    exit_code = 3
+    exit_code = Exit.NOTHING
     cure = (
         "Free what the message names or raise its limit, then restart the job: it goes on where it stopped."
     )
@@ -168,7 +203,7 @@ class WorkerDied(ProctorError):
     """The process that did a job's work died, or was killed from outside."""
 
     slug = "worker-died"
-    exit_code = 3
+    exit_code = Exit.NOTHING
     cure = "Read the log that the message names, then restart the job: it goes on where it stopped."
 
 
@@ -177,7 +212,7 @@ class RunTimeout(ProctorError):
 
     slug = "run-timeout"
     http_status = 504
-    exit_code = 3
+    exit_code = Exit.NOTHING
     cure = "`proctor resume RUN --timeout 6h` goes on where it stopped."
 
 
@@ -186,7 +221,7 @@ class ErrorBudget(ProctorError):
 
     slug = "error-budget"
     http_status = 502
-    exit_code = 3
+    exit_code = Exit.NOTHING
     cure = "Mend what the message names (usually the model's server), then `proctor resume RUN`."
 
 
@@ -195,7 +230,7 @@ class ProviderError(ProctorError):
 
     slug = "provider"
     http_status = 502
-    exit_code = 3
+    exit_code = Exit.NOTHING
     retryable = False
     stops_run = False  # no other item can fare better
     cure = "The message quotes the server. `proctor resume RUN` asks again what failed."
@@ -250,14 +285,21 @@ class BadRequest(ProviderError):
     """The server refused this request and will refuse it again."""
 
     slug = "bad-request"
-    cure = "The message quotes the server; change the parameter or row that it complains about."
+    cure = (
+        "The message quotes the server. Change the parameter or the row that it complains about and begin a new run: "
+        "`proctor resume RUN` sends the same once more."
+    )
 
 
 class ContextOverflow(ProviderError):
     """The prompt does not fit the model's context. Nothing is cut silently."""
 
     slug = "context-overflow"
-    cure = "Raise --context-tokens (memory permitting), or choose a model with a longer context."
+    cure = (
+        "Shorten these items, or give the model a longer context: with Ollama a new run with a higher "
+        "--context-tokens; elsewhere the server sets it (llama.cpp: -c, which its -np slots share; vLLM: "
+        "--max-model-len). As things are, `proctor resume RUN` would fail again."
+    )
 
 
 class RateLimited(ProviderError):

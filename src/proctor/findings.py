@@ -11,7 +11,7 @@ Statistics make them, views show them. Everything here is frozen.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -85,12 +85,57 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
+class Cause:
+    """Why items of a run failed: the kind of error, and one message of those that are alike but for numbers.
+
+    `said` is in the server's words where a server spoke, and "" for failures whose messages were not read;
+    `item_id` is the first item of them.
+    """
+
+    slug: str
+    said: str
+    items: int
+    item_id: str | None = None
+
+    def in_words(self, planned: int, what: str = "items") -> str:
+        """One line: how many, the kind, the words, and the first item.
+
+        >>> Cause("network", "http://h: refused", 2, "sums/4").in_words(48)
+        '2 of 48 items failed: network, "http://h: refused" (first sums/4)'
+        """
+        words = f', "{self.said}"' if self.said else ""
+        where = f" ({'first ' if self.items > 1 else ''}{self.item_id})" if self.item_id else ""
+        return f"{self.items:,} of {planned:,} {what} failed: {self.slug}{words}{where}"
+
+
+def failed_in_short(causes: Sequence[Cause]) -> str:
+    """For a list: how many failed, and of what, the commonest first.
+
+    >>> failed_in_short([Cause("network", "a", 2), Cause("bad-request", "b", 1), Cause("network", "c", 1)])
+    '4 failed: network 3, bad-request 1'
+    >>> failed_in_short([Cause("network", "a", 2)]), failed_in_short([])
+    ('2 failed: network', '')
+    """
+    kinds: dict[str, int] = {}
+    for cause in causes:
+        kinds[cause.slug] = kinds.get(cause.slug, 0) + cause.items
+    if not kinds:
+        return ""
+    listed = [slug if len(kinds) == 1 else f"{slug} {items:,}" for slug, items in kinds.items()]
+    return f"{sum(kinds.values()):,} failed: {', '.join(listed)}"
+
+
+@dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a run shows: its scores, counts and speed. The first score is the headline."""
+    """What a run shows: its scores, counts, speed, and why items failed.
+
+    The first score is the headline, the first cause the commonest.
+    """
 
     run: Run
     scores: tuple[Score, ...]
     tally: Tally
+    causes: tuple[Cause, ...] = ()
 
 
 Verdict = Literal["first better", "second better", "practically equal", "no difference shown"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proctor.errors import provider_errors
-from proctor.findings import RunResult, Score
+from proctor.findings import Cause, RunResult, Score
+from proctor.service import documents
 from proctor.service.catalogue import brand
 from proctor.service.jobs_view import JobState, RunLine
 from proctor.service.overview import HEADLINE, Shown
@@ -31,8 +32,11 @@ def stamp(at: float | None) -> str | None:
     return None if at is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
 
 
-def line(of: RunLine, found: Mapping[str, Shown]) -> dict[str, Any]:
-    """A row of `/results` and `/history`; `score` is the run's headline, null before its end."""
+def line(of: RunLine, found: Mapping[str, Shown], causes: Sequence[Cause] = ()) -> dict[str, Any]:
+    """A row of `/results` and `/history`; `score` is the run's headline, null before its end.
+
+    `causes` say why items failed; `GET /results/{job_id}` says what to do about each.
+    """
     headline = found.get(HEADLINE)
     return {
         "job_id": of.id,
@@ -48,6 +52,7 @@ def line(of: RunLine, found: Mapping[str, Shown]) -> dict[str, Any]:
         "error": of.error,
         "planned": of.planned,
         "not_measured": of.unmeasured,
+        "causes": [{"slug": each.slug, "items": each.items, "said": each.said} for each in causes],
         "score": None if headline is None else shown(headline),
     }
 
@@ -66,6 +71,7 @@ def shown(of: Shown) -> dict[str, Any]:
 def job(result: RunResult, state: JobState) -> dict[str, Any]:
     """`GET /results/{job_id}`: the documented fields first."""
     run, tally = result.run, result.tally
+    again = "a restart of the job" if state.is_job else None
     tasks = {score.task for score in result.scores if score.task}
     suite = run.cell.source.name if run.cell.source.kind == "suite" else run.source_title
     scored = any(score.estimate.value is not None for score in result.scores)
@@ -94,6 +100,7 @@ def job(result: RunResult, state: JobState) -> dict[str, Any]:
         "answer_rate": tally.answer_rate,
         "outcomes": dict(tally.outcomes),
         "errors": dict(tally.errors),
+        "causes": [documents.cause(each, run, again) for each in result.causes],
         "retries": tally.retries,
         "seconds_per_item": tally.seconds_per_item,
         "tokens": {

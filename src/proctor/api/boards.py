@@ -12,6 +12,7 @@ from proctor.errors import ConfigError, MetricMissing, NotFound
 from proctor.findings import Comparison, Evaluation, Place, RunResult, Score
 from proctor.service import documents
 from proctor.service.catalogue import brand
+from proctor.service.causes import of_lines
 from proctor.service.compare import Compared
 from proctor.service.desk import Desk
 from proctor.service.jobs_view import RunLine, Wanted, source_named
@@ -21,9 +22,9 @@ from proctor.service.standing import standing
 
 
 def listed(desk: Desk, lines: Sequence[RunLine]) -> list[dict[str, Any]]:
-    """Runs of a list with their headlines."""
-    found = figures_of(desk, lines)
-    return [answers.line(line, found.get(line.id, {})) for line in lines]
+    """Runs of a list with their headlines, and why items of theirs failed."""
+    found, causes = figures_of(desk, lines), of_lines(desk.store, lines)
+    return [answers.line(line, found.get(line.id, {}), causes.get(line.id, ())) for line in lines]
 
 
 def comparison(desk: Desk, request: CompareRequest) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from proctor import __version__
-from proctor.errors import ProctorError
+from proctor.errors import Exit, ProctorError
 from proctor.log import LEVELS, VARIABLE, Level, begin
 
 # command -> (module, what --help says in the list)
@@ -109,21 +109,21 @@ def proctor(server: str | None, log_level: Level | None) -> None:
 
 
 def main(args: Sequence[str] | None = None, program: click.Group = proctor) -> None:
-    """The `proctor` program. Exit codes: 0 done, 1 defect, 2 wrong request, 3 the run stopped early, 130 Ctrl-C."""
+    """The `proctor` program; it ends with a code of `errors.Exit`."""
     try:
         code: Any = program.main(args=args, standalone_mode=False)
     except click.ClickException as error:
         error.show()
-        sys.exit(2)
+        sys.exit(Exit.REQUEST)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
-        sys.exit(130)
+        sys.exit(Exit.INTERRUPTED)
     except BrokenPipeError:
-        sys.exit(0)  # the reader (head, less) has seen enough
+        sys.exit(Exit.DONE)  # the reader (head, less) has seen enough
     except ProctorError as error:
         tell(error)
         sys.exit(error.exit_code)
-    sys.exit(code if isinstance(code, int) else 0)
+    sys.exit(int(code) if isinstance(code, int) else 0)
 
 
 def tell(error: ProctorError) -> None:

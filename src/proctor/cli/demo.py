@@ -40,7 +40,7 @@ def demo_command() -> int:
         show = shower()
         with show:
             outcome = start(plan, settings, watch=show.watch)
-        if outcome.error or outcome.interrupted or outcome.evaluation is None:
+        if outcome.error or outcome.unfinished or outcome.interrupted or outcome.evaluation is None:
             return finish(outcome, as_json=False)
         click.echo("")
         # Headlines only: `proctor show` has the single tasks.

@@ -9,8 +9,10 @@ from collections.abc import Iterable
 
 import click
 
+from proctor.cli.exits import Ended, ended
 from proctor.cli.progress import Live, Plain, shower
-from proctor.cli.tables import evaluation_lines
+from proctor.cli.tables import evaluation_lines, on_resume
+from proctor.errors import Exit
 from proctor.service import documents
 from proctor.service.runs import Outcome
 from proctor.service.words import plan_lines
@@ -31,7 +33,8 @@ def finish(outcome: Outcome, *, as_json: bool) -> int:
         click.echo(documents.to_json(documents.outcome(outcome)))
     elif outcome.evaluation is not None:
         say(evaluation_lines(outcome.evaluation, outcome.notes))
-    return _how_it_ended(outcome)
+    _how_it_ended(outcome, told=not as_json)
+    return exit_code(outcome)
 
 
 def say(lines: Iterable[str]) -> None:
@@ -42,16 +45,29 @@ def say(lines: Iterable[str]) -> None:
         click.echo(textwrap.fill(line, width) if 0 < width < len(line) and line[:1].strip() else line)
 
 
-def _how_it_ended(outcome: Outcome) -> int:
-    error = outcome.error
+def _how_it_ended(outcome: Outcome, *, told: bool) -> None:
+    """What stopped the runs, and how they go on; `told` where the causes of failures stand above already."""
+    error, results = outcome.error, outcome.evaluation.results if outcome.evaluation else ()
     if error is not None:
         click.echo(f"Error ({error.slug}): {error}", err=True)
-        click.echo(f"  {error.cure}", err=True)
+        if not (told and any(result.causes for result in results)):
+            click.echo(f"  {error.cure}", err=True)
     if outcome.interrupted:
         click.echo("Interrupted. What was asked is kept.", err=True)
-    if outcome.unfinished:
+    lacking = [result for result in results if result.run.id in outcome.unfinished]
+    for line in on_resume(lacking):
+        click.echo(line, err=True)
+    if outcome.unfinished and not lacking:
         ids = " ".join(ident[:8] for ident in outcome.unfinished)
         click.echo(f"To go on: proctor resume {ids}", err=True)
+
+
+def exit_code(outcome: Outcome) -> Exit:
+    """See `errors.EXITS`."""
     if outcome.interrupted:
-        return 130
-    return error.exit_code if error else 0
+        return Exit.INTERRUPTED
+    if outcome.evaluation is None:
+        return Exit.PART  # the database has gone, with what was measured until then in it
+    if outcome.error is not None and outcome.error.exit_code < Exit.PART:
+        return Exit(outcome.error.exit_code)
+    return ended([Ended.of(result) for result in outcome.evaluation.results])

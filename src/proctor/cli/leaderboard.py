@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -131,13 +130,13 @@ def history_command(model: str | None, source: str | None, days: int, as_json: b
 
 
 def _history_lines(found: History) -> Iterator[str]:
-    from proctor.cli.tables import columns
+    from proctor.cli.tables import LIST_HEADS, columns
     from proctor.figures import share
 
     if not found.runs:
         yield f"No runs in the last {found.days} days."
         return
-    heads = ("run", "created", "status", "model", "source", "score", "since the run before")
+    heads = (*LIST_HEADS, "since the run before")
     yield from columns([_past_row(past) for past in found.runs], heads)
     yield ""
     yield (
@@ -147,8 +146,6 @@ def _history_lines(found: History) -> Iterator[str]:
 
 
 def _past_row(past: Past) -> tuple[str, ...]:
-    from proctor.cli.tables import run_rows
+    from proctor.cli.tables import list_row, listed
 
-    ident, _, status, model, source, head = run_rows([past.result])[0]
-    created = time.strftime("%Y-%m-%d %H:%M", time.localtime(past.result.run.created_at))
-    return (ident, created, status, model, source, head, _change(past.change))
+    return (*list_row(listed(past.result)), _change(past.change))

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from proctor.cli.exits import Ended, ended
 from proctor.cli.server_call import ServerCall, server_of
+from proctor.errors import Exit
+from proctor.findings import Cause, Estimate, failed_in_short
+
+if TYPE_CHECKING:
+    from proctor.cli.tables import Listed
 
 BENCHMARKING = "/benchmarking"
 POLL_S = 30
-ENDED = {"completed": 0, "failed": 3, "cancelled": 3}
 
 format_option = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
@@ -66,7 +71,8 @@ def run_command(suite: str, models: tuple[str, ...], form: str, **given: Any) ->
             (f"{job['job_id']}  {job['message']}, about {job['estimated_duration']}" for job in jobs),
         )
         return 0
-    return max(_follow(server, job["job_id"], form, None) for job in jobs)
+    results = [_follow(server, job["job_id"], form, None) for job in jobs]
+    return ended([Ended.told(result) for result in results if result is not None])
 
 
 def _first_project(server: ServerCall) -> int:
@@ -97,16 +103,22 @@ def _config(given: Mapping[str, Any]) -> dict[str, Any]:
 )
 @format_option
 def status_command(job: str, poll: bool, timeout: float, form: str) -> int:
-    """Say where JOB is; with --poll the exit code is 0 for completed, 3 for failed or cancelled, 1 at the timeout."""
+    """Say where JOB is, or with --poll wait until it has ended.
+
+    Exit codes with --poll: those of `proctor run` (0 everything has an outcome, 3 part of it, 5 nothing), and 1 at
+    the timeout.
+    """
     server = server_of()
     if poll:
-        return _follow(server, job, form, timeout)
+        result = _follow(server, job, form, timeout)
+        return Exit.DEFECT if result is None else ended([Ended.told(result)])
     state = server.get(f"/jobs/status/{job}")
     _show(form, state, [_state_line(state)])
     return 0
 
 
-def _follow(server: ServerCall, job: str, form: str, timeout: float | None) -> int:
+def _follow(server: ServerCall, job: str, form: str, timeout: float | None) -> dict[str, Any] | None:
+    """What the job shows at its end, printed too; None if it has not ended by then."""
     deadline = None if timeout is None else time.monotonic() + timeout
     state = server.get(f"/jobs/status/{job}")
     while not state["ended"]:
@@ -114,11 +126,11 @@ def _follow(server: ServerCall, job: str, form: str, timeout: float | None) -> i
         left = POLL_S if deadline is None else min(POLL_S, deadline - time.monotonic())
         if left <= 0:
             click.echo(f"{job} has not ended within {timeout:g} s; it goes on", err=True)
-            return 1
+            return None
         state = server.get(f"/jobs/status/{job}/poll", timeout=round(left, 1), current_status=state["status"])
-    result = server.get(f"{BENCHMARKING}/results/{job}")
+    result: dict[str, Any] = server.get(f"{BENCHMARKING}/results/{job}")
     _show(form, result, _result_lines(result))
-    return ENDED[state["status"]]
+    return result
 
 
 def _state_line(state: Mapping[str, Any]) -> str:
@@ -146,12 +158,23 @@ def _result_lines(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"{result['provider']}/{result['model_name']}  {result['status']}{mark}{sample}"
     if result["error"]:
         yield f"  {result['error']}"
+    yield from _cause_lines(result)
     rows = [("", metric, *_figures(of)) for metric, of in result["overall"].items()]
     for tasks in result["performance_data"].values():
         rows += [
             (task, metric, *_figures(of)) for task, metrics in tasks.items() for metric, of in metrics.items()
         ]
     yield from columns(rows, ("task", "metric", "score", "n"))
+
+
+def _cause_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    told = ""
+    for cause in result["causes"]:
+        found = Cause(cause["slug"], cause["said"], cause["items"], cause["item_id"])
+        yield f"  {found.in_words(result['progress']['planned'] or 0)}"
+        if cause["advice"] not in ("", told):
+            yield f"    -> {cause['advice']}"
+        told = cause["advice"]
 
 
 def _figures(of: Mapping[str, Any]) -> tuple[str, str]:
@@ -188,20 +211,31 @@ def history_command(form: str, **wanted: Any) -> int:
 
 
 def _rows(jobs: list[Mapping[str, Any]]) -> Iterator[str]:
-    from proctor.cli.tables import columns
+    from proctor.cli.tables import list_lines
 
-    rows = [
-        (
-            job["job_id"],
-            job["created_at"],
-            job["status"],
-            job["provider"],
-            job["model_name"],
-            job["benchmark_suite"],
-        )
-        for job in jobs
-    ]
-    return columns(rows, ("job", "created", "status", "provider", "model", "suite"))
+    return list_lines(map(_listed, jobs))
+
+
+def _listed(job: Mapping[str, Any]) -> Listed:
+    from proctor.cli.tables import Listed
+    from proctor.figures import estimate, unmeasured
+
+    score, head = job["score"], "-"
+    if score is not None:
+        low, high = score["ci"] or (None, None)
+        found = Estimate(score["mean"], None, low, high, score["n"], score["asked"], "")
+        head = f"{score['metric']} {estimate(found)}"
+    return Listed(
+        run=job["job_id"],
+        created=job["created_at"],
+        status=job["status"],
+        partial=job["partial"],
+        model=f"{job['provider']}/{job['model_name']}",
+        source=f"{job['benchmark_suite']}{' (sample)' if job['sample'] else ''}",
+        score=head,
+        unmeasured=unmeasured(job["not_measured"], job["planned"]),
+        failed=failed_in_short([Cause(each["slug"], each["said"], each["items"]) for each in job["causes"]]),
+    )
 
 
 @click.command("cancel")

@@ -16,7 +16,7 @@ from proctor.settings import read_settings
 def show_command(runs: tuple[str, ...], as_json: bool) -> int:
     """Show RUN: its scores, its counts, and what they rest on; several runs are compared."""
     from proctor.cli.finish import say
-    from proctor.cli.tables import evaluation_lines, manifest_lines
+    from proctor.cli.tables import evaluation_lines, manifest_lines, on_resume
     from proctor.service import documents
     from proctor.service.runs import look
 
@@ -26,10 +26,9 @@ def show_command(runs: tuple[str, ...], as_json: bool) -> int:
         return 0
     say(evaluation_lines(evaluation))
     lacking = [
-        r.run for r in evaluation.results if r.run.partial and (r.run.status != "running" or r.run.stopped)
+        r for r in evaluation.results if r.run.partial and (r.run.status != "running" or r.run.stopped)
     ]
-    if lacking:
-        click.echo(f"To go on: proctor resume {' '.join(run.id[:8] for run in lacking)}")
+    say(on_resume(lacking))
     for result in evaluation.results:
         click.echo("")
         for line in manifest_lines(result):
@@ -51,7 +50,7 @@ def show_command(runs: tuple[str, ...], as_json: bool) -> int:
 @json_option
 def list_command(limit: int, model: str | None, source: str | None, status: str | None, as_json: bool) -> int:
     """List the newest runs."""
-    from proctor.cli.tables import columns, run_rows
+    from proctor.cli.tables import list_lines, listed
     from proctor.service import documents
     from proctor.service.runs import list_runs
 
@@ -61,6 +60,6 @@ def list_command(limit: int, model: str | None, source: str | None, status: str 
     elif not results:
         click.echo("No runs yet. `proctor demo` makes some.")
     else:
-        for line in columns(run_rows(results), ("run", "created", "status", "model", "source", "score")):
+        for line in list_lines(map(listed, results)):
             click.echo(line)
     return 0

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from proctor.figures import amount, dollars, duration, estimate, fraction, names, shared_items, unmeasured
-from proctor.findings import NOT_ENFORCED, Comparison, Evaluation, RunResult, adherence
+from proctor.figures import (
+    amount,
+    dollars,
+    duration,
+    estimate,
+    fraction,
+    names,
+    shared_items,
+    unmeasured,
+)
+from proctor.findings import NOT_ENFORCED, Comparison, Evaluation, RunResult, adherence, failed_in_short
+from proctor.service.advice import advice, askings, goes_on
 from proctor.types import Run
 
 MOST_TASKS = 20  # in one listing
+MOST_CAUSES = 4
 
 
 def evaluation_lines(
@@ -72,6 +83,7 @@ def result_lines(result: RunResult, *, fold: bool = False) -> Iterator[str]:
         yield f"  note: {remark}"
     if problems := problem_words(result):
         yield f"  {problems}"
+    yield from cause_lines(result)
 
 
 def run_facts(result: RunResult) -> str:
@@ -93,34 +105,84 @@ def problem_words(result: RunResult) -> str:
     run = result.run
     words = []
     if run.partial:
-        what = "askings" if run.cell.repeats > 1 else "items"
-        words.append(f"PARTIAL: {run.settled:,} of {run.planned:,} {what} have an outcome")
+        words.append(f"PARTIAL: {run.settled:,} of {run.planned:,} {askings(run)} have an outcome")
     if run.stopped:
         words.append(run.stopped)
-    if result.tally.errors:
-        words.append(
-            "errors: " + ", ".join(f"{slug} {n:,}" for slug, n in sorted(result.tally.errors.items()))
-        )
     if run.error:
-        words.append(f"{run.status}: {run.error}")
+        # Of a run in which every item failed, the lines below say it in the same words.
+        whole = not run.settled and any(cause.said and cause.said in run.error for cause in result.causes)
+        words.append(str(run.status) if whole else f"{run.status}: {run.error}")
     return "; ".join(words)
 
 
-def run_rows(results: Sequence[RunResult]) -> list[tuple[str, ...]]:
-    """Rows of `proctor list`: id, when, status, model, source, headline."""
-    rows: list[tuple[str, ...]] = []
-    for result in results:
-        run = result.run
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created_at))
-        first = result.scores[0] if result.scores else None
-        head = f"{first.metric} {estimate(first.estimate)}" if first else "-"
-        if lost := unmeasured(run.unmeasured, run.planned):
-            head = f"{head}, {lost}"
-        status = f"{run.status} (partial)" if run.partial and run.status == "completed" else str(run.status)
-        if run.status == "running" and run.stopped:
-            status = "killed"
-        rows.append((run.id[:8], when, status, str(run.cell.model), _source(run), head))
-    return rows
+def cause_lines(result: RunResult) -> Iterator[str]:
+    """Why items failed, the commonest cause first, each with what to do; what several have in common is said once."""
+    run = result.run
+    told = ""
+    for cause in result.causes[:MOST_CAUSES]:
+        yield f"  {cause.in_words(run.planned, askings(run))}"
+        if (cure := advice(cause, run)) and cure != told:
+            yield f"    -> {cure}"
+        told = cure
+    if rest := result.causes[MOST_CAUSES:]:
+        yield f"  {failed_in_short(rest)}, of other causes (--json has them)"
+
+
+def on_resume(results: Sequence[RunResult]) -> Iterator[str]:
+    """With which command the unfinished ones of the runs go on, and which would only fail again."""
+    further = [r.run.id[:8] for r in results if goes_on(r.run, r.causes)]
+    in_vain = [r.run.id[:8] for r in results if not goes_on(r.run, r.causes)]
+    if further:
+        yield f"To go on: proctor resume {' '.join(further)}"
+    if in_vain:
+        yield f"As things are, proctor resume {' '.join(in_vain)} would fail again: mend the cause first."
+
+
+class Listed(NamedTuple):
+    """A run as a list shows it, on this machine or at a server; `failed` is `figures.failed_in_short`."""
+
+    run: str
+    created: str
+    status: str
+    partial: bool
+    model: str
+    source: str
+    score: str
+    unmeasured: str
+    failed: str
+
+
+LIST_HEADS = ("run", "created", "status", "model", "source", "score")
+
+
+def list_lines(runs: Iterable[Listed]) -> Iterator[str]:
+    """The table of `proctor list`, here and with --server."""
+    return columns([list_row(each) for each in runs], LIST_HEADS)
+
+
+def list_row(each: Listed) -> tuple[str, ...]:
+    """The columns of LIST_HEADS."""
+    status = f"{each.status} (partial)" if each.partial and each.status == "completed" else each.status
+    failed = f"({each.failed})" if each.failed else ""
+    score = ", ".join(filter(None, (each.score, f"{each.unmeasured} {failed}".strip())))
+    return (each.run, each.created, status, each.model, each.source, score)
+
+
+def listed(result: RunResult) -> Listed:
+    """A run of this machine."""
+    run = result.run
+    first = result.scores[0] if result.scores else None
+    return Listed(
+        run=run.id[:8],
+        created=time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created_at)),
+        status="killed" if run.status == "running" and run.stopped else str(run.status),
+        partial=run.partial,
+        model=str(run.cell.model),
+        source=_source(run),
+        score=f"{first.metric} {estimate(first.estimate)}" if first else "-",
+        unmeasured=unmeasured(run.unmeasured, run.planned),
+        failed=failed_in_short(result.causes),
+    )
 
 
 def _source(run: Run) -> str:

@@ -13,6 +13,7 @@ from proctor.types import Run, Status
 SAMPLE_MARK = "sample rows: no real score"
 COMPLETE = "complete"
 LOW_ANSWER_RATE = 0.98  # below it, how answers were read may matter more than the model
+MOST_CAUSES = 4
 MOST_NAMED = 4  # models in the title; a longer list is in the tables
 
 _STATES: Mapping[Status, str] = {
@@ -115,6 +116,8 @@ def shortfall(result: RunResult) -> str | None:
         said.append(ended(f"Fewer items were asked because: {run.stopped}"))
     if result.tally.errors:
         said.append(ended(f"Items that ended in an error, by kind: {counted(result.tally.errors)}"))
+        told = [cause for cause in result.causes if cause.said][:MOST_CAUSES]
+        said += [ended(cause.in_words(run.planned, what)) for cause in told]
     said.append(_what_the_score_covers(result))
     return " ".join(said)
 

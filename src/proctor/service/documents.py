@@ -8,7 +8,8 @@ from typing import Any
 import orjson
 
 from proctor.figures import shared_items
-from proctor.findings import Comparison, Difference, Estimate, Evaluation, RunResult, Score
+from proctor.findings import Cause, Comparison, Difference, Estimate, Evaluation, RunResult, Score
+from proctor.service.advice import advice, asks_again
 from proctor.service.runs import Outcome
 from proctor.types import Run
 
@@ -54,6 +55,7 @@ def result(r: RunResult) -> dict[str, Any]:
         "scores": [score(s) for s in r.scores],
         "outcomes": dict(tally.outcomes),
         "errors": dict(tally.errors),
+        "causes": [cause(each, r.run) for each in r.causes],
         "retries": tally.retries,
         "answer_rate": tally.answer_rate,
         "seconds_per_item": tally.seconds_per_item,
@@ -61,6 +63,18 @@ def result(r: RunResult) -> dict[str, Any]:
         "output_tokens_per_item": tally.output_tokens_per_item,
         "reasoning_tokens_per_item": tally.reasoning_tokens_per_item,
         "cost_usd": tally.cost_usd,
+    }
+
+
+def cause(c: Cause, r: Run, again: str | None = None) -> dict[str, Any]:
+    """`asking_again_may_help` False: a resume sends the same and fails again. `again` as in `causes.advice`."""
+    return {
+        "slug": c.slug,
+        "items": c.items,
+        "said": c.said,
+        "item_id": c.item_id,
+        "advice": advice(c, r, again),
+        "asking_again_may_help": asks_again(c.slug),
     }
 
 

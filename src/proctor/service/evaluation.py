@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from proctor.errors import ConfigError
 from proctor.figures import sentence
-from proctor.findings import Comparison, Evaluation, RunResult, Score
+from proctor.findings import Comparison, Estimate, Evaluation, RunResult, Score
 from proctor.service import headline, shared
 from proctor.service.comparable import check_comparable, check_shared
 from proctor.service.results import Kept, marks, scored_rows
@@ -71,9 +71,20 @@ def _on_shared(
     common = frozenset[tuple[str, str]].intersection(*scored)
     found = []
     for result, (_, rows), mine in zip(results, sides, scored, strict=True):
-        kept = headline.picked(result.scores, metric, whole) if mine == common else None
+        kept = headline.picked(result.scores, metric, whole)
+        if not common:
+            found.append(_unmeasured(kept, metric, whole))
+            continue
+        kept = kept if mine == common else None
         found.append(kept or headline.over(shared.only(rows, common), metric, whole))
     return tuple(found)
+
+
+def _unmeasured(kept: Score | None, metric: str, whole: Shape) -> Score:
+    """What a run scored where no item was scored in all of the runs, as when every item of one failed."""
+    name = kept.metric if kept else metric
+    nothing = Estimate(None, None, None, None, 0, 0, "", "no item was scored in all of the runs")
+    return Score("", whole.suite, name, nothing)
 
 
 def downwards(value: float | None) -> float:

@@ -38,6 +38,7 @@ class JobState:
     items_per_s: float | None
     eta_s: float | None
     ahead: int | None
+    is_job: bool = True  # False for a run of the command line
 
     @property
     def ended(self) -> bool:
@@ -134,14 +135,16 @@ def state_of(desk: Desk, job_id: str) -> JobState:
     if run.status is Status.COMPLETED:
         share = share if run.partial else 1.0
     pace = _pace(desk, run)
+    is_job = bool(lists.jobs_among(desk.store, [run.id]))
     left = run.planned - run.settled
     return JobState(
         run=run,
         percentage=None if share is None else 100.0 * share,
-        step=_step(desk, run),
+        step=_step(desk, run, is_job),
         items_per_s=pace,
         eta_s=left / pace if pace and left > 0 else None,
         ahead=queue.ahead(desk.store, run.id) if run.status is Status.PENDING else None,
+        is_job=is_job,
     )
 
 
@@ -162,18 +165,16 @@ def pulse_of(desk: Desk, run: Run) -> Pulse | None:
     return None if killed else pulses.last(desk.store, run.id)
 
 
-def _step(desk: Desk, run: Run) -> str:
+def _step(desk: Desk, run: Run, is_job: bool) -> str:
     if run.status is Status.PENDING and run.error:
         if run.error_slug == DiskFull.slug:
             return f"waiting for room: {run.error}"
         job = queue.job(desk.store, run.id)
         return f"{next_try(job.run_after, job.tries)}: {run.error}"
     if run.status is Status.PENDING:
-        is_job = lists.jobs_among(desk.store, [run.id])
         return "waiting for a worker" if is_job else "not yet begun in its terminal"
     if run.status is Status.RUNNING:
         if dead_owner(desk.store, run.id) is not None:
-            is_job = lists.jobs_among(desk.store, [run.id])
             cure = (
                 "a worker takes it over" if is_job else f"`proctor resume {run.id[:8]}` goes on in a terminal"
             )

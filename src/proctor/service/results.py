@@ -12,6 +12,7 @@ from typing import Protocol, Unpack
 from proctor.engine.prefix import gapless
 from proctor.errors import NotFound, StoreError
 from proctor.findings import RunResult, Score
+from proctor.service.causes import as_records, causes_of
 from proctor.service.profile import has_summary, summary_of, tally_of
 from proctor.service.schemas import with_adherence
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
@@ -43,30 +44,39 @@ def close(store: Store, run_id: str, status: Status, **ending: Unpack[Ending]) -
         stopped=ending.get("stopped"),
         settled=settled,
     )
-    found = RunResult(run, scores(marks(store, run), shape(run)), tally)
+    found = RunResult(run, scores(marks(store, run), shape(run)), tally, causes_of(store, run, tally))
     ending["figures"] = _figures(store, found)
     return replace(found, run=store.finish(run_id, status, **ending))
 
 
 def _figures(store: Store, result: RunResult) -> Figures:
-    return Figures(result.scores, summary_of(store, result.run, result.tally))
+    summary = summary_of(store, result.run, result.tally)
+    return Figures(result.scores, {**summary, "causes": as_records(result.causes)})
 
 
 def shown(store: Store, run: Run) -> RunResult:
     """The run as it stands: its kept figures if it has ended, else computed from the rows so far."""
     if not run.manifest:  # a job that nothing was asked for yet
-        return RunResult(run, (), store.tally(run.id))
+        return _counted(store, run, ())
     kept = store.scores(run.id) if run.finished_at else ()
     if run.finished_at and not has_summary(store, run):
         return _made_good(store, run, kept)
-    return RunResult(run, kept, tally_of(store, run)) if kept else computed(store, run)
+    if not kept:
+        return computed(store, run)
+    tally = tally_of(store, run)
+    return RunResult(run, kept, tally, causes_of(store, run, tally))
+
+
+def _counted(store: Store, run: Run, found: tuple[Score, ...]) -> RunResult:
+    tally = store.tally(run.id)
+    return RunResult(run, found, tally, causes_of(store, run, tally))
 
 
 def _made_good(store: Store, run: Run, kept: tuple[Score, ...]) -> RunResult:
     """An ended run without figures gets them: the scores that it has, if an older version wrote them alone."""
     with suppress(StoreError):
         run = with_adherence(store, run)
-    result = RunResult(run, kept, store.tally(run.id)) if kept else computed(store, run)
+    result = _counted(store, run, kept) if kept else computed(store, run)
     with suppress(StoreError):  # a full or read-only disk is no reason to show nothing
         add_figures(store, run, _figures(store, result))
     return result
@@ -100,8 +110,7 @@ def make_good(store: Store, *, longest_s: float = math.inf, hopeless: set[str] |
 
 def computed(store: Store, run: Run) -> RunResult:
     """What the run shows by the rows of now, whatever is kept."""
-    found = scores(marks(store, run), shape(run))
-    return RunResult(run, found, store.tally(run.id))
+    return _counted(store, run, scores(marks(store, run), shape(run)))
 
 
 def scored_rows(store: Kept, run: Run) -> Iterator[AttemptRow]:

@@ -28,6 +28,7 @@ from proctor.providers.http import Http
 from proctor.providers.limiter import Limiter
 from proctor.providers.prices import read_prices
 from proctor.service.budget import Budget
+from proctor.service.causes import causes_of, failed_whole
 from proctor.service.progress import Meter, Watch, asked_of, keep_showing
 from proctor.service.pulse import keep_pulse
 from proctor.service.results import close
@@ -199,7 +200,19 @@ async def _fill(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> Run
         ending.write(Status.FAILED, error=error)
         raise
     store.set_manifest(run.id, {**run.manifest, "adjustments": list(ready.provider.adjustments)})
+    if failure := _nothing_measured(store, run.id):
+        # Not raised: what ails this model need not ail the next one of the plan.
+        return ending.write(Status.FAILED, stopped=stopped, error=failure)
     return ending.write(Status.COMPLETED, stopped=stopped)
+
+
+def _nothing_measured(store: Store, run_id: str) -> ProctorError | None:
+    """A run in which every item failed has failed, however few they were."""
+    run = store.run(run_id)
+    if run.settled:
+        return None
+    tally = store.tally(run_id)
+    return failed_whole(RunResult(run, (), tally, causes_of(store, run, tally)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from proctor.errors import Conflict, NotFound, ProctorError, StoreError
 from proctor.findings import Evaluation, RunResult
 from proctor.plan import check
 from proctor.service.addresses import settings_to_ask_again
+from proctor.service.causes import failed_whole
 from proctor.service.comparable import comparability, exam
 from proctor.service.diagnosis import diagnose
 from proctor.service.evaluation import evaluation, of_plan
@@ -226,7 +227,10 @@ def _ended(store: Store, runs: Sequence[Run]) -> Outcome:
     results = [shown(store, store.run(run.id)) for run in runs]
     unfinished = tuple(r.run.id for r in results if r.run.partial)
     notes = {r.run.id: (*_spread(store, r.run), *diagnose(store, r)) for r in results}
-    return Outcome(of_plan(store, results), unfinished, notes=notes)
+    # Raised by none of them: the other runs of the plan were still to be asked.
+    failed = (failed_whole(r) for r in results if r.run.status is Status.FAILED)
+    error = next((each for each in failed if each is not None), None)
+    return Outcome(of_plan(store, results), unfinished, error, notes=notes)
 
 
 def _spread(store: Store, run: Run) -> tuple[str, ...]:

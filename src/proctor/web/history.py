@@ -11,6 +11,8 @@ from starlette.responses import Response
 
 from proctor.errors import ConfigError
 from proctor.service import jobs_view
+from proctor.service.advice import goes_on
+from proctor.service.causes import of_lines
 from proctor.service.jobs_view import Wanted
 from proctor.service.overview import Searched, page, rates
 from proctor.types import Status
@@ -52,9 +54,16 @@ def history(request: Request, desk: OpenDesk, user: Reader, asked: Filtered, bef
     searched = asked.searched()
     lines, after, found = page(desk, searched, before=int(before) if before else None, limit=PAGE_ROWS)
     counts, success = rates(desk, searched)
+    causes = of_lines(desk.store, lines)
+    by_hand = jobs_view.by_hand(desk, lines)
     facts: dict[str, Any] = {
         "lines": lines,
-        "by_hand": jobs_view.by_hand(desk, lines),
+        "causes": causes,
+        "by_hand": {
+            line.id: by_hand[line.id] and goes_on(line, causes.get(line.id, ()))
+            for line in lines
+            if line.id in by_hand
+        },
         "figures": found,
         "after": after,
         "before": before,

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse
 
 from proctor import __version__, figures
 from proctor.errors import errors
-from proctor.findings import Estimate
+from proctor.findings import Estimate, failed_in_short
 from proctor.service import access
 from proctor.service.overview import Shown
 from proctor.web.door import desk_of
@@ -53,6 +53,7 @@ def templates() -> Environment:
         "chance": figures.chance,
         "unmeasured": lambda line: figures.unmeasured(line.unmeasured, line.planned),
         "shared_items": figures.shared_items,
+        "failed_in_short": failed_in_short,
         "second": second,
         "moment": lambda at: stamp(at).removesuffix(" UTC"),
         "pair": lambda text: (text, text),

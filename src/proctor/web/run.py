@@ -14,9 +14,10 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import Response, StreamingResponse
 
 from proctor.errors import Conflict, errors
-from proctor.findings import NOT_ENFORCED, RunResult, Score, adherence
+from proctor.findings import NOT_ENFORCED, Cause, RunResult, Score, adherence
 from proctor.plan import cell_to_json
 from proctor.service import access, jobs_view, notes, prune, queue
+from proctor.service.advice import advice, askings, goes_on
 from proctor.service.desk import Desk
 from proctor.service.diagnosis import diagnose
 from proctor.service.live import Live, Pulse, live_of, log_tail, pulses_of
@@ -50,7 +51,9 @@ def run_page(
 
 
 def _common(desk: Desk, live: Live) -> dict[str, Any]:
-    run = live.run
+    run, is_job = live.run, live.job is not None
+    result = _result(desk, live)
+    causes = result.causes if result else ()
     return {
         "live": live,
         "run": run,
@@ -58,12 +61,14 @@ def _common(desk: Desk, live: Live) -> dict[str, Any]:
         "pulse": live.pulse,
         "job": live.job,
         "ended": live.state.ended,
-        "problem": _problem(run, live.job is not None),
-        "restartable": live.job is not None and live.state.ended and _lacks(run),
+        "problem": _problem(run, causes, is_job),
+        "causes": [] if _said_already(run, causes) else [_told(cause, run, is_job) for cause in causes],
+        "goes_on": goes_on(run, causes),
+        "restartable": is_job and live.state.ended and _lacks(run),
         "cancelling": live.job is not None
         and live.job.cancel_at is not None
         and run.status is Status.RUNNING,
-        "result": _result(desk, live),
+        "result": result,
         "unenforced": _unenforced(run),
         "now": time.time(),
     }
@@ -74,7 +79,21 @@ def _unenforced(run: Run) -> str:
     return "" if held is None or held.enforced else f"{held.sentence}; {NOT_ENFORCED}"
 
 
-def _problem(run: Run, is_job: bool) -> dict[str, str] | None:
+def _told(cause: Cause, run: Run, is_job: bool) -> dict[str, str]:
+    """One cause of failures as the page says it: what, what to do, and where the items are."""
+    return {
+        "words": cause.in_words(run.planned, askings(run)),
+        "cure": advice(cause, run, "Restart" if is_job else None),
+        "item_id": cause.item_id or "",
+    }
+
+
+def _said_already(run: Run, causes: Sequence[Cause]) -> bool:
+    """Whether what stopped the run is the only cause."""
+    return len(causes) == 1 and run.error_slug == causes[0].slug and run.status is Status.FAILED
+
+
+def _problem(run: Run, causes: Sequence[Cause], is_job: bool) -> dict[str, str] | None:
     """What stopped the run, and what to do."""
     if not run.error or run.status is Status.COMPLETED:
         return None
@@ -84,6 +103,8 @@ def _problem(run: Run, is_job: bool) -> dict[str, str] | None:
     cure = kind.cure if kind else ""
     if run.status is Status.PENDING:
         cure = "Nothing, if it passes by itself: the job is tried again, at the time below."
+    elif causes and causes[0].slug == slug:
+        cure = advice(causes[0], run, "Restart" if is_job else None)
     elif is_job and cure:
         by_hand = "`proctor resume RUN`"
         cure = cure.replace(by_hand, "press Restart") if by_hand in cure else f"{cure} Then press Restart."
