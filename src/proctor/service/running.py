@@ -265,7 +265,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> 
     )
     keeper = Keeper(store, run.id, owner=sitting.owner, lease_s=sitting.lease_s)
     showing = asyncio.create_task(keep_showing(meter, sitting.watch)) if sitting.watch else None
-    beating = asyncio.create_task(keep_pulse(store, meter))
+    beating = asyncio.create_task(keep_pulse(store, meter, sitting.settings.home))
     thresholds = gc.get_threshold()
     try:
         LOG.info("run %s asks %s", run.id, asked_of(run, ready.provider.address, settled, limits))
