@@ -181,6 +181,8 @@ def _check_ranges(cell: Cell) -> None:
     ):
         if value is not None and not 0 < value < math.inf:  # NaN is neither
             raise ConfigError(f"{name} {value:g}: must be more than 0, and finite")
+    if not 0 <= limits.wait_for_server_s < math.inf:
+        raise ConfigError(f"--wait-for-server {limits.wait_for_server_s:g}: must be 0 or more, and finite")
 
 
 def share_limits(limits: Limits, *, spent_s: float, spent_usd: float, runs_left: int) -> Limits:

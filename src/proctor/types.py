@@ -207,6 +207,7 @@ class Limits:
     max_total_tokens: int | None = None  # in and out, over all replies of the run
     timeout_s: float = 3 * 3600.0
     request_timeout_s: float = 600.0
+    wait_for_server_s: float = 120.0  # for a server that is gone or loads its model; 0: not at all
 
 
 @dataclass(frozen=True, slots=True)

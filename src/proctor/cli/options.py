@@ -38,6 +38,12 @@ _BUDGET: tuple[tuple[str, Any, str, str], ...] = (
     ("--request-timeout", str, "TIME", "Give a single request up after this time.  [default: 10m]"),
 )
 
+WAIT_FOR_SERVER = (
+    "--wait-for-server",
+    str,
+    "TIME",
+    "Wait so long for a server that dies or loads its model; 0: not at all.  [default: 2m]",
+)
 
 # What is asked, and how it is put and read.
 _SOURCE: tuple[Callable[[Command], Command], ...] = (
@@ -111,7 +117,11 @@ def sampling_options(command: Command) -> Command:
 
 
 def budget_options(command: Command) -> Command:
-    return _all(_BUDGET, command)
+    return _all((*_BUDGET, WAIT_FOR_SERVER), command)
+
+
+def waiting_option(command: Command) -> Command:
+    return _all((WAIT_FOR_SERVER,), command)
 
 
 def _all(table: tuple[tuple[str, Any, str, str], ...], command: Command) -> Command:

@@ -9,8 +9,10 @@ from typing import Any, Self, TextIO
 
 from proctor.figures import amount, dollars, duration, share
 from proctor.service.progress import Progress
+from proctor.service.waits import words
 
 PLAIN_EVERY_S = 10.0
+BAR_WIDTH = 24
 
 
 def describe(p: Progress) -> str:
@@ -59,11 +61,11 @@ class Plain:
         now = time.monotonic()
         if p.ended or now - self._last >= PLAIN_EVERY_S:
             self._last = now
-            print(describe(p), file=self._stream, flush=True)
+            print(" | ".join([describe(p), *words(p.waits)]), file=self._stream, flush=True)
 
 
 class Live:
-    """A bar that moves, by Rich."""
+    """A bar that moves, by Rich, with a line below it for each thing that is waited for."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -72,7 +74,7 @@ class Live:
 
         self._bars = Bars(
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=BAR_WIDTH),
             console=Console(stderr=True),
             refresh_per_second=4,
         )
@@ -90,7 +92,13 @@ class Live:
     def watch(self, p: Progress) -> None:
         if p.run.id not in self._tasks:
             self._tasks[p.run.id] = self._bars.add_task("", total=p.total)
-        self._bars.update(self._tasks[p.run.id], completed=p.done, total=p.total, description=describe(p))
+        bar = self._tasks[p.run.id]
+        self._bars.update(bar, completed=p.done, total=p.total, description=self._lines(p))
+
+    def _lines(self, p: Progress) -> str:
+        width = self._bars.console.width - BAR_WIDTH - 1
+        cut = [said if len(said) <= width else f"{said[: width - 1]}…" for said in words(p.waits)]
+        return "\n".join([describe(p), *(f"  {said}" for said in cut)])
 
 
 def shower() -> Plain | Live:

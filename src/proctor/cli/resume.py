@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from proctor.cli.options import budget_options, json_option
+from proctor.cli.options import budget_options, json_option, waiting_option
 from proctor.cli.run import limits_from
+from proctor.plan import parse_duration
 from proctor.settings import read_settings
 
 
@@ -34,14 +35,16 @@ def resume_command(runs: tuple[str, ...], as_json: bool, **given: Any) -> int:
 
 @click.command("rerun")
 @click.argument("run")
+@waiting_option
 @json_option
-def rerun_command(run: str, as_json: bool) -> int:
+def rerun_command(run: str, wait_for_server: str | None, as_json: bool) -> int:
     """Start a new run from the words of an old one; the old one stays as it is."""
     from proctor.cli.finish import finish
     from proctor.cli.progress import shower
     from proctor.service.runs import rerun
 
+    wait_s = None if wait_for_server is None else parse_duration(wait_for_server)
     show = shower()
     with show:
-        outcome = rerun(run, read_settings(os.environ), watch=show.watch)
+        outcome = rerun(run, read_settings(os.environ), watch=show.watch, wait_for_server_s=wait_s)
     return finish(outcome, as_json=as_json)

@@ -135,6 +135,7 @@ def limits_from(given: dict[str, Any]) -> Limits:
         ("for_", "for_s"),
         ("timeout", "timeout_s"),
         ("request_timeout", "request_timeout_s"),
+        ("wait_for_server", "wait_for_server_s"),
     ):
         if given[option] is not None:
             chosen[name] = parse_duration(given[option])

@@ -8,8 +8,9 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from proctor.engine.outage import Outage
 from proctor.engine.retry import Retry
 from proctor.errors import ErrorBudget, Overloaded, ProctorError, ProviderError, RateLimited
 from proctor.providers.limiter import Limiter
@@ -48,17 +49,27 @@ class Terms:
     retry: Retry = Retry()
     errors: ErrorBudgets = ErrorBudgets()
     drawing: Callable[[], bool] = lambda: True
+    wait_for_server_s: float = 0.0
     clock: Callable[[], float] = time.time
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An item that waits to be asked again: why, in the server's words, and until when (monotonic)."""
+
+    slug: str
+    said: str
+    until: float
 
 
 @dataclass(slots=True)
 class Traffic:
-    """What is under way right now, for whoever shows it."""
+    """What is under way right now, for whoever shows it; items by (position, repeat)."""
 
-    in_flight: dict[tuple[int, int], float] = field(
-        default_factory=dict
-    )  # (position, repeat) -> start, monotonic
+    in_flight: dict[tuple[int, int], float] = field(default_factory=dict)  # -> start, monotonic
     retries: int = 0
+    waiting: dict[tuple[int, int], Waiting] = field(default_factory=dict)
+    outage: Outage | None = None
 
 
 async def attempts(
@@ -136,6 +147,7 @@ class _Pool:
         self._settled = 0
         self._failed_in_a_row = 0
         self._asleep = 0
+        self._outage = traffic.outage = Outage(terms.wait_for_server_s, terms.drawing)
         self._most_workers = STAND_INS * terms.parallel
         self.workers: list[asyncio.Task[None]] = []
 
@@ -153,6 +165,10 @@ class _Pool:
                 await self.room.wait()
             if limiter is not None:
                 await limiter.acquire()
+                if self._outage.away is not None:
+                    limiter.release()
+                    await self._outage.over()
+                    continue
             asking = next(self._asked, None) if self._terms.drawing() else None
             if asking is None:
                 if limiter is not None:
@@ -184,22 +200,33 @@ class _Pool:
                 if error.stops_run:
                     raise
                 tried.unused += error.usage
-                wait_s = self._terms.retry.wait_s(tried.retries + 1, error)
-                if wait_s is None:
-                    LOG.info("%s: given up after %d retries: %s", asking.item.id, tried.retries, error)
-                    failure = Failure(error.slug, str(error), error.retryable)
+                failure = await self._pause(asking, tried, error)
+                if failure is not None:
                     return self._ended(asking, tried, UNMEASURED, failure=failure)
-                tried.retries += 1
-                LOG.info(
-                    "%s: %s: %s; retry %d in %.1f s", asking.item.id, error.slug, error, tried.retries, wait_s
-                )
+                if self._terms.limiter is not None:
+                    await self._terms.limiter.acquire(again=True)
             else:
                 return self._ended(asking, tried, self._read(asking.item, reply), reply=reply)
+
+    async def _pause(self, asking: Asking, tried: _Tried, error: ProviderError) -> Failure | None:
+        """Wait until the item may be asked again; a Failure if it may not. Holds no place."""
+        failure = Failure(error.slug, str(error), error.retryable)
+        outage = self._outage
+        if not outage.takes(error):
+            wait_s = self._terms.retry.wait_s(tried.retries + 1, error)
+            if wait_s is None:
+                LOG.info("%s: given up after %d retries: %s", asking.item.id, tried.retries, error)
+                return failure
+            tried.retries += 1
             self._traffic.retries += 1
+            LOG.info(
+                "%s: %s: %s; retry %d in %.1f s", asking.item.id, error.slug, error, tried.retries, wait_s
+            )
             self._stand_in()
-            await self._sleep(wait_s)
-            if self._terms.limiter is not None:
-                await self._terms.limiter.acquire(again=True)
+            await self._sleep(asking, Waiting(error.slug, str(error), time.monotonic() + wait_s), wait_s)
+            if outage.away is None:
+                return None
+        return None if await outage.turn() else replace(failure, message=f"{failure.message}{outage.told}")
 
     def _stand_in(self) -> None:
         """Let another worker use the time that one waits, or refusals with long delays leave the server idle."""
@@ -211,12 +238,15 @@ class _Pool:
         ):
             self.start_worker()
 
-    async def _sleep(self, seconds: float) -> None:
+    async def _sleep(self, asking: Asking, why: Waiting, seconds: float) -> None:
+        key = (asking.position, asking.repeat)
+        self._traffic.waiting[key] = why
         self._asleep += 1
         try:
             await asyncio.sleep(seconds)
         finally:
             self._asleep -= 1
+            del self._traffic.waiting[key]
 
     async def _ask(self, asking: Asking, tried: _Tried) -> Reply:
         """One request; tells the limiter how it went and gives the place back."""
@@ -228,11 +258,16 @@ class _Pool:
             reply = await self._solve(asking.item, asking.repeat)
             tried.in_flight = (beside + limiter.in_flight) / 2
             limiter.completed(limiter.clock() - began)
+            if self._outage.troubled:
+                self._outage.answered()
             _say_answered(asking, reply)
             return reply
         except (RateLimited, Overloaded) as error:
             # Ollama and others say 503 where OpenAI says 429: the queue is full.
-            limiter.refused(error.retry_after_s)
+            if error.away:
+                limiter.failed()
+            else:
+                limiter.refused(error.retry_after_s)
             raise
         except ProctorError:
             limiter.failed()

@@ -83,11 +83,14 @@ class Http:
                 content = await self._read(response, url)
                 elapsed_s = time.perf_counter() - start
                 return Answer(response.status, response.headers, self.scrub(content), elapsed_s)
+        except aiohttp.ConnectionTimeoutError as error:
+            raise NetworkError(f"{url}: cannot connect (no answer)", away=True) from error
         except TimeoutError as error:
             limit = f"{self._timeout_s:g} s" if not extra else "the time allowed for a look"
             raise RequestTimeout(f"{url}: no complete reply within {limit}") from error
         except aiohttp.ClientConnectorError as error:
-            raise NetworkError(f"{url}: cannot connect ({error.strerror or error.os_error})") from error
+            why = error.strerror or error.os_error
+            raise NetworkError(f"{url}: cannot connect ({why})", away=True) from error
         except (aiohttp.ClientError, asyncio.IncompleteReadError, OSError) as error:
             raise NetworkError(f"{url}: the connection broke ({error or type(error).__name__})") from error
 

@@ -37,6 +37,8 @@ _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing", r
 # Google and xAI answer 400 to a wrong key; Anthropic and xAI answer 400 and 403 to an empty account.
 _KEY = re.compile(r"api[ _]key (not valid|expired|not found)|API_KEY_INVALID|incorrect api key", re.I)
 _CREDIT = re.compile(r"credit balance is too low|used all available credits|spending limit", re.I)
+# llama.cpp's server says "Loading model"; servers in front of others say which model they load.
+_LOADING = re.compile(r"loading model|model\b.{0,80}\bis (currently |still )?(being )?load(ing|ed)", re.I)
 
 _BY_STATUS: dict[int, type[ProviderError]] = {
     401: AuthError,
@@ -73,7 +75,12 @@ def refusal(answer: Answer, place: Place) -> ProviderError:
     hint = _quota_hint(text) if kind is QuotaExhausted else _hint(kind, place)
     said = said.rstrip(".") if hint else said  # the hint begins with a full stop
     message = f"{place.words} answered {answer.status}: {said}{hint}"
-    return kind(message, retry_after_s=retry_after_s(answer.headers, text), status=answer.status)
+    return kind(
+        message,
+        retry_after_s=retry_after_s(answer.headers, text),
+        status=answer.status,
+        away=answer.status == 503 and _LOADING.search(said) is not None,
+    )
 
 
 def bad_reply(answer: Answer, place: Place, wanted: str) -> BadReply:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from proctor.errors import NotFound
-from proctor.service import jobs_view, queue
+from proctor.service import jobs_view, queue, waits
 from proctor.service.desk import Desk
 from proctor.service.jobs_view import JobState, RunLine, Wanted
+from proctor.service.waits import Waits
 from proctor.store import pulses, runlog
 from proctor.store.pulses import Pulse
 from proctor.store.queue import Job
@@ -23,6 +24,12 @@ class Live:
     state: JobState
     pulse: Pulse | None
     job: Job | None
+    waits: Waits = waits.NONE
+
+    @property
+    def waiting(self) -> list[str]:
+        """What the run waits for just now, a sentence each."""
+        return waits.words(self.waits)
 
     @property
     def run(self) -> Run:
@@ -38,6 +45,7 @@ class Live:
             run.planned,
             run.error,
             self.pulse and self.pulse.at,
+            self.waits.at,
             self.state.ahead,
         )
 
@@ -49,7 +57,9 @@ def live_of(desk: Desk, run_id: str) -> Live:
         job = queue.job(desk.store, run_id)
     except NotFound:
         job = None
-    return Live(state, jobs_view.pulse_of(desk, state.run), job)
+    at_work = state.run.status is Status.RUNNING
+    waiting = waits.told(desk.settings.home, state.run.id) if at_work else waits.NONE
+    return Live(state, jobs_view.pulse_of(desk, state.run), job, waiting)
 
 
 def active(desk: Desk, project_id: int | None = None, *, limit: int = 10) -> list[Live]:

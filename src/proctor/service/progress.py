@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 
 from proctor.engine.attempts import Traffic
 from proctor.engine.pace import Eta, Pace
+from proctor.service.waits import NONE, Waits, waits_of
 from proctor.types import Attempt, Limits, Run
 
 LOOK_EVERY_S = 0.25
@@ -32,6 +33,7 @@ class Progress:
     cost_usd: float | None
     eta: Eta
     ended: bool = False
+    waits: Waits = NONE
 
 
 Watch = Callable[[Progress], None]
@@ -98,6 +100,7 @@ class Meter:
             cost_usd=self.cost_usd,
             eta=self._pace.eta(now, under_way),
             ended=ended,
+            waits=waits_of(self.traffic),
         )
 
 

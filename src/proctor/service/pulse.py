@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
+from pathlib import Path
 
 from proctor.errors import StoreError
 from proctor.service.progress import Meter, Progress
-from proctor.store import Store, pulses
+from proctor.store import Store, pulses, waits
 from proctor.store.pulses import Pulse
 
 EVERY_S = 2.0
@@ -24,14 +26,21 @@ def longest_gap_s(gone_s: float) -> float:
     return LATE_S + gone_s * SHARE
 
 
-async def keep_pulse(store: Store, meter: Meter) -> None:
-    """Write the pulse until cancelled. A store that cannot take it must not end the run."""
-    while True:
-        await asyncio.sleep(max(EVERY_S, meter.elapsed_s() * SHARE))
-        try:
-            await asyncio.to_thread(pulses.add, store, meter.run.id, pulse_of(meter.look(), time.time()))
-        except StoreError:
-            continue
+async def keep_pulse(store: Store, meter: Meter, home: Path) -> None:
+    """Write the pulse until cancelled, and what the run waits for. A store that cannot take it must not end the run."""
+    due_s = 0.0
+    try:
+        while True:
+            await asyncio.sleep(EVERY_S)
+            seen, gone_s = meter.look(), meter.elapsed_s()
+            waits.tell(home, meter.run.id, seen.waits)
+            if gone_s < due_s:
+                continue
+            with suppress(StoreError):
+                await asyncio.to_thread(pulses.add, store, meter.run.id, pulse_of(seen, time.time()))
+            due_s = gone_s + gone_s * SHARE
+    finally:
+        waits.tell(home, meter.run.id, waits.NONE)
 
 
 def pulse_of(progress: Progress, now: float) -> Pulse:

@@ -5,6 +5,7 @@ The API takes them as JSON and the dashboard from its form, so that both mean th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -64,6 +65,7 @@ class RunConfig(Body):
     data: Literal["imported", "hub", "sample"] | None = None
     wording: Literal[1, 2, 3, "all"] = 1
     timeout: str | None = Field(None, max_length=20, examples=["3h"])
+    wait_for_server: str | None = Field(None, max_length=20, examples=["2m"])
     max_cost_usd: float | None = Field(None, gt=0, le=1_000_000)
     max_total_tokens: int | None = Field(None, ge=1, le=10**12)
     parallel: int | None = Field(None, ge=1, le=256)
@@ -133,6 +135,8 @@ def plan_of(request: RunRequest, settings: Settings) -> Plan:
         max_total_tokens=config.max_total_tokens,
         timeout_s=parse_duration(config.timeout) if config.timeout else settings.job_timeout_s,
     )
+    if config.wait_for_server:
+        limits = replace(limits, wait_for_server_s=parse_duration(config.wait_for_server))
     return Plan((Cell(model, source, _sampling(config), limits, config.repeats),), name=suite)
 
 

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from proctor import __version__
 from proctor.engine.attempts import Asking, Terms, attempts
+from proctor.engine.outage import once_ready
 from proctor.engine.retry import Retry
 from proctor.errors import Conflict, ProctorError, RunTimeout, StoreError
 from proctor.findings import RunResult
@@ -173,7 +174,10 @@ async def _check(cell: Cell, source: Source, http: Http, sitting: Sitting, repli
     # A style may say where the model is to stop; the user's own stops stay.
     cell = replace(cell, sampling=replace(cell.sampling, stop=(*cell.sampling.stop, *source.stop)))
     provider = open_provider(cell.model, cell.sampling, opening)
-    return Ready(cell, source, provider, await provider.check())
+    limits = cell.limits
+    wait_s = min(limits.wait_for_server_s, limits.timeout_s, limits.for_s or limits.timeout_s)
+    listed = await once_ready(provider.check, wait_s)
+    return Ready(cell, source, provider, listed)
 
 
 async def _fill(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> RunResult:
@@ -270,15 +274,16 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> 
         parallel=parallel,
         retry=sitting.retry,
         drawing=budget.allows,
+        wait_for_server_s=limits.wait_for_server_s,
     )
     keeper = Keeper(store, run.id, owner=sitting.owner, lease_s=sitting.lease_s)
     showing = asyncio.create_task(keep_showing(meter, sitting.watch)) if sitting.watch else None
-    beating = asyncio.create_task(keep_pulse(store, meter))
+    beating = asyncio.create_task(keep_pulse(store, meter, sitting.settings.home))
     thresholds = gc.get_threshold()
     try:
         LOG.info("run %s asks %s", run.id, asked_of(run, ready.provider.address, settled, limits))
         async with asyncio.timeout(limits.timeout_s):
-            await ready.provider.warm()
+            await once_ready(ready.provider.warm, limits.wait_for_server_s)
             _relax_gc()
             async for attempt in attempts(asked, ready.provider, ready.source.read, terms, meter.traffic):
                 keeper.keep(attempt)

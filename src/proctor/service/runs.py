@@ -165,12 +165,19 @@ def resume(
         return _ended(store, runs)
 
 
-def rerun(ident: str, settings: Settings, *, watch: Watch | None = None) -> Outcome:
+def rerun(
+    ident: str, settings: Settings, *, watch: Watch | None = None, wait_for_server_s: float | None = None
+) -> Outcome:
     """A new run (or plan) from the same words, with the old one as parent."""
     with open_store(settings) as store:
         runs = find(store, ident)
         settings = settings_to_ask_again(store, runs, settings)
-    plan = Plan(tuple(run.cell for run in runs), replies=runs[0].manifest.get("replies"))
+    cells = tuple(run.cell for run in runs)
+    if wait_for_server_s is not None:
+        cells = tuple(
+            replace(cell, limits=replace(cell.limits, wait_for_server_s=wait_for_server_s)) for cell in cells
+        )
+    plan = Plan(cells, replies=runs[0].manifest.get("replies"))
     return start(plan, settings, watch=watch, parents=[run.id for run in runs])
 
 

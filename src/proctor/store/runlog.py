@@ -18,6 +18,11 @@ def path(home: Path, run_id: str) -> Path:
     return home / "logs" / f"{run_id}.log"
 
 
+def waits_path(home: Path, run_id: str) -> Path:
+    """Where the run's process says what it waits for."""
+    return path(home, run_id).with_suffix(".waits")
+
+
 def where(run_id: str) -> str:
     """The same in words, for people; the path of PROCTOR_HOME itself is nobody's business."""
     return f"its log is logs/{run_id}.log in PROCTOR_HOME"
@@ -56,3 +61,4 @@ def remove(home: Path, run_ids: Iterable[str]) -> None:
     """Those that this machine has."""
     for run_id in run_ids:
         path(home, run_id).unlink(missing_ok=True)
+        waits_path(home, run_id).unlink(missing_ok=True)

@@ -25,6 +25,7 @@ CONFIG = (
     "data",
     "wording",
     "timeout",
+    "wait_for_server",
     "max_cost_usd",
     "max_total_tokens",
     "parallel",
@@ -184,6 +185,7 @@ def command(request: PlanRequest, cell: Cell) -> str:
         "--seed": or_free(sampling.seed) if "seed" in given else None,
         "--parallel": limits.parallel,
         "--max-cost": limits.max_cost_usd,
+        "--wait-for-server": request.config.wait_for_server,
     }
     words = [
         word for name, value in options.items() if value not in (None, "") for word in (name, str(value))

@@ -18,7 +18,7 @@ from proctor.service.offers import Offer, chat_models, offers
 from proctor.service.queue import Ticket
 from proctor.service.requests import RunRequest, plan_of
 from proctor.service.runs import open_sources
-from proctor.types import Cell
+from proctor.types import Cell, Limits
 from proctor.web.door import Filling, OpenDesk, Reader, Runner, Text, go
 from proctor.web.forms import LABELS, OLLAMA, Filled, command, curl, filled, or_free
 from proctor.web.render import show
@@ -69,6 +69,7 @@ def _values(cell: Cell) -> dict[str, str]:
         "repeats": cell.repeats if cell.repeats > 1 else None,
         "parallel": cell.limits.parallel,
         "max_cost_usd": cell.limits.max_cost_usd,
+        "wait_for_server": _unless_usual(cell.limits.wait_for_server_s),
         "project": "1",
     }
     if cell.model.provider == "ollama":
@@ -79,6 +80,10 @@ def _values(cell: Cell) -> dict[str, str]:
         }
         found |= {f"ollama_{name}": drawn[name] for name in OLLAMA}
     return {name: str(value) for name, value in found.items() if value is not None}
+
+
+def _unless_usual(wait_s: float) -> str | None:
+    return None if wait_s == Limits().wait_for_server_s else f"{wait_s:g}s"
 
 
 def _page(request: Request, desk: Desk, of: Filled, problem: ProctorError | None = None) -> Response:
