@@ -11,7 +11,7 @@ from proctor.providers.looking import look, need_rows
 from proctor.providers.prices import Price
 from proctor.providers.refusals import Place
 from proctor.providers.wire_types import Table
-from proctor.types import ListedModel, Model
+from proctor.types import ListedModel, Model, Server
 
 # xAI's prices are US cents per 100 million tokens.
 PRICE_UNIT_USD = 1e-4  # per million tokens
@@ -56,7 +56,13 @@ def _row(row: Table, provider: str) -> Row:
     note = None if price is None else f"${price.input:g} in, ${price.output:g} out per million tokens"
     lengths = (row.told(row.count, name) for name in _LENGTHS)
     name = row.needed("id")
-    listed = ListedModel(Model(provider, name), context_tokens=next(filter(None, lengths), None), note=note)
+    vllm = row.told(row.text, "owned_by") == "vllm"  # its metrics tell how long it works on requests
+    listed = ListedModel(
+        Model(provider, name),
+        context_tokens=next(filter(None, lengths), None),
+        note=note,
+        server=Server("vllm") if vllm else None,
+    )
     return Row(listed, frozenset([name, *(row.told(row.texts, "aliases") or ())]), price)
 
 

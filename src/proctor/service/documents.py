@@ -9,6 +9,7 @@ import orjson
 
 from proctor.figures import shared_items
 from proctor.findings import Comparison, Difference, Estimate, Evaluation, RunResult, Score
+from proctor.service import speeds
 from proctor.service.runs import Outcome
 from proctor.types import Run
 
@@ -42,6 +43,7 @@ def evaluation(e: Evaluation) -> dict[str, Any]:
             {"run_id": r.run.id, **score(s)} for r, s in zip(e.results, e.compared, strict=bool(e.compared))
         ],
         "verdict": e.verdict,
+        "speeds_differ": speeds.unlike(e.results),
     }
 
 
@@ -56,7 +58,10 @@ def result(r: RunResult) -> dict[str, Any]:
         "errors": dict(tally.errors),
         "retries": tally.retries,
         "answer_rate": tally.answer_rate,
-        "seconds_per_item": tally.seconds_per_item,
+        # The time on the wire, waiting included; `speed` says whose clock and among how many.
+        "seconds_per_item": tally.speed.wire_s if tally.speed else None,
+        "speed": speeds.document(tally.speed),
+        "run_output_tokens_per_s": r.output_tokens_per_s,
         "input_tokens_per_item": tally.input_tokens_per_item,
         "output_tokens_per_item": tally.output_tokens_per_item,
         "reasoning_tokens_per_item": tally.reasoning_tokens_per_item,

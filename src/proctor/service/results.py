@@ -12,7 +12,7 @@ from typing import Protocol, Unpack
 from proctor.engine.prefix import gapless
 from proctor.errors import NotFound, StoreError
 from proctor.findings import RunResult, Score
-from proctor.service.profile import has_summary, summary_of, tally_of
+from proctor.service.profile import counted_tally, has_summary, summary_of, tally_of
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
 from proctor.store import AttemptRow, Store
 from proctor.store.runs import Ending
@@ -34,9 +34,10 @@ def close(store: Store, run_id: str, status: Status, **ending: Unpack[Ending]) -
 
     Raises Conflict if the run is no longer `owner`'s, StoreError, NotFound.
     """
-    tally = store.tally(run_id)
+    run = store.run(run_id)
+    tally = counted_tally(store, run)
     settled = sum(tally.outcomes.values()) - tally.outcomes.get(Outcome.ERROR.value, 0)
-    run = replace(store.run(run_id), status=status, stopped=ending.get("stopped"), settled=settled)
+    run = replace(run, status=status, stopped=ending.get("stopped"), settled=settled)
     found = RunResult(run, scores(marks(store, run), shape(run)), tally)
     ending["figures"] = _figures(store, found)
     return replace(found, run=store.finish(run_id, status, **ending))
@@ -49,7 +50,7 @@ def _figures(store: Store, result: RunResult) -> Figures:
 def shown(store: Store, run: Run) -> RunResult:
     """The run as it stands: its kept figures if it has ended, else computed from the rows so far."""
     if not run.manifest:  # a job that nothing was asked for yet
-        return RunResult(run, (), store.tally(run.id))
+        return RunResult(run, (), counted_tally(store, run))
     kept = store.scores(run.id) if run.finished_at else ()
     if run.finished_at and not has_summary(store, run):
         return _made_good(store, run, kept)
@@ -58,7 +59,7 @@ def shown(store: Store, run: Run) -> RunResult:
 
 def _made_good(store: Store, run: Run, kept: tuple[Score, ...]) -> RunResult:
     """An ended run without figures gets them: the scores that it has, if an older version wrote them alone."""
-    result = RunResult(run, kept, store.tally(run.id)) if kept else computed(store, run)
+    result = RunResult(run, kept, counted_tally(store, run)) if kept else computed(store, run)
     with suppress(StoreError):  # a full or read-only disk is no reason to show nothing
         add_figures(store, run, _figures(store, result))
     return result
@@ -93,7 +94,7 @@ def make_good(store: Store, *, longest_s: float = math.inf, hopeless: set[str] |
 def computed(store: Store, run: Run) -> RunResult:
     """What the run shows by the rows of now, whatever is kept."""
     found = scores(marks(store, run), shape(run))
-    return RunResult(run, found, store.tally(run.id))
+    return RunResult(run, found, counted_tally(store, run))
 
 
 def scored_rows(store: Kept, run: Run) -> Iterator[AttemptRow]:

@@ -27,6 +27,7 @@ from proctor.providers.contract import Labels, Opening, Pacing, Provider
 from proctor.providers.http import Http
 from proctor.providers.limiter import Limiter
 from proctor.providers.prices import read_prices
+from proctor.service import server_time
 from proctor.service.budget import Budget
 from proctor.service.progress import Meter, Watch, asked_of, keep_showing
 from proctor.service.pulse import keep_pulse
@@ -79,6 +80,7 @@ class Ready:
     source: Source
     provider: Provider
     listed: ListedModel
+    http: Http
 
 
 class Submit(Protocol):
@@ -172,7 +174,7 @@ async def _check(cell: Cell, source: Source, http: Http, sitting: Sitting, repli
     # A style may say where the model is to stop; the user's own stops stay.
     cell = replace(cell, sampling=replace(cell.sampling, stop=(*cell.sampling.stop, *source.stop)))
     provider = open_provider(cell.model, cell.sampling, opening)
-    return Ready(cell, source, provider, await provider.check())
+    return Ready(cell, source, provider, await provider.check(), http)
 
 
 async def _fill(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> RunResult:
@@ -188,7 +190,10 @@ async def _fill(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> Run
     began = time.monotonic()
     ending = _Ending(sitting, run, began)
     try:
+        clock = await server_time.begin(ready.http, ready.provider.address, ready.listed)
         stopped = await _ask_all(run, ready, limits, sitting)
+        replies = store.run(run.id).settled - run.settled
+        told = await clock.facts(run.manifest, replies)
     except asyncio.CancelledError:
         ending.write(Status.CANCELLED, stopped="interrupted")
         raise
@@ -198,7 +203,7 @@ async def _fill(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> Run
     except Exception as error:
         ending.write(Status.FAILED, error=error)
         raise
-    store.set_manifest(run.id, {**run.manifest, "adjustments": list(ready.provider.adjustments)})
+    store.set_manifest(run.id, {**run.manifest, "adjustments": list(ready.provider.adjustments), **told})
     return ending.write(Status.COMPLETED, stopped=stopped)
 
 
