@@ -1,4 +1,4 @@
-"""A run's service time by the server's own metrics, where its replies tell none: read before it begins and at its end."""
+"""A run's service time by the server's own metrics, where its replies tell none: read before and after it."""
 
 from __future__ import annotations
 

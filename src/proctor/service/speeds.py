@@ -74,17 +74,20 @@ def unlike(results: Sequence[RunResult]) -> str:
         return ""
     timed = [result for result in results if result.tally.speed is not None]
     one, other = next(two for two in combinations(timed, 2) if common(two) is None)
-    return f"The times do not compare: {_how(one)}, {_how(other)}. {CURE}."
+    alike = str(one.run.cell.model) == str(other.run.cell.model)
+    return f"The times do not compare: {_how(one, alike)}, and {_how(other, alike)}. {CURE}."
 
 
-def _how(result: RunResult) -> str:
+def _how(result: RunResult, by_run: bool) -> str:
     speed, name = result.tally.speed, str(result.run.cell.model)
+    name = f"run {result.run.id[:8]}" if by_run else name
     at_once = None if speed is None else _at_once(result, speed, speed.basis)
     if speed is None or at_once is None:
         return f"how many requests {name} had at once is not recorded"
+    requests = f"{amount(at_once)} request{'s' * (amount(at_once) != '1')}"
     if speed.basis == "server":
-        return f"{name} is timed by its server, which worked on {amount(at_once)} at once"
-    return f"{name} is timed on the wire with {amount(at_once)} at once, waiting included"
+        return f"{name} is timed by its server, which worked on {requests} at once"
+    return f"{name} is timed on the wire, waiting included, with {requests} in flight"
 
 
 def _alike(one: RunResult, other: RunResult, basis: Basis) -> bool:
