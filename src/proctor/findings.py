@@ -97,6 +97,10 @@ class Speed:
         """Whose clock the run's speed is told by: the server's, where it told enough of the requests."""
         return "measured" if self.service_s is None or self.served < MOST_TOLD * self.timed else "server"
 
+    def told_by(self, shared: Basis | None) -> Basis:
+        """By which clock to show it beside others: theirs, where there is one for all, else its own."""
+        return self.basis if shared is None or (shared == "server" and self.basis != "server") else shared
+
     def seconds(self, basis: Basis) -> float | None:
         return self.service_s if basis == "server" else self.wire_s
 
@@ -228,7 +232,8 @@ class Comparison:
 class Evaluation:
     """Runs side by side: what each scored, every pair compared, and one sentence about it.
 
-    `compared` has, run by run, the score that is compared, on the items that all of them have scored.
+    `compared` has, run by run, the score that is compared, on the items that all of them have scored. `clock` is the
+    one by which all their times mean the same; where there is none, `unlike_times` says why and what to do.
     """
 
     plan_id: str
@@ -236,6 +241,8 @@ class Evaluation:
     comparisons: tuple[Comparison, ...]
     verdict: str
     compared: tuple[Score, ...] = ()
+    clock: Basis | None = None
+    unlike_times: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def comparison(desk: Desk, request: CompareRequest) -> dict[str, Any]:
             "left_out": {name: str(error) for name, error in lacking.items()},
             "runs": [documents.run(result.run)["run_id"] for result in first.evaluation.results],
             "verdict": first.evaluation.verdict,
-            "speeds_differ": speeds.unlike(first.evaluation.results),
+            "speeds_differ": first.evaluation.unlike_times,
             "metrics": {metric: _pairs(each) for metric, each in found.items()},
             "models": [
                 _model(result, score)

@@ -43,7 +43,7 @@ def evaluation(e: Evaluation) -> dict[str, Any]:
             {"run_id": r.run.id, **score(s)} for r, s in zip(e.results, e.compared, strict=bool(e.compared))
         ],
         "verdict": e.verdict,
-        "speeds_differ": speeds.unlike(e.results),
+        "speeds_differ": e.unlike_times,
     }
 
 

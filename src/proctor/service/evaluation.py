@@ -11,6 +11,7 @@ from proctor.findings import Comparison, Evaluation, RunResult, Score
 from proctor.service import headline, shared
 from proctor.service.comparable import check_comparable, check_shared
 from proctor.service.results import Kept, marks, scored_rows
+from proctor.service.speeds import common, unlike
 from proctor.service.wordings import by_wording, sign_note
 from proctor.stats.compare import Side, compare, focused
 from proctor.stats.estimates import Shape
@@ -42,7 +43,7 @@ def evaluation(
     if runs[0].manifest.get("wording") == "all":
         best, runner_up = (by_wording(scored_rows(store, run)) for run in ranked[:2])
         verdict = f"{verdict} {sign_note(best, runner_up)}".rstrip()
-    return Evaluation(plan_id, tuple(results), pairs, verdict, compared)
+    return Evaluation(plan_id, tuple(results), pairs, verdict, compared, common(results), unlike(results))
 
 
 def _with_items(pairs: Sequence[Comparison], sides: Sequence[Side], of: Shape) -> tuple[Comparison, ...]:

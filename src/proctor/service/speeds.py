@@ -60,14 +60,6 @@ def common(results: Sequence[RunResult]) -> Basis | None:
     )
 
 
-def clock_of(result: RunResult, shared: Basis | None) -> Basis:
-    """By which clock to show a run beside others: theirs, where there is one for all, else its own."""
-    speed = result.tally.speed
-    if speed is None or (shared is not None and _told(speed, shared)):
-        return shared or "measured"
-    return speed.basis
-
-
 def unlike(results: Sequence[RunResult]) -> str:
     """Why the speeds of runs do not mean the same, and what to do, in sentences; "" where they do."""
     if common(results) is not None:

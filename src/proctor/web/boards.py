@@ -12,7 +12,7 @@ from proctor.findings import Basis, Board, Place
 from proctor.service.lately import Lately
 from proctor.service.leaderboard import risen
 from proctor.service.overview import board_suite
-from proctor.service.speeds import clock_of, common, unlike
+from proctor.service.speeds import common, unlike
 from proctor.web.compare import metrics_of, sources
 from proctor.web.door import OpenDesk, Project, Reader, Text
 from proctor.web.lists import as_csv
@@ -76,15 +76,15 @@ def _apart(place: Place) -> bool:
 
 def _rows(board: Board) -> list[dict[str, Any]]:
     clock = common([place.result for place in board.places])
-    return [_row(place, clock_of(place.result, clock)) for place in board.places]
+    return [_row(place, clock) for place in board.places]
 
 
-def _row(place: Place, clock: Basis) -> dict[str, Any]:
+def _row(place: Place, clock: Basis | None) -> dict[str, Any]:
     tally = place.result.tally
     asked = sum(tally.outcomes.values())
     return {
         "place": place,
-        "clock": clock,
+        "clock": tally.speed.told_by(clock) if tally.speed else None,
         "headline": place.result.scores[0] if place.result.scores else None,
         "run": place.result.run,
         "trend": risen(place.trend.estimate) if place.trend else None,

@@ -20,7 +20,7 @@ from proctor.service.desk import Desk
 from proctor.service.evaluation import downwards
 from proctor.service.jobs_view import RunLine, Wanted
 from proctor.service.lately import Lately
-from proctor.service.speeds import clock_of, common, unlike
+from proctor.service.speeds import common
 from proctor.service.standing import Standing, standing
 from proctor.service.transfer import report_from
 from proctor.types import Status
@@ -118,17 +118,16 @@ def _compared(desk: Desk, asked: Asked) -> dict[str, Any]:
     except (ConfigError, NotFound) as problem:
         return {"problem": _told(problem)}
     at = standing(found.evaluation, asked.metric)
-    clock = common(found.evaluation.results)
     return {
         "found": found.evaluation,
         "metrics": metrics_of(found.evaluation.results),
         "standing": at,
-        "rows": _rows(found.evaluation, at, clock),
-        "unlike_times": unlike(found.evaluation.results),
+        "rows": _rows(found.evaluation, at),
+        "unlike_times": found.evaluation.unlike_times,
         "pairs": _pairs(found, asked.mode),
         "tasks": _tasks(found.evaluation),
         "reach": _reach(found.evaluation),
-        "charts": _charts(found.evaluation, at, asked.metric, clock),
+        "charts": _charts(found.evaluation, at, asked.metric),
         "sample": any(result.run.sample for result in found.evaluation.results),
     }
 
@@ -146,19 +145,13 @@ class Row:
     result: RunResult
     name: str
     score: Score
-    clock: Basis
+    clock: Basis | None
     best: bool
     front: bool
     lost: str
 
-    @property
-    def rate(self) -> float | None:
-        """Output tokens of a request for each of its seconds."""
-        speed = self.result.tally.speed
-        return speed.tokens_per_s(self.clock) if speed else None
 
-
-def _rows(of: Evaluation, at: Standing, clock: Basis | None) -> list[Row]:
+def _rows(of: Evaluation, at: Standing) -> list[Row]:
     rows = []
     for result, score in zip(of.results, of.compared, strict=True):
         run = result.run
@@ -167,7 +160,7 @@ def _rows(of: Evaluation, at: Standing, clock: Basis | None) -> list[Row]:
                 result,
                 at.names[run.id],
                 score,
-                clock_of(result, clock),
+                result.tally.speed.told_by(of.clock) if result.tally.speed else None,
                 at.names[run.id] in at.tied,
                 _on_front(of, at, result),
                 unmeasured(run.unmeasured, run.planned),
@@ -247,11 +240,11 @@ def _reach(of: Evaluation) -> float:
     return max(ends, default=0.0) * 1.05
 
 
-def _charts(of: Evaluation, at: Standing, metric: str, clock: Basis | None) -> list[dict[str, Any]]:
+def _charts(of: Evaluation, at: Standing, metric: str) -> list[dict[str, Any]]:
     """What is compared against time where all times mean the same, and against cost where every cost is known."""
 
     def seconds(result: RunResult) -> float | None:
-        return result.tally.speed.seconds(clock) if result.tally.speed and clock else None
+        return result.tally.speed.seconds(of.clock) if result.tally.speed and of.clock else None
 
     def points(value_of: Any, words: Any) -> list[dict[str, Any]]:
         found = []
@@ -269,9 +262,9 @@ def _charts(of: Evaluation, at: Standing, metric: str, clock: Basis | None) -> l
 
     drawn: list[dict[str, Any]] = [
         {
-            "x": "seconds an item, by the server's clock" if clock == "server" else "seconds an item",
+            "x": "seconds an item, by the server's clock" if of.clock == "server" else "seconds an item",
             "y": metric,
-            "points": points(seconds, lambda r: speed(r.tally.speed, basis=clock)),
+            "points": points(seconds, lambda r: speed(r.tally.speed, basis=of.clock)),
         },
         {
             "x": "$ for 1,000 answers",
