@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proctor.findings import Comparison, Difference, Estimate, Sharing
+from proctor.findings import Basis, Comparison, Difference, Estimate, Sharing, Speed
 
 LEFT_OUT = re.compile(r"[\d,]+ of [\d,]+ rows left out(?=\)$)")
 MOST_ITEMS = 1_000_000  # a larger "about how many rows" is no advice
@@ -120,6 +120,50 @@ def duration(seconds: float | None) -> str:
         return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def speed(of: Speed | None, unit: str = "", *, basis: Basis | None = None) -> str:
+    """How long a request took, whose clock says so, and among how many; `basis` None is the run's own.
+
+    >>> speed(Speed(8.2, 48, 16.0)), speed(Speed(3.4, 48)), speed(None, " per item")
+    ('8.2 s at 16 in flight', '3.4 s, requests at once not recorded', '- per item')
+    >>> told = Speed(8.2, 48, 16.0, service_s=2.05, served=40)
+    >>> speed(told, " per item"), speed(Speed(1.0, 9, 1.0, service_s=0.9, served=9))
+    ("2 s per item (server's clock, 4 at once, for 40 of 48)", "0.9 s (server's clock)")
+    """
+    if of is None:
+        return f"-{unit}"
+    basis = basis or of.basis
+    time, how = f"{duration(of.seconds(basis))}{unit}", timed_by(of, basis)
+    if basis == "server":
+        return f"{time} ({how})"
+    return f"{time}, {how}" if of.in_flight is None else f"{time} at {how}"
+
+
+def timed_by(of: Speed, basis: Basis) -> str:
+    """Whose clock a time is by, and among how many requests.
+
+    >>> timed_by(Speed(8.2, 48, 16.0), "measured")
+    '16 in flight'
+    """
+    at_once = of.at_once(basis)
+    if basis == "measured":
+        return "requests at once not recorded" if at_once is None else f"{amount(at_once)} in flight"
+    words = [
+        "server's clock",
+        f"{amount(at_once)} at once" if at_once is not None and amount(at_once) != "1" else "",
+        f"for {of.served:,} of {of.timed:,}" if of.served < of.timed else "",
+    ]
+    return ", ".join(filter(None, words))
+
+
+def rate(per_second: float | None) -> str:
+    """Output tokens for each second.
+
+    >>> rate(77.4), rate(0.42), rate(None)
+    ('77 tokens/s', '0.42 tokens/s', '-')
+    """
+    return "-" if per_second is None else f"{amount(per_second)} tokens/s"
 
 
 def amount(value: float | None) -> str:

@@ -2,6 +2,7 @@
 
     Estimate    a number and how sure we are of it
     Score       one metric of a task, or of the whole, in one run
+    Speed       how long a request took, by which clock, among how many
     Difference  one metric of two runs, on the items both have scored
     Comparison  two runs: the whole, then task by task
     Place       a model's row on a leaderboard, with the ranks it may have
@@ -69,13 +70,65 @@ class Score:
     estimate: Estimate
 
 
+Basis = Literal["server", "measured"]
+MOST_TOLD = 0.5  # of the requests: fewer whose server said how long it worked do not speak for the run
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """How long a run's requests took, by two clocks. Seconds are means of a request; None was not told.
+
+    `wire_s` is the time on the wire of `timed` requests, from the first byte sent to the last one read: waiting for
+    the server is in it. On average `in_flight` of our requests were at the server then. `service_s` is how long the
+    server says that it worked on each, without waiting, for `served` of them. The two rates are output tokens for
+    each second of a request, by either clock.
+    """
+
+    wire_s: float
+    timed: int
+    in_flight: float | None = None
+    wire_tokens_per_s: float | None = None
+    service_s: float | None = None
+    served: int = 0
+    service_tokens_per_s: float | None = None
+
+    @property
+    def basis(self) -> Basis:
+        """Whose clock the run's speed is told by: the server's, where it told enough of the requests."""
+        return "measured" if self.service_s is None or self.served < MOST_TOLD * self.timed else "server"
+
+    def told_by(self, shared: Basis | None) -> Basis:
+        """By which clock to show it beside others: theirs, where there is one for all, else its own."""
+        return self.basis if shared is None or (shared == "server" and self.basis != "server") else shared
+
+    def seconds(self, basis: Basis) -> float | None:
+        return self.service_s if basis == "server" else self.wire_s
+
+    def at_once(self, basis: Basis) -> float | None:
+        """How many of our requests shared the server on average: those it worked on, or all that were there.
+
+        Little's law (1961): in a steady state as many are in a place as arrive there in a second, times the seconds
+        that each stays.
+        """
+        if basis == "measured" or self.in_flight is None or self.service_s is None or not self.wire_s:
+            return self.in_flight
+        return max(1.0, self.in_flight * min(1.0, self.service_s / self.wire_s))
+
+    def tokens_per_s(self, basis: Basis) -> float | None:
+        return self.service_tokens_per_s if basis == "server" else self.wire_tokens_per_s
+
+    @property
+    def output_tokens_per_s(self) -> float | None:
+        return self.tokens_per_s(self.basis)
+
+
 @dataclass(frozen=True, slots=True)
 class Tally:
     """Counts and means over a run's settled items; a mean is None where nothing was reported."""
 
     outcomes: Mapping[str, int]
     answer_rate: float | None
-    seconds_per_item: float | None
+    speed: Speed | None
     input_tokens_per_item: float | None
     output_tokens_per_item: float | None  # with the reasoning tokens
     cost_usd: float | None
@@ -136,6 +189,13 @@ class RunResult:
     scores: tuple[Score, ...]
     tally: Tally
     causes: tuple[Cause, ...] = ()
+
+    @property
+    def output_tokens_per_s(self) -> float | None:
+        """Output tokens of all requests together for each second of work on the run."""
+        tokens, spent_s = self.tally.output_tokens_per_item, self.run.elapsed_s
+        settled = sum(self.tally.outcomes.values()) - self.tally.outcomes.get("error", 0)
+        return None if tokens is None or not spent_s or not settled else tokens * settled / spent_s
 
 
 Verdict = Literal["first better", "second better", "practically equal", "no difference shown"]
@@ -217,7 +277,8 @@ class Comparison:
 class Evaluation:
     """Runs side by side: what each scored, every pair compared, and one sentence about it.
 
-    `compared` has, run by run, the score that is compared, on the items that all of them have scored.
+    `compared` has, run by run, the score that is compared, on the items that all of them have scored. `clock` is the
+    one by which all their times mean the same; where there is none, `unlike_times` says why and what to do.
     """
 
     plan_id: str
@@ -225,6 +286,8 @@ class Evaluation:
     comparisons: tuple[Comparison, ...]
     verdict: str
     compared: tuple[Score, ...] = ()
+    clock: Basis | None = None
+    unlike_times: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def test_the_items_that_differ_are_those_that_the_headline_counts(home: Path) ->
 
 def test_the_table_shows_cost_and_latency_beside_quality(home: Path) -> None:
     said = proctor(home, "compare", "simulator/sim", "simulator/sim-small").stdout
-    assert "s/item" in said and "tokens in + out" in said and "cost" in said
+    assert "per item" in said and "tokens in + out" in said and "cost" in said
     assert "simulator/sim - simulator/sim-small, on 160 shared items" in said
     assert "items like these show a difference of about" in said
     assert "run both with the same --parallel" in said, "each run found its own number of requests at once"

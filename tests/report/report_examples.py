@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from proctor.findings import Comparison, Difference, Estimate, Evaluation, RunResult, Score, Tally
+from proctor.findings import Comparison, Difference, Estimate, Evaluation, RunResult, Score, Speed, Tally
 from proctor.report import render
 from proctor.report.blocks import Table
 from proctor.report.page import page_of
@@ -119,7 +119,7 @@ def tally(**other: Any) -> Tally:
     facts: dict[str, Any] = {
         "outcomes": {"correct": 400, "wrong": 95, "no_answer": 3, "truncated": 2},
         "answer_rate": 0.99,
-        "seconds_per_item": 0.74,
+        "speed": Speed(0.74, 500, 1.0),
         "input_tokens_per_item": 213.0,
         "output_tokens_per_item": 41.0,
         "cost_usd": 0.0421,

@@ -28,7 +28,7 @@ from report_examples import (
 )
 
 from proctor.errors import ConfigError
-from proctor.findings import Estimate, Evaluation
+from proctor.findings import Estimate, Evaluation, Speed
 from proctor.report import FORMATS, render
 from proctor.types import Run, Status
 
@@ -156,7 +156,7 @@ def test_unknown_means_are_a_dash_and_an_unknown_cost_is_unknown() -> None:
     unknown = tally(
         outcomes={},
         answer_rate=None,
-        seconds_per_item=None,
+        speed=None,
         input_tokens_per_item=None,
         output_tokens_per_item=None,
         cost_usd=None,
@@ -176,7 +176,16 @@ def test_an_outcome_that_never_happened_happened_0_times() -> None:
 
 def test_a_run_without_any_score_says_so() -> None:
     rows = table_of(one(result(scores=[])), "Score of each model")
-    assert rows["ollama/a"] == ("not measured", "-", "-", "-", "500", "0.74 s", "$0.042", "complete")
+    assert rows["ollama/a"] == (
+        "not measured",
+        "-",
+        "-",
+        "-",
+        "500",
+        "0.74 s at 1 in flight",
+        "$0.042",
+        "complete",
+    )
 
 
 def test_a_task_that_one_run_did_not_reach_is_not_asked_there() -> None:
@@ -215,8 +224,8 @@ def test_roundings_of_scores(
         ({"cost_usd": 0.0}, "Cost", "$0.00"),
         ({"cost_usd": 0.00042}, "Cost", "$0.00042"),
         ({"cost_usd": 12.5}, "Cost", "$12.50"),
-        ({"seconds_per_item": 75.0}, "Time of a request", "1 min 15 s"),
-        ({"seconds_per_item": 0.042}, "Time of a request", "0.042 s"),
+        ({"speed": Speed(75.0, 500, 14.0)}, "Time of a request", "1 min 15 s at 14 in flight"),
+        ({"speed": Speed(0.042, 500)}, "Time of a request", "0.042 s, requests at once not recorded"),
         ({"input_tokens_per_item": 1234.6}, "Input tokens per item", "1,235"),
         ({"answer_rate": 0.9999}, "Answer rate", "0.999"),
         ({"retries": 12345}, "Requests sent again", "12,345"),
@@ -234,8 +243,8 @@ def test_a_low_answer_rate_is_pointed_out(rate: float | None, warned: bool) -> N
 
 def test_time_and_cost_stand_beside_the_score() -> None:
     rows = table_of(three(), "Score of each model")
-    assert rows["ollama/qwen2.5:7b-instruct"][5:7] == ("0.74 s", "$0.042")
-    assert rows["ollama/gemma2:2b"][5:7] == ("0.74 s", "unknown")
+    assert rows["ollama/qwen2.5:7b-instruct"][5:7] == ("0.74 s at 1 in flight", "$0.042")
+    assert rows["ollama/gemma2:2b"][5:7] == ("0.74 s at 1 in flight", "unknown")
 
 
 def test_an_empty_manifest_leaves_out_what_it_does_not_know() -> None:

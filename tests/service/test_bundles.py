@@ -12,7 +12,8 @@ import pytest
 from bundles import altered, answers, in_json, in_lines, members, one_bundle, replayed, rows
 from proctor.errors import ConfigError, Conflict, DataError, DataMissing, NotFound
 from proctor.service.bundle import bundle
-from proctor.service.packed import from_bytes, tally, to_line
+from proctor.service.counted import tally
+from proctor.service.packed import from_bytes, to_line
 from proctor.service.runs import look, open_store, start
 from proctor.service.sources import open_source
 from proctor.service.verify import verify

@@ -132,9 +132,9 @@ def test_a_damaged_file_is_refused(packed):
 
 def test_a_newer_format_is_refused_with_what_to_install(packed):
     def newer(head):
-        head.update(format=2, proctor="9.1", more="?")
+        head.update(format=3, proctor="9.1", more="?")
 
-    with pytest.raises(DataError, match=r"format 2, written by proctor 9\.1"):
+    with pytest.raises(DataError, match=r"format 3, written by proctor 9\.1"):
         verify(altered(packed, lambda m: in_json(m, "bundle.json", newer)))
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import event
 from store_examples import NOW, answered, claimed, failed, item, keep_all
 
 from proctor.errors import NotFound, StoreError
-from proctor.findings import Estimate, Score, Tally
+from proctor.findings import Estimate, Score, Speed, Tally
 from proctor.store import AttemptRow, Keeper, Store
 from proctor.store.attempts import PAGE_ROWS
 from proctor.types import Attempt, Item, Message, Outcome, Reading, Reply, Usage
@@ -242,8 +242,8 @@ def test_the_tally_is_over_the_latest_attempts(store: Store) -> None:
     run = claimed(store)
     keep_all(
         store, run,
-        answered(0, latency_s=1.0, input_tokens=10, output_tokens=5, cost_usd=0.5),
-        answered(1, latency_s=2.0, input_tokens=20, outcome=Outcome.WRONG),
+        answered(0, latency_s=1.0, service_s=0.5, input_tokens=10, output_tokens=5, cost_usd=0.5),
+        answered(1, latency_s=2.0, service_s=1.0, input_tokens=20, outcome=Outcome.WRONG),
         answered(2, latency_s=6.0, input_tokens=30, output_tokens=10, outcome=Outcome.NO_ANSWER, cost_usd=0.25),
         failed(3), answered(3, attempt=1, outcome=Outcome.REFUSED),
         failed(4), failed(5), failed(5, attempt=1, slug="rate-limited"),
@@ -251,7 +251,8 @@ def test_the_tally_is_over_the_latest_attempts(store: Store) -> None:
     assert store.tally(run.id) == Tally(
         outcomes={"correct": 1, "wrong": 1, "no_answer": 1, "refused": 1, "error": 2},
         answer_rate=0.5,
-        seconds_per_item=3.0,
+        # Rates are over the attempts that tell both their tokens and the seconds of that clock.
+        speed=Speed(3.0, 3, None, 15 / 7.0, service_s=0.75, served=2, service_tokens_per_s=10.0),
         input_tokens_per_item=20.0,
         output_tokens_per_item=7.5,
         cost_usd=0.75,

@@ -214,7 +214,8 @@ def test_keys_walk_through_the_filtered_items(there: World, run: str, chromium: 
         text = main_text(tab.page)
         assert "wrong" in tab.page.locator("#outcome").inner_text()
         assert all(
-            words in text for words in ("What was asked", "Target", "Read by", "Latency", "Tokens out")
+            words in text
+            for words in ("What was asked", "Target", "Read by", "Time on the wire", "Tokens out")
         )
         assert "Answer:" in tab.page.locator("#reply").inner_text()
         tab.page.get_by_text("The request").click()

@@ -8,7 +8,7 @@ from typing import Any
 
 from proctor.errors import provider_errors
 from proctor.findings import Cause, RunResult, Score
-from proctor.service import documents
+from proctor.service import documents, speeds
 from proctor.service.catalogue import brand
 from proctor.service.jobs_view import JobState, RunLine
 from proctor.service.overview import HEADLINE, Shown
@@ -102,7 +102,9 @@ def job(result: RunResult, state: JobState) -> dict[str, Any]:
         "errors": dict(tally.errors),
         "causes": [documents.cause(each, run, again) for each in result.causes],
         "retries": tally.retries,
-        "seconds_per_item": tally.seconds_per_item,
+        "seconds_per_item": tally.speed.wire_s if tally.speed else None,
+        "speed": speeds.document(tally.speed),
+        "run_output_tokens_per_s": result.output_tokens_per_s,
         "tokens": {
             "input_per_item": tally.input_tokens_per_item,
             "output_per_item": tally.output_tokens_per_item,

@@ -10,7 +10,7 @@ from proctor.api import answers
 from proctor.api.schemas import CompareRequest
 from proctor.errors import ConfigError, MetricMissing, NotFound
 from proctor.findings import Comparison, Evaluation, Place, RunResult, Score
-from proctor.service import documents
+from proctor.service import documents, speeds
 from proctor.service.catalogue import brand
 from proctor.service.causes import of_lines
 from proctor.service.compare import Compared
@@ -50,6 +50,7 @@ def comparison(desk: Desk, request: CompareRequest) -> dict[str, Any]:
             "left_out": {name: str(error) for name, error in lacking.items()},
             "runs": [documents.run(result.run)["run_id"] for result in first.evaluation.results],
             "verdict": first.evaluation.verdict,
+            "speeds_differ": first.evaluation.unlike_times,
             "metrics": {metric: _pairs(each) for metric, each in found.items()},
             "models": [
                 _model(result, score)
@@ -92,7 +93,8 @@ def _model(result: RunResult, compared: Score) -> dict[str, Any]:
         "score": answers.figures(headline) if headline else None,
         "not_measured": result.run.unmeasured,
         "compared": {"metric": compared.metric, **answers.figures(compared)},
-        "seconds_per_item": tally.seconds_per_item,
+        "seconds_per_item": tally.speed.wire_s if tally.speed else None,
+        "speed": speeds.document(tally.speed),
         "cost_usd": tally.cost_usd,
         "answer_rate": tally.answer_rate,
     }
@@ -117,6 +119,7 @@ def leaderboard(desk: Desk, suite: str, metric: str, limit: int, project_id: int
         "shared_items": board.shared,
         "note": board.note,
         "left_out": list(board.left_out),
+        "speeds_differ": speeds.unlike([place.result for place in board.places]),
         "comparisons": [_compact(c) for c in board.comparisons],
     }
 
@@ -137,6 +140,7 @@ def _place(place: Place) -> dict[str, Any]:
         "n": place.score.scored,
         "headline": {"metric": scores[0].metric, **answers.figures(scores[0])} if scores else None,
         "p_best": place.p_best,
+        "speed": speeds.document(place.result.tally.speed),
         "trend": None if place.trend is None else documents.difference(place.trend),
     }
 

@@ -120,6 +120,14 @@ _ACCURACY = _figures(0.85, 0.0819, 0.6396, 0.9476, by="Wilson")
 _F1_METHOD = "Dirichlet(counts + 1/2) on the table of answers, 2,000 draws, seed 0"
 _F1 = _figures(0.8421, 0.0951, 0.5716, 0.9604, by=_F1_METHOD)
 
+_SPEED = {
+    "basis": "measured",
+    "seconds": 0.0043,
+    "requests": 40,
+    "at_once": 7.6,
+    "in_flight": 7.6,
+    "output_tokens_per_s": 4767.4,
+}
 RESULT = {
     "job_id": JOB_ID,
     "status": "completed",
@@ -147,6 +155,8 @@ RESULT = {
     "errors": {},
     "retries": 0,
     "seconds_per_item": 0.0043,
+    "speed": _SPEED,
+    "run_output_tokens_per_s": 2412.0,
     "tokens": {"input_per_item": 87.85, "output_per_item": 20.5, "reasoning_per_item": 0.0},
     "cost_usd": None,
     "stopped": None,
@@ -242,6 +252,7 @@ _MODEL = {
     "not_measured": 0,
     "compared": {"metric": _MEAN_NAME, **_MEAN},
     "seconds_per_item": 0.0043,
+    "speed": _SPEED,
     "cost_usd": None,
     "answer_rate": 1.0,
 }
@@ -253,6 +264,7 @@ _OTHER_MODEL = {
     "score": _SECOND_HEADLINE,
     "compared": {"metric": _MEAN_NAME, **_figures(0.5, 0.0812, 0.3443, 0.6662, n=40, by=DRAWS)},
     "seconds_per_item": None,
+    "speed": None,
     "cost_usd": 0.0,
 }
 COMPARED = {
@@ -273,6 +285,7 @@ COMPARED = {
         "verdict": "simulator/sim is better than baseline/majority on rows like these 40, by 0.350 [0.142, 0.552] in "
         "accuracy, mean of 2 tasks (approximate randomisation within tasks p = 0.004; 18 rows where simulator/sim did "
         "better, 4 where baseline/majority did).",
+        "speeds_differ": "",
         "metrics": {"accuracy": [_PAIR]},
         "models": [_MODEL, _OTHER_MODEL],
     }
@@ -290,6 +303,7 @@ _PLACE = {
     "n": 40,
     "headline": {"metric": _NAME, **_HEADLINE},
     "p_best": 0.9985,
+    "speed": _SPEED,
     "trend": None,
 }
 _SECOND = {
@@ -304,6 +318,7 @@ _SECOND = {
     "ci": [0.3443, 0.6662],
     "headline": {"metric": _NAME, **_SECOND_HEADLINE},
     "p_best": 0.0015,
+    "speed": None,
 }
 BOARD = {
     "leaderboard": [_PLACE, _SECOND],
@@ -317,5 +332,6 @@ BOARD = {
     "shared_items": None,
     "note": "",
     "left_out": [],
+    "speeds_differ": "",
     "comparisons": [{**_BOTH, "difference": _WHOLE, "adjusted_p": 0.0045, "verdict": "first better"}],
 }

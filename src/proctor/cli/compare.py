@@ -14,7 +14,7 @@ from proctor.errors import ProctorError
 from proctor.settings import read_settings
 
 if TYPE_CHECKING:
-    from proctor.findings import Comparison, RunResult
+    from proctor.findings import Basis, Comparison, RunResult
     from proctor.service.compare import Compared, Differing, Gate
 
 MOST_ANSWER = 40  # characters of an answer in the list of items
@@ -90,14 +90,14 @@ def _json(found: Compared, checked: Sequence[Gate]) -> str:
 def _lines(found: Compared, checked: Sequence[Gate]) -> Iterator[str]:
     from proctor.cli.tables import columns
     from proctor.figures import fraction
-    from proctor.service.compare import UNLIKE_TIMES, timed_alike
 
     results = found.evaluation.results
     yield from columns(
-        _run_rows(results), ("run", "model", "n", "score", "s/item", "tokens in + out", "cost")
+        _run_rows(results, found.evaluation.clock),
+        ("run", "model", "n", "score", "per item", "tokens in + out", "tokens/s", "cost"),
     )
-    if not timed_alike(results):
-        yield f"s/item: {UNLIKE_TIMES}"
+    if found.evaluation.unlike_times:
+        yield found.evaluation.unlike_times
     for pair, items in zip(found.evaluation.comparisons, found.differing, strict=True):
         yield ""
         yield from _pair_lines(pair, items)
@@ -110,14 +110,15 @@ def _lines(found: Compared, checked: Sequence[Gate]) -> Iterator[str]:
         yield f"Gate {word}: {each.model} loses {interval}, which {how} {fraction(each.most)}."
 
 
-def _run_rows(results: Sequence[RunResult]) -> list[tuple[str, ...]]:
-    from proctor.figures import amount, dollars, duration, estimate, unmeasured
+def _run_rows(results: Sequence[RunResult], shared: Basis | None) -> list[tuple[str, ...]]:
+    from proctor.figures import amount, dollars, estimate, speed, unmeasured
 
     rows: list[tuple[str, ...]] = []
     for result in results:
         head, tally = result.scores[0] if result.scores else None, result.tally
         spent = (tally.input_tokens_per_item, tally.output_tokens_per_item)
         tokens = "-" if spent == (None, None) else " + ".join(map(amount, spent))
+        clock = tally.speed.told_by(shared) if tally.speed else None
         mark = " (sample rows)" if result.run.sample else ""
         if result.run.partial:
             mark += f" (PARTIAL: {unmeasured(result.run.unmeasured, result.run.planned)})"
@@ -127,8 +128,9 @@ def _run_rows(results: Sequence[RunResult]) -> list[tuple[str, ...]]:
                 str(result.run.cell.model),
                 f"{head.estimate.scored:,}" if head else "-",
                 f"{head.metric} {estimate(head.estimate)}{mark}" if head else "-",
-                duration(tally.seconds_per_item),
+                speed(tally.speed, basis=clock),
                 tokens,
+                amount(tally.speed.tokens_per_s(clock) if tally.speed and clock else None),
                 dollars(tally.cost_usd),
             )
         )

@@ -6,16 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from proctor.figures import (
-    amount,
-    dollars,
-    duration,
-    estimate,
-    fraction,
-    names,
-    shared_items,
-    unmeasured,
-)
+from proctor.figures import amount, dollars, estimate, fraction, names, rate, shared_items, speed, unmeasured
 from proctor.findings import NOT_ENFORCED, Comparison, Evaluation, RunResult, adherence, failed_in_short
 from proctor.service.advice import advice, askings, goes_on
 from proctor.types import Run
@@ -94,9 +85,12 @@ def run_facts(result: RunResult) -> str:
         tokens = f"{amount(tally.input_tokens_per_item)} in + {amount(tally.output_tokens_per_item)} out"
         if tally.reasoning_tokens_per_item:
             tokens += f" ({amount(tally.reasoning_tokens_per_item)} of them reasoning)"
+    took = speed(tally.speed, " per item")
+    if tally.speed and tally.speed.output_tokens_per_s is not None:
+        took += f", {rate(tally.speed.output_tokens_per_s)}"
     return (
-        f"answer rate {fraction(tally.answer_rate)} | {duration(tally.seconds_per_item)} per item | "
-        f"tokens per item {tokens} | cost {dollars(tally.cost_usd)}"
+        f"answer rate {fraction(tally.answer_rate)} | {took} | tokens per item {tokens} | "
+        f"cost {dollars(tally.cost_usd)}"
     )
 
 
@@ -217,8 +211,20 @@ def manifest_lines(result: RunResult) -> Iterator[str]:
     yield f"Run {run.id}  ({run.cell.model}, {run.source_title})"
     yield f"  status: {run.status}{' (partial)' if run.partial else ''}, {run.settled:,} of {run.planned:,} settled"
     yield f"  outcomes: {', '.join(f'{name} {n:,}' for name, n in sorted(result.tally.outcomes.items()))}"
+    yield from (f"  {fact}" for fact in _speed_facts(result))
     for key, value in _flat(run.manifest):
         yield f"  {key}: {value}"
+
+
+def _speed_facts(result: RunResult) -> Iterator[str]:
+    """By each clock that was read, and for the run as a whole."""
+    told = result.tally.speed
+    if told is None:
+        return
+    yield f"time of a request, on the wire: {speed(told, basis='measured')}, {rate(told.wire_tokens_per_s)}"
+    if told.service_s is not None:
+        yield f"time of a request, served: {speed(told, basis='server')}, {rate(told.service_tokens_per_s)}"
+    yield f"all requests together: {rate(result.output_tokens_per_s)} of output"
 
 
 def _flat(manifest: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, object]]:

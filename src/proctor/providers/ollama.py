@@ -22,6 +22,7 @@ from proctor.providers.http import Answer, Http
 from proctor.providers.looking import need_rows, unlisted
 from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ranking
 from proctor.providers.refusals import Place, bad_reply, refusal
+from proctor.providers.server_clock import possible
 from proctor.providers.wire_types import NS, Table, table_of
 from proctor.types import Item, ListedModel, Model, Reply, Sampling
 
@@ -30,6 +31,7 @@ FREE = -1  # no limit as `num_predict`, another seed each time as `seed`
 MOST_NAMES = 8  # of the models that are there, in the error that one is not
 EMBEDDINGS = "embeddings only"
 _DURATIONS = ("total_duration", "load_duration", "prompt_eval_duration", "eval_duration")
+_WORK = ("prompt_eval_duration", "eval_duration")  # one that is 0 is left out
 _HEADERS = {"Content-Type": "application/json"}
 # proctor's word -> Ollama's, for what stands under `options`.
 _OPTIONS = (
@@ -137,6 +139,7 @@ class Ollama:
             output_tokens=received,
             latency_s=max(0.0, answer.elapsed_s - (took["load_duration"] or 0.0)),
             cost_usd=self._price.cost_usd(sent, received) if self._price else None,
+            service_s=possible(sum(took[name] or 0.0 for name in _WORK), answer.elapsed_s),
             raw=answer.body,
         )
         return self._ranked(reply, record) if self._sampling.mode == "logprob" else reply

@@ -18,6 +18,7 @@ from proctor.providers.looking import need_key
 from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ranking
 from proctor.providers.parameters import Parameters
 from proctor.providers.refusals import Place, bad_reply, refusal
+from proctor.providers.server_clock import service_s
 from proctor.providers.servers import identified
 from proctor.providers.spellings import OFFICIAL, UNKNOWN, Spelling, spelling_of
 from proctor.providers.wire_types import Table, table_of
@@ -151,6 +152,7 @@ class OpenAI:
             reasoning_tokens=reasoning_tokens,
             latency_s=answer.elapsed_s,
             cost_usd=self._cost_usd(usage, received),
+            service_s=service_s(record, usage, answer.elapsed_s),
             raw=answer.body,
         )
         return self._ranked(reply, choice) if self._mode == "logprob" else reply

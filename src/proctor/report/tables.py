@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from proctor.figures import amount, dollars, duration, estimate, fraction, unmeasured
-from proctor.findings import Estimate, Evaluation, RunResult, Score
+from proctor.figures import amount, dollars, duration, estimate, fraction, rate, speed, unmeasured
+from proctor.findings import Basis, Estimate, Evaluation, RunResult, Score
 from proctor.report import measures
 from proctor.report.blocks import Table
 from proctor.report.pairs import NONE, value_and_interval
@@ -47,7 +47,7 @@ def headlines(evaluation: Evaluation) -> Table:
         run = result.run
         lost = unmeasured(run.unmeasured, run.planned)
         mark = "; ".join(filter(None, (state(run), lost, SAMPLE_MARK if is_sample(run) else "")))
-        took = (duration(result.tally.seconds_per_item), dollars(result.tally.cost_usd))
+        took = (_time(result, evaluation.clock), dollars(result.tally.cost_usd))
         metric = [result.scores[0].metric if result.scores else NONE] if several else []
         rows.append((names[run.id], *metric, *_headline(result), amount(items_planned(run)), *took, mark))
     counts = ("Scored", "Asked", "Planned")
@@ -57,11 +57,16 @@ def headlines(evaluation: Evaluation) -> Table:
         capital(metric_name(evaluation)),
         "95 % interval",
         *counts,
-        "Time of a request",
+        TIME,
         "Cost",
         "Run",
     )
     return Table("Score of each model", heads, tuple(rows), frozenset(range(len(heads) - 8, len(heads) - 1)))
+
+
+def _time(result: RunResult, shared: Basis | None) -> str:
+    told = result.tally.speed
+    return NONE if told is None else speed(told, basis=told.told_by(shared))
 
 
 def _headline(result: RunResult) -> tuple[str, str, str, str]:
@@ -157,18 +162,29 @@ def _scored(found: list[Estimate | None]) -> str:
 Fact = Callable[[RunResult], str]
 
 REASONING = "Of these, reasoning tokens"
-_IF_KNOWN = frozenset({REASONING})  # rows that are left out where no run knows them
+TIME = "Time of a request"
+ON_THE_WIRE = "Time of a request on the wire, waiting included"
+RATE, RATE_OF_ALL = "Output tokens of a request per second", "Output tokens of all requests per second"
+# Rows that are left out where no run knows them.
+_IF_KNOWN = frozenset({REASONING, ON_THE_WIRE, RATE, RATE_OF_ALL})
 _SPEED: Mapping[str, Fact] = {
     "Errors by kind": lambda r: counted(r.tally.errors) or NONE,
     "Requests sent again": lambda r: amount(r.tally.retries),
     "Answer rate": lambda r: fraction(r.tally.answer_rate),
-    "Time of a request": lambda r: duration(r.tally.seconds_per_item),
+    TIME: lambda r: speed(r.tally.speed),
+    ON_THE_WIRE: lambda r: NONE if _clock(r) != "server" else speed(r.tally.speed, basis="measured"),
+    RATE: lambda r: rate(r.tally.speed.output_tokens_per_s if r.tally.speed else None),
+    RATE_OF_ALL: lambda r: rate(r.output_tokens_per_s),
     "Input tokens per item": lambda r: amount(r.tally.input_tokens_per_item),
     "Output tokens per item": lambda r: amount(r.tally.output_tokens_per_item),
     REASONING: lambda r: amount(r.tally.reasoning_tokens_per_item),
     "Cost": lambda r: dollars(r.tally.cost_usd),
     "Time of the run": lambda r: duration(r.run.elapsed_s or None),
 }
+
+
+def _clock(result: RunResult) -> Basis | None:
+    return result.tally.speed.basis if result.tally.speed else None
 
 
 def answering(evaluation: Evaluation) -> Table:

@@ -141,6 +141,8 @@ def _what_the_score_covers(result: RunResult) -> str:
 
 def remarks(evaluation: Evaluation) -> Iterator[str]:
     """Warnings about figures that are easily misread."""
+    if evaluation.unlike_times:
+        yield evaluation.unlike_times
     names = labels(evaluation)
     for result in evaluation.results:
         rate = result.tally.answer_rate

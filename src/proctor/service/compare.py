@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from proctor.errors import ConfigError, NotFound
-from proctor.findings import Comparison, Evaluation, RunResult
+from proctor.findings import Comparison, Evaluation
 from proctor.service.comparable import check_comparable
 from proctor.service.evaluation import evaluation
 from proctor.service.results import scored_rows, shown
@@ -21,10 +21,6 @@ from proctor.store import AttemptRow, Store
 from proctor.types import Outcome, Run, Status
 
 SHOWN_ITEMS = 10
-UNLIKE_TIMES = (
-    "waiting in the server's queue counts, and each run found for itself how many requests to send at once; "
-    "to compare the models' speed run both with the same --parallel, such as 1"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +137,6 @@ def chosen(store: Store, names: Sequence[str], *, source: str | None = None) -> 
 def _largest(runs: Iterable[Run]) -> Run:
     """The run with most items, the newest of several: they come newest first."""
     return max(runs, key=lambda run: run.planned)
-
-
-def timed_alike(results: Sequence[RunResult]) -> bool:
-    """Whether the seconds an item of the runs compare: with more requests at once each waits longer."""
-    timed = [result.run for result in results if result.tally.seconds_per_item is not None]
-    at_once = {run.cell.limits.parallel for run in timed}
-    return len(timed) < 2 or (len(at_once) == 1 and None not in at_once)
 
 
 def _candidates(store: Store, name: str, source: str | None) -> tuple[list[Run], bool]:

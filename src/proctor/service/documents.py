@@ -9,6 +9,7 @@ import orjson
 
 from proctor.figures import shared_items
 from proctor.findings import Cause, Comparison, Difference, Estimate, Evaluation, RunResult, Score
+from proctor.service import speeds
 from proctor.service.advice import advice, asks_again
 from proctor.service.runs import Outcome
 from proctor.types import Run
@@ -43,6 +44,7 @@ def evaluation(e: Evaluation) -> dict[str, Any]:
             {"run_id": r.run.id, **score(s)} for r, s in zip(e.results, e.compared, strict=bool(e.compared))
         ],
         "verdict": e.verdict,
+        "speeds_differ": e.unlike_times,
     }
 
 
@@ -58,7 +60,10 @@ def result(r: RunResult) -> dict[str, Any]:
         "causes": [cause(each, r.run) for each in r.causes],
         "retries": tally.retries,
         "answer_rate": tally.answer_rate,
-        "seconds_per_item": tally.seconds_per_item,
+        # The time on the wire, waiting included; `speed` says whose clock and among how many.
+        "seconds_per_item": tally.speed.wire_s if tally.speed else None,
+        "speed": speeds.document(tally.speed),
+        "run_output_tokens_per_s": r.output_tokens_per_s,
         "input_tokens_per_item": tally.input_tokens_per_item,
         "output_tokens_per_item": tally.output_tokens_per_item,
         "reasoning_tokens_per_item": tally.reasoning_tokens_per_item,

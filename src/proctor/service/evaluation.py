@@ -12,6 +12,7 @@ from proctor.findings import Comparison, Estimate, Evaluation, RunResult, Score
 from proctor.service import headline, shared
 from proctor.service.comparable import check_comparable, check_shared
 from proctor.service.results import Kept, marks, scored_rows
+from proctor.service.speeds import common, unlike
 from proctor.service.wordings import by_wording, sign_note
 from proctor.stats.compare import Side, compare, focused
 from proctor.stats.estimates import Shape
@@ -43,7 +44,7 @@ def evaluation(
     if runs[0].manifest.get("wording") == "all":
         best, runner_up = (by_wording(scored_rows(store, run)) for run in ranked[:2])
         verdict = f"{verdict} {sign_note(best, runner_up)}".rstrip()
-    return Evaluation(plan_id, tuple(results), pairs, verdict, compared)
+    return Evaluation(plan_id, tuple(results), pairs, verdict, compared, common(results), unlike(results))
 
 
 def of_plan(store: Kept, results: Sequence[RunResult]) -> Evaluation:

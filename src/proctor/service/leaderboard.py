@@ -9,7 +9,7 @@ from typing import Any
 from proctor.errors import ConfigError, NotFound
 from proctor.figures import unmeasured
 from proctor.findings import Board, Difference, Estimate, Place, RunResult, Score
-from proctor.service import documents, headline, shared
+from proctor.service import documents, headline, shared, speeds
 from proctor.service.comparable import COMPARABILITY
 from proctor.service.evaluation import downwards
 from proctor.service.results import marks, shown
@@ -295,6 +295,7 @@ def board_document(board: Board) -> dict[str, Any]:
         "places": [_place_document(place) for place in board.places],
         "comparisons": [documents.comparison(c) for c in board.comparisons],
         "left_out": list(board.left_out),
+        "speeds_differ": speeds.unlike([place.result for place in board.places]),
     }
 
 
@@ -308,6 +309,7 @@ def _place_document(place: Place) -> dict[str, Any]:
         "run_id": run.id,
         "score": asdict(place.score),
         "p_best": place.p_best,
+        "speed": speeds.document(place.result.tally.speed),
         "runs": place.runs,
         "trend": documents.difference(place.trend) if place.trend else None,
     }

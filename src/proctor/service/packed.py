@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import orjson
 
 from proctor.errors import ConfigError, DataError
-from proctor.findings import METRIC_VERSIONS, Evaluation, RunResult, Tally
+from proctor.findings import METRIC_VERSIONS, Evaluation, RunResult
 from proctor.plan import cell_from_json, cell_to_json
 from proctor.service import documents
+from proctor.service.counted import tally
 from proctor.service.evaluation import evaluation
 from proctor.service.results import marks, shape
+from proctor.service.speeds import with_clock
 from proctor.stats.estimates import scores
 from proctor.store import AttemptRow
 from proctor.store.bodies import clean
 from proctor.suites.shapes import Label
 from proctor.types import Item, Message, Outcome, Reply, Run, Status
 
-FORMAT = 1  # raised when a bundle can no longer be read by programs that knew the one before
+FORMAT = 2  # raised when a bundle can no longer be read by programs that knew the one before
 ANSWER_CHARACTERS = 200  # of targets and answers, as the store's narrow rows have them
 
 HEAD, RESULTS, README, SUMS = "bundle.json", "results.json", "README.txt", "SHA256SUMS"
@@ -76,7 +77,11 @@ REPLY_KEYS: Mapping[str, Types] = {
     "retries": (int,),
     "error_slug": _TEXT,
     "error": _TEXT,
+    "service_s": _NUMBER,
+    "in_flight": _NUMBER,
 }
+LATER_KEYS = ("service_s", "in_flight")  # of replies; bundles of format 1 have none of them
+LATER_FIGURES = ("speed", "run_output_tokens_per_s")  # of runs in results.json, likewise
 # Facts of a run that stand in its manifest.json; results.json has only those that its figures need.
 RUN_FACTS = frozenset({"run_id", "model", "source_title", "partial", "planned", "settled"})
 
@@ -232,6 +237,7 @@ def reply_from(
     record: Mapping[str, Any], items: Mapping[tuple[str, str], Item], where: str
 ) -> tuple[AttemptRow, Reply | None]:
     """Raises DataError; also for an item that `items` lacks, by id and hash."""
+    record = {**dict.fromkeys(LATER_KEYS), **record}
     checked(record, REPLY_KEYS, where)
     item = items.get((record["item"], record["hash"]))
     if item is None:
@@ -281,8 +287,10 @@ class Snapshot:
 
 def recomputed(kept: Snapshot, runs: Sequence[Run]) -> Evaluation:
     """Everything that the rows show. Raises ConfigError for runs that cannot be compared."""
+    tallies = [with_clock(tally(list(kept.latest(run.id))), run.manifest) for run in runs]
     results = [
-        RunResult(run, scores(marks(kept, run), shape(run)), tally(list(kept.latest(run.id)))) for run in runs
+        RunResult(run, scores(marks(kept, run), shape(run)), counts)
+        for run, counts in zip(runs, tallies, strict=True)
     ]
     return evaluation(kept, results)
 
@@ -297,28 +305,13 @@ def results_document(found: Evaluation) -> dict[str, Any]:
     return {"runs": runs, "comparisons": document["comparisons"], "verdict": document["verdict"]}
 
 
-def tally(rows: Sequence[AttemptRow]) -> Tally:
-    """`Store.tally`, counted from the rows."""
-    settled = [row for row in rows if row.outcome is not Outcome.ERROR]
-    counted = Counter(row.outcome for row in rows)
-    costs = [row.cost_usd for row in rows if row.cost_usd is not None]
-    failed = Counter(row.error_slug or "unknown" for row in rows if row.outcome is Outcome.ERROR)
-    return Tally(
-        outcomes={outcome.value: counted[outcome] for outcome in Outcome if counted[outcome]},
-        answer_rate=_mean([float(row.answer is not None) for row in settled]),
-        seconds_per_item=_mean(row.latency_s for row in settled),
-        input_tokens_per_item=_mean(row.input_tokens for row in settled),
-        output_tokens_per_item=_mean(row.output_tokens for row in settled),
-        reasoning_tokens_per_item=_mean(row.reasoning_tokens for row in settled),
-        cost_usd=sum(costs) if costs else None,
-        errors=dict(sorted(failed.items())),
-        retries=sum(row.retries for row in rows),
-    )
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+def as_told(told: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Recomputed results without the figures that a bundle's version did not have."""
+    for record, fresh in zip(told.get("runs") or (), found["runs"], strict=False):
+        for name in LATER_FIGURES:
+            if isinstance(record, dict) and name not in record:
+                fresh.pop(name)
+    return found
 
 
 # Two documents -----------------------------------------------------------------------------------

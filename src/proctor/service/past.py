@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean, median
 
 from proctor.findings import Tally
+from proctor.service.profile import counted_tally
 from proctor.service.results import marks
 from proctor.stats.power import Assumed, within_variance
 from proctor.store import Store
@@ -62,7 +63,9 @@ def past_of(store: Store, cell: Cell, source: Source) -> Past:
     where = "of this source" if best[1] else f"of other questions ({titles})"
     differ = {name for run in runs for name in _other({**_ANSWERING, **_ASKING}, cell, run.cell)}
     asked = f", with other {', '.join(sorted(differ))}" if differ else ""
-    return Past(tuple(runs), tuple(store.tally(run.id) for run in runs), best[1], f"{last} {where}{asked}")
+    return Past(
+        tuple(runs), tuple(counted_tally(store, run) for run in runs), best[1], f"{last} {where}{asked}"
+    )
 
 
 def _other(facts: Mapping[str, Callable[[Cell], object]], one: Cell, two: Cell) -> list[str]:

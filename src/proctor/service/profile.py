@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from proctor.findings import Tally
+from proctor.findings import Speed, Tally
+from proctor.service.speeds import with_clock
 from proctor.store import Store, summaries
 from proctor.types import Outcome, Run
 
@@ -56,7 +57,22 @@ def has_summary(store: Store, run: Run) -> bool:
 def tally_of(store: Store, run: Run) -> Tally:
     """The kept tally if the run has ended and has one, else counted now."""
     kept = summaries.get(store, run.id) if run.finished_at else None
-    return Tally(**kept["tally"]) if kept else store.tally(run.id)
+    return _tally(kept["tally"]) if kept else counted_tally(store, run)
+
+
+def counted_tally(store: Store, run: Run) -> Tally:
+    """The tally by the rows of now, with what the server's clock says of the run."""
+    return with_clock(store.tally(run.id), run.manifest)
+
+
+def _tally(record: Mapping[str, Any]) -> Tally:
+    """A tally as it was kept. Older versions kept the time on the wire alone, which is all they had."""
+    facts = {name: value for name, value in record.items() if name not in ("speed", "seconds_per_item")}
+    told, wire_s = record.get("speed"), record.get("seconds_per_item")
+    outcomes = record["outcomes"]
+    settled = sum(outcomes.values()) - outcomes.get(Outcome.ERROR.value, 0)
+    speed = Speed(**told) if told else None if wire_s is None else Speed(wire_s, settled)
+    return Tally(**facts, speed=speed)
 
 
 def _counted(store: Store, run_id: str) -> Profile:

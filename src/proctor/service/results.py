@@ -13,7 +13,7 @@ from proctor.engine.prefix import gapless
 from proctor.errors import NotFound, StoreError
 from proctor.findings import RunResult, Score
 from proctor.service.causes import as_records, causes_of
-from proctor.service.profile import has_summary, summary_of, tally_of
+from proctor.service.profile import counted_tally, has_summary, summary_of, tally_of
 from proctor.service.schemas import with_adherence
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
 from proctor.store import AttemptRow, Store
@@ -36,10 +36,11 @@ def close(store: Store, run_id: str, status: Status, **ending: Unpack[Ending]) -
 
     Raises Conflict if the run is no longer `owner`'s, StoreError, NotFound.
     """
-    tally = store.tally(run_id)
+    run = store.run(run_id)
+    tally = counted_tally(store, run)
     settled = sum(tally.outcomes.values()) - tally.outcomes.get(Outcome.ERROR.value, 0)
     run = replace(
-        with_adherence(store, store.run(run_id)),
+        with_adherence(store, run),
         status=status,
         stopped=ending.get("stopped"),
         settled=settled,
@@ -68,7 +69,7 @@ def shown(store: Store, run: Run) -> RunResult:
 
 
 def _counted(store: Store, run: Run, found: tuple[Score, ...]) -> RunResult:
-    tally = store.tally(run.id)
+    tally = counted_tally(store, run)
     return RunResult(run, found, tally, causes_of(store, run, tally))
 
 

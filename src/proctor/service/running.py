@@ -28,6 +28,7 @@ from proctor.providers.contract import Labels, Opening, Pacing, Provider
 from proctor.providers.http import Http
 from proctor.providers.limiter import Limiter
 from proctor.providers.prices import read_prices
+from proctor.service import server_time
 from proctor.service.budget import Budget
 from proctor.service.causes import causes_of, failed_whole
 from proctor.service.progress import Meter, Watch, asked_of, keep_showing
@@ -81,6 +82,7 @@ class Ready:
     source: Source
     provider: Provider
     listed: ListedModel
+    http: Http
 
 
 class Submit(Protocol):
@@ -177,7 +179,7 @@ async def _check(cell: Cell, source: Source, http: Http, sitting: Sitting, repli
     limits = cell.limits
     wait_s = min(limits.wait_for_server_s, limits.timeout_s, limits.for_s or limits.timeout_s)
     listed = await once_ready(provider.check, wait_s)
-    return Ready(cell, source, provider, listed)
+    return Ready(cell, source, provider, listed, http)
 
 
 async def _fill(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> RunResult:
@@ -193,7 +195,10 @@ async def _fill(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> Run
     began = time.monotonic()
     ending = _Ending(sitting, run, began)
     try:
+        clock = await server_time.begin(ready.http, ready.provider.address, ready.listed)
         stopped = await _ask_all(run, ready, limits, sitting)
+        replies = store.run(run.id).settled - run.settled
+        told = await clock.facts(run.manifest, replies)
     except asyncio.CancelledError:
         ending.write(Status.CANCELLED, stopped="interrupted")
         raise
@@ -203,7 +208,7 @@ async def _fill(run: Run, ready: Ready, limits: Limits, sitting: Sitting) -> Run
     except Exception as error:
         ending.write(Status.FAILED, error=error)
         raise
-    store.set_manifest(run.id, {**run.manifest, "adjustments": list(ready.provider.adjustments)})
+    store.set_manifest(run.id, {**run.manifest, "adjustments": list(ready.provider.adjustments), **told})
     if failure := _nothing_measured(store, run.id):
         # Not raised: what ails this model need not ail the next one of the plan.
         return ending.write(Status.FAILED, stopped=stopped, error=failure)

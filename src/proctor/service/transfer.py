@@ -60,6 +60,8 @@ COLUMNS = (
     "retries",
     "error",
     "reply",
+    "service_s",
+    "in_flight",
 )
 
 
@@ -232,4 +234,6 @@ def _record(store: Store, run: Run, row: AttemptRow) -> dict[str, Any]:
         "finish": payload.get("finish"),
         "prompt": [{"role": m.role, "content": m.content} for m in item.prompt],
         "choices": list(item.choices),
+        "service_s": row.service_s,
+        "in_flight": row.in_flight,
     }

@@ -260,7 +260,7 @@ def _check_figures(told: Mapping[str, Any], kept: Snapshot, runs: Sequence[Run],
             f"{packed.MANIFEST}: nothing can be computed with its settings ({error!r})"
         ) from error
     # As JSON gives it back: lists for tuples, texts for words.
-    fresh = packed.from_bytes(packed.to_bytes(again), packed.RESULTS)
+    fresh = packed.as_told(told, packed.from_bytes(packed.to_bytes(again), packed.RESULTS))
     found.figures += packed.figures(fresh)
     for case in packed.differing(told, fresh, packed.RESULTS):
         found.fault("a figure differs", case)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Row, Select, case, func, select, tuple_
 
 from proctor.errors import NotFound
-from proctor.findings import Score, Tally
+from proctor.findings import Score, Speed, Tally
 from proctor.store import bodies
 from proctor.store import scores as kept
 from proctor.store.latest import is_latest
@@ -66,6 +66,17 @@ class AnswerGroup(NamedTuple):
     output_tokens: int = 0
 
 
+def _with_tokens(seconds: Any) -> list[Any]:
+    """Sums for a rate, over the attempts that tell both their tokens and these seconds."""
+    told = (seconds.is_not(None), ATTEMPT.c.output_tokens)
+    known = (ATTEMPT.c.output_tokens.is_not(None), seconds)
+    return [
+        func.sum(case(told)).label(f"tokens_{seconds.name}"),
+        func.sum(case(known)).label(f"with_tokens_{seconds.name}"),
+    ]
+
+
+_TIMES = [total for seconds in (ATTEMPT.c.latency_s, ATTEMPT.c.service_s) for total in _with_tokens(seconds)]
 _NAMES = [field.name for field in fields(AttemptRow)]
 COLUMNS = [ATTEMPT.c[name] for name in _NAMES]
 _OUTCOME = _NAMES.index("outcome")
@@ -244,11 +255,12 @@ class Store(RunStore):
         where the figure was reported. Cost and retries are sums.
         """
         a = ATTEMPT.c
-        means = (a.latency_s, a.input_tokens, a.output_tokens, a.reasoning_tokens)
+        means = (a.latency_s, a.service_s, a.in_flight, a.input_tokens, a.output_tokens, a.reasoning_tokens)
         query = (
             select(
                 a.outcome,
                 a.error_slug,
+                *_TIMES,
                 func.count().label("items"),
                 func.count(a.answer).label("answered"),
                 func.sum(a.retries).label("retries"),
@@ -279,7 +291,7 @@ def _tally(groups: Sequence[dict[str, Any]]) -> Tally:
         # In the order of Outcome, whatever order the database groups in.
         outcomes={outcome.value: outcomes[outcome] for outcome in Outcome if outcome in outcomes},
         answer_rate=_ratio(settled, "answered", "items"),
-        seconds_per_item=_ratio(settled, "sum_latency_s", "count_latency_s"),
+        speed=_speed(settled),
         input_tokens_per_item=_ratio(settled, "sum_input_tokens", "count_input_tokens"),
         output_tokens_per_item=_ratio(settled, "sum_output_tokens", "count_output_tokens"),
         reasoning_tokens_per_item=_ratio(settled, "sum_reasoning_tokens", "count_reasoning_tokens"),
@@ -293,6 +305,21 @@ def _tally(groups: Sequence[dict[str, Any]]) -> Tally:
     )
 
 
+def _speed(settled: Sequence[dict[str, Any]]) -> Speed | None:
+    wire_s = _ratio(settled, "sum_latency_s", "count_latency_s")
+    if wire_s is None:
+        return None
+    return Speed(
+        wire_s=wire_s,
+        timed=sum(group["count_latency_s"] for group in settled),
+        in_flight=_ratio(settled, "sum_in_flight", "count_in_flight"),
+        wire_tokens_per_s=_ratio(settled, "tokens_latency_s", "with_tokens_latency_s"),
+        service_s=_ratio(settled, "sum_service_s", "count_service_s"),
+        served=sum(group["count_service_s"] for group in settled),
+        service_tokens_per_s=_ratio(settled, "tokens_service_s", "with_tokens_service_s"),
+    )
+
+
 def _ratio(groups: Sequence[dict[str, Any]], above: str, below: str) -> float | None:
-    count = sum(group[below] for group in groups)
+    count = sum(float(group[below] or 0) for group in groups)
     return sum(float(group[above] or 0) for group in groups) / count if count else None

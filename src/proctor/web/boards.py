@@ -8,10 +8,11 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from proctor.errors import ConfigError, NotFound
-from proctor.findings import Board, Place
+from proctor.findings import Basis, Board, Place
 from proctor.service.lately import Lately
 from proctor.service.leaderboard import risen
 from proctor.service.overview import board_suite
+from proctor.service.speeds import common, unlike
 from proctor.web.compare import metrics_of, sources
 from proctor.web.door import OpenDesk, Project, Reader, Text
 from proctor.web.lists import as_csv
@@ -56,7 +57,8 @@ def leaderboard(
         here="leaderboard",
         board=board,
         problem=problem,
-        rows=[_row(place) for place in board.places] if board else [],
+        rows=_rows(board) if board else [],
+        unlike_times=unlike([place.result for place in board.places]) if board else "",
         apart=board is not None and any(_apart(place) for place in board.places),
         small=board is not None and min(place.score.scored for place in board.places) < SMALL,
         sample=board is not None and any(place.result.run.sample for place in board.places),
@@ -72,11 +74,17 @@ def _apart(place: Place) -> bool:
     return bool(place.result.scores) and place.result.scores[0].estimate != place.score
 
 
-def _row(place: Place) -> dict[str, Any]:
+def _rows(board: Board) -> list[dict[str, Any]]:
+    clock = common([place.result for place in board.places])
+    return [_row(place, clock) for place in board.places]
+
+
+def _row(place: Place, clock: Basis | None) -> dict[str, Any]:
     tally = place.result.tally
     asked = sum(tally.outcomes.values())
     return {
         "place": place,
+        "clock": tally.speed.told_by(clock) if tally.speed else None,
         "headline": place.result.scores[0] if place.result.scores else None,
         "run": place.result.run,
         "trend": risen(place.trend.estimate) if place.trend else None,

@@ -11,15 +11,16 @@ from pydantic import BeforeValidator, NonNegativeFloat
 from starlette.responses import Response
 
 from proctor.errors import ConfigError, NotFound, ProctorError
-from proctor.figures import dollars, duration, fraction, unmeasured
-from proctor.findings import METRIC_VERSIONS, Comparison, Evaluation, RunResult, Score
+from proctor.figures import dollars, fraction, speed, unmeasured
+from proctor.findings import METRIC_VERSIONS, Basis, Comparison, Evaluation, RunResult, Score
 from proctor.service import jobs_view
 from proctor.service.catalogue import suite_facts
-from proctor.service.compare import UNLIKE_TIMES, Compared, Differing, timed_alike
+from proctor.service.compare import Compared, Differing
 from proctor.service.desk import Desk
 from proctor.service.evaluation import downwards
 from proctor.service.jobs_view import RunLine, Wanted
 from proctor.service.lately import Lately
+from proctor.service.speeds import common
 from proctor.service.standing import Standing, standing
 from proctor.service.transfer import report_from
 from proctor.types import Status
@@ -117,13 +118,12 @@ def _compared(desk: Desk, asked: Asked) -> dict[str, Any]:
     except (ConfigError, NotFound) as problem:
         return {"problem": _told(problem)}
     at = standing(found.evaluation, asked.metric)
-    alike = timed_alike(found.evaluation.results)
     return {
         "found": found.evaluation,
         "metrics": metrics_of(found.evaluation.results),
         "standing": at,
-        "rows": _rows(found.evaluation, at, alike),
-        "unlike_times": "" if alike else UNLIKE_TIMES,
+        "rows": _rows(found.evaluation, at),
+        "unlike_times": found.evaluation.unlike_times,
         "pairs": _pairs(found, asked.mode),
         "tasks": _tasks(found.evaluation),
         "reach": _reach(found.evaluation),
@@ -140,17 +140,18 @@ def _told(problem: ProctorError) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A model of the comparison. `front`: no other model is both better and quicker, as far as times compare."""
+    """A model of the comparison, timed by `clock`. `front`: no other whose time compares is both better and quicker."""
 
     result: RunResult
     name: str
     score: Score
+    clock: Basis | None
     best: bool
     front: bool
     lost: str
 
 
-def _rows(of: Evaluation, at: Standing, timed: bool) -> list[Row]:
+def _rows(of: Evaluation, at: Standing) -> list[Row]:
     rows = []
     for result, score in zip(of.results, of.compared, strict=True):
         run = result.run
@@ -159,8 +160,9 @@ def _rows(of: Evaluation, at: Standing, timed: bool) -> list[Row]:
                 result,
                 at.names[run.id],
                 score,
+                result.tally.speed.told_by(of.clock) if result.tally.speed else None,
                 at.names[run.id] in at.tied,
-                timed and _on_front(of, at, result),
+                _on_front(of, at, result),
                 unmeasured(run.unmeasured, run.planned),
             )
         )
@@ -168,17 +170,19 @@ def _rows(of: Evaluation, at: Standing, timed: bool) -> list[Row]:
 
 
 def _on_front(of: Evaluation, at: Standing, one: RunResult) -> bool:
-    """Pareto's front of score and latency."""
-    mine, my_time = at.values.get(one.run.id), one.tally.seconds_per_item
-    if mine is None or my_time is None:
+    """Pareto's front of score and time, among the runs whose speeds mean the same; no run is one alone."""
+    mine, rivals = at.values.get(one.run.id), 0
+    if mine is None or one.tally.speed is None:
         return False
     for other in of.results:
-        value, seconds = at.values.get(other.run.id), other.tally.seconds_per_item
-        if value is None or seconds is None or other is one:
+        value, clock = at.values.get(other.run.id), common((one, other))
+        if value is None or other.tally.speed is None or other is one or clock is None:
             continue
+        rivals += 1
+        my_time, seconds = one.tally.speed.seconds(clock) or 0.0, other.tally.speed.seconds(clock) or 0.0
         if value >= mine and seconds <= my_time and (value, -seconds) != (mine, -my_time):
             return False
-    return True
+    return rivals > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +241,10 @@ def _reach(of: Evaluation) -> float:
 
 
 def _charts(of: Evaluation, at: Standing, metric: str) -> list[dict[str, Any]]:
-    """What is compared against latency, and against cost where every cost is known."""
+    """What is compared against time where all times mean the same, and against cost where every cost is known."""
+
+    def seconds(result: RunResult) -> float | None:
+        return result.tally.speed.seconds(of.clock) if result.tally.speed and of.clock else None
 
     def points(value_of: Any, words: Any) -> list[dict[str, Any]]:
         found = []
@@ -245,7 +252,7 @@ def _charts(of: Evaluation, at: Standing, metric: str) -> list[dict[str, Any]]:
             x, y = value_of(result), at.values.get(result.run.id)
             if x is not None and y is not None:
                 found.append(
-                    {"name": at.names[result.run.id], "x": x, "xs": words(x), "y": y, "ys": fraction(y)}
+                    {"name": at.names[result.run.id], "x": x, "xs": words(result), "y": y, "ys": fraction(y)}
                 )
         return found
 
@@ -253,13 +260,17 @@ def _charts(of: Evaluation, at: Standing, metric: str) -> list[dict[str, Any]]:
         asked = sum(result.tally.outcomes.values())
         return None if result.tally.cost_usd is None or not asked else 1000 * result.tally.cost_usd / asked
 
-    drawn = [
+    drawn: list[dict[str, Any]] = [
         {
-            "x": "seconds an item",
+            "x": "seconds an item, by the server's clock" if of.clock == "server" else "seconds an item",
             "y": metric,
-            "points": points(lambda r: r.tally.seconds_per_item, duration),
+            "points": points(seconds, lambda r: speed(r.tally.speed, basis=of.clock)),
         },
-        {"x": "$ for 1,000 answers", "y": metric, "points": points(cost_per_1000, dollars)},
+        {
+            "x": "$ for 1,000 answers",
+            "y": metric,
+            "points": points(cost_per_1000, lambda r: dollars(cost_per_1000(r))),
+        },
     ]
     return [each for each in drawn if len(each["points"]) == len(of.results)]
 
