@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from servers import Counts, Server
 
 from jobs_world import until
 from programs import csv_of_sums, proctor_json
-from servers import Counts, Server
 
 pytestmark = pytest.mark.slow  # a real model answers
 QUESTIONS = Path(__file__).parents[2] / "examples" / "questions.csv"
