@@ -42,6 +42,10 @@ class Counts:
         pairs = zip(self._all(), before._all(), strict=True)
         return Counts(*(None if now is None or then is None else now - then for now, then in pairs))
 
+    def agrees(self, other: Counts) -> bool:
+        """Whether what both say is the same."""
+        return all(None in pair or pair[0] == pair[1] for pair in zip(self._all(), other._all(), strict=True))
+
     def _all(self) -> tuple[int | None, int | None, int | None]:
         return self.requests, self.input_tokens, self.output_tokens
 
@@ -66,6 +70,7 @@ class Kind:
     ready: str = "/health"
     longest_start_s: float = 120.0
     counts: Callable[[Running], Counts] = nothing_counted
+    overflow: str = "context"  # what stands in its words for a question that is too long
     environ: Mapping[str, str] = field(
         default_factory=lambda: MappingProxyType({})
     )  # of the asking side: keys
@@ -120,7 +125,14 @@ def llama_counts(server: Running) -> Counts:
     return Counts(asked, read, int(told["tokens_predicted_total"]))
 
 
-LLAMA = Kind("llama-server", MODEL, llama_command, mb=real.DOWNLOAD_MB, counts=llama_counts)
+LLAMA = Kind(
+    "llama-server",
+    MODEL,
+    llama_command,
+    mb=real.DOWNLOAD_MB,
+    counts=llama_counts,
+    overflow="exceeds the available context size",
+)
 
 SERVERS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in (LLAMA,)})
 
