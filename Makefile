@@ -1,4 +1,4 @@
-# `make` lists what there is. Two commands matter to a newcomer: `make run` and `make test`.
+# `make` lists what there is. Three commands matter to a newcomer: `make run`, `make run-real` and `make test`.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-fast check bench calibrate docs promises screenshots size
+.PHONY: help setup run run-real test test-fast test-real check bench calibrate docs promises screenshots size
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -16,12 +16,19 @@ setup: $(VENV)/.run  ## set up proctor in .venv
 run: $(VENV)/.run  ## set up, then score the built-in models on the sample rows
 	@$(BIN)/proctor demo
 
+run-real: $(VENV)/.run  ## a real model sits its exams here: fetches a server and a model (161 MB), two minutes
+	@$(BIN)/python tools/real_demo.py
+
 test: $(VENV)/.test  ## every test, on SQLite and PostgreSQL
 	@bash tools/apt.sh postgresql chromium
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal src tests
 
 test-fast: $(VENV)/.test  ## the tests that take under a minute together, on SQLite
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow' -k 'not postgresql' src tests
+
+test-real: $(VENV)/.test  ## proctor on servers that others wrote (SERVERS="vllm litellm ..." or all installs more)
+	$(BIN)/python tests/real/servers.py install llama-server $(SERVERS)
+	REAL_SERVERS="$(SERVERS)" $(BIN)/python -m pytest -q -n 0 tests/real
 
 check: $(VENV)/.test  ## lint, types, and generated documents
 	$(BIN)/ruff check --no-cache

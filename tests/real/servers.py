@@ -1,0 +1,206 @@
+"""The servers that proctor is tried on, as one table: how each is had, started and counted, and what it lacks.
+
+    python tests/real/servers.py install NAME ...      `all` takes every one; each into a folder of its own
+    python tests/real/servers.py list
+
+Another server is one more entry of SERVERS. Its name in `lacks` is a topic of tests/real/test_topics.py, with the
+reason that is shown where the test is skipped. What a server does in its own way, and should be held to, is no
+lack: the test asks the entry.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+
+import real
+from real import CACHE, MODEL, Command, NotHere, Running, fetch, llama_server, pip_install
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a server says that it has worked on since it started; None: it does not say."""
+
+    requests: int | None
+    input_tokens: int | None
+    output_tokens: int | None
+
+    def since(self, before: Counts) -> Counts:
+        pairs = zip(self._all(), before._all(), strict=True)
+        return Counts(*(None if now is None or then is None else now - then for now, then in pairs))
+
+    def agrees(self, other: Counts) -> bool:
+        """Whether what both say is the same."""
+        return all(None in pair or pair[0] == pair[1] for pair in zip(self._all(), other._all(), strict=True))
+
+    def _all(self) -> tuple[int | None, int | None, int | None]:
+        return self.requests, self.input_tokens, self.output_tokens
+
+
+def nothing_counted(_: Running) -> Counts:
+    return Counts(None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One server program. `command` is given the folder in which it was installed, and a port."""
+
+    name: str
+    model: str
+    command: Callable[[Path, int], Command]
+    pins: tuple[
+        str, ...
+    ] = ()  # what pip installs, into a virtual environment of its own; none: `fetch` has it
+    afterwards: Callable[[Path], None] | None = None  # what is left to do in the folder once pip is done
+    mb: int = 0  # what is downloaded
+    minutes: float = 0.1  # what installing takes on two cores
+    ready: str = "/health"
+    longest_start_s: float = 120.0
+    counts: Callable[[Running], Counts] = nothing_counted
+    overflow: str = "context"  # what stands in its words for a question that is too long
+    environ: Mapping[str, str] = field(
+        default_factory=lambda: MappingProxyType({})
+    )  # of the asking side: keys
+    lacks: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def folder(self) -> Path:
+        return CACHE / self.name
+
+    @property
+    def installed(self) -> bool:
+        return not self.pins or (self.folder / "pins.txt").exists()
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One server that is running, as a test sees it."""
+
+    kind: Kind
+    running: Running
+
+    @property
+    def model(self) -> str:
+        return f"openai/{self.kind.model}"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """What proctor's environment says so that the server is asked."""
+        return {"OPENAI_BASE_URL": f"{self.running.url}/v1", **self.kind.environ}
+
+    def counts(self) -> Counts:
+        return self.kind.counts(self.running)
+
+
+# --- llama-server -------------------------------------------------------------------------------------------
+
+SLOTS = 2
+CONTEXT = 2048
+
+
+def llama_command(_: Path, port: int) -> Command:
+    """One thread: other tests run beside it, and a thread that waits for a second one stands still."""
+    return llama_server(fetch(), port, slots=SLOTS, context=CONTEXT, threads=1)
+
+
+def llama_counts(server: Running) -> Counts:
+    """Tokens from its metrics; requests from its log, where each that reaches a slot has a line."""
+    with urllib.request.urlopen(f"{server.url}/metrics", timeout=10) as answer:
+        told = dict(re.findall(r"^llamacpp:(\w+) (\d+)$", answer.read().decode(), re.MULTILINE))
+    read = int(told["prompt_tokens_total"]) + int(told["prompt_tokens_cached_total"])
+    asked = server.log.read_text(errors="replace").count("| processing task, is_child = 0")
+    return Counts(asked, read, int(told["tokens_predicted_total"]))
+
+
+LLAMA = Kind(
+    "llama-server",
+    MODEL,
+    llama_command,
+    mb=real.DOWNLOAD_MB,
+    counts=llama_counts,
+    overflow="exceeds the available context size",
+)
+
+SERVERS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in (LLAMA,)})
+
+
+# --- had and started ----------------------------------------------------------------------------------------
+
+
+def install(kind: Kind) -> None:
+    """Install a server into a folder of its own; nothing where these very pins lie there."""
+    if not kind.pins:
+        fetch()
+        return
+    stamp = kind.folder / "pins.txt"
+    if stamp.exists() and stamp.read_text() == "\n".join(kind.pins):
+        return
+    real.say(f"Installing {kind.name}: about {kind.mb} MB and {kind.minutes:g} minutes, into {kind.folder}.")
+    began = time.monotonic()
+    shutil.rmtree(kind.folder, ignore_errors=True)
+    temporary = kind.folder / "tmp"
+    temporary.mkdir(parents=True)
+    subprocess.run([sys.executable, "-m", "venv", str(kind.folder / "venv")], check=True)
+    pip_install(kind.pins, temporary, str(kind.folder / "venv" / "bin" / "python"), whole=True)
+    if kind.afterwards is not None:
+        kind.afterwards(kind.folder)
+    shutil.rmtree(temporary)
+    stamp.write_text("\n".join(kind.pins))
+    real.say(f"Installed {kind.name} in {(time.monotonic() - began) / 60:.1f} minutes.")
+
+
+def chosen() -> tuple[str, ...]:
+    """The servers that this session tries: those that REAL_SERVERS names, and llama-server always."""
+    named = os.environ.get("REAL_SERVERS", "").split()
+    return tuple(dict.fromkeys([LLAMA.name, *(SERVERS if "all" in named else named)]))
+
+
+def in_full() -> bool:
+    """Whether every topic is tried; else only the short part, as in `make test`."""
+    return "REAL_SERVERS" in os.environ
+
+
+@contextmanager
+def started(kind: Kind, log: Path) -> Iterator[Server]:
+    """A server of this kind until the block ends. Raises NotHere with the reason."""
+    if not kind.installed:
+        raise NotHere(f"{kind.name} is not installed: make test-real SERVERS={kind.name}")
+    more = {"ready": kind.ready, "longest_s": kind.longest_start_s}
+    with real.running(lambda port: kind.command(kind.folder, port), log, **more) as running:
+        yield Server(kind, running)
+
+
+def main(words: list[str]) -> int:
+    what, *names = words or ["list"]
+    if what == "list":
+        for kind in SERVERS.values():
+            state = "here" if kind.installed else f"{kind.mb} MB, {kind.minutes:g} min"
+            print(f"{kind.name:16} {state:20} {' '.join(kind.pins)}")
+        return 0
+    if unknown := sorted({*names} - {*SERVERS, "all"}):
+        print(f"Error: no server {unknown[0]!r}; there are {', '.join(SERVERS)}, all", file=sys.stderr)
+        return 2
+    try:
+        for name in SERVERS if "all" in names else names:
+            install(SERVERS[name])
+    except NotHere as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
