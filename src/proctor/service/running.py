@@ -11,12 +11,11 @@ import socket
 import threading
 import time
 import traceback
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from proctor import __version__
 from proctor.engine.attempts import Asking, Terms, attempts
 from proctor.engine.outage import once_ready
 from proctor.engine.retry import Retry
@@ -38,7 +37,7 @@ from proctor.settings import Settings
 from proctor.store import Keeper, Store, runlog
 from proctor.store.endings import Spent, Verdict
 from proctor.store.runs import Ending
-from proctor.types import Cell, Limits, ListedModel, Run, Sampling, Source, Status
+from proctor.types import Cell, Limits, ListedModel, Run, Source, Status
 
 LOG = logging.getLogger(__name__)
 LEASE_S = 60.0
@@ -355,37 +354,6 @@ def _limiter(ready: Ready, limits: Limits, sitting: Sitting) -> Limiter | None:
     # The key itself need not stand here: a process has one key per provider.
     key = (model.provider, ready.provider.address, model.name, str(pacing))
     return sitting.limiters.setdefault(key, Limiter(pacing))
-
-
-def new_manifest(each: Ready, replies: str | None) -> dict[str, Any]:
-    """What the run's numbers rest on, as far as it is known before the first item."""
-    cell = each.cell
-    return {
-        **each.source.manifest,
-        "proctor": __version__,
-        "model": {
-            "name": str(cell.model),
-            "address": each.provider.address or None,
-            "digest": each.listed.digest,
-            "quantization": each.listed.quantization,
-            "parameters": each.listed.parameters,
-            "note": each.listed.note,
-            "server": str(each.listed.server) if each.listed.server else None,
-        },
-        # Only what reached the model: a manifest must not claim a setting that the protocol has no word for.
-        "sampling": {k: v for k, v in asdict(cell.sampling).items() if k not in each.provider.unsent},
-        "mode": cell.sampling.mode,
-        "remarks": list(each.listed.remarks),
-        "not_sent": _not_sent(cell.sampling, each.provider.unsent),
-        "repeats": cell.repeats,
-        "replies": replies,
-    }
-
-
-def _not_sent(sampling: Sampling, unsent: Collection[str]) -> list[str]:
-    """What the user asked for although the model's protocol has no word for it."""
-    usual = Sampling()
-    return sorted(name for name in unsent if getattr(sampling, name) != getattr(usual, name))
 
 
 def dead_owner(store: Store, run_id: str) -> str | None:

@@ -19,6 +19,7 @@ from proctor.service.comparable import comparability, exam
 from proctor.service.diagnosis import diagnose
 from proctor.service.evaluation import evaluation, of_plan
 from proctor.service.going_on import same_rows, with_limits
+from proctor.service.manifest import new_manifest
 from proctor.service.progress import Watch
 from proctor.service.results import scored_rows, shown
 from proctor.service.running import (
@@ -26,7 +27,6 @@ from proctor.service.running import (
     Ready,
     Sitting,
     dead_owner,
-    new_manifest,
     run_cells,
 )
 from proctor.service.sources import Tell, open_source, resolved_source, with_origin, with_simulators

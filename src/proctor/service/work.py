@@ -16,13 +16,13 @@ from proctor.service.addresses import settings_for
 from proctor.service.comparable import comparability, exam
 from proctor.service.going_on import as_it_began, same_rows
 from proctor.service.lease import Lease
+from proctor.service.manifest import new_manifest
 from proctor.service.running import (
     LEASE_S,
     Interrupted,
     Ready,
     Sitting,
     as_it_ended,
-    new_manifest,
     run_cells,
 )
 from proctor.service.runs import open_store
