@@ -109,6 +109,13 @@ def _error(kind: type) -> str:
     )
 
 
+def exits() -> str:
+    """The exit codes of all commands."""
+    from proctor.errors import EXITS
+
+    return table(("code", "means"), [(f"`{code:d}`", words) for code, words in EXITS.items()])
+
+
 def suites() -> str:
     """Each suite with its tasks."""
     from proctor.suites.tasks import SUITES
@@ -168,6 +175,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "cli": commands,
     "settings": settings,
     "errors": errors,
+    "exits": exits,
     "suites": suites,
     "providers": providers,
     "schema": schema,

@@ -70,4 +70,4 @@ def test_a_server_that_a_user_named_gets_no_key_of_the_operators(tmp_path: Path)
             server.ask("GET", f"/api/v1/jobs/status/{job}/poll?timeout=30", headers=bearer)
             ended = server.ask("GET", f"{PREFIX}/results/{job}", headers=bearer).body
         assert ended["status"] == "failed" and "401" in ended["error"], ended
-        assert "401" in proctor(tmp_path, "rerun", job, code=3, **ours).stderr
+        assert "401" in proctor(tmp_path, "rerun", job, code=5, **ours).stderr

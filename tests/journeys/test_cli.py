@@ -168,9 +168,9 @@ def test_runs_of_different_sizes_are_compared_on_what_they_share_and_runs_asked_
         (["run", "none.csv", "--model", "baseline/random"], 2, "No file none.csv"),
         (["run", "mmlu", "--model", "baseline/random"], 2, "proctor data import PATH"),
         (["run", "mine.csv", "--model", "mystery"], 2, "ollama/mystery"),
-        (["run", "mine.csv", "--model", "baseline/none"], 3, "baseline/majority, baseline/random"),
-        (["run", "mine.csv", "--model", "ollama/a"], 3, "OLLAMA_HOST"),
-        (["run", "mine.csv", "--model", "openai/gpt-x"], 3, "OPENAI_API_KEY"),
+        (["run", "mine.csv", "--model", "baseline/none"], 5, "baseline/majority, baseline/random"),
+        (["run", "mine.csv", "--model", "ollama/a"], 5, "OLLAMA_HOST"),
+        (["run", "mine.csv", "--model", "openai/gpt-x"], 5, "OPENAI_API_KEY"),
         (["run", "mine.csv", "--model", "replay/x"], 2, "--replies FILE"),
         (["run", "mine.csv", "--model", "baseline/random", "--temperature", "9"], 2, "between 0 and 2"),
         (["run", "mine.csv", "--model", "baseline/random", "--for", "soon"], 2, "'soon' is no duration"),
@@ -201,7 +201,7 @@ def test_models_are_listed_as_text_and_json(tmp_path, rows):
         )
         assert "It is offered as ollama/sim:latest" in misspelt.stderr
     assert "ollama/sim:latest" in text and "openai/sim\n" in text and "baseline/majority" in text
-    nobody = proctor(tmp_path, "models", "ollama", code=3)
+    nobody = proctor(tmp_path, "models", "ollama", code=5)
     assert (nobody.stdout + nobody.stderr).count("cannot connect") == 1
     first = listed["providers"][0]["models"][0]
     assert first["model"] == "ollama/sim:latest" and len(first["digest"]) == 64

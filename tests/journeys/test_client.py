@@ -139,13 +139,13 @@ def test_poll_tells_the_end_by_its_exit_code(client: Client, waiting: Client, jo
     ended = client.json("status", submitted["job_id"], "--poll")
     assert (ended["job_id"], ended["status"]) == (submitted["job_id"], "completed")
     (lost,) = client.json("run", "glue", "--data", "imported", "--model", "baseline/majority")
-    failed = client("status", lost["job_id"], "--poll", code=3).stdout
+    failed = client("status", lost["job_id"], "--poll", code=5).stdout
     assert failed.startswith("baseline/majority  failed") and "Failed to load GLUE dataset" in failed
     (waits,) = waiting.json(*GLUE, "--model", "baseline/majority")
     late = waiting("status", waits["job_id"], "--poll", "--timeout", "0.2", code=1)
     assert late.stdout == "" and f"{waits['job_id']} has not ended within 0.2 s; it goes on" in late.stderr
     waiting("cancel", waits["job_id"])
-    assert waiting.json("status", waits["job_id"], "--poll", code=3)["status"] == "cancelled"
+    assert waiting.json("status", waits["job_id"], "--poll", code=5)["status"] == "cancelled"
 
 
 @pytest.mark.promise("G-29")
@@ -169,7 +169,7 @@ def test_list_and_history(client: Client, jobs: dict[str, Any]) -> None:
     assert client.json("list", "--model", "random", "--limit", "1") == asked
     assert [row["job_id"] for row in asked["results"]] == [job]
     table = client("list", "--model", "random").stdout.splitlines()
-    assert table[0].split() == ["job", "created", "status", "provider", "model", "suite"]
+    assert table[0].split() == ["run", "created", "status", "model", "source", "score"]
     assert [line.split()[0] for line in table[1:]] == [job, "1"] and table[-1] == "1 of 1"
     assert client("list", "--model", "random", "--status", "failed").stdout.endswith("0 of 0\n")
     assert client.json("list", "--suite", "mmlu")["total"] == 0
@@ -244,7 +244,7 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     with socket.socket() as taken:  # bound, but nobody listens: no other program can get this port
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        done = proctor(tmp_path, "--server", url, "list", code=3)
+        done = proctor(tmp_path, "--server", url, "list", code=5)
     assert done.stderr.startswith(f"Error (endpoint-not-found): No proctor server answers at {url} (")
     assert "refused" in done.stderr and "Correct --server or PROCTOR_SERVER" in done.stderr
     assert done.stdout == "" and "Traceback" not in done.stderr
@@ -252,7 +252,7 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
 
 def test_a_server_of_another_kind(tmp_path: Path) -> None:
     with spawn([], known_answers(settings(tmp_path), [])) as other:
-        done = proctor(tmp_path, "--server", other.url, "list", code=3)
+        done = proctor(tmp_path, "--server", other.url, "list", code=5)
     assert "not as a proctor server" in done.stderr and "Traceback" not in done.stderr
     assert "give an address such as" in proctor(tmp_path, "--server", "ftp://here", "list", code=2).stderr
 
@@ -291,7 +291,7 @@ def test_a_full_queue(tmp_path: Path) -> None:
         client = Client(tmp_path, server)
         submit = [*GLUE, "--model", "baseline/majority"]
         client(*submit)
-        full = client(*submit, code=3)
+        full = client(*submit, code=5)
     assert full.stderr.startswith("Error (queue-full): Queue is full. Please try again later.\n")
 
 

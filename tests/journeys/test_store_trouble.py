@@ -95,7 +95,7 @@ def test_a_database_that_stays_away_ends_in_a_clear_error(world, own_postgres):
 def test_a_database_that_is_not_there_is_named_without_its_password(world):
     home, words, more = world
     url = "postgresql://proctor:open-sesame@127.0.0.1:9/none"
-    done = proctor(home, *words, code=3, **more, PROCTOR_DATABASE_URL=url)
+    done = proctor(home, *words, code=5, **more, PROCTOR_DATABASE_URL=url)
     assert "127.0.0.1" in done.stderr and "open-sesame" not in done.stderr
 
 

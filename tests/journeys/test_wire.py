@@ -129,7 +129,7 @@ def test_no_key_reaches_database_logs_or_output(tmp_path: Path):
     with spawn(["--key", "another"], known_answers(settings(tmp_path), [file])) as server:
         refused = proctor(
             tmp_path, "run", str(file), "--model", "openai/sim", "--base-url", f"{server.url}/v1",
-            code=3, OPENAI_API_KEY=key,
+            code=5, OPENAI_API_KEY=key,
         )  # fmt: skip
     assert "OPENAI_API_KEY" in refused.stderr
     with spawn(["--key", key], known_answers(settings(tmp_path), [file])) as server:

@@ -7,10 +7,20 @@ from typing import Any
 
 import pytest
 
-from proctor.errors import AuthError, BadRequest, ProviderError, QuotaExhausted, RateLimited
+from proctor.errors import (
+    AuthError,
+    BadRequest,
+    ContextOverflow,
+    Overloaded,
+    ProviderError,
+    QuotaExhausted,
+    RateLimited,
+    ServerError,
+)
 from proctor.providers.http import Answer
 from proctor.providers.quotas import used_up
 from proctor.providers.refusals import Place, refusal, server_words
+from proctor.service.causes import said
 
 PLACE = Place("openai", "http://server/v1", "m", "THE_KEY", "THE_URL")
 
@@ -80,3 +90,25 @@ def test_the_servers_words_are_found_and_shortened():
     assert server_words(b'[{"error": {"message": "in a list"}}]') == "in a list"
     assert server_words(b"") == "(no text)"
     assert server_words(b"x" * 999) == "x" * 300 + "..."
+
+
+# Answers of a LiteLLM proxy 1.80.0 whose upstream is down, or is llama.cpp with a context of 2048 tokens.
+_GROUP = "Received Model Group=m\nAvailable Model Group Fallbacks=None"
+_DOWN = f"litellm.InternalServerError: InternalServerError: OpenAIException - Connection error.. {_GROUP}"
+_LONG = "request (3031 tokens) exceeds the available context size (2048 tokens), try increasing it"
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind"),
+    [
+        (500, _DOWN, ServerError),
+        (503, _DOWN, Overloaded),
+        (400, f"litellm.BadRequestError: OpenAIException - {_LONG}. {_GROUP}", ContextOverflow),
+        (500, f"litellm.APIError: APIError: OpenAIException - {_LONG}. {_GROUP}", ContextOverflow),
+        (500, "the request exceeds the available context size, try increasing it", ContextOverflow),
+    ],
+)
+def test_a_gateway_is_heard_in_its_own_words_about_the_server_behind_it(status, message, kind):
+    error = refused(status, {"error": {"message": message, "type": None, "param": None, "code": str(status)}})
+    assert type(error) is kind
+    assert said(str(error)) == " ".join(message.split())

@@ -110,6 +110,7 @@ _LINE = {
     "error": None,
     "planned": 40,
     "not_measured": 0,
+    "causes": [],
     "score": {"metric": _NAME, "mean": 0.848, "ci": [0.6965, 0.9494], "n": 40, "asked": 40},
 }
 LISTED = {"results": [_LINE], "total": 1}
@@ -153,6 +154,7 @@ RESULT = {
     "answer_rate": 1.0,
     "outcomes": {"correct": 34, "wrong": 6},
     "errors": {},
+    "causes": [],
     "retries": 0,
     "seconds_per_item": 0.0043,
     "speed": _SPEED,

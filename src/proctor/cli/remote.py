@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.cli.exits import Ended, ended
+from proctor.cli.exits import OF_RUNS, Ended, ended
 from proctor.cli.server_call import ServerCall, server_of
 from proctor.errors import Exit
 from proctor.findings import Cause, Estimate, failed_in_short
@@ -25,7 +25,7 @@ format_option = click.option(
 )
 
 
-@click.command("run")
+@click.command("run", epilog=OF_RUNS)
 @click.argument("suite")
 @click.option(
     "--model", "models", multiple=True, required=True, metavar="PROVIDER/NAME", help="Model; repeatable."
@@ -95,7 +95,7 @@ def _config(given: Mapping[str, Any]) -> dict[str, Any]:
     return config
 
 
-@click.command("status")
+@click.command("status", epilog=OF_RUNS)
 @click.argument("job")
 @click.option("--poll", is_flag=True, help="Wait until the job has ended.")
 @click.option(
@@ -105,8 +105,7 @@ def _config(given: Mapping[str, Any]) -> dict[str, Any]:
 def status_command(job: str, poll: bool, timeout: float, form: str) -> int:
     """Say where JOB is, or with --poll wait until it has ended.
 
-    Exit codes with --poll: those of `proctor run` (0 everything has an outcome, 3 part of it, 5 nothing), and 1 at
-    the timeout.
+    With --poll it ends with the exit codes of `proctor run`, and with 1 at the timeout.
     """
     server = server_of()
     if poll:

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from proctor.cli.exits import OF_RUNS
 from proctor.cli.options import budget_options, json_option, waiting_option
 from proctor.cli.run import limits_from
 from proctor.plan import parse_duration
 from proctor.settings import read_settings
 
 
-@click.command("resume")
+@click.command("resume", epilog=OF_RUNS)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @budget_options
 @json_option
@@ -33,7 +34,7 @@ def resume_command(runs: tuple[str, ...], as_json: bool, **given: Any) -> int:
     return finish(outcome, as_json=as_json)
 
 
-@click.command("rerun")
+@click.command("rerun", epilog=OF_RUNS)
 @click.argument("run")
 @waiting_option
 @json_option

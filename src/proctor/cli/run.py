@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from proctor.cli.exits import OF_RUNS
 from proctor.cli.options import Command, budget_options, json_option, sampling_options, source_options
 from proctor.plan import check, parse_duration, parse_source, parse_think, unless_free
 from proctor.settings import Settings, read_settings
@@ -41,7 +42,7 @@ def model_options(command: Command) -> Command:
     return command
 
 
-@click.command("run")
+@click.command("run", epilog=OF_RUNS)
 @click.argument("source")
 @model_options
 @source_options

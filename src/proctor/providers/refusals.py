@@ -124,9 +124,9 @@ def _kind(status: int, text: str) -> type[ProviderError]:
         return ModelNotFound
     if status in _BY_STATUS:
         return _BY_STATUS[status]
-    if 400 <= status < 500:
-        return ContextOverflow if _CONTEXT.search(text) else BadRequest
-    return ServerError
+    if _CONTEXT.search(text):  # older llama.cpp and gateways say it with a 500
+        return ContextOverflow
+    return BadRequest if 400 <= status < 500 else ServerError
 
 
 def _quota_hint(text: str) -> str:
