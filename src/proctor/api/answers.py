@@ -8,6 +8,7 @@ from typing import Any
 
 from proctor.errors import provider_errors
 from proctor.findings import RunResult, Score
+from proctor.service import documents
 from proctor.service.catalogue import brand
 from proctor.service.jobs_view import JobState, RunLine
 from proctor.service.overview import HEADLINE, Shown
@@ -102,6 +103,7 @@ def job(result: RunResult, state: JobState) -> dict[str, Any]:
             "reasoning_per_item": tally.reasoning_tokens_per_item,
         },
         "cost_usd": tally.cost_usd,
+        "unused": documents.unused(tally.unused),
         "stopped": run.stopped,
         "error": job_error(run),
         "error_slug": run.error_slug,

@@ -6,7 +6,17 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from proctor.figures import amount, dollars, duration, estimate, fraction, names, shared_items, unmeasured
+from proctor.figures import (
+    amount,
+    besides,
+    dollars,
+    duration,
+    estimate,
+    fraction,
+    names,
+    shared_items,
+    unmeasured,
+)
 from proctor.findings import Comparison, Evaluation, RunResult
 from proctor.types import Run
 
@@ -60,6 +70,8 @@ def result_lines(result: RunResult, *, fold: bool = False) -> Iterator[str]:
     if folded:
         yield f"  {len(tasks)} tasks: proctor show {run.id[:8]}"
     yield f"  {run_facts(result)}"
+    if spent := besides(result.tally.unused):
+        yield f"  {spent}"
     if not_sent := run.manifest.get("not_sent"):
         yield f"  not sent, because the model's protocol has no word for it: {', '.join(not_sent)}"
     if changed := run.manifest.get("adjustments"):

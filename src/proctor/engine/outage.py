@@ -7,7 +7,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from proctor.errors import NetworkError, ProviderError, RequestTimeout
@@ -25,6 +25,7 @@ class Away:
     """The server has not been there since `began` (monotonic), `said` is how it showed; waited for `most_s` at most."""
 
     said: str
+    slug: str
     began: float
     most_s: float
 
@@ -69,6 +70,10 @@ class Outage:
             return False
         if self.away is None and not self._given_up:
             self._begin(error)
+        elif self.away is not None and self.away.slug != error.slug:
+            # Where nobody could connect there is now somebody who loads the model: it will not be long.
+            self.away = replace(self.away, said=str(error), slug=error.slug)
+            self._pause_s = FIRST_S
         elif self._probing:
             self._pause_s = min(2.0 * self._pause_s, MOST_S)
         self._probing = False
@@ -111,7 +116,7 @@ class Outage:
     def _begin(self, error: ProviderError) -> None:
         LOG.info("%s; waiting for the server, at most %.0f s", error, self.wait_s)
         self.troubled = True
-        self.away = Away(str(error), time.monotonic(), self.wait_s)
+        self.away = Away(str(error), error.slug, time.monotonic(), self.wait_s)
         self._began = asyncio.get_running_loop().time()
         self._pause_s = FIRST_S
         self._over.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from proctor.figures import amount, dollars, duration, estimate, fraction, unmeasured
+from proctor.figures import amount, besides, dollars, duration, estimate, fraction, unmeasured
 from proctor.findings import Estimate, Evaluation, RunResult, Score
 from proctor.report import measures
 from proctor.report.blocks import Table
@@ -157,7 +157,8 @@ def _scored(found: list[Estimate | None]) -> str:
 Fact = Callable[[RunResult], str]
 
 REASONING = "Of these, reasoning tokens"
-_IF_KNOWN = frozenset({REASONING})  # rows that are left out where no run knows them
+UNUSED = "Besides, for replies that do not count"
+_IF_KNOWN = frozenset({REASONING, UNUSED})  # rows that are left out where no run knows them
 _SPEED: Mapping[str, Fact] = {
     "Errors by kind": lambda r: counted(r.tally.errors) or NONE,
     "Requests sent again": lambda r: amount(r.tally.retries),
@@ -167,6 +168,7 @@ _SPEED: Mapping[str, Fact] = {
     "Output tokens per item": lambda r: amount(r.tally.output_tokens_per_item),
     REASONING: lambda r: amount(r.tally.reasoning_tokens_per_item),
     "Cost": lambda r: dollars(r.tally.cost_usd),
+    UNUSED: lambda r: besides(r.tally.unused).partition(": ")[2] or NONE,
     "Time of the run": lambda r: duration(r.run.elapsed_s or None),
 }
 

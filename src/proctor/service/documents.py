@@ -10,7 +10,7 @@ import orjson
 from proctor.figures import shared_items
 from proctor.findings import Comparison, Difference, Estimate, Evaluation, RunResult, Score
 from proctor.service.runs import Outcome
-from proctor.types import Run
+from proctor.types import NOTHING_USED, Run, Usage
 
 
 def to_json(document: Any) -> str:
@@ -61,7 +61,13 @@ def result(r: RunResult) -> dict[str, Any]:
         "output_tokens_per_item": tally.output_tokens_per_item,
         "reasoning_tokens_per_item": tally.reasoning_tokens_per_item,
         "cost_usd": tally.cost_usd,
+        "unused": unused(tally.unused),
     }
+
+
+def unused(of: Usage) -> dict[str, Any] | None:
+    """What replies cost that do not count; null where nothing is known of any."""
+    return None if of == NOTHING_USED else asdict(of)
 
 
 def run(r: Run) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from proctor.stats.estimates import scores
 from proctor.store import AttemptRow
 from proctor.store.bodies import clean
 from proctor.suites.shapes import Label
-from proctor.types import Item, Message, Outcome, Reply, Run, Status
+from proctor.types import NOTHING_USED, Item, Message, Outcome, Reply, Run, Status, Usage
 
 FORMAT = 1  # raised when a bundle can no longer be read by programs that knew the one before
 ANSWER_CHARACTERS = 200  # of targets and answers, as the store's narrow rows have them
@@ -76,6 +76,12 @@ REPLY_KEYS: Mapping[str, Types] = {
     "retries": (int,),
     "error_slug": _TEXT,
     "error": _TEXT,
+}
+# Keys that stand in a reply's record only where they say something: bundles from before them are read too.
+SPARE_KEYS: Mapping[str, Types] = {
+    "unused_input_tokens": _COUNT,
+    "unused_output_tokens": _COUNT,
+    "unused_cost_usd": _NUMBER,
 }
 # Facts of a run that stand in its manifest.json; results.json has only those that its figures need.
 RUN_FACTS = frozenset({"run_id", "model", "source_title", "partial", "planned", "settled"})
@@ -225,6 +231,7 @@ def reply_record(row: AttemptRow, said: Mapping[str, Any]) -> dict[str, Any]:
             for key in REPLY_KEYS
             if key not in ("item", "hash", "outcome", "first_token", "text", "reasoning", "finish", "error")
         },
+        **{key: value for key in SPARE_KEYS if (value := getattr(row, key)) is not None},
     }
 
 
@@ -232,7 +239,8 @@ def reply_from(
     record: Mapping[str, Any], items: Mapping[tuple[str, str], Item], where: str
 ) -> tuple[AttemptRow, Reply | None]:
     """Raises DataError; also for an item that `items` lacks, by id and hash."""
-    checked(record, REPLY_KEYS, where)
+    spare = {key: types for key, types in SPARE_KEYS.items() if key in record}
+    checked(record, {**REPLY_KEYS, **spare}, where)
     item = items.get((record["item"], record["hash"]))
     if item is None:
         raise DataError(f"{where}: {ITEMS} has no item {record['item']!r} with hash {record['hash']!r}")
@@ -241,7 +249,8 @@ def reply_from(
         first_token = tuple((str(token), float(logprob)) for token, logprob in record["first_token"])
     except (TypeError, ValueError) as error:
         raise DataError(f"{where}: {error}") from None
-    taken = [f.name for f in fields(AttemptRow) if f.name in REPLY_KEYS and f.name != "outcome"]
+    kept = {**REPLY_KEYS, **spare}
+    taken = [f.name for f in fields(AttemptRow) if f.name in kept and f.name != "outcome"]
     row = AttemptRow(
         item_id=item.id,
         item_hash=item.hash,
@@ -313,6 +322,10 @@ def tally(rows: Sequence[AttemptRow]) -> Tally:
         cost_usd=sum(costs) if costs else None,
         errors=dict(sorted(failed.items())),
         retries=sum(row.retries for row in rows),
+        unused=sum(
+            (Usage(row.unused_input_tokens, row.unused_output_tokens, row.unused_cost_usd) for row in rows),
+            NOTHING_USED,
+        ),
     )
 
 

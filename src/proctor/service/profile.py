@@ -9,7 +9,7 @@ from typing import Any
 
 from proctor.findings import Tally
 from proctor.store import Store, summaries
-from proctor.types import Outcome, Run
+from proctor.types import Outcome, Run, Usage
 
 BINS = 24
 GRADES = 10
@@ -56,7 +56,11 @@ def has_summary(store: Store, run: Run) -> bool:
 def tally_of(store: Store, run: Run) -> Tally:
     """The kept tally if the run has ended and has one, else counted now."""
     kept = summaries.get(store, run.id) if run.finished_at else None
-    return Tally(**kept["tally"]) if kept else store.tally(run.id)
+    if not kept:
+        return store.tally(run.id)
+    facts = dict(kept["tally"])
+    # Summaries of versions before it was counted lack it.
+    return Tally(**facts | {"unused": Usage(**facts.get("unused", {}))})
 
 
 def _counted(store: Store, run_id: str) -> Profile:

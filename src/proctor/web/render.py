@@ -46,6 +46,7 @@ def templates() -> Environment:
         "amount": figures.amount,
         "room": figures.room,
         "dollars": figures.dollars,
+        "besides": figures.besides,
         "signed": signed,
         "ago": ago,
         "stamp": stamp,
