@@ -36,14 +36,15 @@ class Outage:
 
     It is away once nobody can connect to it, or it says that it loads its model; behind a gateway, once
     that says so several times in a row. Items that meet this keep their retries and wait for their `turn`. It is
-    back with the first reply of any kind. After `wait_s`, or when the run may draw no more, it is given up, until
-    it answers again: who waits, or meets its absence from then on, has failed.
+    back with the first reply of any kind. After `wait_s`, or when the run may draw no more, it is given up: who
+    waits has failed, and when one more item finds it away it is `lost`.
     """
 
     wait_s: float
     drawing: Callable[[], bool]
     away: Away | None = None
     troubled: bool = False  # there is something to forget at the next reply
+    lost: bool = False
     _given_up: bool = False
     _waited_s: float = 0.0
     _suspected: int = 0
@@ -68,9 +69,11 @@ class Outage:
             elif self.troubled and error.status not in GATEWAY:
                 self.answered()
             return False
-        if self.away is None and not self._given_up:
+        if self._given_up:
+            self.lost = self.drawing()  # a run that has drawn all it may ends by itself
+        elif self.away is None:
             self._begin(error)
-        elif self.away is not None and self.away.slug != error.slug:
+        elif self.away.slug != error.slug:
             # Where nobody could connect there is now somebody who loads the model: it will not be long.
             self.away = replace(self.away, said=str(error), slug=error.slug)
             self._pause_s = FIRST_S
@@ -84,7 +87,7 @@ class Outage:
         """The server is there."""
         if self.away is not None:
             LOG.info("the server is back after %.1f s", time.monotonic() - self.away.began)
-        self.troubled = self._given_up = False
+        self.troubled = self._given_up = self.lost = False
         self._suspected = 0
         self._end(back=True)
 
