@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proctor.findings import Basis, Comparison, Difference, Estimate, Sharing, Speed
+from proctor.types import Usage
 
 LEFT_OUT = re.compile(r"[\d,]+ of [\d,]+ rows left out(?=\)$)")
 MOST_ITEMS = 1_000_000  # a larger "about how many rows" is no advice
@@ -227,6 +228,24 @@ def dollars(value: float | None) -> str:
     if value == 0 or value >= 0.095:
         return f"${value:,.2f}"
     return f"${value:.{1 - math.floor(math.log10(value))}f}"  # two significant digits
+
+
+def besides(unused: Usage) -> str:
+    """What was spent on replies that do not count, or "" where nothing is known to have been.
+
+    >>> besides(Usage(312, 96, 0.0012))
+    'besides, for replies that do not count: 312 tokens in, 96 out, $0.0012'
+    >>> besides(Usage())
+    ''
+    """
+    spent = []
+    if unused.input_tokens:
+        spent.append(f"{amount(unused.input_tokens)} tokens in")
+    if unused.output_tokens:
+        spent.append(f"{amount(unused.output_tokens)} {'out' if spent else 'tokens out'}")
+    if unused.cost_usd:
+        spent.append(dollars(unused.cost_usd))
+    return f"besides, for replies that do not count: {', '.join(spent)}" if spent else ""
 
 
 def sentence(comparisons: Sequence[Comparison], ranked: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from proctor.types import Run
+from proctor.types import NOTHING_USED, Run, Usage
 
 # Every metric with its version, which is part of what makes two scores comparable: raised when the metric
 # starts to give other numbers. stats/ computes them, report/measures.py says in words what they are.
@@ -124,7 +124,11 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Counts and means over a run's settled items; a mean is None where nothing was reported."""
+    """Counts and means over a run's settled items; a mean is None where nothing was reported.
+
+    `unused` is what servers told of requests whose replies do not count: they could not be used, or a later
+    attempt at the item replaced them. It is in none of the other figures.
+    """
 
     outcomes: Mapping[str, int]
     answer_rate: float | None
@@ -135,6 +139,7 @@ class Tally:
     errors: Mapping[str, int] = field(default_factory=dict)  # slug -> items
     retries: int = 0
     reasoning_tokens_per_item: float | None = None
+    unused: Usage = NOTHING_USED
 
 
 @dataclass(frozen=True, slots=True)

@@ -262,6 +262,24 @@ def test_the_tally_is_over_the_latest_attempts(store: Store) -> None:
     assert list(store.tally(run.id).outcomes) == ["correct", "wrong", "no_answer", "refused", "error"]
 
 
+def test_the_tally_counts_apart_what_replies_cost_that_do_not_count(store: Store) -> None:
+    """Those that could not be used, and the attempts that a later one has replaced, with their own unused ones."""
+    run = claimed(store)
+    told = replace(answered(0, input_tokens=10, cost_usd=0.5), unused=Usage(7, 3, 0.25))
+    failing = replace(failed(1), unused=Usage(100, 1, 1.0))
+    keep_all(
+        store, run,
+        told, failing, answered(1, attempt=1, input_tokens=20, output_tokens=2),
+        answered(2, input_tokens=1000, output_tokens=30, cost_usd=4.0), answered(2, attempt=1, input_tokens=30),
+        failed(3), replace(failed(3, attempt=1), unused=Usage(input_tokens=20_000)),
+    )  # fmt: skip
+    tally = store.tally(run.id)
+    assert tally.unused == Usage(7 + 100 + 1000 + 20_000, 3 + 1 + 30, 0.25 + 1.0 + 4.0)
+    assert (tally.input_tokens_per_item, tally.cost_usd) == (20.0, 0.5)
+    replaced = {key: usage for key, usage in store.replaced(run.id).items() if usage != Usage()}
+    assert sorted(replaced.values(), key=str) == [Usage(100, 1, 1.0), Usage(1000, 30, 4.0)]
+
+
 def test_a_tally_of_nothing_has_no_means(store: Store) -> None:
     run = claimed(store)
     assert store.tally(run.id) == Tally({}, None, None, None, None, None)

@@ -111,6 +111,7 @@ def job(result: RunResult, state: JobState) -> dict[str, Any]:
             "reasoning_per_item": tally.reasoning_tokens_per_item,
         },
         "cost_usd": tally.cost_usd,
+        "unused": documents.unused(tally.unused),
         "stopped": run.stopped,
         "error": job_error(run),
         "error_slug": run.error_slug,

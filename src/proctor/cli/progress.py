@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-from proctor.figures import amount, dollars, duration, share
+from proctor.figures import amount, besides, dollars, duration, share
 from proctor.service.progress import Progress
 from proctor.service.waits import words
 
@@ -25,6 +25,7 @@ def describe(p: Progress) -> str:
         f"errors: {', '.join(f'{slug} {n}' for slug, n in sorted(p.errors.items()))}" if p.errors else "",
         f"{p.retries} retries" if p.retries else "",
         dollars(p.cost_usd) if p.cost_usd else "",
+        besides(p.unused),
         _left(p),
     ]
     return " | ".join(part for part in parts if part)

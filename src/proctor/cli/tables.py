@@ -6,7 +6,18 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from proctor.figures import amount, dollars, estimate, fraction, names, rate, shared_items, speed, unmeasured
+from proctor.figures import (
+    amount,
+    besides,
+    dollars,
+    estimate,
+    fraction,
+    names,
+    rate,
+    shared_items,
+    speed,
+    unmeasured,
+)
 from proctor.findings import NOT_ENFORCED, Comparison, Evaluation, RunResult, adherence, failed_in_short
 from proctor.service.advice import advice, askings, goes_on
 from proctor.types import Run
@@ -64,6 +75,8 @@ def result_lines(result: RunResult, *, fold: bool = False) -> Iterator[str]:
     yield f"  {run_facts(result)}"
     if server := (run.manifest.get("model") or {}).get("server"):
         yield f"  served by {server}"
+    if spent := besides(result.tally.unused):
+        yield f"  {spent}"
     if not_sent := run.manifest.get("not_sent"):
         yield f"  not sent, because the model's protocol or server has no word for it: {', '.join(not_sent)}"
     if changed := run.manifest.get("adjustments"):

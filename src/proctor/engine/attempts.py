@@ -306,12 +306,13 @@ class _Pool:
         self._failed_in_a_row += 1
         budgets = self._terms.errors
         all_so_far = self._failed_in_a_row == self._settled
-        if self._failed_in_a_row >= (budgets.at_start if all_so_far else budgets.in_a_row):
-            which = "The first" if all_so_far else "The last"
-            raise ErrorBudget(
-                f"{which} {self._failed_in_a_row} items all failed, so the run stopped. "
-                f"The last failure: {attempt.failure.message}"
-            )
+        if self._outage.lost:
+            why = "The server does not come back"
+        elif self._failed_in_a_row >= (budgets.at_start if all_so_far else budgets.in_a_row):
+            why = f"{'The first' if all_so_far else 'The last'} {self._failed_in_a_row} items all failed"
+        else:
+            return
+        raise ErrorBudget(f"{why}, so the run stopped. The last failure: {attempt.failure.message}")
 
 
 def _say_answered(asking: Asking, reply: Reply) -> None:

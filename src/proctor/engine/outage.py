@@ -7,7 +7,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from proctor.errors import NetworkError, ProviderError, RequestTimeout
@@ -25,6 +25,7 @@ class Away:
     """The server has not been there since `began` (monotonic), `said` is how it showed; waited for `most_s` at most."""
 
     said: str
+    slug: str
     began: float
     most_s: float
 
@@ -35,14 +36,15 @@ class Outage:
 
     It is away once nobody can connect to it, or it says that it loads its model; behind a gateway, once
     that says so several times in a row. Items that meet this keep their retries and wait for their `turn`. It is
-    back with the first reply of any kind. After `wait_s`, or when the run may draw no more, it is given up, until
-    it answers again: who waits, or meets its absence from then on, has failed.
+    back with the first reply of any kind. After `wait_s`, or when the run may draw no more, it is given up: who
+    waits has failed, and when one more item finds it away it is `lost`.
     """
 
     wait_s: float
     drawing: Callable[[], bool]
     away: Away | None = None
     troubled: bool = False  # there is something to forget at the next reply
+    lost: bool = False
     _given_up: bool = False
     _waited_s: float = 0.0
     _suspected: int = 0
@@ -67,8 +69,14 @@ class Outage:
             elif self.troubled and error.status not in GATEWAY:
                 self.answered()
             return False
-        if self.away is None and not self._given_up:
+        if self._given_up:
+            self.lost = self.drawing()  # a run that has drawn all it may ends by itself
+        elif self.away is None:
             self._begin(error)
+        elif self.away.slug != error.slug:
+            # Where nobody could connect there is now somebody who loads the model: it will not be long.
+            self.away = replace(self.away, said=str(error), slug=error.slug)
+            self._pause_s = FIRST_S
         elif self._probing:
             self._pause_s = min(2.0 * self._pause_s, MOST_S)
         self._probing = False
@@ -79,7 +87,7 @@ class Outage:
         """The server is there."""
         if self.away is not None:
             LOG.info("the server is back after %.1f s", time.monotonic() - self.away.began)
-        self.troubled = self._given_up = False
+        self.troubled = self._given_up = self.lost = False
         self._suspected = 0
         self._end(back=True)
 
@@ -111,7 +119,7 @@ class Outage:
     def _begin(self, error: ProviderError) -> None:
         LOG.info("%s; waiting for the server, at most %.0f s", error, self.wait_s)
         self.troubled = True
-        self.away = Away(str(error), time.monotonic(), self.wait_s)
+        self.away = Away(str(error), error.slug, time.monotonic(), self.wait_s)
         self._began = asyncio.get_running_loop().time()
         self._pause_s = FIRST_S
         self._over.clear()

@@ -16,8 +16,8 @@ from proctor.providers.looking import look, need_key, need_rows, undescribed
 from proctor.providers.parameters import Parameters
 from proctor.providers.refusals import Place, bad_reply, refusal
 from proctor.providers.thoughts import ANTHROPIC_BUDGET, ANTHROPIC_EFFORT, ANTHROPIC_HINT
-from proctor.providers.wire_types import Table, table_of
-from proctor.types import Item, ListedModel, Model, Reply, Sampling
+from proctor.providers.wire_types import Table, table_of, told_usage
+from proctor.types import Item, ListedModel, Model, Reply, Sampling, Usage
 
 OFFICIAL = "https://api.anthropic.com"
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
@@ -78,7 +78,11 @@ class Anthropic:
             sent = self._parameters.fields
             answer = await self._http.post(self._url, self._headers, self._body(item, sent))
             if answer.status == 200:
-                return self._reply(answer)
+                try:
+                    return self._reply(answer)
+                except ProviderError as error:
+                    error.usage = told_usage(answer, self._used)
+                    raise
             if answer.status != 400 or not self._parameters.adapt(answer.body, sent):
                 raise refusal(answer, self._place)
 
@@ -112,6 +116,11 @@ class Anthropic:
             cost_usd=self._price.cost_usd(sent, received) if self._price else None,
             raw=answer.body,
         )
+
+    def _used(self, record: Table) -> Usage:
+        usage = record.table("usage")
+        sent, received = usage.sum(*map(usage.count, _INPUT)), usage.count("output_tokens")
+        return Usage(sent, received, self._price.cost_usd(sent, received) if self._price else None)
 
 
 def open_anthropic(model: Model, sampling: Sampling, opening: Opening) -> Anthropic:

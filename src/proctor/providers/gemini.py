@@ -18,8 +18,8 @@ from proctor.providers.modes import ANSWER, TOP_TOKENS, need_ranking, ranking
 from proctor.providers.parameters import Parameters
 from proctor.providers.refusals import Place, bad_reply, refusal
 from proctor.providers.thoughts import GEMINI_HINT, GEMINI_NOTES, GEMINI_THINKING
-from proctor.providers.wire_types import Table, table_of
-from proctor.types import Item, ListedModel, Model, Reply, Sampling
+from proctor.providers.wire_types import Table, table_of, told_usage
+from proctor.types import Item, ListedModel, Model, Reply, Sampling, Usage
 
 OFFICIAL = "https://generativelanguage.googleapis.com"
 KEY_VARIABLE = "GOOGLE_API_KEY or GEMINI_API_KEY"
@@ -104,7 +104,11 @@ class Gemini:
             sent = self._parameters.fields
             answer = await self._http.post(self._url, self._headers, self._body(item, repeat, sent))
             if answer.status == 200:
-                return self._reply(answer)
+                try:
+                    return self._reply(answer)
+                except ProviderError as error:
+                    error.usage = told_usage(answer, self._used)
+                    raise
             if answer.status != 400 or not self._parameters.adapt(answer.body, sent):
                 raise refusal(answer, self._place)
 
@@ -150,6 +154,10 @@ class Gemini:
             raw=answer.body,
         )
         return self._ranked(reply, candidate) if self._mode == "logprob" else reply
+
+    def _used(self, record: Table) -> Usage:
+        sent, received, _ = _tokens(record.table("usageMetadata"))
+        return Usage(sent, received, self._price.cost_usd(sent, received) if self._price else None)
 
     def _ranked(self, reply: Reply, candidate: Table) -> Reply:
         """The reply with its first token ranked; it was cut after that token by design."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -89,7 +90,8 @@ class Http:
             limit = f"{self._timeout_s:g} s" if not extra else "the time allowed for a look"
             raise RequestTimeout(f"{url}: no complete reply within {limit}") from error
         except aiohttp.ClientConnectorError as error:
-            why = error.strerror or error.os_error
+            number = error.errno or 0  # below 0 it is the name server's
+            why = os.strerror(number) if number > 0 else error.strerror or error.os_error
             raise NetworkError(f"{url}: cannot connect ({why})", away=True) from error
         except (aiohttp.ClientError, asyncio.IncompleteReadError, OSError) as error:
             raise NetworkError(f"{url}: the connection broke ({error or type(error).__name__})") from error

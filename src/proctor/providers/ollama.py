@@ -23,8 +23,8 @@ from proctor.providers.looking import need_rows, unlisted
 from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ranking
 from proctor.providers.refusals import Place, bad_reply, refusal
 from proctor.providers.server_clock import possible
-from proctor.providers.wire_types import NS, Table, table_of
-from proctor.types import Item, ListedModel, Model, Reply, Sampling
+from proctor.providers.wire_types import NS, Table, table_of, told_usage
+from proctor.types import Item, ListedModel, Model, Reply, Sampling, Usage
 
 LOOK_S = 10.0
 FREE = -1  # no limit as `num_predict`, another seed each time as `seed`
@@ -91,7 +91,11 @@ class Ollama:
         answer = await self._http.post(self._url, _HEADERS, self._body(item, repeat))
         if answer.status != 200:
             raise refusal(answer, self._place)
-        return self._reply(answer)
+        try:
+            return self._reply(answer)
+        except ProviderError as error:
+            error.usage = told_usage(answer, self._used)
+            raise
 
     def _body(self, item: Item, repeat: int) -> bytes:
         options = self._options
@@ -143,6 +147,10 @@ class Ollama:
             raw=answer.body,
         )
         return self._ranked(reply, record) if self._sampling.mode == "logprob" else reply
+
+    def _used(self, record: Table) -> Usage:
+        sent, received = record.count("prompt_eval_count"), record.count("eval_count")
+        return Usage(sent, received, self._price.cost_usd(sent, received) if self._price else None)
 
     def _ranked(self, reply: Reply, record: Table) -> Reply:
         """The reply with its first token ranked; it was cut after that token by design."""

@@ -21,8 +21,8 @@ from proctor.providers.refusals import Place, bad_reply, refusal
 from proctor.providers.server_clock import service_s
 from proctor.providers.servers import identified
 from proctor.providers.spellings import OFFICIAL, UNKNOWN, Spelling, spelling_of
-from proctor.providers.wire_types import Table, table_of
-from proctor.types import Item, ListedModel, Model, Reply, Sampling, Server
+from proctor.providers.wire_types import Table, table_of, told_usage
+from proctor.types import Item, ListedModel, Model, Reply, Sampling, Server, Usage
 
 USD_PER_TICK = 1e-10  # xAI's own unit of cost
 
@@ -116,7 +116,11 @@ class OpenAI:
             sent = self._parameters.fields
             answer = await self._http.post(self._url, self._headers, self._body(item, repeat, sent))
             if answer.status == 200:
-                return self._reply(answer)
+                try:
+                    return self._reply(answer)
+                except ProviderError as error:
+                    error.usage = told_usage(answer, self._used)
+                    raise
             if answer.status not in (400, 422) or not self._parameters.adapt(answer.body, sent):
                 raise refusal(answer, self._place)
 
@@ -156,6 +160,11 @@ class OpenAI:
             raw=answer.body,
         )
         return self._ranked(reply, choice) if self._mode == "logprob" else reply
+
+    def _used(self, record: Table) -> Usage:
+        usage = record.table("usage")
+        received, _ = self._output(usage)
+        return Usage(usage.count("prompt_tokens"), received, self._cost_usd(usage, received))
 
     def _output(self, usage: Table) -> tuple[int | None, int | None]:
         """(output tokens with the reasoning, reasoning tokens)."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
@@ -16,6 +17,7 @@ import orjson
 from proctor.errors import BadReply
 from proctor.providers.http import Answer
 from proctor.providers.refusals import Place, bad_reply
+from proctor.types import NOTHING_USED, Usage
 
 MOST_COUNT = 2**31 - 1  # what the store's columns of counts hold
 MOST_BYTES = 2**63 - 1
@@ -130,6 +132,15 @@ def table_of(answer: Answer, place: Place, wanted: str) -> Table:
     if not isinstance(record, dict):
         raise bad_reply(answer, place, wanted)
     return Table(record, "", place.words)
+
+
+def told_usage(answer: Answer, read: Callable[[Table], Usage]) -> Usage:
+    """What `read` finds in the body of a reply that is of no use: it may have been billed all the same."""
+    with suppress(orjson.JSONDecodeError, BadReply):
+        record = orjson.loads(answer.body)
+        if isinstance(record, dict):
+            return read(Table(record, "", ""))
+    return NOTHING_USED
 
 
 def shortened(value: object) -> str:

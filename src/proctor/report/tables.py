@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from proctor.figures import amount, dollars, duration, estimate, fraction, rate, speed, unmeasured
+from proctor.figures import amount, besides, dollars, duration, estimate, fraction, rate, speed, unmeasured
 from proctor.findings import Basis, Estimate, Evaluation, RunResult, Score
 from proctor.report import measures
 from proctor.report.blocks import Table
@@ -165,8 +165,9 @@ REASONING = "Of these, reasoning tokens"
 TIME = "Time of a request"
 ON_THE_WIRE = "Time of a request on the wire, waiting included"
 RATE, RATE_OF_ALL = "Output tokens of a request per second", "Output tokens of all requests per second"
+UNUSED = "Besides, for replies that do not count"
 # Rows that are left out where no run knows them.
-_IF_KNOWN = frozenset({REASONING, ON_THE_WIRE, RATE, RATE_OF_ALL})
+_IF_KNOWN = frozenset({REASONING, UNUSED, ON_THE_WIRE, RATE, RATE_OF_ALL})
 _SPEED: Mapping[str, Fact] = {
     "Errors by kind": lambda r: counted(r.tally.errors) or NONE,
     "Requests sent again": lambda r: amount(r.tally.retries),
@@ -179,6 +180,7 @@ _SPEED: Mapping[str, Fact] = {
     "Output tokens per item": lambda r: amount(r.tally.output_tokens_per_item),
     REASONING: lambda r: amount(r.tally.reasoning_tokens_per_item),
     "Cost": lambda r: dollars(r.tally.cost_usd),
+    UNUSED: lambda r: besides(r.tally.unused).partition(": ")[2] or NONE,
     "Time of the run": lambda r: duration(r.run.elapsed_s or None),
 }
 

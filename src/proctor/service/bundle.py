@@ -17,9 +17,9 @@ from proctor.service.packed import FORMAT, Labels, Snapshot
 from proctor.service.runs import find, open_store
 from proctor.service.sources import open_source
 from proctor.settings import Settings
-from proctor.store import Store
+from proctor.store import AttemptRow, Store
 from proctor.suites.source import SuiteSource
-from proctor.types import Outcome, Run
+from proctor.types import Outcome, Run, Usage
 
 MEMBER_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip file can say: the same run gives the same bytes
 MEMBER_MODE = 0o100644 << 16
@@ -58,7 +58,7 @@ def bundle(ids: Sequence[str], settings: Settings, path: Path, *, prompts: bool 
     part = path.with_name(f"{path.name}.part")
     with open_store(settings) as store:
         runs = _ended([run for ident in ids for run in find(store, ident)])
-        kept = Snapshot({run.id: list(store.latest(run.id)) for run in runs}, store.item)
+        kept = Snapshot({run.id: _rows(store, run) for run in runs}, store.item)
         runs = [replace(run, settled=_settled(kept, run)) for run in runs]
         results = packed.results_document(packed.recomputed(kept, runs))
         heads = [_head(run, settings) for run in runs]
@@ -86,6 +86,25 @@ def _ended(runs: Sequence[Run]) -> list[Run]:
                 f"`proctor resume {run.id[:8]}` if nothing works on it any more"
             )
     return list({run.id: run for run in runs}.values())
+
+
+def _rows(store: Store, run: Run) -> list[AttemptRow]:
+    """The attempts that count, each with what others at the same item and repeat have cost besides."""
+    replaced = store.replaced(run.id)
+    return [
+        _with_unused(row, replaced[key]) if (key := (row.item_id, row.repeat)) in replaced else row
+        for row in store.latest(run.id)
+    ]
+
+
+def _with_unused(row: AttemptRow, more: Usage) -> AttemptRow:
+    unused = Usage(row.unused_input_tokens, row.unused_output_tokens, row.unused_cost_usd) + more
+    return replace(
+        row,
+        unused_input_tokens=unused.input_tokens,
+        unused_output_tokens=unused.output_tokens,
+        unused_cost_usd=unused.cost_usd,
+    )
 
 
 def _settled(kept: Snapshot, run: Run) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from proctor.findings import Speed, Tally
 from proctor.store import AttemptRow
-from proctor.types import Outcome
+from proctor.types import NOTHING_USED, Outcome, Usage
 
 
 def tally(rows: Sequence[AttemptRow]) -> Tally:
@@ -26,6 +26,10 @@ def tally(rows: Sequence[AttemptRow]) -> Tally:
         cost_usd=sum(costs) if costs else None,
         errors=dict(sorted(failed.items())),
         retries=sum(row.retries for row in rows),
+        unused=sum(
+            (Usage(row.unused_input_tokens, row.unused_output_tokens, row.unused_cost_usd) for row in rows),
+            NOTHING_USED,
+        ),
     )
 
 

@@ -12,7 +12,7 @@ from proctor.findings import Cause, Comparison, Difference, Estimate, Evaluation
 from proctor.service import speeds
 from proctor.service.advice import advice, asks_again
 from proctor.service.runs import Outcome
-from proctor.types import Run
+from proctor.types import NOTHING_USED, Run, Usage
 
 
 def to_json(document: Any) -> str:
@@ -68,6 +68,7 @@ def result(r: RunResult) -> dict[str, Any]:
         "output_tokens_per_item": tally.output_tokens_per_item,
         "reasoning_tokens_per_item": tally.reasoning_tokens_per_item,
         "cost_usd": tally.cost_usd,
+        "unused": unused(tally.unused),
     }
 
 
@@ -81,6 +82,11 @@ def cause(c: Cause, r: Run, again: str | None = None) -> dict[str, Any]:
         "advice": advice(c, r, again),
         "asking_again_may_help": asks_again(c.slug),
     }
+
+
+def unused(of: Usage) -> dict[str, Any] | None:
+    """What replies cost that do not count; null where nothing is known of any."""
+    return None if of == NOTHING_USED else asdict(of)
 
 
 def run(r: Run) -> dict[str, Any]:

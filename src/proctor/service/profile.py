@@ -10,7 +10,7 @@ from typing import Any
 from proctor.findings import Speed, Tally
 from proctor.service.speeds import with_clock
 from proctor.store import Store, summaries
-from proctor.types import Outcome, Run
+from proctor.types import Outcome, Run, Usage
 
 BINS = 24
 GRADES = 10
@@ -67,12 +67,15 @@ def counted_tally(store: Store, run: Run) -> Tally:
 
 def _tally(record: Mapping[str, Any]) -> Tally:
     """A tally as it was kept. Older versions kept the time on the wire alone, which is all they had."""
-    facts = {name: value for name, value in record.items() if name not in ("speed", "seconds_per_item")}
+    facts = {
+        name: value for name, value in record.items() if name not in ("speed", "seconds_per_item", "unused")
+    }
     told, wire_s = record.get("speed"), record.get("seconds_per_item")
     outcomes = record["outcomes"]
     settled = sum(outcomes.values()) - outcomes.get(Outcome.ERROR.value, 0)
     speed = Speed(**told) if told else None if wire_s is None else Speed(wire_s, settled)
-    return Tally(**facts, speed=speed)
+    unused = Usage(**record.get("unused", {}))  # which older versions did not count
+    return Tally(**facts, speed=speed, unused=unused)
 
 
 def _counted(store: Store, run_id: str) -> Profile:

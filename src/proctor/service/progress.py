@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from proctor.engine.attempts import Traffic
 from proctor.engine.pace import Eta, Pace
 from proctor.service.waits import NONE, Waits, waits_of
-from proctor.types import Attempt, Limits, Run
+from proctor.types import NOTHING_USED, Attempt, Limits, Run, Usage
 
 LOOK_EVERY_S = 0.25
 
@@ -30,10 +30,11 @@ class Progress:
     retries: int
     outcomes: dict[str, int]
     errors: dict[str, int]
-    cost_usd: float | None
+    cost_usd: float | None  # of the replies that count
     eta: Eta
     ended: bool = False
     waits: Waits = NONE
+    unused: Usage = NOTHING_USED
 
 
 Watch = Callable[[Progress], None]
@@ -51,7 +52,8 @@ class Meter:
     committed: int = 0
     cost_usd: float | None = None
     costed: int = 0
-    tokens: int = 0  # in and out, as far as they were reported
+    tokens: int = 0  # in and out, as far as they were reported, with those of replies that were of no use
+    unused: Usage = NOTHING_USED
     answered: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
@@ -64,6 +66,9 @@ class Meter:
         self.outcomes[attempt.reading.outcome] += 1
         if attempt.failure is not None:
             self.errors[attempt.failure.slug] += 1
+        if attempt.unused is not NOTHING_USED:
+            self.unused += attempt.unused
+            self.tokens += (attempt.unused.input_tokens or 0) + (attempt.unused.output_tokens or 0)
         reply = attempt.reply
         if reply is not None:
             self.answered += 1
@@ -77,7 +82,8 @@ class Meter:
     def spending(self) -> float:
         """Dollars spent, with what the requests under way will cost if they are like the others."""
         spent = self.cost_usd or 0.0
-        return spent + len(self.traffic.in_flight) * (spent / self.costed if self.costed else 0.0)
+        wasted = self.unused.cost_usd or 0.0
+        return spent + wasted + len(self.traffic.in_flight) * (spent / self.costed if self.costed else 0.0)
 
     def elapsed_s(self) -> float:
         return self.clock() - self._pace.began
@@ -101,6 +107,7 @@ class Meter:
             eta=self._pace.eta(now, under_way),
             ended=ended,
             waits=waits_of(self.traffic),
+            unused=self.unused,
         )
 
 

@@ -145,7 +145,8 @@ async def _run_cells(
             began = time.monotonic()
             results.append(await _fill(run, each, limits, sitting))
             spent_s += time.monotonic() - began
-            spent_usd += results[-1].tally.cost_usd or 0.0
+            tally = results[-1].tally
+            spent_usd += (tally.cost_usd or 0.0) + (tally.unused.cost_usd or 0.0)
     except asyncio.CancelledError:
         raise Interrupted from None
     finally:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, Select, case, func, select, tuple_
+from sqlalchemy import Row, Select, Subquery, case, func, select, tuple_
 
 from proctor.errors import NotFound
 from proctor.findings import Score, Speed, Tally
@@ -15,7 +15,7 @@ from proctor.store import scores as kept
 from proctor.store.latest import is_latest
 from proctor.store.runs import RunStore
 from proctor.store.tables import ATTEMPT, ITEM, PAYLOAD
-from proctor.types import Attempt, Item, Outcome
+from proctor.types import NOTHING_USED, Attempt, Item, Outcome, Usage
 
 ANSWER_CHARACTERS = 200  # of an answer in its narrow row; the whole reply is in the payload
 PAGE_ROWS = 2000  # of `latest`, between two looks into the database
@@ -66,19 +66,20 @@ class AnswerGroup(NamedTuple):
     output_tokens: int = 0
 
 
-def _with_tokens(seconds: Any) -> list[Any]:
+def _with_tokens(a: Any, seconds: Any) -> list[Any]:
     """Sums for a rate, over the attempts that tell both their tokens and these seconds."""
-    told = (seconds.is_not(None), ATTEMPT.c.output_tokens)
-    known = (ATTEMPT.c.output_tokens.is_not(None), seconds)
+    told = (seconds.is_not(None), a.output_tokens)
+    known = (a.output_tokens.is_not(None), seconds)
     return [
         func.sum(case(told)).label(f"tokens_{seconds.name}"),
         func.sum(case(known)).label(f"with_tokens_{seconds.name}"),
     ]
 
 
-_TIMES = [total for seconds in (ATTEMPT.c.latency_s, ATTEMPT.c.service_s) for total in _with_tokens(seconds)]
 _NAMES = [field.name for field in fields(AttemptRow)]
 COLUMNS = [ATTEMPT.c[name] for name in _NAMES]
+_UNUSED = ("unused_input_tokens", "unused_output_tokens", "unused_cost_usd")
+_SPENT = ("sum_input_tokens", "sum_output_tokens", "cost_usd")
 _OUTCOME = _NAMES.index("outcome")
 _OUTCOMES = {outcome.value: outcome for outcome in Outcome}  # a look is quicker than the enum's call
 
@@ -252,27 +253,55 @@ class Store(RunStore):
         """Counts and means over the latest attempts, added up by the database.
 
         `outcomes` counts errors too; the means are over items with another outcome, each over those
-        where the figure was reported. Cost and retries are sums.
+        where the figure was reported. Cost and retries are sums, and what does not count is over all attempts.
         """
-        a = ATTEMPT.c
+        a = _marked(self.number(run_id)).c
         means = (a.latency_s, a.service_s, a.in_flight, a.input_tokens, a.output_tokens, a.reasoning_tokens)
-        query = (
-            select(
-                a.outcome,
-                a.error_slug,
-                *_TIMES,
-                func.count().label("items"),
-                func.count(a.answer).label("answered"),
-                func.sum(a.retries).label("retries"),
-                func.sum(a.cost_usd).label("cost_usd"),
-                *(func.sum(column).label(f"sum_{column.name}") for column in means),
-                *(func.count(column).label(f"count_{column.name}") for column in means),
-            )
-            .where(a.run_num == self.number(run_id), is_latest())
-            .group_by(a.outcome, a.error_slug)
-        )
+        unused = (a.unused_input_tokens, a.unused_output_tokens, a.unused_cost_usd)
+        query = select(
+            a.latest,
+            a.outcome,
+            a.error_slug,
+            *_with_tokens(a, a.latency_s),
+            *_with_tokens(a, a.service_s),
+            func.count().label("items"),
+            func.count(a.answer).label("answered"),
+            func.sum(a.retries).label("retries"),
+            func.sum(a.cost_usd).label("cost_usd"),
+            *(func.sum(column).label(f"sum_{column.name}") for column in means),
+            *(func.count(column).label(f"count_{column.name}") for column in means),
+            *(func.sum(column).label(column.name) for column in unused),
+        ).group_by(a.latest, a.outcome, a.error_slug)
         with self.reading() as connection:
             return _tally([dict(row) for row in connection.execute(query).mappings()])
+
+    def replaced(self, run_id: str) -> dict[tuple[str, int], Usage]:
+        """What attempts cost that a later one at the same item and repeat has replaced. Raises NotFound."""
+        a = _marked(self.number(run_id)).c
+        spent = (func.sum(a.input_tokens), func.sum(a.output_tokens), func.sum(a.cost_usd))
+        unused = (
+            func.sum(a.unused_input_tokens),
+            func.sum(a.unused_output_tokens),
+            func.sum(a.unused_cost_usd),
+        )
+        query = select(a.item_id, a.repeat, *spent, *unused).where(~a.latest).group_by(a.item_id, a.repeat)
+        with self.reading() as connection:
+            return {(row[0], row[1]): _usage(row[2:5]) + _usage(row[5:]) for row in connection.execute(query)}
+
+
+def _marked(run_num: int) -> Subquery:
+    """All attempts of a run, each with whether it is the latest."""
+    return select(ATTEMPT, is_latest().label("latest")).where(ATTEMPT.c.run_num == run_num).subquery()
+
+
+def _usage(sums: Sequence[Any]) -> Usage:
+    """Sums as databases give them: PostgreSQL's are decimals."""
+    sent, received, cost = sums
+    return Usage(
+        None if sent is None else int(sent),
+        None if received is None else int(received),
+        None if cost is None else float(cost),
+    )
 
 
 def attempt_row(row: Row[Any]) -> AttemptRow:
@@ -282,6 +311,11 @@ def attempt_row(row: Row[Any]) -> AttemptRow:
 
 
 def _tally(groups: Sequence[dict[str, Any]]) -> Tally:
+    unused = NOTHING_USED
+    for group in groups:
+        unused += _usage([group[name] for name in _UNUSED])
+        unused += NOTHING_USED if group["latest"] else _usage([group[name] for name in _SPENT])
+    groups = [group for group in groups if group["latest"]]
     settled = [group for group in groups if group["outcome"] != Outcome.ERROR]
     outcomes: dict[str, int] = {}
     for group in groups:
@@ -302,6 +336,7 @@ def _tally(groups: Sequence[dict[str, Any]]) -> Tally:
             if group["outcome"] == Outcome.ERROR
         },
         retries=sum(group["retries"] for group in groups),
+        unused=unused,
     )
 
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Select, Update, func, or_, select, update
+from sqlalchemy import Select, Update, func, literal, or_, select, update
 
 from proctor.store.bodies import clean
 from proctor.store.latest import settled_count
@@ -194,9 +194,12 @@ def spent(store: Database, run_id: str) -> Spent:
 
 
 def _spent(run_id: str) -> Select[Any]:
-    tokens = func.coalesce(ATTEMPT.c.input_tokens, 0) + func.coalesce(ATTEMPT.c.output_tokens, 0)
+    a = ATTEMPT.c
+    counts = (a.input_tokens, a.output_tokens, a.unused_input_tokens, a.unused_output_tokens)
+    tokens = sum((func.coalesce(count, 0) for count in counts), literal(0))
+    usd = func.coalesce(a.cost_usd, 0.0) + func.coalesce(a.unused_cost_usd, 0.0)
     return (
-        select(func.sum(tokens).label("tokens"), func.sum(ATTEMPT.c.cost_usd).label("usd"))
+        select(func.sum(tokens).label("tokens"), func.sum(usd).label("usd"))
         .join(RUN, RUN.c.num == ATTEMPT.c.run_num)
         .where(RUN.c.id == run_id, ATTEMPT.c.at >= RUN.c.started_at)
     )

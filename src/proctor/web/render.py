@@ -49,6 +49,7 @@ def templates() -> Environment:
         "timed_by": figures.timed_by,
         "room": figures.room,
         "dollars": figures.dollars,
+        "besides": figures.besides,
         "signed": signed,
         "ago": ago,
         "stamp": stamp,
