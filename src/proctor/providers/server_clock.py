@@ -10,10 +10,11 @@ from proctor.errors import ProviderError
 from proctor.providers.http import Http
 from proctor.providers.wire_types import Table
 
-# Of a reply: the object it stands in ("" for `usage`), the fields that add up to the time, and their unit in seconds.
+# Of a reply: the object it stands in, the fields that add up to the time, and their unit in seconds.
 _IN_REPLIES = (
     ("timings", ("prompt_ms", "predicted_ms"), 1e-3),  # llama.cpp: reading and writing, in a slot
     ("metrics", ("time_to_first_token_ms", "generation_time_ms"), 1e-3),  # vLLM --enable-per-request-metrics
+    ("time_info", ("prompt_time", "completion_time"), 1.0),  # Cerebras; its queue_time is apart
 )
 _IN_USAGE = ("prompt_time", "completion_time")  # Groq, in seconds; its queue_time is apart
 SLACK, SLACK_S = 1.05, 0.001  # a server cannot have worked for longer than we waited, but for unlike clocks
