@@ -32,7 +32,7 @@ def test_reading_and_writing_count_and_waiting_does_not():
     assert told({"timings": LLAMA}) == pytest.approx(0.143369)
     assert told({"metrics": VLLM}) == pytest.approx(1.3257)
     assert told({"time_info": CEREBRAS}) == pytest.approx(0.006)
-    assert told({"usage": GROQ}) == 0.75
+    assert told({"usage": GROQ, "metrics": None}) == 0.75
     assert told({"usage": {"prompt_tokens": 3}}) is None
 
 

@@ -31,7 +31,7 @@ def service_s(record: Table, usage: Table, elapsed_s: float) -> float | None:
     An odd value is no reason to lose the reply: nothing but a time rests on it.
     """
     for name, parts, unit_s in _IN_REPLIES:
-        if name in record.fields:
+        if record.fields.get(name) is not None:  # vLLM writes null where it was not told to measure
             place = record.told(record.table, name)
             return None if place is None else _sum(place, parts, unit_s, elapsed_s)
     return _sum(usage, _IN_USAGE, 1.0, elapsed_s) if _IN_USAGE[1] in usage.fields else None
