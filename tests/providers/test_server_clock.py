@@ -17,6 +17,8 @@ from wire_bodies import BODIES, ODD, PATHS, saying
 LLAMA = {"cache_n": 24, "prompt_n": 11, "prompt_ms": 108.129, "predicted_n": 3, "predicted_ms": 35.24}
 # As the documentation of vLLM's --enable-per-request-metrics has it.
 VLLM = {"time_to_first_token_ms": 85.2, "generation_time_ms": 1240.5, "queue_time_ms": 12.3}
+# From the reference of Cerebras' chat completions.
+CEREBRAS = {"queue_time": 0.000073, "prompt_time": 0.001, "completion_time": 0.005, "total_time": 0.022}
 # The fields of Groq's usage; total_time is prompt_time and completion_time together, queue_time is apart.
 GROQ = {"queue_time": 0.5, "prompt_time": 0.25, "completion_time": 0.5, "total_time": 0.75}
 
@@ -29,7 +31,8 @@ def told(body: dict[str, Any], elapsed_s: float = 60.0) -> float | None:
 def test_reading_and_writing_count_and_waiting_does_not():
     assert told({"timings": LLAMA}) == pytest.approx(0.143369)
     assert told({"metrics": VLLM}) == pytest.approx(1.3257)
-    assert told({"usage": GROQ}) == 0.75
+    assert told({"time_info": CEREBRAS}) == pytest.approx(0.006)
+    assert told({"usage": GROQ, "metrics": None}) == 0.75
     assert told({"usage": {"prompt_tokens": 3}}) is None
 
 

@@ -10,10 +10,11 @@ from proctor.errors import ProviderError
 from proctor.providers.http import Http
 from proctor.providers.wire_types import Table
 
-# Of a reply: the object it stands in ("" for `usage`), the fields that add up to the time, and their unit in seconds.
+# Of a reply: the object it stands in, the fields that add up to the time, and their unit in seconds.
 _IN_REPLIES = (
     ("timings", ("prompt_ms", "predicted_ms"), 1e-3),  # llama.cpp: reading and writing, in a slot
     ("metrics", ("time_to_first_token_ms", "generation_time_ms"), 1e-3),  # vLLM --enable-per-request-metrics
+    ("time_info", ("prompt_time", "completion_time"), 1.0),  # Cerebras; its queue_time is apart
 )
 _IN_USAGE = ("prompt_time", "completion_time")  # Groq, in seconds; its queue_time is apart
 SLACK, SLACK_S = 1.05, 0.001  # a server cannot have worked for longer than we waited, but for unlike clocks
@@ -30,7 +31,7 @@ def service_s(record: Table, usage: Table, elapsed_s: float) -> float | None:
     An odd value is no reason to lose the reply: nothing but a time rests on it.
     """
     for name, parts, unit_s in _IN_REPLIES:
-        if name in record.fields:
+        if record.fields.get(name) is not None:  # vLLM writes null where it was not told to measure
             place = record.told(record.table, name)
             return None if place is None else _sum(place, parts, unit_s, elapsed_s)
     return _sum(usage, _IN_USAGE, 1.0, elapsed_s) if _IN_USAGE[1] in usage.fields else None
