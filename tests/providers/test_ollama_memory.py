@@ -12,7 +12,7 @@ import pytest
 
 from proctor.errors import ContextOverflow, Overloaded
 from proctor.types import Message, Model, Reply, Sampling
-from simulators import provider, questions, simulator
+from simulators import nearby, provider, questions
 
 ITEM = questions(1)[0]
 # 404 tokens by the simulator's rule of four characters each.
@@ -41,14 +41,14 @@ def loaded_and_asked(
 
 def test_what_was_loaded_before_the_clock_is_what_the_first_question_meets(tmp_path):
     """A load without the options of the questions would be thrown away by the first of them."""
-    with simulator([ITEM]) as server:
-        loaded_and_asked(Model("ollama", "sim", server.url), tmp_path, ITEM, ITEM)
-        assert stats(server.url)["model_loads"] == 1
+    with nearby([ITEM]) as url:
+        loaded_and_asked(Model("ollama", "sim", url), tmp_path, ITEM, ITEM)
+        assert stats(url)["model_loads"] == 1
 
 
 def test_a_load_in_mid_run_stands_outside_the_clock(tmp_path):
-    with simulator([ITEM], "--models-in-memory", "1", "--load", "0.4") as server:
-        first, second = (Model("ollama", name, server.url) for name in ("sim", "sim-small"))
+    with nearby([ITEM], "--models-in-memory", "1", "--load", "0.4") as url:
+        first, second = (Model("ollama", name, url) for name in ("sim", "sim-small"))
 
         async def work() -> Reply:
             async with provider(first, tmp_path) as one, provider(second, tmp_path) as other:
@@ -57,31 +57,29 @@ def test_a_load_in_mid_run_stands_outside_the_clock(tmp_path):
                 return await one(ITEM, 0)
 
         reply = asyncio.run(work())
-        assert stats(server.url)["model_loads"] == 3, "each made the other go"
+        assert stats(url)["model_loads"] == 3, "each made the other go"
     assert reply.latency_s is not None and reply.latency_s < 0.2
 
 
 def test_a_context_that_the_model_cannot_have_is_not_asked_for_and_that_is_said(tmp_path):
     """Ollama reduces it without a word; so would then the prompts, in versions that cut them."""
-    with simulator([ITEM], "--trained-context", "2048") as server:
+    with nearby([ITEM], "--trained-context", "2048") as url:
 
         async def work() -> tuple[int | None, list[str]]:
-            async with provider(Model("ollama", "sim", server.url), tmp_path) as opened:
+            async with provider(Model("ollama", "sim", url), tmp_path) as opened:
                 found = await opened.check()
                 return found.context_tokens, list(opened.adjustments)
 
         own, said = asyncio.run(work())
-        assert stats(server.url)["seen"] == 0, "it is said before anything is asked"
+        assert stats(url)["seen"] == 0, "it is said before anything is asked"
     assert own == 2048
     assert said == ["context_tokens 8192 sent as 2048, the model's own maximum"]
 
 
 def test_a_prompt_cut_in_silence_is_noticed_though_nobody_asked_for_a_context(tmp_path):
     """An old server cuts, whatever it is told; how much fits stands in its list of loaded models."""
-    with simulator([ITEM, LONG], "--quirks", "ollama-0.11", "--context", "200") as server:
-        short, long = loaded_and_asked(
-            Model("ollama", "sim", server.url), tmp_path, ITEM, LONG, sampling=FREE
-        )
+    with nearby([ITEM, LONG], "--quirks", "ollama-0.11", "--context", "200") as url:
+        short, long = loaded_and_asked(Model("ollama", "sim", url), tmp_path, ITEM, LONG, sampling=FREE)
     assert isinstance(short, Reply)
     assert isinstance(long, ContextOverflow)
     assert "the context of 200 tokens" in str(long)
@@ -96,17 +94,17 @@ def test_a_prompt_cut_in_silence_is_noticed_though_nobody_asked_for_a_context(tm
 )
 def test_a_prompt_too_long_is_told_in_the_words_of_the_server(tmp_path, quirks, words):
     """Newer versions quote the error of the server inside, as JSON in a string."""
-    with simulator([LONG], "--quirks", quirks, "--context", "200") as server:
-        (reply,) = loaded_and_asked(Model("ollama", "sim", server.url), tmp_path, LONG, sampling=FREE)
+    with nearby([LONG], "--quirks", quirks, "--context", "200") as url:
+        (reply,) = loaded_and_asked(Model("ollama", "sim", url), tmp_path, LONG, sampling=FREE)
     assert isinstance(reply, ContextOverflow)
     assert words in str(reply) and "{" not in str(reply)
 
 
 def test_a_full_line_is_a_server_to_wait_for(tmp_path):
-    with simulator(questions(6), "--slots", "1", "--queue", "1", "--latency", "0.2") as server:
+    with nearby(questions(6), "--slots", "1", "--queue", "1", "--latency", "0.2") as url:
 
         async def work() -> list[object]:
-            async with provider(Model("ollama", "sim", server.url), tmp_path) as opened:
+            async with provider(Model("ollama", "sim", url), tmp_path) as opened:
                 return await asyncio.gather(*(opened(i, 0) for i in questions(6)), return_exceptions=True)
 
         got = asyncio.run(work())
@@ -115,8 +113,8 @@ def test_a_full_line_is_a_server_to_wait_for(tmp_path):
 
 
 def test_tokens_from_the_cache_are_still_tokens_of_the_prompt(tmp_path):
-    with simulator([ITEM], "--quirks", "ollama-0.33") as server:
-        first, again = loaded_and_asked(Model("ollama", "sim", server.url), tmp_path, ITEM, ITEM)
+    with nearby([ITEM], "--quirks", "ollama-0.33") as url:
+        first, again = loaded_and_asked(Model("ollama", "sim", url), tmp_path, ITEM, ITEM)
     assert isinstance(first, Reply) and isinstance(again, Reply)
     assert json.loads(again.raw)["prompt_eval_cached_count"] == first.input_tokens - 1
     assert again.input_tokens == first.input_tokens
