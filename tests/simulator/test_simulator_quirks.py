@@ -52,7 +52,7 @@ def test_quirks_combine_unless_they_contradict() -> None:
     ],
 )  # fmt: skip
 def test_lists_of_models_say_who_serves_them(start: Any, quirks: str, status: int, owner: str | None) -> None:
-    got = start({}, ASKED, terms=quirky(quirks)).get("/v1/models")
+    got = start({}, ASKED, terms=quirky(quirks)).get("/v1/models", {"Authorization": "Bearer any"})
     assert got.status == status
     if status == 200:
         rows = got.json["data"]
@@ -185,5 +185,6 @@ def test_llm_katan_wants_a_key_whichever(start: Any) -> None:
     server = start({}, ASKED, terms=quirky("llm-katan"))
     got = server.openai()
     assert (got.status, got.json["error"]["code"]) == (401, "invalid_api_key")
+    assert server.get("/v1/models").status == 401
     body = {"model": "sim", "messages": [{"role": "user", "content": "Well?"}]}
     assert server.send("POST", OPENAI, body, {"Authorization": "Bearer any"}).status == 200

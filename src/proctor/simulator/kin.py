@@ -274,6 +274,10 @@ def _as_litellm(words: Words, more: Mapping[str, Any]) -> dict[str, Any]:
     return {"error": {**error, **more}}
 
 
+def _as_llm_katan(words: Words, more: Mapping[str, Any]) -> dict[str, Any]:
+    return {"error": {"message": words.message, "type": words.kind, "code": None, **more}}
+
+
 def _as_fastapi(words: Words, more: Mapping[str, Any]) -> dict[str, Any]:
     return {"detail": words.message, **more}
 
@@ -283,5 +287,6 @@ _SHAPES = {
     "llama.cpp": _as_llama_cpp,
     "vllm": _as_vllm,
     "litellm": _as_litellm,
+    "llm-katan": _as_llm_katan,
     "fastapi": _as_fastapi,
 }
