@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+import threading
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from proctor.providers.contract import Opening, Provider
 from proctor.providers.http import Http
 from proctor.providers.prices import read_prices
 from proctor.settings import Settings, read_settings
-from proctor.simulator import Answer, Simulated, prompt_key, spawn
+from proctor.simulator import Answer, Answers, Simulated, prompt_key, spawn
+from proctor.simulator.app import listen, make_app
+from proctor.simulator.options import parse
 from proctor.types import Item, Message, Model, Outcome, Reading, Reply, Sampling
 
 
@@ -75,3 +78,22 @@ def ask(model: Model, home: Path, item: Item, **given: object) -> Reply:
             return await opened(item, 0)
 
     return asyncio.run(work())
+
+
+@contextmanager
+def nearby(items: Sequence[Item] | Answers, *options: str) -> Iterator[str]:
+    """A simulator in a thread of this process, there at once; gives its address."""
+    setup = parse(options)
+    answers = items if isinstance(items, Mapping) else known(items)
+    app = make_app(answers, setup.behaviours, slots=setup.slots, terms=setup.terms)
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        listening = asyncio.run_coroutine_threadsafe(listen(app), loop).result()
+        yield listening.url
+        asyncio.run_coroutine_threadsafe(listening.close(), loop).result()
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

@@ -16,6 +16,7 @@ ASKED = {
     "sim": Behaviour(accuracy=1.0),
     "wrong": Behaviour(accuracy=0.0),
     "silent": Behaviour(silent_rate=1.0),
+    "refusing": Behaviour(refuse_rate=1.0),
     "breaking": Behaviour(break_rate=1.0),
     "thinker": Behaviour(accuracy=1.0, thinks=True),
 }
@@ -91,6 +92,29 @@ def test_as_many_tokens_are_told_as_were_asked_for(start: Any, known: Any) -> No
     assert choice["logprobs"]["content"] == []
     assert server.openai().json["choices"][0]["logprobs"] is None
     assert "logprobs" not in server.ollama().json
+
+
+def test_every_token_of_a_reply_is_told_with_its_log_probability(start: Any, known: Any) -> None:
+    server = start(known("Well?", right="not equivalent", wrong=("equivalent",)), ASKED)
+    more = {"logprobs": True, "top_logprobs": 2}
+    (choice,) = server.openai(**more).json["choices"]
+    tokens = choice["logprobs"]["content"]
+    assert "".join(token["token"] for token in tokens) == choice["message"]["content"] == "not equivalent"
+    (refused,) = server.openai(model="refusing", **more).json["choices"]
+    told = refused["logprobs"]["refusal"]
+    assert "".join(token["token"] for token in told) == refused["message"]["refusal"]
+    for token in (*tokens, *told):
+        assert token["top_logprobs"][0]["logprob"] == token["logprob"] <= 0.0
+        assert len(token["top_logprobs"]) == 2 and bytes(token["bytes"]).decode() == token["token"]
+    streamed = server.openai(stream=True, **more).events
+    deltas = [event["choices"][0] for event in streamed if event["choices"][0]["logprobs"]]
+    assert [delta["logprobs"]["content"][0] for delta in deltas] == tokens
+    assert "".join(delta["delta"]["content"] for delta in deltas) == "not equivalent"
+    (bare,) = server.openai(logprobs=True).json["choices"]
+    assert [token["top_logprobs"] for token in bare["logprobs"]["content"]] == [[]] * len(
+        bare["logprobs"]["content"]
+    )
+    assert server.ollama(**more).json["logprobs"] == tokens
 
 
 def test_the_style_of_tokens_is_the_servers(start: Any, known: Any) -> None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from proctor.simulator import NAMED, Behaviour
+from proctor.simulator.memory import Room
+from proctor.simulator.quirks import combine
 from proctor.simulator.wire import Terms
 
 ASKED = {"sim": Behaviour(accuracy=1.0), "thinker": Behaviour(accuracy=1.0, thinks=True)}
@@ -172,3 +177,82 @@ def test_a_broken_server_says_500(start: Any) -> None:
 def test_a_refusal_is_plain_text(start: Any) -> None:
     reply = start().ollama(model="sim-refusing").json
     assert (reply["done_reason"], "Sorry" in reply["message"]["content"]) == ("stop", True)
+
+
+def in_memory(server: Any) -> dict[str, Any]:
+    return {entry["name"].removesuffix(":latest"): entry for entry in server.get("/api/ps").json["models"]}
+
+
+def test_a_model_is_loaded_anew_for_another_context_or_shift(start: Any) -> None:
+    server = start({}, ASKED, terms=Terms(room=Room(load_s=0.05)))
+    loads = []
+    for more in ({}, {}, {"options": {"num_ctx": 512}}, {"options": {"num_ctx": 512}, "shift": False}):
+        reply = server.ollama(**more).json
+        loads.append((reply["load_duration"] >= 50_000_000, server.stats()["model_loads"]))
+        assert reply["total_duration"] >= reply["load_duration"]
+    assert loads == [(True, 1), (False, 1), (True, 2), (True, 3)]
+    assert in_memory(server)["sim"]["context_length"] == 512
+
+
+def test_a_model_makes_room_for_another(start: Any) -> None:
+    server = start({}, ASKED, terms=Terms(room=Room(models=1)))
+    for name in ("sim", "thinker", "sim"):
+        server.ollama(model=name)
+        assert list(in_memory(server)) == [name]
+    assert server.stats()["model_loads"] == 3
+
+
+def test_the_one_kept_for_the_shortest_time_goes_first(start: Any) -> None:
+    server = start({}, ASKED | {"third": Behaviour()}, terms=Terms(room=Room(models=2)))
+    server.ollama(model="thinker", keep_alive="1h")
+    server.ollama(keep_alive=60)
+    server.ollama(model="third")
+    assert set(in_memory(server)) == {"thinker", "third"}
+
+
+def test_keep_alive_says_when_a_model_goes(start: Any) -> None:
+    server = start({}, ASKED)
+    server.ollama(keep_alive="10m")
+    assert in_memory(server)["sim"]["expires_at"] < "2200"
+    server.ollama(keep_alive=-1)
+    assert in_memory(server)["sim"]["expires_at"] > "2300"
+    server.ollama(keep_alive=0)
+    assert in_memory(server) == {}
+    server.ollama(keep_alive=0.001)
+    ends = time.monotonic() + 60.0
+    while in_memory(server):
+        assert time.monotonic() < ends
+    assert server.ollama(messages=[], keep_alive=0).json["done_reason"] == "unload"
+    assert server.ollama(keep_alive="soon").status == 400
+
+
+def test_a_line_that_is_full_turns_away(start: Any) -> None:
+    server = start({}, {"sim": Behaviour(latency_s=0.2)}, slots=1, terms=Terms(queue=1))
+    with ThreadPoolExecutor(5) as pool:
+        statuses = [got.status for got in pool.map(lambda i: server.ollama(f"Well {i}?"), range(5))]
+    assert sorted(statuses) == [200, 200, 503, 503, 503]
+
+
+def test_a_context_beyond_the_models_own_is_reduced_in_silence(start: Any, known: Any) -> None:
+    server = start(known("x" * 404), ASKED, terms=Terms(trained_tokens=100))
+    reply = server.ollama("x" * 404, options={"num_ctx": 4096}).json
+    assert (reply["prompt_eval_count"], reply["message"]["content"]) == (100, "I do not know.")
+    assert in_memory(server)["sim"]["context_length"] == 100
+    assert server.send("POST", "/api/show", {"model": "sim"}).json["model_info"]["sim.context_length"] == 100
+
+
+def test_versions_differ_in_what_they_do_with_a_prompt_too_long(start: Any) -> None:
+    old, new = (start({}, ASKED, terms=Terms(100, quirks=combine([f"ollama-0.{v}"]))) for v in (11, 33))
+    assert old.ollama("x" * 404, truncate=False).json["prompt_eval_count"] == 100
+    assert new.ollama("x" * 404).json["prompt_eval_count"] == 52, "the beginning, and half of the rest"
+    got = new.ollama("x" * 404, truncate=False)
+    inside = json.loads(got.json["error"])["error"]
+    assert (got.status, inside["n_prompt_tokens"], inside["n_ctx"]) == (400, 101, 100)
+
+
+def test_cached_tokens_are_told_by_newer_versions(start: Any) -> None:
+    server = start({}, ASKED, terms=Terms(quirks=combine(["ollama-0.33"])))
+    first, again = (server.ollama("Well?" * 8).json for _ in range(2))
+    assert (first["prompt_eval_cached_count"], again["prompt_eval_cached_count"]) == (0, 9)
+    assert first["prompt_eval_count"] == again["prompt_eval_count"] == 10
+    assert "prompt_eval_cached_count" not in start().ollama().json

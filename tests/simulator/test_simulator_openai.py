@@ -210,3 +210,50 @@ def test_a_busy_server_says_when_to_come_back(start: Any) -> None:
 def test_a_broken_server_says_500(start: Any) -> None:
     got = start({}, {"sim": Behaviour(error_rate=1.0)}).openai(stream=True)
     assert (got.status, got.json["error"]["type"]) == (500, "server_error")
+
+
+def test_n_replies_come_at_once_and_the_usage_counts_them_all(start: Any, known: Any) -> None:
+    server = start(known("Well?" * 8), {"sim": Behaviour(accuracy=0.5)})
+    reply = server.openai("Well?" * 8, n=16).json
+    assert [choice["index"] for choice in reply["choices"]] == list(range(16))
+    texts = [choice["message"]["content"] for choice in reply["choices"]]
+    assert {text[-1] for text in texts} >= {"B"} and len(set(texts)) > 1, "each reply has luck of its own"
+    assert texts[0] == server.openai("Well?" * 8).json["choices"][0]["message"]["content"]
+    assert reply["usage"]["prompt_tokens"] == 10
+    assert reply["usage"]["completion_tokens"] == sum(len(text) // 4 + 1 for text in texts)
+    events = server.openai("Well?" * 8, n=2, stream=True).events
+    streamed = ["", ""]
+    for event in events:
+        streamed[event["choices"][0]["index"]] += event["choices"][0]["delta"].get("content") or ""
+    assert streamed == texts[:2]
+    assert [e["choices"][0]["finish_reason"] for e in events].count("stop") == 2
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words", "code"),
+    [
+        (
+            "temperature",
+            9,
+            "decimal above maximum value. Expected a value <= 2, but got 9",
+            "decimal_above_max_value",
+        ),
+        ("temperature", -1, "decimal below minimum value. Expected a value >= 0", "decimal_below_min_value"),
+        ("temperature", "hot", "expected a decimal, but got a string", "invalid_type"),
+        ("top_p", 1.5, "Expected a value <= 1, but got 1.5", "decimal_above_max_value"),
+        ("n", 0, "integer below minimum value. Expected a value >= 1", "integer_below_min_value"),
+        ("n", 129, "Expected a value <= 128", "integer_above_max_value"),
+        ("n", 1.5, "expected an integer, but got a decimal", "invalid_type"),
+    ],
+)
+def test_a_number_out_of_its_range_is_refused_by_name(
+    start: Any, field: str, value: Any, words: str, code: str
+) -> None:
+    got = start({}, ASKED).openai(**{field: value})
+    error = got.json["error"]
+    assert got.status == 400 and f"'{field}'" in error["message"] and words in error["message"]
+    assert (error["param"], error["code"], error["type"]) == (field, code, "invalid_request_error")
+
+
+def test_a_number_at_the_end_of_its_range_is_taken(start: Any) -> None:
+    assert start({}, ASKED).openai(temperature=2, top_p=0, n=1, frequency_penalty=-2).status == 200

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from proctor.simulator import NAMED, OPTIONS, Behaviour
+from proctor.simulator.memory import Room
 from proctor.simulator.options import Setup, make_parser, read_options
 from proctor.simulator.options import parse as parse_words
+from proctor.simulator.quirks import combine
 from proctor.simulator.wire import Terms
 
 
@@ -55,6 +57,16 @@ def test_every_option_is_read() -> None:
     )  # fmt: skip
 
 
+def test_servers_of_others_and_their_memory_are_read() -> None:
+    setup = parse(
+        "--quirks llama.cpp,no-schemas --loading 2 --queue 512 --trained-context 4096 --models-in-memory 3 "
+        "--keep-alive 300 --load 1.5"
+    )
+    assert setup.terms.quirks == combine(["llama.cpp", "no-schemas"])
+    assert (setup.terms.loading_s, setup.terms.queue, setup.terms.trained_tokens) == (2.0, 512, 4096)
+    assert setup.terms.room == Room(3, 300.0, 1.5)
+
+
 def test_a_named_model_keeps_what_it_is_known_for() -> None:
     models = parse("--accuracy 0.3 --latency 0.2 --crash-rate 0.5").behaviours
     assert models["sim-perfect"] == Behaviour(1.0, latency_s=0.2, crash_rate=0.5)
@@ -87,6 +99,11 @@ def test_this_machine_s_own_addresses_are_taken(host: str) -> None:
         ("--model mine", "--model mine: write NAME=ACCURACY"),
         ("--model =0.5", "--model =0.5: write NAME=ACCURACY"),
         ("--model mine=2", "--model mine=2: write NAME=ACCURACY"),
+        ("--quirks llamacpp", "--quirks llamacpp: one of llama.cpp"),
+        ("--quirks llama.cpp,vllm", "contradict each other"),
+        ("--loading -1", "--loading -1"),
+        ("--keep-alive -1", "--keep-alive -1"),
+        ("--models-in-memory 0", "--models-in-memory 0"),
         ("--overload drop", "invalid choice: 'drop'"),
         ("--sede 1", "unrecognized arguments"),
         ("--laten 1", "unrecognized arguments"),

@@ -21,6 +21,7 @@ from proctor.providers.contract import Opening, Pacing
 from proctor.providers.http import Answer, Http
 from proctor.providers.looking import need_rows, unlisted
 from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ranking
+from proctor.providers.ollama_context import loaded_context, own_context
 from proctor.providers.refusals import Place, bad_reply, refusal
 from proctor.providers.server_clock import possible
 from proctor.providers.wire_types import NS, Table, table_of, told_usage
@@ -58,6 +59,8 @@ class Ollama:
         self._place = place
         self._url = f"{place.address}/api/chat"
         self._options = _options(sampling)
+        # What the prompt may fill: as asked for, or as the server has it.
+        self._context: int | None = self._options.get("num_ctx")
         self.adjustments: list[str] = []
         self.unsent: frozenset[str] = frozenset({"max_tokens"} if sampling.mode == "logprob" else ())
         self.address = place.address
@@ -79,13 +82,40 @@ class Ollama:
                 f"Ollama at {self.address} has no model {self._model.name!r}; it has: {names}. "
                 f"`ollama pull {self._model.name}` fetches it"
             )
-        return found
+        return await self._fitted(found)
+
+    async def _fitted(self, found: ListedModel) -> ListedModel:
+        """The model with its own context. More than that is never asked for: Ollama would cut it unsaid."""
+        own = await own_context(self._http, self._place) or found.context_tokens
+        asked = self._context
+        if own is not None and asked is not None and asked > own:
+            self._context = own
+            self._options = {**self._options, "num_ctx": own}
+            self.adjustments.append(f"context_tokens {asked} sent as {own}, the model's own maximum")
+        return replace(found, context_tokens=own)
 
     async def warm(self) -> None:
-        load = {"model": self._model.name, "messages": [], "stream": False, "options": self._options}
+        load = self._request([], self._options)
         answer = await self._http.post(self._url, _HEADERS, orjson.dumps(load))
         if answer.status != 200:
             raise refusal(answer, self._place)
+        loaded = await loaded_context(self._http, self._place, self._is_ours)
+        self._context = min(filter(None, (self._context, loaded)), default=None)
+
+    def _is_ours(self, name: str) -> bool:
+        return same_name(name, self._model.name)
+
+    def _request(self, messages: list[dict[str, str]], options: dict[str, Any]) -> dict[str, Any]:
+        """What loading and asking share: a model that was loaded with anything else would be loaded anew."""
+        return {
+            "model": self._model.name,
+            "messages": messages,
+            "stream": False,
+            "options": options,
+            # Without these two the server drops messages or cuts the middle of the prompt and says nothing.
+            "truncate": False,
+            "shift": False,
+        }
 
     async def __call__(self, item: Item, repeat: int) -> Reply:
         answer = await self._http.post(self._url, _HEADERS, self._body(item, repeat))
@@ -101,15 +131,7 @@ class Ollama:
         options = self._options
         if repeat and options["seed"] != FREE:
             options = {**options, "seed": options["seed"] + repeat}
-        body: dict[str, Any] = {
-            "model": self._model.name,
-            "messages": [{"role": m.role, "content": m.content} for m in item.prompt],
-            "stream": False,
-            "options": options,
-            # Without these two the server drops messages or cuts the middle of the prompt and says nothing.
-            "truncate": False,
-            "shift": False,
-        }
+        body = self._request([{"role": m.role, "content": m.content} for m in item.prompt], options)
         if self._sampling.think is not None:
             body["think"] = self._sampling.think
         if self._sampling.mode == "structured":
@@ -128,11 +150,10 @@ class Ollama:
         sent, received = record.count("prompt_eval_count"), record.count("eval_count")
         # All of them, though one is used: a server that writes one as text counts as it likes elsewhere too.
         took = {name: record.seconds(name, unit_s=NS) for name in _DURATIONS}
-        limit = self._options.get("num_ctx")
-        if sent is not None and limit is not None and sent >= limit:
+        if sent is not None and self._context is not None and sent >= self._context:
             # A server too old to know `truncate` fills the whole context with what is left of the prompt.
             raise ContextOverflow(
-                f"Ollama at {self.address}: the prompt filled the context of {limit} tokens, so part "
+                f"Ollama at {self.address}: the prompt filled the context of {self._context} tokens, so part "
                 "of it was cut. Raise --context-tokens or update Ollama"
             )
         reply = Reply(

@@ -108,6 +108,8 @@ def full_words(body: bytes) -> str:
     )
     if isinstance(error, dict):
         error = error.get("message") or error
+    if isinstance(error, str) and error.startswith("{"):
+        return full_words(error.encode())  # a server behind the server, quoted as it answered
     text = str(error) if error is not None else body.decode("utf-8", "replace")
     return " ".join(text.split()) or "(no text)"
 

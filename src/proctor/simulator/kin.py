@@ -57,7 +57,8 @@ class Kin:
                 raise self._deny("wrong", openai.out_of_range(name, value), what=what)
             which = "replies" if name == "n" else "below" if value < allowed.least else "above"
             usual = openai.out_of_range(name, value)
-            raise self._deny(which, usual, name=name, value=float(value), most=int(allowed.most))
+            told = value if allowed.kind == "integer" else float(value)
+            raise self._deny(which, usual, name=name, value=told, most=int(allowed.most))
         if (
             self._quirks.greedy_alone
             and fields.fields.get("temperature") == 0
@@ -169,7 +170,11 @@ class Kin:
         return table
 
     def _identify(self, choice: dict[str, Any]) -> None:
-        if not self._quirks.token_ids or not choice.get("logprobs"):
+        if not choice.get("logprobs"):
+            return
+        for name in self._quirks.lacks & choice["logprobs"].keys():
+            del choice["logprobs"][name]
+        if not self._quirks.token_ids:
             return
         for token in choice["logprobs"]["content"] or ():
             for one in (token, *token["top_logprobs"]):
@@ -269,6 +274,10 @@ def _as_litellm(words: Words, more: Mapping[str, Any]) -> dict[str, Any]:
     return {"error": {**error, **more}}
 
 
+def _as_llm_katan(words: Words, more: Mapping[str, Any]) -> dict[str, Any]:
+    return {"error": {"message": words.message, "type": words.kind, "code": None, **more}}
+
+
 def _as_fastapi(words: Words, more: Mapping[str, Any]) -> dict[str, Any]:
     return {"detail": words.message, **more}
 
@@ -278,5 +287,6 @@ _SHAPES = {
     "llama.cpp": _as_llama_cpp,
     "vllm": _as_vllm,
     "litellm": _as_litellm,
+    "llm-katan": _as_llm_katan,
     "fastapi": _as_fastapi,
 }

@@ -14,7 +14,7 @@ from proctor.simulator.sending import JSON
 from proctor.simulator.wire import Ask, Denied, Stamp, Terms
 
 _OWN = "/__"  # the simulator's counters have no manners
-_CHATS = "/chat/completions"
+_KEYED = "/v1/"
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -32,7 +32,7 @@ def manners(
             return await handler(request)
         if time.monotonic() < ready_at:
             return turned_away(request, kin.loading())
-        if quirks.any_key and request.path.endswith(_CHATS) and "Authorization" not in request.headers:
+        if quirks.any_key and request.path.startswith(_KEYED) and "Authorization" not in request.headers:
             return turned_away(request, kin.no_key())
         try:
             return await handler(request)

@@ -63,7 +63,7 @@ class Quirks:
         ""  # what becomes of a reply that the context has no room for: "cut", "refused"; "": it is given
     )
     # What is said of a refusal: the shape of the body, and the words by what was wrong.
-    errors: str = ""  # llama.cpp, vllm, litellm, fastapi; else OpenAI's
+    errors: str = ""  # llama.cpp, vllm, litellm, llm-katan, fastapi; else OpenAI's
     words: Mapping[str, Words] = field(default_factory=dict)
     # What a reply holds.
     fingerprint: str = ""
@@ -246,6 +246,7 @@ _LITELLM = Quirks(
         "x-litellm-attempted-fallbacks": "0",
     },
     owner="openai",
+    bare=True,
     most_temperature=math.inf,
     errors="litellm",
     words={
@@ -287,13 +288,17 @@ _LLM_KATAN = Quirks(
     most_temperature=math.inf,
     any_key=True,
     no_limit=True,
+    errors="llm-katan",
     words={
         "key": Words(401, "missing Authorization header", "invalid_request_error", more={"code": "key"}),
         "json": Words(400, "Invalid JSON in request body", "invalid_request_error"),
     },
     lacks=frozenset({"refusal", "completion_tokens_details", "system_fingerprint"}),
     thoughts="tags",
-    static={"/health": _KATAN},
+    static={
+        "/health": _KATAN,
+        "/": {"name": "LLM Katan", "version": "0.22.0", "model": "sim", "backend": "echo"},
+    },
 )
 
 _MOCKLLM = Quirks(

@@ -56,7 +56,7 @@ def complaint(name: str, value: Any) -> tuple[str, str]:
     if not allowed.typed(value):
         given = _JSON_TYPES[type(value)]
         return (
-            f"Invalid type for '{name}': expected a {allowed.kind}, but got a {given} instead.",
+            f"Invalid type for '{name}': expected {_a(allowed.kind)}, but got {_a(given)} instead.",
             "invalid_type",
         )
     below = value < allowed.least
@@ -66,3 +66,7 @@ def complaint(name: str, value: Any) -> tuple[str, str]:
         f"Invalid '{name}': {allowed.kind} {where} value. Expected a value {end}, but got {value} instead."
     )
     return message, f"{allowed.kind}_{code}_value"
+
+
+def _a(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
