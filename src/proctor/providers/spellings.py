@@ -102,7 +102,7 @@ SPELLINGS: Mapping[str, Spelling] = {
         },
         basis="every name but the thinking by its effect, b10434",
     ),
-    "vllm": Spelling(_VLLM, _BOTH, basis="documentation"),
+    "vllm": Spelling(_VLLM, _BOTH, basis="every name but the thinking by its effect, 0.32.0"),
     "sglang": Spelling(_VLLM, _BOTH, basis="source"),
     "lmstudio": Spelling(
         {**OWN, "top_k": "top_k", "repeat_penalty": "repeat_penalty"}, _NEVER, basis="documentation"
