@@ -71,6 +71,8 @@ def odd_server(
             self.send_header("Content-Length", str(len(octets)))
             self.end_headers()
             self.wfile.write(octets)
+            # As uvicorn does after an exception: the connection ends, and no header said so.
+            self.close_connection = status == 500 or self.close_connection
 
         def log_message(self, *_: object) -> None:
             pass

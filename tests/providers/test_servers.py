@@ -153,7 +153,7 @@ def test_a_list_that_wants_a_key_is_believed(tmp_path):
         (
             {"/openapi.json": (200, {"info": {"title": "Mock LLM Server", "version": "0.1.0"}})},
             "uvicorn",
-            Server("mockllm", "0.1.0"),
+            Server("mockllm"),
         ),
         ({"/v1/models": models("mine"), "/openapi.json": (200, [1])}, "uvicorn", None),
         ({"/v1/models": models("mine"), "/openapi.json": (200, {"info": 7})}, "uvicorn", None),

@@ -39,6 +39,8 @@ def models_command(provider: str | None, as_json: bool) -> int:
             click.echo(f"{offer.provider}: {offer.title}{_served_by(offer.models)}")
             for model in offer.models:
                 click.echo(f"  {_line(model)}")
+            if not offer.models and not offer.problem and offer.provider == "openai":
+                click.echo("  It lists none; a model that answers there can be run by its name all the same")
             if offer.problem and not provider:
                 click.echo(f"  - {offer.problem}")
     if provider and found[0].problem:

@@ -30,7 +30,10 @@ async def first_question(http: Http, place: Place, headers: Mapping[str, str], l
         "max_tokens": 1,
     }
     sent = {"Content-Type": "application/json", **headers}
-    answer = await http.post(f"{place.address}/chat/completions", sent, orjson.dumps(body))
+    try:
+        answer = await http.post(f"{place.address}/chat/completions", sent, orjson.dumps(body))
+    except ProviderError as lost:
+        raise _with_list(lost, listed) from lost
     if answer.status == 200:
         _need_this_one(answer, place, listed)
         return f"the server {listed.words}; the first question to {place.model} was answered all the same"

@@ -14,7 +14,7 @@ from proctor.providers.dialects import OPENAI, SIMULATOR, Dialect
 from proctor.providers.first_question import first_question
 from proctor.providers.http import Answer, Http
 from proctor.providers.listing import Listing, authorization, list_rows, listing
-from proctor.providers.looking import need_key
+from proctor.providers.looking import need_key, unlisted
 from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ranking
 from proctor.providers.parameters import Parameters
 from proctor.providers.refusals import Place, bad_reply, refusal
@@ -224,8 +224,15 @@ async def list_openai(opening: Opening) -> list[ListedModel]:
 
 
 async def listed(opening: Opening, place: Place, key: str | None, dialect: Dialect) -> list[ListedModel]:
-    """What a server lists, with the program that it is."""
-    found = await list_rows(opening.http, place, key, dialect)
+    """What a server lists, with the program that it is. Raises what keeps it from listing."""
+    try:
+        found = await list_rows(opening.http, place, key, dialect)
+    except ProviderError as error:
+        unlisted(error)
+        raise type(error)(
+            f"{str(error).rstrip('.')}. A model that answers there can be run by its name all the same",
+            status=error.status,
+        ) from error
     server = await server_of(opening.http, place, key, dialect, found)
     return [replace(row.model, server=server) for row in found.rows]
 

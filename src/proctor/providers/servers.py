@@ -14,6 +14,7 @@ from proctor.types import Server
 
 LOOK_S = 3.0
 DESCRIPTION = "openapi.json"  # what every server made with FastAPI says of itself
+UNVERSIONED = "0.1.0"  # what FastAPI writes there for a program that gives no version
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,8 @@ def _described(found: Table) -> Server | None:
     with suppress(BadReply):
         info, paths = found.table("info"), found.table("paths").fields
         if name := TITLES.get(info.text("title") or ""):
-            return Server(name, _version(info, "version"))
+            version = _version(info, "version")
+            return Server(name, None if version == UNVERSIONED else version)
         for path, name in OWN_PATHS.items():
             if path in paths:
                 return Server(name)

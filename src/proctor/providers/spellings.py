@@ -100,9 +100,11 @@ SPELLINGS: Mapping[str, Spelling] = {
             **{effort: {"chat_template_kwargs": dict(said)} for effort, said in EFFORTS.items()},
             **_TEMPLATE,
         },
-        basis="every name but the thinking by its effect, b10434",
+        basis="top_k to repeat_last_n, seed and stop by their effect, b10434; the others documented",
     ),
-    "vllm": Spelling(_VLLM, _BOTH, basis="documentation"),
+    "vllm": Spelling(
+        _VLLM, _BOTH, basis="top_k to repeat_penalty and seed by their effect, 0.32.0; the others documented"
+    ),
     "sglang": Spelling(_VLLM, _BOTH, basis="source"),
     "lmstudio": Spelling(
         {**OWN, "top_k": "top_k", "repeat_penalty": "repeat_penalty"}, _NEVER, basis="documentation"
