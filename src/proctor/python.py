@@ -31,7 +31,8 @@ class Result:
 
     `runs` holds one RunResult a model, in the order in which the models were named; `comparisons`
     every pair of them; `verdict` the closing sentence. `error` is what stopped the runs early, if
-    anything did: what they measured until then is kept, and `proctor resume` goes on.
+    anything did, or the cause for which every item of one failed: what they measured is kept, and its `cure` says
+    what to do. `runs[i].run.partial` and `runs[i].causes` say which lack items, and why.
     """
 
     runs: tuple[RunResult, ...]
