@@ -63,14 +63,14 @@ class Http:
     def _on(self, connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
             connector=connector,
-            timeout=aiohttp.ClientTimeout(total=self._timeout_s, sock_connect=min(30.0, self._timeout_s)),
+            timeout=_timeout(self._timeout_s),
             read_bufsize=READ_BUFFER_BYTES,
             auto_decompress=True,
             cookie_jar=aiohttp.DummyCookieJar(),
         )
 
     async def get(self, url: str, headers: Mapping[str, str], *, timeout_s: float | None = None) -> Answer:
-        extra = {} if timeout_s is None else {"timeout": aiohttp.ClientTimeout(total=timeout_s)}
+        extra = {} if timeout_s is None else {"timeout": _timeout(timeout_s)}
         return await self._send("GET", url, headers, None, extra)
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
@@ -126,3 +126,8 @@ class Http:
     async def close(self) -> None:
         await self._looks.close()
         await self._session.close()
+
+
+def _timeout(total_s: float) -> aiohttp.ClientTimeout:
+    """Less for the connection than for all, so that a server that lets nobody in is told from one that is slow."""
+    return aiohttp.ClientTimeout(total=total_s, sock_connect=min(30.0, total_s / 2))
