@@ -233,6 +233,15 @@ def test_a_line_that_is_full_turns_away(start: Any) -> None:
     assert sorted(statuses) == [200, 200, 503, 503, 503]
 
 
+def test_the_wait_for_a_slot_stands_in_the_total_alone(start: Any) -> None:
+    server = start({}, {"sim": Behaviour(latency_s=0.1)}, slots=1)
+    with ThreadPoolExecutor(2) as pool:
+        replies = [got.json for got in pool.map(lambda i: server.ollama(f"Well {i}?"), range(2))]
+    parts = ("load_duration", "prompt_eval_duration", "eval_duration")
+    waits = sorted(reply["total_duration"] - sum(reply[part] for part in parts) for reply in replies)
+    assert waits[0] == 0 and waits[1] > 50_000_000
+
+
 def test_a_context_beyond_the_models_own_is_reduced_in_silence(start: Any, known: Any) -> None:
     server = start(known("x" * 404), ASKED, terms=Terms(trained_tokens=100))
     reply = server.ollama("x" * 404, options={"num_ctx": 4096}).json

@@ -270,12 +270,12 @@ class _Server:
     async def _turn(self, ask: Ask) -> AsyncIterator[tuple[float, float]]:
         """Have the model in memory, then a slot: first come, first served. Gives the seconds that each took."""
         load_s = await self._remember(ask)
-        came_at = time.monotonic()
+        came_at, waits = time.monotonic(), self.slots.full
         try:
             async with self.slots.one():
                 self.tally.begin()
                 try:
-                    yield load_s, time.monotonic() - came_at
+                    yield load_s, time.monotonic() - came_at if waits else 0.0
                 finally:
                     self.tally.end()
         finally:

@@ -190,7 +190,8 @@ def _end(ask: Ask, said: Said, stamp: Stamp) -> dict[str, Any]:
         # Ollama has no word for a refusal: the model stopped by itself.
         "done_reason": "length" if said.finish == "length" else "stop",
         "done": True,
-        "total_duration": load_ns + prompt_ns + eval_ns,
+        # The wait for a slot stands here alone.
+        "total_duration": load_ns + int(stamp.waited_s * 1e9) + prompt_ns + eval_ns,
         "load_duration": load_ns,
         "prompt_eval_count": ask.input_tokens,
         "prompt_eval_duration": prompt_ns,
