@@ -40,10 +40,13 @@ def session_server(
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest, session_server: Server) -> Server:
-    """A server that runs and that has what the test's topic needs."""
-    topic = request.node.get_closest_marker("topic")
-    if topic is not None and (reason := session_server.kind.lacks.get(topic.args[0])):
-        pytest.skip(f"{session_server.kind.name} lacks {topic.args[0]}: {reason}")
+    """A server that runs. A test of what it lacks must fail; one that would show nothing is skipped."""
+    kind = session_server.kind
+    for (topic,) in [marker.args for marker in request.node.iter_markers("topic")]:
+        if reason := kind.pointless.get(topic):
+            pytest.skip(f"{topic} on {kind.name}: {reason}")
+        if reason := kind.lacks.get(topic):
+            request.applymarker(pytest.mark.xfail(strict=True, reason=f"{kind.name}: {reason}"))
     return session_server
 
 

@@ -3,9 +3,10 @@
     python tests/real/servers.py install NAME ...      `all` takes every one; each into a folder of its own
     python tests/real/servers.py list
 
-Another server is one more entry of SERVERS. Its name in `lacks` is a topic of tests/real/test_topics.py, with the
-reason that is shown where the test is skipped. What a server does in its own way, and should be held to, is no
-lack: the test asks the entry.
+Another server is one more entry of SERVERS. A name in its `lacks` is a topic of the tests beside this file, with the
+reason: the test runs and must fail, so that a server that has learnt it is noticed. A name in `pointless` is a topic
+that is skipped, since on this server trying shows nothing. What a server does in its own way, and should be held to,
+is neither: the test asks the entry.
 """
 
 from __future__ import annotations
@@ -17,93 +18,19 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import MappingProxyType
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
+from kinds import Counts, Kind, Server
+from others import OTHERS, PYTHON
+
 import real
-from real import CACHE, MODEL, Command, NotHere, Running, fetch, llama_server, pip_install
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """What a server says that it has worked on since it started; None: it does not say."""
-
-    requests: int | None
-    input_tokens: int | None
-    output_tokens: int | None
-
-    def since(self, before: Counts) -> Counts:
-        pairs = zip(self._all(), before._all(), strict=True)
-        return Counts(*(None if now is None or then is None else now - then for now, then in pairs))
-
-    def agrees(self, other: Counts) -> bool:
-        """Whether what both say is the same."""
-        return all(None in pair or pair[0] == pair[1] for pair in zip(self._all(), other._all(), strict=True))
-
-    def _all(self) -> tuple[int | None, int | None, int | None]:
-        return self.requests, self.input_tokens, self.output_tokens
-
-
-def nothing_counted(_: Running) -> Counts:
-    return Counts(None, None, None)
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One server program. `command` is given the folder in which it was installed, and a port."""
-
-    name: str
-    model: str
-    command: Callable[[Path, int], Command]
-    pins: tuple[
-        str, ...
-    ] = ()  # what pip installs, into a virtual environment of its own; none: `fetch` has it
-    afterwards: Callable[[Path], None] | None = None  # what is left to do in the folder once pip is done
-    mb: int = 0  # what is downloaded
-    minutes: float = 0.1  # what installing takes on two cores
-    ready: str = "/health"
-    longest_start_s: float = 120.0
-    counts: Callable[[Running], Counts] = nothing_counted
-    overflow: str = "context"  # what stands in its words for a question that is too long
-    environ: Mapping[str, str] = field(
-        default_factory=lambda: MappingProxyType({})
-    )  # of the asking side: keys
-    lacks: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-
-    @property
-    def folder(self) -> Path:
-        return CACHE / self.name
-
-    @property
-    def installed(self) -> bool:
-        return not self.pins or (self.folder / "pins.txt").exists()
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """One server that is running, as a test sees it."""
-
-    kind: Kind
-    running: Running
-
-    @property
-    def model(self) -> str:
-        return f"openai/{self.kind.model}"
-
-    @property
-    def environ(self) -> dict[str, str]:
-        """What proctor's environment says so that the server is asked."""
-        return {"OPENAI_BASE_URL": f"{self.running.url}/v1", **self.kind.environ}
-
-    def counts(self) -> Counts:
-        return self.kind.counts(self.running)
-
+from real import MODEL, Command, NotHere, Running, fetch, llama_server, pip_install
 
 # --- llama-server -------------------------------------------------------------------------------------------
 
@@ -135,7 +62,7 @@ LLAMA = Kind(
     overflow="exceeds the available context size",
 )
 
-SERVERS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in (LLAMA,)})
+SERVERS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in (LLAMA, *OTHERS)})
 
 
 # --- had and started ----------------------------------------------------------------------------------------
@@ -149,6 +76,8 @@ def install(kind: Kind) -> None:
     stamp = kind.folder / "pins.txt"
     if stamp.exists() and stamp.read_text() == "\n".join(kind.pins):
         return
+    if sys.version_info[:2] != PYTHON:
+        raise NotHere(f"{kind.name} is pinned for Python {'.'.join(map(str, PYTHON))}: make a .venv of it")
     real.say(f"Installing {kind.name}: about {kind.mb} MB and {kind.minutes:g} minutes, into {kind.folder}.")
     began = time.monotonic()
     shutil.rmtree(kind.folder, ignore_errors=True)
@@ -179,9 +108,20 @@ def started(kind: Kind, log: Path) -> Iterator[Server]:
     """A server of this kind until the block ends. Raises NotHere with the reason."""
     if not kind.installed:
         raise NotHere(f"{kind.name} is not installed: make test-real SERVERS={kind.name}")
-    more = {"ready": kind.ready, "longest_s": kind.longest_start_s}
-    with real.running(lambda port: kind.command(kind.folder, port), log, **more) as running:
-        yield Server(kind, running)
+    with ExitStack() as ending:
+        upstream, environ = None, {}
+        if kind.upstream:
+            behind = started(SERVERS[kind.upstream], log.with_suffix(".upstream.log"))
+            upstream = ending.enter_context(behind)
+            environ = {"UPSTREAM": f"{upstream.running.url}/v1"}
+
+        def command(port: int) -> Command:
+            made = kind.command(kind.folder, port)
+            return Command(made.argv, {**made.environ, **environ})
+
+        more = {"ready": kind.ready, "longest_s": kind.longest_start_s}
+        running = ending.enter_context(real.running(command, log, **more))
+        yield Server(kind, running, upstream)
 
 
 def main(words: list[str]) -> int:
