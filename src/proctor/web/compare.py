@@ -162,14 +162,14 @@ def _rows(of: Evaluation, at: Standing) -> list[Row]:
                 score,
                 result.tally.speed.told_by(of.clock) if result.tally.speed else None,
                 at.names[run.id] in at.tied,
-                _on_front(of, at, result),
+                on_front(of, at, result),
                 unmeasured(run.unmeasured, run.planned),
             )
         )
     return sorted(rows, key=lambda row: downwards(row.score.estimate.value))
 
 
-def _on_front(of: Evaluation, at: Standing, one: RunResult) -> bool:
+def on_front(of: Evaluation, at: Standing, one: RunResult) -> bool:
     """Pareto's front of score and time, among the runs whose speeds mean the same; no run is one alone."""
     mine, rivals = at.values.get(one.run.id), 0
     if mine is None or one.tally.speed is None:
