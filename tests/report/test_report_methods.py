@@ -164,7 +164,13 @@ def test_a_single_task_has_no_headline_over_tasks() -> None:
         ({"rows": "hub", "revisions": {"boolq": "3de2"}}, "downloaded from the hub, revision 3de2."),
         (
             {"not_sent": ["min_p"]},
-            "since the server's protocol has no word for it, was: min p.",
+            "since the server has no word for it, was: min p.",
+        ),
+        ({"model": {"server": "llama.cpp b1"}}, "ollama/a was served by llama.cpp b1."),
+        ({"remarks": ["the server lists no models"]}, "Of ollama/a: the server lists no models."),
+        (
+            {"mode": "structured", "schema": {"replies": 8, "held": 8}},
+            "The schema held: all 8 whole replies are JSON of it.",
         ),
     ],
 )
