@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starlette.datastructures import FormData
 
 from proctor.errors import ConfigError
 from proctor.plan import (
@@ -23,7 +24,10 @@ from proctor.plan import (
     plan_to_json,
     share_limits,
 )
+from proctor.service.requests import PlanRequest, plan_of
+from proctor.settings import read_settings
 from proctor.types import Cell, Limits, Model, Plan, Sampling, SourceRef
+from proctor.web import forms
 
 PROVIDERS = ("ollama", "openai")
 SUITES = ("superglue", "mmlu")
@@ -260,6 +264,34 @@ def test_sampling_out_of_range_names_the_option(option: str, sampling: Sampling)
 def test_limits_must_be_more_than_nothing(option: str, cell: Cell) -> None:
     with pytest.raises(ConfigError, match=f"^{option}: must be more than 0"):
         check(Plan((cell,)))
+
+
+def test_a_server_may_be_waited_for_not_at_all_but_no_negative_time() -> None:
+    check(Plan((replace(CELL, limits=Limits(wait_for_server_s=0)),)))
+    for wait_s in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(ConfigError, match=r"^--wait-for-server"):
+            check(Plan((replace(CELL, limits=Limits(wait_for_server_s=wait_s)),)))
+
+
+def test_a_cell_of_an_older_version_waits_for_its_server_as_all_do() -> None:
+    record = json.loads(cell_to_json(CELL))
+    del record["limits"]["wait_for_server_s"]
+    assert cell_from_json(json.dumps(record)).limits.wait_for_server_s == 120.0
+
+
+def test_how_long_a_server_is_waited_for_is_said_alike_everywhere(tmp_path: Path) -> None:
+    given = read_settings({"PROCTOR_HOME": str(tmp_path)})
+    config = {"provider": "openai", "model": "m", "wait_for_server": "90s"}
+    asked = PlanRequest(project_id=1, suite="glue", config=config)  # type: ignore[arg-type]  # as JSON gives it
+    (cell,) = plan_of(asked, given).cells
+    form = forms.filled(FormData([("suite", "glue"), ("project", "1"), *config.items()]))
+    assert form.request is not None, form.errors
+    assert cell.limits == plan_of(form.request, given).cells[0].limits
+    assert cell.limits.wait_for_server_s == 90.0
+    words = forms.command(asked, cell).split()
+    assert words[words.index("--wait-for-server") + 1] == "90s"
+    none = PlanRequest(project_id=1, config={"provider": "openai", "model": "m"})  # type: ignore[arg-type]
+    assert plan_of(none, given).cells[0].limits.wait_for_server_s == 120.0
 
 
 def test_the_edges_of_the_ranges_are_allowed() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import socket
 
 import pytest
+from asking import checked
 from recording import Script, recording
 
-from proctor.errors import NetworkError, Overloaded, ProviderError, RequestTimeout
+from proctor.errors import EndpointNotFound, NetworkError, Overloaded, ProviderError, RequestTimeout
 from proctor.types import Model
 from simulators import ask, questions
 
@@ -68,6 +69,17 @@ def test_an_address_that_lets_nobody_in_is_no_request_that_took_too_long(tmp_pat
 def test_a_server_that_loads_its_model_is_told_from_one_that_is_full(script, kind, away, tmp_path):
     with recording([script]) as server:
         assert failure(f"{server.url}/v1", tmp_path, kind).away is away
+
+
+@pytest.mark.parametrize("provider", ["openai", "ollama"])
+def test_before_the_first_item_too_a_server_that_loads_is_told_from_one_that_is_not_there(provider, tmp_path):
+    path = "/v1" if provider == "openai" else ""
+    with recording([Script(LOADING, 503)]) as server, pytest.raises(Overloaded) as loading:
+        checked(Model(provider, "m", server.url + path), tmp_path)
+    assert loading.value.away
+    with pytest.raises(EndpointNotFound) as nobody:
+        checked(Model(provider, "m", f"{server.url}{path}"), tmp_path)  # its server has ended
+    assert not nobody.value.away
 
 
 def test_a_connection_that_breaks_and_a_reply_that_does_not_come_say_nothing_of_the_server(tmp_path):

@@ -161,6 +161,7 @@ RESULT = {
     "run_output_tokens_per_s": 2412.0,
     "tokens": {"input_per_item": 87.85, "output_per_item": 20.5, "reasoning_per_item": 0.0},
     "cost_usd": None,
+    "unused": None,
     "stopped": None,
     "error": None,
     "error_slug": None,

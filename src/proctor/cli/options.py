@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -121,10 +121,11 @@ def budget_options(command: Command) -> Command:
 
 
 def waiting_option(command: Command) -> Command:
-    return _all((WAIT_FOR_SERVER,), command)
+    option, kind, metavar, what = WAIT_FOR_SERVER
+    return _all(((option, kind, metavar, what.replace("2m", "as the old run")),), command)
 
 
-def _all(table: tuple[tuple[str, Any, str, str], ...], command: Command) -> Command:
+def _all(table: Sequence[tuple[str, Any, str, str]], command: Command) -> Command:
     for option, kind, metavar, what in reversed(table):
         names = [option, "for_"] if option == "--for" else [option]
         command = click.option(*names, type=kind, metavar=metavar, help=what)(command)
