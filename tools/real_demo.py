@@ -85,20 +85,25 @@ def exams(server: Running, home: Path, report: Path) -> None:
 
 def further(home: Path, report: Path, took_s: float) -> None:
     print(
-        f"\nDone in {took_s:.0f} s, and the model's server is stopped. A model this small guesses, and that is what\n"
-        "the figures say. With your own server only OPENAI_BASE_URL and the model's name change: docs/real-servers.md\n\n"
-        f"Report, one file:   {report}\n"
-        f"Dashboard:          PROCTOR_HOME={shortest(home)} .venv/bin/proctor serve\n"
-        "The model again:    .venv/bin/python tools/real.py serve",
+        f"\nDone in {took_s:.0f} s, and the model's server is stopped. A model this small mostly guesses, and the\n"
+        "figures say so. With a server of your own only OPENAI_BASE_URL and the model's name change.\n\n"
+        f"Report, one file:  {shortest(report)}\n"
+        f"Dashboard:         PROCTOR_HOME={shortest(home)} .venv/bin/proctor serve\n"
+        "The model again:   .venv/bin/python tools/real.py serve",
         flush=True,
     )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="a real model's exams on this machine")
-    parser.add_argument("--cache", type=Path, default=CACHE, help="the folder of what is fetched and kept")
-    cache = parser.parse_args(argv).cache.resolve()
-    home, report, log = cache / "home", cache / "report.html", cache / "llama-server.log"
+    parser.add_argument("--cache", type=Path, default=CACHE, help="the folder of what is fetched")
+    parser.add_argument(
+        "--home", type=Path, help="PROCTOR_HOME of the results  [default: home, in that folder]"
+    )
+    given = parser.parse_args(argv)
+    cache = given.cache.resolve()
+    home = (given.home or cache / "home").resolve()
+    report, log = home / "report.html", home / "llama-server.log"
     try:
         files = fetch(cache)
         began = time.monotonic()

@@ -17,16 +17,21 @@ GREEDY = ("--temperature", "0")
 STORY = "Tell me a story about a cat."
 
 
-def asked(server: Server, home: Path, *words: object, codes: Sequence[int] = (0,)) -> Any:
-    """`proctor run` with this model: the only run of its document, as it ended."""
-    done = subprocess.run(
-        command("run", *map(str, words), "--model", server.model, "--json"),
+def told(server: Server, home: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    """`proctor run --json` with this model, whatever its exit code."""
+    return subprocess.run(
+        command("run", *map(str, words), "--json", *("--model", server.model)),
         env=environment(home, **server.environ),
         cwd=home,
         text=True,
         capture_output=True,
         timeout=HANG_S,
     )
+
+
+def asked(server: Server, home: Path, *words: object, codes: Sequence[int] = (0,)) -> Any:
+    """The only run of such a command, as it ended."""
+    done = told(server, home, *words)
     assert done.returncode in codes, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     (run,) = json.loads(done.stdout)["runs"]
     return run

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -38,9 +38,10 @@ SLOTS = 2
 CONTEXT = 2048
 
 
-def llama_command(_: Path, port: int) -> Command:
-    """One thread: other tests run beside it, and a thread that waits for a second one stands still."""
-    return llama_server(fetch(), port, slots=SLOTS, context=CONTEXT, threads=1)
+def llama_command(_: Path, port: int, more: Sequence[str] = ()) -> Command:
+    """In `make test` one thread: other tests run beside it, and a thread that waits for another stands still."""
+    threads = 0 if in_full() else 1
+    return llama_server(fetch(), port, slots=SLOTS, context=CONTEXT, threads=threads, more=more)
 
 
 def llama_counts(server: Running) -> Counts:
