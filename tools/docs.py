@@ -143,6 +143,26 @@ def providers() -> str:
     return table(("provider", "what it asks", "lists its models"), rows)
 
 
+def spellings() -> str:
+    """Under which name each server program takes a setting, and where that is known from."""
+    from proctor.providers.spellings import FIELDS, SPELLINGS, UNKNOWN, Spelling
+
+    def name(of: Spelling, field: str) -> str:
+        theirs = of.names.get(field)
+        return "-" if theirs is None else f"`{theirs}`{' ?' if field in of.unsure else ''}"
+
+    def thinking(of: Spelling) -> str:
+        fields = dict.fromkeys(field for said in of.thinking.values() for field in said)
+        return ", ".join(f"`{field}`" for field in fields) or "-"
+
+    fields = [field for field in FIELDS if field != "context_tokens"]
+    rows = [
+        (title, *(name(of, field) for field in fields), thinking(of), of.basis)
+        for title, of in [*SPELLINGS.items(), ("any other", UNKNOWN)]
+    ]
+    return table(("server", *fields, "think", "known from"), rows)
+
+
 def schema() -> str:
     """The tables of the database with their columns."""
     from proctor.store.tables import METADATA
@@ -170,6 +190,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "errors": errors,
     "suites": suites,
     "providers": providers,
+    "spellings": spellings,
     "schema": schema,
 }
 

@@ -309,10 +309,21 @@ class Server:
     name: str
     version: str | None = None
 
+    def __str__(self) -> str:
+        """As people read it.
+
+        >>> str(Server("llama.cpp", "b1-7e4c0a9")), str(Server("lmstudio"))
+        ('llama.cpp b1-7e4c0a9', 'lmstudio')
+        """
+        return f"{self.name} {self.version}" if self.version else self.name
+
 
 @dataclass(frozen=True, slots=True)
 class ListedModel:
-    """A model that a provider offers. None where the server does not say."""
+    """A model that a provider offers. None where the server does not say.
+
+    `remarks` are what a reader of its results should know of how it was found and of what reaches it.
+    """
 
     model: Model
     digest: str | None = None
@@ -322,6 +333,7 @@ class ListedModel:
     context_tokens: int | None = None
     note: str | None = None
     server: Server | None = None
+    remarks: tuple[str, ...] = ()
 
 
 class Source(Protocol):

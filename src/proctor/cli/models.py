@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -35,9 +36,11 @@ def models_command(provider: str | None, as_json: bool) -> int:
         click.echo(documents.to_json({"providers": document}))
     else:
         for offer in found:
-            click.echo(f"{offer.provider}: {offer.title}")
+            click.echo(f"{offer.provider}: {offer.title}{_served_by(offer.models)}")
             for model in offer.models:
                 click.echo(f"  {_line(model)}")
+            if not offer.models and not offer.problem and offer.provider == "openai":
+                click.echo("  It lists none; a model that answers there can be run by its name all the same")
             if offer.problem and not provider:
                 click.echo(f"  - {offer.problem}")
     if provider and found[0].problem:
@@ -47,6 +50,11 @@ def models_command(provider: str | None, as_json: bool) -> int:
 
 def _record(m: ListedModel) -> dict[str, Any]:
     return {**asdict(m), "model": str(m.model)}
+
+
+def _served_by(models: Sequence[ListedModel]) -> str:
+    servers = {str(m.server) for m in models if m.server}
+    return f", here {', '.join(sorted(servers))}" if servers else ""
 
 
 def _line(m: ListedModel) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from proctor.figures import amount, dollars, duration, estimate, fraction, names, shared_items, unmeasured
-from proctor.findings import Comparison, Evaluation, RunResult
+from proctor.findings import NOT_ENFORCED, Comparison, Evaluation, RunResult, adherence
 from proctor.types import Run
 
 MOST_TASKS = 20  # in one listing
@@ -60,10 +60,16 @@ def result_lines(result: RunResult, *, fold: bool = False) -> Iterator[str]:
     if folded:
         yield f"  {len(tasks)} tasks: proctor show {run.id[:8]}"
     yield f"  {run_facts(result)}"
+    if server := (run.manifest.get("model") or {}).get("server"):
+        yield f"  served by {server}"
     if not_sent := run.manifest.get("not_sent"):
-        yield f"  not sent, because the model's protocol has no word for it: {', '.join(not_sent)}"
+        yield f"  not sent, because the model's protocol or server has no word for it: {', '.join(not_sent)}"
     if changed := run.manifest.get("adjustments"):
         yield f"  changed at the server's wish: {'; '.join(changed)}"
+    if (held := adherence(run.manifest)) and not held.enforced:
+        yield f"  {held.sentence}; {NOT_ENFORCED}."
+    for remark in run.manifest.get("remarks") or ():
+        yield f"  note: {remark}"
     if problems := problem_words(result):
         yield f"  {problems}"
 
@@ -121,12 +127,14 @@ def _source(run: Run) -> str:
     """The run's source, and what sets its figures apart from those of other runs on it."""
     facts = run.manifest
     wording, mode = facts.get("wording") or 1, facts.get("mode") or "generate"
+    held = adherence(facts)
     apart = [
         ("sample", facts.get("rows") == "sample"),
         ("all wordings" if wording == "all" else f"wording {wording}", wording != 1),
         (f"style {facts.get('style')}", (facts.get("style") or "proctor") != "proctor"),
         (f"{facts.get('shots')} shots", bool(facts.get("shots"))),
         (f"mode {mode}", mode != "generate"),
+        ("its schema not enforced", held is not None and not held.enforced),
         (f"{run.cell.repeats} repeats", run.cell.repeats > 1),
     ]
     words = ", ".join(word for word, holds in apart if holds)

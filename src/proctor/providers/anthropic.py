@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 import orjson
 
-from proctor.errors import BadRequest, EndpointNotFound
+from proctor.errors import ModelNotFound, ProviderError
 from proctor.providers.contract import Opening, Pacing
 from proctor.providers.http import Answer
-from proctor.providers.looking import look, need_key, need_rows
+from proctor.providers.looking import look, need_key, need_rows, undescribed
 from proctor.providers.parameters import Parameters
 from proctor.providers.refusals import Place, bad_reply, refusal
 from proctor.providers.thoughts import ANTHROPIC_BUDGET, ANTHROPIC_EFFORT, ANTHROPIC_HINT
@@ -64,10 +64,10 @@ class Anthropic:
         url = f"{self.address}/v1/models/{quote(self._model.name, safe='')}"
         try:
             row = await look(self._http, url, _authorization(self._key), self._place, "model")
-        except (EndpointNotFound, BadRequest) as error:
-            if error.status is None:
-                raise
-            return ListedModel(self._model)  # a gateway that does not describe its models
+        except ModelNotFound:
+            raise
+        except ProviderError as error:
+            return undescribed(self._model, error)
         return replace(_described(row, self._model.name), model=self._model)
 
     async def warm(self) -> None:

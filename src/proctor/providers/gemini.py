@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 import orjson
 
-from proctor.errors import BadRequest, EndpointNotFound, ModelNotFound
+from proctor.errors import ModelNotFound, ProviderError
 from proctor.providers.contract import Opening, Pacing
 from proctor.providers.http import Answer
-from proctor.providers.looking import look, need_key
+from proctor.providers.looking import look, need_key, undescribed
 from proctor.providers.modes import ANSWER, TOP_TOKENS, need_ranking, ranking
 from proctor.providers.parameters import Parameters
 from proctor.providers.refusals import Place, bad_reply, refusal
@@ -85,10 +85,10 @@ class Gemini:
         need_key(self._key, self._place, OFFICIAL)
         try:
             row = await look(self._http, self._model_url, _authorization(self._key), self._place, "model")
-        except (EndpointNotFound, BadRequest) as error:
-            if error.status is None:
-                raise
-            return ListedModel(self._model)  # a gateway that does not describe its models
+        except ModelNotFound:
+            raise
+        except ProviderError as error:
+            return undescribed(self._model, error)
         if not _answers(row):
             raise ModelNotFound(
                 f"gemini at {self.address}: {self._model.name!r} does not answer questions ({METHOD}); "

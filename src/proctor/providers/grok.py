@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from proctor.providers.contract import Opening
 from proctor.providers.dialects import GROK
-from proctor.providers.listing import list_rows
 from proctor.providers.looking import need_key
-from proctor.providers.openai import OpenAI, place_of
+from proctor.providers.openai import OpenAI, listed, place_of
 from proctor.types import ListedModel, Model, Sampling
 
 
@@ -21,4 +20,4 @@ async def list_grok(opening: Opening) -> list[ListedModel]:
     settings = opening.settings
     place = place_of(GROK, "grok", settings.grok_base_url, "")
     need_key(settings.grok_api_key, place, GROK.official)
-    return [row.model for row in await list_rows(opening.http, place, settings.grok_api_key, GROK)]
+    return await listed(opening, place, settings.grok_api_key, GROK)

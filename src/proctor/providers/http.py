@@ -53,10 +53,16 @@ class Http:
         # Placeholders such as EMPTY are no secrets, and cutting them out would change what models said.
         self._secrets = [s.encode() for s in secrets if len(s) >= LEAST_SECRET_CHARACTERS]
         self._timeout_s = timeout_s
-        self._session = aiohttp.ClientSession(
-            # An unbounded pool runs out of ports under load; the limiter keeps below this anyway.
-            connector=aiohttp.TCPConnector(limit=parallel + 8, ttl_dns_cache=300, resolver=resolver),
-            timeout=aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(30.0, timeout_s)),
+        # An unbounded pool runs out of ports under load; the limiter keeps below this anyway.
+        pool = aiohttp.TCPConnector(limit=parallel + 8, ttl_dns_cache=300, resolver=resolver)
+        self._session = self._on(pool)
+        # Looks have connections of their own: a server that closes one after a 500 unsaid would lose the next question.
+        self._looks = self._on(aiohttp.TCPConnector(force_close=True, ttl_dns_cache=300, resolver=resolver))
+
+    def _on(self, connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=connector,
+            timeout=aiohttp.ClientTimeout(total=self._timeout_s, sock_connect=min(30.0, self._timeout_s)),
             read_bufsize=READ_BUFFER_BYTES,
             auto_decompress=True,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -77,7 +83,8 @@ class Http:
             need_public_literal(urlsplit(url).hostname or "")
         start = time.perf_counter()
         try:
-            async with self._session.request(
+            session = self._looks if method == "GET" else self._session
+            async with session.request(
                 method, url, data=body, headers=headers, allow_redirects=False, **extra
             ) as response:
                 content = await self._read(response, url)
@@ -112,4 +119,5 @@ class Http:
         return body
 
     async def close(self) -> None:
+        await self._looks.close()
         await self._session.close()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import orjson
 
 from proctor.errors import BadRequest, ConfigError
 from proctor.providers.wire_types import Table
 from proctor.types import Mode, Model, Sampling
 
 TOP_TOKENS = 20  # the most that OpenAI, Ollama and Gemini give
+_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.S)
 ANSWER = "answer"  # the one key of a structured reply
 
 
@@ -37,6 +41,21 @@ def answer_schema(options: Sequence[str]) -> dict[str, Any]:
     if options:
         answer["enum"] = list(options)
     return {"type": "object", "properties": {ANSWER: answer}, "required": [ANSWER]}
+
+
+def keeps(text: str, options: Sequence[str]) -> bool:
+    """Whether a reply is what `answer_schema` admits and nothing else; thoughts before it are no part of the reply.
+
+    >>> keeps('{"answer": "B"}', ["A", "B"]), keeps('{"answer": "C"}', ["A", "B"]), keeps("Answer: B", ["A", "B"])
+    (True, False, False)
+    """
+    try:
+        said = orjson.loads(_THOUGHTS.sub("", text, count=1))
+    except orjson.JSONDecodeError:
+        return False
+    if not isinstance(said, dict) or said.keys() != {ANSWER} or not isinstance(said[ANSWER], str):
+        return False
+    return not options or said[ANSWER] in options
 
 
 def ranking(rows: Iterable[Table], *, logprob: str = "logprob") -> tuple[tuple[str, float], ...]:

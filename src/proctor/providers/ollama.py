@@ -9,10 +9,17 @@ from typing import Any
 
 import orjson
 
-from proctor.errors import BadReply, ContextOverflow, EndpointNotFound, ModelNotFound, NetworkError
+from proctor.errors import (
+    BadReply,
+    ContextOverflow,
+    EndpointNotFound,
+    ModelNotFound,
+    NetworkError,
+    ProviderError,
+)
 from proctor.providers.contract import Opening, Pacing
 from proctor.providers.http import Answer, Http
-from proctor.providers.looking import need_rows
+from proctor.providers.looking import need_rows, unlisted
 from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ranking
 from proctor.providers.refusals import Place, bad_reply, refusal
 from proctor.providers.wire_types import NS, Table, table_of
@@ -56,7 +63,13 @@ class Ollama:
         self.pacing: Pacing | None = Pacing(start=1, most=32)
 
     async def check(self) -> ListedModel:
-        listed = await _list(self._http, self._place)
+        try:
+            listed = await _list(self._http, self._place)
+        except ProviderError as error:
+            problem = unlisted(error)
+            await self.warm()  # loading it shows whether it is there
+            remark = f"the server has no list of models (GET /api/tags {problem})"
+            return ListedModel(self._model, remarks=(f"{remark}; it loaded {self._model.name} all the same",))
         found = next((m for m in listed if same_name(m.model.name, self._model.name)), None)
         if found is None:
             names = _alike_first([m.model.name for m in listed], self._model.name)

@@ -8,19 +8,21 @@ from typing import Any
 
 import orjson
 
-from proctor.errors import BadRequest, EndpointNotFound, ModelNotFound, ProviderError
+from proctor.errors import ProviderError
 from proctor.providers.contract import Opening, Pacing
 from proctor.providers.dialects import OPENAI, SIMULATOR, Dialect
-from proctor.providers.http import Answer
-from proctor.providers.listing import Row, authorization, list_rows
-from proctor.providers.looking import need_key
+from proctor.providers.first_question import first_question
+from proctor.providers.http import Answer, Http
+from proctor.providers.listing import Listing, authorization, list_rows, listing
+from proctor.providers.looking import need_key, unlisted
 from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ranking
 from proctor.providers.parameters import Parameters
 from proctor.providers.refusals import Place, bad_reply, refusal
+from proctor.providers.servers import identified
+from proctor.providers.spellings import OFFICIAL, UNKNOWN, Spelling, spelling_of
 from proctor.providers.wire_types import Table, table_of
-from proctor.types import Item, ListedModel, Model, Reply, Sampling
+from proctor.types import Item, ListedModel, Model, Reply, Sampling, Server
 
-OFFICIAL = OPENAI.official
 USD_PER_TICK = 1e-10  # xAI's own unit of cost
 
 _FINISH = {"length": "length", "content_filter": "refused"}
@@ -30,6 +32,8 @@ _OPTIONAL = (
     "top_k",
     "min_p",
     "repetition_penalty",
+    "repeat_penalty",
+    "repeat_last_n",
     "seed",
     "stop",
     "reasoning_effort",
@@ -52,6 +56,7 @@ class OpenAI:
         dialect: Dialect = OPENAI,
     ) -> None:
         self._model = model
+        self._sampling = sampling
         self._mode = sampling.mode
         self._http = opening.http
         self._price = opening.prices.of(model)
@@ -60,47 +65,50 @@ class OpenAI:
         self._dialect = dialect
         self._url = f"{place.address}/chat/completions"
         self._headers = {"Content-Type": "application/json", **authorization(key)}
-        self._parameters = _parameters(sampling, dialect, place)
-        self.unsent: frozenset[str] = _unsent(sampling, dialect)
+        self.unsent: frozenset[str] = frozenset()
         self.address = place.address
         self.pacing: Pacing | None = dialect.pacing
-        if sampling.think is not None and sampling.think in dialect.notes:
-            self._parameters.adjustments.append(dialect.notes[sampling.think])
+        self._spell(dialect.spelling or UNKNOWN)
 
     @property
     def adjustments(self) -> list[str]:
         return self._parameters.adjustments
 
     async def check(self) -> ListedModel:
+        """The model as the server lists it, else as it answers a first question. What answers decides the spelling.
+
+        Raises: ModelNotFound, EndpointNotFound, AuthError, and what the first question was refused with.
+        """
         official = self.address == self._dialect.official
         need_key(self._key, self._place, self._dialect.official)
-        listed = await self._listed()
-        mine = ListedModel(self._model)
-        if listed is None:
-            return mine
-        for row in listed:
-            if self._model.name in row.names:
-                self._price = self._price or row.price
-                return replace(row.model, model=self._model)
-        if official:
-            return mine  # fine-tuned and preview models are not always listed
-        names = ", ".join(row.model.model.name for row in listed[:8]) or "none"
-        raise ModelNotFound(
-            f"{self._place.provider} at {self.address} does not offer the model "
-            f"{self._model.name!r}. It lists: {names}"
+        listed = await listing(self._http, self._place, self._key, self._dialect)
+        row = listed.row(self._model.name)
+        remarks: tuple[str, ...] = ()
+        # Fine-tuned and preview models are not always in a vendor's list.
+        if row is None and not official:
+            remarks = (await first_question(self._http, self._place, authorization(self._key), listed),)
+        if row is not None:
+            self._price = self._price or row.price
+        server = await server_of(self._http, self._place, self._key, self._dialect, listed)
+        spelling = self._dialect.spelling or (OFFICIAL if official else spelling_of(server))
+        self._spell(spelling)
+        return replace(
+            row.model if row else ListedModel(self._model),
+            model=self._model,
+            server=server,
+            remarks=(*remarks, *spelling.remarks(self._sampling, server)),
         )
+
+    def _spell(self, spelling: Spelling) -> None:
+        """Have requests say the settings in the words of whoever answers."""
+        think = self._sampling.think
+        self._parameters = _parameters(self._sampling, self._dialect, self._place, spelling)
+        self.unsent = spelling.unsent(self._sampling)
+        if think is not None and think in spelling.notes:
+            self._parameters.adjustments.append(spelling.notes[think])
 
     async def warm(self) -> None:
         """Nothing to load."""
-
-    async def _listed(self) -> list[Row] | None:
-        """None if the server cannot list its models."""
-        try:
-            return await list_rows(self._http, self._place, self._key, self._dialect)
-        except (EndpointNotFound, BadRequest) as error:
-            if error.status is None:
-                raise
-            return None
 
     async def __call__(self, item: Item, repeat: int) -> Reply:
         while True:
@@ -200,34 +208,52 @@ async def list_openai(opening: Opening) -> list[ListedModel]:
     """Raises: EndpointNotFound, AuthError, NetworkError."""
     settings = opening.settings
     place = place_of(OPENAI, "openai", settings.openai_base_url, "")
-    need_key(settings.openai_api_key, place, OFFICIAL)
-    return [row.model for row in await list_rows(opening.http, place, settings.openai_api_key, OPENAI)]
+    need_key(settings.openai_api_key, place, OPENAI.official)
+    return await listed(opening, place, settings.openai_api_key, OPENAI)
+
+
+async def listed(opening: Opening, place: Place, key: str | None, dialect: Dialect) -> list[ListedModel]:
+    """What a server lists, with the program that it is. Raises what keeps it from listing."""
+    try:
+        found = await list_rows(opening.http, place, key, dialect)
+    except ProviderError as error:
+        unlisted(error)
+        raise type(error)(
+            f"{str(error).rstrip('.')}. A model that answers there can be run by its name all the same",
+            status=error.status,
+        ) from error
+    server = await server_of(opening.http, place, key, dialect, found)
+    return [replace(row.model, server=server) for row in found.rows]
+
+
+async def server_of(
+    http: Http, place: Place, key: str | None, dialect: Dialect, found: Listing
+) -> Server | None:
+    """The program behind a list; None for a vendor's own address, and where the dialect settles what is sent."""
+    if place.address == dialect.official or dialect.spelling is not None:
+        return None
+    return await identified(http, place, authorization(key), found.owners, found.software)
 
 
 def place_of(dialect: Dialect, provider: str, address: str, model: str) -> Place:
     return Place(provider, address, model, dialect.key_variable, dialect.address_variable)
 
 
-def _parameters(sampling: Sampling, dialect: Dialect, place: Place) -> Parameters:
+def _parameters(sampling: Sampling, dialect: Dialect, place: Place, spelling: Spelling) -> Parameters:
     """The request's fields beside model and messages."""
+    said = {theirs: getattr(sampling, ours) for ours, theirs in spelling.names.items()}
     fields: dict[str, Any] = {
-        "temperature": sampling.temperature,
-        "top_p": sampling.top_p,
-        "top_k": sampling.top_k,
-        "min_p": sampling.min_p,
-        "repetition_penalty": sampling.repeat_penalty,
-        "max_tokens": sampling.max_tokens,
-        "seed": sampling.seed,
-        "stop": list(sampling.stop) or None,
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in said.items()
+        if value not in (None, ())
     }
-    fields = {k: v for k, v in fields.items() if v is not None and _ours(k) not in dialect.foreign}
     think = sampling.think
     if sampling.mode == "logprob":
         fields |= {"logprobs": True, "top_logprobs": TOP_TOKENS, "max_tokens": 1}
         # The vendor's own models that rank tokens do not think; elsewhere a template may have to be told.
         think = None if place.address == dialect.official else False
     if think is not None:
-        fields |= dialect.thinking[think]
+        fields |= spelling.thinking[think]
     limit = fields.get("max_tokens")
     # Newer models of OpenAI's know the limit by another name only.
     instead: dict[str, Mapping[str, Any]] = (
@@ -235,19 +261,6 @@ def _parameters(sampling: Sampling, dialect: Dialect, place: Place) -> Parameter
     )
     needed = {name: mode for name, mode in _NEEDED.items() if mode == sampling.mode}
     return Parameters(fields, place, _OPTIONAL, instead, needed)
-
-
-def _ours(name: str) -> str:
-    return "repeat_penalty" if name == "repetition_penalty" else name
-
-
-def _unsent(sampling: Sampling, dialect: Dialect) -> frozenset[str]:
-    unsent = set(dialect.foreign)
-    if sampling.think is not None and not dialect.thinking[sampling.think]:
-        unsent.add("think")
-    if sampling.mode == "logprob":
-        unsent.add("max_tokens")
-    return frozenset(unsent)
 
 
 def _text(message: Table) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from proctor.figures import amount
-from proctor.findings import Evaluation
+from proctor.findings import Evaluation, adherence
 from proctor.report.words import ended, items_planned, labels, listed, metrics_beside, once, unique
 from proctor.types import Run
 
@@ -158,7 +158,7 @@ def how_it_was_asked(evaluation: Evaluation) -> Iterator[str]:
             yield f"{names[run.id]} {words}."
     asked = [run for run in runs if run.cell.model.provider not in ("baseline", "replay") and not logged(run)]
     yield from once(evaluation, {run.id: _prompts(run) for run in runs})
-    yield from once(evaluation, {run.id: MODES.get(_mode(run), "") for run in asked})
+    yield from once(evaluation, {run.id: _how_drawn(run) for run in asked})
     yield from once(
         evaluation, {run.id: sampling_words(sampling_sent(run), run.cell.repeats) for run in asked}
     )
@@ -167,6 +167,15 @@ def how_it_was_asked(evaluation: Evaluation) -> Iterator[str]:
         if run.cell.model.provider in NO_MODEL:
             continue
         yield from _model_facts(run, names[run.id])
+
+
+def _how_drawn(run: Run) -> str:
+    held = adherence(run.manifest)
+    if held is None:
+        return MODES.get(_mode(run), "")
+    if held.enforced:
+        return f"{MODES[_mode(run)]} {held.sentence}."
+    return f"The replies were asked for under a schema that admits only the options of the item. {held.sentence}."
 
 
 def _prompts(run: Run) -> str:
@@ -260,7 +269,7 @@ def _not_sent(run: Run) -> str:
     if not names:
         return ""
     verb = "was" if len(names) == 1 else "were"
-    return f"Asked for and not sent, since the server's protocol has no word for it, {verb}: {listed(names)}."
+    return f"Asked for and not sent, since the server has no word for it, {verb}: {listed(names)}."
 
 
 def _model_facts(run: Run, name: str) -> Iterator[str]:
@@ -273,6 +282,10 @@ def _model_facts(run: Run, name: str) -> Iterator[str]:
         yield f"{name} had {listed(said)}."
     elif model:
         yield f"The server named no digest of {name}, so its weights cannot be identified beyond the name."
+    if facts.get("server"):
+        yield f"{name} was served by {facts['server']}."
+    for remark in run.manifest.get("remarks") or ():
+        yield ended(f"Of {name}: {remark}")
     if adjustments := run.manifest.get("adjustments"):
         yield ended(
             f"For {name} the server's refusals changed these parameters: {'; '.join(map(str, adjustments))}"

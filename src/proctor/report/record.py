@@ -45,6 +45,7 @@ _NAMES: Mapping[str, str] = {
     "shots": "Worked examples",
     "shuffle": "Choices shuffled",
     "mode": "Mode of answering",
+    "schema": "Replies under the schema",
     "prompts": "Prompts",
     "extractor": "Extractor",
     "metric_versions": "Versions of the metrics",
@@ -56,6 +57,7 @@ _NAMES: Mapping[str, str] = {
     "model.quantization": "Quantization",
     "model.parameters": "Parameters",
     "model.note": "Note on the model",
+    "model.server": "Server",
     "sampling.temperature": "Temperature",
     "sampling.top_p": "Top-p",
     "sampling.top_k": "Top-k",
@@ -67,6 +69,7 @@ _NAMES: Mapping[str, str] = {
     "sampling.stop": "Stop sequences",
     "sampling.mode": "Mode of answering",
     "not_sent": "Asked for and not sent",
+    "remarks": "Remarks on the server",
     "adjustments": "Adjusted for the server",
     "replies": "Replies from",
 }

@@ -10,8 +10,11 @@ from typing import Any
 import orjson
 
 from proctor.errors import ConfigError
+from proctor.findings import adherence
 from proctor.stats.compare import Side
 from proctor.types import Run
+
+UNENFORCED = "structured, the schema not enforced"
 
 # What two runs must share for a comparison on the items that both were asked, as far as this version can vary it.
 # Prompts and metric versions are told by task; the items themselves are matched one by one, by id and words.
@@ -22,11 +25,18 @@ COMPARABILITY: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "tasks": lambda m: sorted(m.get("tasks") or ()),
     "prompts": lambda m: m.get("prompts"),
     "style": lambda m: [m.get(key) for key in ("style", "wording", "shots", "shuffle")],
-    "mode of answering": lambda m: m.get("mode", "generate"),
+    "mode of answering": lambda m: _mode(m),
     "extractor": lambda m: m.get("extractor"),
     "metric versions": lambda m: m.get("metric_versions"),
 }
 BY_TASK = ("prompts", "metric versions")  # need be the same only where both runs have them
+
+
+def _mode(manifest: Mapping[str, Any]) -> str:
+    """A run whose server did not enforce its schema was written freely, under prompts made for one."""
+    held = adherence(manifest)
+    mode: str = manifest.get("mode", "generate")
+    return UNENFORCED if held is not None and not held.enforced else mode
 
 
 def comparability(manifest: Mapping[str, Any]) -> str:
@@ -84,6 +94,9 @@ def _refusal(one: Run, other: Run, why: str) -> str:
     named = " and ".join(f"{run.id[:8]} ({run.source_title})" for run in (one, other))
     unlike = one.manifest.get("wording") != other.manifest.get("wording")
     cure = "; with --wording all every item is asked in all three wordings" if unlike else ""
+    for run in (one, other):
+        if (held := adherence(run.manifest)) and not held.enforced:
+            cure += f". {held.sentence} in {run.id[:8]}; --mode generate asks the same of every server"
     return f"Runs {named} cannot be compared: {why}. Ask the same of both, in the same way{cure}"
 
 

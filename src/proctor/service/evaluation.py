@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from proctor.errors import ConfigError
 from proctor.figures import sentence
 from proctor.findings import Comparison, Evaluation, RunResult, Score
 from proctor.service import headline, shared
@@ -43,6 +44,14 @@ def evaluation(
         best, runner_up = (by_wording(scored_rows(store, run)) for run in ranked[:2])
         verdict = f"{verdict} {sign_note(best, runner_up)}".rstrip()
     return Evaluation(plan_id, tuple(results), pairs, verdict, compared)
+
+
+def of_plan(store: Kept, results: Sequence[RunResult]) -> Evaluation:
+    """Results of one plan; where its runs turned out not to be comparable, they alone, and why as the verdict."""
+    try:
+        return evaluation(store, results)
+    except ConfigError as error:
+        return Evaluation(results[0].run.plan_id, tuple(results), (), f"Not compared. {error}.")
 
 
 def _with_items(pairs: Sequence[Comparison], sides: Sequence[Side], of: Shape) -> tuple[Comparison, ...]:

@@ -13,6 +13,7 @@ from proctor.engine.prefix import gapless
 from proctor.errors import NotFound, StoreError
 from proctor.findings import RunResult, Score
 from proctor.service.profile import has_summary, summary_of, tally_of
+from proctor.service.schemas import with_adherence
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
 from proctor.store import AttemptRow, Store
 from proctor.store.runs import Ending
@@ -36,7 +37,12 @@ def close(store: Store, run_id: str, status: Status, **ending: Unpack[Ending]) -
     """
     tally = store.tally(run_id)
     settled = sum(tally.outcomes.values()) - tally.outcomes.get(Outcome.ERROR.value, 0)
-    run = replace(store.run(run_id), status=status, stopped=ending.get("stopped"), settled=settled)
+    run = replace(
+        with_adherence(store, store.run(run_id)),
+        status=status,
+        stopped=ending.get("stopped"),
+        settled=settled,
+    )
     found = RunResult(run, scores(marks(store, run), shape(run)), tally)
     ending["figures"] = _figures(store, found)
     return replace(found, run=store.finish(run_id, status, **ending))
@@ -58,6 +64,8 @@ def shown(store: Store, run: Run) -> RunResult:
 
 def _made_good(store: Store, run: Run, kept: tuple[Score, ...]) -> RunResult:
     """An ended run without figures gets them: the scores that it has, if an older version wrote them alone."""
+    with suppress(StoreError):
+        run = with_adherence(store, run)
     result = RunResult(run, kept, store.tally(run.id)) if kept else computed(store, run)
     with suppress(StoreError):  # a full or read-only disk is no reason to show nothing
         add_figures(store, run, _figures(store, result))

@@ -347,10 +347,12 @@ def new_manifest(each: Ready, replies: str | None) -> dict[str, Any]:
             "quantization": each.listed.quantization,
             "parameters": each.listed.parameters,
             "note": each.listed.note,
+            "server": str(each.listed.server) if each.listed.server else None,
         },
         # Only what reached the model: a manifest must not claim a setting that the protocol has no word for.
         "sampling": {k: v for k, v in asdict(cell.sampling).items() if k not in each.provider.unsent},
         "mode": cell.sampling.mode,
+        "remarks": list(each.listed.remarks),
         "not_sent": _not_sent(cell.sampling, each.provider.unsent),
         "repeats": cell.repeats,
         "replies": replies,

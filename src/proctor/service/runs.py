@@ -16,7 +16,7 @@ from proctor.plan import check
 from proctor.service.addresses import settings_to_ask_again
 from proctor.service.comparable import comparability, exam
 from proctor.service.diagnosis import diagnose
-from proctor.service.evaluation import evaluation
+from proctor.service.evaluation import evaluation, of_plan
 from proctor.service.going_on import same_rows, with_limits
 from proctor.service.progress import Watch
 from proctor.service.results import scored_rows, shown
@@ -182,7 +182,9 @@ def look(ids: Sequence[str], settings: Settings) -> Evaluation:
 def look_in(store: Store, ids: Sequence[str]) -> Evaluation:
     """`look` in an open store."""
     runs = [run for ident in ids for run in find(store, ident)]
-    return evaluation(store, [shown(store, _as_it_is(store, run)) for run in runs])
+    results = [shown(store, _as_it_is(store, run)) for run in runs]
+    one_plan = len({run.plan_id for run in runs}) == 1
+    return of_plan(store, results) if one_plan else evaluation(store, results)
 
 
 def list_runs(
@@ -224,7 +226,7 @@ def _ended(store: Store, runs: Sequence[Run]) -> Outcome:
     results = [shown(store, store.run(run.id)) for run in runs]
     unfinished = tuple(r.run.id for r in results if r.run.partial)
     notes = {r.run.id: (*_spread(store, r.run), *diagnose(store, r)) for r in results}
-    return Outcome(evaluation(store, results), unfinished, notes=notes)
+    return Outcome(of_plan(store, results), unfinished, notes=notes)
 
 
 def _spread(store: Store, run: Run) -> tuple[str, ...]:

@@ -261,9 +261,14 @@ class RunStore(Database):
         owner: str | None = row.owner
         return owner
 
-    def set_manifest(self, run_id: str, manifest: Mapping[str, Any]) -> None:
-        """Replace what the run's numbers rest on. Raises NotFound."""
-        changed = update(RUN).where(RUN.c.id == run_id).values(manifest=_manifest_text(manifest))
+    def set_manifest(
+        self, run_id: str, manifest: Mapping[str, Any], *, keys: tuple[str, str] | None = None
+    ) -> None:
+        """Replace what the run's numbers rest on, and with it its `keys` of comparability and exam. Raises NotFound."""
+        values = {"manifest": _manifest_text(manifest)}
+        if keys is not None:
+            values |= {"comparability": keys[0], "exam": keys[1]}
+        changed = update(RUN).where(RUN.c.id == run_id).values(values)
         with self.writing() as connection:
             if connection.execute(changed).rowcount == 0:
                 raise NotFound(f"No run {run_id}")

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import Response, StreamingResponse
 
 from proctor.errors import Conflict, errors
-from proctor.findings import RunResult, Score
+from proctor.findings import NOT_ENFORCED, RunResult, Score, adherence
 from proctor.plan import cell_to_json
 from proctor.service import access, jobs_view, notes, prune, queue
 from proctor.service.desk import Desk
@@ -64,8 +64,14 @@ def _common(desk: Desk, live: Live) -> dict[str, Any]:
         and live.job.cancel_at is not None
         and run.status is Status.RUNNING,
         "result": _result(desk, live),
+        "unenforced": _unenforced(run),
         "now": time.time(),
     }
+
+
+def _unenforced(run: Run) -> str:
+    held = adherence(run.manifest)
+    return "" if held is None or held.enforced else f"{held.sentence}; {NOT_ENFORCED}"
 
 
 def _problem(run: Run, is_job: bool) -> dict[str, str] | None:
