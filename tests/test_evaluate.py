@@ -29,6 +29,15 @@ def test_one_model_has_a_score(file):
     assert result.verdict == "" and result.error is None
 
 
+def test_a_baseline_sits_beside_the_models_of_an_address(file):
+    with spawn([], known_answers(settings(file.parent), [file])) as server:
+        names = ["openai/sim-perfect", "baseline/random"]
+        result = proctor.evaluate(file, names, base_url=f"{server.url}/v1", limit=5)
+    assert [run.scores[0].estimate.scored for run in result.runs] == [5, 5]
+    with pytest.raises(ConfigError, match="--base-url does not go with baseline/random"):
+        proctor.evaluate(file, "baseline/random", base_url=f"{server.url}/v1")
+
+
 def test_two_models_are_compared(file):
     with spawn([], known_answers(settings(file.parent), [file])) as server:
         names = ["openai/sim-perfect", "openai/sim-wrong"]

@@ -23,7 +23,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -278,6 +278,9 @@ class Running:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        # vLLM's engine is a process of its own, which outlives a crash of the one that was started.
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from proctor.figures import estimate, left_out_mark
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult
 from proctor.plan import check_think, parse_source
 from proctor.service.runs import Outcome, start
-from proctor.service.sources import model_named, suite_names
+from proctor.service.sources import models_named, suite_names
 from proctor.service.transfer import item_records
 from proctor.settings import Settings, read_settings
 from proctor.types import Cell, Limits, Plan, Sampling
@@ -99,8 +99,8 @@ def evaluate(
     settings = read_settings(os.environ)
     names = [model] if isinstance(model, str) else list(model)
     cells = tuple(
-        Cell(model_named(name, settings, base_url=base_url), ref, sampling, limits or Limits())
-        for name in names
+        Cell(named, ref, sampling, limits or Limits())
+        for named in models_named(names, settings, base_url=base_url)
     )
     plan = Plan(cells, name=os.fspath(source), replies=os.fspath(replies) if replies else None)
     outcome = _outside_any_loop(lambda: start(plan, settings))

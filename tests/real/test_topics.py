@@ -16,7 +16,6 @@ from programs import proctor_json
 pytestmark = pytest.mark.slow  # a real model answers
 QUESTIONS = Path(__file__).parents[2] / "examples" / "questions.csv"
 SHORT = ("--max-tokens", "8")
-TOLD_APART = "settings have other names on other servers, which nothing tells apart yet"
 
 
 def story(server: Server, home: Path, *words: object) -> list[str]:
@@ -109,7 +108,6 @@ def test_drawing_from_the_likeliest_token_alone_is_greedy(server: Server, home: 
 
 
 @pytest.mark.topic("repeat penalty")
-@pytest.mark.xfail(strict=True, reason=TOLD_APART)
 def test_a_penalty_on_repeated_tokens_changes_what_a_greedy_model_says(server: Server, home: Path) -> None:
     assert story(server, home, *GREEDY, "--repeat-penalty", 1.5) != story(server, home, *GREEDY)
 

@@ -72,18 +72,18 @@ def run_command(source: str, models: tuple[str, ...], as_json: bool, **given: An
 def plan_from(source: str, models: tuple[str, ...], given: dict[str, Any], settings: Settings) -> Plan:
     """The plan that the words of `run` or `plan` mean. Raises ConfigError."""
     from proctor.service.runs import resolved
-    from proctor.service.sources import model_named, suite_names
+    from proctor.service.sources import models_named, suite_names
 
     ref = _source(source, suite_names(), given)
     cells = tuple(
         Cell(
-            model_named(name, settings, base_url=given["base_url"]),
+            model,
             ref,
             _sampling(given),
             limits_from(given),
             given["repeats"],
         )
-        for name in models
+        for model in models_named(models, settings, base_url=given["base_url"])
     )
     return resolved(check(Plan(cells, name=source, replies=given["replies"])), settings)
 

@@ -82,6 +82,20 @@ def with_origin(ref: SourceRef, source: Source) -> SourceRef:
     return ref if ref.kind != "suite" else replace(ref, rows=source.manifest["rows"])
 
 
+def models_named(
+    names: Sequence[str], settings: Settings, *, base_url: str | None = None
+) -> tuple[Model, ...]:
+    """The models a user means. A baseline beside others needs no server: the address is the others'.
+
+    Raises ConfigError.
+    """
+    alone = all(name.startswith("baseline/") for name in names)
+    return tuple(
+        model_named(name, settings, base_url=None if name.startswith("baseline/") and not alone else base_url)
+        for name in names
+    )
+
+
 def model_named(name: str, settings: Settings, *, base_url: str | None = None) -> Model:
     """The model a user means. Raises ConfigError if the name does not tell its provider."""
     model = parse_model(name, tuple(PROVIDERS), base_url=base_url)
