@@ -19,7 +19,7 @@ class Dialect:
     address_variable: str | None
     foreign: frozenset[str]
     thinking: Mapping[Think, Mapping[str, Any]]  # what is sent for each; nothing: it cannot be said
-    pacing: Pacing
+    pacing: Pacing  # at the vendor's own address
     notes: Mapping[Think, str] = field(default_factory=dict)  # for the manifest: sent otherwise than said
     reasoning_inside: bool = True  # completion_tokens counts the reasoning too
     priced_list: str | None = None  # a list of models with prices, beside /models
@@ -29,6 +29,9 @@ _NO_WORD = frozenset({"context_tokens", "repeat_last_n"})
 _EFFORTS: Mapping[Think, Mapping[str, Any]] = {
     effort: {"reasoning_effort": effort} for effort in ("low", "medium", "high", "max")
 }
+
+# Most servers at other addresses have few places: some one, llama.cpp four. More than they have only makes them slower.
+ELSEWHERE = Pacing(start=2, most=256)
 
 OPENAI = Dialect(
     official="https://api.openai.com/v1",
@@ -41,7 +44,7 @@ OPENAI = Dialect(
         True: {"chat_template_kwargs": {"enable_thinking": True}},
         False: {"chat_template_kwargs": {"enable_thinking": False}},
     },
-    pacing=Pacing(start=8, most=256),
+    pacing=Pacing(start=16, most=256),
 )
 
 SIMULATOR = Dialect(
@@ -50,7 +53,7 @@ SIMULATOR = Dialect(
     address_variable=None,
     foreign=_NO_WORD,
     thinking=OPENAI.thinking,
-    pacing=OPENAI.pacing,
+    pacing=ELSEWHERE,
 )
 
 GROK = Dialect(

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 WORTH = 0.25  # doubling must add 19 % of throughput
 STEEP = 0.4  # a gain above which the search doubles again
-FULL = 0.6  # a gain so great that doubling is tried again while it cannot be ruled out
+FULL = 0.6  # a gain that one round shows, and that is tried again while it cannot be ruled out
 DOUBTED = 0.5  # of the standard error, before a higher number is given up; a whole one before it is taken
 NEAR = 1.5  # numbers closer than this differ by little, so a trial needs requests enough
 STEP = 1.25
@@ -28,6 +28,7 @@ PATIENCE = 4  # rounds at the best number before another is tried; doubles after
 PATIENT_REQUESTS = 24  # at the least; a short run ends before a second trial
 ENOUGH = 96  # requests after which a trial ends by what is likeliest
 MEMORY = 192.0  # requests of a number that count; older ones fade
+CHANGED = math.log(1.5)  # in the time of a request, beyond chance
 SPREAD, SPREAD_WEIGHT = 0.5, 4.0  # of times, as a share of their mean, before so many requests have shown it
 LEAST_S = 1e-6
 
@@ -49,16 +50,22 @@ class _Seen:
 
     def add(self, seconds: float) -> None:
         if self.count >= MEMORY:
-            self.count, self.total, self.squares = self.count / 2, self.total / 2, self.squares / 2
+            self.fade()
         self.count += 1.0
         self.total += seconds
         self.squares += seconds * seconds
 
+    def fade(self) -> None:
+        self.count, self.total, self.squares = self.count / 2, self.total / 2, self.squares / 2
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.count
+
     @property
     def spread(self) -> float:
         """The squared coefficient of variation."""
-        mean = self.total / self.count
-        return max(0.0, self.squares / self.count / mean**2 - 1.0)
+        return max(0.0, self.squares / self.count / self.mean**2 - 1.0)
 
 
 @dataclass(slots=True)
@@ -73,20 +80,35 @@ class Knee:
     _held: int = 0  # rounds
     _upwards: bool = False  # the direction of the last trial
     _had: float = 0.0  # requests known of a number before its trial
+    _round: _Seen = field(default_factory=_Seen)
 
     def took(self, at: int, seconds: float) -> None:
         """A request that had the company of `at`, itself counted, took so long."""
         self._seen.setdefault(at, _Seen()).add(max(seconds, LEAST_S))
+        self._round.add(max(seconds, LEAST_S))
 
     def after_round(self, at: int) -> int:
         """How many requests to have under way next; `at` itself to stay."""
         if at not in self._seen:
             return at
         self.best = self.best or at
+        if at == self.best:
+            self._notice_change()
         goal = self._from_best() if at == self.best else self._after_trial(at)
+        self._round = _Seen()
         if goal != at:
+            if goal in self._seen and goal != self.best:
+                self._seen[goal].fade()  # it may have changed since
             self._had = self._count(goal)
         return goal
+
+    def _notice_change(self) -> None:
+        """A server that has become slower or faster is another one: what was seen of it before is forgotten."""
+        now, before = self._round, self._seen[self.best]
+        doubt = 4.0 * math.sqrt(max(before.spread, now.spread) / now.count)
+        if abs(math.log(now.mean / before.mean)) > max(CHANGED, doubt):
+            self._seen = {self.best: now}
+            self._held, self._patience, self._climbing = 0, PATIENCE, False
 
     def _after_trial(self, at: int) -> int:
         better = self._better(at)
@@ -113,7 +135,9 @@ class Knee:
         slope, error = self._gain(low, high)
         if count >= min(ENOUGH, max(16.0, 3.0 * self._count(self.best))):
             error = 0.0
-        if slope - error > WORTH:
+        # The requests that fill up a higher limit may find the server emptier than they count.
+        plain = slope > FULL or count >= 2 * at or near
+        if slope - error > WORTH and plain:
             return at == high
         if slope + DOUBTED * error < WORTH or not error:
             return at == low

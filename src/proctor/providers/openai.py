@@ -10,7 +10,7 @@ import orjson
 
 from proctor.errors import BadRequest, EndpointNotFound, ModelNotFound, ProviderError
 from proctor.providers.contract import Opening, Pacing
-from proctor.providers.dialects import OPENAI, SIMULATOR, Dialect
+from proctor.providers.dialects import ELSEWHERE, OPENAI, SIMULATOR, Dialect
 from proctor.providers.http import Answer
 from proctor.providers.listing import Row, authorization, list_rows
 from proctor.providers.looking import need_key
@@ -63,7 +63,7 @@ class OpenAI:
         self._parameters = _parameters(sampling, dialect, place)
         self.unsent: frozenset[str] = _unsent(sampling, dialect)
         self.address = place.address
-        self.pacing: Pacing | None = dialect.pacing
+        self.pacing: Pacing | None = dialect.pacing if place.address == dialect.official else ELSEWHERE
         if sampling.think is not None and sampling.think in dialect.notes:
             self._parameters.adjustments.append(dialect.notes[sampling.think])
 
