@@ -119,6 +119,7 @@ def _finished(workers: list[asyncio.Task[None]]) -> bool:
 class _Tried:
     """What the requests of one attempt have come to so far."""
 
+    company: int  # requests under way when the last one began, itself counted
     retries: int = 0
     in_flight: float | None = None
     unused: Usage = NOTHING_USED
@@ -163,36 +164,34 @@ class _Pool:
                 # The keeper is slower than the model: without this the results would pile up in memory.
                 self.room.clear()
                 await self.room.wait()
-            if limiter is not None:
-                await limiter.acquire()
-                if self._outage.away is not None:
-                    limiter.release()
-                    await self._outage.over()
-                    continue
+            company = 0 if limiter is None else await limiter.acquire()
+            if limiter is not None and self._outage.away is not None:
+                limiter.release()
+                await self._outage.over()
+                continue
             asking = next(self._asked, None) if self._terms.drawing() else None
             if asking is None:
                 if limiter is not None:
                     limiter.release()
                 return
-            await self._settle(asking)
+            await self._settle(asking, _Tried(company))
             if limiter is None:
                 await asyncio.sleep(0)  # a solver without a server never waits, and others must have a turn
 
-    async def _settle(self, asking: Asking) -> None:
+    async def _settle(self, asking: Asking, tried: _Tried) -> None:
         under_way = self._traffic.in_flight
         key = (asking.position, asking.repeat)
         under_way[key] = time.monotonic()
         try:
-            attempt = await self._attempt(asking)
+            attempt = await self._attempt(asking, tried)
         finally:
             del under_way[key]
         self.done.append(attempt)
         self.ended.set()
         self._count(attempt)
 
-    async def _attempt(self, asking: Asking) -> Attempt:
+    async def _attempt(self, asking: Asking, tried: _Tried) -> Attempt:
         """Border: one attempt. Foreseen trouble becomes a Failure; a bug ends the run. Holds a place when called."""
-        tried = _Tried()
         while True:
             try:
                 reply = await self._ask(asking, tried)
@@ -204,7 +203,7 @@ class _Pool:
                 if failure is not None:
                     return self._ended(asking, tried, UNMEASURED, failure=failure)
                 if self._terms.limiter is not None:
-                    await self._terms.limiter.acquire(again=True)
+                    tried.company = await self._terms.limiter.acquire(again=True)
             else:
                 return self._ended(asking, tried, self._read(asking.item, reply), reply=reply)
 
@@ -254,10 +253,10 @@ class _Pool:
         if limiter is None:
             return await self._solve(asking.item, asking.repeat)
         try:
-            began, beside = limiter.clock(), limiter.in_flight
+            began = limiter.clock()
             reply = await self._solve(asking.item, asking.repeat)
-            tried.in_flight = (beside + limiter.in_flight) / 2
-            limiter.completed(limiter.clock() - began)
+            tried.in_flight = (tried.company + limiter.in_flight) / 2
+            limiter.completed(limiter.clock() - began, tried.company)
             if self._outage.troubled:
                 self._outage.answered()
             _say_answered(asking, reply)

@@ -15,24 +15,27 @@ class Dialect:
     official: str  # the vendor's own address, which needs a key and may not list every model
     key_variable: str | None
     address_variable: str | None
-    pacing: Pacing
+    pacing: Pacing  # at the vendor's own address
     spelling: Spelling | None = None
     reasoning_inside: bool = True  # completion_tokens counts the reasoning too
     priced_list: str | None = None  # a list of models with prices, beside /models
 
 
+# Most servers at other addresses have few places: some one, llama.cpp four. More than they have only makes them slower.
+ELSEWHERE = Pacing(start=2, most=256)
+
 OPENAI = Dialect(
     official="https://api.openai.com/v1",
     key_variable="OPENAI_API_KEY",
     address_variable="OPENAI_BASE_URL",
-    pacing=Pacing(start=8, most=256),
+    pacing=Pacing(start=16, most=256),
 )
 
 SIMULATOR = Dialect(
     official="",
     key_variable=None,
     address_variable=None,
-    pacing=OPENAI.pacing,
+    pacing=ELSEWHERE,
     spelling=SPELLINGS["vllm"],
 )
 

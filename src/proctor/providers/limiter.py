@@ -1,7 +1,7 @@
 """How many requests may be under way at one model: grows while the server keeps up, shrinks when it refuses.
 
-It doubles until throughput stops growing, then grows by 5 % a clean round. What refusals mean is measured, not
-assumed. The number of requests that the server did serve at once (Little's law: their time over the round's) is
+It goes where throughput stops growing (`knee.py`); after refusals it grows by 5 % a clean round. What refusals mean is
+measured, not assumed. The number of requests that the server did serve at once (Little's law: their time over the round's) is
 what it has room for, so the limit goes there, and throughput loses nothing by it (as BBR's model of a path does:
 Cardwell et al. 2016, ACM Queue 14(5)). If refusals then do not become fewer, they are not of our making: a server
 that turns away 30 % by chance does so at any pace. Their share is taken as given, and the limit goes back up.
@@ -20,16 +20,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from proctor.providers.contract import Pacing
+from proctor.providers.knee import Knee
 
 LOG = logging.getLogger(__name__)
-ROUND_MINIMUM = 4  # completions; fewer tell nothing about throughput, more make a slow server's start slow
+ROUND_MINIMUM = 2  # completions; more make a slow server's start slow
+COMPANY = 0.7  # share of the limit that a request must find under way to tell of that limit; and of such requests in a round
+FEW_AT_ONCE = 4
 ROUND_MOST = 3  # refusals for each completion that ends a round, after which it ends without them
 ENOUGH = 16  # requests of a round in which some are refused
 SATURATED = 0.8  # share of the limit that must be in use before growth means anything
 GROWTH = 1.05
 SLOW_GROWTH = 1.25  # below one, where a round takes long
-GAIN = 0.97  # a concurrency within 3 % of the best throughput is as good as the best
-OVERSHOOT = 1.25  # how far growth may go beyond that concurrency before it goes back to it
 HOLD_ROUNDS = 20
 REFUSED_IN_A_ROW = 3  # at the least; then new calls wait too: everything is being refused
 FEW = 0.05  # share of refusals that any server may have
@@ -47,6 +48,7 @@ class _Round:
 
     began: float
     completed: int = 0
+    telling: int = 0  # of the completed, those that tell of the present limit
     refused: int = 0
     saturated: int = 0
     served_s: float = 0.0  # time that the completed took, added up
@@ -85,7 +87,7 @@ class _Trial:
 class Limiter:
     """One per (provider, endpoint, key, model), shared by all runs in the process. Not for threads.
 
-    `acquire` before a request; `release` after it, then `completed`, `refused` or `failed` to say how
+    `acquire` before a request gives how many are under way with it; `release` after it, then `completed`, `refused` or `failed` to say how
     it went.
     """
 
@@ -105,16 +107,17 @@ class Limiter:
     _spaced: bool = False
     _trial: _Trial | None = None
     _settling: bool = False
-    _rates: dict[int, float] = field(default_factory=dict)
     _held: deque[float] = field(default_factory=deque)  # until when refused requests keep their places
-    _again: deque[asyncio.Future[None]] = field(default_factory=deque)
-    _waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
+    _again: deque[asyncio.Future[int]] = field(default_factory=deque)
+    _waiting: deque[asyncio.Future[int]] = field(default_factory=deque)
     _timer: asyncio.TimerHandle | None = None
+    _knee: Knee = field(init=False)
     _round: _Round = field(default_factory=lambda: _Round(0.0))
 
     def __post_init__(self) -> None:
         self._limit = float(min(self.pacing.start, self.pacing.most))
         self._doubling = not self.pacing.fixed
+        self._knee = Knee(self.pacing.most)
         self._round = _Round(self.clock())
 
     @property
@@ -122,20 +125,19 @@ class Limiter:
         """How many may be under way at the server; below one they are spaced."""
         return max(1, int(self._limit))
 
-    async def acquire(self, *, again: bool = False) -> None:
+    async def acquire(self, *, again: bool = False) -> int:
         """Wait for a place. First come, first served; those who send a request again before all others.
 
         Otherwise an item whose request failed would wait behind everybody in line, and leave a gap
         in what is settled beyond which a run that stops early scores nothing.
         """
         if not self._again and (again or not self._waiting) and self._wait_s() == 0.0:
-            self._take()
-            return
-        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            return self._take()
+        place: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         (self._again if again else self._waiting).append(place)
         self._admit()
         try:
-            await place
+            return await place
         except asyncio.CancelledError:
             if place.done() and not place.cancelled():
                 self.release()  # the place was given at the very moment of the cancellation
@@ -145,11 +147,12 @@ class Limiter:
         self.in_flight -= 1
         self._admit()
 
-    def _take(self) -> None:
+    def _take(self) -> int:
         self.in_flight += 1
         if self._spaced:
             share = SPACING if self._limit >= 1.0 else 1.0
             self._next = self.clock() + share * self._latency_s * (1.0 - self.chance) / self._limit
+        return self.in_flight
 
     def _wait_s(self) -> float:
         """Seconds until another request may begin; inf while that takes a place that comes free."""
@@ -176,8 +179,7 @@ class Limiter:
                 return
             place = line.popleft()
             if not place.done():
-                self._take()
-                place.set_result(None)
+                place.set_result(self._take())
 
     def _look_again(self, wait_s: float) -> None:
         if self._timer is not None:
@@ -186,8 +188,8 @@ class Limiter:
         if wait_s < math.inf:
             self._timer = asyncio.get_running_loop().call_later(wait_s, self._admit)
 
-    def completed(self, latency_s: float = 0.0) -> None:
-        """A reply came after so long (call before `release`)."""
+    def completed(self, latency_s: float, company: int) -> None:
+        """A reply came after so long to a request whose `acquire` gave `company` (call before `release`)."""
         self._refused = 0
         self._served_at = self.clock()
         self._latency_s += 0.1 * (latency_s - self._latency_s)
@@ -195,8 +197,16 @@ class Limiter:
         current.completed += 1
         current.served_s += latency_s
         current.saturated += self.in_flight >= SATURATED * self.limit
-        if current.completed >= max(self.limit, ROUND_MINIMUM) and current.tells:
+        if COMPANY * self.limit <= company <= self.limit:
+            current.telling += 1
+            self._knee.took(self.limit, latency_s)
+        if current.completed >= max(self.limit, ROUND_MINIMUM) and current.tells and self._told(current):
             self._end_round()
+
+    def _told(self, current: _Round) -> bool:
+        """Whether enough is known of the limit itself: what began under another one tells nothing about it."""
+        sought = self._knee.best and not (self.pacing.fixed or current.refused)
+        return not sought or current.telling >= COMPANY * self.limit
 
     def refused(self, retry_after_s: float | None) -> None:
         """A 429, or a server that is full. Its place stays taken for as long as a reply would have taken it."""
@@ -237,7 +247,7 @@ class Limiter:
         if self.pacing.fixed:
             self._grow_slowly()
             return
-        self._find_knee(ended.completed / (now - ended.began))
+        self._find_knee()
 
     def _refusals_lead(self, ended: _Round, now: float) -> bool:
         """Judge the refusals of a round; True if they changed the limit."""
@@ -256,7 +266,7 @@ class Limiter:
             return False
         room = HEADROOM if self._limit >= 1.0 else 1.0
         # Small numbers of requests mislead: no more than half of the limit goes at once where few are served.
-        least = self._limit / 2.0 if self._limit <= ROUND_MINIMUM else LEAST
+        least = self._limit / 2.0 if self._limit <= FEW_AT_ONCE else LEAST
         served = max(LEAST, least, room * ended.served_s / (now - ended.began))
         served = float(math.ceil(served - 0.25)) if served >= 1.0 else served
         if served < self._limit:
@@ -271,24 +281,19 @@ class Limiter:
 
     def _restart(self, limit: float, why: str) -> None:
         """What was found about throughput before is of other circumstances."""
-        self._rates.clear()
+        self._knee = Knee(self.pacing.most)
         self._hold = 0
         self._doubling = not self.pacing.fixed
         self._set(limit, why)
 
-    def _find_knee(self, rate: float) -> None:
-        self._rates[self.limit] = rate
-        best = max(self._rates.values())
-        knee = min(limit for limit, rate in self._rates.items() if rate >= GAIN * best)
-        if self.limit > OVERSHOOT * knee:
-            self._doubling = False
-            self._hold = HOLD_ROUNDS
-            self._rates = {knee: self._rates[knee]}
-            self._set(float(knee), "throughput stopped growing")
-        elif self._doubling:
-            self._grow(2.0, "throughput grows")
-        else:
+    def _find_knee(self) -> None:
+        goal = self._knee.after_round(self.limit) if self._limit >= 1.0 else self.limit
+        if goal < self.limit:
+            self._set(float(goal), "throughput is no lower")
+        elif not self._doubling:
             self._grow_slowly()
+        elif goal > self.limit:
+            self._set(float(goal), "to see whether throughput grows")
 
     def _grow_slowly(self) -> None:
         if self._hold:

@@ -10,7 +10,7 @@ import orjson
 
 from proctor.errors import ProviderError
 from proctor.providers.contract import Opening, Pacing
-from proctor.providers.dialects import OPENAI, SIMULATOR, Dialect
+from proctor.providers.dialects import ELSEWHERE, OPENAI, SIMULATOR, Dialect
 from proctor.providers.first_question import first_question
 from proctor.providers.http import Answer, Http
 from proctor.providers.listing import Listing, authorization, list_rows, listing
@@ -68,7 +68,7 @@ class OpenAI:
         self._headers = {"Content-Type": "application/json", **authorization(key)}
         self.unsent: frozenset[str] = frozenset()
         self.address = place.address
-        self.pacing: Pacing | None = dialect.pacing
+        self.pacing: Pacing | None = dialect.pacing if place.address == dialect.official else ELSEWHERE
         self._spell(dialect.spelling or UNKNOWN)
 
     @property
