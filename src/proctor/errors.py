@@ -243,12 +243,14 @@ class ProviderError(ProctorError):
         status: int | None = None,
         usage: Usage = NOTHING_USED,
         away: bool = False,
+        unreached: bool = False,
     ) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s  # the server's own delay
         self.status = status
         self.usage = usage  # what the server counted for a request whose reply is of no use
         self.away = away  # nobody can be answered now: no connection, or the model is being loaded
+        self.unreached = unreached  # a gateway says that it does not reach the server behind it
 
 
 class AuthError(ProviderError):

@@ -21,7 +21,7 @@ from simulators import questions, read
 
 REFUSED = NetworkError("cannot connect (Connection refused)", away=True)
 LOADING = Overloaded("answered 503: Loading model", status=503, away=True)
-BAD_GATEWAY = ServerError("answered 502: Bad Gateway", status=502)
+BAD_GATEWAY = ServerError("answered 502: Bad Gateway", status=502, unreached=True)
 
 
 @dataclass

@@ -101,8 +101,8 @@ def test_a_run_whose_server_does_not_come_back_says_how_long_it_waited_and_can_b
 
 @pytest.mark.slow
 def test_a_job_keeps_its_lease_while_it_waits_and_the_dashboard_says_for_what(here):
-    server = here.simulate("--latency", "0.2")
-    worker = here.worker(lease_s=2.0)
+    server = here.simulate("--latency", "0.1")
+    worker = here.worker(lease_s=1.0)
     run = here.submit()
 
     def step():
@@ -116,7 +116,7 @@ def test_a_job_keeps_its_lease_while_it_waits_and_the_dashboard_says_for_what(he
         absence = live_of(desk, run.id).waits.absence
         return absence.waited_s if absence else 0.0
 
-    until(lambda: waited_s() > 3.0, "longer than its lease", step=step)
+    until(lambda: waited_s() > 1.5, "longer than its lease", step=step)
     assert here.run(run).status is Status.RUNNING
     with serving(here.home, "--no-worker", PROCTOR_DATABASE_URL=here.database_url) as site:
         for page in (f"/runs/{run.id}/live", "/"):

@@ -71,6 +71,28 @@ def test_a_server_that_loads_its_model_is_told_from_one_that_is_full(script, kin
         assert failure(f"{server.url}/v1", tmp_path, kind).away is away
 
 
+@pytest.mark.parametrize(
+    ("script", "unreached"),
+    [
+        (Script(b"<html>502 Bad Gateway</html>", 502), True),
+        (
+            Script(
+                {"error": {"message": "litellm.InternalServerError: OpenAIException - Connection error.."}},
+                500,
+            ),
+            True,
+        ),
+        (Script(b"no healthy upstream", 503), True),
+        (Script({"error": {"message": "out of memory"}}, 500), False),
+        (Script({"error": "Connection error in your prompt"}, 400), False),
+    ],
+    ids=["nginx", "LiteLLM", "Envoy", "another fault", "the request's"],
+)
+def test_a_gateway_that_does_not_reach_its_server_is_known_by_status_or_words(script, unreached, tmp_path):
+    with recording([script]) as server:
+        assert failure(f"{server.url}/v1", tmp_path).unreached is unreached
+
+
 @pytest.mark.parametrize("provider", ["openai", "ollama"])
 def test_before_the_first_item_too_a_server_that_loads_is_told_from_one_that_is_not_there(provider, tmp_path):
     path = "/v1" if provider == "openai" else ""

@@ -35,6 +35,8 @@ def _left(p: Progress) -> str:
     eta = p.eta
     if p.ended:
         return f"took {duration(p.elapsed_s)}"
+    if p.waits.absence:
+        return ""  # nobody knows
     if eta.low_s is not None and eta.high_s is not None:
         low, high = duration(eta.low_s), duration(eta.high_s)
         return f"{low} left" if low == high else f"{low} to {high} left"

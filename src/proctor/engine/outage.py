@@ -15,8 +15,7 @@ from proctor.errors import NetworkError, ProviderError, RequestTimeout
 LOG = logging.getLogger(__name__)
 FIRST_S, MOST_S = 0.5, 5.0  # before a request that looks whether the server is back
 LOOK_S = 0.5  # between two looks whether it is still worth waiting
-GATEWAY = frozenset({502, 504})  # a gateway does not reach the server behind it
-IN_A_ROW = 3  # of those, with no reply between: one alone may be chance, or the item's own fault
+IN_A_ROW = 3  # words of a gateway with no reply between: one alone may be chance, or the item's own fault
 T = TypeVar("T")
 
 
@@ -66,7 +65,7 @@ class Outage:
         if not self._shows_absence(error):
             if isinstance(error, NetworkError | RequestTimeout):
                 self._tried_in_vain()
-            elif self.troubled and error.status not in GATEWAY:
+            elif self.troubled and not error.unreached:
                 self.answered()
             return False
         if self._given_up:
@@ -108,12 +107,11 @@ class Outage:
     def _shows_absence(self, error: ProviderError) -> bool:
         if not self.wait_s:
             return False
-        if error.status in GATEWAY:
+        if error.unreached:
             self.troubled = True
             self._suspected += 1
         return error.away or (
-            error.status in GATEWAY
-            and (self._suspected >= IN_A_ROW or self._given_up or self.away is not None)
+            error.unreached and (self._suspected >= IN_A_ROW or self._given_up or self.away is not None)
         )
 
     def _begin(self, error: ProviderError) -> None:

@@ -39,6 +39,10 @@ _KEY = re.compile(r"api[ _]key (not valid|expired|not found)|API_KEY_INVALID|inc
 _CREDIT = re.compile(r"credit balance is too low|used all available credits|spending limit", re.I)
 # llama.cpp's server says "Loading model"; servers in front of others say which model they load.
 _LOADING = re.compile(r"loading model|model\b.{0,80}\bis (currently |still )?(being )?load(ing|ed)", re.I)
+# LiteLLM answers 500 "... Connection error.", Envoy 503 "no healthy upstream" or "upstream connect error".
+_UNREACHED = re.compile(
+    r"\bconnection error\b|no healthy upstream|upstream connect error|connection refused", re.I
+)
 
 _BY_STATUS: dict[int, type[ProviderError]] = {
     401: AuthError,
@@ -80,6 +84,8 @@ def refusal(answer: Answer, place: Place) -> ProviderError:
         retry_after_s=retry_after_s(answer.headers, text),
         status=answer.status,
         away=answer.status == 503 and _LOADING.search(said) is not None,
+        unreached=answer.status in (502, 504)
+        or (answer.status in (500, 503) and _UNREACHED.search(said) is not None),
     )
 
 
