@@ -16,7 +16,7 @@ setup: $(VENV)/.run  ## set up proctor in .venv
 run: $(VENV)/.run  ## set up, then score the built-in models on the sample rows
 	@$(BIN)/proctor demo
 
-run-real: $(VENV)/.run  ## a real model sits its exams here: fetches a server and a model (161 MB), two minutes
+run-real: $(VENV)/.run  ## a real model sits its exams: fetches a server and a model (161 MB, once), minutes
 	@[ -z "$$(command -v dpkg-query)" ] || bash tools/apt.sh libgomp1
 	@$(BIN)/python tools/real_demo.py
 
