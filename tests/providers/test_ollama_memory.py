@@ -10,9 +10,12 @@ from urllib.request import urlopen
 
 import pytest
 
+import proctor
 from proctor.errors import ContextOverflow, Overloaded
-from proctor.types import Message, Model, Reply, Sampling
-from simulators import nearby, provider, questions
+from proctor.service.simulate import known_answers
+from proctor.types import Limits, Message, Model, Reply, Sampling
+from programs import csv_of_sums
+from simulators import nearby, provider, questions, settings
 
 ITEM = questions(1)[0]
 # 404 tokens by the simulator's rule of four characters each.
@@ -110,6 +113,17 @@ def test_a_full_line_is_a_server_to_wait_for(tmp_path):
         got = asyncio.run(work())
     assert sum(isinstance(reply, Reply) for reply in got) == 2
     assert sum(isinstance(reply, Overloaded) for reply in got) == 4
+
+
+def test_an_exam_waits_until_there_is_room_in_the_line(tmp_path, monkeypatch):
+    monkeypatch.setenv("PROCTOR_HOME", str(tmp_path / "home"))
+    file = csv_of_sums(tmp_path / "sums.csv", 4)
+    answers = known_answers(settings(tmp_path), [file])
+    with nearby(answers, "--slots", "1", "--queue", "1", "--latency", "0.05") as url:
+        result = proctor.evaluate(file, "ollama/sim-perfect", base_url=url, limits=Limits(parallel=4))
+        seen = stats(url)
+    assert (result.score.value, result.score.scored) == (1.0, 4)
+    assert seen["served"] == 4 and seen["seen"] > 4, "some were turned away and came again"
 
 
 def test_tokens_from_the_cache_are_still_tokens_of_the_prompt(tmp_path):
