@@ -210,6 +210,17 @@ def test_a_failure_that_cannot_pass_is_not_tried_again(here: World) -> None:
     assert work_until_ended(here, unknown).error_slug == "model-not-found"
 
 
+def test_prompts_that_are_all_too_long_are_not_tried_again(here: World) -> None:
+    server = here.simulate("--context", "5")
+    here.set(OPENAI_BASE_URL=f"{server.url}/v1", OPENAI_API_KEY="EMPTY")
+    run = here.submit("openai/sim")
+    done = work_until_ended(here, run)
+    assert (done.status, done.error_slug) == (Status.FAILED, "error-budget"), (
+        "40 items, of which 20 were asked"
+    )
+    assert queue.job(here.store, run.id).tries == 1 and done.settled == 0
+
+
 @pytest.mark.promise("A-18")
 def test_rows_that_cannot_be_read_fail_the_job_in_words(here: World) -> None:
     here.simulate()

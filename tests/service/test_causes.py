@@ -25,6 +25,8 @@ from proctor.store.tables import RUN
 from proctor.types import Cell, Limits, Model, Plan, SourceRef
 from simulators import settings
 
+pytestmark = pytest.mark.slow  # whole runs on simulators
+
 AT_ONCE = Retry(most=0, first_s=0.0)
 CONTEXT = "100"
 

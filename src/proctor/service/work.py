@@ -13,6 +13,8 @@ import orjson
 from proctor.errors import DiskFull, EndpointNotFound, ErrorBudget, ProctorError, ProviderError, StoreError
 from proctor.plan import cell_to_json
 from proctor.service.addresses import settings_for
+from proctor.service.advice import goes_on
+from proctor.service.causes import causes_of
 from proctor.service.comparable import comparability, exam
 from proctor.service.going_on import as_it_began, same_rows
 from proctor.service.lease import Lease
@@ -157,6 +159,11 @@ class Closing:
         if status is Status.CANCELLED:
             return Verdict(Status.CANCELLED, "cancelled")
         may_pass = ended.error_slug in TRANSIENT or _nobody_answers_yet(job, error)
+        if isinstance(
+            error, ErrorBudget
+        ):  # what used it up may be nothing that passes, such as prompts too long
+            tally = self.store.tally(self.run_id)
+            may_pass = goes_on(job.run, causes_of(self.store, job.run, tally))
         if not may_pass:
             return ended
         # To a full disk every run comes to grief, and none is to blame.
