@@ -28,6 +28,7 @@ HEADERS = {
     "content-type",
     "content-length",
     "authorization",
+    "connection",  # a look closes its own
 }
 FIELDS = {
     "openai": {"model", "messages", "temperature", "max_tokens", "seed"},
