@@ -161,7 +161,7 @@ class Cause:
         >>> Cause("network", "http://h: refused", 2, "sums/4").in_words(48)
         '2 of 48 items failed: network, "http://h: refused" (first sums/4)'
         """
-        words = f', "{self.said}"' if self.said else ""
+        words = f', "{self.said}"' if self.said else " (messages not read)"
         where = f" ({'first ' if self.items > 1 else ''}{self.item_id})" if self.item_id else ""
         return f"{self.items:,} of {planned:,} {what} failed: {self.slug}{words}{where}"
 

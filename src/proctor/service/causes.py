@@ -33,12 +33,15 @@ def causes_of(store: Store, run: Run, tally: Tally) -> tuple[Cause, ...]:
 
 
 def counted(store: Store, run_id: str, kinds: Mapping[str, int]) -> tuple[Cause, ...]:
-    """The causes of a run whose errors are `kinds` (slug -> items), the commonest first."""
+    """The causes of a run whose errors are `kinds` (slug -> items): the commonest kind first, and of it the commonest.
+
+    Of a kind, failures whose messages were not read come last, however many they are.
+    """
     found: list[Cause] = []
-    for slug, items in kinds.items():
+    for slug, items in sorted(kinds.items(), key=lambda kind: -kind[1]):
         read = failures.failed(store, run_id, None if slug == "unknown" else slug, limit=MOST_READ)
         found += _alike(slug, items, [(each.item_id, said(each.message)) for each in read])
-    return tuple(sorted(found, key=lambda cause: (-cause.items, not cause.said)))
+    return tuple(found)
 
 
 def _alike(slug: str, items: int, read: Sequence[tuple[str, str]]) -> Iterator[Cause]:
