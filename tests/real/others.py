@@ -111,6 +111,9 @@ LITELLM = Kind(
     minutes=0.6,
     ready="/health/liveliness",
     overflow="exceeds the available context size",
+    lacks=MappingProxyType(
+        {"repeat penalty": "it does not tell that its model's server has another name for it"}
+    ),
     upstream="llama-server",
 )
 
