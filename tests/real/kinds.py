@@ -49,7 +49,7 @@ class Kind:
         str, ...
     ] = ()  # what pip installs, into a virtual environment of its own; none: `fetch` has it
     afterwards: Callable[[Path], None] | None = None  # what is left to do in the folder once pip is done
-    mb: int = 0  # what is downloaded
+    mb: int = 0  # on disk
     minutes: float = 0.1  # what installing takes on two cores
     ready: str = "/health"
     longest_start_s: float = 120.0

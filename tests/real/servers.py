@@ -57,7 +57,7 @@ LLAMA = Kind(
     "llama-server",
     MODEL,
     llama_command,
-    mb=real.DOWNLOAD_MB,
+    mb=real.DISK_MB,
     counts=llama_counts,
     overflow="exceeds the available context size",
 )
@@ -78,7 +78,9 @@ def install(kind: Kind) -> None:
         return
     if sys.version_info[:2] != PYTHON:
         raise NotHere(f"{kind.name} is pinned for Python {'.'.join(map(str, PYTHON))}: make a .venv of it")
-    real.say(f"Installing {kind.name}: about {kind.mb} MB and {kind.minutes:g} minutes, into {kind.folder}.")
+    real.say(
+        f"Installing {kind.name}: {kind.mb} MB on disk and {kind.minutes:g} minutes or more, into {kind.folder}."
+    )
     began = time.monotonic()
     shutil.rmtree(kind.folder, ignore_errors=True)
     temporary = kind.folder / "tmp"
