@@ -108,14 +108,14 @@ def suits(system: str, machine: str, libc: tuple[str, str]) -> None:
 
 @contextmanager
 def _alone(cache: Path) -> Iterator[None]:
+    """Nobody else fetches into the folder meanwhile. What the disk refuses is told as NotHere."""
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        lock = (cache / "lock").open("w")
+        with (cache / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
     except OSError as error:
         raise NotHere(f"cannot write into {cache}: {error.strerror}") from error
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _fetched(there: Path, pinned: Path, say: Say, room_mb: int) -> None:
