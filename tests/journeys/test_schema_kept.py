@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from odd_servers import Answers, models, odd_server, said
-from proctor.cli.tables import evaluation_lines, run_rows
+from proctor.cli.tables import evaluation_lines, listed
 from proctor.errors import ConfigError
 from proctor.findings import Adherence, adherence
 from proctor.report.asked import how_it_was_asked
@@ -92,7 +92,9 @@ def test_a_run_whose_schema_was_ignored_says_so_and_is_not_compared_with_one_whe
     assert adherence(free.manifest) == Adherence(ROWS, 0)
     assert kept.comparability != free.comparability
     assert kept.exam != free.exam
-    assert run_rows(outcome.evaluation.results)[1][4] == "sums.csv (mode structured, its schema not enforced)"
+    assert (
+        listed(outcome.evaluation.results[1]).source == "sums.csv (mode structured, its schema not enforced)"
+    )
     told = " ".join(how_it_was_asked(outcome.evaluation))
     assert "The server ignored the schema: 0 of 12 replies are JSON of it." in told
     lines = "\n".join(evaluation_lines(outcome.evaluation, outcome.notes))

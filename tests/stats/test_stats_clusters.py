@@ -155,6 +155,18 @@ def test_the_unit_of_graded_scores_changes_no_verdict(
         )
 
 
+def test_differences_that_are_equal_but_for_rounding_are_equal() -> None:
+    """0.95 - 1.0 is not quite 0.0 - 0.05: what clusters show of such a spread is nothing, not all there could be."""
+
+    def interval(more: float) -> tuple[float | None, float | None]:
+        pairs = [(0, 1), (0, 1), (0, 1), (0, 1), (19, 20)]
+        sides = [clustered([p[side] / 20 + more for p in pairs], [2, 2, 1]) for side in (0, 1)]
+        e = compare([(run("a"), sides[0]), (run("b"), sides[1])], GRADED)[0].whole.estimate
+        return e.low, e.high
+
+    assert interval(0.0) == pytest.approx(interval(1.0))
+
+
 def test_the_margin_is_in_the_metrics_units() -> None:
     """Half a point of a hundred is practically nothing, of one it is half of all there is."""
     base = [float(k % 101) for k in range(400)]

@@ -1,12 +1,12 @@
 """Where more requests at once gain nothing more: the knee of throughput, found by how long requests take.
 
-By Little's law (1961, Operations Research 9(3)) throughput is the requests under way over the time of one. So nothing but
-that time has to be measured at each number of requests: where twice as many take twice as long, nothing was gained. The
-gain from one number to a higher is the slope of log throughput over log requests: 1 where each request takes as long as
-before, 0 where they only queue. A higher number is better where the gain is at least `WORTH`, which is to look for the
-greatest power, throughput^r / time with r = 3 (Kleinrock 1979, ICC): servers that batch slow each request down and serve more
-all the same, so time alone would stop too early. A request never takes less time because there are more of them, so the
-times are fitted by isotonic regression (Ayer et al. 1955, Annals of Mathematical Statistics 26(4)).
+By Little's law (1961, Operations Research 9(3)) throughput is the requests under way over the time of one. So nothing
+but that time has to be measured at each number of requests: where twice as many take twice as long, nothing was gained.
+The gain from one number to a higher is the slope of log throughput over log requests: 1 where each request takes as
+long as before, 0 where they only queue. A higher number is better where the gain is at least `WORTH`, which is to look
+for the greatest power, throughput^r / time with r = 3 (Kleinrock 1979, ICC): servers that batch slow each request down
+and serve more all the same, so time alone would stop too early. A request never takes less time because there are more
+of them, so the times are fitted by isotonic regression (Ayer et al. 1955, Annals of Mathematical Statistics 26(4)).
 
 The search doubles until that gains nothing, then tries numbers beside the best one, more and more seldom. A trial lasts
 until the gain is known well enough; what was learned is kept, and corrects what too few requests had said.

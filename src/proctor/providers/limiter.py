@@ -1,9 +1,9 @@
 """How many requests may be under way at one model: grows while the server keeps up, shrinks when it refuses.
 
-It goes where throughput stops growing (`knee.py`); after refusals it grows by 5 % a clean round. What refusals mean is
-measured, not assumed. The number of requests that the server did serve at once (Little's law: their time over the round's) is
-what it has room for, so the limit goes there, and throughput loses nothing by it (as BBR's model of a path does:
-Cardwell et al. 2016, ACM Queue 14(5)). If refusals then do not become fewer, they are not of our making: a server
+It goes where throughput stops growing (`knee.py`); after refusals it grows by 5 % a clean round. What refusals mean
+is measured, not assumed. The number of requests that the server did serve at once (Little's law: their time over the
+round's) is what it has room for, so the limit goes there, and throughput loses nothing by it (as BBR's model of a path
+does: Cardwell et al. 2016, ACM Queue 14(5)). If refusals then do not become fewer, they are not of our making: a server
 that turns away 30 % by chance does so at any pace. Their share is taken as given, and the limit goes back up.
 A limit below one is a request now and then. A server error stops growth for its round but cuts nothing; a
 server's delay holds back the refused call, and all calls only where everything is being refused.
@@ -24,8 +24,10 @@ from proctor.providers.knee import Knee
 
 LOG = logging.getLogger(__name__)
 ROUND_MINIMUM = 2  # completions; more make a slow server's start slow
-COMPANY = 0.7  # share of the limit that a request must find under way to tell of that limit; and of such requests in a round
-FEW_AT_ONCE = 4
+COMPANY = (
+    0.7  # of the limit must be under way when a request begins that tells of it; so many tell in a round
+)
+FEW_AT_ONCE = 4  # a limit of which no more than half is cut at a time
 ROUND_MOST = 3  # refusals for each completion that ends a round, after which it ends without them
 ENOUGH = 16  # requests of a round in which some are refused
 SATURATED = 0.8  # share of the limit that must be in use before growth means anything
@@ -87,8 +89,8 @@ class _Trial:
 class Limiter:
     """One per (provider, endpoint, key, model), shared by all runs in the process. Not for threads.
 
-    `acquire` before a request gives how many are under way with it; `release` after it, then `completed`, `refused` or `failed` to say how
-    it went.
+    `acquire` before a request gives how many are under way with it; `release` after it, then `completed`,
+    `refused` or `failed` to say how it went.
     """
 
     pacing: Pacing

@@ -31,6 +31,7 @@ PAIRED_T_CLUSTERS = "Student's t of the clusters' paired differences, one item a
 # Of a cluster of the mean size, added at each end where it is asked how much clusters hang together. Less than for
 # one run (`estimates_share.UNSEEN`), since a discordant item each way is added as well.
 UNSEEN = 0.02
+ROUNDING = 1e-12  # of the span; differences that lie no further apart are equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +229,9 @@ def _alike(sides: Sequence[Sheet], scores: Sequence[Array], span: float) -> floa
     found = clusters.alike(rest, units, (-span - apart.mean(), span - apart.mean()), UNSEEN)
     seen = float(rest @ rest) / n
     # The share of it that is left, and what it is of a spread with the two items in it.
-    return found * (float(rest @ rest) + 2 * span**2) / (n + 2) / seen if seen else 0.0
+    if seen <= (ROUNDING * span) ** 2:
+        return 0.0
+    return found * (float(rest @ rest) + 2 * span**2) / (n + 2) / seen
 
 
 def unit_sums(one: Sheet, spec: TaskShape, official: Sequence[str], *, scores: bool = True) -> Array:
