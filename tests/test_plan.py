@@ -290,7 +290,7 @@ def test_how_long_a_server_is_waited_for_is_said_alike_everywhere(tmp_path: Path
     assert cell.limits.wait_for_server_s == 90.0
     words = forms.command(asked, cell).split()
     assert words[words.index("--wait-for-server") + 1] == "90s"
-    none = PlanRequest(project_id=1, config={"provider": "openai", "model": "m"})  # type: ignore[arg-type]
+    none = PlanRequest(project_id=1, config={"provider": "openai", "model": "m"})  # type: ignore[arg-type]  # as JSON gives it
     assert plan_of(none, given).cells[0].limits.wait_for_server_s == 120.0
 
 
