@@ -305,10 +305,14 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Which program answers at an address, by what it says of itself: `llama.cpp`, `vllm`, `ollama`, ..."""
+    """Which program answers at an address, by what it says of itself: `llama.cpp`, `vllm`, `ollama`, ...
+
+    `slots` is how many requests it works on at once, where it says that.
+    """
 
     name: str
     version: str | None = None
+    slots: int | None = None
 
     def __str__(self) -> str:
         """As people read it.

@@ -50,7 +50,7 @@ def test_a_server_s_words_and_ids_cannot_begin_a_line_of_the_log(tmp_path: Path)
     models = Script({"data": [{"id": "m"}]})
     busy = Script({"error": {"message": f"slow down\n{forged}\x1b[31m"}}, 429, {"Retry-After": "0.01"})
     good = Script({"choices": [{"message": {"content": "Answer: yes"}, "finish_reason": "stop"}]})
-    with recording([models, busy, good]) as server:
+    with recording([models, Script({}, 404), busy, good]) as server:
         words = ["run", str(file), "--model", "openai/m", "--base-url", f"{server.url}/v1"]
         told = proctor(tmp_path, "--log-level", "info", *words, OPENAI_API_KEY="sk-very-secret").stderr
     assert "retry 1 in" in told

@@ -14,6 +14,7 @@ from asking import checked, listed
 
 import proctor
 from proctor.errors import BadRequest, ContextOverflow, ModelNotFound, ProviderError, ServerError
+from proctor.providers.contract import Pacing
 from proctor.service.simulate import known_answers
 from proctor.types import Message, Model, Reply, Sampling
 from programs import csv_of_sums
@@ -61,6 +62,24 @@ def test_models_are_listed(tmp_path, quirks):
 def test_the_address_without_v1_is_llama_cpp_s_too(tmp_path):
     with nearby([ITEM], "--quirks", "llama.cpp") as url:
         assert checked(Model("openai", "sim", url), tmp_path).model.name == "sim"
+
+
+@pytest.mark.parametrize(
+    ("options", "pacing"),
+    [
+        (["--quirks", "llama.cpp", "--slots", "3"], Pacing(3, 3)),
+        (["--quirks", "vllm"], Pacing(16, 256)),
+        (["--quirks", "mockllm"], Pacing(4, 256)),
+    ],
+)
+def test_as_many_are_asked_at_once_as_the_server_says_it_has_room_for(tmp_path, options, pacing):
+    async def found(url):
+        async with provider(Model("openai", "sim", f"{url}/v1"), tmp_path) as opened:
+            await opened.check()
+            return opened.pacing
+
+    with nearby([ITEM], *options) as url:
+        assert asyncio.run(found(url)) == pacing
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from proctor.providers.contract import Pacing
 from proctor.providers.spellings import EFFORTS, OWN, SPELLINGS, Spelling
+from proctor.types import Server
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +22,19 @@ class Dialect:
     priced_list: str | None = None  # a list of models with prices, beside /models
 
 
-# Most servers at other addresses have few places: some one, llama.cpp four. More than they have only makes them slower.
-ELSEWHERE = Pacing(start=2, most=256)
+# Most servers at other addresses have few places, some of them one. More than they have only wait there.
+ELSEWHERE = Pacing(start=4, most=256)
+# These take every request into the batch that they work on.
+BATCHING = Pacing(start=16, most=256)
+_BATCHES = frozenset({"vllm", "sglang"})
+
+
+def pacing_of(server: Server | None) -> Pacing:
+    """How many requests at once for a server that is no vendor's own; None: it does not say what it is."""
+    if server is not None and server.slots:
+        return Pacing(start=server.slots, most=server.slots)
+    return BATCHING if server is not None and server.name in _BATCHES else ELSEWHERE
+
 
 OPENAI = Dialect(
     official="https://api.openai.com/v1",

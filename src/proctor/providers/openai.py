@@ -10,7 +10,7 @@ import orjson
 
 from proctor.errors import ProviderError
 from proctor.providers.contract import Opening, Pacing
-from proctor.providers.dialects import ELSEWHERE, OPENAI, SIMULATOR, Dialect
+from proctor.providers.dialects import ELSEWHERE, OPENAI, SIMULATOR, Dialect, pacing_of
 from proctor.providers.first_question import first_question
 from proctor.providers.http import Answer, Http
 from proctor.providers.listing import Listing, authorization, list_rows, listing
@@ -91,6 +91,8 @@ class OpenAI:
         if row is not None:
             self._price = self._price or row.price
         server = await server_of(self._http, self._place, self._key, self._dialect, listed)
+        if not official:
+            self.pacing = pacing_of(server)
         spelling = self._dialect.spelling or (OFFICIAL if official else spelling_of(server))
         self._spell(spelling)
         return replace(

@@ -65,7 +65,7 @@ async def identified(
         where = found.told(found.table, "info") if sign.path == DESCRIPTION else found
         version = _version(where, sign.field) if where else None
         if version or not sign.doubtful:
-            return Server(sign.server, version)
+            return Server(sign.server, version, found.told(found.count, "total_slots"))
     return _described(await _told(http, place, headers, DESCRIPTION))
 
 
