@@ -24,8 +24,8 @@ def readme_shows(home: Path) -> tuple[str, ...]:
         b[2] for b in console.BLOCK.finditer((ROOT / "README.md").read_text()) if "make run-real" in b[2]
     ]
     lines = [line for line in block.splitlines() if not line.startswith(LEFT_OUT)]
-    places = (line.replace(".cache/real/home", "HOME") for line in lines)
-    return tuple(VARIES.sub("...", line).replace("HOME", str(home)) for line in places)
+    places = (line.replace(".cache/real/home", "@") for line in lines)
+    return tuple(VARIES.sub("...", line).replace("@", str(home)) for line in places)
 
 
 @pytest.mark.slow
