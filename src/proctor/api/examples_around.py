@@ -34,6 +34,8 @@ MODELS = {
             "size_bytes": None,
             "context_tokens": None,
             "note": None,
+            "server": None,
+            "remarks": [],
             "model_id": SIM,
         }
     ],
