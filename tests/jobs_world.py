@@ -175,6 +175,8 @@ class Broken(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_error(500, "out of order")
 
+    do_POST = do_GET
+
     def log_message(self, *_: object) -> None:
         return
 

@@ -103,7 +103,9 @@ def test_no_request_carries_more_than_a_real_provider_would_get(tmp_path: Path, 
         sent = list(requests(connections))
     run = document["runs"][0]
     assert run["score"]["value"] == 1.0, "the simulator knows the answers from the prompts alone"
-    posts = [(line, headers, body) for line, headers, body in sent if line.startswith("POST")]
+    shown = [json.loads(body) for line, _, body in sent if line.startswith("POST /api/show")]
+    assert shown == ([{"model": "sim-perfect"}] if shape == "ollama" else []), "how much context it can have"
+    posts = [one for one in sent if one[0].startswith("POST") and "/api/show" not in one[0]]
     assert len(posts) == 30 + (shape == "ollama"), "one request an item, and Ollama's model load"
     for line, headers, body in sent:
         assert headers.keys() <= HEADERS, line
@@ -161,8 +163,9 @@ def test_every_ollama_parameter_reaches_the_server(tmp_path: Path):
         url = f"http://127.0.0.1:{port}"
         more = ["--stop", "END", "--think", "off", *words]
         proctor(tmp_path, "run", str(file), "--model", "ollama/sim", *more, OLLAMA_HOST=url)
-        bodies = [json.loads(body) for line, _, body in requests(connections) if line.startswith("POST")]
-    load, asked = bodies
+        load, asked = (
+            json.loads(body) for line, _, body in requests(connections) if line.startswith("POST /api/chat")
+        )
     theirs = {**given, "num_predict": 99, "num_ctx": 4096, "stop": ["END"]}
     del theirs["max_tokens"], theirs["context_tokens"]
     assert asked["options"] == theirs

@@ -75,4 +75,11 @@ def _no_such_model(place: Place, listed: Listing, why: str, status: int | None =
 def _with_list(error: ProviderError, listed: Listing) -> ProviderError:
     """The same error, with what the list said."""
     said = f"{str(error).rstrip('.')}. The server {listed.words}, so it was asked a first question"
-    return type(error)(said, retry_after_s=error.retry_after_s, status=error.status)
+    return type(error)(
+        said,
+        retry_after_s=error.retry_after_s,
+        status=error.status,
+        usage=error.usage,
+        away=error.away,
+        unreached=error.unreached,
+    )

@@ -105,6 +105,8 @@ class Knee:
     def _notice_change(self) -> None:
         """A server that has become slower or faster is another one: what was seen of it before is forgotten."""
         now, before = self._round, self._seen[self.best]
+        if not now.count:  # every request of the round was refused
+            return
         doubt = 4.0 * math.sqrt(max(before.spread, now.spread) / now.count)
         if abs(math.log(now.mean / before.mean)) > max(CHANGED, doubt):
             self._seen = {self.best: now}
