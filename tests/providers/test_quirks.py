@@ -67,7 +67,7 @@ def test_the_address_without_v1_is_llama_cpp_s_too(tmp_path):
 @pytest.mark.parametrize(
     ("options", "pacing"),
     [
-        (["--quirks", "llama.cpp", "--slots", "3"], Pacing(3, 3)),
+        (["--quirks", "llama.cpp", "--slots", "3"], Pacing(3, 3, fixed=True)),
         (["--quirks", "vllm"], Pacing(16, 256)),
         (["--quirks", "mockllm"], Pacing(4, 256)),
     ],

@@ -17,7 +17,7 @@ from proctor.types import Item, ListedModel, Reply, Sampling
 class Pacing:
     """How many requests may be under way: `start` at first, never more than `most`.
 
-    `fixed`: the user named the number, so it is used from the start and only refusals lower it.
+    `fixed`: the user or the server named the number, so it is used from the start and only refusals lower it.
     """
 
     start: int

@@ -32,7 +32,7 @@ _BATCHES = frozenset({"vllm", "sglang"})
 def pacing_of(server: Server | None) -> Pacing:
     """How many requests at once for a server that is no vendor's own; None: it does not say what it is."""
     if server is not None and server.slots:
-        return Pacing(start=server.slots, most=server.slots)
+        return Pacing(start=server.slots, most=server.slots, fixed=True)
     return BATCHING if server is not None and server.name in _BATCHES else ELSEWHERE
 
 
