@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-from proctor.types import NOTHING_USED, Usage
+if TYPE_CHECKING:  # `--help` needs errors and not the words of the system
+    from proctor.types import Usage
 
 # Control characters but for tab and line end, and halves of surrogate pairs.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -241,7 +243,7 @@ class ProviderError(ProctorError):
         *,
         retry_after_s: float | None = None,
         status: int | None = None,
-        usage: Usage = NOTHING_USED,
+        usage: Usage | None = None,
         away: bool = False,
         unreached: bool = False,
     ) -> None:

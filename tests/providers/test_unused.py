@@ -44,7 +44,7 @@ def without(shape):
 def test_an_empty_reply_that_was_billed_carries_its_tokens(shape, tmp_path):
     error = failure(shape, without(shape), tmp_path, BadReply)
     whole = BODIES[shape]
-    assert error.usage.input_tokens, (shape, whole)
+    assert error.usage and error.usage.input_tokens, (shape, whole)
     assert error.usage.output_tokens
 
 

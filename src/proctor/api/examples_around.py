@@ -22,7 +22,7 @@ PROVIDERS = {
         },
     ]
 }
-MODELS = {
+MODELS: Document = {
     "provider": "simulator",
     "title": "proctor's own model server, started for the run",
     "models": [

@@ -198,7 +198,7 @@ class _Pool:
             except ProviderError as error:
                 if error.stops_run:
                     raise
-                tried.unused += error.usage
+                tried.unused += error.usage or NOTHING_USED
                 failure = await self._pause(asking, tried, error)
                 if failure is not None:
                     return self._ended(asking, tried, UNMEASURED, failure=failure)
