@@ -244,3 +244,9 @@ def test_simulate_serves_the_files_it_is_given(tmp_path):
     finally:
         process.terminate()
         process.communicate(timeout=HANG_S)
+
+
+def test_a_baseline_has_no_server_that_lacks_a_word_for_a_setting(tmp_path):
+    file = csv_of_sums(tmp_path / "sums.csv", 4)
+    said = proctor(tmp_path, "run", str(file), "--model", "baseline/majority", "--max-tokens", "9").stdout
+    assert "accuracy" in said and "not sent" not in said

@@ -30,7 +30,8 @@ def new_manifest(each: Ready, replies: str | None) -> dict[str, Any]:
         "sampling": {k: v for k, v in asdict(cell.sampling).items() if k not in each.provider.unsent},
         "mode": cell.sampling.mode,
         "remarks": list(each.listed.remarks),
-        "not_sent": _not_sent(cell.sampling, each.provider.unsent),
+        # Without a server nothing is sent, so nothing is missing from it.
+        "not_sent": _not_sent(cell.sampling, each.provider.unsent) if each.provider.pacing else [],
         "repeats": cell.repeats,
         "replies": replies,
     }
