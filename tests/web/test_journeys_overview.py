@@ -79,7 +79,7 @@ def test_the_filters_of_overview_change_address_and_cards(site: Site, chromium: 
         )
         show(tab, suite="glue", days="30")
         month = cards(tab.page)
-        assert re.match(r"0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]\n", month["average accuracy"])
+        assert re.match(r"0\.\d{3}\s+\[0\.\d{3}, 0\.\d{3}\], 95 % interval of ", month["average accuracy"])
         show(tab, days="7")
         week = cards(tab.page)
         assert int(week["total benchmark runs"].split()[0]) < int(month["total benchmark runs"].split()[0])
