@@ -78,6 +78,8 @@ def test_times_compare_where_as_many_requests_were_sent_at_once(tmp_path: Path) 
     both = ("simulator/sim", "simulator/sim-small")
     proctor(tmp_path, "run", str(file), "--model", both[0], "--model", both[1], "--parallel", "1")
     assert "--parallel" not in proctor(tmp_path, "compare", *both).stdout
+    board = proctor(tmp_path, "leaderboard").stdout
+    assert "each of the" not in board
     proctor(tmp_path, "run", str(file), "--model", both[1], "--parallel", "8")
     assert "run both with the same --parallel" in proctor(tmp_path, "compare", *both).stdout
 

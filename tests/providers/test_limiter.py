@@ -70,6 +70,17 @@ class Server:
         return completions / (self.clock.now - started)
 
 
+@pytest.mark.parametrize(("start", "slots"), [(1, 1), (1, 4), (8, 3), (8, 16), (8, 100)])
+def test_it_finds_the_capacity_of_a_server_that_never_refuses(start, slots):
+    """Ollama and vLLM queue in silence: growth must stop where throughput does."""
+    clock = Clock()
+    limiter = Limiter(Pacing(start, 256), clock)
+    server = Server(limiter, clock, slots=slots, service_s=0.5)
+    server.complete(100 * slots + 200)
+    assert server.complete(100 * slots) >= 0.97 * slots / 0.5
+    assert limiter.limit <= 2.6 * max(start, slots), "a queue at the server only makes replies slower"
+
+
 def test_times_of_requests_say_where_more_at_once_gain_nothing():
     """Growth must stop where throughput does, also below the start: a queue at the server only makes replies slower."""
     for start, slots in [(1, 1), (1, 4), (2, 4), (2, 16), (8, 3), (16, 4), (8, 16), (8, 64)]:

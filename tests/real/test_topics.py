@@ -117,7 +117,7 @@ def test_a_question_beyond_the_context_fails_alone_and_in_the_servers_words(
     server: Server, home: Path, tmp_path: Path
 ) -> None:
     file = questions(tmp_path / "long.jsonl", "What is 2 plus 2?", "word " * 3000, "What is 1 plus 3?")
-    run = asked(server, home, file, *SHORT, codes=(0, 3))
+    run = asked(server, home, file, *SHORT, codes=(3,))
     assert (run["settled"], run["partial"]) == (2, True)
     errors = [row["error"] for row in kept(home, run) if row["outcome"] == "error"]
     assert len(errors) == 1
