@@ -21,7 +21,7 @@ from proctor.service.live import live_of
 from proctor.service.runs import resume, start
 from proctor.simulator import Simulated
 from proctor.store import runlog, waits
-from proctor.store.waits import Absence, Cause, Waits
+from proctor.store.waits import Absence, Wait, Waits
 from proctor.types import Cell, Limits, Model, Plan, SourceRef, Status
 from served import serving
 
@@ -131,7 +131,7 @@ def test_a_job_keeps_its_lease_while_it_waits_and_the_dashboard_says_for_what(he
 
 
 def test_what_is_waited_for_is_told_to_other_processes_as_long_as_it_is_fresh(tmp_path):
-    said = Waits((Cause("rate-limited", 3, "slow down", 1.5),), Absence("gone", 10.0, 120.0), 1000.0)
+    said = Waits((Wait("rate-limited", 3, "slow down", 1.5),), Absence("gone", 10.0, 120.0), 1000.0)
     waits.tell(tmp_path, "r", said)
     assert waits.told(tmp_path, "r", now=1000.0) == said
     later = waits.told(tmp_path, "r", now=1002.0)

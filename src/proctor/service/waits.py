@@ -9,9 +9,9 @@ from proctor.engine.attempts import Traffic, Waiting
 from proctor.errors import in_one_line
 from proctor.figures import duration
 from proctor.store import waits
-from proctor.store.waits import NONE, Absence, Cause, Waits
+from proctor.store.waits import NONE, Absence, Wait, Waits
 
-__all__ = ["NONE", "Absence", "Cause", "Waits", "told", "waits_of", "words"]
+__all__ = ["NONE", "Absence", "Wait", "Waits", "told", "waits_of", "words"]
 
 SAID_CHARACTERS = 200
 
@@ -26,7 +26,7 @@ def waits_of(traffic: Traffic) -> Waits:
     for waiting in traffic.waiting.values():
         by_slug.setdefault(waiting.slug, []).append(waiting)
     causes = [
-        Cause(
+        Wait(
             slug,
             len(these),
             _short(these[-1].said),
@@ -47,7 +47,7 @@ def told(home: Path, run_id: str) -> Waits:
 def words(of: Waits) -> list[str]:
     """A sentence for each thing that is waited for, what weighs most first.
 
-    >>> words(Waits((Cause("rate-limited", 3, "openai at http://h answered 429: slow down", 1.84),)))
+    >>> words(Waits((Wait("rate-limited", 3, "openai at http://h answered 429: slow down", 1.84),)))
     ['3 waiting, next in 1.8 s: rate-limited, "openai at http://h answered 429: slow down"']
     >>> words(Waits((), Absence("http://h: cannot connect (Connection refused)", 34.2, 120.0)))
     ['waiting for the server, 34 s of 2 min: http://h: cannot connect (Connection refused)']

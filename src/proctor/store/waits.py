@@ -14,7 +14,7 @@ FRESH_S = 15.0  # what a process has not renewed for so long, it has left behind
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class Wait:
     """Items that wait to be asked again for one kind of failure; `said` is one of them, in the server's words.
 
     `next_s` is when the first of them asks again.
@@ -39,7 +39,7 @@ class Absence:
 class Waits:
     """What a run waits for at one moment; `at` is that moment (Unix)."""
 
-    causes: tuple[Cause, ...] = ()
+    causes: tuple[Wait, ...] = ()
     absence: Absence | None = None
     at: float = 0.0
 
@@ -68,7 +68,7 @@ def told(home: Path, run_id: str, *, now: float) -> Waits:
     """As it stands now, by what the run's process last said on this machine."""
     try:
         said = orjson.loads(runlog.waits_path(home, run_id).read_bytes())
-        causes = tuple(Cause(**cause) for cause in said["causes"])
+        causes = tuple(Wait(**cause) for cause in said["causes"])
         absence = Absence(**said["absence"]) if said["absence"] else None
         age_s = max(0.0, now - said["at"])
     except (OSError, ValueError, KeyError, TypeError):
