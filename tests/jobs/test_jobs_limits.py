@@ -78,9 +78,9 @@ def test_a_job_on_a_disk_without_room_waits_and_goes_on_when_there_is_room(here:
 @pytest.mark.promise("G-26")
 def test_too_many_tokens_and_a_restart_has_them_afresh(here: World) -> None:
     here.simulate()
-    run = here.submit(max_total_tokens=800)
+    run = here.submit(max_total_tokens=400)
     done = failed_by_a_limit(here, run)
-    assert "the tokens allowed (800 for this run) were used up" in (done.error or "")
+    assert "the tokens allowed (400 for this run) were used up" in (done.error or "")
     assert 0 < done.settled < 40
     before = done.settled
     queue.restart(here.store, run.id, here.settings)
