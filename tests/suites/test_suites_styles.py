@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from proctor.errors import ConfigError, DataError
-from proctor.suites.imports import import_path
-from proctor.suites.source import open_suite
-from proctor.suites.styles import STYLES, styles_of, writers_of
-from proctor.suites.tasks import TASKS
+from proctor.sources.exams.official.imports import import_path
+from proctor.sources.exams.prompts.styles import STYLES, styles_of, writers_of
+from proctor.sources.exams.source import open_suite
+from proctor.sources.exams.tables.tasks import TASKS
 from proctor.types import Outcome, Reply, SourceRef
 
 
