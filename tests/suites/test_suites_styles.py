@@ -126,7 +126,7 @@ def test_an_extractor_that_is_asked_for_wins_over_the_styles(tmp_path):
 
 def test_a_prompt_that_nobody_wrote_is_named():
     task = replace(TASKS["medqa"], prompt="medqa-two")
-    with pytest.raises(ConfigError, match=r"medqa: there is no prompt 'medqa-two'; suites/prompts\.py"):
+    with pytest.raises(ConfigError, match=r"medqa: there is no prompt 'medqa-two'; sources/exams/prompts/by_name\.py"):
         writers_of(STYLES["proctor"], task, 1)
 
 
