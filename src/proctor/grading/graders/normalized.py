@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from proctor.grading.contract import GraderEntry, Mark, NoSettings, any_answers, marked
-from proctor.suites.texts import same
+from proctor.grading.texts import same
 
 
 def normalized(said: str, answers: Sequence[str], options: NoSettings) -> Mark:
