@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from proctor.errors import ConfigError, DataMissing, EndpointNotFound, Forbidden
 from proctor.plan import parse_model
+from proctor.protocols import Source
 from proctor.providers import PROVIDERS
 from proctor.service.opening.offers import offers
 from proctor.settings import Settings
@@ -18,7 +19,7 @@ from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.hub.download import ensure
 from proctor.sources.exams.source import open_suite, task_keys
 from proctor.sources.exams.tables.tasks import SUITES, TASKS
-from proctor.types import Cell, Item, Model, Source, SourceRef
+from proctor.types import Cell, Item, Model, SourceRef
 
 WITHOUT_SERVER = ("baseline", "replay", "simulator")
 Tell = Callable[[int, int], None]  # bytes that have come, of how many
@@ -156,7 +157,7 @@ def answers_to(sources: Sequence[Source]) -> dict[str, Answer]:
         for item in items:
             right = source.spoken(item)
             wrong = tuple(source.wrong(item)) or tuple(t for t in others[item.group] if t != item.target)
-            key = prompt_key([(m.role, m.content) for m in item.prompt])
+            key = prompt_key([(m.role, m.content) for m in item.ask.messages])
             known[key] = Answer(right, wrong or (f"not {right}",))
     return known
 
