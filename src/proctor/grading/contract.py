@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
+from proctor.grading.formats import Kind
+
 # stated: the announced answer where there is one, else the whole reply. announced: as a careful reader
 # takes it ("Answer: ...", a short reply, "the answer is ..."), or none. whole: all of the reply.
 Read = Literal["stated", "announced", "whole"]
@@ -52,6 +54,8 @@ class GraderEntry(Generic[O]):
     fault: Callable[[Sequence[str], O], str | None]
     read: Read = "stated"
     without_gold: bool = False
+    on_line: Callable[[str, Sequence[str], O], Mark] | None = None  # compares announced answers; None: as others
+    kind: Kind = "text"  # of the answers; those of other kinds are found by the ladder alone
 
     @property
     def full_name(self) -> str:

@@ -27,6 +27,11 @@ class ContainsSettings:
     strict: bool = setting(
         True, "an answer that is denied, offered with others, or one of a list does not count; false: it does"
     )
+    line: str = setting(
+        "contains",
+        "what an announced answer (\"Answer: ...\") has to do: contains a right one, or equal it as by `normalized`",
+        one_of=("contains", "equal"),
+    )
     all: bool = setting(False, "every right answer of the row has to stand in the reply, not any of them")
 
 
@@ -35,8 +40,10 @@ def contains(said: str, answers: Sequence[str], options: ContainsSettings) -> Ma
     >>> contains("The capital of Australia is Canberra.", ["Canberra"], ContainsSettings()).score
     1.0
     >>> contains("It is not Canberra.", ["Canberra"], ContainsSettings()).note
-    "the reply holds 'canberra', but denies it"
+    "the reply holds 'Canberra', but denies it"
     """
+    if same(said, answers) and not options.all:
+        return marked(True, said)
     said_words = words_of(said)
     finds = [find_one(said, said_words, answer, options) for answer in answers]
     if sum(bool(find.written) for find in finds) > 1:
@@ -48,6 +55,11 @@ def contains(said: str, answers: Sequence[str], options: ContainsSettings) -> Ma
     against = next((find for find in finds if find.against), None)
     note = f"the reply holds {against.written!r}, but {against.against}" if against else None
     return marked(False, shortened(said), note)
+
+
+def on_line(said: str, answers: Sequence[str], options: ContainsSettings) -> Mark:
+    """An announced answer, which a prompt may have asked for as the answer alone."""
+    return marked(same(said, answers), said) if options.line == "equal" else contains(said, answers, options)
 
 
 def shortened(said: str) -> str:
@@ -70,7 +82,8 @@ def find_one(said: str, words: Words, answer: str, options: ContainsSettings) ->
         if isinstance(found, str):
             return Standing(found)
         start, end = found
-        written = words.folded[start:end]
+        # Folding seldom changes lengths; where it does not, the answer is shown as the reply writes it.
+        written = (said if len(said) == len(words.folded) else words.folded)[start:end]
         reason = objection(words, start, end) if options.strict else ""
         if not reason:
             return Standing(written)
@@ -203,4 +216,5 @@ ENTRY = GraderEntry(
     ContainsSettings,
     contains,
     any_answers,
+    on_line=on_line,
 )

@@ -88,6 +88,8 @@ def taken(found: Sequence[Dated], take: str) -> Sequence[Dated]:
 
 def fault(answers: Sequence[str], options: DateSettings) -> str | None:
     """Why these answers are no dates, or not certain ones; one of several that is will do."""
+    if not answers:
+        return None
     order = order_of(options)
     found = [one for text in answers if (one := whole_date(text, order)) is not None]
     if not found:

@@ -27,7 +27,7 @@ class Day:
         """As ISO 8601 writes it, with dashes for what is not said.
 
         >>> str(Day(1968, 11, 8)), str(Day(1968)), str(Day(None, 11, 8))
-        ('1968-11-08', '1968', '----11-08')
+        ('1968-11-08', '1968', '---11-08')
         """
         year = "--" if self.year is None else f"{self.year:04d}"
         return year + "".join(f"-{part:02d}" for part in (self.month, self.day) if part is not None)

@@ -25,7 +25,7 @@ class NumberSettings:
         one_of=("auto", "first", "last", "only", "any"),
     )
     decimal: str = setting(
-        "auto", "the sign before decimals; auto: 1,234 and 1.234 are read both ways", one_of=("auto", ".", ",")
+        "auto", "the sign before decimals; auto: 1,234 and 1.234 are read both ways", one_of=("auto", "point", "comma")
     )
 
 
@@ -110,7 +110,7 @@ def comparable(
 
 def fault(answers: Sequence[str], options: NumberSettings) -> str | None:
     """Why these answers are no numbers; one of several that is will do."""
-    if any(whole_number(text, options.decimal) is not None for text in answers):
+    if not answers or any(whole_number(text, options.decimal) is not None for text in answers):
         return None
     return f"the answer {answers[0][:60]!r} is no single number"
 

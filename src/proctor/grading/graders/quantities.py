@@ -81,11 +81,12 @@ def grouped(parts: list[str], sign: str) -> bool:
 def readings(body: str, decimal: str) -> tuple[Fraction, ...]:
     """What a numeral may mean; empty for what is no number, as "1.2.3".
 
-    `decimal` is the sign before the decimals where it is known, else "auto".
+    `decimal` is the sign before the decimals where it is known ("point", "comma"), else "auto".
 
-    >>> readings("1.234,5", "auto"), readings("1,234", "auto"), readings("1,234", ",")
+    >>> readings("1.234,5", "auto"), readings("1,234", "auto"), readings("1,234", "comma")
     ((Fraction(2469, 2),), (Fraction(1234, 1), Fraction(617, 500)), (Fraction(617, 500),))
     """
+    decimal = {"point": ".", "comma": ","}.get(decimal, decimal)
     body = re.sub(r"[\s'_\u00a0\u2009]", "", body)
     if len(body) > MOST_DIGITS:
         return ()
