@@ -72,9 +72,11 @@ class OpenGrader:
             lacking = Outcome.TRUNCATED if found.cut else Outcome.NO_ANSWER
             return Grade(lacking, nothing, grader=self.name)
         if not measured:
-            return Grade(Outcome.ANSWERED, None, found.text, found.rung, self.name, "no right answer is known")
-        announced = found.rung in ANNOUNCED and self.entry.on_line is not None
-        compare = self.entry.on_line if announced else self.entry.compare
+            return Grade(
+                Outcome.ANSWERED, None, found.text, found.rung, self.name, "no right answer is known"
+            )
+        on_line = self.entry.on_line if found.rung in ANNOUNCED else None
+        compare = on_line or self.entry.compare
         mark: Mark = compare(found.text, item.accepted, self.options)
         return Grade(outcome_of(mark), mark.score, mark.answer, found.rung, self.name, mark.note)
 
@@ -105,7 +107,9 @@ def parse_grader(words: str, *, where: str = "--grader", folder: Path | None = N
         name, equals, value = rest.partition("=")
         name = name.strip()
         if not equals:
-            raise ConfigError(f"{where}: {rest!r} is no setting; write {entry.name}:NAME=VALUE. {known(entry)}")
+            raise ConfigError(
+                f"{where}: {rest!r} is no setting; write {entry.name}:NAME=VALUE. {known(entry)}"
+            )
         if name in greedy:
             value, rest = value.strip(), ""
         else:
@@ -121,7 +125,9 @@ def grader_of_table(table: Any, *, where: str, folder: Path | None = None) -> Op
     if isinstance(table, str):
         return parse_grader(table, where=where, folder=folder)
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
-        raise ConfigError(f"{where}: a grader is its name, or a table with `name` and its settings, not {table!r}")
+        raise ConfigError(
+            f"{where}: a grader is its name, or a table with `name` and its settings, not {table!r}"
+        )
     given = {name: value for name, value in table.items() if name != "name"}
     return made(entry_named(table["name"], where), given, where, folder)
 
@@ -160,7 +166,8 @@ def known(entry: GraderEntry[Any]) -> str:
 
 def value_of(one: Field[Any], value: Any, where: str, folder: Path | None) -> Any:
     """A setting's value, of the type that its default has. Raises: ConfigError."""
-    kind, where = type(one.default), f"{where}: {one.name}"
+    kind: type[Any] = type(one.default)
+    where = f"{where}: {one.name}"
     if kind is tuple:
         listed = value if isinstance(value, list) else str(value).split("|")
         if not all(isinstance(part, str) and part.strip() for part in listed):
@@ -171,7 +178,7 @@ def value_of(one: Field[Any], value: Any, where: str, folder: Path | None) -> An
         if truth is None:
             raise ConfigError(f"{where} is true or false, not {value!r}")
         return truth
-    if kind in (int, float):
+    if issubclass(kind, (int, float)):
         return number_of(kind, value, where)
     if not isinstance(value, str):
         raise ConfigError(f"{where} is text, not {value!r}")

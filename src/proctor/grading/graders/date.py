@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date as calendar_date
 
-from proctor.grading.contract import GraderEntry, Mark, marked, setting
+from proctor.grading.contract import GraderEntry, Mark, bounded, marked, setting
 from proctor.grading.graders.dates import Dated, Day, Order, dates, whole_date
 
 
@@ -37,7 +37,7 @@ def date(said: str, answers: Sequence[str], options: DateSettings) -> Mark:
     True
     """
     order = order_of(options)
-    found = list(dates(said, order))
+    found = list(dates(bounded(said), order))
     if not found:
         return Mark(0.0, None, "the reply holds no date")
     goals = [day for text in answers if (one := whole_date(text, order)) for day in one.readings[:1]]
@@ -45,7 +45,9 @@ def date(said: str, answers: Sequence[str], options: DateSettings) -> Mark:
     doubtful: Dated | None = None
     for one in counted:
         right = [near(day, goal, options.days) for day in one.readings for goal in goals]
-        if any(right) and (len(one.readings) == 1 or all(any_near(day, goals, options.days) for day in one.readings)):
+        if any(right) and (
+            len(one.readings) == 1 or all(any_near(day, goals, options.days) for day in one.readings)
+        ):
             return marked(True, one.written)
         doubtful = one if any(right) else doubtful
     if doubtful is not None:

@@ -1,4 +1,4 @@
-"""JSON Schema, as much of draft 2020-12 as describes an answer; a keyword that is not known is refused, never passed over.
+"""JSON Schema, as much of draft 2020-12 as describes an answer; an unknown keyword is refused, never passed over.
 
 Known are the types, enum and const, the bounds of numbers, texts and lists, properties and items, and the
 four ways of combining schemas. References are not.
@@ -73,12 +73,16 @@ def check_schema(schema: Any, where: str = "$") -> None:
         raise ConfigError(f"the schema at {where} is neither an object nor true or false")
     if unknown := sorted(schema.keys() - TESTS.keys() - INSIDE - NOTES):
         known = ", ".join(sorted({*TESTS, *INSIDE}))
-        raise ConfigError(f"the schema at {where} uses {unknown[0]!r}, which is not known here; known: {known}")
+        raise ConfigError(
+            f"the schema at {where} uses {unknown[0]!r}, which is not known here; known: {known}"
+        )
     for kind in texts(schema.get("type", [])):
         if kind not in TYPES:
             raise ConfigError(f"the schema at {where} names the type {kind!r}; types: {', '.join(TYPES)}")
     for name in TESTS.keys() & schema.keys() - {"type", "const"}:
-        if isinstance(schema[name], list) != (name in ("enum", "required")) or isinstance(schema[name], (str, dict)):
+        if isinstance(schema[name], list) != (name in ("enum", "required")) or isinstance(
+            schema[name], (str, dict)
+        ):
             wanted = "a list" if name in ("enum", "required") else "a number"
             raise ConfigError(f"the schema at {where}: {name} is {wanted}, not {schema[name]!r}")
     for place, part in parts_of(schema, where):
@@ -133,10 +137,10 @@ def in_object(value: Mapping[str, Any], schema: Mapping[str, Any], where: str) -
 def combined(value: Any, schema: Mapping[str, Any], where: str) -> Iterator[str]:
     for part in schema.get("allOf", []):
         yield from violations(value, part, where)
-    for keyword, fits in (("anyOf", lambda count: count >= 1), ("oneOf", lambda count: count == 1)):
+    for keyword, most in (("anyOf", len(schema.get("anyOf", []))), ("oneOf", 1)):
         if keyword in schema:
             count = sum(next(violations(value, part, where), None) is None for part in schema[keyword])
-            if not fits(count):
+            if not 1 <= count <= most:
                 yield f"{where} fits {count} of the schemas of {keyword}"
     if "not" in schema and next(violations(value, schema["not"], where), None) is None:
         yield f"{where} fits the schema of not"
