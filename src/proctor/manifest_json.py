@@ -169,13 +169,8 @@ def _facts(told: _Object) -> Facts:
 
 
 def _exam_facts(told: _Object, shared: dict[str, Any]) -> ExamFacts:
-    return ExamFacts(
-        **shared,
-        answer_type=told.take("answer_type", str),
-        toml_sha256=told.take("toml_sha256", str),
-        preset=told.take("preset", str),
-        limit=told.take("limit", int),
-    )
+    texts: dict[str, Any] = {name: told.take(name, str) for name in ("answer_type", "toml_sha256", "preset")}
+    return ExamFacts(**shared, **texts, limit=told.take("limit", int))
 
 
 def _log_facts(told: _Object, shared: dict[str, Any]) -> LogFacts:
@@ -282,8 +277,9 @@ def _schema(told: _Object | None) -> Adherence | None:
 
 # Writing -----------------------------------------------------------------------------------------
 
-# None says something here: no suite, no preset, no limit, no file of replies.
-_NULLS = frozenset({"suite", "preset", "limit", "replies"})
+# None says something here: no suite, no preset, no limit, no file of replies, no positive label.
+_NULLS = frozenset({"suite", "preset", "limit", "replies", "positive"})
+_SPEC = ("official", "also", "positive", "kind", "labels", "extra")
 
 
 def manifest_document(manifest: Manifest) -> dict[str, Any]:
@@ -293,82 +289,77 @@ def manifest_document(manifest: Manifest) -> dict[str, Any]:
     facts, asked = manifest.facts, _asked(manifest)
     if isinstance(facts, LogFacts):
         document = {**_log(facts), **_shared(facts), "proctor": manifest.proctor}
-        document["model"] = _known(asdict(manifest.model))
+        document["model"] = _plain(asdict(manifest.model))
         asked = {key: value for key, value in asked.items() if value}
     else:
         document = {
-            **_exam(facts, _shared(facts)),
+            **_shared(facts),
+            **_exam(facts),
             "proctor": manifest.proctor,
             "model": asdict(manifest.model),
         }
         asked["replies"] = manifest.replies
-    return _joined(_known({**document, **asked}), manifest.unread)
+    return _joined(_plain({**document, **asked}), manifest.unread)
 
 
-def _known(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if value is not None or key in _NULLS}
+def sampling_document(sent: SentSampling) -> dict[str, Any]:
+    """The settings that reached the model, by their names in Sampling; None was left to the server."""
+    values = {**asdict(sent.values), "stop": list(sent.values.stop)}
+    return {name: value for name, value in values.items() if sent.sent(name)}
+
+
+def _plain(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What was told, with lists as JSON has them."""
+    told = {key: value for key, value in record.items() if value is not None or key in _NULLS}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in told.items()}
 
 
 def _joined(document: dict[str, Any], unread: Mapping[str, Any]) -> dict[str, Any]:
     """The document with what was not read in its old place."""
     for key, value in unread.items():
         inner = document.get(key)
-        document[key] = (
-            _joined(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
-        )
+        nested = isinstance(inner, dict) and isinstance(value, dict)
+        document[key] = _joined(inner or {}, value) if nested else value
     return document
 
 
 def _shared(facts: TaskFacts) -> dict[str, Any]:
-    specs = {key: _spec(task) for key, task in facts.tasks.items() if task.kind is not None}
-    gone = facts.left_out
+    tasks = facts.tasks
+    specs = {
+        key: _plain({name: getattr(task, name) for name in _SPEC})
+        for key, task in tasks.items()
+        if task.kind is not None
+    }
     return {
         "suite": facts.suite,
         "rows": facts.rows,
         "data_sha256": facts.data_sha256 or None,
         "revisions": facts.revisions or None,
         "aggregate": facts.aggregate,
+        "scored_tasks": facts.scored_tasks,
         "categories": {title: list(keys) for title, keys in facts.categories.items()} or None,
-        "tasks": {key: task.title for key, task in facts.tasks.items()},
+        "left_out": facts.left_out and _plain(asdict(facts.left_out)),
+        "copies": facts.copies and asdict(facts.copies),
+        "tasks": {key: task.title for key, task in tasks.items()},
         "n": facts.n,
         "asked": facts.asked or None,
         "full_sizes": facts.full_sizes,
         "item_set_sha256": facts.item_set_sha256,
         "metrics": specs or None,
-        "metric_versions": facts.metric_versions and dict(facts.metric_versions),
-        "prompts": None if facts.prompts is None else dict(facts.prompts),
+        "metric_versions": facts.metric_versions,
+        "prompts": facts.prompts,
         "style": facts.style,
         "wording": facts.wording,
         "shots": facts.shots,
         "shuffle": facts.shuffle,
-        "stop": list(facts.stop) or None,
+        "stop": facts.stop or None,
         "extractor": facts.extractor,
         "seed": facts.seed,
-        "scored_tasks": facts.scored_tasks,
-        "left_out": gone and {"rows": gone.rows, "of": gone.of, "faults": list(gone.faults)},
-        "copies": facts.copies and asdict(facts.copies),
     }
 
 
-def _spec(task: TaskSpec) -> dict[str, Any]:
-    return {
-        "official": list(task.official),
-        "also": list(task.also),
-        "positive": task.positive,
-        "kind": task.kind,
-        "labels": list(task.labels),
-        "extra": task.extra,
-    }
-
-
-def _exam(facts: ExamFacts, shared: dict[str, Any]) -> dict[str, Any]:
-    return {
-        **shared,
-        "answer_type": facts.answer_type,
-        "toml_sha256": facts.toml_sha256,
-        "preset": facts.preset,
-        "limit": facts.limit,
-    }
+def _exam(facts: ExamFacts) -> dict[str, Any]:
+    return {name: getattr(facts, name) for name in ("answer_type", "toml_sha256", "preset", "limit")}
 
 
 def _log(facts: LogFacts) -> dict[str, Any]:
@@ -378,8 +369,8 @@ def _log(facts: LogFacts) -> dict[str, Any]:
         "log": facts.log,
         "log_sha256": facts.log_sha256,
         "log_content_sha256": facts.log_content_sha256,
-        "log_settings": dict(facts.log_settings),
-        "log_notes": list(facts.log_notes) or None,
+        "log_settings": facts.log_settings,
+        "log_notes": facts.log_notes or None,
     }
 
 
@@ -389,15 +380,10 @@ def _asked(manifest: Manifest) -> dict[str, Any]:
     return {
         "sampling": manifest.sampling and sampling_document(manifest.sampling),
         "mode": manifest.mode,
-        "remarks": list(manifest.remarks),
-        "not_sent": list(manifest.not_sent),
+        "remarks": manifest.remarks,
+        "not_sent": manifest.not_sent,
         "repeats": manifest.repeats,
-        "adjustments": None if manifest.adjustments is None else list(manifest.adjustments),
-        "server_clock": clock and _known(asdict(clock)),
+        "adjustments": manifest.adjustments,
+        "server_clock": clock and _plain(asdict(clock)),
         "schema": manifest.schema and asdict(manifest.schema),
     }
-
-
-def sampling_document(sent: SentSampling) -> dict[str, Any]:
-    """The settings that reached the model, by their names in Sampling."""
-    return {name: value for name, value in asdict(sent.values).items() if sent.sent(name)}
