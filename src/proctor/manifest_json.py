@@ -286,20 +286,18 @@ def manifest_document(manifest: Manifest) -> dict[str, Any]:
     """The manifest as JSON; `{}` while nothing is known of the run. What was not told is left out."""
     if not manifest.opened:
         return {}
-    facts, asked = manifest.facts, _asked(manifest)
-    if isinstance(facts, LogFacts):
-        document = {**_log(facts), **_shared(facts), "proctor": manifest.proctor}
-        document["model"] = _plain(asdict(manifest.model))
-        asked = {key: value for key, value in asked.items() if value}
+    asked, model = _asked(manifest), asdict(manifest.model)
+    if isinstance(manifest.facts, LogFacts):  # what another tool asked tells less
+        asked, model = {key: value for key, value in asked.items() if value}, _plain(model)
     else:
-        document = {
-            **_shared(facts),
-            **_exam(facts),
-            "proctor": manifest.proctor,
-            "model": asdict(manifest.model),
-        }
         asked["replies"] = manifest.replies
-    return _joined(_plain({**document, **asked}), manifest.unread)
+    about = _plain({"proctor": manifest.proctor, "model": model, **asked})
+    return _joined({**facts_document(manifest.facts), **about}, manifest.unread)
+
+
+def facts_document(facts: Facts) -> dict[str, Any]:
+    """What the source knew, as JSON."""
+    return _plain({**_log(facts), **_shared(facts)} if isinstance(facts, LogFacts) else _exam(facts))
 
 
 def sampling_document(sent: SentSampling) -> dict[str, Any]:
@@ -359,7 +357,8 @@ def _shared(facts: TaskFacts) -> dict[str, Any]:
 
 
 def _exam(facts: ExamFacts) -> dict[str, Any]:
-    return {name: getattr(facts, name) for name in ("answer_type", "toml_sha256", "preset", "limit")}
+    own = {name: getattr(facts, name) for name in ("answer_type", "toml_sha256", "preset", "limit")}
+    return {**_shared(facts), **own}
 
 
 def _log(facts: LogFacts) -> dict[str, Any]:
