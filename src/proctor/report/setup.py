@@ -8,7 +8,7 @@ from typing import Any
 
 from proctor.figures import amount
 from proctor.findings import Evaluation, adherence
-from proctor.report.words import ended, items_planned, labels, metrics_beside, once, unique
+from proctor.report.words import ended, items_planned, labels, metrics_beside, names_joined, once, unique
 from proctor.types import Run
 
 # Providers that stand for no model: what their scores are.
