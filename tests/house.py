@@ -242,6 +242,15 @@ def nothing_is_mocked(file: File) -> Iterator[str]:
             yield file.at(node, "mocker: use real files, a real database, the simulator")
 
 
+def what_is_expected_is_not_raised(file: File) -> Iterator[str]:
+    """A test that raises what it expects shows nothing of the program."""
+    for node in ast.walk(file.tree):
+        if not isinstance(node, ast.With) or not isinstance(node.body[0], ast.Raise):
+            continue
+        if any(ast.unparse(each.context_expr).startswith("pytest.raises") for each in node.items):
+            yield file.at(node, "the test itself raises what it expects: assert what the program said")
+
+
 Rule = Callable[[File], Iterator[str]]
 EVERYWHERE: list[Rule] = [says_what_it_is, file_is_small, exceptions_have_reasons, todos_have_numbers]
 OF_CODE: list[Rule] = [
@@ -258,5 +267,5 @@ OF_SRC: list[Rule] = [
     nothing_happens_at_import,
     records_have_slots,
 ]
-OF_TESTS: list[Rule] = [functions_are_small, nothing_is_mocked]
+OF_TESTS: list[Rule] = [functions_are_small, nothing_is_mocked, what_is_expected_is_not_raised]
 RULES = {"src": EVERYWHERE + OF_CODE + OF_SRC, "tools": EVERYWHERE + OF_CODE, "tests": EVERYWHERE + OF_TESTS}

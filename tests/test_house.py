@@ -38,6 +38,7 @@ from house import (
     returns_are_typed,
     says_what_it_is,
     todos_have_numbers,
+    what_is_expected_is_not_raised,
 )
 
 # In pieces, so that this file does not find itself.
@@ -191,6 +192,7 @@ FAULTS: list[tuple[Rule, str, str]] = [
     (todos_have_numbers, "tools/x.py", "a = 1  # TO" + "DO: later\n"),
     (nothing_is_mocked, "tests/x.py", "from unittest import mock\n"),
     (nothing_is_mocked, "tests/x.py", "def test_a(monkeypatch): monkeypatch.setattr(a, 'b', 1)\n"),
+    (what_is_expected_is_not_raised, "tests/x.py", "with pytest.raises(ValueError): raise ValueError\n"),
 ]
 
 
