@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from proctor.app import program
 from proctor.findings import RunResult
-from proctor.service.results import close, make_good, shown
-from proctor.service.runs import open_store
-from proctor.store import Keeper, Store
+from proctor.service.context import open_store
+from proctor.service.results.results import close, make_good, shown
+from proctor.store import AttemptWriter, Store
 from proctor.types import (
     Attempt,
     Cell,
@@ -42,7 +42,7 @@ def answered(store: Store) -> Run:
         sample=False, now=time.time(),
     )  # fmt: skip
     run = store.claim(run.id, owner="me", now=time.time(), lease_s=600)
-    with Keeper(store, run.id, owner="me") as keeper:
+    with AttemptWriter(store, run.id, owner="me") as keeper:
         for n in range(2):
             item = Item(f"q/{n}", "q", (Message("user", f"Line {n}?"),), None, hash=f"h{n}")
             keeper.keep(Attempt(item, n, 0, 0, 1.0, Reading(Outcome.ANSWERED, None, None, None), Reply("A")))
