@@ -37,6 +37,7 @@ from house import (
     records_have_slots,
     returns_are_typed,
     says_what_it_is,
+    statistics_are_made_in_stats,
     todos_have_numbers,
     what_is_expected_is_not_raised,
 )
@@ -187,6 +188,14 @@ FAULTS: list[tuple[Rule, str, str]] = [
     (nothing_happens_at_import, "src/proctor/x.py", "class A:\n    started = time.monotonic()\n"),
     (names_are_exact, "src/proctor/x.py", "class RunManager: ...\n"),
     (records_have_slots, "src/proctor/x.py", "@dataclass(frozen=True)\nclass A: ...\n"),
+    (statistics_are_made_in_stats, "src/proctor/service/a.py", "from statistics import fmean\n"),
+    (statistics_are_made_in_stats, "src/proctor/store/a.py", "a = func.avg(SCORE.c.value)\n"),
+    (statistics_are_made_in_stats, "src/proctor/web/a.py", "half = 1.96 * stderr\n"),
+    (
+        statistics_are_made_in_stats,
+        "src/proctor/service/a.py",
+        "a = Estimate(right / n, None, low, high, n, n, 'x')\n",
+    ),
     (exceptions_have_reasons, "tests/x.py", "a = 1  # no" + "qa: E501\n"),
     (exceptions_have_reasons, "tests/x.py", "a = 1  # type" + ": ignore[arg-type]\n"),
     (todos_have_numbers, "tools/x.py", "a = 1  # TO" + "DO: later\n"),
