@@ -14,7 +14,7 @@ from proctor.errors import ConfigError, Forbidden, NotFound
 from proctor.service.admin.access import deeds
 from proctor.service.runs import queue, schedules
 from proctor.service.runs.requests import RunRequest, plan_of
-from proctor.service.runs.schedules import Schedule, Wanted, next_time
+from proctor.service.runs.schedules import NewSchedule, Schedule, next_time
 from proctor.settings import Settings, read_settings
 from proctor.store import Store
 from proctor.types import Cell, Model, Plan, SourceRef, Status
@@ -31,7 +31,7 @@ def settings(tmp_path) -> Iterator[Settings]:
 
 
 def added(store: Store, cron: str = NIGHTLY, cell: Cell = CELL, user: str = "ann") -> Schedule:
-    return schedules.add(store, Wanted("nightly", cron, cell, user), ANY, now=NOW)
+    return schedules.add(store, NewSchedule("nightly", cron, cell, user), ANY, now=NOW)
 
 
 def at(*when: int) -> float:
@@ -82,7 +82,7 @@ def test_what_no_job_could_do_is_named_before_the_night(
 
 def test_an_address_that_its_jobs_may_not_ask_is_refused_at_once(store: Store, settings: Settings) -> None:
     inside = replace(CELL, model=Model("openai", "m", "http://127.0.0.1:8000/v1"))
-    wanted = Wanted("nightly", NIGHTLY, inside, "ann")
+    wanted = NewSchedule("nightly", NIGHTLY, inside, "ann")
     with pytest.raises(Forbidden, match="not public"):
         schedules.add(store, wanted, replace(settings, auth=True), now=NOW)
     assert schedules.listed(store) == []
@@ -194,11 +194,11 @@ def test_schedules_are_listed_by_user_and_project_and_removed(store: Store) -> N
         with pytest.raises(NotFound, match=f"Schedule {mine.id} not found"):
             gone()
     with pytest.raises(NotFound, match="Project 9 not found"):
-        schedules.add(store, Wanted("n", NIGHTLY, CELL, "ann", 9), ANY, now=NOW)
+        schedules.add(store, NewSchedule("n", NIGHTLY, CELL, "ann", 9), ANY, now=NOW)
     with pytest.raises(ConfigError, match="needs a name"):
-        schedules.add(store, Wanted(" ", NIGHTLY, CELL, "ann"), ANY, now=NOW)
+        schedules.add(store, NewSchedule(" ", NIGHTLY, CELL, "ann"), ANY, now=NOW)
 
 
 def test_now_is_the_time_of_the_wall_clock_if_none_is_given(store: Store) -> None:
-    kept = schedules.add(store, Wanted("n", "* * * * *", CELL, "ann"), ANY)
+    kept = schedules.add(store, NewSchedule("n", "* * * * *", CELL, "ann"), ANY)
     assert 0 < kept.next_at - time.time() <= 60

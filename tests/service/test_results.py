@@ -17,12 +17,13 @@ from proctor.store import AttemptWriter, Store
 from proctor.types import (
     Attempt,
     Cell,
+    Chat,
+    Grade,
     Item,
     Message,
     Model,
     Outcome,
     Plan,
-    Reading,
     Reply,
     Run,
     SourceRef,
@@ -44,8 +45,8 @@ def answered(store: Store) -> Run:
     run = store.claim(run.id, owner="me", now=time.time(), lease_s=600)
     with AttemptWriter(store, run.id, owner="me") as keeper:
         for n in range(2):
-            item = Item(f"q/{n}", "q", (Message("user", f"Line {n}?"),), None, hash=f"h{n}")
-            keeper.keep(Attempt(item, n, 0, 0, 1.0, Reading(Outcome.ANSWERED, None, None, None), Reply("A")))
+            item = Item(f"q/{n}", "q", Chat((Message("user", f"Line {n}?"),)), None, hash=f"h{n}")
+            keeper.keep(Attempt(item, n, 0, 0, 1.0, Grade(Outcome.ANSWERED, None), Reply("A")))
     return run
 
 

@@ -25,7 +25,7 @@ from proctor.interop.logs import (
     without_secrets,
     wrong,
 )
-from proctor.interop.zips import Archive
+from proctor.interop.zips import ZipArchive
 from proctor.types import Message
 
 HEAD_BYTES = 20_000  # of a .json file: `eval` stands near its beginning
@@ -115,7 +115,7 @@ def read_inspect(path: Path) -> Log:
 
 def _archive(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The header, and the samples one by one: a whole log need not fit into memory."""
-    with Archive(path) as archive:
+    with ZipArchive(path) as archive:
         # A log whose run broke off has no header, only what was known at its start.
         start = "header.json" if "header.json" in archive.names() else "_journal/start.json"
         header = parsed(archive.read(start), path, f"{start} is ")

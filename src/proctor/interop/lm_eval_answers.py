@@ -13,7 +13,7 @@ NOTHING_FOUND = "[invalid]"  # what lm-eval's filters leave where they find no a
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class SampleAnswer:
     """The options that were ranked (none for free text), the answer (None where not known), the model's words."""
 
     answer: str | None
@@ -24,7 +24,7 @@ class Answered:
     unread: bool = False
 
 
-def answered(line: Mapping[str, Any], score: float | None) -> Answered:
+def answered(line: Mapping[str, Any], score: float | None) -> SampleAnswer:
     """`score` settles what cannot be seen: a metric may choose otherwise than by the plain likelihood."""
     asked = _arguments(line.get("arguments"))
     prompt = (Message("user", asked[0][0]),) if asked and asked[0][0] else ()
@@ -33,7 +33,7 @@ def answered(line: Mapping[str, Any], score: float | None) -> Answered:
         return _ranked(asked, filtered, target, score)
     found = text(filtered[0]) if filtered else None
     unread = found == NOTHING_FOUND
-    return Answered(None if unread else found, _said(line), target, prompt, unread=unread)
+    return SampleAnswer(None if unread else found, _said(line), target, prompt, unread=unread)
 
 
 def _arguments(value: object) -> list[tuple[str, str]]:
@@ -53,7 +53,7 @@ def _is_likelihood(value: object) -> bool:
 
 def _ranked(
     asked: Sequence[tuple[str, str]], filtered: Sequence[Any], target: str, score: float | None
-) -> Answered:
+) -> SampleAnswer:
     likelihoods: Sequence[float] = [_float(pair[0]) for pair in filtered]
     # Requests without a context only set the scale of a further metric.
     count = sum(1 for context, _ in asked if context) or len(likelihoods)
@@ -64,13 +64,13 @@ def _ranked(
     reply = "\n".join(f"{o}: {value:g}" for o, value in zip(options, likelihoods, strict=True))
     if len(options) == 1:
         greedy = str(filtered[0][1]) == "True"
-        return Answered(options[0] if greedy else None, reply, target, prompt)
+        return SampleAnswer(options[0] if greedy else None, reply, target, prompt)
     answer: str | None = options[max(range(len(options)), key=likelihoods.__getitem__)]
     if target not in options and target.isdigit() and int(target) < len(options):
         target = options[int(target)]
         if score in (0.0, 1.0) and (answer == target) != (score == 1):
             answer = None  # the metric weighs likelihoods in a way of its own, such as by length
-    return Answered(answer, reply, target, prompt, tuple(options))
+    return SampleAnswer(answer, reply, target, prompt, tuple(options))
 
 
 def _options(asked: Sequence[tuple[str, str]]) -> tuple[list[str], str]:

@@ -12,7 +12,7 @@ import orjson
 from proctor import __version__
 from proctor.findings import METRIC_VERSIONS
 from proctor.interop.logs import Group, Log, LoggedTask
-from proctor.stats.averages import weighed
+from proctor.stats.descriptive.averages import weighed
 
 GROUP_ROUNDING = 1e-6  # the mean over items and the mean over tasks differ by more, or not at all
 

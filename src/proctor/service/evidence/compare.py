@@ -15,8 +15,8 @@ from proctor.service.evidence.shared import shape_over
 from proctor.service.results.comparable import check_comparable
 from proctor.service.results.results import scored_rows, shown
 from proctor.settings import Settings
-from proctor.stats.averages import mean_score
 from proctor.stats.compare import focused
+from proctor.stats.descriptive.averages import mean_score
 from proctor.store import AttemptRow, Store
 from proctor.types import Outcome, Run, Status
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from proctor.findings import Histogram, Speed, Tally
 from proctor.service.results.speeds import with_clock
-from proctor.stats.histograms import graded, growing, quantiles
+from proctor.stats.descriptive.histograms import graded, growing, quantiles
 from proctor.store import Store
 from proctor.store.write import summaries
 from proctor.types import Outcome, Run, Usage

@@ -19,7 +19,7 @@ from proctor.stats.estimates import Count
 from proctor.stats.estimates import accuracy as share_of
 from proctor.stats.estimates_sheet import nothing
 from proctor.store import AttemptRow, Store
-from proctor.types import Item, Outcome, Reading, Reply, Run
+from proctor.types import Grade, Item, Outcome, Reply, Run
 
 SHOWN_CHARS = 200
 
@@ -35,7 +35,7 @@ class Reread:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Disagreement:
     """A reply that the extractors read differently: what each made of it, by its name."""
 
     item_id: str
@@ -52,7 +52,7 @@ class Rescoring:
 
     run: Run
     read: tuple[Reread, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[Disagreement, ...]
     replies: int
     errors: int
 
@@ -68,7 +68,7 @@ def rescore(run_id: str, extractors: Sequence[str], settings: Settings) -> Resco
         kinds = {each.kind for each in how.values()}
         chosen = [extractor(name, kinds) for name in names(run, extractors)]
         errors = 0
-        readings: dict[str, list[tuple[str, Reading]]] = {each.name: [] for each in chosen}
+        readings: dict[str, list[tuple[str, Grade]]] = {each.name: [] for each in chosen}
         differences = []
         for row in scored_rows(store, run):
             if row.outcome is Outcome.ERROR:
@@ -138,12 +138,12 @@ def kept(store: Store, run: Run, row: AttemptRow) -> tuple[Item, Reply]:
     return store.item(row.item_hash), reply
 
 
-def read_again(chosen: Extractor, item: Item, reply: Reply, how: Reads) -> Reading:
+def read_again(chosen: Extractor, item: Item, reply: Reply, how: Reads) -> Grade:
     return chosen.judge(item, reply, kind=how.kind, vocabulary=how.vocabulary)
 
 
-def difference(row: AttemptRow, item: Item, reply: Reply, found: Mapping[str, Reading]) -> Difference:
-    return Difference(
+def difference(row: AttemptRow, item: Item, reply: Reply, found: Mapping[str, Grade]) -> Disagreement:
+    return Disagreement(
         row.item_id,
         row.repeat,
         item.target,
@@ -153,7 +153,7 @@ def difference(row: AttemptRow, item: Item, reply: Reply, found: Mapping[str, Re
     )
 
 
-def reread(name: str, found: Sequence[tuple[str, Reading]], asked: int) -> Reread:
+def reread(name: str, found: Sequence[tuple[str, Grade]], asked: int) -> Reread:
     outcomes = Counter(reading.outcome for _, reading in found)
     return Reread(
         name,
@@ -163,7 +163,7 @@ def reread(name: str, found: Sequence[tuple[str, Reading]], asked: int) -> Rerea
     )
 
 
-def accuracy(found: Sequence[tuple[str, Reading]], asked: int) -> Estimate:
+def accuracy(found: Sequence[tuple[str, Grade]], asked: int) -> Estimate:
     """The share of scored replies that are right; repeats of an item count as one for the interval."""
     scored = list(_scored(found))
     if not scored:
@@ -172,7 +172,7 @@ def accuracy(found: Sequence[tuple[str, Reading]], asked: int) -> Estimate:
     return share_of(Count(asked, len(scored), sum(right for _, right in scored), len(items)))
 
 
-def _scored(found: Sequence[tuple[str, Reading]]) -> Iterator[tuple[str, bool]]:
+def _scored(found: Sequence[tuple[str, Grade]]) -> Iterator[tuple[str, bool]]:
     for item_id, reading in found:
         if reading.score is not None:
             yield item_id, reading.outcome is Outcome.CORRECT

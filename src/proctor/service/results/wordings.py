@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from proctor.figures import fraction
-from proctor.stats import wordings
-from proctor.stats.wordings import ByWording
+from proctor.stats.descriptive import wordings
+from proctor.stats.descriptive.wordings import ByWording
 from proctor.store import AttemptRow
 
 

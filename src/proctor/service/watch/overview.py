@@ -11,9 +11,9 @@ from proctor.service.context import Context
 from proctor.service.evidence.leaderboard import default_suite
 from proctor.service.results import headline
 from proctor.service.results.results import make_good, shown
-from proctor.service.watch.job_states import RunLine, Wanted
+from proctor.service.watch.job_states import RunFilter, RunLine
 from proctor.sources.exams.tables.tasks import TASKS
-from proctor.stats.averages import Bounded, together
+from proctor.stats.descriptive.averages import Bounded, together
 from proctor.store import Store
 from proctor.store.read import history, lists
 from proctor.store.read.history import HEADLINE, PARTIAL, Measured, Searched, Shown
@@ -47,7 +47,7 @@ class Cards:
     """`average` is the mean of the complete runs' values of one exam, `low` to `high` its 95 % interval at widest.
 
     `of` are the runs that it is of, all asked the very same: those of the exam that ended last, on sample rows only
-    where nothing else is. Their errors go together, see `stats.averages.together`; no interval where a run has none.
+    where nothing else is. Their errors go together, see `stats.descriptive.averages`; no interval where a run has none.
     `counts` has the partial runs apart; `models` and `latest` are of all complete runs.
     """
 
@@ -93,7 +93,7 @@ def overview(
     recent: int = 10,
 ) -> Overview:
     """Over the runs of the last `days`; `source` None is all."""
-    wanted = Wanted(source=source, project_id=project_id, since=time.time() - days * DAY_S)
+    wanted = RunFilter(source=source, project_id=project_id, since=time.time() - days * DAY_S)
     asked = Searched(wanted)
     make_good(context.store)
     found = _measured(context.store, asked, metric)
@@ -161,7 +161,7 @@ def exam_of(run: RunLine) -> tuple[str, str | None, bool]:
 
 def latest_source(context: Context) -> str | None:
     """The suite or file of the newest run, on sample rows only where there is nothing else; None without a run."""
-    for wanted in (Wanted(sample=False), Wanted()):
+    for wanted in (RunFilter(sample=False), RunFilter()):
         if last := lists.newest(context.store, wanted):
             return last.source
     return None
