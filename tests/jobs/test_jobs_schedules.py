@@ -59,7 +59,7 @@ def test_times_are_in_utc(cron: str, comes: tuple[int, ...]) -> None:
 def test_what_is_no_time_is_refused_in_words(store: Store, cron: str) -> None:
     with pytest.raises(ConfigError, match=r"cron .*every night at two"):
         added(store, cron)
-    assert schedules.listed(store) == []
+    assert schedules.all_schedules(store) == []
 
 
 def test_a_time_that_never_comes_is_called_so() -> None:
@@ -85,7 +85,7 @@ def test_an_address_that_its_jobs_may_not_ask_is_refused_at_once(store: Store, s
     wanted = NewSchedule("nightly", NIGHTLY, inside, "ann")
     with pytest.raises(Forbidden, match="not public"):
         schedules.add(store, wanted, replace(settings, auth=True), now=NOW)
-    assert schedules.listed(store) == []
+    assert schedules.all_schedules(store) == []
     assert schedules.add(store, wanted, settings, now=NOW).cell == inside
 
 
@@ -135,7 +135,7 @@ def test_many_workers_submit_a_due_time_once(store: Store, settings: Settings) -
         worker.join()
     assert len(told) == 5
     assert len(store.runs()) == 5
-    assert {kept.last_error for kept in schedules.listed(store)} == {None}
+    assert {kept.last_error for kept in schedules.all_schedules(store)} == {None}
 
 
 def test_a_full_queue_is_noted_and_the_next_time_is_tried(store: Store, settings: Settings) -> None:
@@ -184,12 +184,12 @@ def test_a_schedule_that_is_off_waits_and_makes_up_for_nothing(store: Store, set
 
 def test_schedules_are_listed_by_user_and_project_and_removed(store: Store) -> None:
     mine, other = added(store), added(store, user="bob")
-    assert schedules.listed(store) == [mine, other]
-    assert schedules.listed(store, user="bob") == [other]
-    assert schedules.listed(store, project_id=2) == []
+    assert schedules.all_schedules(store) == [mine, other]
+    assert schedules.all_schedules(store, user="bob") == [other]
+    assert schedules.all_schedules(store, project_id=2) == []
     assert mine.cell == CELL
     schedules.remove(store, mine.id)
-    assert schedules.listed(store) == [other]
+    assert schedules.all_schedules(store) == [other]
     for gone in (lambda: schedules.one(store, mine.id), lambda: schedules.remove(store, mine.id)):
         with pytest.raises(NotFound, match=f"Schedule {mine.id} not found"):
             gone()

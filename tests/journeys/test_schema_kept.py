@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from odd_servers import Answers, models, odd_server, said
-from proctor.cli.tables import evaluation_lines, listed
+from proctor.cli.tables import evaluation_lines, list_entry
 from proctor.errors import ConfigError
 from proctor.manifest import Adherence
 from proctor.report.setup import how_it_was_asked
@@ -95,7 +95,8 @@ def test_a_run_whose_schema_was_ignored_says_so_and_is_not_compared_with_one_whe
     assert kept.comparability != free.comparability
     assert kept.exam != free.exam
     assert (
-        listed(outcome.evaluation.results[1]).source == "sums.csv (mode structured, its schema not enforced)"
+        list_entry(outcome.evaluation.results[1]).source
+        == "sums.csv (mode structured, its schema not enforced)"
     )
     told = " ".join(how_it_was_asked(outcome.evaluation))
     assert "The server ignored the schema: 0 of 12 replies are JSON of it." in told

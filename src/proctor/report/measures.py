@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from proctor.figures import amount
 from proctor.findings import OF_LABELS
 from proctor.manifest import TaskSpec
-from proctor.report.words import listed, unique
+from proctor.report.words import names_joined, unique
 from proctor.types import Run
 
 MOST_NAMED = 9  # tasks in a sentence; of more, only the number
@@ -127,7 +127,7 @@ def scored_by(run: Run) -> str:
 
 def _official(spec: TaskSpec) -> str:
     names = [_named(metric, spec) for metric in spec.official]
-    return names[0] if len(names) == 1 else f"the mean of {listed(names)}" if names else "no metric"
+    return names[0] if len(names) == 1 else f"the mean of {names_joined(names)}" if names else "no metric"
 
 
 def _named(metric: str, spec: TaskSpec) -> str:
@@ -138,7 +138,7 @@ def _named(metric: str, spec: TaskSpec) -> str:
 
 
 def _tasks(titles: Sequence[str]) -> str:
-    return listed(titles) if len(titles) <= MOST_NAMED else f"{amount(len(titles))} tasks"
+    return names_joined(titles) if len(titles) <= MOST_NAMED else f"{amount(len(titles))} tasks"
 
 
 def meanings(run: Run) -> str:

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import Response, StreamingResponse
 
 from proctor.errors import Conflict, errors
-from proctor.findings import Cause, RunResult, Score
+from proctor.findings import Cause, Histogram, RunResult, Score
 from proctor.manifest import NOT_ENFORCED
 from proctor.manifest_json import manifest_document
 from proctor.plan import cell_to_json
@@ -24,7 +24,7 @@ from proctor.service.data.transfer import report_from
 from proctor.service.results import notes
 from proctor.service.results.advice import advice, askings, goes_on
 from proctor.service.results.diagnosis import diagnose
-from proctor.service.results.profile import Histogram, profile_of
+from proctor.service.results.profile import profile_of
 from proctor.service.runs import queue
 from proctor.service.runs.pulse import longest_gap_s
 from proctor.service.runs.queue import Ticket

@@ -99,7 +99,7 @@ def schedules_page(request: Request, context: OpenContext, user: Reader) -> HTML
         request,
         "schedules.html",
         here="schedules",
-        schedules=[_facts(context, each) for each in schedules.listed(context.store)],
+        schedules=[_facts(context, each) for each in schedules.all_schedules(context.store)],
         providers=[
             (each.name, each.title) for each in provider_status(context.settings) if each.name != "replay"
         ],

@@ -18,6 +18,7 @@ from proctor.plan import cell_from_json, cell_to_json
 from proctor.service.data.counted import tally
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.results import documents
+from proctor.service.results.answer_kinds import kind_told
 from proctor.service.results.results import marks, shape
 from proctor.service.results.speeds import with_clock
 from proctor.stats.estimates import scores
@@ -173,10 +174,11 @@ def run_from(record: Mapping[str, Any], where: str) -> tuple[Run, Labels | None]
 
 
 def _check_metrics(run: Run) -> None:
-    """What the statistics need is all there. Raises: KeyError, ValueError for a metric that is not known."""
-    for task, spec in shape(run).tasks.items():
-        if unknown := [metric for metric in (*spec.official, *spec.also) if metric not in METRIC_VERSIONS]:
-            raise ValueError(f"task {task} is scored by {unknown[0]!r}")
+    """What the statistics need is all there. Raises: ConfigError, ValueError for a metric that is not known."""
+    for key, task in run.manifest.facts.tasks.items():
+        kind_told(run, key)
+        if unknown := [metric for metric in task.metrics if metric not in METRIC_VERSIONS]:
+            raise ValueError(f"task {key} is scored by {unknown[0]!r}")
 
 
 # Items and replies -------------------------------------------------------------------------------

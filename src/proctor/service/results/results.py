@@ -12,7 +12,6 @@ from typing import Protocol, Unpack
 from proctor.engine.prefix import gapless
 from proctor.errors import ConfigError, DataError, NotFound, StoreError
 from proctor.findings import RunResult, Score
-from proctor.service.results.answer_kinds import kind_told
 from proctor.service.results.causes import as_records, causes_of
 from proctor.service.results.profile import counted_tally, has_summary, summary_of, tally_of
 from proctor.service.results.schemas import with_adherence
@@ -132,7 +131,7 @@ def scored_rows(store: Kept, run: Run) -> Iterator[AttemptRow]:
 
 
 def shape(run: Run) -> Shape:
-    """What the statistics need of the run's source. Raises ConfigError where an older version did not tell it."""
+    """What the statistics need of the run's source: nothing where it says of no task what counts."""
     facts = run.manifest.facts
     tasks = {
         key: TaskShape(
@@ -141,11 +140,12 @@ def shape(run: Run) -> Shape:
             also=spec.also,
             positive=spec.positive,
             labels=spec.labels,
-            kind=kind_told(run, key),
+            kind=spec.kind,
             full_size=spec.full_size,
             extra=spec.extra,
         )
         for key, spec in facts.tasks.items()
+        if spec.kind is not None
     }
     return Shape(
         suite=run.source_title,
@@ -159,10 +159,10 @@ def shape(run: Run) -> Shape:
 
 def marks(store: Kept, run: Run) -> Iterator[Scored]:
     """The run's rows as the statistics take them."""
-    tasks = run.manifest.facts.tasks
+    tasks = shape(run).tasks
     for row in scored_rows(store, run):
         # Only where a question has several right answers does a metric need to know how many were offered.
-        several = tasks[row.task].kind == "letters"
+        several = row.task in tasks and tasks[row.task].kind == "letters"
         yield mark(row, len(store.item(row.item_hash).choices) if several else None)
 
 

@@ -25,8 +25,8 @@ __all__ = [
     "NewSchedule",
     "Schedule",
     "add",
+    "all_schedules",
     "last_run",
-    "listed",
     "next_time",
     "one",
     "remove",
@@ -82,7 +82,9 @@ def one(store: Store, schedule_id: int) -> Schedule:
     return schedules.schedule(store, schedule_id)
 
 
-def listed(store: Store, *, user: str | None = None, project_id: int | None = None) -> Sequence[Schedule]:
+def all_schedules(
+    store: Store, *, user: str | None = None, project_id: int | None = None
+) -> Sequence[Schedule]:
     """Oldest first; of one user or project, if named."""
     return schedules.schedules(store, user=user, project_id=project_id)
 
