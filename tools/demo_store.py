@@ -35,7 +35,7 @@ from proctor.store.queue.entries import Ticket
 from proctor.store.queue.schedules import Wanted
 from proctor.store.write import notes
 from proctor.store.write.notes import Note
-from proctor.types import Cell, Limits, Model, Plan, Run, SourceRef
+from proctor.types import Cell, ExamRef, Limits, Model, Plan, Run
 
 DAY_S = 86400.0
 NIGHTS = (29, 23, 17, 11, 5, 0)  # days ago
@@ -138,7 +138,7 @@ def build(home: Path) -> Demo:
 @contextmanager
 def simulator(settings: Settings, night: int, *, latency_s: float) -> Iterator[Settings]:
     """Settings whose Ollama server is a simulator that knows the sample rows and behaves as on that night."""
-    sources = [open_source(SourceRef("suite", s, preset="full", rows="sample"), settings) for s in SUITES]
+    sources = [open_source(ExamRef("suite", s, preset="full", rows="sample"), settings) for s in SUITES]
     models = [word for name, found in ACCURACY.items() for word in ("--model", f"{name}={found[night]}")]
     pace = ["--latency", str(latency_s), "--sigma", "0.6"]
     with spawn(["--seed", str(SEED), *FAULTS, *models, *pace], answers_to(sources)) as running:
@@ -146,7 +146,7 @@ def simulator(settings: Settings, night: int, *, latency_s: float) -> Iterator[S
 
 
 def cell(model: Model, suite: str, limits: Limits = NO_LIMITS) -> Cell:
-    return Cell(model, SourceRef("suite", suite, preset="full", rows="sample"), limits=limits)
+    return Cell(model, ExamRef("suite", suite, preset="full", rows="sample"), limits=limits)
 
 
 def _night(store: Store, settings: Settings, night: int, suites: Sequence[str]) -> list[Run]:

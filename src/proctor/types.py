@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from pathlib import PurePath
+from typing import Any, ClassVar, Literal, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,11 +212,11 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceRef:
-    """Which items: a suite by name, or a file by path, and how many of them."""
+class ExamRef:
+    """Which questions of an exam, and how they are put: a suite by name, or a file by path."""
 
-    kind: Literal["suite", "file", "log"]  # log: imported from another tool, which alone can ask again
-    name: str  # suite name, absolute path, or what a log is about
+    kind: Literal["suite", "file"]
+    name: str  # suite name, or absolute path
     tasks: tuple[str, ...] = ()  # empty: all
     preset: Literal["quick", "standard", "full"] | None = None
     limit: int | None = None  # per task
@@ -228,6 +229,35 @@ class SourceRef:
     extractor: str | None = None  # by name and version; None: the style's own
     numbers: Numbers | None = None  # files: what answers that are numbers mean; None: "see the rows"
     lenient: bool = False  # files: rows that cannot be used are left out, and the run says so
+
+    imported: ClassVar[bool] = False
+
+    @property
+    def listed(self) -> str:
+        """Its name in lists: a file's without its folder.
+
+        >>> ExamRef("suite", "glue").listed, ExamRef("file", "/home/ann/geography.csv").listed
+        ('glue', 'geography.csv')
+        """
+        return PurePath(self.name).name
+
+
+@dataclass(frozen=True, slots=True)
+class LogRef:
+    """What the log of another tool is about; only that tool can ask it again."""
+
+    name: str
+    kind: Literal["log"] = "log"
+
+    imported: ClassVar[bool] = True
+
+    @property
+    def listed(self) -> str:
+        return self.name
+
+
+# Where items come from, one type a kind of source. What is done with each kind: service/kinds.
+SourceRef = ExamRef | LogRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,10 +372,7 @@ class ListedModel:
 
 
 class Source(Protocol):
-    """Where items come from, and how a reply to one is read.
-
-    `items` yields them in the run's order; it is the same order on every call.
-    """
+    """Where items come from. `items` yields them in the run's order; it is the same order on every call."""
 
     @property
     def title(self) -> str: ...
@@ -358,6 +385,14 @@ class Source(Protocol):
     def understood(self) -> Sequence[str]:
         """How the rows were understood, in sentences for a person."""
 
+    def __len__(self) -> int: ...
+
+    def items(self) -> Iterator[Item]: ...
+
+
+class Exam(Source, Protocol):
+    """Questions whose right answers are known: what baselines, replays and the simulator see of a source besides."""
+
     @property
     def stop(self) -> tuple[str, ...]:
         """Where the prompt's style has the model stop."""
@@ -368,10 +403,6 @@ class Source(Protocol):
 
     def labels(self) -> tuple[Mapping[str, Mapping[str, int]], str]:
         """Task -> target -> count over rows that tell what targets are common, and which rows those are."""
-
-    def __len__(self) -> int: ...
-
-    def items(self) -> Iterator[Item]: ...
 
     def read(self, item: Item, reply: Reply) -> Reading: ...
 

@@ -20,6 +20,7 @@ from proctor.store.write import throughput
 from proctor.types import (
     Attempt,
     Cell,
+    ExamRef,
     Failure,
     Item,
     Model,
@@ -28,7 +29,6 @@ from proctor.types import (
     Reading,
     Reply,
     Run,
-    SourceRef,
     Status,
 )
 from programs import csv_of_sums, proctor_json
@@ -36,7 +36,7 @@ from simulators import simulator
 
 
 def ended(store: Store, attempts: Sequence[Attempt]) -> Run:
-    cell = Cell(Model("openai", "m"), SourceRef("suite", "glue"))
+    cell = Cell(Model("openai", "m"), ExamRef("suite", "glue"))
     plan = store.add_plan(Plan((cell,)), now=1.0)
     run = store.add_run(
         plan, cell, source_title="GLUE", planned=len(attempts), manifest={}, comparability=None, sample=False, now=1.0

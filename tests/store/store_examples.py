@@ -12,6 +12,7 @@ from proctor.store import AttemptWriter, Store
 from proctor.types import (
     Attempt,
     Cell,
+    ExamRef,
     Failure,
     Item,
     Message,
@@ -21,11 +22,10 @@ from proctor.types import (
     Reading,
     Reply,
     Run,
-    SourceRef,
 )
 
 NOW = 1_800_000_000.0
-CELL = Cell(Model("ollama", "qwen3:8b"), SourceRef("suite", "superglue"))
+CELL = Cell(Model("ollama", "qwen3:8b"), ExamRef("suite", "superglue"))
 
 
 def new_run(store: Store, planned: int = 10, cell: Cell = CELL, now: float = NOW, **facts: Any) -> Run:

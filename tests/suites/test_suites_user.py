@@ -9,7 +9,7 @@ import pytest
 from proctor.errors import ConfigError, DataError
 from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.files.user_suites import open_user_suite
-from proctor.types import Outcome, Reply, SourceRef
+from proctor.types import ExamRef, Outcome, Reply
 
 SUITE = """
 [suite]
@@ -72,7 +72,7 @@ def suite(file, tmp_path):
 
 
 def opened(path, **more):
-    return open_file(SourceRef("file", str(path), **more))
+    return open_file(ExamRef("file", str(path), **more))
 
 
 def by_id(source):

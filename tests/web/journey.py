@@ -15,7 +15,7 @@ from browser import Watched, until
 from proctor.service.opening.sources import answers_to, open_source
 from proctor.settings import read_settings
 from proctor.simulator import Answer, spawn
-from proctor.types import SourceRef
+from proctor.types import ExamRef
 from served import Server, serving
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def world(
 ) -> Iterator[World]:
     """Until the block ends. `say` may change what the models answer."""
     settings = read_settings({"PROCTOR_HOME": str(home)})
-    known = answers_to([open_source(SourceRef("suite", SUITE, preset="full", rows="sample"), settings)])
+    known = answers_to([open_source(ExamRef("suite", SUITE, preset="full", rows="sample"), settings)])
     with spawn(options, {key: say(answer) for key, answer in known.items()}) as models:
         ollama = models.url.rstrip("/")
         with serving(home, OLLAMA_HOST=ollama, **UNHURRIED, **environ) as server:

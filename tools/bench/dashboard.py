@@ -33,6 +33,7 @@ from proctor.store.write.notes import Note
 from proctor.types import (
     Attempt,
     Cell,
+    ExamRef,
     Failure,
     Item,
     Message,
@@ -42,7 +43,6 @@ from proctor.types import (
     Reading,
     Reply,
     Run,
-    SourceRef,
     Status,
 )
 
@@ -111,7 +111,7 @@ def batches(num: int) -> Iterator[Batch]:
 
 def fill(store: Store) -> Run:
     """The run with its scores and its summary, as it is when it has ended."""
-    cell = Cell(Model("bench", "big"), SourceRef("suite", "large"))
+    cell = Cell(Model("bench", "big"), ExamRef("suite", "large"))
     tasks = {f"t{n}": f"Task {n}" for n in range(TASKS)}
     plan = store.add_plan(Plan((cell,)), now=1.0)
     run = store.add_run(

@@ -17,7 +17,7 @@ from proctor.findings import METRIC_VERSIONS
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.results.results import computed
 from proctor.store import AttemptWriter, Store
-from proctor.types import Attempt, Cell, Item, Model, Outcome, Plan, Reading, Reply, Run, SourceRef, Status
+from proctor.types import Attempt, Cell, ExamRef, Item, Model, Outcome, Plan, Reading, Reply, Run, Status
 
 SUBJECTS, ITEMS = 57, 14_042
 
@@ -40,7 +40,7 @@ def stored(store: Store, right: np.ndarray, name: str) -> Run:
         "full_sizes": {key: len(range(i, ITEMS, SUBJECTS)) for i, key in enumerate(keys)},
         "aggregate": "micro",
     }
-    cell = Cell(Model("bench", name), SourceRef("suite", "mmlu"))
+    cell = Cell(Model("bench", name), ExamRef("suite", "mmlu"))
     plan = store.add_plan(Plan((cell,)), now=1.0)
     run = store.add_run(
         plan,

@@ -20,7 +20,7 @@ from sqlalchemy import text
 from proctor.findings import METRIC_VERSIONS, Estimate, Score
 from proctor.service.results.comparable import comparability, exam
 from proctor.store import AttemptWriter, Store
-from proctor.types import Attempt, Cell, Item, Model, Outcome, Plan, Reading, Reply, SourceRef, Status
+from proctor.types import Attempt, Cell, ExamRef, Item, Model, Outcome, Plan, Reading, Reply, Status
 
 RUNS, MODELS, ITEMS, REQUESTS = 10_000, 8, 200, 100
 PATHS = {
@@ -49,7 +49,7 @@ def fill(url: str) -> None:
         "item_set_sha256": "0" * 64,
     }
     for m in range(MODELS):
-        cell = Cell(Model("bench", f"m{m}"), SourceRef("suite", "bench"))
+        cell = Cell(Model("bench", f"m{m}"), ExamRef("suite", "bench"))
         plan = store.add_plan(Plan((cell,)), now=1.0)
         run = store.add_run(
             plan,

@@ -93,7 +93,7 @@ def _results(result: RunResult, lines: Mapping[str, Sequence[Record]]) -> dict[s
         "config": {
             "model": model.provider,
             "model_args": f"model={model.name}",
-            "limit": run.cell.source.limit,
+            "limit": run.manifest.get("limit"),
         },
         "date": run.created_at,
         "task_hashes": {task: _task_hash(samples) for task, samples in lines.items()},

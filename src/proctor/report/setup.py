@@ -9,7 +9,7 @@ from typing import Any
 from proctor.figures import amount
 from proctor.findings import Evaluation, adherence
 from proctor.report.words import ended, items_planned, labels, listed, metrics_beside, once, unique
-from proctor.types import Run
+from proctor.types import ExamRef, Run
 
 # Providers that stand for no model: what their scores are.
 NO_MODEL: Mapping[str, str] = {
@@ -23,11 +23,12 @@ LOGGED = (
     "and nothing was asked, read or scored anew here."
 )
 
-# Where the rows of a suite came from.
+# Where the rows of an exam came from.
 ROWS: Mapping[str, str] = {
     "sample": "The rows are sample rows that come with proctor, not those of the benchmark.",
     "imported": "The rows were imported from a copy of the benchmark's own files.",
     "hub": "The rows were downloaded from the hub{revision}.",
+    "file": "The rows are a file of the user's own.",
 }
 
 MODES: Mapping[str, str] = {
@@ -63,11 +64,9 @@ def _rows(run: Run) -> str:
     said = []
     if logged(run):
         said.append(LOGGED.format(tool=_tool(run)))
-    elif run.cell.source.kind == "file":
-        said.append("The rows are a file of the user's own.")
-        said += file_words(run.manifest)
     elif words := ROWS.get(str(run.manifest.get("rows"))):
         said.append(words.format(revision=_revision(run)))
+        said += file_words(run.manifest)
     hashes = data_hashes(run.manifest)
     if len(hashes) == 1:
         said.append(f"The SHA-256 of the data is {next(iter(hashes.values()))}.")
@@ -95,7 +94,7 @@ def file_words(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 def logged(run: Run) -> bool:
     """True for the log of another tool: what it asked, and how, is not proctor's to say."""
-    return run.cell.source.kind == "log"
+    return run.cell.source.imported
 
 
 def _tool(run: Run) -> str:
@@ -131,8 +130,10 @@ def _chosen(run: Run) -> str:
         said.append(
             f"The items stand in a fixed order, drawn with seed {seed} and spread evenly over tasks and answers."
         )
+    if not isinstance(source, ExamRef):
+        return " ".join(said)
     whole = (source.preset in (None, "full") and source.limit is None) or _all_taken(run.manifest)
-    if whole and not logged(run):
+    if whole:
         said.append("No item of the chosen tasks was left out of the plan.")
         return " ".join(said)
     if source.limit is not None:

@@ -25,6 +25,7 @@ from proctor.types import (
     Cell,
     Failure,
     Item,
+    LogRef,
     Model,
     Outcome,
     Plan,
@@ -32,7 +33,6 @@ from proctor.types import (
     Reply,
     Run,
     Sampling,
-    SourceRef,
     Status,
 )
 
@@ -140,7 +140,7 @@ def _add(store: Store, log: Log) -> Run:
     title = log_title(log)
     cell = Cell(
         Model(log.tool, log.model),
-        SourceRef("log", title),
+        LogRef(title),
         UNKNOWN,
         repeats=max((sample.repeat for sample in log.samples), default=0) + 1,
     )

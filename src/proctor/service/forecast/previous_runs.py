@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean, median
 
 from proctor.findings import Tally
+from proctor.service.kinds import kind_of
 from proctor.service.results.profile import counted_tally
 from proctor.service.results.results import marks
 from proctor.stats.power import Assumed, within_variance
@@ -47,7 +48,7 @@ def past_of(store: Store, cell: Cell, source: Source) -> Past:
     found = [
         run
         for run in store.runs(limit=LOOKED_AT, model=str(cell.model), status=Status.COMPLETED)
-        if str(run.cell.model) == str(cell.model) and run.settled and run.cell.source.kind != "log"
+        if str(run.cell.model) == str(cell.model) and run.settled and not run.cell.source.imported
     ]
     if not found:
         return Past(basis=f"no earlier run of {cell.model}")
@@ -74,9 +75,8 @@ def _other(facts: Mapping[str, Callable[[Cell], object]], one: Cell, two: Cell) 
 
 def _same_questions(one: Cell, two: Cell) -> bool:
     """Questions of one kind, as long as each other; how many of them does not matter."""
-    a, b = one.source, two.source
-    same = (a.kind, a.name, a.style, a.shots) == (b.kind, b.name, b.style, b.shots)
-    return same and set(a.tasks) == set(b.tasks)
+    a, b = (kind_of(cell.source).alike(cell.source) for cell in (one, two))
+    return a == b
 
 
 def assumed_of(store: Store, repeats: int, pasts: Sequence[Past]) -> tuple[Assumed, str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from proctor.errors import DataError
-from proctor.types import Cell, Limits, Run, Source, SourceRef
+from proctor.types import Cell, ExamRef, Limits, Run, Source, SourceRef
 
 
 def as_it_began(run: Run) -> SourceRef:
     """The run's source, its replies read as they were when it began, whatever the default has become since."""
     name = run.manifest.get("extractor")
     source = run.cell.source
-    return replace(source, extractor=name) if name and source.kind != "log" else source
+    return replace(source, extractor=name) if name and isinstance(source, ExamRef) else source
 
 
 def same_rows(run: Run, source: Source) -> None:
