@@ -83,6 +83,6 @@ def test_a_change_of_the_limit_is_told_with_its_reason(caplog: pytest.LogCapture
         for _ in range(4):
             limiter.completed(0.001, 4)
 
-    with caplog.at_level("INFO", logger="proctor.providers.limiter"):
+    with caplog.at_level("INFO", logger="proctor.providers.pacing.limiter"):
         asyncio.run(one_round())
     assert caplog.messages == ["8 requests at once, 4 before: to see whether throughput grows"]

@@ -252,7 +252,7 @@ def test_a_baseline_is_no_model_and_draws_nothing() -> None:
 
 def test_a_file_of_the_users_own_is_called_that() -> None:
     own = replace(run("a"), cell=Cell(Model("ollama", "a"), ExamRef("file", "/tmp/q.csv")))
-    own = replace(own, manifest={"data_sha256": HASH}, source_title="q.csv")
+    own = replace(own, manifest={"rows": "file", "data_sha256": HASH}, source_title="q.csv")
     said = methods_of(one(result(own)))
     assert "The rows are a file of the user's own." in said
     assert "No item of the chosen tasks was left out of the plan." in said

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import proctor.store.schema
 import pytest
 from alembic import command
 from alembic.config import Config
@@ -17,6 +16,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 from store_examples import NOW, answered, claimed, failed, keep_all
 
+import proctor.store
 from proctor.errors import NotFound
 from proctor.findings import Estimate, Score
 from proctor.service.results.comparable import comparability, exam
@@ -211,7 +211,7 @@ def at_0002(url: str, manifests: Sequence[Mapping[str, Any]] = ()) -> None:
         Path(str(whole.database)).parent.mkdir(exist_ok=True)
     engine = create_engine(whole.set(drivername=driver))
     config = Config()
-    config.set_main_option("script_location", str(Path(proctor.store.schema.__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(Path(proctor.store.__file__).parent / "migrations"))
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "0002")

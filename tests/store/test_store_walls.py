@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import proctor.store.schema
 import pytest
 from alembic import command
 from alembic.config import Config
@@ -13,6 +12,7 @@ from sqlalchemy import Connection, delete, func, select, text, update
 from sqlalchemy.engine import make_url
 from store_examples import CELL, new_run
 
+import proctor.store
 from proctor.errors import NotFound
 from proctor.service.admin import access
 from proctor.store import Store
@@ -169,6 +169,6 @@ def _driver(url: str) -> str:
 
 def _upgrade(connection: Connection, version: str) -> None:
     config = Config()
-    config.set_main_option("script_location", str(Path(proctor.store.schema.__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(Path(proctor.store.__file__).parent / "migrations"))
     config.attributes["connection"] = connection
     command.upgrade(config, version)

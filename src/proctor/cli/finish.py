@@ -13,10 +13,11 @@ from proctor.cli.exits import Ended, ended
 from proctor.cli.progress import Live, Plain, shower
 from proctor.cli.tables import evaluation_lines, on_resume
 from proctor.errors import Exit
+from proctor.protocols import Source
 from proctor.service.forecast.words import plan_lines
 from proctor.service.results import documents
 from proctor.service.runs.lifecycle import Outcome
-from proctor.types import Plan, Source
+from proctor.types import Plan
 
 
 def begin(plan: Plan, source: Source) -> Plain | Live:

@@ -42,7 +42,7 @@ from proctor.grading.ladder1.values import read_letters, read_number
 from proctor.grading.texts import LATEX, fold, key, light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found, Unclear, Vocabulary
 from proctor.grading.worth import answered, unanswered
-from proctor.types import Item, Outcome, Reading, Reply
+from proctor.types import Grade, Item, Outcome, Reply
 
 EXTRACTOR = "proctor/1"
 
@@ -234,7 +234,7 @@ def climb(said: str | None, asked: Asked) -> tuple[str | None, int | None]:
     return None, None
 
 
-def judge(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Reading:
+def judge(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Grade:
     """What the reply is worth: 1 for a right answer, 0 for a wrong one and for none, parts where a kind has them."""
     if reply.finish == "refused":
         return unanswered(item, Outcome.REFUSED)

@@ -37,7 +37,7 @@ from proctor.grading.reading.weak import in_weak_phrase
 from proctor.grading.reading.whole import in_first_line, in_opening, in_whole
 from proctor.grading.vocabulary import UNCLEAR, Found, Unclear, Vocabulary
 from proctor.grading.worth import answered, unanswered
-from proctor.types import Item, Outcome, Reading, Reply
+from proctor.types import Grade, Item, Outcome, Reply
 
 EXTRACTOR = "proctor/2"
 
@@ -127,11 +127,11 @@ def look(raw: str, asked: Asked) -> tuple[Found, int | None]:
 
 def asked_of(item: Item, reply: Reply, kind: Kind, vocabulary: Vocabulary | None) -> Asked:
     cut = reply.finish if reply.finish in ("length", "cut?") else ""
-    question = item.prompt[-1].content if item.prompt else ""
+    question = item.ask.messages[-1].content if item.ask.messages else ""
     return Asked(kind, vocabulary, item.choices, cut, question)
 
 
-def judge(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Reading:
+def judge(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Grade:
     """What the reply is worth: 1 for a right answer, 0 for a wrong one and for none, parts where a kind has them."""
     if reply.finish == "refused":
         return unanswered(item, Outcome.REFUSED)

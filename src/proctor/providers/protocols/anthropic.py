@@ -87,10 +87,12 @@ class Anthropic:
                 raise refusal(answer, self._place)
 
     def _body(self, item: Item, parameters: Mapping[str, Any]) -> bytes:
-        system = "\n\n".join(m.content for m in item.prompt if m.role == "system")
+        system = "\n\n".join(m.content for m in item.ask.messages if m.role == "system")
         body: dict[str, Any] = {
             "model": self._model.name,
-            "messages": [{"role": m.role, "content": m.content} for m in item.prompt if m.role != "system"],
+            "messages": [
+                {"role": m.role, "content": m.content} for m in item.ask.messages if m.role != "system"
+            ],
             **parameters,
         }
         if system:

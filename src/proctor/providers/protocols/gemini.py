@@ -118,11 +118,11 @@ class Gemini:
             config["seed"] += repeat
         if self._mode == "structured":
             config |= {"responseMimeType": "application/json", "responseSchema": _schema(item.options)}
-        system = "\n\n".join(m.content for m in item.prompt if m.role == "system")
+        system = "\n\n".join(m.content for m in item.ask.messages if m.role == "system")
         body: dict[str, Any] = {
             "contents": [
                 {"role": "model" if m.role == "assistant" else "user", "parts": [{"text": m.content}]}
-                for m in item.prompt
+                for m in item.ask.messages
                 if m.role != "system"
             ],
             "generationConfig": config,

@@ -131,7 +131,7 @@ class Ollama:
         options = self._options
         if repeat and options["seed"] != FREE:
             options = {**options, "seed": options["seed"] + repeat}
-        body = self._request([{"role": m.role, "content": m.content} for m in item.prompt], options)
+        body = self._request([{"role": m.role, "content": m.content} for m in item.ask.messages], options)
         if self._sampling.think is not None:
             body["think"] = self._sampling.think
         if self._sampling.mode == "structured":

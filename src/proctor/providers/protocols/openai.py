@@ -127,7 +127,7 @@ class OpenAI:
                 raise refusal(answer, self._place)
 
     def _body(self, item: Item, repeat: int, parameters: Mapping[str, Any]) -> bytes:
-        messages = [{"role": m.role, "content": m.content} for m in item.prompt]
+        messages = [{"role": m.role, "content": m.content} for m in item.ask.messages]
         body = {"model": self._model.name, "messages": messages, **parameters}
         if repeat and "seed" in body:
             body["seed"] += repeat

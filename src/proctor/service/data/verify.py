@@ -19,7 +19,7 @@ from proctor.settings import Settings
 from proctor.sources.exams.items import item_hash
 from proctor.store import AttemptRow
 from proctor.store.core.bodies import clean
-from proctor.types import Item, Outcome, Reading, Reply, Run
+from proctor.types import Grade, Item, Outcome, Reply, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,18 +201,18 @@ def _check_reading(of: _PackedRun, row: AttemptRow, reply: Reply, found: _Findin
     item, how = of.items[row.item_id, row.item_hash], of.how[row.task]
     again = chosen.judge(item, reply, kind=how.kind, vocabulary=how.vocabulary)
     found.replies += 1
-    read = Reading(again.outcome, clean(again.answer, records.ANSWER_CHARACTERS), again.rung, again.score)
+    read = Grade(again.outcome, again.score, clean(again.answer, records.ANSWER_CHARACTERS), again.rung)
     if (read.outcome, read.answer, read.score) == (row.outcome, row.answer, row.score):
         return
     repeat = f", repeat {row.repeat}" if row.repeat else ""
-    told = Reading(row.outcome, row.answer, row.rung, row.score)
+    told = Grade(row.outcome, row.score, row.answer, row.rung)
     found.fault(
         "a reply differs",
         f"{of.name}, item {row.item_id}{repeat}: the bundle says {_said(told)}; {chosen.name} reads {_said(read)}",
     )
 
 
-def _said(reading: Reading) -> str:
+def _said(reading: Grade) -> str:
     answer = "no answer" if reading.answer is None else repr(reading.answer)
     score = "no score" if reading.score is None else f"score {reading.score:g}"
     return f"{answer} ({reading.outcome.value}, {score})"
@@ -269,10 +269,10 @@ def _check_hashes(of: _PackedRun, found: _Finding) -> None:
     if of.run.cell.source.imported:
         return  # the other tool's own hashes
     for item in of.items.values():
-        if not item.prompt:
+        if not item.ask.messages:
             continue
         found.items += 1
-        if item_hash(item.prompt, item.choices, item.target, item.aliases) != item.hash:
+        if item_hash(item.ask.messages, item.choices, item.target, item.aliases) != item.hash:
             found.fault(
                 "an item differs", f"{of.name}, item {item.id}: its hash is not that of its prompt and target"
             )

@@ -11,6 +11,7 @@ from typing import Any
 
 from proctor.errors import ConfigError
 from proctor.figures import dollars, duration
+from proctor.protocols import Source
 from proctor.providers.prices import Prices, read_prices
 from proctor.service.context import open_store
 from proctor.service.forecast.previous_runs import Past, assumed_of, middle, past_of, why_not
@@ -18,7 +19,7 @@ from proctor.service.kinds import kind_of
 from proctor.settings import Settings
 from proctor.stats.power import Assumed, detectable, effective_items, half_width, items_for
 from proctor.store import Store
-from proctor.types import Cell, Plan, Source
+from proctor.types import Cell, Plan
 
 PROMPTS_READ = 200  # of a source, for the length of its prompts; any beginning of it is a fair sample
 CHARACTERS_A_TOKEN = 4
@@ -169,7 +170,9 @@ def _tokens_in(source: Source, past: Past, calls: int) -> Expected:
     known = middle([tally.input_tokens_per_item for tally in past.tallies]) if past.same_source else None
     if known is not None:
         return Expected(known * calls, past.basis)
-    lengths = [sum(len(m.content) for m in item.prompt) for item in islice(source.items(), PROMPTS_READ)]
+    lengths = [
+        sum(len(m.content) for m in item.ask.messages) for item in islice(source.items(), PROMPTS_READ)
+    ]
     guess = f"the length of the prompts, about {CHARACTERS_A_TOKEN} characters a token: a rough guess"
     return Expected(fmean(lengths) / CHARACTERS_A_TOKEN * calls, guess)
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from statistics import fmean, median
 
 from proctor.findings import Tally
+from proctor.protocols import Source
 from proctor.service.kinds import kind_of
 from proctor.service.results.profile import counted_tally
 from proctor.service.results.results import marks
 from proctor.stats.power import Assumed, within_variance
 from proctor.store import Store
-from proctor.types import Cell, Outcome, Run, Source, Status
+from proctor.types import Cell, Outcome, Run, Status
 
 LAST_RUNS = 5
 LOOKED_AT = 200  # of a model's newest runs

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from proctor.grading.formats import Label
+from proctor.protocols import Source
 from proctor.providers.contract import Labels
 from proctor.settings import Settings
 from proctor.simulator import Answer
-from proctor.types import Item, Reading, Reply, Run, Source, SourceRef
+from proctor.types import Grade, Item, Reply, Run, SourceRef
 
 R = TypeVar("R", bound=SourceRef)
 S = TypeVar("S", bound=Source)
@@ -23,7 +24,7 @@ TaskLabels = Mapping[str, tuple[Label, ...]]
 class Method:
     """What a run takes of its source: how replies are graded, and what is sent or known besides the items."""
 
-    grade: Callable[[Item, Reply], Reading]
+    grade: Callable[[Item, Reply], Grade]
     stop: tuple[str, ...] = ()  # where the model is to stop, besides the user's own
     labels: Callable[[], Labels] = lambda: Labels({}, "no rows")  # for baselines
     row_ids: Sequence[str] = ()  # for replays: item ids in the order of the rows

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from proctor.grading.formats import Label
+from proctor.protocols import Exam
 from proctor.providers.contract import Labels
 from proctor.service.kinds.contract import Fetch, Method, SourceKind, TaskLabels, Tell
 from proctor.settings import Settings
@@ -18,7 +19,7 @@ from proctor.sources.exams.rows.normal_form import read_sample
 from proctor.sources.exams.sampling import PRESETS
 from proctor.sources.exams.source import SuiteSource, open_suite, task_keys
 from proctor.sources.exams.tables.tasks import SUITES, TASKS, suite_named
-from proctor.types import Exam, ExamRef, Item, Run
+from proctor.types import ExamRef, Item, Run
 
 WORDINGS = 3
 
@@ -108,7 +109,7 @@ def answers_to(exam: Exam) -> dict[str, Answer]:
     for item in items:
         right = exam.spoken(item)
         wrong = tuple(exam.wrong(item)) or tuple(t for t in others[item.group] if t != item.target)
-        key = prompt_key([(m.role, m.content) for m in item.prompt])
+        key = prompt_key([(m.role, m.content) for m in item.ask.messages])
         known[key] = Answer(right, wrong or (f"not {right}",))
     return known
 

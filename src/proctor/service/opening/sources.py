@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from proctor.errors import ConfigError, DataMissing, EndpointNotFound, Forbidden
 from proctor.plan import parse_model
+from proctor.protocols import Source
 from proctor.providers import PROVIDERS
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Tell
@@ -17,7 +18,7 @@ from proctor.settings import Settings
 from proctor.simulator import Answer
 from proctor.simulator.process import SimulatorDied, spawn
 from proctor.sources.exams.tables.tasks import SUITES
-from proctor.types import Cell, Model, Source, SourceRef
+from proctor.types import Cell, Model, SourceRef
 
 WITHOUT_SERVER = ("baseline", "replay", "simulator")
 

@@ -15,7 +15,7 @@ from proctor.service.results.results import scored_rows
 from proctor.settings import Settings
 from proctor.stats.intervals import share_stderr, wilson
 from proctor.store import AttemptRow, Store
-from proctor.types import Item, Outcome, Reading, Reply, Run
+from proctor.types import Grade, Item, Outcome, Reply, Run
 
 SHOWN_CHARS = 200
 
@@ -64,7 +64,7 @@ def rescore(run_id: str, extractors: Sequence[str], settings: Settings) -> Resco
         kinds = {each.kind for each in how.values()}
         chosen = [extractor(name, kinds) for name in names(run, extractors)]
         errors = 0
-        readings: dict[str, list[tuple[str, Reading]]] = {each.name: [] for each in chosen}
+        readings: dict[str, list[tuple[str, Grade]]] = {each.name: [] for each in chosen}
         differences = []
         for row in scored_rows(store, run):
             if row.outcome is Outcome.ERROR:
@@ -124,11 +124,11 @@ def kept(store: Store, run: Run, row: AttemptRow) -> tuple[Item, Reply]:
     return store.item(row.item_hash), reply
 
 
-def read_again(chosen: Extractor, item: Item, reply: Reply, how: Reads) -> Reading:
+def read_again(chosen: Extractor, item: Item, reply: Reply, how: Reads) -> Grade:
     return chosen.judge(item, reply, kind=how.kind, vocabulary=how.vocabulary)
 
 
-def difference(row: AttemptRow, item: Item, reply: Reply, found: Mapping[str, Reading]) -> Difference:
+def difference(row: AttemptRow, item: Item, reply: Reply, found: Mapping[str, Grade]) -> Difference:
     return Difference(
         row.item_id,
         row.repeat,
@@ -139,7 +139,7 @@ def difference(row: AttemptRow, item: Item, reply: Reply, found: Mapping[str, Re
     )
 
 
-def reread(name: str, found: Sequence[tuple[str, Reading]], asked: int) -> Reread:
+def reread(name: str, found: Sequence[tuple[str, Grade]], asked: int) -> Reread:
     outcomes = Counter(reading.outcome for _, reading in found)
     return Reread(
         name,
@@ -149,7 +149,7 @@ def reread(name: str, found: Sequence[tuple[str, Reading]], asked: int) -> Rerea
     )
 
 
-def accuracy(found: Sequence[tuple[str, Reading]], asked: int) -> Estimate:
+def accuracy(found: Sequence[tuple[str, Grade]], asked: int) -> Estimate:
     """The share of scored replies that are right; repeats of an item count as one for the interval."""
     scored = list(_scored(found))
     if not scored:
@@ -160,7 +160,7 @@ def accuracy(found: Sequence[tuple[str, Reading]], asked: int) -> Estimate:
     return Estimate(share, share_stderr(share, n), low, high, len(scored), asked, "Wilson")
 
 
-def _scored(found: Sequence[tuple[str, Reading]]) -> Iterator[tuple[str, bool]]:
+def _scored(found: Sequence[tuple[str, Grade]]) -> Iterator[tuple[str, bool]]:
     for item_id, reading in found:
         if reading.score is not None:
             yield item_id, reading.outcome is Outcome.CORRECT

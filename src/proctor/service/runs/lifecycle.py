@@ -12,6 +12,7 @@ from proctor.engine.retry import Retry
 from proctor.errors import Conflict, ProctorError, StoreError
 from proctor.findings import Evaluation, RunResult
 from proctor.plan import check
+from proctor.protocols import Source
 from proctor.service.admin.addresses import settings_to_ask_again
 from proctor.service.context import dead_owner, find, open_store
 from proctor.service.evidence.evaluation import evaluation, of_plan
@@ -29,7 +30,7 @@ from proctor.service.runs.progress import Watch
 from proctor.service.runs.running import Interrupted, Ready, RunContext, run_cells
 from proctor.settings import Settings
 from proctor.store import Store
-from proctor.types import Limits, Plan, Run, Source, Status
+from proctor.types import Limits, Plan, Run, Status
 
 KILLED = "its process was killed"
 

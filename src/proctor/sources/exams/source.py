@@ -28,7 +28,7 @@ from proctor.sources.exams.sampling import PRESETS, spread, take
 from proctor.sources.exams.shuffle import shuffled
 from proctor.sources.exams.tables.shapes import Suite, Task
 from proctor.sources.exams.tables.tasks import suite_named
-from proctor.types import ExamRef, Item, Reading, Reply, Rows
+from proctor.types import ExamRef, Grade, Item, Reply, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class SuiteSource:
                 item = replace(item, id=f"{row.id}@{number}", cluster=item.cluster or row.id)
             yield item
 
-    def read(self, item: Item, reply: Reply) -> Reading:
+    def read(self, item: Item, reply: Reply) -> Grade:
         """What the reply says to one of this source's items, and what that is worth."""
         kind = self.tasks[item.group].kind
         return self.judge(item, reply, kind=kind, vocabulary=self.vocabularies.get(item.group))
