@@ -269,16 +269,11 @@ class ExamRef:
     extractor: str | None = None  # by name and version; None: the style's own
     numbers: Numbers | None = None  # files: what answers that are numbers mean; None: "see the rows"
     lenient: bool = False  # files: rows that cannot be used are left out, and the run says so
-
     imported: ClassVar[bool] = False
 
     @property
     def listed(self) -> str:
-        """Its name in lists: a file's without its folder.
-
-        >>> ExamRef("suite", "glue").listed, ExamRef("file", "/home/ann/geography.csv").listed
-        ('glue', 'geography.csv')
-        """
+        """Its name in lists: a file's without its folder."""
         return PurePath(self.name).name
 
 
@@ -288,7 +283,6 @@ class LogRef:
 
     name: str
     kind: Literal["log"] = "log"
-
     imported: ClassVar[bool] = True
 
     @property
@@ -296,8 +290,7 @@ class LogRef:
         return self.name
 
 
-# Where items come from, one type a kind of source. What is done with each kind: service/kinds.
-SourceRef = ExamRef | LogRef
+SourceRef = ExamRef | LogRef  # what is done with each kind is in service/kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,16 +319,6 @@ class Status(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"
-
-
-# Resume brings a failed or cancelled run, a partial one, or one whose worker died, back to pending.
-NEXT: Mapping[Status, frozenset[Status]] = {
-    Status.PENDING: frozenset({Status.RUNNING, Status.CANCELLED}),
-    Status.RUNNING: frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED, Status.PENDING}),
-    Status.COMPLETED: frozenset({Status.PENDING}),
-    Status.FAILED: frozenset({Status.PENDING}),
-    Status.CANCELLED: frozenset({Status.PENDING}),
-}
 
 
 @dataclass(frozen=True, slots=True)

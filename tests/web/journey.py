@@ -14,7 +14,7 @@ from browser import Watched, until
 
 from proctor.service.kinds.exams import answers_to
 from proctor.settings import read_settings
-from proctor.simulator import Answer, spawn
+from proctor.simulator import KnownAnswer, spawn
 from proctor.sources.exams.source import open_suite
 from proctor.types import ExamRef
 from served import Server, serving
@@ -62,7 +62,10 @@ class World:
 
 @contextmanager
 def world(
-    home: Path, *options: str, say: Callable[[Answer], Answer] = lambda answer: answer, **environ: str
+    home: Path,
+    *options: str,
+    say: Callable[[KnownAnswer], KnownAnswer] = lambda answer: answer,
+    **environ: str,
 ) -> Iterator[World]:
     """Until the block ends. `say` may change what the models answer."""
     settings = read_settings({"PROCTOR_HOME": str(home)})

@@ -10,7 +10,7 @@ from proctor.grading.formats import Label
 from proctor.protocols import Source
 from proctor.providers.contract import Labels
 from proctor.settings import Settings
-from proctor.simulator import Answer
+from proctor.simulator import KnownAnswer
 from proctor.types import Grade, Item, Reply, Run, SourceRef
 
 R = TypeVar("R", bound=SourceRef)
@@ -62,7 +62,7 @@ class SourceKind(Generic[R, S]):
     missing: Callable[[R], Fetch | None] = lambda _ref: None
     found: Callable[[R, S], R] = lambda ref, _source: ref  # with what opening it decided, for a resume
     method: Callable[[S], Method]
-    answers: Callable[[S], Mapping[str, Answer]] = lambda _source: {}  # what the simulator is told
+    answers: Callable[[S], Mapping[str, KnownAnswer]] = lambda _source: {}  # what the simulator is told
     # Shown, and compared.
     called: Callable[[Run], str] = lambda run: run.source_title
     on_server: bool = False  # whether a server may be asked for it again, as pages then offer

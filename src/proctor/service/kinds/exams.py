@@ -12,7 +12,7 @@ from proctor.protocols import Exam
 from proctor.providers.contract import Labels
 from proctor.service.kinds.contract import Fetch, Method, SourceKind, TaskLabels, Tell
 from proctor.settings import Settings
-from proctor.simulator import Answer, prompt_key
+from proctor.simulator import KnownAnswer, prompt_key
 from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.hub.download import ensure
 from proctor.sources.exams.rows.normal_form import read_sample
@@ -101,16 +101,16 @@ def method_of(exam: Exam) -> Method:
     return Method(exam.read, exam.stop, lambda: Labels(*exam.labels()), exam.row_ids)
 
 
-def answers_to(exam: Exam) -> dict[str, Answer]:
+def answers_to(exam: Exam) -> dict[str, KnownAnswer]:
     """What the simulator knows: for each prompt, by its hash, the right answer and some wrong ones."""
     items = [item for item in exam.items() if item.target is not None]
     others = _targets(items)
-    known: dict[str, Answer] = {}
+    known: dict[str, KnownAnswer] = {}
     for item in items:
         right = exam.spoken(item)
         wrong = tuple(exam.wrong(item)) or tuple(t for t in others[item.group] if t != item.target)
         key = prompt_key([(m.role, m.content) for m in item.ask.messages])
-        known[key] = Answer(right, wrong or (f"not {right}",))
+        known[key] = KnownAnswer(right, wrong or (f"not {right}",))
     return known
 
 

@@ -11,7 +11,7 @@ from proctor.errors import ConfigError, DataMissing
 from proctor.service.kinds import kind_of
 from proctor.service.opening.sources import open_source
 from proctor.settings import Settings
-from proctor.simulator import OPTIONS, Answer, read_options, write_answers
+from proctor.simulator import OPTIONS, KnownAnswer, read_options, write_answers
 from proctor.simulator.serve import serve
 from proctor.sources.exams.tables.tasks import SUITES
 from proctor.types import ExamRef
@@ -20,7 +20,7 @@ from proctor.types import ExamRef
 USER_OPTIONS = tuple(option for option in OPTIONS if option.flag not in ("--answers", "--until-stdin-closes"))
 
 
-def known_answers(settings: Settings, files: Sequence[Path]) -> dict[str, Answer]:
+def known_answers(settings: Settings, files: Sequence[Path]) -> dict[str, KnownAnswer]:
     """Answers to the sample rows, to imported rows, and to the questions of `files`."""
     # Each prompt in its three wordings; in other styles, and with examples before it, it is guessed.
     refs = [ExamRef("suite", suite, preset="full", rows="sample", wording="all") for suite in SUITES]
@@ -31,7 +31,7 @@ def known_answers(settings: Settings, files: Sequence[Path]) -> dict[str, Answer
     ]
     # What a lenient run leaves out, nobody asks.
     refs += [ExamRef("file", str(path.resolve()), lenient=True) for path in files]
-    known: dict[str, Answer] = {}
+    known: dict[str, KnownAnswer] = {}
     for ref in refs:
         try:
             known.update(kind_of(ref).answers(open_source(ref, settings)))

@@ -15,7 +15,7 @@ from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Tell
 from proctor.service.opening.offers import offers
 from proctor.settings import Settings
-from proctor.simulator import Answer
+from proctor.simulator import KnownAnswer
 from proctor.simulator.process import SimulatorDied, spawn
 from proctor.sources.exams.tables.tasks import SUITES
 from proctor.types import Cell, Model, SourceRef
@@ -128,9 +128,9 @@ def with_simulators(cells: Sequence[Cell], sources: Sequence[Source]) -> Iterato
         ]
 
 
-def _known(cells: Sequence[Cell], sources: Sequence[Source]) -> dict[str, Answer]:
+def _known(cells: Sequence[Cell], sources: Sequence[Source]) -> dict[str, KnownAnswer]:
     """What a simulator can know of the sources; cells that ask the same share one."""
-    known: dict[str, Answer] = {}
+    known: dict[str, KnownAnswer] = {}
     for cell, source in {
         id(source): (cell, source) for cell, source in zip(cells, sources, strict=True)
     }.values():

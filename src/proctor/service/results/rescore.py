@@ -31,7 +31,7 @@ class Reread:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Disagreement:
     """A reply that the extractors read differently: what each made of it, by its name."""
 
     item_id: str
@@ -48,7 +48,7 @@ class Rescoring:
 
     run: Run
     read: tuple[Reread, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[Disagreement, ...]
     replies: int
     errors: int
 
@@ -128,8 +128,8 @@ def read_again(chosen: Extractor, item: Item, reply: Reply, how: Reads) -> Grade
     return chosen.judge(item, reply, kind=how.kind, vocabulary=how.vocabulary)
 
 
-def difference(row: AttemptRow, item: Item, reply: Reply, found: Mapping[str, Grade]) -> Difference:
-    return Difference(
+def difference(row: AttemptRow, item: Item, reply: Reply, found: Mapping[str, Grade]) -> Disagreement:
+    return Disagreement(
         row.item_id,
         row.repeat,
         item.target,

@@ -20,7 +20,7 @@ from proctor.store.core.schema import Database
 from proctor.store.core.scores import Figures
 from proctor.store.core.tables import PLAN, RUN, SCORE
 from proctor.store.core.walls import Reach
-from proctor.types import NEXT, Cell, Plan, Run, Status
+from proctor.types import Cell, Plan, Run, Status
 
 ID_CHARACTERS = 36  # of a whole id
 MIN_PREFIX = 4  # characters of an id that must be given
@@ -173,7 +173,7 @@ class RunStore(Database):
         All of it is one transaction. A completed run that lacks items stays completed and is partial.
         Raises Conflict if the run is not running under `owner`, NotFound.
         """
-        if status not in NEXT[Status.RUNNING]:
+        if status is Status.RUNNING:
             raise Conflict(f"Run {run_id}: running work cannot end as {status}")
         final = status is not Status.PENDING
         ended = (
