@@ -1,4 +1,4 @@
-"""The two protocols that the engine works with: where items come from, and what tries an item."""
+"""The protocols that the engine and the parts work with: where items come from, and what tries an item."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from proctor.types import Grade, Item, Reply
 
 
 class Source(Protocol):
-    """Where items come from, and how a reply to one is read.
-
-    `items` yields them in the run's order; it is the same order on every call.
-    """
+    """Where items come from. `items` yields them in the run's order; it is the same order on every call."""
 
     @property
     def title(self) -> str: ...
@@ -26,6 +23,14 @@ class Source(Protocol):
     def understood(self) -> Sequence[str]:
         """How the rows were understood, in sentences for a person."""
 
+    def __len__(self) -> int: ...
+
+    def items(self) -> Iterator[Item]: ...
+
+
+class Exam(Source, Protocol):
+    """Questions whose right answers are known: what grading, baselines, replays and the simulator see besides."""
+
     @property
     def stop(self) -> tuple[str, ...]:
         """Where the prompt's style has the model stop."""
@@ -36,10 +41,6 @@ class Source(Protocol):
 
     def labels(self) -> tuple[Mapping[str, Mapping[str, int]], str]:
         """Task -> target -> count over rows that tell what targets are common, and which rows those are."""
-
-    def __len__(self) -> int: ...
-
-    def items(self) -> Iterator[Item]: ...
 
     def read(self, item: Item, reply: Reply) -> Grade: ...
 

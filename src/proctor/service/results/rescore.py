@@ -6,15 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from proctor.errors import ConfigError, DataError
+from proctor.errors import ConfigError
 from proctor.findings import Estimate
 from proctor.grading.extractors import Extractor, extractor
 from proctor.service.context import find, open_store
-from proctor.service.opening.sources import open_source
-from proctor.service.results.answer_kinds import Reads, reads
+from proctor.service.results.answer_kinds import Reads, reads, row_labels, with_labels
 from proctor.service.results.results import scored_rows
 from proctor.settings import Settings
-from proctor.sources.exams.source import SuiteSource
 from proctor.stats.estimates import Count
 from proctor.stats.estimates import accuracy as share_of
 from proctor.stats.estimates_sheet import nothing
@@ -109,21 +107,11 @@ def names(run: Run, extractors: Sequence[str]) -> list[str]:
 
 def how_read(run: Run, settings: Settings) -> Mapping[str, Reads]:
     """A file's labels have their synonyms in the file; where it is gone or changed, the manifest's names must do."""
-    if run.cell.source.kind == "log":
+    if run.cell.source.imported:
         raise ConfigError(
             f"Run {run.id[:8]} was imported from another tool, which read its replies itself: they cannot be read again"
         )
-    how = reads(run)
-    if run.cell.source.kind != "file":
-        return how
-    try:
-        source = open_source(run.cell.source, settings)
-    except (ConfigError, DataError):
-        return how
-    same = source.facts.item_set_sha256 == run.manifest.facts.item_set_sha256
-    if not isinstance(source, SuiteSource) or not same:
-        return how
-    return {task: Reads(each.kind, source.vocabularies.get(task)) for task, each in how.items()}
+    return with_labels(reads(run), row_labels(run, settings))
 
 
 def kept(store: Store, run: Run, row: AttemptRow) -> tuple[Item, Reply]:

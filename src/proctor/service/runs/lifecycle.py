@@ -16,7 +16,9 @@ from proctor.protocols import Source
 from proctor.service.admin.addresses import settings_to_ask_again
 from proctor.service.context import dead_owner, find, open_store
 from proctor.service.evidence.evaluation import evaluation, of_plan
-from proctor.service.opening.sources import Tell, open_source, resolved_source, with_origin, with_simulators
+from proctor.service.kinds import kind_of
+from proctor.service.kinds.contract import Tell
+from proctor.service.opening.sources import open_source, with_simulators
 from proctor.service.results.causes import failed_whole
 from proctor.service.results.comparable import comparability, exam
 from proctor.service.results.diagnosis import diagnose
@@ -49,7 +51,7 @@ def resolved(plan: Plan, settings: Settings) -> Plan:
     """The plan with what the environment decides written into it, so that a resume decides the same."""
     return replace(
         plan,
-        cells=tuple(replace(c, source=resolved_source(c.source, settings)) for c in plan.cells),
+        cells=tuple(replace(c, source=kind_of(c.source).resolved(c.source, settings)) for c in plan.cells),
         replies=str(Path(plan.replies).absolute()) if plan.replies else None,
     )
 
@@ -71,7 +73,9 @@ def start(
     plan = resolved(check(plan), settings)
     sources = sources or open_sources(plan, settings)
     pairs = zip(plan.cells, sources, strict=True)
-    plan = replace(plan, cells=tuple(replace(c, source=with_origin(c.source, s)) for c, s in pairs))
+    plan = replace(
+        plan, cells=tuple(replace(c, source=kind_of(c.source).found(c.source, s)) for c, s in pairs)
+    )
     with open_store(settings) as store:
         made: list[Run] = []
         submit = partial(_add_runs, store, plan, parents, made)

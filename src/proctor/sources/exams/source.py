@@ -28,7 +28,7 @@ from proctor.sources.exams.sampling import PRESETS, spread, take
 from proctor.sources.exams.shuffle import shuffled
 from proctor.sources.exams.tables.shapes import Suite, Task
 from proctor.sources.exams.tables.tasks import suite_named
-from proctor.types import Grade, Item, Reply, Rows, SourceRef
+from proctor.types import ExamRef, Grade, Item, Reply, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +101,12 @@ class SuiteSource:
         return other_answers(self.tasks[item.group], item)
 
 
-def task_keys(ref: SourceRef) -> tuple[str, ...]:
+def task_keys(ref: ExamRef) -> tuple[str, ...]:
     """The tasks of a suite that a reference needs rows of. Raises: ConfigError."""
     return tuple(task.key for task in select(suite_named(ref.name), ref) if not optional(task, ref))
 
 
-def open_suite(ref: SourceRef, home: Path) -> SuiteSource:
+def open_suite(ref: ExamRef, home: Path) -> SuiteSource:
     """The items of a suite. Raises: ConfigError for an unknown suite or task, DataMissing, DataError."""
     suite = suite_named(ref.name)
     wanted = select(suite, ref)
@@ -143,7 +143,7 @@ def open_suite(ref: SourceRef, home: Path) -> SuiteSource:
     return replace(plain, row_ids=item_ids(plain, named), understood=(*plain.understood, *said))
 
 
-def select(suite: Suite, ref: SourceRef) -> tuple[Task, ...]:
+def select(suite: Suite, ref: ExamRef) -> tuple[Task, ...]:
     """The tasks asked for, in the suite's order; without any, all that are scored, and extras if it is all.
 
     Raises: ConfigError.
@@ -156,12 +156,12 @@ def select(suite: Suite, ref: SourceRef) -> tuple[Task, ...]:
     return tuple(task for task in suite.tasks if not task.extra or ref.preset == "full")
 
 
-def optional(task: Task, ref: SourceRef) -> bool:
+def optional(task: Task, ref: ExamRef) -> bool:
     """True for an extra that came along with preset full: a run does without it when its rows are not here."""
     return task.extra and task.key not in ref.tasks
 
 
-def read_suite(tasks: Sequence[Task], ref: SourceRef, home: Path) -> tuple[dict[str, RowSet], Rows]:
+def read_suite(tasks: Sequence[Task], ref: ExamRef, home: Path) -> tuple[dict[str, RowSet], Rows]:
     """The rows of the tasks, all of one origin. Raises: DataMissing, DataError."""
     sets = dict(read_tasks([task.key for task in tasks if not optional(task, ref)], ref.rows, home))
     origin = next(iter(sets.values())).origin
@@ -195,7 +195,7 @@ def categories_of(suite: Suite, tasks: Sequence[Task]) -> dict[str, tuple[str, .
 
 
 def make_source(
-    ref: SourceRef,
+    ref: ExamRef,
     tasks: Sequence[Task],
     ordered: Sequence[Row],
     *,
@@ -279,7 +279,7 @@ def item_ids(source: SuiteSource, rows: Sequence[tuple[str, str]]) -> tuple[str,
     )
 
 
-def take_asked(ref: SourceRef, ordered: Sequence[Row]) -> list[Row]:
+def take_asked(ref: ExamRef, ordered: Sequence[Row]) -> list[Row]:
     """The rows that preset and limit leave. Raises: ConfigError, DataError when none is left."""
     if ref.preset is not None and ref.preset not in PRESETS:
         raise ConfigError(f"No preset {ref.preset!r}. Presets: {', '.join(PRESETS)}")
