@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, median
 
 from proctor.findings import Tally
 from proctor.protocols import Source
+from proctor.service.kinds import kind_of
 from proctor.service.results.profile import counted_tally
 from proctor.service.results.results import marks
+from proctor.stats.descriptive.averages import mean, middle
 from proctor.stats.power import Assumed, within_variance
 from proctor.store import Store
 from proctor.types import Cell, Outcome, Run, Status
@@ -44,11 +45,11 @@ _ASKING: dict[str, Callable[[Cell], object]] = {
 
 def past_of(store: Store, cell: Cell, source: Source) -> PreviousRuns:
     """The runs most like the cell: first in how answers are drawn, then in their source, then in the rest."""
-    sample = source.manifest.get("rows") == "sample"
+    sample = source.facts.sample
     found = [
         run
         for run in store.runs(limit=LOOKED_AT, model=str(cell.model), status=Status.COMPLETED)
-        if str(run.cell.model) == str(cell.model) and run.settled and run.cell.source.kind != "log"
+        if str(run.cell.model) == str(cell.model) and run.settled and not run.cell.source.imported
     ]
     if not found:
         return PreviousRuns(basis=f"no earlier run of {cell.model}")
@@ -75,26 +76,23 @@ def _other(facts: Mapping[str, Callable[[Cell], object]], one: Cell, two: Cell) 
 
 def _same_questions(one: Cell, two: Cell) -> bool:
     """Questions of one kind, as long as each other; how many of them does not matter."""
-    a, b = one.source, two.source
-    same = (a.kind, a.name, a.style, a.shots) == (b.kind, b.name, b.style, b.shots)
-    return same and set(a.tasks) == set(b.tasks)
+    a, b = (kind_of(cell.source).alike(cell.source) for cell in (one, two))
+    return a == b
 
 
 def assumed_of(store: Store, repeats: int, pasts: Sequence[PreviousRuns]) -> tuple[Assumed, str]:
     """What past runs of this source say about two models like these, and in words where that is from."""
     here = [past for past in pasts if past.same_source]
-    shares = [
-        share for past in here if (share := middle([_right(tally) for tally in past.tallies])) is not None
-    ]
+    share = mean(middle(map(_right, past.tallies)) for past in here)
     assumed = Assumed(repeats=repeats)
     basis = "an assumption, for want of earlier runs of this source"
-    if shares:
-        share = min(MOST_SHARE, max(LEAST_SHARE, fmean(shares)))
+    if share is not None:
+        share = min(MOST_SHARE, max(LEAST_SHARE, share))
         assumed, basis = replace(assumed, share=share), "the share of right answers in earlier runs"
     if repeats > 1:
         repeated = [run for past in here for run in past.runs[:1] if run.cell.repeats > 1]
-        within = [w for run in repeated if (w := within_variance(marks(store, run))) is not None]
-        assumed = replace(assumed, within=fmean(within) if within else 0.0)
+        within = mean(within_variance(marks(store, run)) for run in repeated)
+        assumed = replace(assumed, within=within or 0.0)
     return assumed, basis
 
 
@@ -108,8 +106,3 @@ def _right(tally: Tally) -> float | None:
 def why_not(past: PreviousRuns, what: str) -> str:
     """Why a figure is not known: there is no run, or the runs did not say."""
     return f"{past.basis}, which did not report {what}" if past.runs else past.basis
-
-
-def middle(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None

@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from proctor.errors import ConfigError, DataError
+from proctor.errors import ConfigError
 from proctor.findings import Estimate
 from proctor.grading.extractors import Extractor, extractor
 from proctor.service.context import find, open_store
-from proctor.service.opening.sources import open_source
-from proctor.service.results.answer_kinds import Reads, reads
+from proctor.service.results.answer_kinds import Reads, reads, row_labels, with_labels
 from proctor.service.results.results import scored_rows
 from proctor.settings import Settings
-from proctor.sources.exams.source import SuiteSource
-from proctor.stats.intervals import share_stderr, wilson
+from proctor.stats.estimates import Count
+from proctor.stats.estimates import accuracy as share_of
+from proctor.stats.estimates_sheet import nothing
 from proctor.store import AttemptRow, Store
 from proctor.types import Grade, Item, Outcome, Reply, Run
 
@@ -101,27 +101,17 @@ def one_run(store: Store, run_id: str) -> Run:
 def names(run: Run, extractors: Sequence[str]) -> list[str]:
     """The extractors asked for; a single one is set beside the run's own, which comes first."""
     asked = list(dict.fromkeys(extractors))
-    own = run.manifest.get("extractor")
+    own = run.manifest.facts.extractor
     return list(dict.fromkeys([own, *asked])) if own and len(asked) < 2 else asked
 
 
 def how_read(run: Run, settings: Settings) -> Mapping[str, Reads]:
     """A file's labels have their synonyms in the file; where it is gone or changed, the manifest's names must do."""
-    if run.cell.source.kind == "log":
+    if run.cell.source.imported:
         raise ConfigError(
             f"Run {run.id[:8]} was imported from another tool, which read its replies itself: they cannot be read again"
         )
-    how = reads(run)
-    if run.cell.source.kind != "file":
-        return how
-    try:
-        source = open_source(run.cell.source, settings)
-    except (ConfigError, DataError):
-        return how
-    same = source.manifest.get("item_set_sha256") == run.manifest.get("item_set_sha256")
-    if not isinstance(source, SuiteSource) or not same:
-        return how
-    return {task: Reads(each.kind, source.vocabularies.get(task)) for task, each in how.items()}
+    return with_labels(reads(run), row_labels(run, settings))
 
 
 def kept(store: Store, run: Run, row: AttemptRow) -> tuple[Item, Reply]:
@@ -165,11 +155,9 @@ def accuracy(found: Sequence[tuple[str, Grade]], asked: int) -> Estimate:
     """The share of scored replies that are right; repeats of an item count as one for the interval."""
     scored = list(_scored(found))
     if not scored:
-        return Estimate(None, None, None, None, 0, asked, "Wilson", "no reply was scored")
-    share = sum(right for _, right in scored) / len(scored)
-    n = len({item_id for item_id, _ in scored})
-    low, high = wilson(share, n)
-    return Estimate(share, share_stderr(share, n), low, high, len(scored), asked, "Wilson")
+        return nothing(asked, "no reply was scored")
+    items = {item_id for item_id, _ in scored}
+    return share_of(Count(asked, len(scored), sum(right for _, right in scored), len(items)))
 
 
 def _scored(found: Sequence[tuple[str, Grade]]) -> Iterator[tuple[str, bool]]:
