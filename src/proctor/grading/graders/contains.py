@@ -114,16 +114,9 @@ def places(said: str, words: Words, answer: str) -> Iterator[Place]:
 
 # Kinds of answers that are more, or less, than words ----------------------------------------------
 
-<<<<<<< HEAD
 YES_WORDS = "yes yeah yep ja oui si sim ano tak да hai はい 是"
 NO_WORDS = "no nope nein non nao ne nie нет 不 いいえ"
 YES, NO = frozenset(YES_WORDS.split()), frozenset(NO_WORDS.split())
-=======
-YES = frozenset(
-    ["yes", "yeah", "yep", "ja", "oui", "si", "sim", "ano", "tak", "да", "hai", "はい", "是", "yes."]
-)
-NO = frozenset(["no", "nope", "nein", "non", "nao", "ne", "nie", "нет", "不", "いいえ"])
->>>>>>> main
 FIRST_WORD = re.compile(r"[^\w]{0,8}(\w{1,6})\b")
 
 
@@ -156,17 +149,8 @@ def sign(said: str, words: Words, answer: str) -> Iterator[Place]:
 
 
 def is_letter(answer: str, asked: Words) -> bool:
-<<<<<<< HEAD
     bare = asked.line.strip()
     return len(bare) == 1 and not bare.isdigit() and answer.strip().isascii()
-=======
-    return (
-        asked.count == 1
-        and len(asked.line.strip()) == 1
-        and answer.strip().isascii()
-        and not asked.line.strip().isdigit()
-    )
->>>>>>> main
 
 
 def letter(said: str, words: Words, answer: str) -> Iterator[Place]:

@@ -83,14 +83,10 @@ MONTH = rf"(?P<month>{'|'.join(sorted(map(re.escape, MONTHS), key=len, reverse=T
 DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|º|ª|\.)?"
 OF = r"(?:\s?(?:of|de|del|di|d'|the|,)){0,2}"
 COMMA = r"(?: ?, ?| {1,2})"
-<<<<<<< HEAD
 ERA = (
     r"(?:\s?(?P<era>b\.?\s?c\.?(?:\s?e\.?)?\b|pr\. ?n\. ?l\.|v\. ?chr\."
     r"|av\. ?j\.-?c\.|a\. ?c\.|a\.\s?d\.?\b|ad\b|ce\b))?"
 )
-=======
-ERA = r"(?:\s?(?P<era>b\.?\s?c\.?(?:\s?e\.?)?\b|pr\. ?n\. ?l\.|v\. ?chr\.|av\. ?j\.-?c\.|a\. ?c\.|a\.\s?d\.?\b|ad\b|ce\b))?"
->>>>>>> main
 OLD = r"\d{1,4}(?=\s?(?:b\.?\s?c|pr\. ?n|v\. ?chr|av\. ?j|a\.?\s?d\b))"
 YEAR = rf"(?P<year>\d{{3,4}}(?!\d)|{OLD})(?![.,]\d|\d){ERA}"
 BARE_YEAR = rf"(?P<year>[12]\d{{3}}(?!\d)|{OLD})(?![.,]\d|\d){ERA}"
@@ -208,62 +204,8 @@ def whole_date(text: str, order: Order | None = None) -> Dated | None:
     return found[0] if all(word in BESIDE for word in re.findall(r"\w+", rest)) else None
 
 
-<<<<<<< HEAD
 BESIDE_WORDS = """
 on in at the since by circa c ca around about early late mid approximately year am im le el en du il dia day dne roku v
 r ad bc bce года monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun
 """
 BESIDE = frozenset(BESIDE_WORDS.split())
-=======
-BESIDE = frozenset(
-    [
-        "on",
-        "in",
-        "at",
-        "the",
-        "since",
-        "by",
-        "circa",
-        "c",
-        "ca",
-        "around",
-        "about",
-        "early",
-        "late",
-        "mid",
-        "approximately",
-        "year",
-        "am",
-        "im",
-        "le",
-        "el",
-        "en",
-        "du",
-        "il",
-        "dia",
-        "day",
-        "dne",
-        "roku",
-        "v",
-        "r",
-        "ad",
-        "bc",
-        "bce",
-        "года",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "mon",
-        "tue",
-        "wed",
-        "thu",
-        "fri",
-        "sat",
-        "sun",
-    ]
-)
->>>>>>> main

@@ -35,12 +35,6 @@ HEDGED = re.compile(
 UNKNOWN = re.compile(
     r"\b(?:not sure|unsure|uncertain|not certain|don't know|do not know|cannot say|can't say)\b"
 )
-<<<<<<< HEAD
-=======
-UNKNOWN = re.compile(
-    r"\b(?:not sure|unsure|uncertain|not certain|don't know|do not know|cannot say|can't say)\b"
-)
->>>>>>> main
 OR = re.compile(r"\b(?:or|oder|ou|o|u|nebo|ci|czy|lub|или)\b")
 BESIDE = 60  # characters between an answer and the "or" that offers another
 # The point after one letter and after a title ends no sentence.

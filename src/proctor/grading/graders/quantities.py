@@ -52,12 +52,6 @@ NUMERAL = re.compile(
 AFTER = re.compile(
     r"[  \u2009\u202f-]?(?P<word>%|‰|°\s?[cfCF]?|[$€£¥₹]|[^\W\d_]{1,20}(?:/[^\W\d_]{1,6})?\.?)"
 )
-<<<<<<< HEAD
-=======
-AFTER = re.compile(
-    r"[  \u2009\u202f-]?(?P<word>%|‰|°\s?[cfCF]?|[$€£¥₹]|[^\W\d_]{1,20}(?:/[^\W\d_]{1,6})?\.?)"
-)
->>>>>>> main
 ORDINAL = re.compile(r"(?:st|nd|rd|th|º|ª|er|ème|e)\b\.?")
 
 
@@ -202,38 +196,12 @@ def what_follows(text: str, end: int) -> tuple[int, Fraction, Unit | None]:
     return end, scale, None
 
 
-<<<<<<< HEAD
 SMALL_WORDS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen"
 )
 TENS_WORDS = "twenty thirty forty fifty sixty seventy eighty ninety"
 SMALL, TENS = SMALL_WORDS.split(), TENS_WORDS.split()
-=======
-SMALL = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
->>>>>>> main
 WORDS = {word: value for value, word in enumerate(SMALL)} | {
     word: value * 10 for value, word in enumerate(TENS, 2)
 }
