@@ -1,6 +1,6 @@
 """`contains`: what stands in a reply, and what is only named there."""
 
-# ruff: noqa: RUF001 - signs and letters of other scripts are data here
+
 from __future__ import annotations
 
 import pytest

@@ -1,6 +1,6 @@
 """`date`: dates in many spellings, and those that have two meanings."""
 
-# ruff: noqa: RUF001 - letters of other scripts are data here
+
 from __future__ import annotations
 
 from datetime import date
