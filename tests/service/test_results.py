@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from proctor.app import program
 from proctor.findings import RunResult
+from proctor.manifest_json import manifest_from
 from proctor.service.context import open_store
 from proctor.service.results.results import close, make_good, shown
 from proctor.store import AttemptWriter, Store
@@ -39,7 +40,7 @@ def answered(store: Store) -> Run:
     cell = Cell(Model("ollama", "m"), ExamRef("suite", "lines"))
     plan = store.add_plan(Plan((cell,)), now=time.time())
     run = store.add_run(
-        plan, cell, source_title="lines", planned=2, manifest=SAYS_NOTHING_OF_METRICS, comparability=None,
+        plan, cell, source_title="lines", planned=2, manifest=manifest_from(SAYS_NOTHING_OF_METRICS), comparability=None,
         sample=False, now=time.time(),
     )  # fmt: skip
     run = store.claim(run.id, owner="me", now=time.time(), lease_s=600)
