@@ -8,16 +8,19 @@ A benchmark is a table. Its rows are models, its columns are sources of items.
     Attempt  one try at one Item                 kept by the store, never changed
     Run      a Cell on its way                   has a Status
 
-Everything here is frozen and imports nothing of ours.
+Everything here is frozen and, when it runs, imports nothing of ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from proctor.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +335,7 @@ class Run:
     source_title: str
     planned: int
     settled: int  # items with an outcome other than error
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     created_at: float
     started_at: float | None = None
     finished_at: float | None = None

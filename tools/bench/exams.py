@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from proctor.findings import METRIC_VERSIONS
+from proctor.manifest_json import manifest_from
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.results.results import computed
 from proctor.store import AttemptWriter, Store
@@ -47,13 +48,15 @@ def stored(store: Store, right: np.ndarray, name: str) -> Run:
         "labels": [],
         "extra": False,
     }
-    manifest = {
-        "tasks": {key: key for key in keys},
-        "metrics": dict.fromkeys(keys, spec),
-        "metric_versions": {"accuracy": METRIC_VERSIONS["accuracy"]},
-        "full_sizes": {key: len(range(i, ITEMS, SUBJECTS)) for i, key in enumerate(keys)},
-        "aggregate": "micro",
-    }
+    manifest = manifest_from(
+        {
+            "tasks": {key: key for key in keys},
+            "metrics": dict.fromkeys(keys, spec),
+            "metric_versions": {"accuracy": METRIC_VERSIONS["accuracy"]},
+            "full_sizes": {key: len(range(i, ITEMS, SUBJECTS)) for i, key in enumerate(keys)},
+            "aggregate": "micro",
+        }
+    )
     cell = Cell(Model("bench", name), ExamRef("suite", "mmlu"))
     plan = store.add_plan(Plan((cell,)), now=1.0)
     run = store.add_run(

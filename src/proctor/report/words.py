@@ -92,7 +92,7 @@ def sharing_notice(evaluation: Evaluation) -> str | None:
 
 
 def is_sample(run: Run) -> bool:
-    return run.sample or run.manifest.get("rows") == "sample"
+    return run.sample or run.manifest.facts.sample
 
 
 def state(run: Run) -> str:
@@ -176,11 +176,12 @@ def once(evaluation: Evaluation, sentences: Mapping[str, str]) -> Iterator[str]:
 
 def items_planned(run: Run) -> int:
     """How many items the plan held; `run.planned` counts an item once for each wording and each repeat."""
-    wordings = 3 if run.manifest.get("wording") == "all" else 1
+    facts = run.manifest.facts
+    wordings = 3 if facts.worded else 1
     planned = run.planned // max(1, wordings * run.cell.repeats)
     if not (beside := metrics_beside(run)):
         return planned
-    asked: Mapping[str, int] = run.manifest.get("asked") or {}
+    asked = facts.asked
     whole = sum(asked.values())
     return planned * (whole - sum(asked.get(task, 0) for task in beside)) // max(1, whole)
 
@@ -189,8 +190,7 @@ def metrics_beside(run: Run) -> frozenset[str]:
     """Of another tool's log: what its manifest has as tasks of their own, and what are further metrics of one."""
     if not run.cell.source.imported:
         return frozenset()
-    found = run.manifest.get("metrics") or {}
-    return frozenset(task for task, spec in found.items() if isinstance(spec, Mapping) and spec.get("extra"))
+    return frozenset(key for key, task in run.manifest.facts.tasks.items() if task.extra)
 
 
 def unique(texts: Iterable[str]) -> list[str]:

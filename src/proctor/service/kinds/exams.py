@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 from proctor.grading.formats import Label
 from proctor.protocols import Exam
@@ -19,7 +20,7 @@ from proctor.sources.exams.rows.normal_form import read_sample
 from proctor.sources.exams.sampling import PRESETS
 from proctor.sources.exams.source import SuiteSource, open_suite, task_keys
 from proctor.sources.exams.tables.tasks import SUITES, TASKS, suite_named
-from proctor.types import ExamRef, Item, Run
+from proctor.types import ExamRef, Item, Rows, Run
 
 WORDINGS = 3
 
@@ -91,7 +92,7 @@ def _download(ref: ExamRef, settings: Settings, tell: Tell | None) -> None:
 
 def with_origin(ref: ExamRef, source: SuiteSource) -> ExamRef:
     """The reference with the kind of rows that were found."""
-    return replace(ref, rows=source.manifest["rows"])
+    return replace(ref, rows=next((rows for rows in get_args(Rows) if rows == source.facts.rows), None))
 
 
 # Run -------------------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ def _add_runs(
             manifest=manifest,
             comparability=comparability(manifest),
             exam=exam(manifest),
-            sample=manifest.get("rows") == "sample",
+            sample=manifest.facts.sample,
             now=now,
             parent_id=parents[index] if parents else None,
         )
@@ -128,7 +128,7 @@ def resume(
             raise Conflict(f"Nothing to resume: every item of {', '.join(ids)} has its outcome")
         settings = settings_to_ask_again(store, todo, settings)
         plan = Plan(tuple(with_limits(run, limits) for run in todo))
-        replies = todo[0].manifest.get("replies")
+        replies = todo[0].manifest.replies
         sources = open_sources(plan, settings)
 
         def submit(ready: Sequence[Ready]) -> Sequence[Run]:
@@ -156,7 +156,7 @@ def rerun(
         cells = tuple(
             replace(cell, limits=replace(cell.limits, wait_for_server_s=wait_for_server_s)) for cell in cells
         )
-    plan = Plan(cells, replies=runs[0].manifest.get("replies"))
+    plan = Plan(cells, replies=runs[0].manifest.replies)
     return start(plan, settings, watch=watch, parents=[run.id for run in runs])
 
 
@@ -206,7 +206,7 @@ def _ended(store: Store, runs: Sequence[Run]) -> PlanOutcome:
 
 
 def _spread(store: Store, run: Run) -> tuple[str, ...]:
-    if run.manifest.get("wording") != "all":
+    if not run.manifest.facts.worded:
         return ()
     note = spread_note(by_wording(scored_rows(store, run)))
     return (note,) if note else ()
