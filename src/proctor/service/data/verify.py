@@ -9,12 +9,13 @@ from typing import Any
 
 from proctor import __version__
 from proctor.errors import ConfigError, DataError
+from proctor.grading.exam import Reads
 from proctor.grading.extractors import EXTRACTORS, Extractor, extractor
 from proctor.grading.vocabulary import vocabulary
 from proctor.service.data import records
 from proctor.service.data.records import Labels, Snapshot
 from proctor.service.data.unpack import BOUNDS, Archive, Bounds, opened, run_ids, sum_faults
-from proctor.service.results.answer_kinds import Reads, reads
+from proctor.service.results.answer_kinds import reads
 from proctor.settings import Settings
 from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.items import item_hash
@@ -204,7 +205,7 @@ def _check_reading(of: _PackedRun, row: AttemptRow, reply: Reply, found: _Findin
         found.unread += 1
         return
     item, how = of.items[row.item_id, row.item_hash], of.how[row.task]
-    again = chosen.judge(item, reply, kind=how.kind, vocabulary=how.vocabulary)
+    again = chosen.grade_reply(item, reply, kind=how.kind, vocabulary=how.vocabulary)
     found.replies += 1
     read = Grade(again.outcome, again.score, clean(again.answer, records.ANSWER_CHARACTERS), again.rung)
     if (read.outcome, read.answer, read.score) == (row.outcome, row.answer, row.score):

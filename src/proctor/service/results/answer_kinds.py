@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from proctor.errors import ConfigError
-from proctor.grading.formats import Kind, Label
+from proctor.grading.exam import Reads
+from proctor.grading.formats import Label
 from proctor.grading.texts import key
-from proctor.grading.vocabulary import Vocabulary, vocabulary
+from proctor.grading.vocabulary import vocabulary
 from proctor.sources.exams.files.targets import PAIRS
 from proctor.sources.exams.tables.tasks import TASKS
 from proctor.types import Run
-
-
-@dataclass(frozen=True, slots=True)
-class Reads:
-    """What the answers of a task are: their kind, and its labels ready for reading."""
-
-    kind: Kind
-    vocabulary: Vocabulary | None
 
 
 def reads(run: Run) -> dict[str, Reads]:

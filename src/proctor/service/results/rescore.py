@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from proctor.errors import ConfigError, DataError
 from proctor.findings import Estimate
+from proctor.grading.exam import Reads
 from proctor.grading.extractors import Extractor, extractor
 from proctor.service.context import find, open_store
 from proctor.service.opening.sources import open_source
-from proctor.service.results.answer_kinds import Reads, reads
+from proctor.service.results.answer_kinds import reads
 from proctor.service.results.results import scored_rows
 from proctor.settings import Settings
 from proctor.sources.exams.source import SuiteSource
@@ -137,7 +138,7 @@ def kept(store: Store, run: Run, row: AttemptRow) -> tuple[Item, Reply]:
 
 
 def read_again(chosen: Extractor, item: Item, reply: Reply, how: Reads) -> Grade:
-    return chosen.judge(item, reply, kind=how.kind, vocabulary=how.vocabulary)
+    return chosen.grade_reply(item, reply, kind=how.kind, vocabulary=how.vocabulary)
 
 
 def difference(row: AttemptRow, item: Item, reply: Reply, found: Mapping[str, Grade]) -> Difference:
