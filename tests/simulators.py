@@ -13,7 +13,7 @@ from proctor.providers.contract import Opening, Provider
 from proctor.providers.prices import read_prices
 from proctor.providers.wire.http import Http
 from proctor.settings import Settings, read_settings
-from proctor.simulator import Answer, Answers, Simulated, prompt_key, spawn
+from proctor.simulator import Answers, KnownAnswer, Simulated, prompt_key, spawn
 from proctor.simulator.app import listen, make_app
 from proctor.simulator.options import parse
 from proctor.types import Chat, Gold, Grade, Item, Message, Model, Outcome, Reply, Sampling
@@ -38,9 +38,9 @@ def questions(n: int, *, start: int = 0) -> list[Item]:
     return items
 
 
-def known(items: Sequence[Item]) -> dict[str, Answer]:
+def known(items: Sequence[Item]) -> dict[str, KnownAnswer]:
     return {
-        prompt_key([(m.role, m.content) for m in item.ask.messages]): Answer(
+        prompt_key([(m.role, m.content) for m in item.ask.messages]): KnownAnswer(
             item.target or "", ("B", "C", "D")
         )
         for item in items

@@ -16,7 +16,7 @@ from proctor.findings import Estimate, Score
 from proctor.service.context import Context
 from proctor.service.watch import overview
 from proctor.service.watch.item import Filter, answer
-from proctor.service.watch.job_states import RunLine, Wanted
+from proctor.service.watch.job_states import RunFilter, RunLine
 from proctor.service.watch.overview import Measured, Searched, Shown, cards
 from proctor.stats.intervals import Z95, wilson
 from proctor.store import AttemptWriter, Store
@@ -226,7 +226,7 @@ def test_the_rate_is_of_the_runs_that_have_ended(context: Context) -> None:
     assert overview.rates(context, Searched()) == ({}, None)
     for status in (Status.COMPLETED, Status.COMPLETED, Status.FAILED, Status.CANCELLED, Status.PENDING):
         added(context.store, status=status)
-    counts, share = overview.rates(context, Searched(Wanted()))
+    counts, share = overview.rates(context, Searched(RunFilter()))
     assert counts == {"completed": 2, "failed": 1, "cancelled": 1, "pending": 1}
     assert share == pytest.approx(0.5)
 

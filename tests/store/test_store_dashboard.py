@@ -30,7 +30,7 @@ from proctor.store.queue import endings
 from proctor.store.queue.endings import Verdict
 from proctor.store.read import history, lists
 from proctor.store.read.history import Searched
-from proctor.store.read.lists import Wanted
+from proctor.store.read.lists import RunFilter
 from proctor.store.write import notes, summaries, throughput
 from proctor.store.write.notes import Note
 from proctor.store.write.throughput import Pulse
@@ -252,7 +252,7 @@ def test_runs_of_older_versions_go_on_being_comparable(database_url: str) -> Non
     ]  # fmt: skip
     at_0002(database_url, manifests)
     store = Store.open(database_url)
-    runs = sorted(line for line in lists.run_lines(store, Wanted())[0] if line.id != "r")
+    runs = sorted(line for line in lists.run_lines(store, RunFilter())[0] if line.id != "r")
     for run, manifest in zip(runs, manifests, strict=True):
         assert (run.comparability, run.exam) == (comparability(manifest), exam(manifest))
     assert runs[0].comparability == runs[1].comparability

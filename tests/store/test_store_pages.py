@@ -13,7 +13,7 @@ from postgres_server import Postgres
 from proctor.errors import NotFound
 from proctor.store import AttemptRow, Store
 from proctor.store.read import pages
-from proctor.store.read.pages import FEW, IDS_LOOKED_THROUGH, LOOKED_THROUGH, Filter, Place
+from proctor.store.read.pages import FEW, IDS_LOOKED_THROUGH, LOOKED_THROUGH, Cursor, Filter
 from proctor.store.write import notes
 from proctor.store.write.notes import Note
 from proctor.types import Attempt, Gold, Outcome, Run
@@ -28,7 +28,7 @@ def key(row: AttemptRow) -> Key:
 def walked(store: Store, run: Run, wanted: Filter, *, limit: int = 3) -> list[AttemptRow]:
     """All rows, page after page; every page but those of a search is full or the last."""
     found: list[AttemptRow] = []
-    after: Place | None = None
+    after: Cursor | None = None
     for _ in range(200):
         page = pages.page(store, run.id, wanted, after=after, limit=limit)
         assert len(page.rows) <= limit

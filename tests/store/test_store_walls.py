@@ -19,7 +19,7 @@ from proctor.store import Store
 from proctor.store.core.tables import API_KEY, ATTEMPT, JOB, NOTE, PLAN, PROJECT, RUN, SCHEDULE, SCORE
 from proctor.store.core.walls import WHOLE, Reach
 from proctor.store.read import lists
-from proctor.store.read.lists import Wanted
+from proctor.store.read.lists import RunFilter
 from proctor.types import Plan, Run
 
 HERE = Reach(frozenset({1}))
@@ -41,7 +41,7 @@ def test_only_rows_of_the_projects_are_found(store: Store, both: tuple[Run, Run]
     narrow = store.within(HERE)
     assert [run.id for run in narrow.runs()] == [here.id]
     assert len(store.runs()) == len(narrow.whole.runs()) == 2 and not store.within(NOWHERE).runs()
-    assert lists.run_lines(narrow, Wanted(project_id=2))[1] == 0
+    assert lists.run_lines(narrow, RunFilter(project_id=2))[1] == 0
     for name in (there.id, there.id[:8]):
         with pytest.raises(NotFound):
             narrow.run(name)

@@ -14,7 +14,7 @@ from proctor.grading.extractors import EXTRACTORS, Extractor, extractor
 from proctor.grading.vocabulary import vocabulary
 from proctor.service.data import records
 from proctor.service.data.records import Labels, Snapshot
-from proctor.service.data.unpack import BOUNDS, Archive, Bounds, opened, run_ids, sum_faults
+from proctor.service.data.unpack import BOUNDS, Bounds, BundleArchive, opened, run_ids, sum_faults
 from proctor.service.results.answer_kinds import reads
 from proctor.settings import Settings
 from proctor.sources.exams.files.questions import open_file
@@ -113,7 +113,7 @@ def verify(path: Path, *, rows: Settings | None = None, bounds: Bounds = BOUNDS)
     )
 
 
-def _check(archive: Archive, ids: Sequence[str], settings: Settings | None, found: _Finding) -> None:
+def _check(archive: BundleArchive, ids: Sequence[str], settings: Settings | None, found: _Finding) -> None:
     told = records.from_bytes(archive.content(records.RESULTS), records.RESULTS)
     runs = [_packed_run(archive, ident) for ident in ids]
     rows = {}
@@ -128,7 +128,7 @@ def _check(archive: Archive, ids: Sequence[str], settings: Settings | None, foun
             _check_rows(each, settings, found)
 
 
-def _packed_run(archive: Archive, ident: str) -> _PackedRun:
+def _packed_run(archive: BundleArchive, ident: str) -> _PackedRun:
     folder = records.folder(ident)
     name = f"{folder}/{records.MANIFEST}"
     run, labels = records.run_from(records.from_bytes(archive.content(name), name), name)
@@ -170,7 +170,7 @@ def _how_read(run: Run, labels: Labels | None) -> tuple[Extractor, Mapping[str, 
 # Replies -----------------------------------------------------------------------------------------
 
 
-def _read_all(archive: Archive, of: _PackedRun, found: _Finding) -> list[AttemptRow]:
+def _read_all(archive: BundleArchive, of: _PackedRun, found: _Finding) -> list[AttemptRow]:
     """The run's rows in the order of asking; its replies are read again on the way."""
     rows: dict[tuple[int, int], AttemptRow] = {}
     asked = set()

@@ -16,7 +16,7 @@ from proctor.grading.vocabulary import Vocabulary, vocabulary
 from proctor.sources.exams.asking import (
     LETTERED,
     SEED,
-    Asking,
+    Presentation,
     asking_of,
     how_asked,
     in_words,
@@ -40,7 +40,7 @@ class SuiteSource:
     manifest: Mapping[str, Any]
     tasks: Mapping[str, Task]
     rows: tuple[Row, ...]
-    asking: Asking = field(repr=False)
+    asking: Presentation = field(repr=False)
     grader: ExamGrader = field(repr=False)
     row_ids: tuple[str, ...] = field(repr=False)  # of all items, in the order of their files
     understood: tuple[str, ...] = ()

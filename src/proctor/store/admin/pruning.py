@@ -38,7 +38,7 @@ def ended_before(store: Database, moment: float) -> list[str]:
 
 
 def remove(store: Database, run_ids: Sequence[str]) -> list[str]:
-    """Delete ended runs with attempts, replies, grades, scores and places in the queue, each in a transaction of its own.
+    """Delete ended runs with all that is theirs (attempts, replies, grades, ...), each in a transaction of its own.
 
     Returns those that there were. A run that was taken up again meanwhile is left alone.
     """

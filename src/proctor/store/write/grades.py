@@ -1,4 +1,4 @@
-"""Further grades of kept replies: beside the first, which stands in the attempt's row. They are added, never changed."""
+"""Further grades of kept replies, beside the first, which is in the attempt's row. They are added, never changed."""
 
 from __future__ import annotations
 
