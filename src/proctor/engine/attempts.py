@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from proctor.engine.outage import Outage
 from proctor.engine.retry import Retry
 from proctor.errors import ErrorBudget, Overloaded, ProctorError, ProviderError, RateLimited
+from proctor.grading.worth import not_graded
 from proctor.protocols import GradeReply, Solver
 from proctor.providers.pacing.limiter import Limiter
 from proctor.types import NOTHING_USED, Attempt, Failure, Grade, Item, Outcome, Reply, Usage
@@ -218,7 +219,7 @@ class _Pool:
             return grade if isinstance(grade, Grade) else await self._waited(asking, grade)
         except ProctorError as error:
             LOG.info("%s: not graded: %s", asking.item.id, error)
-            return Grade(Outcome.ANSWERED, None, note=f"not graded: {error}")
+            return not_graded(error)
 
     async def _waited(self, asking: Asking, grade: Awaitable[Grade]) -> Grade:
         """A grade that takes its time: nothing of this item is at the model's server, and another worker asks on."""
