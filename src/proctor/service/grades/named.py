@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from proctor.errors import ConfigError, DataError, NotFound
 from proctor.grading.exam import ExamGrader, Reads
 from proctor.grading.extractors import EXTRACTORS, extractor
 from proctor.grading.formats import Kind
-from proctor.grading.spec import parse_grader
+from proctor.grading.spec import OpenGrader, parse_grader
 from proctor.protocols import Grader
 from proctor.service.opening.sources import open_source
 from proctor.service.results.answer_kinds import reads
@@ -16,7 +17,7 @@ from proctor.settings import Settings
 from proctor.sources.exams.source import SuiteSource
 from proctor.store import Store
 from proctor.store.write import grades
-from proctor.types import Run
+from proctor.types import Grade, Item, Outcome, Reply, Run
 
 LETTERED: frozenset[Kind] = frozenset({"choices", "letters"})
 
@@ -41,7 +42,23 @@ def grader_named(words: str, run: Run, settings: Settings) -> Grader:
     grader = parse_grader(words)
     if grader.entry.kind == "text":
         check_texts(run, grader.name)
-    return grader
+    return FittingGrader(grader)
+
+
+@dataclass(frozen=True, slots=True)
+class FittingGrader:
+    """A grader of open answers that does without the rows whose right answers it cannot compare with."""
+
+    inner: OpenGrader
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    def grade(self, item: Item, reply: Reply) -> Grade:
+        if item.accepted and (fault := self.inner.fault(item.accepted)):
+            return Grade(Outcome.ANSWERED, None, grader=self.name, note=f"not graded: {fault}")
+        return self.inner.grade(item, reply)
 
 
 def check_texts(run: Run, name: str) -> None:

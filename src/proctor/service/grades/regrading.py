@@ -11,6 +11,7 @@ from itertools import combinations, islice
 
 from proctor.errors import ConfigError, ProctorError
 from proctor.findings import Estimate
+from proctor.grading.extractors import extractor
 from proctor.grading.worth import not_graded
 from proctor.protocols import Grader
 from proctor.service.context import find, open_store
@@ -102,8 +103,8 @@ def rescore(run_id: str, extractors: Sequence[str], settings: Settings, *, keep:
     """
     with open_store(settings) as store:
         run = one_run(store, run_id)
-        chosen = [grader_named(name, run, settings) for name in named_extractors(run, extractors)]
-        return graded_again(store, run, chosen, keep=keep)
+        chosen = [extractor(name).name for name in named_extractors(run, extractors)]
+        return graded_again(store, run, [grader_named(name, run, settings) for name in chosen], keep=keep)
 
 
 def one_run(store: Store, run_id: str) -> Run:
