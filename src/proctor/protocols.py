@@ -1,29 +1,35 @@
-"""The protocols that the engine works with: where items come from, what tries an item, and what grades a reply."""
+"""The protocols of the engine and the parts: where items come from, what tries an item, what grades a reply."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
+from proctor.manifest import Facts
 from proctor.types import Grade, Item, Reply
 
 
 class Source(Protocol):
-    """Where items come from, and how a reply to one is read.
-
-    `items` yields them in the run's order; it is the same order on every call.
-    """
+    """Where items come from. `items` yields them in the run's order; it is the same order on every call."""
 
     @property
     def title(self) -> str: ...
 
     @property
-    def manifest(self) -> Mapping[str, Any]:
+    def facts(self) -> Facts:
         """Data hash, item-set hash, prompt, extractor and metric versions: what a number rests on."""
 
     @property
     def understood(self) -> Sequence[str]:
         """How the rows were understood, in sentences for a person."""
+
+    def __len__(self) -> int: ...
+
+    def items(self) -> Iterator[Item]: ...
+
+
+class Exam(Source, Protocol):
+    """Questions whose right answers are known: what grading, baselines, replays and the simulator see besides."""
 
     @property
     def stop(self) -> tuple[str, ...]:
@@ -35,10 +41,6 @@ class Source(Protocol):
 
     def labels(self) -> tuple[Mapping[str, Mapping[str, int]], str]:
         """Task -> target -> count over rows that tell what targets are common, and which rows those are."""
-
-    def __len__(self) -> int: ...
-
-    def items(self) -> Iterator[Item]: ...
 
     def read(self, item: Item, reply: Reply) -> Grade: ...
 

@@ -34,10 +34,10 @@ from proctor.store.core.tables import (
     SCORE,
 )
 from proctor.store.queue import runlog
-from proctor.types import Cell, Model, Plan, Run, SourceRef, Status
+from proctor.types import Cell, ExamRef, Model, Plan, Run, Status
 
 SUITE = "superglue"
-ROWS = SourceRef("suite", SUITE, rows="sample", limit=2)
+ROWS = ExamRef("suite", SUITE, rows="sample", limit=2)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from proctor.service.evidence.compare import compare_named
 from proctor.service.grades.regrading import grade_kept, graded_again, one_run, rescore
 from proctor.service.runs.lifecycle import look, start
 from proctor.store.write import grades
-from proctor.types import Cell, Grade, Model, Outcome, Plan, SourceRef
+from proctor.types import Cell, ExamRef, Grade, Model, Outcome, Plan
 from programs import proctor, proctor_json
 from simulators import settings
 
@@ -34,7 +34,7 @@ def asked(home, replies=REPLIES, name="recorded", **source):
     questions, said = home / "capitals.csv", home / f"{name}.jsonl"
     questions.write_text("question,answer\n" + "".join(f"{q},{a}\n" for q, a in QUESTIONS.items()))
     said.write_text("".join(json.dumps({"outputs": [text]}) + "\n" for text in replies))
-    source = SourceRef("file", str(questions), **{"extractor": "proctor/2", **source})
+    source = ExamRef("file", str(questions), **{"extractor": "proctor/2", **source})
     ended = start(Plan((Cell(Model("replay", name), source),), replies=str(said)), settings(home))
     assert ended.error is None
     return ended.evaluation.results[0].run.id
@@ -65,7 +65,7 @@ def test_kept_grades_are_taken_as_they_are_and_the_runs_own_scores_stay(tmp_path
     seen = look([run_id], settings(tmp_path), grader="contains").results[0]
     assert (seen.scores[0].metric, seen.scores[0].estimate.value) == ("accuracy", pytest.approx(2 / 3))
     assert seen.tally.outcomes == {"correct": 2, "wrong": 1}
-    assert seen.run.manifest["graders"] == {"capitals": "contains/1"}
+    assert seen.run.manifest.facts.graders == {"capitals": "contains/1"}
     again = look([run_id], settings(tmp_path), grader="proctor/2").results[0]
     assert (again.scores, again.run) == (own.scores, own.run)
 
@@ -95,7 +95,7 @@ def test_what_an_extractor_reads_is_kept_only_if_that_is_asked_for(tmp_path):
         look([run_id], settings(tmp_path), grader="proctor/1")
     assert rescore(run_id, ["proctor/1"], settings(tmp_path), keep=True).kept == {"proctor/1": 3}
     seen = look([run_id], settings(tmp_path), grader="proctor/1").results[0]
-    assert seen.run.manifest["extractor"] == "proctor/1"
+    assert seen.run.manifest.facts.extractor == "proctor/1"
 
 
 def test_a_name_that_fits_several_kept_graders_is_refused(tmp_path):
@@ -138,7 +138,7 @@ def test_letters_of_choices_are_no_texts(tmp_path):
     path = tmp_path / "choices.jsonl"
     path.write_text(json.dumps({"question": "Which?", "choices": ["north", "south"], "answer": "B"}) + "\n")
     ended = start(
-        Plan((Cell(Model("baseline", "majority"), SourceRef("file", str(path))),)), settings(tmp_path)
+        Plan((Cell(Model("baseline", "majority"), ExamRef("file", str(path))),)), settings(tmp_path)
     )
     with pytest.raises(ConfigError, match="letters of choices"):
         grade_kept(ended.evaluation.results[0].run.id, ["contains"], settings(tmp_path))

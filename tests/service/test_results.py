@@ -18,6 +18,7 @@ from proctor.types import (
     Attempt,
     Cell,
     Chat,
+    ExamRef,
     Grade,
     Item,
     Message,
@@ -26,7 +27,6 @@ from proctor.types import (
     Plan,
     Reply,
     Run,
-    SourceRef,
     Status,
 )
 from simulators import settings
@@ -36,7 +36,7 @@ SAYS_NOTHING_OF_METRICS = {"proctor": "0.9.0", "data": {"lines": 2}}
 
 def answered(store: Store) -> Run:
     """A run at work whose manifest names no metric, with a reply that there is nothing to compare with."""
-    cell = Cell(Model("ollama", "m"), SourceRef("suite", "lines"))
+    cell = Cell(Model("ollama", "m"), ExamRef("suite", "lines"))
     plan = store.add_plan(Plan((cell,)), now=time.time())
     run = store.add_run(
         plan, cell, source_title="lines", planned=2, manifest=SAYS_NOTHING_OF_METRICS, comparability=None,

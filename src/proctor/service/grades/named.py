@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from proctor.errors import ConfigError, DataError, NotFound
+from proctor.errors import ConfigError, NotFound
 from proctor.grading.exam import ExamGrader, Reads
 from proctor.grading.extractors import EXTRACTORS, extractor
 from proctor.grading.formats import Kind
 from proctor.grading.spec import OpenGrader, parse_grader
 from proctor.protocols import Grader
-from proctor.service.opening.sources import open_source
-from proctor.service.results.answer_kinds import reads
+from proctor.service.results.answer_kinds import reads, row_labels, with_labels
 from proctor.settings import Settings
-from proctor.sources.exams.source import SuiteSource
 from proctor.store import Store
 from proctor.store.write import grades
 from proctor.types import Grade, Item, Outcome, Reply, Run
@@ -24,11 +22,9 @@ LETTERED: frozenset[Kind] = frozenset({"choices", "letters"})
 
 def first_grader(run: Run) -> str:
     """Who gave the grades that stand with the run's attempts; "" where nobody told, as for logs of other tools."""
-    named = dict.fromkeys(run.manifest.get("graders", {}).values())
-    read = run.manifest.get("extractor")
-    if read and len(run.manifest.get("graders", {})) < len(run.manifest.get("tasks", {})):
-        named = {read: None, **named}
-    return " and ".join(named)
+    facts = run.manifest.facts
+    named = dict.fromkeys(spec.grader or facts.extractor for spec in facts.tasks.values())
+    return " and ".join(name for name in named if name)
 
 
 def grader_named(words: str, run: Run, settings: Settings) -> Grader:
@@ -63,8 +59,8 @@ class FittingGrader:
 
 def check_texts(run: Run, name: str) -> None:
     """Raises ConfigError for a task whose right answers are letters: a comparison of texts would compare those."""
-    for task, facts in run.manifest.get("metrics", {}).items():
-        if facts.get("kind") in LETTERED:
+    for task, spec in run.manifest.facts.tasks.items():
+        if spec.kind in LETTERED:
             raise ConfigError(
                 f"Grader {name} compares texts, and the right answers of task {task} are letters of choices: "
                 f"grade it with an extractor ({', '.join(EXTRACTORS)})"
@@ -73,21 +69,11 @@ def check_texts(run: Run, name: str) -> None:
 
 def how_read(run: Run, settings: Settings) -> Mapping[str, Reads]:
     """A file's labels have their synonyms in the file; where it is gone or changed, the manifest's names must do."""
-    if run.cell.source.kind == "log":
+    if run.cell.source.imported:
         raise ConfigError(
             f"Run {run.id[:8]} was imported from another tool, which read its replies itself: they cannot be read again"
         )
-    how = reads(run)
-    if run.cell.source.kind != "file":
-        return how
-    try:
-        source = open_source(run.cell.source, settings)
-    except (ConfigError, DataError):
-        return how
-    same = source.manifest.get("item_set_sha256") == run.manifest.get("item_set_sha256")
-    if not isinstance(source, SuiteSource) or not same:
-        return how
-    return {task: Reads(each.kind, source.vocabularies.get(task)) for task, each in how.items()}
+    return with_labels(reads(run), row_labels(run, settings))
 
 
 def kept_name(store: Store, run: Run, words: str) -> str | None:

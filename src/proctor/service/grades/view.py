@@ -1,14 +1,14 @@
-"""Runs as another grader than their first sees them: its kept grades in place of the first, everything else as it was."""
+"""Runs as another grader than their first sees them: its kept grades in place of the first, all else as it was."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from proctor.findings import METRIC_VERSIONS, RunResult
 from proctor.grading.extractors import EXTRACTORS
+from proctor.manifest import Manifest, TaskSpec
 from proctor.service.context import open_store
 from proctor.service.grades.named import kept_name
 from proctor.service.results.causes import causes_of
@@ -79,18 +79,27 @@ def _graded(row: AttemptRow, given: Mapping[grades.Place, Grade]) -> AttemptRow:
     return replace(row, outcome=grade.outcome, score=grade.score, answer=grade.answer, rung=None)
 
 
-def graded_manifest(manifest: Mapping[str, Any], grader: str) -> dict[str, Any]:
+def graded_manifest(manifest: Manifest, grader: str) -> Manifest:
     """What a run's numbers rest on where they are of this grader.
 
     An extractor gives the answers that the tasks' own metrics count; of other graders only the scores are counted.
     """
+    facts = manifest.facts
     if grader in EXTRACTORS:
-        return {**{key: of for key, of in manifest.items() if key != "graders"}, "extractor": grader}
-    metric = "mean" if grader.partition("/")[0] in PARTS else "accuracy"
-    counted = {"official": [metric], "also": [], "positive": None, "kind": "text", "labels": []}
-    return {
-        **manifest,
-        "graders": dict.fromkeys(manifest["tasks"], grader),
-        "metrics": {task: {**facts, **counted} for task, facts in manifest["metrics"].items()},
-        "metric_versions": {metric: METRIC_VERSIONS[metric]},
-    }
+        tasks = {key: replace(spec, grader=None) for key, spec in facts.tasks.items()}
+        return replace(manifest, facts=replace(facts, tasks=tasks, extractor=grader))
+    metric = metric_of(grader)
+    tasks = {key: graded_spec(spec, grader) for key, spec in facts.tasks.items()}
+    versions = {metric: METRIC_VERSIONS[metric]}
+    return replace(manifest, facts=replace(facts, tasks=tasks, metric_versions=versions))
+
+
+def graded_spec(spec: TaskSpec, grader: str) -> TaskSpec:
+    """A task whose replies have scores by a grader: they are all that is counted, whatever form its answers have."""
+    return replace(
+        spec, grader=grader, kind="text", official=(metric_of(grader),), also=(), positive=None, labels=()
+    )
+
+
+def metric_of(grader: str) -> str:
+    return "mean" if grader.partition("/")[0] in PARTS else "accuracy"

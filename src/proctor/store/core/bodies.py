@@ -62,7 +62,7 @@ def item_from(record: dict[str, Any], digest: str) -> Item:
 
 
 def payload_body(attempt: Attempt) -> bytes:
-    """Text, reasoning, finish and error; where there is one `raw`, the server's reply as text, and what the grade told."""
+    """Text, reasoning, finish and error; `raw`, the server's reply as text, and `grade` only where there is one."""
     reply, failure = attempt.reply, attempt.failure
     record: dict[str, Any] = {"text": None, "reasoning": None, "finish": None, "error": None}
     if reply is not None:
