@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from proctor.errors import ConfigError
 from proctor.figures import fraction
 from proctor.findings import RunResult
+from proctor.grading.exam import Reads
 from proctor.grading.nearest import BROKEN_JSON, EMPTY, LATER, REFUSING, RUN_ON, UNFINISHED, Nearest, nearest
 from proctor.grading.nearest import EXTRACTOR as LADDER
-from proctor.service.results.answer_kinds import Reads, reads
+from proctor.service.results.answer_kinds import reads
 from proctor.store import AnswerGroup, AttemptRow, Store
 from proctor.types import Item, Outcome, Reply, Run, Sampling
 
