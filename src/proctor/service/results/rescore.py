@@ -72,7 +72,7 @@ def rescore(run_id: str, extractors: Sequence[str], settings: Settings) -> Resco
             if row.outcome is Outcome.ERROR:
                 errors += 1
                 continue
-            item, reply = kept(store, run, row)
+            item, reply = store.item(row.item_hash), store.reply(run.id, row)
             found = {each.name: read_again(each, item, reply, how[row.task]) for each in chosen}
             for name, reading in found.items():
                 readings[name].append((row.item_id, reading))
@@ -122,18 +122,6 @@ def how_read(run: Run, settings: Settings) -> Mapping[str, Reads]:
     if not isinstance(source, SuiteSource) or not same:
         return how
     return {task: Reads(each.kind, source.vocabularies.get(task)) for task, each in how.items()}
-
-
-def kept(store: Store, run: Run, row: AttemptRow) -> tuple[Item, Reply]:
-    """What was asked and what was said, as they were kept."""
-    said = store.payload(run.id, row.item_id, row.repeat, row.attempt)
-    reply = Reply(
-        said.get("text") or "",
-        reasoning=said.get("reasoning"),
-        finish=said.get("finish") or "stop",
-        first_token=tuple((token, logprob) for token, logprob in said.get("first_token") or ()),
-    )
-    return store.item(row.item_hash), reply
 
 
 def read_again(chosen: Extractor, item: Item, reply: Reply, how: Reads) -> Reading:
