@@ -14,7 +14,8 @@ from proctor.findings import Comparison, Estimate, Evaluation, RunResult
 from proctor.plan import check_think, parse_source
 from proctor.service.data.transfer import item_records
 from proctor.service.opening.sources import models_named, suite_names
-from proctor.service.runs.lifecycle import Outcome, start
+from proctor.service.results.outcome import PlanOutcome
+from proctor.service.runs.lifecycle import start
 from proctor.settings import Settings, read_settings
 from proctor.types import Cell, Limits, Plan, Sampling
 
@@ -50,7 +51,8 @@ class Result:
 
     def __str__(self) -> str:
         heads = (
-            f"{r.run.cell.model}  {r.scores[0].metric} {estimate(r.scores[0].estimate)}{left_out_mark(r.run.manifest)}"
+            f"{r.run.cell.model}  {r.scores[0].metric} {estimate(r.scores[0].estimate)}"
+            f"{left_out_mark(r.run.manifest.facts.left_out)}"
             for r in self.runs
             if r.scores
         )
@@ -81,7 +83,7 @@ def evaluate(
 
     `source` is a path (JSONL, CSV) or a suite's name; `model` is "provider/name" or a list of them.
     `options` are the fields of types.Sampling (temperature, max_tokens, seed, think, ...) and of
-    types.SourceRef (tasks, preset, rows, answer_type, numbers, lenient). Everything is kept in PROCTOR_HOME.
+    types.ExamRef (tasks, preset, rows, answer_type, numbers, lenient). Everything is kept in PROCTOR_HOME.
 
     Raises ProctorError when nothing could be asked: ConfigError for a bad request, DataError for bad
     rows, AuthError, ModelNotFound, EndpointNotFound. What stops a run later is in `Result.error`.
@@ -110,13 +112,13 @@ def evaluate(
     return _result(outcome, outcome.evaluation, settings)
 
 
-def _result(outcome: Outcome, evaluation: Evaluation, settings: Settings) -> Result:
+def _result(outcome: PlanOutcome, evaluation: Evaluation, settings: Settings) -> Result:
     return Result(
         evaluation.results, evaluation.comparisons, evaluation.verdict, outcome.error, _settings=settings
     )
 
 
-def _outside_any_loop(work: Callable[[], Outcome]) -> Outcome:
+def _outside_any_loop(work: Callable[[], PlanOutcome]) -> PlanOutcome:
     """Do the work in a thread of its own if this one has an event loop running, as a notebook's does."""
     import asyncio
 
@@ -124,7 +126,7 @@ def _outside_any_loop(work: Callable[[], Outcome]) -> Outcome:
         asyncio.get_running_loop()
     except RuntimeError:
         return work()
-    done: list[Outcome] = []
+    done: list[PlanOutcome] = []
     failed: list[BaseException] = []
 
     def run() -> None:

@@ -18,11 +18,12 @@ from proctor.errors import Exit
 from proctor.findings import Cause, RunResult
 from proctor.service.opening.simulate import known_answers
 from proctor.service.results import advice
-from proctor.service.runs.lifecycle import Outcome, list_runs, look, resume, start
+from proctor.service.results.outcome import PlanOutcome
+from proctor.service.runs.lifecycle import list_runs, look, resume, start
 from proctor.simulator import Simulated, spawn
 from proctor.store import Store
 from proctor.store.core.tables import RUN
-from proctor.types import Cell, Limits, Model, Plan, SourceRef
+from proctor.types import Cell, ExamRef, Limits, Model, Plan
 from simulators import settings
 
 pytestmark = pytest.mark.slow  # whole runs on simulators
@@ -52,8 +53,8 @@ def server(file, tmp_path_factory) -> Iterator[Simulated]:
         yield running
 
 
-def ran(file: Path, home: Path, *models: Model, **limits: int) -> Outcome:
-    cells = (Cell(model, SourceRef("file", str(file)), limits=Limits(**limits)) for model in models)
+def ran(file: Path, home: Path, *models: Model, **limits: int) -> PlanOutcome:
+    cells = (Cell(model, ExamRef("file", str(file)), limits=Limits(**limits)) for model in models)
     return start(Plan(tuple(cells)), settings(home), retry=AT_ONCE)
 
 
@@ -61,7 +62,7 @@ def openai(server: Simulated, name: str = "sim-perfect") -> Model:
     return Model("openai", name, f"{server.url}/v1")
 
 
-def only(ended: Outcome) -> RunResult:
+def only(ended: PlanOutcome) -> RunResult:
     assert ended.evaluation is not None
     (result,) = ended.evaluation.results
     return result
@@ -137,7 +138,7 @@ def test_asking_again_is_offered_for_failures_that_may_pass(file, tmp_path):
 
 
 def test_with_ollama_the_context_is_the_users_to_raise(file, server, tmp_path):
-    cell = Cell(Model("ollama", "sim-perfect", server.url), SourceRef("file", str(file)))
+    cell = Cell(Model("ollama", "sim-perfect", server.url), ExamRef("file", str(file)))
     cell = replace(cell, sampling=replace(cell.sampling, context_tokens=100))
     result = only(start(Plan((cell,)), settings(tmp_path), retry=AT_ONCE))
     (cause,) = result.causes

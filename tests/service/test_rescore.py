@@ -9,7 +9,7 @@ import pytest
 from proctor.errors import ConfigError, NotFound
 from proctor.service.results.rescore import rescore
 from proctor.service.runs.lifecycle import start
-from proctor.types import Cell, Model, Plan, SourceRef
+from proctor.types import Cell, ExamRef, Model, Plan
 from programs import proctor, proctor_json
 from simulators import settings
 
@@ -37,7 +37,7 @@ def replayed(home, path, replies, **source):
     """The id of a run whose replies are these."""
     file = home / "replies.jsonl"
     file.write_text("".join(json.dumps({"outputs": [text] if text else []}) + "\n" for text in replies))
-    cell = Cell(Model("replay", "recorded"), SourceRef("file", str(path), **source))
+    cell = Cell(Model("replay", "recorded"), ExamRef("file", str(path), **source))
     ended = start(Plan((cell,), replies=str(file)), settings(home))
     assert ended.error is None
     return ended.evaluation.results[0].run.id
@@ -101,7 +101,7 @@ def test_wrong_requests_name_the_choices(tmp_path, rows):
     with pytest.raises(NotFound):
         rescore("nothing", ["proctor/2"], settings(tmp_path))
     cells = tuple(
-        Cell(Model("baseline", name), SourceRef("file", str(rows))) for name in ("majority", "random")
+        Cell(Model("baseline", name), ExamRef("file", str(rows))) for name in ("majority", "random")
     )
     plan_id = start(Plan(cells), settings(tmp_path)).evaluation.plan_id
     with pytest.raises(ConfigError, match="plan of 2 runs"):
@@ -138,7 +138,7 @@ def test_recorded_replies_are_replayed_and_read_as_their_benchmark_read_them(sha
         )
     )
     replies = shared / "data/predictions/mirage/medqa__cot__gpt-35-turbo-16k.jsonl"
-    cell = Cell(Model("replay", "gpt"), SourceRef("file", str(path), preset="full"))
+    cell = Cell(Model("replay", "gpt"), ExamRef("file", str(path), preset="full"))
     run_id = start(Plan((cell,), replies=str(replies)), settings(tmp_path)).evaluation.results[0].run.id
     found = rescore(run_id, ["proctor/2", "mirage/1"], settings(tmp_path))
     ladder, mirage = found.read

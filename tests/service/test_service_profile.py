@@ -12,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proctor.service.results.profile import BINS, GRADES, Profile, profile_of, summary_of
+from proctor.manifest import UNOPENED
+from proctor.service.results.profile import Profile, profile_of, summary_of
+from proctor.stats.descriptive.histograms import BINS, GRADES
 from proctor.store import AttemptWriter, Store
 from proctor.store.core import scores
 from proctor.store.core.scores import Figures
@@ -20,15 +22,17 @@ from proctor.store.write import throughput
 from proctor.types import (
     Attempt,
     Cell,
+    Chat,
+    ExamRef,
     Failure,
+    Gold,
+    Grade,
     Item,
     Model,
     Outcome,
     Plan,
-    Reading,
     Reply,
     Run,
-    SourceRef,
     Status,
 )
 from programs import csv_of_sums, proctor_json
@@ -36,10 +40,11 @@ from simulators import simulator
 
 
 def ended(store: Store, attempts: Sequence[Attempt]) -> Run:
-    cell = Cell(Model("openai", "m"), SourceRef("suite", "glue"))
+    cell = Cell(Model("openai", "m"), ExamRef("suite", "glue"))
     plan = store.add_plan(Plan((cell,)), now=1.0)
     run = store.add_run(
-        plan, cell, source_title="GLUE", planned=len(attempts), manifest={}, comparability=None, sample=False, now=1.0
+        plan, cell, source_title="GLUE", planned=len(attempts), manifest=UNOPENED, comparability=None,
+        sample=False, now=1.0,
     )  # fmt: skip
     store.claim(run.id, owner="me", now=time.time(), lease_s=600)
     with AttemptWriter(store, run.id, owner="me") as writer:
@@ -51,8 +56,8 @@ def ended(store: Store, attempts: Sequence[Attempt]) -> Run:
 def attempt(
     place: int, *, latency_s: float | None = None, score: float | None = 1.0, task: str = "q"
 ) -> Attempt:
-    item = Item(f"{task}/{place}", task, (), "A", hash=f"{place:032x}")
-    reading = Reading(Outcome.CORRECT if score == 1.0 else Outcome.ANSWERED, "A", 1, score)
+    item = Item(f"{task}/{place}", task, Chat(), Gold("A"), hash=f"{place:032x}")
+    reading = Grade(Outcome.CORRECT if score == 1.0 else Outcome.ANSWERED, score, "A", 1)
     return Attempt(item, place, 0, 0, 1.0, reading, Reply("A", latency_s=latency_s, input_tokens=3))
 
 
@@ -123,7 +128,7 @@ def test_rights_and_wrongs_draw_no_grades(store: Store) -> None:
 
 def test_outcomes_are_counted_task_by_task_and_failures_measure_nothing(store: Store) -> None:
     lost = Attempt(
-        Item("r/9", "r", (), "A", hash="9" * 32), 9, 0, 0, 1.0, Reading(Outcome.ERROR, None, None, None),
+        Item("r/9", "r", Chat(), Gold("A"), hash="9" * 32), 9, 0, 0, 1.0, Grade(Outcome.ERROR, None),
         failure=Failure("network", "gone"),
     )  # fmt: skip
     found = profile(store, [attempt(0), attempt(1, score=0.5), attempt(2, task="r", latency_s=1.0), lost])

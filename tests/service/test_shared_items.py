@@ -9,8 +9,8 @@ import pytest
 
 from bundles import answers, replayed, rows
 from proctor.errors import ConfigError
-from proctor.findings import Sharing
-from proctor.service.context import open_store
+from proctor.findings import RunResult, Score, Sharing
+from proctor.service.context import open_context, open_store
 from proctor.service.evidence.compare import compare_named
 from proctor.service.evidence.history import history
 from proctor.service.evidence.leaderboard import default_suite, leaderboard
@@ -18,7 +18,8 @@ from proctor.service.evidence.standing import standing
 from proctor.service.results import headline
 from proctor.service.results.results import shape
 from proctor.service.runs.lifecycle import list_runs, start
-from proctor.types import Cell, Model, Plan, SourceRef
+from proctor.service.watch.overview import overview
+from proctor.types import Cell, ExamRef, Model, Plan
 from simulators import settings
 
 N = 40
@@ -34,7 +35,7 @@ def home(tmp_path: Path) -> Path:
 def asked(home: Path, name: str, wrong: int = 0, limit: int | None = None, lost: int = 0) -> str:
     """A run of a model that is wrong on its first `wrong` items and has no reply to the last `lost`."""
     said: list[str | None] = list(answers(N, wrong=range(wrong)))
-    source = SourceRef("file", str(home / "ways.jsonl"), limit=limit)
+    source = ExamRef("file", str(home / "ways.jsonl"), limit=limit)
     if lost:
         said[-lost:] = [None] * lost
     return replayed(home, source, said, name)
@@ -42,7 +43,7 @@ def asked(home: Path, name: str, wrong: int = 0, limit: int | None = None, lost:
 
 def sampled(home: Path, *models: str, suite: str = "medical") -> None:
     """Runs on sample rows, as the demo makes them."""
-    ref = SourceRef("suite", suite, tasks=("medqa",), preset="full", rows="sample")
+    ref = ExamRef("suite", suite, tasks=("medqa",), preset="full", rows="sample")
     start(Plan(tuple(Cell(Model("baseline", name), ref) for name in models)), settings(home))
 
 
@@ -85,7 +86,7 @@ def test_without_a_shared_item_there_is_no_comparison(home: Path) -> None:
 
 
 def test_tasks_that_only_one_run_has_are_no_part_of_the_comparison(tmp_path: Path) -> None:
-    whole = SourceRef("suite", "medical", tasks=("medqa", "medmcqa"), preset="full", rows="sample")
+    whole = ExamRef("suite", "medical", tasks=("medqa", "medmcqa"), preset="full", rows="sample")
     ids = []
     for model, ref in (("majority", whole), ("random", replace(whole, tasks=("medqa",)))):
         ended = start(Plan((Cell(Model("baseline", model), ref),)), settings(tmp_path))
@@ -167,7 +168,7 @@ def test_demo_runs_are_on_no_board_of_the_users(home: Path) -> None:
 
 
 def test_models_are_compared_on_real_rows_before_sample_rows(home: Path) -> None:
-    ref = SourceRef("file", str(home / "ways.jsonl"))
+    ref = ExamRef("file", str(home / "ways.jsonl"))
     sampled(home, "majority", "random")
     for name, limit in (("majority", None), ("random", 12)):
         start(Plan((Cell(Model("baseline", name), replace(ref, limit=limit)),)), settings(home))
@@ -177,16 +178,33 @@ def test_models_are_compared_on_real_rows_before_sample_rows(home: Path) -> None
     assert pair.sharing == Sharing(N, 12, 12)
 
 
-def test_scores_that_an_older_version_did_not_keep_are_computed_once(tmp_path: Path) -> None:
-    ref = SourceRef("suite", "superglue", tasks=("boolq", "rte"), preset="full", rows="sample")
+def older(tmp_path: Path) -> tuple[RunResult, Score]:
+    """A run whose mean over its tasks was not kept, and that mean as it is."""
+    ref = ExamRef("suite", "superglue", tasks=("boolq", "rte"), preset="full", rows="sample")
     start(Plan((Cell(Model("baseline", "random"), ref),)), settings(tmp_path))
+    (result,) = list_runs(settings(tmp_path))
+    kept = next(score for score in result.scores if score.metric == "accuracy, mean of 2 tasks")
+    without = tuple(score for score in result.scores if score is not kept)
     with open_store(settings(tmp_path)) as store:
-        (result,) = list_runs(settings(tmp_path))
-        name = "accuracy, mean of 2 tasks"
-        kept = next(score for score in result.scores if score.metric == name)
-        older = tuple(score for score in result.scores if score.metric != name)
-        store.put_scores(result.run.id, older)
-        found = headline.kept(store, replace(result, scores=older), "accuracy")
-        assert found == kept
-        assert store.scores(result.run.id) == (*older, kept)
+        store.put_scores(result.run.id, without)
+    return replace(result, scores=without), kept
+
+
+def test_scores_that_an_older_version_did_not_keep_are_computed_once(tmp_path: Path) -> None:
+    result, kept = older(tmp_path)
+    with open_store(settings(tmp_path)) as store:
+        assert headline.kept(store, result, "accuracy") == kept
+        assert store.scores(result.run.id) == (*result.scores, kept)
         assert headline.picked(store.scores(result.run.id), "accuracy", shape(result.run)) == kept
+
+
+def test_lists_show_the_mean_that_an_older_version_did_not_keep_with_its_interval(tmp_path: Path) -> None:
+    """The Overview's cards and trend, and the rows of every list."""
+    result, kept = older(tmp_path)
+    of = kept.estimate
+    with open_context(settings(tmp_path)) as context:
+        found = overview(context, source="superglue", metric="accuracy", days=30)
+        assert (found.cards.average, found.cards.low, found.cards.high) == (of.value, of.low, of.high)
+        shown = (kept.metric, of.value, of.low, of.high, of.scored, of.asked)
+        assert found.trend[0].score == found.figures[result.run.id]["accuracy"] == shown
+        assert context.store.scores(result.run.id) == (*result.scores, kept), "computed once"

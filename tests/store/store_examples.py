@@ -8,24 +8,27 @@ import sys
 import time
 from typing import Any
 
+from proctor.manifest import UNOPENED
 from proctor.store import AttemptWriter, Store
 from proctor.types import (
     Attempt,
     Cell,
+    Chat,
+    ExamRef,
     Failure,
+    Gold,
+    Grade,
     Item,
     Message,
     Model,
     Outcome,
     Plan,
-    Reading,
     Reply,
     Run,
-    SourceRef,
 )
 
 NOW = 1_800_000_000.0
-CELL = Cell(Model("ollama", "qwen3:8b"), SourceRef("suite", "superglue"))
+CELL = Cell(Model("ollama", "qwen3:8b"), ExamRef("suite", "superglue"))
 
 
 def new_run(store: Store, planned: int = 10, cell: Cell = CELL, now: float = NOW, **facts: Any) -> Run:
@@ -36,7 +39,7 @@ def new_run(store: Store, planned: int = 10, cell: Cell = CELL, now: float = NOW
 def add_run(
     store: Store, plan_id: str, planned: int = 10, cell: Cell = CELL, now: float = NOW, **facts: Any
 ) -> Run:
-    usual = {"source_title": "SuperGLUE", "manifest": {}, "comparability": None, "sample": False}
+    usual = {"source_title": "SuperGLUE", "manifest": UNOPENED, "comparability": None, "sample": False}
     return store.add_run(plan_id, cell, planned=planned, now=now, **{**usual, **facts})
 
 
@@ -50,10 +53,9 @@ def item(place: int, group: str = "boolq") -> Item:
     return Item(
         id=f"{group}/{place}",
         group=group,
-        prompt=(Message("system", "Answer."), Message("user", prompt)),
-        target="A",
+        ask=Chat((Message("system", "Answer."), Message("user", prompt))),
+        gold=Gold("A", ("Yes",)),
         choices=("yes", "no"),
-        aliases=("Yes",),
         cluster=f"passage-{place // 2}",
         hash=hashlib.sha256(prompt.encode()).hexdigest()[:32],
     )
@@ -77,7 +79,7 @@ def answered(
         repeat=repeat,
         attempt=attempt,
         at=NOW + place,
-        reading=Reading(outcome, answer, 1, score),
+        grade=Grade(outcome, score, answer, 1),
         reply=Reply(text, **figures),
     )
 
@@ -89,7 +91,7 @@ def failed(place: int, *, repeat: int = 0, attempt: int = 0, slug: str = "networ
         repeat=repeat,
         attempt=attempt,
         at=NOW + place,
-        reading=Reading(Outcome.ERROR, None, None, None),
+        grade=Grade(Outcome.ERROR, None),
         failure=Failure(slug, f"the {slug} gave way", retryable=True),
         retries=2,
     )

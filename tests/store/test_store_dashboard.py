@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import proctor.store.schema
 import pytest
 from alembic import command
 from alembic.config import Config
@@ -17,8 +16,10 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 from store_examples import NOW, answered, claimed, failed, keep_all
 
+import proctor.store
 from proctor.errors import NotFound
 from proctor.findings import Estimate, Score
+from proctor.manifest_json import manifest_from
 from proctor.service.results.comparable import comparability, exam
 from proctor.service.results.profile import profile_of, summary_of, tally_of
 from proctor.store import Store
@@ -30,7 +31,7 @@ from proctor.store.queue import endings
 from proctor.store.queue.endings import Verdict
 from proctor.store.read import history, lists
 from proctor.store.read.history import Searched
-from proctor.store.read.lists import Wanted
+from proctor.store.read.lists import RunFilter
 from proctor.store.write import notes, summaries, throughput
 from proctor.store.write.notes import Note
 from proctor.store.write.throughput import Pulse
@@ -211,7 +212,7 @@ def at_0002(url: str, manifests: Sequence[Mapping[str, Any]] = ()) -> None:
         Path(str(whole.database)).parent.mkdir(exist_ok=True)
     engine = create_engine(whole.set(drivername=driver))
     config = Config()
-    config.set_main_option("script_location", str(Path(proctor.store.schema.__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(Path(proctor.store.__file__).parent / "migrations"))
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "0002")
@@ -252,9 +253,11 @@ def test_runs_of_older_versions_go_on_being_comparable(database_url: str) -> Non
     ]  # fmt: skip
     at_0002(database_url, manifests)
     store = Store.open(database_url)
-    runs = sorted(line for line in lists.run_lines(store, Wanted())[0] if line.id != "r")
+    runs = sorted(line for line in lists.run_lines(store, RunFilter())[0] if line.id != "r")
     for run, manifest in zip(runs, manifests, strict=True):
-        assert (run.comparability, run.exam) == (comparability(manifest), exam(manifest))
+        assert (run.comparability, run.exam) == tuple(
+            key(manifest_from(manifest)) for key in (comparability, exam)
+        )
     assert runs[0].comparability == runs[1].comparability
     assert runs[0].exam != runs[1].exam
     store.close()

@@ -7,9 +7,10 @@ from collections import Counter
 import pytest
 
 from proctor.errors import ConfigError, DataError
+from proctor.manifest_json import facts_document
 from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.files.user_suites import open_user_suite
-from proctor.types import Outcome, Reply, SourceRef
+from proctor.types import ExamRef, Outcome, Reply
 
 SUITE = """
 [suite]
@@ -72,7 +73,7 @@ def suite(file, tmp_path):
 
 
 def opened(path, **more):
-    return open_file(SourceRef("file", str(path), **more))
+    return open_file(ExamRef("file", str(path), **more))
 
 
 def by_id(source):
@@ -92,7 +93,7 @@ def test_a_suite_is_opened_like_any_file(suite):
 
 
 def test_the_manifest_says_what_the_toml_says(suite):
-    manifest = opened(suite()).manifest
+    manifest = facts_document(opened(suite()).facts)
     assert manifest["suite"] == "kitchen"
     assert manifest["rows"] == "file"
     assert manifest["aggregate"] == "macro"
@@ -111,15 +112,17 @@ def test_the_manifest_says_what_the_toml_says(suite):
 
 def test_a_prompt_of_ones_own_is_sent_as_it_is_written(suite):
     items = by_id(opened(suite()))
-    assert items["storage/0"].prompt[0].content == (
+    assert items["storage/0"].ask.messages[0].content == (
         'Where does one keep milk {food}? It costs 3 {crowns}. Reply as {"place": ...}.\n\nAnswer: <fridge|shelf>'
     )
-    assert "It costs true" in items["storage/2"].prompt[0].content
-    assert items["tools/cut"].prompt[0].content == (
+    assert "It costs true" in items["storage/2"].ask.messages[0].content
+    assert items["tools/cut"].ask.messages[0].content == (
         "What cuts? (sharp)\n\nA. A knife\nB. A spoon\nC. A cup\n\nAnswer: <letter>"
     )
     assert (
-        items["words/3"].prompt[0].content.startswith("Which word has 3 letters?\n\nGive the answer itself")
+        items["words/3"]
+        .ask.messages[0]
+        .content.startswith("Which word has 3 letters?\n\nGive the answer itself")
     )
 
 
@@ -144,7 +147,7 @@ def test_rows_of_one_cluster_hang_together(suite):
 
 
 def test_the_words_of_a_prompt_make_its_version(suite):
-    one, two = (opened(suite(*change)).manifest["prompts"] for change in ((), ("keep {food}", "put {food}")))
+    one, two = (opened(suite(*change)).facts.prompts for change in ((), ("keep {food}", "put {food}")))
     assert one["storage"].startswith("kitchen.storage/")
     assert one["storage"] != two["storage"]
     assert one["tools"] == two["tools"]
@@ -154,8 +157,8 @@ def test_tasks_limit_and_worked_examples(suite):
     source = opened(suite(), tasks=("storage",), limit=1, shots=2)
     (item,) = source.items()
     assert source.title == "Kitchen knowledge: storage"
-    assert item.prompt[0].content.startswith("Worked example 1\n\nWhere does one keep ")
-    assert {"Answer: fridge", "Answer: shelf"} <= {*item.prompt[0].content.splitlines()}
+    assert item.ask.messages[0].content.startswith("Worked example 1\n\nWhere does one keep ")
+    assert {"Answer: fridge", "Answer: shelf"} <= {*item.ask.messages[0].content.splitlines()}
     assert source.labels() == ({"storage": {"fridge": 1, "cupboard": 1}}, "the dev rows")
     with pytest.raises(DataError, match="tools: 1 worked example wanted, and there are no dev rows here"):
         opened(suite(), tasks=("tools",), shots=1)
@@ -175,7 +178,7 @@ def test_shuffled_choices_are_those_that_are_shown(suite):
     for item in source.items():
         if item.group == "tools" and len(item.id) < 9:
             assert item.choices["ABC".index(item.target)] == "x"
-            assert f"{item.target}. x" in item.prompt[0].content
+            assert f"{item.target}. x" in item.ask.messages[0].content
             moved += item.target != "B"
     assert moved > 5
     with pytest.raises(ConfigError, match=r"Task tools does not show \{choices\} in its prompt"):

@@ -14,10 +14,25 @@ from pathlib import Path
 import numpy as np
 
 from proctor.findings import METRIC_VERSIONS
+from proctor.manifest_json import manifest_from
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.results.results import computed
 from proctor.store import AttemptWriter, Store
-from proctor.types import Attempt, Cell, Item, Model, Outcome, Plan, Reading, Reply, Run, SourceRef, Status
+from proctor.types import (
+    Attempt,
+    Cell,
+    Chat,
+    ExamRef,
+    Gold,
+    Grade,
+    Item,
+    Model,
+    Outcome,
+    Plan,
+    Reply,
+    Run,
+    Status,
+)
 
 SUBJECTS, ITEMS = 57, 14_042
 
@@ -33,14 +48,16 @@ def stored(store: Store, right: np.ndarray, name: str) -> Run:
         "labels": [],
         "extra": False,
     }
-    manifest = {
-        "tasks": {key: key for key in keys},
-        "metrics": dict.fromkeys(keys, spec),
-        "metric_versions": {"accuracy": METRIC_VERSIONS["accuracy"]},
-        "full_sizes": {key: len(range(i, ITEMS, SUBJECTS)) for i, key in enumerate(keys)},
-        "aggregate": "micro",
-    }
-    cell = Cell(Model("bench", name), SourceRef("suite", "mmlu"))
+    manifest = manifest_from(
+        {
+            "tasks": {key: key for key in keys},
+            "metrics": dict.fromkeys(keys, spec),
+            "metric_versions": {"accuracy": METRIC_VERSIONS["accuracy"]},
+            "full_sizes": {key: len(range(i, ITEMS, SUBJECTS)) for i, key in enumerate(keys)},
+            "aggregate": "micro",
+        }
+    )
+    cell = Cell(Model("bench", name), ExamRef("suite", "mmlu"))
     plan = store.add_plan(Plan((cell,)), now=1.0)
     run = store.add_run(
         plan,
@@ -55,9 +72,9 @@ def stored(store: Store, right: np.ndarray, name: str) -> Run:
     store.claim(run.id, owner="bench", now=1.0, lease_s=1e9)
     writer = AttemptWriter(store, run.id, owner="bench", lease_s=1e9)
     for i, ok in enumerate(right.tolist()):
-        item = Item(f"{keys[i % SUBJECTS]}/{i}", keys[i % SUBJECTS], (), "A", hash=f"{i:032x}")
+        item = Item(f"{keys[i % SUBJECTS]}/{i}", keys[i % SUBJECTS], Chat(), Gold("A"), hash=f"{i:032x}")
         outcome = Outcome.CORRECT if ok else Outcome.WRONG
-        reading = Reading(outcome, "A" if ok else "B", 1, float(ok))
+        reading = Grade(outcome, float(ok), "A" if ok else "B", 1)
         writer.keep(Attempt(item, i, 0, 0, 2.0, reading, Reply("A")))
     writer.close()
     return store.finish(run.id, Status.COMPLETED, owner="bench", now=3.0, elapsed_s=1.0)

@@ -8,6 +8,8 @@ from typing import Any
 
 from proctor.errors import provider_errors
 from proctor.findings import Cause, RunResult, Score
+from proctor.manifest_json import manifest_document
+from proctor.service.kinds import kind_of
 from proctor.service.opening.catalogue import brand
 from proctor.service.results import documents, speeds
 from proctor.service.watch.job_states import JobState, RunLine
@@ -17,9 +19,6 @@ from proctor.types import Run, Status
 # What stands in front of a job's error, by its slug (the specification's "Job-Specific Errors").
 DATA = frozenset({"data", "data-missing"})
 RESOURCES = frozenset({"resource-limit", "run-timeout"})
-# Metrics from -1 to 1; all others go from 0 to 1. Half the range is the largest standard deviation there can be.
-SIGNED = frozenset({"mcc", "pearson", "spearman"})
-SIGNED_MOST, SHARE_MOST = 1.0, 0.5
 PROVIDER = frozenset({"error-budget", *(error.slug for error in provider_errors())})
 
 
@@ -73,7 +72,7 @@ def job(result: RunResult, state: JobState) -> dict[str, Any]:
     run, tally = result.run, result.tally
     again = "a restart of the job" if state.is_job else None
     tasks = {score.task for score in result.scores if score.task}
-    suite = run.cell.source.name if run.cell.source.kind == "suite" else run.source_title
+    suite = kind_of(run.cell.source).called(run)
     scored = any(score.estimate.value is not None for score in result.scores)
     return {
         "job_id": run.id,
@@ -116,7 +115,7 @@ def job(result: RunResult, state: JobState) -> dict[str, Any]:
         "error": job_error(run),
         "error_slug": run.error_slug,
         "progress": progress(state),
-        "manifest": dict(run.manifest),
+        "manifest": manifest_document(run.manifest),
     }
 
 
@@ -142,14 +141,13 @@ def figures(score: Score) -> dict[str, Any]:
     """`std` is the standard error of `mean`; `stderr` says so by its name. Not measured is null, with a reason.
 
     Where so few items tell nothing of the spread, as one item does, `stderr` is null and `std` the most that it
-    can be: half the metric's range (Popoviciu's inequality for the variance of a bounded quantity), as `note` says.
+    can be, as `note` says.
     """
     e = score.estimate
-    most = SIGNED_MOST if score.metric in SIGNED else SHARE_MOST
     unknown = e.value is not None and e.stderr is None
     return {
         "mean": e.value,
-        "std": most if unknown else e.stderr,
+        "std": documents.stderr_at_most(score),
         "stderr": e.stderr,
         "note": f"n = {e.scored} tells nothing of the spread: std is the most it can be" if unknown else None,
         "ci": None if e.low is None else [e.low, e.high],

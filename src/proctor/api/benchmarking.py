@@ -13,7 +13,9 @@ from proctor.api.dependencies import OpenContext, Reader, Runner
 from proctor.api.schemas import JOB_ID, CompareRequest, HistoryQuery, ListQuery
 from proctor.errors import ConfigError, Conflict
 from proctor.service.admin import access
-from proctor.service.forecast.duration import estimated_duration, items_of
+from proctor.service.forecast.duration import estimated_duration
+from proctor.service.kinds import exam_ref
+from proctor.service.kinds.exams import items_of
 from proctor.service.runs import queue
 from proctor.service.runs.queue import Ticket
 from proctor.service.runs.requests import RunRequest, plan_of
@@ -35,7 +37,7 @@ def run(request: RunRequest, context: OpenContext, user: Runner) -> dict[str, An
     plan = plan_of(request, context.settings)
     ticket = Ticket(user.name, request.project_id, request.priority)
     made = queue.submit(context.store, plan, ticket, context.settings)
-    source = made.cell.source
+    source = exam_ref(made.cell.source)
     access.note(context.store, user.name, "submit", made.id, f"{made.cell.model} on {source.name}")
     duration, basis = estimated_duration(context.store, made.cell)
     return {
@@ -77,10 +79,10 @@ def cancel(job_id: JobId, context: OpenContext, user: Runner) -> dict[str, Any]:
 
 
 @ROUTER.get("/results", summary="List benchmark results")
-def listed(asked: Annotated[ListQuery, Query()], context: OpenContext, user: Reader) -> dict[str, Any]:
+def list_results(asked: Annotated[ListQuery, Query()], context: OpenContext, user: Reader) -> dict[str, Any]:
     """The newest runs, those of the command line too; `total` counts all that the filters let through."""
     lines, total = job_states.run_lines(context, asked.wanted(context), limit=asked.limit)
-    return {"results": boards.listed(context, lines), "total": total}
+    return {"results": boards.run_list(context, lines), "total": total}
 
 
 @ROUTER.post("/compare", summary="Compare models")
@@ -95,7 +97,7 @@ def history(asked: Annotated[HistoryQuery, Query()], context: OpenContext, user:
     wanted = asked.wanted(context, since=time.time() - asked.days * DAY_S)
     lines, total = job_states.run_lines(context, wanted, limit=asked.limit)
     found: dict[str, Any] = {
-        "history": boards.listed(context, lines),
+        "history": boards.run_list(context, lines),
         "total_runs": total,
         "date_range": f"Last {asked.days} days",
     }

@@ -10,18 +10,16 @@ from typing import Any
 from proctor import __version__
 from proctor.errors import ConfigError, DataError
 from proctor.grading.extractors import EXTRACTORS, Extractor, extractor
-from proctor.grading.vocabulary import vocabulary
 from proctor.service.data import records
 from proctor.service.data.records import Labels, Snapshot
-from proctor.service.data.unpack import BOUNDS, Archive, Bounds, opened, run_ids, sum_faults
-from proctor.service.results.answer_kinds import Reads, reads
+from proctor.service.data.unpack import BOUNDS, Bounds, BundleArchive, opened, run_ids, sum_faults
+from proctor.service.kinds import kind_of
+from proctor.service.results.answer_kinds import Reads, reads, with_labels
 from proctor.settings import Settings
-from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.items import item_hash
-from proctor.sources.exams.source import open_suite
 from proctor.store import AttemptRow
 from proctor.store.core.bodies import clean
-from proctor.types import Item, Outcome, Reading, Reply, Run
+from proctor.types import Grade, Item, Outcome, Reply, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +110,7 @@ def verify(path: Path, *, rows: Settings | None = None, bounds: Bounds = BOUNDS)
     )
 
 
-def _check(archive: Archive, ids: Sequence[str], settings: Settings | None, found: _Finding) -> None:
+def _check(archive: BundleArchive, ids: Sequence[str], settings: Settings | None, found: _Finding) -> None:
     told = records.from_bytes(archive.content(records.RESULTS), records.RESULTS)
     runs = [_packed_run(archive, ident) for ident in ids]
     rows = {}
@@ -127,7 +125,7 @@ def _check(archive: Archive, ids: Sequence[str], settings: Settings | None, foun
             _check_rows(each, settings, found)
 
 
-def _packed_run(archive: Archive, ident: str) -> _PackedRun:
+def _packed_run(archive: BundleArchive, ident: str) -> _PackedRun:
     folder = records.folder(ident)
     name = f"{folder}/{records.MANIFEST}"
     run, labels = records.run_from(records.from_bytes(archive.content(name), name), name)
@@ -136,7 +134,7 @@ def _packed_run(archive: Archive, ident: str) -> _PackedRun:
     items: dict[tuple[str, str], Item] = {}
     for where, line in archive.lines(f"{folder}/{records.ITEMS}"):
         item = records.item_from(records.from_bytes(line, where), where)
-        if item.group not in run.manifest["tasks"]:
+        if item.group not in run.manifest.facts.tasks:
             raise DataError(f"{where}: {item.group!r} is no task of the run")
         if (item.id, item.hash) in items:
             raise DataError(f"{where}: item {item.id!r} stands there twice")
@@ -150,26 +148,23 @@ def _packed_run(archive: Archive, ident: str) -> _PackedRun:
 
 def _how_read(run: Run, labels: Labels | None) -> tuple[Extractor, Mapping[str, Reads]]:
     """Raises ConfigError saying why the replies cannot be read again."""
-    if run.cell.source.kind == "log":
+    if run.cell.source.imported:
         raise ConfigError("another tool asked and read them")
-    name = run.manifest.get("extractor")
+    name = run.manifest.facts.extractor
     if name not in EXTRACTORS:
         raise ConfigError(f"this version does not know the extractor {name}")
-    how = reads(run)
-    if run.cell.source.kind == "file":
+    how: Mapping[str, Reads] = reads(run)
+    if kind_of(run.cell.source).row_labels is not None:
         if labels is None and any(each.vocabulary for each in how.values()):
             raise ConfigError("the file with the labels and their synonyms was gone when the bundle was made")
-        how = {
-            task: Reads(each.kind, vocabulary(labels[task]) if labels and labels.get(task) else None)
-            for task, each in how.items()
-        }
+        how = with_labels(how, labels or {})
     return extractor(str(name), {each.kind for each in how.values()}), how
 
 
 # Replies -----------------------------------------------------------------------------------------
 
 
-def _read_all(archive: Archive, of: _PackedRun, found: _Finding) -> list[AttemptRow]:
+def _read_all(archive: BundleArchive, of: _PackedRun, found: _Finding) -> list[AttemptRow]:
     """The run's rows in the order of asking; its replies are read again on the way."""
     rows: dict[tuple[int, int], AttemptRow] = {}
     asked = set()
@@ -206,18 +201,18 @@ def _check_reading(of: _PackedRun, row: AttemptRow, reply: Reply, found: _Findin
     item, how = of.items[row.item_id, row.item_hash], of.how[row.task]
     again = chosen.judge(item, reply, kind=how.kind, vocabulary=how.vocabulary)
     found.replies += 1
-    read = Reading(again.outcome, clean(again.answer, records.ANSWER_CHARACTERS), again.rung, again.score)
+    read = Grade(again.outcome, again.score, clean(again.answer, records.ANSWER_CHARACTERS), again.rung)
     if (read.outcome, read.answer, read.score) == (row.outcome, row.answer, row.score):
         return
     repeat = f", repeat {row.repeat}" if row.repeat else ""
-    told = Reading(row.outcome, row.answer, row.rung, row.score)
+    told = Grade(row.outcome, row.score, row.answer, row.rung)
     found.fault(
         "a reply differs",
         f"{of.name}, item {row.item_id}{repeat}: the bundle says {_said(told)}; {chosen.name} reads {_said(read)}",
     )
 
 
-def _said(reading: Reading) -> str:
+def _said(reading: Grade) -> str:
     answer = "no answer" if reading.answer is None else repr(reading.answer)
     score = "no score" if reading.score is None else f"score {reading.score:g}"
     return f"{answer} ({reading.outcome.value}, {score})"
@@ -271,13 +266,13 @@ def _check_figures(told: Mapping[str, Any], kept: Snapshot, runs: Sequence[Run],
 
 def _check_hashes(of: _PackedRun, found: _Finding) -> None:
     """Where the bundle has the prompts, each item's hash must be that of what was asked."""
-    if of.run.cell.source.kind == "log":
+    if of.run.cell.source.imported:
         return  # the other tool's own hashes
     for item in of.items.values():
-        if not item.prompt:
+        if not item.ask.messages:
             continue
         found.items += 1
-        if item_hash(item.prompt, item.choices, item.target, item.aliases) != item.hash:
+        if item_hash(item.ask.messages, item.choices, item.target, item.aliases) != item.hash:
             found.fault(
                 "an item differs", f"{of.name}, item {item.id}: its hash is not that of its prompt and target"
             )
@@ -286,11 +281,11 @@ def _check_hashes(of: _PackedRun, found: _Finding) -> None:
 def _check_rows(of: _PackedRun, settings: Settings, found: _Finding) -> None:
     """Each item against the rows on this machine. Raises: DataMissing, DataError; nothing is fetched."""
     ref = of.run.cell.source
-    if ref.kind == "log":
+    if ref.imported:
         found.notes.append(f"{of.name}: its items were not compared with rows: another tool asked them")
         return
     try:
-        source = open_file(ref) if ref.kind == "file" else open_suite(ref, settings.home)
+        source = kind_of(ref).open(ref, settings)
     except ConfigError as error:
         raise DataError(f"{of.name}: its source cannot be opened here: {error}") from error
     here = {item.id: item for item in source.items()}

@@ -6,18 +6,20 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
-from statistics import fmean, median
 from typing import Any
 
 from proctor.errors import ConfigError
 from proctor.figures import dollars, duration
+from proctor.protocols import Source
 from proctor.providers.prices import Prices, read_prices
 from proctor.service.context import open_store
-from proctor.service.forecast.previous_runs import Past, assumed_of, middle, past_of, why_not
+from proctor.service.forecast.previous_runs import PreviousRuns, assumed_of, past_of, why_not
+from proctor.service.kinds import kind_of
 from proctor.settings import Settings
+from proctor.stats.descriptive.averages import mean, middle
 from proctor.stats.power import Assumed, detectable, effective_items, half_width, items_for
 from proctor.store import Store
-from proctor.types import Cell, Plan, Source
+from proctor.types import Cell, Plan
 
 PROMPTS_READ = 200  # of a source, for the length of its prompts; any beginning of it is a fair sample
 CHARACTERS_A_TOKEN = 4
@@ -143,7 +145,7 @@ def forecast_from(
     return Forecast(
         source_title=source.title,
         understood=tuple(source.understood),
-        sample=source.manifest.get("rows") == "sample",
+        sample=source.facts.sample,
         cells=cells,
         total=total,
         power=power_of(source, assumed, basis, difference, models=len(plan.cells)),
@@ -154,7 +156,7 @@ def forecast_from(
 # What it takes -----------------------------------------------------------------------------------
 
 
-def _cell(cell: Cell, source: Source, past: Past, prices: Prices) -> CellForecast:
+def _cell(cell: Cell, source: Source, past: PreviousRuns, prices: Prices) -> CellForecast:
     model, calls = str(cell.model), len(source) * cell.repeats
     if cell.model.provider in ASKS_NOBODY:
         return CellForecast(model, calls, *(Expected(None, NO_SERVER) for _ in AMOUNTS))
@@ -163,17 +165,20 @@ def _cell(cell: Cell, source: Source, past: Past, prices: Prices) -> CellForecas
     return CellForecast(model, calls, tokens_in, tokens_out, _seconds(past, calls), cost)
 
 
-def _tokens_in(source: Source, past: Past, calls: int) -> Expected:
+def _tokens_in(source: Source, past: PreviousRuns, calls: int) -> Expected:
     """Other questions may be much longer or shorter, so their runs say nothing about this."""
     known = middle([tally.input_tokens_per_item for tally in past.tallies]) if past.same_source else None
     if known is not None:
         return Expected(known * calls, past.basis)
-    lengths = [sum(len(m.content) for m in item.prompt) for item in islice(source.items(), PROMPTS_READ)]
+    lengths = [
+        sum(len(m.content) for m in item.ask.messages) for item in islice(source.items(), PROMPTS_READ)
+    ]
     guess = f"the length of the prompts, about {CHARACTERS_A_TOKEN} characters a token: a rough guess"
-    return Expected(fmean(lengths) / CHARACTERS_A_TOKEN * calls, guess)
+    length = mean(lengths)
+    return Expected(None if length is None else length / CHARACTERS_A_TOKEN * calls, guess)
 
 
-def _tokens_out(cell: Cell, past: Past, calls: int) -> Expected:
+def _tokens_out(cell: Cell, past: PreviousRuns, calls: int) -> Expected:
     known = middle([tally.output_tokens_per_item for tally in past.tallies])
     if known is not None:
         return Expected(known * calls, past.basis)
@@ -183,13 +188,13 @@ def _tokens_out(cell: Cell, past: Past, calls: int) -> Expected:
     return Expected(None, why_not(past, "tokens"), high=most * calls)
 
 
-def _seconds(past: Past, calls: int) -> Expected:
+def _seconds(past: PreviousRuns, calls: int) -> Expected:
     """By the pace of whole runs: with loading, retries and as many requests at once as there were."""
     asked = [sum(tally.outcomes.values()) for tally in past.tallies]
     paces = [run.elapsed_s / n for run, n in zip(past.runs, asked, strict=True) if n and run.elapsed_s]
-    if not paces:
+    usual = middle(paces)
+    if usual is None:
         return Expected(None, why_not(past, "time"))
-    usual = median(paces)
     low = min(min(paces), usual * (1 - LEAST_SPREAD)) * calls
     return Expected(
         usual * calls, past.basis, low=low, high=max(max(paces), usual * (1 + LEAST_SPREAD)) * calls
@@ -197,7 +202,7 @@ def _seconds(past: Past, calls: int) -> Expected:
 
 
 def _cost(
-    cell: Cell, past: Past, prices: Prices, tokens_in: Expected, tokens_out: Expected, calls: int
+    cell: Cell, past: PreviousRuns, prices: Prices, tokens_in: Expected, tokens_out: Expected, calls: int
 ) -> Expected:
     """What runs of these questions cost; else prices times tokens; else what runs of other questions cost."""
     asked = [sum(tally.outcomes.values()) for tally in past.tallies]
@@ -254,15 +259,12 @@ def power_of(
     models: int = 2,
 ) -> Power:
     """What the source's items can show of two of so many models, each task with its weight in the score."""
-    facts = source.manifest
-    scored = [task for task, spec in facts["metrics"].items() if not spec["extra"]] or list(facts["metrics"])
+    facts = source.facts
+    scored = [task for task, spec in facts.tasks.items() if not spec.extra] or list(facts.tasks)
     # Wordings are not items of their own: what counts is how many different questions there are.
-    asked = {task: facts["asked"][task] for task in scored if facts["asked"].get(task)}
-    asked = asked or dict(facts["asked"])
-    full = {task: n for task in scored if (n := facts["full_sizes"][task])}
-    weights = (
-        dict.fromkeys(facts["full_sizes"], 1) if facts.get("aggregate") == "macro" else facts["full_sizes"]
-    )
+    asked = {task: n for task, n in facts.asked.items() if task in scored} or facts.asked
+    full = {task: n for task, n in facts.full_sizes.items() if task in scored and n}
+    weights = dict.fromkeys(facts.full_sizes, 1) if facts.aggregate == "macro" else facts.full_sizes
     items, effective, best = (
         sum(asked.values()),
         effective_items(asked, weights),
@@ -288,7 +290,8 @@ def power_of(
         detectable_close=detectable(effective, replace(assumed, correlation=CLOSE), family, counted=counted),
         at_best=detectable(best, assumed, family, counted=math.isclose(best, sum(full.values()))),
         tasks=tuple(
-            TaskPower(t, facts["tasks"][t], n, detectable(n, assumed, len(asked))) for t, n in asked.items()
+            TaskPower(t, facts.tasks[t].title, n, detectable(n, assumed, len(asked)))
+            for t, n in asked.items()
         ),
         difference=difference,
         needed=needed,
@@ -297,8 +300,7 @@ def power_of(
 
 def beyond_shares(source: Source) -> Iterator[str]:
     """What the power leaves out: it takes every score for a share of right answers."""
-    specs = source.manifest["metrics"].values()
-    if any("mcc" in spec["official"] and not spec["extra"] for spec in specs):
+    if any("mcc" in task.official and not task.extra for task in source.facts.tasks.values()):
         # Of two labels as frequent MCC is twice the share less one, so its errors are twice as large.
         yield "These differences are in shares of right answers; one as small in mcc takes about four times the items."
 
@@ -325,7 +327,7 @@ def _notes(plan: Plan, cells: Sequence[CellForecast], total: CellForecast) -> It
     if most is not None and unpriced:
         yield f"--max-cost can be kept for {', '.join(unpriced)} only if the server tells its costs."
     if new := [cell.model for cell in served if cell.seconds.value is None]:
-        few = "--preset quick --limit 20" if plan.cells[0].source.kind == "suite" else "--limit 20"
+        few = kind_of(plan.cells[0].source).short
         yield f"No time is known yet for {', '.join(new)}: a first `proctor run` with {few} tells."
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, median
 
 from proctor.findings import Tally
+from proctor.protocols import Source
+from proctor.service.kinds import kind_of
 from proctor.service.results.profile import counted_tally
 from proctor.service.results.results import marks
+from proctor.stats.descriptive.averages import mean, middle
 from proctor.stats.power import Assumed, within_variance
 from proctor.store import Store
-from proctor.types import Cell, Outcome, Run, Source, Status
+from proctor.types import Cell, Outcome, Run, Status
 
 LAST_RUNS = 5
 LOOKED_AT = 200  # of a model's newest runs
@@ -19,7 +21,7 @@ LEAST_SHARE, MOST_SHARE = 0.05, 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PreviousRuns:
     """A model's last runs that are most like what is planned, newest first, and what they are in words."""
 
     runs: tuple[Run, ...] = ()
@@ -41,16 +43,16 @@ _ASKING: dict[str, Callable[[Cell], object]] = {
 }
 
 
-def past_of(store: Store, cell: Cell, source: Source) -> Past:
+def past_of(store: Store, cell: Cell, source: Source) -> PreviousRuns:
     """The runs most like the cell: first in how answers are drawn, then in their source, then in the rest."""
-    sample = source.manifest.get("rows") == "sample"
+    sample = source.facts.sample
     found = [
         run
         for run in store.runs(limit=LOOKED_AT, model=str(cell.model), status=Status.COMPLETED)
-        if str(run.cell.model) == str(cell.model) and run.settled and run.cell.source.kind != "log"
+        if str(run.cell.model) == str(cell.model) and run.settled and not run.cell.source.imported
     ]
     if not found:
-        return Past(basis=f"no earlier run of {cell.model}")
+        return PreviousRuns(basis=f"no earlier run of {cell.model}")
 
     def likeness(run: Run) -> tuple[int, bool, int]:
         same = _same_questions(cell, run.cell) and run.sample == sample
@@ -63,7 +65,7 @@ def past_of(store: Store, cell: Cell, source: Source) -> Past:
     where = "of this source" if best[1] else f"of other questions ({titles})"
     differ = {name for run in runs for name in _other({**_ANSWERING, **_ASKING}, cell, run.cell)}
     asked = f", with other {', '.join(sorted(differ))}" if differ else ""
-    return Past(
+    return PreviousRuns(
         tuple(runs), tuple(counted_tally(store, run) for run in runs), best[1], f"{last} {where}{asked}"
     )
 
@@ -74,26 +76,23 @@ def _other(facts: Mapping[str, Callable[[Cell], object]], one: Cell, two: Cell) 
 
 def _same_questions(one: Cell, two: Cell) -> bool:
     """Questions of one kind, as long as each other; how many of them does not matter."""
-    a, b = one.source, two.source
-    same = (a.kind, a.name, a.style, a.shots) == (b.kind, b.name, b.style, b.shots)
-    return same and set(a.tasks) == set(b.tasks)
+    a, b = (kind_of(cell.source).alike(cell.source) for cell in (one, two))
+    return a == b
 
 
-def assumed_of(store: Store, repeats: int, pasts: Sequence[Past]) -> tuple[Assumed, str]:
+def assumed_of(store: Store, repeats: int, pasts: Sequence[PreviousRuns]) -> tuple[Assumed, str]:
     """What past runs of this source say about two models like these, and in words where that is from."""
     here = [past for past in pasts if past.same_source]
-    shares = [
-        share for past in here if (share := middle([_right(tally) for tally in past.tallies])) is not None
-    ]
+    share = mean(middle(map(_right, past.tallies)) for past in here)
     assumed = Assumed(repeats=repeats)
     basis = "an assumption, for want of earlier runs of this source"
-    if shares:
-        share = min(MOST_SHARE, max(LEAST_SHARE, fmean(shares)))
+    if share is not None:
+        share = min(MOST_SHARE, max(LEAST_SHARE, share))
         assumed, basis = replace(assumed, share=share), "the share of right answers in earlier runs"
     if repeats > 1:
         repeated = [run for past in here for run in past.runs[:1] if run.cell.repeats > 1]
-        within = [w for run in repeated if (w := within_variance(marks(store, run))) is not None]
-        assumed = replace(assumed, within=fmean(within) if within else 0.0)
+        within = mean(within_variance(marks(store, run)) for run in repeated)
+        assumed = replace(assumed, within=within or 0.0)
     return assumed, basis
 
 
@@ -104,11 +103,6 @@ def _right(tally: Tally) -> float | None:
     return tally.outcomes.get(Outcome.CORRECT, 0) / judged if judged else None
 
 
-def why_not(past: Past, what: str) -> str:
+def why_not(past: PreviousRuns, what: str) -> str:
     """Why a figure is not known: there is no run, or the runs did not say."""
     return f"{past.basis}, which did not report {what}" if past.runs else past.basis
-
-
-def middle(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None

@@ -9,9 +9,11 @@ import orjson
 
 from proctor.figures import shared_items
 from proctor.findings import Cause, Comparison, Difference, Estimate, Evaluation, RunResult, Score
+from proctor.manifest_json import manifest_document
 from proctor.service.results import speeds
 from proctor.service.results.advice import advice, asks_again
-from proctor.service.runs.lifecycle import Outcome
+from proctor.service.results.outcome import PlanOutcome
+from proctor.stats.estimates_task import most_stderr
 from proctor.types import NOTHING_USED, Run, Usage
 
 
@@ -19,7 +21,7 @@ def to_json(document: Any) -> str:
     return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
 
 
-def outcome(ended: Outcome) -> dict[str, Any]:
+def outcome(ended: PlanOutcome) -> dict[str, Any]:
     """A command's whole result, with what stopped it."""
     error = ended.error
     return {
@@ -98,10 +100,10 @@ def run(r: Run) -> dict[str, Any]:
         "provider": r.cell.model.provider,
         "source": r.cell.source.name,
         "source_title": r.source_title,
-        "rows": r.manifest.get("rows"),
+        "rows": r.manifest.facts.rows,
         "status": r.status.value,
         "partial": r.partial,
-        "left_out": r.manifest["left_out"]["rows"] if r.manifest.get("left_out") else 0,
+        "left_out": r.manifest.facts.left_out.rows if r.manifest.facts.left_out else 0,
         "planned": r.planned,
         "settled": r.settled,
         "stopped": r.stopped,
@@ -111,7 +113,7 @@ def run(r: Run) -> dict[str, Any]:
         "started_at": r.started_at,
         "finished_at": r.finished_at,
         "elapsed_s": r.elapsed_s,
-        "manifest": dict(r.manifest),
+        "manifest": manifest_document(r.manifest),
     }
 
 
@@ -122,6 +124,12 @@ def score(s: Score) -> dict[str, Any]:
 def estimate(e: Estimate) -> dict[str, Any]:
     """`low` and `high` are the ends of the 95 % interval; a value that was not measured is null, with a reason."""
     return asdict(e)
+
+
+def stderr_at_most(s: Score) -> float | None:
+    """The standard error of the value; where so few items tell nothing of it, as one item does, the most it can be."""
+    unknown = s.estimate.value is not None and s.estimate.stderr is None
+    return most_stderr(s.metric) if unknown else s.estimate.stderr
 
 
 def comparison(c: Comparison) -> dict[str, Any]:

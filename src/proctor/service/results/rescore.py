@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from proctor.errors import ConfigError, DataError
+from proctor.errors import ConfigError
 from proctor.findings import Estimate
 from proctor.grading.extractors import Extractor, extractor
 from proctor.service.context import find, open_store
-from proctor.service.opening.sources import open_source
-from proctor.service.results.answer_kinds import Reads, reads
+from proctor.service.results.answer_kinds import Reads, reads, row_labels, with_labels
 from proctor.service.results.results import scored_rows
 from proctor.settings import Settings
-from proctor.sources.exams.source import SuiteSource
-from proctor.stats.intervals import share_stderr, wilson
+from proctor.stats.estimates import Count
+from proctor.stats.estimates import accuracy as share_of
+from proctor.stats.estimates_sheet import nothing
 from proctor.store import AttemptRow, Store
-from proctor.types import Item, Outcome, Reading, Reply, Run
+from proctor.types import Grade, Item, Outcome, Reply, Run
 
 SHOWN_CHARS = 200
 
@@ -33,7 +33,7 @@ class Reread:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Disagreement:
     """A reply that the extractors read differently: what each made of it, by its name."""
 
     item_id: str
@@ -50,7 +50,7 @@ class Rescoring:
 
     run: Run
     read: tuple[Reread, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[Disagreement, ...]
     replies: int
     errors: int
 
@@ -66,7 +66,7 @@ def rescore(run_id: str, extractors: Sequence[str], settings: Settings) -> Resco
         kinds = {each.kind for each in how.values()}
         chosen = [extractor(name, kinds) for name in names(run, extractors)]
         errors = 0
-        readings: dict[str, list[tuple[str, Reading]]] = {each.name: [] for each in chosen}
+        readings: dict[str, list[tuple[str, Grade]]] = {each.name: [] for each in chosen}
         differences = []
         for row in scored_rows(store, run):
             if row.outcome is Outcome.ERROR:
@@ -101,35 +101,25 @@ def one_run(store: Store, run_id: str) -> Run:
 def names(run: Run, extractors: Sequence[str]) -> list[str]:
     """The extractors asked for; a single one is set beside the run's own, which comes first."""
     asked = list(dict.fromkeys(extractors))
-    own = run.manifest.get("extractor")
+    own = run.manifest.facts.extractor
     return list(dict.fromkeys([own, *asked])) if own and len(asked) < 2 else asked
 
 
 def how_read(run: Run, settings: Settings) -> Mapping[str, Reads]:
     """A file's labels have their synonyms in the file; where it is gone or changed, the manifest's names must do."""
-    if run.cell.source.kind == "log":
+    if run.cell.source.imported:
         raise ConfigError(
             f"Run {run.id[:8]} was imported from another tool, which read its replies itself: they cannot be read again"
         )
-    how = reads(run)
-    if run.cell.source.kind != "file":
-        return how
-    try:
-        source = open_source(run.cell.source, settings)
-    except (ConfigError, DataError):
-        return how
-    same = source.manifest.get("item_set_sha256") == run.manifest.get("item_set_sha256")
-    if not isinstance(source, SuiteSource) or not same:
-        return how
-    return {task: Reads(each.kind, source.vocabularies.get(task)) for task, each in how.items()}
+    return with_labels(reads(run), row_labels(run, settings))
 
 
-def read_again(chosen: Extractor, item: Item, reply: Reply, how: Reads) -> Reading:
+def read_again(chosen: Extractor, item: Item, reply: Reply, how: Reads) -> Grade:
     return chosen.judge(item, reply, kind=how.kind, vocabulary=how.vocabulary)
 
 
-def difference(row: AttemptRow, item: Item, reply: Reply, found: Mapping[str, Reading]) -> Difference:
-    return Difference(
+def difference(row: AttemptRow, item: Item, reply: Reply, found: Mapping[str, Grade]) -> Disagreement:
+    return Disagreement(
         row.item_id,
         row.repeat,
         item.target,
@@ -139,7 +129,7 @@ def difference(row: AttemptRow, item: Item, reply: Reply, found: Mapping[str, Re
     )
 
 
-def reread(name: str, found: Sequence[tuple[str, Reading]], asked: int) -> Reread:
+def reread(name: str, found: Sequence[tuple[str, Grade]], asked: int) -> Reread:
     outcomes = Counter(reading.outcome for _, reading in found)
     return Reread(
         name,
@@ -149,18 +139,16 @@ def reread(name: str, found: Sequence[tuple[str, Reading]], asked: int) -> Rerea
     )
 
 
-def accuracy(found: Sequence[tuple[str, Reading]], asked: int) -> Estimate:
+def accuracy(found: Sequence[tuple[str, Grade]], asked: int) -> Estimate:
     """The share of scored replies that are right; repeats of an item count as one for the interval."""
     scored = list(_scored(found))
     if not scored:
-        return Estimate(None, None, None, None, 0, asked, "Wilson", "no reply was scored")
-    share = sum(right for _, right in scored) / len(scored)
-    n = len({item_id for item_id, _ in scored})
-    low, high = wilson(share, n)
-    return Estimate(share, share_stderr(share, n), low, high, len(scored), asked, "Wilson")
+        return nothing(asked, "no reply was scored")
+    items = {item_id for item_id, _ in scored}
+    return share_of(Count(asked, len(scored), sum(right for _, right in scored), len(items)))
 
 
-def _scored(found: Sequence[tuple[str, Reading]]) -> Iterator[tuple[str, bool]]:
+def _scored(found: Sequence[tuple[str, Grade]]) -> Iterator[tuple[str, bool]]:
     for item_id, reading in found:
         if reading.score is not None:
             yield item_id, reading.outcome is Outcome.CORRECT

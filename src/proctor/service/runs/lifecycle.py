@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,35 +12,28 @@ from proctor.engine.retry import Retry
 from proctor.errors import Conflict, ProctorError, StoreError
 from proctor.findings import Evaluation, RunResult
 from proctor.plan import check
+from proctor.protocols import Source
 from proctor.service.admin.addresses import settings_to_ask_again
 from proctor.service.context import dead_owner, find, open_store
 from proctor.service.evidence.evaluation import evaluation, of_plan
-from proctor.service.opening.sources import Tell, open_source, resolved_source, with_origin, with_simulators
+from proctor.service.kinds import kind_of
+from proctor.service.kinds.contract import Tell
+from proctor.service.opening.sources import open_source, with_simulators
 from proctor.service.results.causes import failed_whole
 from proctor.service.results.comparable import comparability, exam
 from proctor.service.results.diagnosis import diagnose
+from proctor.service.results.outcome import PlanOutcome
 from proctor.service.results.results import scored_rows, shown
 from proctor.service.results.wordings import by_wording, spread_note
-from proctor.service.runs.going_on import same_rows, with_limits
 from proctor.service.runs.manifest import new_manifest
 from proctor.service.runs.progress import Watch
+from proctor.service.runs.resuming import same_rows, with_limits
 from proctor.service.runs.running import Interrupted, Ready, RunContext, run_cells
 from proctor.settings import Settings
 from proctor.store import Store
-from proctor.types import Limits, Plan, Run, Source, Status
+from proctor.types import Limits, Plan, Run, Status
 
 KILLED = "its process was killed"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a command's runs ended: what they show, and the error or interruption that stopped them, if any."""
-
-    evaluation: Evaluation | None
-    unfinished: tuple[str, ...] = ()  # ids that `resume` takes
-    error: ProctorError | None = None
-    interrupted: bool = False
-    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # run id -> what is off, and the cure
 
 
 def open_sources(
@@ -58,7 +51,7 @@ def resolved(plan: Plan, settings: Settings) -> Plan:
     """The plan with what the environment decides written into it, so that a resume decides the same."""
     return replace(
         plan,
-        cells=tuple(replace(c, source=resolved_source(c.source, settings)) for c in plan.cells),
+        cells=tuple(replace(c, source=kind_of(c.source).resolved(c.source, settings)) for c in plan.cells),
         replies=str(Path(plan.replies).absolute()) if plan.replies else None,
     )
 
@@ -71,7 +64,7 @@ def start(
     sources: Sequence[Source] | None = None,
     parents: Sequence[str] = (),
     retry: Retry = Retry(),
-) -> Outcome:
+) -> PlanOutcome:
     """Run a new plan to its end.
 
     Raises ProctorError while nothing is stored yet (bad plan, rows missing, model not found). From
@@ -80,7 +73,9 @@ def start(
     plan = resolved(check(plan), settings)
     sources = sources or open_sources(plan, settings)
     pairs = zip(plan.cells, sources, strict=True)
-    plan = replace(plan, cells=tuple(replace(c, source=with_origin(c.source, s)) for c, s in pairs))
+    plan = replace(
+        plan, cells=tuple(replace(c, source=kind_of(c.source).found(c.source, s)) for c, s in pairs)
+    )
     with open_store(settings) as store:
         made: list[Run] = []
         submit = partial(_add_runs, store, plan, parents, made)
@@ -114,7 +109,7 @@ def _add_runs(
             manifest=manifest,
             comparability=comparability(manifest),
             exam=exam(manifest),
-            sample=manifest.get("rows") == "sample",
+            sample=manifest.facts.sample,
             now=now,
             parent_id=parents[index] if parents else None,
         )
@@ -124,7 +119,7 @@ def _add_runs(
 
 def resume(
     ids: Sequence[str], settings: Settings, *, limits: Limits | None = None, watch: Watch | None = None
-) -> Outcome:
+) -> PlanOutcome:
     """Continue runs (or all runs of a plan) with what is missing or ended in an error."""
     with open_store(settings) as store:
         runs = [run for ident in ids for run in find(store, ident)]
@@ -133,7 +128,7 @@ def resume(
             raise Conflict(f"Nothing to resume: every item of {', '.join(ids)} has its outcome")
         settings = settings_to_ask_again(store, todo, settings)
         plan = Plan(tuple(with_limits(run, limits) for run in todo))
-        replies = todo[0].manifest.get("replies")
+        replies = todo[0].manifest.replies
         sources = open_sources(plan, settings)
 
         def submit(ready: Sequence[Ready]) -> Sequence[Run]:
@@ -151,7 +146,7 @@ def resume(
 
 def rerun(
     ident: str, settings: Settings, *, watch: Watch | None = None, wait_for_server_s: float | None = None
-) -> Outcome:
+) -> PlanOutcome:
     """A new run (or plan) from the same words, with the old one as parent."""
     with open_store(settings) as store:
         runs = find(store, ident)
@@ -161,7 +156,7 @@ def rerun(
         cells = tuple(
             replace(cell, limits=replace(cell.limits, wait_for_server_s=wait_for_server_s)) for cell in cells
         )
-    plan = Plan(cells, replies=runs[0].manifest.get("replies"))
+    plan = Plan(cells, replies=runs[0].manifest.replies)
     return start(plan, settings, watch=watch, parents=[run.id for run in runs])
 
 
@@ -200,28 +195,28 @@ def _as_it_is(store: Store, run: Run) -> Run:
     return replace(run, stopped=KILLED) if killed else run
 
 
-def _ended(store: Store, runs: Sequence[Run]) -> Outcome:
+def _ended(store: Store, runs: Sequence[Run]) -> PlanOutcome:
     results = [shown(store, store.run(run.id)) for run in runs]
     unfinished = tuple(r.run.id for r in results if r.run.partial)
     notes = {r.run.id: (*_spread(store, r.run), *diagnose(store, r)) for r in results}
     # Raised by none of them: the other runs of the plan were still to be asked.
     failed = (failed_whole(r) for r in results if r.run.status is Status.FAILED)
     error = next((each for each in failed if each is not None), None)
-    return Outcome(of_plan(store, results), unfinished, error, notes=notes)
+    return PlanOutcome(of_plan(store, results), unfinished, error, notes=notes)
 
 
 def _spread(store: Store, run: Run) -> tuple[str, ...]:
-    if run.manifest.get("wording") != "all":
+    if not run.manifest.facts.worded:
         return ()
     note = spread_note(by_wording(scored_rows(store, run)))
     return (note,) if note else ()
 
 
-def _stopped(store: Store, runs: Sequence[Run], error: ProctorError | Interrupted) -> Outcome:
+def _stopped(store: Store, runs: Sequence[Run], error: ProctorError | Interrupted) -> PlanOutcome:
     """What the runs show although something stopped them. A dead database shows nothing more."""
     known = error if isinstance(error, ProctorError) else None
     ids = tuple(run.id for run in runs)
     if isinstance(known, StoreError):
-        return Outcome(None, ids, known)
+        return PlanOutcome(None, ids, known)
     ended = _ended(store, runs)
     return replace(ended, unfinished=ended.unfinished or ids, error=known, interrupted=known is None)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from proctor.errors import ConfigError
+from proctor.manifest import ExamFacts
 from proctor.sources.exams.items import written
 from proctor.sources.exams.prompts.form import SHOTS_VERSION, Shot, Writer
 from proctor.sources.exams.prompts.styles import OWN, Style, pick, shots_of, style_named, writers_of
 from proctor.sources.exams.rows.normal_form import Row
 from proctor.sources.exams.shots import choose, worked
 from proctor.sources.exams.tables.shapes import Task
-from proctor.types import SourceRef
+from proctor.types import ExamRef
 
 SEED = 0  # of the order; one for all runs, or two models would not be asked the same items
 
@@ -21,7 +21,7 @@ LETTERED = ("choices", "letters")
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class Presentation:
     """How rows are put: who writes each task's prompts (one writer a wording), after which worked examples."""
 
     style: Style
@@ -30,7 +30,7 @@ class Asking:
     shuffle: bool
 
 
-def asking_of(ref: SourceRef, tasks: Sequence[Task], own: Mapping[str, tuple[Writer, ...]]) -> Asking:
+def asking_of(ref: ExamRef, tasks: Sequence[Task], own: Mapping[str, tuple[Writer, ...]]) -> Presentation:
     """How the reference wants rows to be put. Raises: ConfigError for what the tasks do not have."""
     style = style_named(ref.style)
     if style.name != OWN and ref.wording != 1:
@@ -44,14 +44,14 @@ def asking_of(ref: SourceRef, tasks: Sequence[Task], own: Mapping[str, tuple[Wri
     lettered = [task for task in tasks if task.kind in LETTERED and task.prompt != "verbatim"]
     if ref.shuffle and not lettered:
         raise ConfigError("No task here has lettered choices that could be shuffled: leave out --shuffle")
-    return Asking(style, writers, {}, ref.shuffle)
+    return Presentation(style, writers, {}, ref.shuffle)
 
 
 def worked_examples(
-    ref: SourceRef,
+    ref: ExamRef,
     tasks: Sequence[Task],
     ordered: Sequence[Row],
-    asking: Asking,
+    asking: Presentation,
     teaching: Callable[[str], Sequence[Row]],
 ) -> dict[str, tuple[Shot, ...]]:
     """The worked examples of each task. Raises: ConfigError, DataError when there are too few dev rows."""
@@ -73,22 +73,23 @@ def worked_examples(
     return found
 
 
-def how_asked(ref: SourceRef, tasks: Sequence[Task], asking: Asking) -> dict[str, Any]:
-    """What of the manifest is about the words that models are shown."""
+def how_asked(facts: ExamFacts, ref: ExamRef, tasks: Sequence[Task], asking: Presentation) -> ExamFacts:
+    """The facts with what is about the words that models are shown."""
     prompts = {task.prompt: " + ".join(w.version for w in asking.writers[task.key]) for task in tasks}
     shots = max(map(len, asking.shots.values()), default=0)
     layout = {"shots": SHOTS_VERSION} if shots and asking.style.name == OWN else {}
-    return {
-        "prompts": {**prompts, **layout},
-        "style": asking.style.name,
-        "wording": ref.wording,
-        "shots": shots,
-        "shuffle": asking.shuffle,
-        **({"stop": list(asking.style.stop)} if asking.style.stop else {}),
-    }
+    return replace(
+        facts,
+        prompts={**prompts, **layout},
+        style=asking.style.name,
+        wording=ref.wording,
+        shots=shots,
+        shuffle=asking.shuffle,
+        stop=asking.style.stop,
+    )
 
 
-def in_words(ref: SourceRef, asking: Asking) -> tuple[str, ...]:
+def in_words(ref: ExamRef, asking: Presentation) -> tuple[str, ...]:
     """How rows are put, where that is not the usual way."""
     said = []
     if asking.style.name != OWN:

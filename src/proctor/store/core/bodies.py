@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import zstandard
 
-from proctor.types import Attempt, Item, Message
+from proctor.types import Attempt, Chat, Gold, Item, Message
 
 # Measured on prompts and replies of 0.5 to 1.2 kB: levels 1, 2 and 3 give the same size (60 %)
 # in the same time (15 us for a pair); beyond 3 the time doubles for nothing.
@@ -42,7 +42,7 @@ def item_record(item: Item) -> dict[str, Any]:
     return {
         "id": item.id,
         "group": item.group,
-        "prompt": [[message.role, message.content] for message in item.prompt],
+        "prompt": [[message.role, message.content] for message in item.ask.messages],
         "target": item.target,
         "choices": list(item.choices),
         "aliases": list(item.aliases),
@@ -56,10 +56,9 @@ def item_from(record: Mapping[str, Any], digest: str) -> Item:
     return Item(
         id=record["id"],
         group=record["group"],
-        prompt=tuple(Message(role, content) for role, content in record["prompt"]),
-        target=record["target"],
+        ask=Chat(tuple(Message(role, content) for role, content in record["prompt"])),
+        gold=Gold.of(record["target"], tuple(record["aliases"])),
         choices=tuple(record["choices"]),
-        aliases=tuple(record["aliases"]),
         options=tuple(record["options"]),
         cluster=record["cluster"],
         hash=digest,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import ascii_uppercase
 from typing import Any
 
@@ -11,13 +11,14 @@ import orjson
 
 from proctor.errors import DataError
 from proctor.grading.formats import Kind, Label
+from proctor.manifest import CopiedRows, ExamFacts, LeftOut
 from proctor.sources.exams.files.columns import CHOICES, Columns, choices, row_ids
 from proctor.sources.exams.files.copies import Copies, clustered
-from proctor.sources.exams.files.faults import LeftOut, left_out_facts
+from proctor.sources.exams.files.faults import left_out_of
 from proctor.sources.exams.files.records import Record, Records
 from proctor.sources.exams.files.targets import (
     TARGETS,
-    Asked,
+    AnswerColumn,
     Targets,
     given_answers,
     given_rows,
@@ -29,7 +30,7 @@ from proctor.types import Numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FileReading:
     """How the rows of a file are to be read.
 
     `fields` gives what a row's prompt is made of, `shown` the names of those by which two rows ask the same,
@@ -60,24 +61,19 @@ class FileRows:
     copies: Copies | None
     said: tuple[str, ...]
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The manifest's words of what is odd in these rows; empty where nothing is."""
-        return odd_facts([self])
 
-
-def odd_facts(parts: Sequence[FileRows]) -> dict[str, Any]:
-    """`left_out`: rows, of how many, faults. `copies`: questions that stand more than once, and their rows."""
+def with_odd(facts: ExamFacts, parts: Sequence[FileRows]) -> ExamFacts:
+    """The facts with what is odd in the rows of files: some are left out, questions stand there more than once."""
     copies = [part.copies for part in parts if part.copies is not None]
-    told = {"questions": sum(c.questions for c in copies), "rows": sum(c.rows for c in copies)}
     total = sum(len(part.ids) for part in parts)
-    return {
-        **left_out_facts([part.left_out for part in parts], total),
-        **({"copies": told} if copies else {}),
-    }
+    return replace(
+        facts,
+        left_out=left_out_of([part.left_out for part in parts], total),
+        copies=CopiedRows(sum(c.questions for c in copies), sum(c.rows for c in copies)) if copies else None,
+    )
 
 
-def file_rows(table: Records, columns: Columns, wanted: Wanted) -> FileRows:
+def file_rows(table: Records, columns: Columns, wanted: FileReading) -> FileRows:
     """The usable rows of a file. Raises: DataError with all faults of the file, unless it may do without bad rows."""
     faults, records = table.faults, table.records
     answers = faults.each(records, lambda record: given_answers(record, columns.answer))
@@ -89,7 +85,7 @@ def file_rows(table: Records, columns: Columns, wanted: Wanted) -> FileRows:
     )
     fields = faults.each(records, wanted.fields)
     names = row_ids(table, columns)
-    asked = Asked(columns, faults, wanted.numbers)
+    asked = AnswerColumn(columns, faults, wanted.numbers)
     given = given_rows(table, answers, options)
     targets = named_targets(given, asked, wanted.labels) if wanted.labels else TARGETS[kind](given, asked)
     left_out = faults.settle(len(records), lenient=wanted.lenient)
@@ -101,7 +97,7 @@ def file_rows(table: Records, columns: Columns, wanted: Wanted) -> FileRows:
 
 
 def kind_wanted(
-    table: Records, columns: Columns, wanted: Wanted, answers: Sequence[tuple[Any, ...] | None]
+    table: Records, columns: Columns, wanted: FileReading, answers: Sequence[tuple[Any, ...] | None]
 ) -> Kind:
     if wanted.kind is None and not wanted.labels and not columns.has_choices:
         return kind_of([answer for answer in answers if answer is not None])
@@ -125,7 +121,7 @@ class Parts:
     columns: Columns
 
 
-def to_rows(good: Sequence[Record], wanted: Wanted, of: Parts) -> tuple[list[Row], Copies | None]:
+def to_rows(good: Sequence[Record], wanted: FileReading, of: Parts) -> tuple[list[Row], Copies | None]:
     """The rows in normal form; `fields` holds what the prompt shows, and what user suites' clusters rest on."""
     labels = [label.shown for label in of.targets.labels]
     found = [asked_of(record, wanted, of) for record in good]
@@ -146,7 +142,7 @@ def to_rows(good: Sequence[Record], wanted: Wanted, of: Parts) -> tuple[list[Row
     return rows, copies
 
 
-def asked_of(record: Record, wanted: Wanted, of: Parts) -> tuple[dict[str, Any], Hashable]:
+def asked_of(record: Record, wanted: FileReading, of: Parts) -> tuple[dict[str, Any], Hashable]:
     """The row's fields, and what it asks: copies are alike in it, whatever the order of their options."""
     fields = of.fields[record.index] or {}
     key: Hashable
@@ -158,7 +154,7 @@ def asked_of(record: Record, wanted: Wanted, of: Parts) -> tuple[dict[str, Any],
     return fields, (key, *sorted(options)) if options else key
 
 
-def cluster_name(record: Record, fields: dict[str, Any], wanted: Wanted) -> str | None:
+def cluster_name(record: Record, fields: dict[str, Any], wanted: FileReading) -> str | None:
     if wanted.cluster is None:
         return None
     value = fields.get(wanted.cluster, record.values.get(wanted.cluster))
