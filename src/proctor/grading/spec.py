@@ -15,9 +15,10 @@ from typing import Any, get_args
 
 from proctor.errors import ConfigError
 from proctor.grading.contract import GraderEntry, Mark, Read
+from proctor.grading.extractors import EXTRACTORS
 from proctor.grading.found import ANNOUNCED, find_answer
 from proctor.grading.graders.table import GRADERS
-from proctor.grading.reading import ladder
+from proctor.grading.reading.ladder import EXTRACTOR as LADDER
 from proctor.grading.vocabulary import Vocabulary
 from proctor.types import Grade, Item, Outcome, Reply
 
@@ -54,7 +55,9 @@ class OpenGrader:
     def grade(self, item: Item, reply: Reply) -> Grade:
         """What the reply is worth. It waits for nothing."""
         if self.entry.kind != "text":
-            grade = ladder.judge(item, reply, kind=self.entry.kind, vocabulary=self.vocabulary)
+            grade = EXTRACTORS[LADDER].grade_reply(
+                item, reply, kind=self.entry.kind, vocabulary=self.vocabulary
+            )
             return replace(grade, grader=self.name)
         measured = item.gold is not None or self.entry.without_gold
         nothing = 0.0 if measured else None

@@ -9,12 +9,13 @@ from typing import Any
 
 from proctor import __version__
 from proctor.errors import ConfigError, DataError
+from proctor.grading.exam import Reads
 from proctor.grading.extractors import EXTRACTORS, Extractor, extractor
 from proctor.service.data import records
 from proctor.service.data.records import Labels, Snapshot
 from proctor.service.data.unpack import BOUNDS, Bounds, BundleArchive, opened, run_ids, sum_faults
 from proctor.service.kinds import kind_of
-from proctor.service.results.answer_kinds import Reads, reads, with_labels
+from proctor.service.results.answer_kinds import reads, with_labels
 from proctor.settings import Settings
 from proctor.sources.exams.items import item_hash
 from proctor.store import AttemptRow
@@ -199,7 +200,7 @@ def _check_reading(of: _PackedRun, row: AttemptRow, reply: Reply, found: _Findin
         found.unread += 1
         return
     item, how = of.items[row.item_id, row.item_hash], of.how[row.task]
-    again = chosen.judge(item, reply, kind=how.kind, vocabulary=how.vocabulary)
+    again = chosen.grade_reply(item, reply, kind=how.kind, vocabulary=how.vocabulary)
     found.replies += 1
     read = Grade(again.outcome, again.score, clean(again.answer, records.ANSWER_CHARACTERS), again.rung)
     if (read.outcome, read.answer, read.score) == (row.outcome, row.answer, row.score):

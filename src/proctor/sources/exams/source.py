@@ -9,7 +9,8 @@ from pathlib import Path
 
 from proctor.errors import ConfigError, DataError, DataMissing
 from proctor.findings import METRIC_VERSIONS
-from proctor.grading.extractors import Judge, check_labels, extractor
+from proctor.grading.exam import ExamGrader, Reads
+from proctor.grading.extractors import check_labels, extractor
 from proctor.grading.vocabulary import Vocabulary, vocabulary
 from proctor.manifest import ExamFacts, TaskSpec
 from proctor.sources.exams.asking import (
@@ -40,8 +41,7 @@ class SuiteSource:
     tasks: Mapping[str, Task]
     rows: tuple[Row, ...]
     asking: Presentation = field(repr=False)
-    judge: Judge = field(repr=False)
-    vocabularies: Mapping[str, Vocabulary] = field(repr=False)
+    grader: ExamGrader = field(repr=False)
     row_ids: tuple[str, ...] = field(repr=False)  # of all items, in the order of their files
     understood: tuple[str, ...] = ()
     teaching: Callable[[str], Sequence[Row]] = field(default=lambda task: (), repr=False)  # a task's dev rows
@@ -89,8 +89,12 @@ class SuiteSource:
 
     def read(self, item: Item, reply: Reply) -> Grade:
         """What the reply says to one of this source's items, and what that is worth."""
-        kind = self.tasks[item.group].kind
-        return self.judge(item, reply, kind=kind, vocabulary=self.vocabularies.get(item.group))
+        return self.grader.grade(item, reply)
+
+    @property
+    def vocabularies(self) -> Mapping[str, Vocabulary]:
+        """The labels of each task that has some, ready for reading."""
+        return {task: each.vocabulary for task, each in self.grader.forms.items() if each.vocabulary}
 
     def spoken(self, item: Item) -> str:
         """How a model writes the right answer: "yes" where the target is called "entailment"."""
@@ -229,8 +233,9 @@ def make_source(
         tasks={task.key: task for task in tasks},
         rows=tuple(rows),
         asking=asking,
-        judge=reading.judge,
-        vocabularies=vocabularies,
+        grader=ExamGrader(
+            reading, {task.key: Reads(task.kind, vocabularies.get(task.key)) for task in tasks}
+        ),
         row_ids=(),
         understood=in_words(ref, asking),
         teaching=teaching,
