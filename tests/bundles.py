@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from proctor.service.bundle import bundle
-from proctor.service.runs import start
+from proctor.service.data.bundle import bundle
+from proctor.service.runs.lifecycle import start
 from proctor.types import Cell, Model, Plan, SourceRef
 from simulators import settings
 

@@ -18,10 +18,10 @@ from pathlib import Path
 import psutil
 
 from proctor.jobs.worker import Worker
-from proctor.service import queue
-from proctor.service.queue import Ticket
-from proctor.service.simulate import known_answers
-from proctor.service.sources import open_source
+from proctor.service.opening.simulate import known_answers
+from proctor.service.opening.sources import open_source
+from proctor.service.runs import queue
+from proctor.service.runs.queue import Ticket
 from proctor.settings import Settings, read_settings
 from proctor.simulator import Simulated, prompt_key, spawn
 from proctor.store import Store

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from proctor.providers import open_provider
 from proctor.providers.contract import Opening, Provider
-from proctor.providers.http import Http
 from proctor.providers.prices import read_prices
+from proctor.providers.wire.http import Http
 from proctor.settings import Settings, read_settings
 from proctor.simulator import Answer, Answers, Simulated, prompt_key, spawn
 from proctor.simulator.app import listen, make_app

@@ -66,7 +66,7 @@ def public_words() -> dict[str, list[str]]:
     from proctor.app import program
     from proctor.providers import PROVIDERS
     from proctor.settings import SETTINGS
-    from proctor.suites.tasks import SUITES
+    from proctor.sources.exams.tables.tasks import SUITES
 
     kinds = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, errors.ProctorError)]
     return {

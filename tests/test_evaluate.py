@@ -10,7 +10,7 @@ import pytest
 
 import proctor
 from proctor.errors import ConfigError, EndpointNotFound
-from proctor.service.simulate import known_answers
+from proctor.service.opening.simulate import known_answers
 from proctor.simulator import spawn
 from programs import csv_of_sums
 from simulators import settings

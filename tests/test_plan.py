@@ -24,7 +24,7 @@ from proctor.plan import (
     plan_to_json,
     share_limits,
 )
-from proctor.service.requests import PlanRequest, plan_of
+from proctor.service.runs.requests import PlanRequest, plan_of
 from proctor.settings import read_settings
 from proctor.types import Cell, Limits, Model, Plan, Sampling, SourceRef
 from proctor.web import forms

@@ -22,16 +22,19 @@ from typing import Any
 from sqlalchemy import select, update
 
 from proctor.engine.retry import Retry
-from proctor.service import access, queue, schedules
-from proctor.service.runs import open_store, start
-from proctor.service.sources import answers_to, open_source
+from proctor.service.admin import access
+from proctor.service.context import open_store
+from proctor.service.opening.sources import answers_to, open_source
+from proctor.service.runs import queue, schedules
+from proctor.service.runs.lifecycle import start
 from proctor.settings import Settings, read_settings
 from proctor.simulator.process import spawn
-from proctor.store import Store, notes
-from proctor.store.notes import Note
-from proctor.store.queue import Ticket
-from proctor.store.schedules import Wanted
-from proctor.store.tables import ATTEMPT, JOB, PLAN, PULSE, RUN
+from proctor.store import Store
+from proctor.store.core.tables import ATTEMPT, JOB, PLAN, PULSE, RUN
+from proctor.store.queue.entries import Ticket
+from proctor.store.queue.schedules import Wanted
+from proctor.store.write import notes
+from proctor.store.write.notes import Note
 from proctor.types import Cell, Limits, Model, Plan, Run, SourceRef
 
 DAY_S = 86400.0

@@ -118,13 +118,13 @@ def exits() -> str:
 
 def suites() -> str:
     """Each suite with its tasks."""
-    from proctor.suites.tasks import SUITES
+    from proctor.sources.exams.tables.tasks import SUITES
 
     return "\n".join(_suite(suite) for suite in SUITES.values())
 
 
 def _suite(suite: object) -> str:
-    from proctor.suites.shapes import Suite
+    from proctor.sources.exams.tables.shapes import Suite
 
     assert isinstance(suite, Suite)
     sizes = [task.official_size for task in suite.tasks]
@@ -152,7 +152,7 @@ def providers() -> str:
 
 def spellings() -> str:
     """Under which name each server program takes a setting, and where that is known from."""
-    from proctor.providers.spellings import FIELDS, SPELLINGS, UNKNOWN, Spelling
+    from proctor.providers.protocols.spellings import FIELDS, SPELLINGS, UNKNOWN, Spelling
 
     def name(of: Spelling, field: str) -> str:
         theirs = of.names.get(field)
@@ -172,7 +172,7 @@ def spellings() -> str:
 
 def schema() -> str:
     """The tables of the database with their columns."""
-    from proctor.store.tables import METADATA
+    from proctor.store.core.tables import METADATA
 
     parts = []
     for t in METADATA.sorted_tables:

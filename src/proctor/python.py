@@ -12,9 +12,9 @@ from proctor.errors import ConfigError, ProctorError
 from proctor.figures import estimate, left_out_mark
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult
 from proctor.plan import check_think, parse_source
-from proctor.service.runs import Outcome, start
-from proctor.service.sources import models_named, suite_names
-from proctor.service.transfer import item_records
+from proctor.service.data.transfer import item_records
+from proctor.service.opening.sources import models_named, suite_names
+from proctor.service.runs.lifecycle import Outcome, start
 from proctor.settings import Settings, read_settings
 from proctor.types import Cell, Limits, Plan, Sampling
 

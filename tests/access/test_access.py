@@ -10,13 +10,14 @@ import pytest
 from sqlalchemy import text
 
 from proctor.errors import ConfigError, Conflict, Forbidden, NotFound, Unauthorized
-from proctor.service import access
-from proctor.service.access import User
-from proctor.service.addresses import check_address
-from proctor.service.prune import prune
-from proctor.service.runs import start
-from proctor.service.sessions import log_in, user_of_session
-from proctor.store import Store, runlog
+from proctor.service.admin import access
+from proctor.service.admin.access import User
+from proctor.service.admin.addresses import check_address
+from proctor.service.admin.prune import prune
+from proctor.service.admin.sessions import log_in, user_of_session
+from proctor.service.runs.lifecycle import start
+from proctor.store import Store
+from proctor.store.queue import runlog
 from proctor.types import Cell, Model, Plan, SourceRef
 from simulators import settings
 

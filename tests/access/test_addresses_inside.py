@@ -15,10 +15,10 @@ from jobs_world import step, until, world
 from proctor.errors import Forbidden, NetworkError
 from proctor.providers import open_provider
 from proctor.providers.contract import Opening
-from proctor.providers.http import Http
 from proctor.providers.prices import read_prices
-from proctor.providers.reach import is_public
-from proctor.service.addresses import check_address, settings_for
+from proctor.providers.wire.http import Http
+from proctor.providers.wire.reach import is_public
+from proctor.service.admin.addresses import check_address, settings_for
 from proctor.types import Cell, Model, Sampling, SourceRef
 from providers.recording import Script, recording
 from simulators import questions, settings

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from proctor.service import queue
-from proctor.service.addresses import settings_for, settings_to_ask_again
-from proctor.service.runs import open_store
+from proctor.service.admin.addresses import settings_for, settings_to_ask_again
+from proctor.service.context import open_store
+from proctor.service.runs import queue
 from proctor.types import Cell, Model, Plan, SourceRef
 from programs import proctor, proctor_json
 from served import PREFIX, serving

@@ -19,9 +19,9 @@ from sqlalchemy import update
 from walls_probes import ACTS, NOTHING, PROBES, REFUSED, SEES, Key, Probe, routes
 from walls_world import NOBODYS, Names, Owner, owner, state
 
-from proctor.service import access
+from proctor.service.admin import access
 from proctor.store import Store
-from proctor.store.tables import RUN
+from proctor.store.core.tables import RUN
 from served import serving
 from simulators import settings
 

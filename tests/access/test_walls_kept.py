@@ -10,12 +10,12 @@ from house import File, functions, imports, python_files, read
 
 # Statements and stores over all projects: each is named with its reason where it stands.
 OVER_ALL = {
-    "src/proctor/store/access.py": "the audit trail is written whoever reads it",
-    "src/proctor/store/counts.py": "the room that the whole database takes",
-    "src/proctor/store/queue.py": "limits and places in a queue that all projects share",
-    "src/proctor/service/prune.py": "what no run of any project needs is deleted, after a run within the reach",
+    "src/proctor/store/admin/access.py": "the audit trail is written whoever reads it",
+    "src/proctor/store/read/counts.py": "the room that the whole database takes",
+    "src/proctor/store/queue/entries.py": "limits and places in a queue that all projects share",
+    "src/proctor/service/admin/prune.py": "what no run of any project needs is deleted, after a run within the reach",
 }
-WHOLE_DESK = {"src/proctor/api/app.py", "src/proctor/api/door.py", "src/proctor/web/door.py"}
+WHOLE_DESK = {"src/proctor/api/app.py", "src/proctor/api/dependencies.py", "src/proctor/web/dependencies.py"}
 BEFORE_ANY_REACH = {*WHOLE_DESK, "src/proctor/web/access.py"}  # logging in and out
 
 
@@ -23,10 +23,10 @@ def files(*folders: str) -> list[File]:
     return [read(path) for path in python_files(*(f"src/proctor/{folder}" for folder in folders))]
 
 
-def test_only_doors_hold_the_desk_that_shows_everything() -> None:
+def test_only_doors_hold_the_context_that_shows_everything() -> None:
     views = files("api", "web")
-    assert {file.where for file in views if re.search(r"state\.desk\b", file.text)} == WHOLE_DESK
-    assert {file.where for file in views if "whole_desk" in file.text} <= BEFORE_ANY_REACH
+    assert {file.where for file in views if re.search(r"state\.context\b", file.text)} == WHOLE_DESK
+    assert {file.where for file in views if "whole_context" in file.text} <= BEFORE_ANY_REACH
     over_all = re.compile(r"store\.whole\b|\*\*WHOLE\b")
     assert {file.where for file in files("") if over_all.search(file.text)} == OVER_ALL.keys()
 
@@ -37,7 +37,7 @@ def test_no_view_of_the_server_opens_a_store_of_its_own() -> None:
     while found := set(_callers(opening)) - opening:
         opening |= found
     assert {("proctor.service.transfer", "report"), ("proctor.service.forecast", "forecast")} <= opening
-    opening -= {("proctor.service.desk", "open_desk")}  # the application's own, for the doors
+    opening -= {("proctor.service.context", "open_context")}  # the application's own, for the doors
     faults = []
     for file in files("api", "web"):
         modules = {f"proctor.service.{module.rpartition('.')[2]}" for module, _ in opening}

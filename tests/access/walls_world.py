@@ -10,13 +10,15 @@ from typing import Any
 from sqlalchemy import select, update
 
 from proctor.plan import cell_to_json
-from proctor.service import access, notes, queue, schedules
-from proctor.service.queue import Ticket
-from proctor.service.runs import start
-from proctor.service.schedules import Wanted
+from proctor.service.admin import access
+from proctor.service.results import notes
+from proctor.service.runs import queue, schedules
+from proctor.service.runs.lifecycle import start
+from proctor.service.runs.queue import Ticket
+from proctor.service.runs.schedules import Wanted
 from proctor.settings import Settings
-from proctor.store import Store, runlog
-from proctor.store.tables import (
+from proctor.store import Store
+from proctor.store.core.tables import (
     API_KEY,
     ATTEMPT,
     AUDIT,
@@ -30,6 +32,7 @@ from proctor.store.tables import (
     SCHEDULE,
     SCORE,
 )
+from proctor.store.queue import runlog
 from proctor.types import Cell, Model, Plan, Run, SourceRef, Status
 
 SUITE = "superglue"

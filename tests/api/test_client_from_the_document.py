@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.service.simulate import known_answers
+from proctor.service.opening.simulate import known_answers
 from proctor.simulator import spawn
 from providers.recording import Script, recording
 from served import PREFIX, Server, serving

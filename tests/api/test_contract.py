@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from proctor.service.simulate import known_answers
+from proctor.service.opening.simulate import known_answers
 from proctor.simulator import spawn
 from served import PREFIX, Server, serving
 from simulators import settings

@@ -13,12 +13,13 @@ import pytest
 
 from jobs_world import end
 from proctor.errors import ConfigError, ServerError, in_one_line
-from proctor.providers.http import Answer
-from proctor.providers.refusals import Place, refusal
-from proctor.service import schedules
-from proctor.service.schedules import Wanted
-from proctor.service.sources import model_named
-from proctor.store import Store, runlog
+from proctor.providers.wire.http import Answer
+from proctor.providers.wire.refusals import Place, refusal
+from proctor.service.opening.sources import model_named
+from proctor.service.runs import schedules
+from proctor.service.runs.schedules import Wanted
+from proctor.store import Store
+from proctor.store.queue import runlog
 from proctor.types import Cell, Model, SourceRef
 from programs import proctor, started
 from served import PREFIX, Server

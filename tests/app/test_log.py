@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from proctor.providers.contract import Pacing
-from proctor.providers.limiter import Limiter
+from proctor.providers.pacing.limiter import Limiter
 from proctor.simulator import Answer, prompt_key, spawn
 from programs import proctor
 from providers.recording import Script, recording

@@ -12,7 +12,7 @@ from proctor.engine.attempts import Asking, Terms, attempts
 from proctor.engine.retry import Retry
 from proctor.errors import ErrorBudget, RateLimited
 from proctor.providers.contract import Pacing
-from proctor.providers.limiter import Limiter
+from proctor.providers.pacing.limiter import Limiter
 from proctor.types import Item, Outcome, Reading, Reply
 
 

@@ -11,7 +11,7 @@ from proctor.engine.attempts import Asking, ErrorBudgets, Terms, attempts
 from proctor.engine.retry import Retry
 from proctor.errors import AuthError, BadRequest, ErrorBudget, NetworkError, RateLimited
 from proctor.providers.contract import Pacing
-from proctor.providers.limiter import Limiter
+from proctor.providers.pacing.limiter import Limiter
 from proctor.types import Outcome, Reply
 from simulators import questions, read
 

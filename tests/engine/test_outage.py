@@ -15,7 +15,7 @@ from proctor.engine.outage import MOST_S, once_ready
 from proctor.engine.retry import Retry
 from proctor.errors import ErrorBudget, NetworkError, Overloaded, ServerError
 from proctor.providers.contract import Pacing
-from proctor.providers.limiter import Limiter
+from proctor.providers.pacing.limiter import Limiter
 from proctor.types import Outcome, Reply
 from simulators import questions, read
 

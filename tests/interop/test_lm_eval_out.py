@@ -12,9 +12,9 @@ import pytest
 from logs_made import inspect, line, lm_eval, quiz, sample, written
 from proctor.errors import ConfigError
 from proctor.findings import RunResult
-from proctor.service.compare import compare_named
-from proctor.service.logs import import_logs
-from proctor.service.transfer import export_lm_eval
+from proctor.service.data.logs import import_logs
+from proctor.service.data.transfer import export_lm_eval
+from proctor.service.evidence.compare import compare_named
 from proctor.settings import Settings
 from simulators import settings
 

@@ -15,9 +15,9 @@ import pytest
 from jobs_world import World, broken_server, children_of, step, until, world
 from proctor import jobs
 from proctor.jobs.worker import Worker
-from proctor.service import lease, queue
+from proctor.service.runs import lease, queue
 from proctor.simulator import spawn
-from proctor.store.tables import ATTEMPT
+from proctor.store.core.tables import ATTEMPT
 from proctor.types import Cell, Model, Run, SourceRef, Status
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own

@@ -14,9 +14,9 @@ import pytest
 from sqlalchemy import select
 
 from jobs_world import World, children_of, kill, until, world
-from proctor.service import queue
-from proctor.store import queue as store_queue
-from proctor.store.tables import RUN
+from proctor.service.runs import queue
+from proctor.store.core.tables import RUN
+from proctor.store.queue import entries as store_queue
 from proctor.types import Run, Status
 from programs import HANG_S
 

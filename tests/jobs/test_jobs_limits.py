@@ -12,8 +12,9 @@ import pytest
 from jobs_world import World, children_of, until, world
 from proctor.jobs.resources import free_bytes, used_by
 from proctor.jobs.worker import Worker
-from proctor.service import jobs_view, queue
-from proctor.service.desk import Desk
+from proctor.service.context import Context
+from proctor.service.runs import queue
+from proctor.service.watch import job_states
 from proctor.types import Run, Status
 
 pytestmark = [pytest.mark.slow, pytest.mark.promise("A-20")]  # whole runs in processes of their own
@@ -61,8 +62,8 @@ def test_a_job_on_a_disk_without_room_waits_and_goes_on_when_there_is_room(here:
     assert "MB must stay free" in (waits.error or "")
     assert str(here.home) not in (waits.error or "")
     assert queue.job(here.store, run.id).tries == 0
-    desk = Desk(here.settings, here.store)
-    assert jobs_view.state_of(desk, run.id).step.startswith("waiting for room: ")
+    context = Context(here.settings, here.store)
+    assert job_states.state_of(context, run.id).step.startswith("waiting for room: ")
     until(lambda: queue.worker_waits_for(here.settings), "said", step=lambda: worker.step(time.time()))
     for _ in range(20):
         worker.step(time.time())

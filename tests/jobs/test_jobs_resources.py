@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.store.beat import FORGOTTEN_S, Load, Sign, beat, signs, tidy
+from proctor.store.queue.heartbeat import FORGOTTEN_S, Load, Sign, beat, signs, tidy
 from served import Server, serving
 
 

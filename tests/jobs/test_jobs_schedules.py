@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 import pytest
 
 from proctor.errors import ConfigError, Forbidden, NotFound
-from proctor.service import queue, schedules
-from proctor.service.access import deeds
-from proctor.service.requests import RunRequest, plan_of
-from proctor.service.schedules import Schedule, Wanted, next_time
+from proctor.service.admin.access import deeds
+from proctor.service.runs import queue, schedules
+from proctor.service.runs.requests import RunRequest, plan_of
+from proctor.service.runs.schedules import Schedule, Wanted, next_time
 from proctor.settings import Settings, read_settings
 from proctor.store import Store
 from proctor.types import Cell, Model, Plan, SourceRef, Status

@@ -13,14 +13,15 @@ from sqlalchemy import update
 
 from jobs_world import World, broken_server, kill, step, until, world
 from proctor.jobs.worker import Worker
-from proctor.service import jobs_view, queue
-from proctor.service.desk import Desk
+from proctor.service.context import Context
+from proctor.service.runs import queue
+from proctor.service.watch import job_states
 from proctor.settings import read_settings
-from proctor.store import pulses
-from proctor.store import queue as places
-from proctor.store.endings import Verdict, end
-from proctor.store.pulses import Pulse
-from proctor.store.tables import PULSE, RUN
+from proctor.store.core.tables import PULSE, RUN
+from proctor.store.queue import entries as places
+from proctor.store.queue.endings import Verdict, end
+from proctor.store.write import throughput
+from proctor.store.write.throughput import Pulse
 from proctor.types import Cell, Model, Plan, Run, SourceRef, Status
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
@@ -66,7 +67,7 @@ def test_a_child_that_was_killed_is_replaced_and_nothing_committed_is_asked_agai
     assert "signal SIGKILL" in (back.error or "")
     said = "UTC, try 1 of 3 because this one settled items: the process that did the work ended with signal SIGKILL"
     assert said in here.log(run)
-    step_of = jobs_view.state_of(Desk(here.settings, here.store), run.id).step
+    step_of = job_states.state_of(Context(here.settings, here.store), run.id).step
     assert re.match(r"to be tried again at \d\d:\d\d:\d\d UTC, try 1 of 3: the process", step_of)
     kept = {item for item, _ in here.store.settled(run.id)}
     done = work_until_ended(here, run, worker)
@@ -134,17 +135,17 @@ def test_the_pace_of_a_job_that_goes_on_is_of_its_last_try_alone(here: World) ->
     run = here.submit()
     taken = places.take_next(here.store, owner="me", now=time.time(), lease_s=60.0, most_running=3)
     assert taken is not None and taken.id == run.id
-    desk = Desk(here.settings, here.store)
-    assert jobs_view.state_of(desk, run.id).items_per_s is None
+    context = Context(here.settings, here.store)
+    assert job_states.state_of(context, run.id).items_per_s is None
     beat = Pulse(time.time(), 30, 4, 0.5, 10.0, 0, 0, None, None, None)
-    pulses.add(here.store, run.id, beat._replace(at=beat.at - 600, items_per_s=9.0))
-    assert jobs_view.state_of(desk, run.id).items_per_s is None, "the process of that try is gone"
-    pulses.add(here.store, run.id, beat)
-    assert jobs_view.state_of(desk, run.id).items_per_s == 0.5
+    throughput.add(here.store, run.id, beat._replace(at=beat.at - 600, items_per_s=9.0))
+    assert job_states.state_of(context, run.id).items_per_s is None, "the process of that try is gone"
+    throughput.add(here.store, run.id, beat)
+    assert job_states.state_of(context, run.id).items_per_s == 0.5
     with here.store.writing() as connection:
         connection.execute(update(RUN).values(started_at=time.time() - 7200.0))
         connection.execute(update(PULSE).where(PULSE.c.at == beat.at).values(at=beat.at - 36.0))
-    assert jobs_view.state_of(desk, run.id).items_per_s, "after two hours the pulse comes every 36 s"
+    assert job_states.state_of(context, run.id).items_per_s, "after two hours the pulse comes every 36 s"
 
 
 def test_a_server_that_is_away_when_a_job_goes_on_is_waited_for(here: World) -> None:

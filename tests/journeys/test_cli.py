@@ -9,7 +9,7 @@ import math
 
 import pytest
 
-from proctor.service.simulate import known_answers
+from proctor.service.opening.simulate import known_answers
 from proctor.simulator import spawn
 from programs import HANG_S, csv_of_sums, proctor, proctor_json, started
 from simulators import settings

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from proctor.service.simulate import known_answers
+from proctor.service.opening.simulate import known_answers
 from proctor.simulator import spawn
 from programs import proctor, proctor_json
 from served import PREFIX, Server, serving

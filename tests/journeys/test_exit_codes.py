@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from proctor.service.simulate import known_answers
+from proctor.service.opening.simulate import known_answers
 from proctor.simulator import spawn
 from programs import csv_of_sums, proctor, proctor_json
 from served import serving

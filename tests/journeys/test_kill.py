@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from proctor.service.runs import open_store
-from proctor.service.simulate import known_answers
-from proctor.service.sources import open_source
+from proctor.service.context import open_store
+from proctor.service.opening.simulate import known_answers
+from proctor.service.opening.sources import open_source
 from proctor.simulator import prompt_key, spawn
 from proctor.types import SourceRef
 from programs import HANG_S, csv_of_sums, proctor, proctor_json, started

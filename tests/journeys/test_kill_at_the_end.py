@@ -13,12 +13,12 @@ from sqlalchemy import delete, update
 from jobs_world import World, children_of, kill, until, world
 from postgres_server import Postgres
 from proctor.findings import Score
-from proctor.service import overview
-from proctor.service.counts import model_runs
-from proctor.service.desk import Desk
-from proctor.store import summaries
-from proctor.store.history import Searched
-from proctor.store.tables import RUN, SCORE
+from proctor.service.context import Context
+from proctor.service.watch import overview
+from proctor.service.watch.counts import model_runs
+from proctor.store.core.tables import RUN, SCORE
+from proctor.store.read.history import Searched
+from proctor.store.write import summaries
 from proctor.types import Run, Status
 from programs import proctor, proctor_json
 
@@ -176,11 +176,11 @@ FINDERS: dict[str, Callable[[World, Run], object]] = {
     "show": lambda here, run: proctor_json(here.home, "show", run.id),
     "list": lambda here, _run: proctor_json(here.home, "list"),
     "export": lm_eval,
-    "a model's page": lambda here, run: model_runs(Desk(here.settings, here.store), "ollama/sim", limit=5),
+    "a model's page": lambda here, run: model_runs(Context(here.settings, here.store), "ollama/sim", limit=5),
     "overview": lambda here, run: overview.overview(
-        Desk(here.settings, here.store), source=None, metric="score", days=7
+        Context(here.settings, here.store), source=None, metric="score", days=7
     ),
-    "history": lambda here, run: overview.page(Desk(here.settings, here.store), Searched()),
+    "history": lambda here, run: overview.page(Context(here.settings, here.store), Searched()),
 }
 
 

@@ -12,8 +12,8 @@ from sqlalchemy import text
 
 from proctor.engine.retry import Retry
 from proctor.findings import RunResult
-from proctor.service.runs import start
-from proctor.service.simulate import known_answers
+from proctor.service.opening.simulate import known_answers
+from proctor.service.runs.lifecycle import start
 from proctor.settings import Settings
 from proctor.simulator import spawn
 from proctor.store import Store

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pages import Browser
-from proctor.service.simulate import known_answers
+from proctor.service.opening.simulate import known_answers
 from proctor.simulator import spawn
 from programs import HANG_S, csv_of_sums, proctor, proctor_json, started
 from served import serving

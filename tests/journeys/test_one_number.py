@@ -15,9 +15,9 @@ from click.testing import CliRunner
 
 from pages import Browser
 from proctor.app import program
-from proctor.service.runs import start
-from proctor.service.sources import open_source
-from proctor.suites.source import SuiteSource
+from proctor.service.opening.sources import open_source
+from proctor.service.runs.lifecycle import start
+from proctor.sources.exams.source import SuiteSource
 from proctor.types import Cell, Model, Plan, SourceRef
 from served import Server, serving
 from simulators import settings

@@ -14,10 +14,10 @@ from odd_servers import Answers, models, odd_server, said
 from proctor.cli.tables import evaluation_lines, listed
 from proctor.errors import ConfigError
 from proctor.findings import Adherence, adherence
-from proctor.report.asked import how_it_was_asked
-from proctor.service.compare import compared
-from proctor.service.leaderboard import board_of
-from proctor.service.runs import Outcome, look, resume, start
+from proctor.report.setup import how_it_was_asked
+from proctor.service.evidence.compare import compared
+from proctor.service.evidence.leaderboard import board_of
+from proctor.service.runs.lifecycle import Outcome, look, resume, start
 from proctor.settings import Settings
 from proctor.store import Store
 from proctor.types import Cell, Model, Plan, Run, Sampling, SourceRef

@@ -15,13 +15,13 @@ import pytest
 from jobs_world import World, until, world
 from proctor.cli.progress import Plain
 from proctor.engine.retry import Retry
-from proctor.service import queue
-from proctor.service.desk import Desk
-from proctor.service.live import live_of
-from proctor.service.runs import resume, start
+from proctor.service.context import Context
+from proctor.service.runs import queue
+from proctor.service.runs.lifecycle import resume, start
+from proctor.service.watch.live import live_of
 from proctor.simulator import Simulated
-from proctor.store import runlog, waits
-from proctor.store.waits import Absence, Wait, Waits
+from proctor.store.queue import runlog, waits
+from proctor.store.queue.waits import Absence, Wait, Waits
 from proctor.types import Cell, Limits, Model, Plan, SourceRef, Status
 from served import serving
 
@@ -110,10 +110,10 @@ def test_a_job_keeps_its_lease_while_it_waits_and_the_dashboard_says_for_what(he
 
     until(lambda: here.run(run).settled >= 4, "some are settled", step=step)
     os.kill(server.pid, signal.SIGKILL)
-    desk = Desk(here.settings, here.store)
+    context = Context(here.settings, here.store)
 
     def waited_s():
-        absence = live_of(desk, run.id).waits.absence
+        absence = live_of(context, run.id).waits.absence
         return absence.waited_s if absence else 0.0
 
     until(lambda: waited_s() > 1.5, "longer than its lease", step=step)

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from proctor.service.runs import open_store
-from proctor.service.simulate import known_answers
+from proctor.service.context import open_store
+from proctor.service.opening.simulate import known_answers
 from proctor.simulator import spawn
 from programs import HANG_S, command, csv_of_sums, environment, proctor, proctor_json, started
 from simulators import settings

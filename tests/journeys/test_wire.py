@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from proctor.service.simulate import known_answers
+from proctor.service.opening.simulate import known_answers
 from proctor.simulator import spawn
 from programs import proctor, proctor_json
 from simulators import settings

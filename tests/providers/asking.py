@@ -7,8 +7,8 @@ from pathlib import Path
 
 from proctor.providers import list_models
 from proctor.providers.contract import Opening
-from proctor.providers.http import Http
 from proctor.providers.prices import read_prices
+from proctor.providers.wire.http import Http
 from proctor.types import ListedModel, Model
 from simulators import provider, settings
 

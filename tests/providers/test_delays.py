@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proctor.providers.delays import parse_delay, retry_after_s
+from proctor.providers.wire.delays import parse_delay, retry_after_s
 
 
 @pytest.mark.parametrize(

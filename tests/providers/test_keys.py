@@ -9,7 +9,7 @@ from proctor import settings
 from proctor.errors import ConfigError, NetworkError, ServerError
 from proctor.plan import parse_model
 from proctor.providers import PROVIDERS
-from proctor.service.offers import offers
+from proctor.service.opening.offers import offers
 from proctor.settings import read_settings
 from proctor.types import Model
 from simulators import ask, questions

@@ -10,8 +10,8 @@ import statistics
 import pytest
 
 from proctor.providers.contract import Pacing
-from proctor.providers.dialects import ELSEWHERE
-from proctor.providers.limiter import Limiter
+from proctor.providers.pacing.limiter import Limiter
+from proctor.providers.protocols.dialects import ELSEWHERE
 
 
 class Clock:

@@ -15,7 +15,7 @@ from recording import Recording, Script, recording
 from proctor.errors import BadReply, BadRequest, ConfigError
 from proctor.providers import OFFERED, PROVIDERS
 from proctor.providers.modes import answer_schema, ranking
-from proctor.providers.wire_types import Table
+from proctor.providers.wire.wire_types import Table
 from proctor.types import Item, Model, Reply, Sampling
 from simulators import ask, provider, questions, simulator
 

@@ -12,7 +12,7 @@ import pytest
 
 import proctor
 from proctor.errors import ContextOverflow, Overloaded
-from proctor.service.simulate import known_answers
+from proctor.service.opening.simulate import known_answers
 from proctor.types import Limits, Message, Model, Reply, Sampling
 from programs import csv_of_sums
 from simulators import nearby, provider, questions, settings

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from proctor.errors import ConfigError
-from proctor.providers.parameters import Parameters, refused
-from proctor.providers.refusals import Place
+from proctor.providers.protocols.parameters import Parameters, refused
+from proctor.providers.wire.refusals import Place
 
 PLACE = Place("openai", "http://server/v1", "m")
 

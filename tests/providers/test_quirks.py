@@ -15,7 +15,7 @@ from asking import checked, listed
 import proctor
 from proctor.errors import BadRequest, ContextOverflow, ModelNotFound, ProviderError, ServerError
 from proctor.providers.contract import Pacing
-from proctor.service.simulate import known_answers
+from proctor.service.opening.simulate import known_answers
 from proctor.types import Message, Model, Reply, Sampling
 from programs import csv_of_sums
 from simulators import nearby, provider, questions, settings

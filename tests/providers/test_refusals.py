@@ -17,10 +17,10 @@ from proctor.errors import (
     RateLimited,
     ServerError,
 )
-from proctor.providers.http import Answer
-from proctor.providers.quotas import used_up
-from proctor.providers.refusals import Place, refusal, server_words
-from proctor.service.causes import said
+from proctor.providers.wire.http import Answer
+from proctor.providers.wire.quotas import used_up
+from proctor.providers.wire.refusals import Place, refusal, server_words
+from proctor.service.results.causes import said
 
 PLACE = Place("openai", "http://server/v1", "m", "THE_KEY", "THE_URL")
 

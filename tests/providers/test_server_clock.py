@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from proctor.providers.server_clock import Clock, clock_in, service_s
-from proctor.providers.wire_types import Table
+from proctor.providers.protocols.server_clock import Clock, clock_in, service_s
+from proctor.providers.wire.wire_types import Table
 from proctor.types import Model
 from simulators import ask, questions
 from wire_bodies import BODIES, ODD, PATHS, saying

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from recording import Script, recording
 
 from proctor.errors import BadReply, BadRequest, ContextOverflow, EndpointNotFound, ProviderError
-from proctor.providers.delays import retry_after_s
-from proctor.suites.source import open_suite
+from proctor.providers.wire.delays import retry_after_s
+from proctor.sources.exams.source import open_suite
 from proctor.types import Model, Reply, Sampling, SourceRef
 from simulators import provider
 from wire_bodies import BODIES, PATHS, SHAPELESS, paths, replaced, saying

@@ -12,7 +12,7 @@ from real_runs import begun, kept, sums
 from servers import Server, started
 
 from jobs_world import until
-from proctor.service.runs import open_store
+from proctor.service.context import open_store
 from programs import HANG_S, proctor_json
 from served import serving
 from simulators import settings

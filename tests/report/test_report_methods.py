@@ -29,10 +29,10 @@ from report_examples import (
 
 from proctor import stats
 from proctor.findings import METRIC_VERSIONS, Evaluation
-from proctor.report import compared
-from proctor.report.asked import sampling_words
+from proctor.report import comparison
 from proctor.report.measures import MEANINGS, NAMES, PASSES
 from proctor.report.papers import INTERVALS, PAPERS, TESTS, split
+from proctor.report.setup import sampling_words
 from proctor.report.words import day
 from proctor.stats import estimates, estimates_share, estimates_sheet, estimates_task, resample
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
@@ -57,7 +57,7 @@ def test_the_methods_of_one_run_speak_of_no_comparison() -> None:
 
 
 def test_every_paper_is_cited_somewhere() -> None:
-    texts = (*INTERVALS.values(), *TESTS.values(), *MEANINGS.values(), *PASSES.values(), *compared.WORDS)
+    texts = (*INTERVALS.values(), *TESTS.values(), *MEANINGS.values(), *PASSES.values(), *comparison.WORDS)
     said = " ".join(texts)
     assert {cited for cited in PAPERS if cited not in said} == set()
 

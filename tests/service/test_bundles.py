@@ -11,13 +11,14 @@ import pytest
 
 from bundles import altered, answers, in_json, in_lines, members, one_bundle, replayed, rows
 from proctor.errors import ConfigError, Conflict, DataError, DataMissing, NotFound
-from proctor.service.bundle import bundle
-from proctor.service.counted import tally
-from proctor.service.packed import from_bytes, to_line
-from proctor.service.runs import look, open_store, start
-from proctor.service.sources import open_source
-from proctor.service.verify import verify
-from proctor.store import Keeper
+from proctor.service.context import open_store
+from proctor.service.data.bundle import bundle
+from proctor.service.data.counted import tally
+from proctor.service.data.records import from_bytes, to_line
+from proctor.service.data.verify import verify
+from proctor.service.opening.sources import open_source
+from proctor.service.runs.lifecycle import look, start
+from proctor.store import AttemptWriter
 from proctor.types import Attempt, Cell, Model, Plan, Reply, SourceRef, Status
 from simulators import settings
 
@@ -135,12 +136,12 @@ def test_a_run_that_stopped_early_verifies_on_what_it_was_scored_on(tmp_path):
         facts = {"source_title": like.source_title, "manifest": like.manifest, "sample": False}
         run = store.add_run(like.plan_id, like.cell, planned=12, comparability=None, now=0.0, **facts)
         store.claim(run.id, owner="me", now=time.time(), lease_s=600)
-        with Keeper(store, run.id, owner="me") as keeper:
+        with AttemptWriter(store, run.id, owner="me") as writer:
             for place, item in enumerate(source.items()):
                 if place in (0, 1, 2, 3, 4, 8):
                     reply = Reply(f"Answer: {item.target}" if place else "Answer: none")
                     reading = source.read(item, reply)
-                    keeper.keep(Attempt(item, place, 0, 0, time.time(), reading, reply))
+                    writer.keep(Attempt(item, place, 0, 0, time.time(), reading, reply))
         store.finish(run.id, Status.COMPLETED, owner="me", now=2.0, elapsed_s=1.0, stopped="time was up")
     path = bundle([run.id], settings(tmp_path), tmp_path / "early.zip").path
     score = json.loads(members(path)["results.json"])["runs"][0]["scores"][0]

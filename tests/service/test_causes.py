@@ -16,12 +16,12 @@ from proctor.cli.tables import on_resume, result_lines
 from proctor.engine.retry import Retry
 from proctor.errors import Exit
 from proctor.findings import Cause, RunResult
-from proctor.service import advice
-from proctor.service.runs import Outcome, list_runs, look, resume, start
-from proctor.service.simulate import known_answers
+from proctor.service.opening.simulate import known_answers
+from proctor.service.results import advice
+from proctor.service.runs.lifecycle import Outcome, list_runs, look, resume, start
 from proctor.simulator import Simulated, spawn
 from proctor.store import Store
-from proctor.store.tables import RUN
+from proctor.store.core.tables import RUN
 from proctor.types import Cell, Limits, Model, Plan, SourceRef
 from simulators import settings
 

@@ -6,7 +6,12 @@ import json
 
 import pytest
 
-from proctor.service.diagnosis import (
+from proctor.grading.formats import Label
+from proctor.grading.nearest import nearest
+from proctor.grading.vocabulary import vocabulary
+from proctor.service.opening.simulate import known_answers
+from proctor.service.results.answer_kinds import Reads
+from proctor.service.results.diagnosis import (
     Counts,
     answer_rate,
     counted,
@@ -17,14 +22,9 @@ from proctor.service.diagnosis import (
     one_answer,
     unread,
 )
-from proctor.service.kinds import Reads
-from proctor.service.runs import start
-from proctor.service.simulate import known_answers
+from proctor.service.runs.lifecycle import start
 from proctor.simulator import spawn
 from proctor.store import AnswerGroup, AttemptRow
-from proctor.suites.nearest import nearest
-from proctor.suites.shapes import Label
-from proctor.suites.vocabulary import vocabulary
 from proctor.types import Cell, Item, Message, Model, Outcome, Plan, Reply, Sampling, SourceRef
 from simulators import settings
 

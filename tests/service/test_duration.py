@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from proctor.service.duration import items_of
-from proctor.service.runs import open_sources, resolved
+from proctor.service.forecast.duration import items_of
+from proctor.service.runs.lifecycle import open_sources, resolved
 from proctor.types import Cell, Model, Plan, SourceRef
 from simulators import settings
 

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from proctor.errors import ConfigError
-from proctor.service.comparable import comparability
-from proctor.service.documents import to_json
-from proctor.service.forecast import Forecast, duration_words, forecast, forecast_document
-from proctor.service.runs import open_sources, open_store, resolved
+from proctor.service.context import open_store
+from proctor.service.forecast.forecast import Forecast, duration_words, forecast, forecast_document
+from proctor.service.results.comparable import comparability
+from proctor.service.results.documents import to_json
+from proctor.service.runs.lifecycle import open_sources, resolved
 from proctor.settings import Settings
 from proctor.stats.power import Assumed, detectable, items_for
-from proctor.store import Keeper
+from proctor.store import AttemptWriter
 from proctor.types import (
     Attempt,
     Cell,
@@ -85,14 +86,14 @@ def _kept(known: Settings, cell: Cell, elapsed_s: float, **reply: Any) -> str:
             now=0.0,
         )
         store.claim(run.id, owner="test", now=0.0, lease_s=60.0)
-        keeper = Keeper(store, run.id, owner="test", lease_s=60.0)
+        writer = AttemptWriter(store, run.id, owner="test", lease_s=60.0)
         for repeat in range(cell.repeats):
             for position, item in enumerate(source.items()):
                 right = (position + repeat) % 4 != 0
                 outcome = Outcome.CORRECT if right else Outcome.WRONG
                 said = Reading(outcome, item.target if right else "B", 1, float(right))
-                keeper.keep(Attempt(item, position, repeat, 0, 1.0, said, Reply("so", **reply)))
-        keeper.close()
+                writer.keep(Attempt(item, position, repeat, 0, 1.0, said, Reply("so", **reply)))
+        writer.close()
         store.finish(run.id, Status.COMPLETED, owner="test", now=2.0, elapsed_s=elapsed_s)
     return run.id
 

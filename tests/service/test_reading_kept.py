@@ -7,10 +7,11 @@ import sqlite3
 
 import pytest
 
-from proctor.service.diagnosis import cures, unread
-from proctor.service.kinds import Reads
-from proctor.service.runs import open_store, resume, start
-from proctor.suites.nearest import nearest
+from proctor.grading.nearest import nearest
+from proctor.service.context import open_store
+from proctor.service.results.answer_kinds import Reads
+from proctor.service.results.diagnosis import cures, unread
+from proctor.service.runs.lifecycle import resume, start
 from proctor.types import Cell, Item, Message, Model, Outcome, Plan, Reply, SourceRef
 from simulators import settings
 

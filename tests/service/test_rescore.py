@@ -7,8 +7,8 @@ import json
 import pytest
 
 from proctor.errors import ConfigError, NotFound
-from proctor.service.rescore import rescore
-from proctor.service.runs import start
+from proctor.service.results.rescore import rescore
+from proctor.service.runs.lifecycle import start
 from proctor.types import Cell, Model, Plan, SourceRef
 from programs import proctor, proctor_json
 from simulators import settings

@@ -13,13 +13,13 @@ import pytest
 
 from proctor.errors import NotFound
 from proctor.findings import Estimate, Score
-from proctor.service import overview
-from proctor.service.desk import Desk
-from proctor.service.itemview import Filter, answer
-from proctor.service.jobs_view import RunLine, Wanted
-from proctor.service.overview import Measured, Searched, Shown, cards
+from proctor.service.context import Context
+from proctor.service.watch import overview
+from proctor.service.watch.item import Filter, answer
+from proctor.service.watch.job_states import RunLine, Wanted
+from proctor.service.watch.overview import Measured, Searched, Shown, cards
 from proctor.stats.intervals import Z95, wilson
-from proctor.store import Keeper, Store
+from proctor.store import AttemptWriter, Store
 from proctor.types import (
     Attempt,
     Cell,
@@ -40,8 +40,8 @@ NOW = time.time()
 
 
 @pytest.fixture
-def desk(store: Store, tmp_path: Path) -> Desk:
-    return Desk(settings(tmp_path), store)
+def context(store: Store, tmp_path: Path) -> Context:
+    return Context(settings(tmp_path), store)
 
 
 def one(value: float, stderr: float | None, model: str = "m", finished_at: float = 1.0) -> Measured:
@@ -146,10 +146,10 @@ def added(store: Store, model: str = "m", source: str = "glue", **given: Any) ->
     )  # fmt: skip
     store.claim(run.id, owner="me", now=time.time(), lease_s=600)
     item = Item("q/1", "q", (Message("user", given.get("words", "?")),), "A", hash=given.get("hash", "h"))
-    with Keeper(store, run.id, owner="me") as keeper:
+    with AttemptWriter(store, run.id, owner="me") as writer:
         reading = Reading(Outcome.CORRECT, "A", 1, 1.0)
         for tries in range(given.get("tries", 1)):
-            keeper.keep(Attempt(item, 0, 0, tries, 1.0, reading, Reply("A")))
+            writer.keep(Attempt(item, 0, 0, tries, 1.0, reading, Reply("A")))
     ended = store.finish(
         run.id, given.get("status", Status.COMPLETED), owner="me", now=created + 60, elapsed_s=1.0
     )
@@ -158,19 +158,19 @@ def added(store: Store, model: str = "m", source: str = "glue", **given: Any) ->
     return ended
 
 
-def look(desk: Desk, **given: Any) -> overview.Overview:
-    return overview.overview(desk, **{"source": None, "metric": "accuracy", "days": 30, **given})
+def look(context: Context, **given: Any) -> overview.Overview:
+    return overview.overview(context, **{"source": None, "metric": "accuracy", "days": 30, **given})
 
 
-def test_overview_is_of_the_days_the_source_and_complete_runs(desk: Desk) -> None:
-    store = desk.store
+def test_overview_is_of_the_days_the_source_and_complete_runs(context: Context) -> None:
+    store = context.store
     first = added(store, "a", value=0.4, created=5)
     second = added(store, "b", value=0.8, created=2)
     partial = added(store, "c", value=0.0, planned=2, created=3)
     broken = added(store, "d", value=0.0, status=Status.FAILED)
     added(store, "e", source="medqa", value=1.0, created=1)
     added(store, "f", value=0.1, created=40)
-    found = look(desk, source="glue")
+    found = look(context, source="glue")
     assert [each.run.id for each in found.trend] == [first.id, second.id]
     assert found.cards.average == pytest.approx(0.6)
     assert (found.cards.low, found.cards.high) == (0.0, 1.0)  # each run's own
@@ -182,47 +182,47 @@ def test_overview_is_of_the_days_the_source_and_complete_runs(desk: Desk) -> Non
     assert {line.id for line in found.recent} == {first.id, second.id, partial.id, broken.id}
     assert found.figures[first.id]["accuracy"] == ("accuracy", pytest.approx(0.4), 0.0, 1.0, 50, 50)
     assert found.figures[partial.id]["score"].value == 0.0, "its own score, which is in no mean"
-    assert len(look(desk, source="glue", days=90).cards.of) == 3
-    assert look(desk, metric="f1").cards.average is None
-    assert look(desk, project_id=2).cards.counts == {}
+    assert len(look(context, source="glue", days=90).cards.of) == 3
+    assert look(context, metric="f1").cards.average is None
+    assert look(context, project_id=2).cards.counts == {}
 
 
-def test_an_average_is_of_one_exam(desk: Desk) -> None:
+def test_an_average_is_of_one_exam(context: Context) -> None:
     """Of all suites, of runs of other sizes, and of sample rows beside official ones, there is no one number."""
-    store = desk.store
+    store = context.store
     added(store, "a", value=0.9, exam="full", created=6)
     added(store, "b", value=0.1, exam="quick", created=5)
     added(store, "a", value=0.5, exam="full", created=4)
     added(store, "c", source="medqa", value=0.2, exam="other", created=7)
     added(store, "a", value=0.0, exam="demo", sample=True, created=1)
-    found = look(desk)
+    found = look(context)
     assert [each.score.value for each in found.cards.of] == [0.9, 0.5]
     assert found.cards.average == pytest.approx(0.7)
     assert found.cards.models == 3
-    assert overview.latest_source(desk) == "glue"
+    assert overview.latest_source(context) == "glue"
 
 
-def test_sample_rows_among_the_runs_are_told(desk: Desk) -> None:
-    added(desk.store)
-    assert not look(desk).sample
-    added(desk.store, sample=True)
-    assert look(desk).sample
+def test_sample_rows_among_the_runs_are_told(context: Context) -> None:
+    added(context.store)
+    assert not look(context).sample
+    added(context.store, sample=True)
+    assert look(context).sample
 
 
-def test_the_latest_source_is_that_of_the_newest_run(desk: Desk) -> None:
-    assert overview.latest_source(desk) is None
-    added(desk.store, source="medqa", created=1)
-    added(desk.store, source="glue", created=3)
-    assert overview.latest_source(desk) == "medqa"
-    added(desk.store, source="demo", created=0, sample=True)
-    assert overview.latest_source(desk) == "medqa", "not that of a demo"
+def test_the_latest_source_is_that_of_the_newest_run(context: Context) -> None:
+    assert overview.latest_source(context) is None
+    added(context.store, source="medqa", created=1)
+    added(context.store, source="glue", created=3)
+    assert overview.latest_source(context) == "medqa"
+    added(context.store, source="demo", created=0, sample=True)
+    assert overview.latest_source(context) == "medqa", "not that of a demo"
 
 
-def test_the_rate_is_of_the_runs_that_have_ended(desk: Desk) -> None:
-    assert overview.rates(desk, Searched()) == ({}, None)
+def test_the_rate_is_of_the_runs_that_have_ended(context: Context) -> None:
+    assert overview.rates(context, Searched()) == ({}, None)
     for status in (Status.COMPLETED, Status.COMPLETED, Status.FAILED, Status.CANCELLED, Status.PENDING):
-        added(desk.store, status=status)
-    counts, share = overview.rates(desk, Searched(Wanted()))
+        added(context.store, status=status)
+    counts, share = overview.rates(context, Searched(Wanted()))
     assert counts == {"completed": 2, "failed": 1, "cancelled": 1, "pending": 1}
     assert share == pytest.approx(0.5)
 
@@ -230,18 +230,18 @@ def test_the_rate_is_of_the_runs_that_have_ended(desk: Desk) -> None:
 # --- one answer
 
 
-def test_elsewhere_is_the_same_item_with_the_same_words(desk: Desk) -> None:
-    store = desk.store
+def test_elsewhere_is_the_same_item_with_the_same_words(context: Context) -> None:
+    store = context.store
     here = added(store, "a", hash="one", words="How many?", tries=2)
     same = added(store, "b", hash="one", words="How many?", tries=3)
     added(store, "c", hash="two", words="How many are there?")
     added(store, "d", source="medqa", hash="one", words="How many?")
-    found = answer(desk, here, "q/1", wanted=Filter())
+    found = answer(context, here, "q/1", wanted=Filter())
     assert [(each.run.id, each.row.attempt) for each in found.elsewhere] == [(same.id, 2)]
     assert found.item.prompt[0].content == "How many?"
     assert [row.attempt for row in found.attempts] == [1, 0]
     assert (found.row.attempt, found.before, found.after) == (1, None, None)
-    assert answer(desk, here, "q/1", attempt=0, wanted=Filter()).row.attempt == 0
+    assert answer(context, here, "q/1", attempt=0, wanted=Filter()).row.attempt == 0
     for wrong in ({"item_id": "q/2"}, {"item_id": "q/1", "repeat": 1}, {"item_id": "q/1", "attempt": 7}):
         with pytest.raises(NotFound, match="no answer to item"):
-            answer(desk, here, **wrong, wanted=Filter())  # type: ignore[arg-type]  # the words are of three kinds
+            answer(context, here, **wrong, wanted=Filter())  # type: ignore[arg-type]  # the words are of three kinds

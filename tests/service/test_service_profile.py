@@ -12,9 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proctor.service.profile import BINS, GRADES, Profile, profile_of, summary_of
-from proctor.store import Keeper, Store, pulses, scores
-from proctor.store.scores import Figures
+from proctor.service.results.profile import BINS, GRADES, Profile, profile_of, summary_of
+from proctor.store import AttemptWriter, Store
+from proctor.store.core import scores
+from proctor.store.core.scores import Figures
+from proctor.store.write import throughput
 from proctor.types import (
     Attempt,
     Cell,
@@ -40,9 +42,9 @@ def ended(store: Store, attempts: Sequence[Attempt]) -> Run:
         plan, cell, source_title="GLUE", planned=len(attempts), manifest={}, comparability=None, sample=False, now=1.0
     )  # fmt: skip
     store.claim(run.id, owner="me", now=time.time(), lease_s=600)
-    with Keeper(store, run.id, owner="me") as keeper:
+    with AttemptWriter(store, run.id, owner="me") as writer:
         for attempt in attempts:
-            keeper.keep(attempt)
+            writer.keep(attempt)
     return store.finish(run.id, Status.COMPLETED, owner="me", now=time.time(), elapsed_s=1.0)
 
 
@@ -157,7 +159,7 @@ def asked(home: Path, n: int) -> Run:
 def test_a_run_at_work_leaves_its_pulse(tmp_path: Path) -> None:
     run = asked(tmp_path, 40)
     with closing(Store.open(f"sqlite:///{tmp_path / 'proctor.db'}")) as store:
-        beats = pulses.of_run(store, run.id)
+        beats = throughput.of_run(store, run.id)
     assert len(beats) >= 2
     done = [beat.done for beat in beats]
     assert done == sorted(done)

@@ -10,13 +10,14 @@ import pytest
 from bundles import answers, replayed, rows
 from proctor.errors import ConfigError
 from proctor.findings import Sharing
-from proctor.service import headline
-from proctor.service.compare import compare_named
-from proctor.service.history import history
-from proctor.service.leaderboard import default_suite, leaderboard
-from proctor.service.results import shape
-from proctor.service.runs import list_runs, open_store, start
-from proctor.service.standing import standing
+from proctor.service.context import open_store
+from proctor.service.evidence.compare import compare_named
+from proctor.service.evidence.history import history
+from proctor.service.evidence.leaderboard import default_suite, leaderboard
+from proctor.service.evidence.standing import standing
+from proctor.service.results import headline
+from proctor.service.results.results import shape
+from proctor.service.runs.lifecycle import list_runs, start
 from proctor.types import Cell, Model, Plan, SourceRef
 from simulators import settings
 

@@ -11,13 +11,13 @@ import pytest
 from bundles import altered, in_json, in_lines, members
 from clocks import EACH_S, TIMINGS, asked, telling
 from proctor.findings import Speed
-from proctor.service.bundle import bundle
-from proctor.service.counted import tally
-from proctor.service.profile import tally_of
-from proctor.service.runs import open_store
-from proctor.service.transfer import export
-from proctor.service.verify import verify
-from proctor.store.tables import RUN
+from proctor.service.context import open_store
+from proctor.service.data.bundle import bundle
+from proctor.service.data.counted import tally
+from proctor.service.data.transfer import export
+from proctor.service.data.verify import verify
+from proctor.service.results.profile import tally_of
+from proctor.store.core.tables import RUN
 from simulators import settings
 
 LATER = ("speed", "run_output_tokens_per_s")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from proctor.findings import RunResult, Speed, Tally
-from proctor.service.speeds import common, unlike
+from proctor.service.results.speeds import common, unlike
 from proctor.types import Cell, Limits, Model, Run, SourceRef, Status
 
 SERVED = Speed(8.2, 48, 16.4, service_s=2.0, served=48)  # 16.4 there, 4 at work

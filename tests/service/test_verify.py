@@ -8,8 +8,8 @@ import pytest
 
 from bundles import altered, by_item, in_json, in_lines, one_bundle
 from proctor.errors import DataError
-from proctor.service.unpack import Bounds
-from proctor.service.verify import verify
+from proctor.service.data.unpack import Bounds
+from proctor.service.data.verify import verify
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proctor.service.wordings import sign_note, spread_note
+from proctor.service.results.wordings import sign_note, spread_note
 
 
 def test_the_spread_between_wordings_is_told():

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from proctor.simulator import Behaviour, read_options
-from proctor.simulator.ranks import STYLES, rank
-from proctor.simulator.wire import Terms
+from proctor.simulator.protocols.ranks import STYLES, rank
+from proctor.simulator.protocols.wire import Terms
 
 ASKED = {
     "sim": Behaviour(accuracy=1.0),

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from proctor.simulator import NAMED, Behaviour
-from proctor.simulator.memory import Room
-from proctor.simulator.quirks import combine
-from proctor.simulator.wire import Terms
+from proctor.simulator.protocols.memory import Room
+from proctor.simulator.protocols.quirks import combine
+from proctor.simulator.protocols.wire import Terms
 
 ASKED = {"sim": Behaviour(accuracy=1.0), "thinker": Behaviour(accuracy=1.0, thinks=True)}
 FIELDS = {

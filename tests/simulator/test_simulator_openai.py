@@ -9,7 +9,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 import pytest
 
 from proctor.simulator import NAMED, Behaviour
-from proctor.simulator.wire import Terms
+from proctor.simulator.protocols.wire import Terms
 
 ASKED = {"sim": Behaviour(accuracy=1.0), "thinker": Behaviour(accuracy=1.0, thinks=True)}
 

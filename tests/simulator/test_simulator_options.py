@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from proctor.simulator import NAMED, OPTIONS, Behaviour
-from proctor.simulator.memory import Room
 from proctor.simulator.options import Setup, make_parser, read_options
 from proctor.simulator.options import parse as parse_words
-from proctor.simulator.quirks import combine
-from proctor.simulator.wire import Terms
+from proctor.simulator.protocols.memory import Room
+from proctor.simulator.protocols.quirks import combine
+from proctor.simulator.protocols.wire import Terms
 
 
 def parse(line: str) -> Setup:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from proctor.simulator import Behaviour
-from proctor.simulator.quirks import PLAIN, QUIRKS, combine
-from proctor.simulator.wire import Terms
+from proctor.simulator.protocols.quirks import PLAIN, QUIRKS, combine
+from proctor.simulator.protocols.wire import Terms
 
 ASKED = {"sim": Behaviour(accuracy=1.0), "thinker": Behaviour(accuracy=1.0, thinks=True)}
 OPENAI = "/v1/chat/completions"

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.simulator import Answer, Behaviour
+from proctor.simulator.protocols.wire import Ask, Said
 from proctor.simulator.replies import IGNORANT, OPENERS, REASONING, REFUSAL, UNCLEAR, WRONG, Lot, compose
-from proctor.simulator.wire import Ask, Said
 
 LOT = Lot(1, "m", "k")
 PERFECT, HOPELESS = Behaviour(accuracy=1.0), Behaviour(accuracy=0.0)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from proctor.simulator import Behaviour
-from proctor.simulator.wire import Terms
+from proctor.simulator.protocols.wire import Terms
 
 ASKED = {
     "sim": Behaviour(accuracy=1.0),

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from proctor.errors import QueueFull
-from proctor.store import Store, queue
-from proctor.store.queue import Ticket
+from proctor.store import Store
+from proctor.store.queue import entries
+from proctor.store.queue.entries import Ticket
 from proctor.types import Cell, Model, Plan, Run, SourceRef
 
 NOW = 1_800_000_000.0
@@ -21,11 +22,11 @@ def submitted(
     store: Store, user: str = "ann", *, priority: str = "high", now: float = NOW, most: int = 100
 ) -> Run:
     ticket = Ticket(user, 1, priority, title="SuperGLUE")
-    return queue.submit(store, Plan((CELL,)), ticket, most_queued=most, now=now)
+    return entries.submit(store, Plan((CELL,)), ticket, most_queued=most, now=now)
 
 
 def taken(store: Store, owner: str = "w1", *, now: float = NOW, most: int = 100) -> Run | None:
-    return queue.take_next(store, owner=owner, now=now, lease_s=60.0, most_running=most)
+    return entries.take_next(store, owner=owner, now=now, lease_s=60.0, most_running=most)
 
 
 def submit_one(store: Store, user: str) -> str:

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from proctor.store import Keeper, Store
+from proctor.store import AttemptWriter, Store
 from proctor.types import (
     Attempt,
     Cell,
@@ -41,7 +41,7 @@ def add_run(
 
 
 def claimed(store: Store, planned: int = 10, owner: str = "me") -> Run:
-    """A run that is `owner`'s by the wall clock, as Keeper's leases are."""
+    """A run that is `owner`'s by the wall clock, as AttemptWriter's leases are."""
     return store.claim(new_run(store, planned).id, owner=owner, now=time.time(), lease_s=600)
 
 
@@ -96,9 +96,9 @@ def failed(place: int, *, repeat: int = 0, attempt: int = 0, slug: str = "networ
 
 
 def keep_all(store: Store, run: Run, *attempts: Attempt, owner: str = "me") -> None:
-    with Keeper(store, run.id, owner=owner) as keeper:
+    with AttemptWriter(store, run.id, owner=owner) as writer:
         for attempt in attempts:
-            keeper.keep(attempt)
+            writer.keep(attempt)
 
 
 def keep_until_killed(url: str, run_id: str, owner: str, dead_owner: str) -> None:
@@ -111,13 +111,13 @@ def keep_until_killed(url: str, run_id: str, owner: str, dead_owner: str) -> Non
     def told(count: int) -> None:
         os.write(1, f"{count}\n".encode())
 
-    keeper = Keeper(store, run_id, owner=owner, batch=16, linger_s=0.01, on_commit=told)
+    writer = AttemptWriter(store, run_id, owner=owner, batch=16, linger_s=0.01, on_commit=told)
     for place in range(run.planned):
         attempt = answered(place)
         key = (attempt.item.id, 0)
         if key not in done:
-            keeper.keep(answered(place, attempt=tries.get(key, 0)))
-    keeper.close()
+            writer.keep(answered(place, attempt=tries.get(key, 0)))
+    writer.close()
     os.write(1, b"end\n")
 
 

@@ -14,8 +14,8 @@ from store_examples import NOW, answered, claimed, failed, item, keep_all
 
 from proctor.errors import NotFound, StoreError
 from proctor.findings import Estimate, Score, Speed, Tally
-from proctor.store import AttemptRow, Keeper, Store
-from proctor.store.attempts import PAGE_ROWS
+from proctor.store import AttemptRow, AttemptWriter, Store
+from proctor.store.core.attempts import PAGE_ROWS
 from proctor.types import Attempt, Item, Message, Outcome, Reading, Reply, Usage
 
 
@@ -289,11 +289,11 @@ def test_a_tally_of_nothing_has_no_means(store: Store) -> None:
 
 def test_answers_are_counted_by_task_target_answer_and_outcome(store: Store) -> None:
     run = claimed(store, planned=6)
-    with Keeper(store, run.id, owner="me") as keeper:
+    with AttemptWriter(store, run.id, owner="me") as writer:
         for place in range(4):
-            keeper.keep(answered(place))
-        keeper.keep(answered(4, outcome=Outcome.ERROR))
-        keeper.keep(answered(4, attempt=1, outcome=Outcome.WRONG))
+            writer.keep(answered(place))
+        writer.keep(answered(4, outcome=Outcome.ERROR))
+        writer.keep(answered(4, attempt=1, outcome=Outcome.WRONG))
     groups = {group.outcome: group for group in store.answer_groups(run.id)}
     assert groups.keys() == {Outcome.CORRECT, Outcome.WRONG}, "only the latest attempt counts"
     right = groups[Outcome.CORRECT]

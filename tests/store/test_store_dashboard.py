@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import proctor.store.schema
 import pytest
 from alembic import command
 from alembic.config import Config
@@ -16,19 +17,23 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 from store_examples import NOW, answered, claimed, failed, keep_all
 
-import proctor.store.schema
 from proctor.errors import NotFound
 from proctor.findings import Estimate, Score
-from proctor.service.comparable import comparability, exam
-from proctor.service.profile import profile_of, summary_of, tally_of
-from proctor.store import Store, access, endings, history, lists, notes, pulses, scores, sessions, summaries
-from proctor.store.access import ApiKey
-from proctor.store.endings import Verdict
-from proctor.store.history import Searched
-from proctor.store.lists import Wanted
-from proctor.store.notes import Note
-from proctor.store.pulses import Pulse
-from proctor.store.scores import Figures
+from proctor.service.results.comparable import comparability, exam
+from proctor.service.results.profile import profile_of, summary_of, tally_of
+from proctor.store import Store
+from proctor.store.admin import access, sessions
+from proctor.store.admin.access import ApiKey
+from proctor.store.core import scores
+from proctor.store.core.scores import Figures
+from proctor.store.queue import endings
+from proctor.store.queue.endings import Verdict
+from proctor.store.read import history, lists
+from proctor.store.read.history import Searched
+from proctor.store.read.lists import Wanted
+from proctor.store.write import notes, summaries, throughput
+from proctor.store.write.notes import Note
+from proctor.store.write.throughput import Pulse
 from proctor.types import Attempt, Outcome, Run, Status
 
 
@@ -124,11 +129,11 @@ def test_pulses_come_in_the_order_of_time_whatever_the_order_of_writing(store: S
     run, other = claimed(store), claimed(store)
     unknown = pulse(2, 5)._replace(cost_usd=None, low_s=None, high_s=None)
     for beat in (pulse(4, 9), pulse(0), unknown):
-        pulses.add(store, run.id, beat)
-    pulses.add(store, other.id, pulse(8))
-    assert pulses.of_run(store, run.id) == [pulse(0), unknown, pulse(4, 9)]
-    assert pulses.last(store, run.id) == pulse(4, 9)
-    assert pulses.last(store, claimed(store).id) is None
+        throughput.add(store, run.id, beat)
+    throughput.add(store, other.id, pulse(8))
+    assert throughput.of_run(store, run.id) == [pulse(0), unknown, pulse(4, 9)]
+    assert throughput.last(store, run.id) == pulse(4, 9)
+    assert throughput.last(store, claimed(store).id) is None
 
 
 # --- summaries
@@ -265,8 +270,8 @@ def test_a_database_of_the_version_before_keeps_its_rows_and_takes_new_ones(data
     with store.writing() as connection:
         scores.put(connection, store.number("r"), Figures((), {"kept": True}))
     assert summaries.get(store, "r") == {"kept": True}
-    pulses.add(store, "r", pulse(1))
-    assert pulses.last(store, "r") == pulse(1)
+    throughput.add(store, "r", pulse(1))
+    assert throughput.last(store, "r") == pulse(1)
     note = notes.add(store, "r", words("a-b/1"))
     assert notes.of_item(store, "r", "a-b/1", 0) == [note]
     (key,) = access.keys(store)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from store_examples import answered, claimed, failed, keep_all
 
-from proctor.service import causes
-from proctor.store import Keeper
-from proctor.store.failures import Failed, kept
-from proctor.store.failures import failed as read
+from proctor.service.results import causes
+from proctor.store import AttemptWriter
+from proctor.store.read.failures import Failed, kept
+from proctor.store.read.failures import failed as read
 from proctor.types import Attempt, Failure
 
 
@@ -20,11 +20,11 @@ def saying(place: int, slug: str, message: str, attempt: int = 0) -> Attempt:
 def test_messages_are_grouped_whatever_their_numbers_and_read_only_up_to_a_bound(store):
     run = claimed(store, 2 * causes.MOST_READ)
     n = causes.MOST_READ + 7
-    with Keeper(store, run.id, owner="me") as keeper:
+    with AttemptWriter(store, run.id, owner="me") as writer:
         for place in range(n):
             words = f"request {place} ({place + 2000} tokens) is too long" if place % 5 else "another thing"
-            keeper.keep(saying(place, "context-overflow", f"openai at http://h/v1 answered 400: {words}"))
-        keeper.keep(saying(n, "network", "http://h: connection refused"))
+            writer.keep(saying(place, "context-overflow", f"openai at http://h/v1 answered 400: {words}"))
+        writer.keep(saying(n, "network", "http://h: connection refused"))
     found = causes.counted(store, run.id, store.tally(run.id).errors)
     assert [(cause.slug, cause.said, cause.items) for cause in found] == [
         ("context-overflow", "request 1 (2001 tokens) is too long", 400),

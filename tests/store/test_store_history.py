@@ -13,9 +13,11 @@ from sqlalchemy import text
 from store_examples import CELL, NOW, answered, claimed, keep_all, new_run
 
 from proctor.findings import Estimate, Score
-from proctor.store import Store, history, scores
-from proctor.store.history import Searched
-from proctor.store.lists import Wanted
+from proctor.store import Store
+from proctor.store.core import scores
+from proctor.store.read import history
+from proctor.store.read.history import Searched
+from proctor.store.read.lists import Wanted
 from proctor.types import Model, Run, SourceRef, Status
 
 

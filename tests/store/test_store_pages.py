@@ -11,9 +11,11 @@ from store_examples import NOW, answered, claimed, failed, keep_all
 
 from postgres_server import Postgres
 from proctor.errors import NotFound
-from proctor.store import AttemptRow, Store, notes, pages
-from proctor.store.notes import Note
-from proctor.store.pages import FEW, IDS_LOOKED_THROUGH, LOOKED_THROUGH, Filter, Place
+from proctor.store import AttemptRow, Store
+from proctor.store.read import pages
+from proctor.store.read.pages import FEW, IDS_LOOKED_THROUGH, LOOKED_THROUGH, Filter, Place
+from proctor.store.write import notes
+from proctor.store.write.notes import Note
 from proctor.types import Attempt, Outcome, Run
 
 Key = tuple[int, int]  # (position, repeat), the order of every page

@@ -10,7 +10,8 @@ import psycopg
 from store_examples import NOW, answered, claimed, keep_all, new_run
 
 from postgres_server import Postgres
-from proctor.store import Store, pruning
+from proctor.store import Store
+from proctor.store.admin import pruning
 from proctor.types import Run, Status
 
 

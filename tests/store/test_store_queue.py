@@ -10,9 +10,10 @@ from queue_examples import CELL, NOW, at_once, submitted, taken
 from store_examples import answered, new_run
 
 from proctor.errors import Conflict, NotFound, QueueFull
-from proctor.store import Keeper, Store, endings, queue
-from proctor.store.endings import Spent, Try, Verdict
-from proctor.store.queue import Ticket
+from proctor.store import AttemptWriter, Store
+from proctor.store.queue import endings, entries
+from proctor.store.queue.endings import Spent, Try, Verdict
+from proctor.store.queue.entries import Ticket
 from proctor.types import Plan, Run, Status
 
 
@@ -33,15 +34,15 @@ def test_a_submitted_run_waits_and_knows_who_handed_it_over(store: Store) -> Non
     run = submitted(store, "ann", priority="normal")
     assert (run.status, run.planned, run.settled, dict(run.manifest)) == (Status.PENDING, 0, 0, {})
     assert (run.source_title, run.cell) == ("SuperGLUE", CELL)
-    job = queue.job(store, run.id)
+    job = entries.job(store, run.id)
     assert (job.run, job.user, job.priority, job.tries, job.project_id) == (run, "ann", "normal", 0, 1)
     assert store.plan_runs(run.plan_id) == [run]
-    assert queue.waiting(store) == {"high": 0, "normal": 1, "low": 0}
+    assert entries.waiting(store) == {"high": 0, "normal": 1, "low": 0}
 
 
 def test_an_unknown_project_is_refused_and_keeps_nothing(store: Store) -> None:
     with pytest.raises(NotFound, match="Project 7 not found"):
-        queue.submit(store, Plan((CELL,)), Ticket("ann", 7), most_queued=10, now=NOW)
+        entries.submit(store, Plan((CELL,)), Ticket("ann", 7), most_queued=10, now=NOW)
     assert store.runs() == []
 
 
@@ -53,7 +54,7 @@ def test_what_else_belongs_to_a_submission_is_kept_with_it_or_prevents_it(store:
         raise Conflict("no")
 
     with pytest.raises(Conflict, match="no"):
-        queue.submit(store, Plan((CELL,)), Ticket("ann"), most_queued=10, now=NOW, also=refuse)
+        entries.submit(store, Plan((CELL,)), Ticket("ann"), most_queued=10, now=NOW, also=refuse)
     assert len(seen) == 1
     assert store.runs() == []
 
@@ -67,7 +68,7 @@ def test_fifty_submissions_at_once_fill_two_queues_to_ten_each(store: Store, dat
     assert Counter(told)["full"] == 30
     kept = set(told) - {"full"}
     assert len(kept) == 20
-    users = Counter(queue.job(store, run.id).user for run in store.runs(limit=100))
+    users = Counter(entries.job(store, run.id).user for run in store.runs(limit=100))
     assert users == {"ann": 10, "bob": 10}
     assert {run.id for run in store.runs(limit=100)} == kept
 
@@ -79,8 +80,8 @@ def test_never_more_than_three_run_however_many_take(store: Store, database_url:
     running = [name for name in told if name != "none"]
     assert len(running) == len(set(running)) == 3
     assert set(running) < waiting
-    assert queue.running(store, now=NOW) == 3
-    assert queue.waiting(store)["high"] == 17
+    assert entries.running(store, now=NOW) == 3
+    assert entries.waiting(store)["high"] == 17
 
 
 @pytest.mark.slow
@@ -101,7 +102,7 @@ def test_each_run_is_taken_once_and_all_are_taken(store: Store, database_url: st
 def test_priorities_order_the_start_and_within_one_the_oldest_is_first(store: Store) -> None:
     names = ["low", "normal", "high", "low", "high", "normal"]
     runs = [submitted(store, priority=name) for name in names]
-    assert [queue.ahead(store, run.id) for run in runs] == [4, 2, 0, 5, 1, 3]
+    assert [entries.ahead(store, run.id) for run in runs] == [4, 2, 0, 5, 1, 3]
     order = [taken(store, f"w{n}") for n in range(6)]
     assert order == [store.run(runs[n].id) for n in (2, 4, 1, 5, 0, 3)]
     assert taken(store, "w7") is None
@@ -114,20 +115,20 @@ def test_a_run_whose_lease_is_over_is_taken_before_those_that_wait(store: Store)
     assert taken(store, "w2", now=NOW + 59, most=1) is None, "it is at work still, and there is no room"
     again = taken(store, "w2", now=NOW + 60, most=1)
     assert again is not None
-    assert (again.id, queue.job(store, dead.id).tries) == (dead.id, 1), "the lost one does not count"
+    assert (again.id, entries.job(store, dead.id).tries) == (dead.id, 1), "the lost one does not count"
     with pytest.raises(Conflict, match="no longer w1's"):
-        queue.prepare(store, dead.id, owner="w1", facts={"planned": 3})
-    assert queue.prepare(store, dead.id, owner="w2", facts={"planned": 3}).planned == 3
+        entries.prepare(store, dead.id, owner="w1", facts={"planned": 3})
+    assert entries.prepare(store, dead.id, owner="w2", facts={"planned": 3}).planned == 3
     assert not end(store, dead, FAILED, "w1")
 
 
 def test_a_run_is_taken_again_however_often_its_machine_is_lost(store: Store) -> None:
     """A lease that runs out tells of a killed worker or a lost machine: nothing that the run has done."""
     run = submitted(store)
-    for turn in range(3 * queue.MOST_TRIES):
+    for turn in range(3 * entries.MOST_TRIES):
         assert endings.bury(store, now=NOW + 60 * turn) == []
         assert taken(store, f"w{turn}", now=NOW + 60 * turn) is not None
-    assert queue.job(store, run.id).tries == 1
+    assert entries.job(store, run.id).tries == 1
 
 
 def failed_try(store: Store, run: Run, turn: int, **tried: Any) -> Verdict:
@@ -135,7 +136,7 @@ def failed_try(store: Store, run: Run, turn: int, **tried: Any) -> Verdict:
     assert taken(store, f"w{turn}", now=NOW + 1000 * turn) is not None
     found = Try(**{"settled_before": 0, **tried})
     verdict = endings.after(
-        FAILED, queue.job(store, run.id), found, now=NOW + 1000 * turn, first_retry_s=60.0
+        FAILED, entries.job(store, run.id), found, now=NOW + 1000 * turn, first_retry_s=60.0
     )
     assert end(store, run, verdict, f"w{turn}")
     return verdict
@@ -153,7 +154,7 @@ def test_a_try_that_the_run_did_not_spoil_counts_for_nothing(store: Store) -> No
     failed_try(store, run, 0)
     for turn in range(1, 8):
         assert failed_try(store, run, turn, blameless=True).status is Status.PENDING
-    assert queue.job(store, run.id).tries == 1
+    assert entries.job(store, run.id).tries == 1
 
 
 def test_a_try_that_settled_items_begins_the_count_afresh(store: Store) -> None:
@@ -162,32 +163,32 @@ def test_a_try_that_settled_items_begins_the_count_afresh(store: Store) -> None:
     for settled in range(4):
         assert failed_try(store, run, turn, settled_before=settled).status is Status.PENDING
         assert failed_try(store, run, turn + 1, settled_before=settled).status is Status.PENDING
-        assert queue.job(store, run.id).tries == 2
+        assert entries.job(store, run.id).tries == 2
         assert taken(store, "w", now=NOW + 1000 * (turn + 2)) is not None
-        with Keeper(store, run.id, owner="w", clock=lambda: NOW + 10**6) as keeper:
-            keeper.keep(answered(settled))
-        job = queue.job(store, run.id)
+        with AttemptWriter(store, run.id, owner="w", clock=lambda: NOW + 10**6) as writer:
+            writer.keep(answered(settled))
+        job = entries.job(store, run.id)
         verdict = endings.after(FAILED, job, Try(settled), now=NOW, first_retry_s=60.0)
         assert end(store, run, verdict, "w")
-        assert queue.job(store, run.id).tries == 0
+        assert entries.job(store, run.id).tries == 0
         turn += 3
 
 
 def test_cancel_ends_what_waits_at_once(store: Store) -> None:
     run = submitted(store)
-    assert queue.cancel(store, run.id, now=NOW)
+    assert entries.cancel(store, run.id, now=NOW)
     assert state(store, run) == ("cancelled", "cancelled")
     assert taken(store) is None
     with pytest.raises(Conflict, match="already ended: it is cancelled"):
-        queue.cancel(store, run.id, now=NOW)
+        entries.cancel(store, run.id, now=NOW)
 
 
 def test_cancel_asks_what_runs_and_is_heard_once(store: Store) -> None:
     run = submitted(store)
     taken(store, "w1")
     assert endings.to_end(store, ["w1"]) == {}
-    assert not queue.cancel(store, run.id, now=NOW + 1)
-    assert not queue.cancel(store, run.id, now=NOW + 2)
+    assert not entries.cancel(store, run.id, now=NOW + 1)
+    assert not entries.cancel(store, run.id, now=NOW + 2)
     assert endings.to_end(store, ["w1", "w2"]) == {"w1": NOW + 1}
     assert endings.to_end(store, ["w2"]) == {}
     assert end(store, run, CANCELLED)
@@ -198,14 +199,14 @@ def test_cancel_asks_what_runs_and_is_heard_once(store: Store) -> None:
 def test_cancel_ends_a_run_whose_process_died(store: Store) -> None:
     run = submitted(store)
     taken(store)
-    assert queue.cancel(store, run.id, now=NOW + 61)
+    assert entries.cancel(store, run.id, now=NOW + 61)
     assert state(store, run) == ("cancelled", "cancelled")
 
 
 def test_a_run_whose_process_died_after_it_was_cancelled_is_not_taken_again(store: Store) -> None:
     run = submitted(store)
     taken(store)
-    queue.cancel(store, run.id, now=NOW + 1)
+    entries.cancel(store, run.id, now=NOW + 1)
     assert taken(store, "w2", now=NOW + 61) is None
     assert endings.bury(store, now=NOW + 59) == []
     assert endings.bury(store, now=NOW + 61) == [run.id]
@@ -215,7 +216,7 @@ def test_a_run_whose_process_died_after_it_was_cancelled_is_not_taken_again(stor
 def test_a_cancellation_that_came_as_the_run_went_back_into_the_queue_is_honoured(store: Store) -> None:
     run = submitted(store)
     taken(store)
-    queue.cancel(store, run.id, now=NOW + 1)
+    entries.cancel(store, run.id, now=NOW + 1)
     end(store, run, Verdict(Status.PENDING, run_after=NOW))
     assert taken(store, "w2", now=NOW + 2) is None
     assert endings.bury(store, now=NOW + 2) == [run.id]
@@ -226,9 +227,9 @@ def test_only_jobs_that_exist_can_be_cancelled_or_restarted(store: Store) -> Non
     of_the_command_line = new_run(store)
     for run_id in ("nothing", of_the_command_line.id):
         with pytest.raises(NotFound, match=f"No job {run_id}"):
-            queue.cancel(store, run_id, now=NOW)
+            entries.cancel(store, run_id, now=NOW)
         with pytest.raises(NotFound, match=f"No job {run_id}"):
-            queue.restart(store, run_id, most_queued=10, now=NOW)
+            entries.restart(store, run_id, most_queued=10, now=NOW)
 
 
 def test_a_failed_run_waits_for_its_next_try_with_its_error_to_be_seen(store: Store) -> None:
@@ -240,7 +241,7 @@ def test_a_failed_run_waits_for_its_next_try_with_its_error_to_be_seen(store: St
     assert taken(store, "w2", now=NOW + 59) is None
     again = taken(store, "w2", now=NOW + 60)
     assert again is not None
-    assert (again.error, again.error_slug, queue.job(store, run.id).tries) == (None, None, 2)
+    assert (again.error, again.error_slug, entries.job(store, run.id).tries) == (None, None, 2)
 
 
 def test_a_try_that_ended_with_its_worker_does_not_count(store: Store) -> None:
@@ -253,44 +254,44 @@ def test_a_try_that_ended_with_its_worker_does_not_count(store: Store) -> None:
             store.finish(run.id, Status.PENDING, owner=f"w{turn}", now=NOW, elapsed_s=1.0)
         else:
             assert end(store, run, back, f"w{turn}")
-    assert queue.job(store, run.id).tries == 0
+    assert entries.job(store, run.id).tries == 0
 
 
 def test_putting_off_is_for_the_owner_alone(store: Store) -> None:
     run = submitted(store)
     taken(store, "w1")
     endings.put_off(store, run.id, Verdict(Status.PENDING, run_after=NOW + 99), owner="w2")
-    assert queue.job(store, run.id).run_after == NOW
+    assert entries.job(store, run.id).run_after == NOW
 
 
 def test_a_run_that_was_made_to_end_by_a_limit_is_failed_and_says_so(store: Store) -> None:
     run, other = submitted(store), submitted(store)
     taken(store)
-    queue.cancel(store, run.id, now=NOW)
+    entries.cancel(store, run.id, now=NOW)
     end(store, run, CANCELLED)
     limit = Verdict(Status.FAILED, error="too much memory", error_slug="resource-limit")
     assert endings.overrule(store, run.id, limit, now=NOW)
     assert state(store, run) == ("failed", "resource-limit")
-    queue.cancel(store, other.id, now=NOW)
+    entries.cancel(store, other.id, now=NOW)
     assert not endings.overrule(store, other.id, limit, now=NOW), "a user's own cancellation stays one"
 
 
 def test_restart_begins_the_count_of_tries_and_money_afresh(store: Store) -> None:
     run = submitted(store)
     taken(store)
-    queue.prepare(store, run.id, owner="w1", facts={"planned": 3})
-    with Keeper(store, run.id, owner="w1", clock=lambda: NOW) as keeper:
-        keeper.keep(answered(0, input_tokens=30, output_tokens=4, cost_usd=0.5))
-        keeper.keep(answered(1, input_tokens=20))
+    entries.prepare(store, run.id, owner="w1", facts={"planned": 3})
+    with AttemptWriter(store, run.id, owner="w1", clock=lambda: NOW) as writer:
+        writer.keep(answered(0, input_tokens=30, output_tokens=4, cost_usd=0.5))
+        writer.keep(answered(1, input_tokens=20))
     assert endings.spent(store, run.id) == Spent(54, 0.5)
     with pytest.raises(Conflict, match="is running: there is nothing to restart"):
-        queue.restart(store, run.id, most_queued=10, now=NOW)
+        entries.restart(store, run.id, most_queued=10, now=NOW)
     end(store, run, FAILED)
-    again = queue.restart(store, run.id, most_queued=10, now=NOW + 10)
+    again = entries.restart(store, run.id, most_queued=10, now=NOW + 10)
     assert (again.status, again.settled, again.error) == (Status.PENDING, 2, None)
     with pytest.raises(Conflict, match="is pending"):
-        queue.restart(store, run.id, most_queued=10, now=NOW + 10)
-    assert queue.job(store, run.id).tries == 0
+        entries.restart(store, run.id, most_queued=10, now=NOW + 10)
+    assert entries.job(store, run.id).tries == 0
     assert taken(store, "w2", now=NOW + 10) is not None
     assert endings.spent(store, run.id) == Spent(0, 0.0)
 
@@ -298,17 +299,17 @@ def test_restart_begins_the_count_of_tries_and_money_afresh(store: Store) -> Non
 def test_restart_is_for_what_lacks_outcomes_and_finds_room(store: Store) -> None:
     run = submitted(store)
     taken(store)
-    with Keeper(store, run.id, owner="w1", clock=lambda: NOW) as keeper:
-        keeper.keep(answered(0))
-    queue.prepare(store, run.id, owner="w1", facts={"planned": 1})
+    with AttemptWriter(store, run.id, owner="w1", clock=lambda: NOW) as writer:
+        writer.keep(answered(0))
+    entries.prepare(store, run.id, owner="w1", facts={"planned": 1})
     end(store, run, Verdict(Status.COMPLETED))
     with pytest.raises(Conflict, match="is completed: there is nothing to restart"):
-        queue.restart(store, run.id, most_queued=10, now=NOW)
+        entries.restart(store, run.id, most_queued=10, now=NOW)
     partial = submitted(store)
     taken(store)
-    queue.prepare(store, partial.id, owner="w1", facts={"planned": 2})
+    entries.prepare(store, partial.id, owner="w1", facts={"planned": 2})
     end(store, partial, Verdict(Status.COMPLETED))
     submitted(store)
     with pytest.raises(QueueFull, match="ann has 1 runs waiting, and 1 may wait at once"):
-        queue.restart(store, partial.id, most_queued=1, now=NOW)
-    assert queue.restart(store, partial.id, most_queued=2, now=NOW).status is Status.PENDING
+        entries.restart(store, partial.id, most_queued=1, now=NOW)
+    assert entries.restart(store, partial.id, most_queued=2, now=NOW).status is Status.PENDING

@@ -11,17 +11,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import proctor.store.schema
 import pytest
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.engine import make_url
 
-import proctor.store.schema
 from postgres_server import Postgres, free_port
 from proctor.errors import ConfigError, StoreError
 from proctor.store import Store
-from proctor.store.schema import HEAD, place
+from proctor.store.core.schema import HEAD, place
 from proctor.types import Plan
 
 SECRET = "open-sesame"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import proctor.store.schema
 import pytest
 from alembic import command
 from alembic.config import Config
@@ -12,13 +13,13 @@ from sqlalchemy import Connection, delete, func, select, text, update
 from sqlalchemy.engine import make_url
 from store_examples import CELL, new_run
 
-import proctor.store.schema
 from proctor.errors import NotFound
-from proctor.service import access
-from proctor.store import Store, lists
-from proctor.store.lists import Wanted
-from proctor.store.tables import API_KEY, ATTEMPT, JOB, NOTE, PLAN, PROJECT, RUN, SCHEDULE, SCORE
-from proctor.store.walls import WHOLE, Reach
+from proctor.service.admin import access
+from proctor.store import Store
+from proctor.store.core.tables import API_KEY, ATTEMPT, JOB, NOTE, PLAN, PROJECT, RUN, SCHEDULE, SCORE
+from proctor.store.core.walls import WHOLE, Reach
+from proctor.store.read import lists
+from proctor.store.read.lists import Wanted
 from proctor.types import Plan, Run
 
 HERE = Reach(frozenset({1}))

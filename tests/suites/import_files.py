@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from proctor.suites.imports import import_path
-from proctor.suites.rows import read_rows
+from proctor.sources.exams.official.imports import import_path
+from proctor.sources.exams.rows.normal_form import read_rows
 
 
 def write_all(folder, files):

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from made_languages import BY_LANGUAGE, LABEL_STYLES, NUMBER_STYLES, SET_STYLES, TEXT_STYLES
 from made_templates import BY_STYLE
 
-from proctor.suites.shapes import Kind, Label
-from proctor.suites.vocabulary import Vocabulary, vocabulary
+from proctor.grading.formats import Kind, Label
+from proctor.grading.vocabulary import Vocabulary, vocabulary
 from proctor.types import Item, Message, Reply
 
 OPTION_SETS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proctor.suites.questions import open_file
+from proctor.sources.exams.files.questions import open_file
 from proctor.types import SourceRef
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from proctor.suites.ladder1.ladder import judge as judge1
-from proctor.suites.reading.ladder import judge as judge2
-from proctor.suites.shapes import Label
-from proctor.suites.tables_exams import PUBMEDQA
-from proctor.suites.tables_superglue import BOOLQ
-from proctor.suites.vocabulary import vocabulary
+from proctor.grading.formats import Label
+from proctor.grading.ladder1.ladder import judge as judge1
+from proctor.grading.reading.ladder import judge as judge2
+from proctor.grading.vocabulary import vocabulary
+from proctor.sources.exams.tables.exams import PUBMEDQA
+from proctor.sources.exams.tables.superglue import BOOLQ
 from proctor.types import Item, Message, Reply
 
 CHOICES = ("Vitamin C", "Iron deficiency anaemia", "Hepatitis B", "Hepatitis B and C")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from reading import ACCEPTABLE, EQUIVALENT, NOTHING, YES_NO, YES_NO_MAYBE, choice, free, label
 
-from proctor.suites.shapes import Label
-from proctor.suites.vocabulary import vocabulary
+from proctor.grading.formats import Label
+from proctor.grading.vocabulary import vocabulary
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from question_files import answered, by_id, source
 
-from proctor.suites.copies import clustered
-from proctor.suites.source import SuiteSource
+from proctor.sources.exams.files.copies import clustered
+from proctor.sources.exams.source import SuiteSource
 
 
 def clusters(found: SuiteSource) -> dict[str, list[str]]:

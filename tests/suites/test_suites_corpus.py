@@ -13,10 +13,10 @@ from typing import get_args
 
 import pytest
 
-from proctor.suites.ladder1.ladder import judge
-from proctor.suites.reading.ladder import judge as judge2
-from proctor.suites.shapes import Kind, Label
-from proctor.suites.vocabulary import vocabulary
+from proctor.grading.formats import Kind, Label
+from proctor.grading.ladder1.ladder import judge
+from proctor.grading.reading.ladder import judge as judge2
+from proctor.grading.vocabulary import vocabulary
 from proctor.types import Item, Message, Outcome, Reply
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from reading import YES_NO
 
 from proctor.errors import ConfigError
-from proctor.suites.extractors import EXTRACTORS, extractor
-from proctor.suites.nearest import nearest
-from proctor.suites.shapes import Kind
+from proctor.grading.extractors import EXTRACTORS, extractor
+from proctor.grading.formats import Kind
+from proctor.grading.nearest import nearest
 from proctor.types import Item, Message, Outcome, Reply
 
 FOUR = Item("t/0", "t", (Message("user", "?"),), "B", ("w", "x", "y", "z"))

@@ -6,7 +6,7 @@ import pytest
 from import_files import imported, run, stored, tsv, what, write_all
 
 from proctor.errors import DataError
-from proctor.suites.rows import read_manifest
+from proctor.sources.exams.rows.normal_form import read_manifest
 
 PAIR = ("index", "sentence1", "sentence2", "label")
 MNLI_HEADER = (

@@ -9,7 +9,7 @@ import pytest
 from import_files import imported, jsonl, run, stored, what
 
 from proctor.errors import DataError
-from proctor.suites.rows import read_rows
+from proctor.sources.exams.rows.normal_form import read_rows
 
 PASSAGE = "Ann met Bo.\n@highlight\nBo left Oslo with Ann"
 

@@ -10,11 +10,11 @@ from import_files import write_all
 
 from proctor.errors import DataError
 from proctor.settings import read_settings
-from proctor.suites.hub import ensure
-from proctor.suites.imports import import_path
-from proctor.suites.parquet import read_parquet
-from proctor.suites.rows import read_manifest, read_rows, read_tasks, rows_path
-from proctor.suites.shapes import HubSet, Task
+from proctor.sources.exams.files.parquet import read_parquet
+from proctor.sources.exams.hub.download import ensure
+from proctor.sources.exams.official.imports import import_path
+from proctor.sources.exams.rows.normal_form import read_manifest, read_rows, read_tasks, rows_path
+from proctor.sources.exams.tables.shapes import HubSet, Task
 
 GLUE = "nyu-mll/glue"
 TOKEN = "hf_a_secret_of_this_test"

@@ -11,8 +11,8 @@ import pytest
 from import_files import run, what, write_all
 
 from proctor.errors import DataError
-from proctor.suites.rows import read_rows
-from proctor.suites.tables_exams import MMLU
+from proctor.sources.exams.rows.normal_form import read_rows
+from proctor.sources.exams.tables.exams import MMLU
 
 BOOLQ = '{"question": "is it", "passage": "It is.", "idx": 0, "label": true}\n' * 1
 MMLU_CSV = 'What is it?,a,"b, c",d,"e\nf",B\r\nWho?,"say ""hi""",x,y,z,D'

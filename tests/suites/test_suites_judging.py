@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import CHOICES, NOTHING, YES_NO, choice, free, label
 
-from proctor.suites.ladder1.ladder import judge
-from proctor.suites.shapes import Label
-from proctor.suites.texts import key
-from proctor.suites.vocabulary import vocabulary
+from proctor.grading.formats import Label
+from proctor.grading.ladder1.ladder import judge
+from proctor.grading.texts import key
+from proctor.grading.vocabulary import vocabulary
 from proctor.types import Item, Message, Outcome, Reply
 
 

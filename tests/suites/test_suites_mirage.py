@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 
-from proctor.suites.extractors import EXTRACTORS
-from proctor.suites.mirage import mirage_letter
-from proctor.suites.tables_exams import PUBMEDQA
-from proctor.suites.vocabulary import vocabulary
+from proctor.grading.extractors import EXTRACTORS
+from proctor.grading.mirage import mirage_letter
+from proctor.grading.vocabulary import vocabulary
+from proctor.sources.exams.tables.exams import PUBMEDQA
 from proctor.types import Item, Message, Outcome, Reply
 
 

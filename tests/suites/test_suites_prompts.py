@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prompt_examples import EXAMPLES, FIRST_WORDS
 
-from proctor.suites.ladder1.ladder import Asked, climb, spoken
-from proctor.suites.prompts import PROMPTS
-from proctor.suites.prompts_form import CLOSE_1, Prompt, fill, placeholders
-from proctor.suites.prompts_superglue import mark
-from proctor.suites.tasks import TASKS
-from proctor.suites.vocabulary import vocabulary
+from proctor.grading.ladder1.ladder import Asked, climb, spoken
+from proctor.grading.vocabulary import vocabulary
+from proctor.sources.exams.prompts.by_name import PROMPTS
+from proctor.sources.exams.prompts.form import CLOSE_1, Prompt, fill, placeholders
+from proctor.sources.exams.prompts.superglue import mark
+from proctor.sources.exams.tables.tasks import TASKS
 from proctor.types import Message
 
 WORDED = sorted(EXAMPLES.keys() - {"verbatim"})

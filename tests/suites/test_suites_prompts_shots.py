@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.errors import ConfigError, DataError
-from proctor.suites.questions import open_file
-from proctor.suites.rows import Row, write_rows
-from proctor.suites.shots import choose
-from proctor.suites.source import open_suite
-from proctor.suites.tasks import SUITES, TASKS
+from proctor.sources.exams.files.questions import open_file
+from proctor.sources.exams.rows.normal_form import Row, write_rows
+from proctor.sources.exams.shots import choose
+from proctor.sources.exams.source import open_suite
+from proctor.sources.exams.tables.tasks import SUITES, TASKS
 from proctor.types import SourceRef
 
 SUITE_OF = {task.key: suite.key for suite in SUITES.values() for task in suite.tasks}

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_replies import made
 
-from proctor.suites.ladder1.ladder import judge as judge1
-from proctor.suites.reading.ladder import judge
-from proctor.suites.reading.languages import LANGUAGES
-from proctor.suites.tables_superglue import BOOLQ
-from proctor.suites.vocabulary import vocabulary
+from proctor.grading.ladder1.ladder import judge as judge1
+from proctor.grading.reading.ladder import judge
+from proctor.grading.reading.languages import LANGUAGES
+from proctor.grading.vocabulary import vocabulary
+from proctor.sources.exams.tables.superglue import BOOLQ
 from proctor.types import Item, Message, Outcome, Reply
 
 LOWEST = 0.995

@@ -8,7 +8,8 @@ import orjson
 import pytest
 
 from proctor.errors import DataError, DataMissing
-from proctor.suites.rows import (
+from proctor.sources.exams.rows.forms import FIELDS
+from proctor.sources.exams.rows.normal_form import (
     Row,
     item_set_sha256,
     manifest_path,
@@ -17,9 +18,8 @@ from proctor.suites.rows import (
     rows_path,
     write_rows,
 )
-from proctor.suites.rows_forms import FIELDS
-from proctor.suites.tables_exams import MMLU
-from proctor.suites.tasks import TASKS
+from proctor.sources.exams.tables.exams import MMLU
+from proctor.sources.exams.tables.tasks import TASKS
 
 ROWS = [
     Row("boolq/0", "boolq", "yes", {"question": "is it", "passage": "It is.\u2028So."}),

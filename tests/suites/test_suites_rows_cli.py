@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from import_files import jsonl, write_all
 
-from proctor.suites.rows import Row, rows_path, write_rows
+from proctor.sources.exams.rows.normal_form import Row, rows_path, write_rows
 from programs import proctor, proctor_json
 
 pytestmark = pytest.mark.slow  # whole commands and runs; make test-fast leaves them out

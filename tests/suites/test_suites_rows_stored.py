@@ -6,10 +6,10 @@ import orjson
 import pytest
 
 from proctor.errors import DataError, DataMissing, NotFound
-from proctor.suites.imports import import_path
-from proctor.suites.rows import Row, manifest_path, read_manifest, rows_path, write_rows
-from proctor.suites.rows_stored import differences, show_task, stored_sets, verify_stored
-from proctor.suites.tasks import TASKS
+from proctor.sources.exams.official.imports import import_path
+from proctor.sources.exams.rows.normal_form import Row, manifest_path, read_manifest, rows_path, write_rows
+from proctor.sources.exams.rows.stored import differences, show_task, stored_sets, verify_stored
+from proctor.sources.exams.tables.tasks import TASKS
 
 COMMIT = "a" * 40
 

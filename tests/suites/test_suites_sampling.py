@@ -7,9 +7,9 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from proctor.suites.rows import Row
-from proctor.suites.sampling import like, order, spread, take
-from proctor.suites.tasks import TASKS
+from proctor.sources.exams.rows.normal_form import Row
+from proctor.sources.exams.sampling import like, order, spread, take
+from proctor.sources.exams.tables.tasks import TASKS
 
 rows_of_any_kind = st.lists(
     st.tuples(st.sampled_from("abc"), st.sampled_from("XY")), min_size=1, max_size=300

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.errors import ConfigError
-from proctor.suites.questions import open_file
-from proctor.suites.rows import Row
-from proctor.suites.shuffle import shuffled
-from proctor.suites.source import open_suite
+from proctor.sources.exams.files.questions import open_file
+from proctor.sources.exams.rows.normal_form import Row
+from proctor.sources.exams.shuffle import shuffled
+from proctor.sources.exams.source import open_suite
 from proctor.types import SourceRef
 
 

@@ -8,10 +8,10 @@ import json
 import pytest
 
 from proctor.errors import ConfigError, DataMissing
-from proctor.suites.imports import import_path
-from proctor.suites.rows import write_rows
-from proctor.suites.source import open_suite, task_keys
-from proctor.suites.tasks import SUITES
+from proctor.sources.exams.official.imports import import_path
+from proctor.sources.exams.rows.normal_form import write_rows
+from proctor.sources.exams.source import open_suite, task_keys
+from proctor.sources.exams.tables.tasks import SUITES
 from proctor.types import SourceRef
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from proctor.suites.items import written
-from proctor.suites.source import open_suite
-from proctor.suites.tasks import SUITES, TASKS
+from proctor.sources.exams.items import written
+from proctor.sources.exams.source import open_suite
+from proctor.sources.exams.tables.tasks import SUITES, TASKS
 from proctor.types import Outcome, Reply, SourceRef
 
 SUITE_OF = {task.key: suite.key for suite in SUITES.values() for task in suite.tasks}

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from proctor.errors import ConfigError, DataError
-from proctor.suites.imports import import_path
-from proctor.suites.source import open_suite
-from proctor.suites.styles import STYLES, styles_of, writers_of
-from proctor.suites.tasks import TASKS
+from proctor.sources.exams.official.imports import import_path
+from proctor.sources.exams.prompts.styles import STYLES, styles_of, writers_of
+from proctor.sources.exams.source import open_suite
+from proctor.sources.exams.tables.tasks import TASKS
 from proctor.types import Outcome, Reply, SourceRef
 
 
@@ -126,7 +126,7 @@ def test_an_extractor_that_is_asked_for_wins_over_the_styles(tmp_path):
 
 def test_a_prompt_that_nobody_wrote_is_named():
     task = replace(TASKS["medqa"], prompt="medqa-two")
-    with pytest.raises(ConfigError, match=r"medqa: there is no prompt 'medqa-two'; suites/prompts\.py"):
+    with pytest.raises(ConfigError, match=r"medqa: there is no prompt 'medqa-two'; sources/exams/prompts/by_name\.py"):
         writers_of(STYLES["proctor"], task, 1)
 
 

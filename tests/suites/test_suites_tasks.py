@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 
 from proctor.findings import METRIC_VERSIONS
-from proctor.suites.ladder1.readers import read_label
-from proctor.suites.prompts import PROMPTS
-from proctor.suites.shapes import Label
-from proctor.suites.tables_exams import MMLU, SUBJECTS, subject_title
-from proctor.suites.tasks import SUITES, TASKS
-from proctor.suites.vocabulary import vocabulary
+from proctor.grading.formats import Label
+from proctor.grading.ladder1.readers import read_label
+from proctor.grading.vocabulary import vocabulary
+from proctor.sources.exams.prompts.by_name import PROMPTS
+from proctor.sources.exams.tables.exams import MMLU, SUBJECTS, subject_title
+from proctor.sources.exams.tables.tasks import SUITES, TASKS
 
 KEYS = {
     "glue": "cola sst2 mrpc qqp stsb mnli qnli rte wnli ax",

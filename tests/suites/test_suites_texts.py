@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.suites.texts import fold, key, normal, number, same
+from proctor.grading.texts import fold, key, normal, number, same
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from proctor.errors import ConfigError, DataError
-from proctor.suites.questions import open_file
-from proctor.suites.user_suites import open_user_suite
+from proctor.sources.exams.files.questions import open_file
+from proctor.sources.exams.files.user_suites import open_user_suite
 from proctor.types import Outcome, Reply, SourceRef
 
 SUITE = """

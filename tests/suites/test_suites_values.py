@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reading import NOTHING, read_answer
 
-from proctor.suites.first_token import by_first_token
-from proctor.suites.ladder1.ladder import judge
-from proctor.suites.shapes import Label
-from proctor.suites.tasks import TASKS
-from proctor.suites.texts import squad, token_f1
-from proctor.suites.vocabulary import vocabulary
+from proctor.grading.first_token import by_first_token
+from proctor.grading.formats import Label
+from proctor.grading.ladder1.ladder import judge
+from proctor.grading.texts import squad, token_f1
+from proctor.grading.vocabulary import vocabulary
+from proctor.sources.exams.tables.tasks import TASKS
 from proctor.types import Item, Message, Outcome, Reply
 
 ANSWERS = ("Paris", "London", "a small town in France", "None of his friends")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from browser import Watched, until
 
-from proctor.service.sources import answers_to, open_source
+from proctor.service.opening.sources import answers_to, open_source
 from proctor.settings import read_settings
 from proctor.simulator import Answer, spawn
 from proctor.types import SourceRef

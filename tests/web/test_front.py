@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proctor.findings import Evaluation, RunResult, Speed, Tally
-from proctor.service.standing import Standing
+from proctor.service.evidence.standing import Standing
 from proctor.types import Cell, Model, Run, SourceRef, Status
 from proctor.web.compare import on_front
 

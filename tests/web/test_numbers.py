@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pages import Browser
-from proctor.store.lists import RunLine
+from proctor.store.read.lists import RunLine
 from proctor.types import Status
 from proctor.web.lists import line_record
 from programs import proctor, proctor_json

@@ -12,8 +12,8 @@ from urllib.parse import unquote, urlencode
 import pytest
 
 from pages import Browser
-from proctor.service.access import create_key
-from proctor.service.catalogue import suite_facts
+from proctor.service.admin.access import create_key
+from proctor.service.opening.catalogue import suite_facts
 from proctor.store import Store
 from proctor.types import Cell, Model, Plan, SourceRef, Status
 from programs import proctor, proctor_json

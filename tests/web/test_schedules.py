@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from pages import Browser
-from proctor.service import schedules
-from proctor.service.access import deeds
+from proctor.service.admin.access import deeds
+from proctor.service.runs import schedules
 from proctor.settings import read_settings
-from proctor.store import Store, queue
-from proctor.store.endings import Verdict, end
-from proctor.store.pulses import Pulse
+from proctor.store import Store
+from proctor.store.queue import entries
+from proctor.store.queue.endings import Verdict, end
+from proctor.store.write.throughput import Pulse
 from proctor.types import Status
 from proctor.web.run import _beats_chart
 from served import serving
@@ -109,13 +110,13 @@ def look_at_a_night(browser: Browser, home: Path) -> None:
         schedules.submit_due(store, read_settings({"PROCTOR_HOME": str(home)}), now=kept.next_at)
         run = schedules.last_run(store, schedules.one(store, kept.id))
         assert run is not None and "pending" in browser.get("/schedules").words
-        taken = queue.take_next(store, owner="me", now=time.time(), lease_s=60.0, most_running=3)
+        taken = entries.take_next(store, owner="me", now=time.time(), lease_s=60.0, most_running=3)
         assert taken is not None and taken.id == run.id
         later = Verdict(Status.PENDING, error="nobody answers", run_after=time.time() + 60.0)
         assert end(store, run.id, later, owner="me", now=time.time())
         assert "UTC, try 2 of 3: nobody answers" in browser.get("/schedules").words
         again = time.time() + 120.0
-        assert queue.take_next(store, owner="me", now=again, lease_s=60.0, most_running=3) is not None
+        assert entries.take_next(store, owner="me", now=again, lease_s=60.0, most_running=3) is not None
         lost = Verdict(Status.FAILED, error="nobody answers at that address", error_slug="endpoint-not-found")
         assert end(store, run.id, lost, owner="me", now=time.time())
         page = browser.get("/schedules")

@@ -22,12 +22,14 @@ from sqlalchemy import text
 
 import served
 from proctor.findings import Estimate, Score
-from proctor.service.profile import summary_of
-from proctor.store import Store, bodies, notes
-from proctor.store.attempts import narrow
-from proctor.store.keeper import Batch, write
-from proctor.store.notes import Note
-from proctor.store.scores import Figures
+from proctor.service.results.profile import summary_of
+from proctor.store import Store
+from proctor.store.core import bodies
+from proctor.store.core.attempts import narrow
+from proctor.store.core.scores import Figures
+from proctor.store.write import notes
+from proctor.store.write.attempt_writer import Batch, write
+from proctor.store.write.notes import Note
 from proctor.types import (
     Attempt,
     Cell,
@@ -88,7 +90,7 @@ def attempt_at(place: int, asked: Item) -> Attempt:
 
 
 def batches(num: int) -> Iterator[Batch]:
-    """The rows as the keeper writes them. A thousand questions are asked again and again, under ids of their own."""
+    """The rows as the writer writes them. A thousand questions are asked again and again, under ids of their own."""
     packer = bodies.packer()
     asked = [
         Item("", "q", (Message("user", f"Question {n}?"),), "A", hash=f"{n:032x}") for n in range(PROMPTS)

@@ -18,8 +18,8 @@ from pathlib import Path
 from sqlalchemy import text
 
 from proctor.findings import METRIC_VERSIONS, Estimate, Score
-from proctor.service.comparable import comparability, exam
-from proctor.store import Keeper, Store
+from proctor.service.results.comparable import comparability, exam
+from proctor.store import AttemptWriter, Store
 from proctor.types import Attempt, Cell, Item, Model, Outcome, Plan, Reading, Reply, SourceRef, Status
 
 RUNS, MODELS, ITEMS, REQUESTS = 10_000, 8, 200, 100
@@ -63,13 +63,13 @@ def fill(url: str) -> None:
             now=1.0,
         )
         store.claim(run.id, owner="bench", now=1.0, lease_s=1e9)
-        keeper = Keeper(store, run.id, owner="bench", lease_s=1e9)
+        writer = AttemptWriter(store, run.id, owner="bench", lease_s=1e9)
         for i in range(ITEMS):
             ok = (i * 7 + m) % 10 < 5 + m % 4
             item = Item(f"q/{i}", "q", (), "A", hash=f"{i:032x}")
             reading = Reading(Outcome.CORRECT if ok else Outcome.WRONG, "A" if ok else "B", 1, float(ok))
-            keeper.keep(Attempt(item, i, 0, 0, 2.0, reading, Reply("A")))
-        keeper.close()
+            writer.keep(Attempt(item, i, 0, 0, 2.0, reading, Reply("A")))
+        writer.close()
         store.finish(run.id, Status.COMPLETED, owner="bench", now=time.time(), elapsed_s=1.0)
         store.put_scores(
             run.id, [Score("q", "Questions", "accuracy", Estimate(0.6, 0.03, 0.5, 0.7, 200, 200, "Wilson"))]

@@ -8,10 +8,10 @@ from typing import Any
 
 from proctor.errors import provider_errors
 from proctor.findings import Cause, RunResult, Score
-from proctor.service import documents, speeds
-from proctor.service.catalogue import brand
-from proctor.service.jobs_view import JobState, RunLine
-from proctor.service.overview import HEADLINE, Shown
+from proctor.service.opening.catalogue import brand
+from proctor.service.results import documents, speeds
+from proctor.service.watch.job_states import JobState, RunLine
+from proctor.service.watch.overview import HEADLINE, Shown
 from proctor.types import Run, Status
 
 # What stands in front of a job's error, by its slug (the specification's "Job-Specific Errors").

@@ -15,18 +15,19 @@ from fastapi.routing import APIRoute
 from starlette.staticfiles import StaticFiles
 
 from proctor import __version__
-from proctor.api import benchmarking, jobs, neighbours
-from proctor.api.door import PREFIX, OpenDesk, Reader, only_known_query
+from proctor.api import benchmarking, jobs, resources
+from proctor.api.dependencies import PREFIX, OpenContext, Reader, only_known_query
 from proctor.api.errors import RESPONSES, add_handlers
 from proctor.api.examples import example
 from proctor.api.examples_around import HEALTHY, READY
 from proctor.api.guard import Guard
 from proctor.api.metrics import CONTENT_TYPE, Metrics
-from proctor.service import jobs_view, queue
-from proctor.service.desk import Desk, open_desk
+from proctor.service.context import Context, open_context
+from proctor.service.runs import queue
+from proctor.service.watch import job_states
 from proctor.settings import Settings
 
-ROUTERS = (benchmarking.ROUTER, jobs.ROUTER, neighbours.ROUTER)
+ROUTERS = (benchmarking.ROUTER, jobs.ROUTER, resources.ROUTER)
 STATIC = Path(__file__).parent / "static"
 WORKER_SILENT_S = 60.0
 DOCS_PAGE = """<!doctype html>
@@ -49,8 +50,8 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with open_desk(settings) as desk:
-            app.state.desk = desk
+        with open_context(settings) as context:
+            app.state.context = context
             yield
 
     app = FastAPI(
@@ -63,19 +64,19 @@ def create_app(settings: Settings) -> FastAPI:
         responses=RESPONSES,
     )
 
-    def desk_of() -> Desk:
-        desk: Desk = app.state.desk
-        return desk
+    def context_of() -> Context:
+        context: Context = app.state.context
+        return context
 
     metrics = Metrics()
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX, dependencies=[Depends(only_known_query)])
     add_handlers(app)
-    _add_health(app, desk_of, metrics)
+    _add_health(app, context_of, metrics)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_middleware(
         Guard,
-        desk_of=desk_of,
+        context_of=context_of,
         hosts=settings.hosts,
         auth=settings.auth,
         per_minute=settings.requests_per_minute,
@@ -85,7 +86,7 @@ def create_app(settings: Settings) -> FastAPI:
     return app
 
 
-def _add_health(app: FastAPI, desk_of: Any, metrics: Metrics) -> None:
+def _add_health(app: FastAPI, context_of: Any, metrics: Metrics) -> None:
     @app.get("/healthz", tags=["health"], summary="Is the server there", responses=example(HEALTHY))
     def healthz() -> dict[str, str]:
         return {"status": "ok"}
@@ -99,23 +100,23 @@ def _add_health(app: FastAPI, desk_of: Any, metrics: Metrics) -> None:
     )
     def readyz() -> JSONResponse:
         """503 with what is wrong if the database does not answer; a missing worker is said, and is no error."""
-        desk = desk_of()
-        jobs_view.states(desk)
-        return JSONResponse({"status": "ok", "worker": _worker(desk)})
+        context = context_of()
+        job_states.states(context)
+        return JSONResponse({"status": "ok", "worker": _worker(context)})
 
     @app.get("/metrics", tags=["health"], summary="Figures for Prometheus", response_class=Response)
-    def figures(desk: OpenDesk, user: Reader) -> Response:
+    def figures(context: OpenContext, user: Reader) -> Response:
         """Runs and the queue are of the projects that the key reaches; requests are the whole server's, by route."""
-        return Response(metrics.text(desk), media_type=CONTENT_TYPE)
+        return Response(metrics.text(context), media_type=CONTENT_TYPE)
 
     @app.get("/docs", include_in_schema=False)
     def docs() -> HTMLResponse:
         return HTMLResponse(DOCS_PAGE)
 
 
-def _worker(desk: Desk) -> str:
+def _worker(context: Context) -> str:
     """Whether a worker of this machine looked into the queue lately."""
-    seen = queue.worker_seen(desk.settings)
+    seen = queue.worker_seen(context.settings)
     if seen is None:
         return "none seen"
     return "at work" if time.time() - seen < WORKER_SILENT_S else "silent"

@@ -9,15 +9,17 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query
 
 from proctor.api import answers, boards, examples
-from proctor.api.door import OpenDesk, Reader, Runner
+from proctor.api.dependencies import OpenContext, Reader, Runner
 from proctor.api.examples import example
 from proctor.api.schemas import JOB_ID, CompareRequest, HistoryQuery, ListQuery
 from proctor.errors import ConfigError, Conflict
-from proctor.service import access, jobs_view, queue
-from proctor.service.duration import estimated_duration, items_of
-from proctor.service.overview import board_suite
-from proctor.service.queue import Ticket
-from proctor.service.requests import RunRequest, plan_of
+from proctor.service.admin import access
+from proctor.service.forecast.duration import estimated_duration, items_of
+from proctor.service.runs import queue
+from proctor.service.runs.queue import Ticket
+from proctor.service.runs.requests import RunRequest, plan_of
+from proctor.service.watch import job_states
+from proctor.service.watch.overview import board_suite
 from proctor.types import Status
 
 ROUTER = APIRouter(prefix="/benchmarking", tags=["benchmarking"])
@@ -29,14 +31,14 @@ States = Literal["pending", "running", "completed", "failed", "cancelled"]
 
 
 @ROUTER.post("/run", summary="Run benchmarks", responses=example(examples.SUBMITTED))
-def run(request: RunRequest, desk: OpenDesk, user: Runner) -> dict[str, Any]:
+def run(request: RunRequest, context: OpenContext, user: Runner) -> dict[str, Any]:
     """Put a benchmark of one model into the queue. It runs in a process of its own; the answer comes at once."""
-    plan = plan_of(request, desk.settings)
+    plan = plan_of(request, context.settings)
     ticket = Ticket(user.name, request.project_id, request.priority)
-    made = queue.submit(desk.store, plan, ticket, desk.settings)
+    made = queue.submit(context.store, plan, ticket, context.settings)
     source = made.cell.source
-    access.note(desk.store, user.name, "submit", made.id, f"{made.cell.model} on {source.name}")
-    duration, basis = estimated_duration(desk.store, made.cell)
+    access.note(context.store, user.name, "submit", made.id, f"{made.cell.model} on {source.name}")
+    duration, basis = estimated_duration(context.store, made.cell)
     return {
         "job_id": made.id,
         "message": f"Benchmarking started for suite: {source.name}",
@@ -50,62 +52,62 @@ def run(request: RunRequest, desk: OpenDesk, user: Runner) -> dict[str, Any]:
 
 
 @ROUTER.get("/results/{job_id}", summary="Get benchmark results", responses=example(examples.RESULT))
-def results(job_id: JobId, desk: OpenDesk, user: Reader) -> dict[str, Any]:
+def results(job_id: JobId, context: OpenContext, user: Reader) -> dict[str, Any]:
     """A job's state and what it shows so far; beside each `mean` its standard error (`std`), interval, n and method."""
-    return answers.job(jobs_view.result_of(desk, job_id), jobs_view.state_of(desk, job_id))
+    return answers.job(job_states.result_of(context, job_id), job_states.state_of(context, job_id))
 
 
 @ROUTER.post("/cancel/{job_id}", summary="Cancel a benchmark job", responses=example(examples.CANCELLED))
-def cancel(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
+def cancel(job_id: JobId, context: OpenContext, user: Runner) -> dict[str, Any]:
     """End a waiting or running job; what it asked so far is kept, and it can be restarted."""
-    run = jobs_view.run_of(desk, job_id)
+    run = job_states.run_of(context, job_id)
     try:
-        ended = queue.cancel(desk.store, run.id)
+        ended = queue.cancel(context.store, run.id)
     except Conflict:
         raise ConfigError(
             f"Failed to cancel job {job_id}: job not found or already completed (it is {run.status})"
         ) from None
-    access.note(desk.store, user.name, "cancel", run.id)
+    access.note(context.store, user.name, "cancel", run.id)
     deadline = time.monotonic() + CANCEL_WAIT_S
     while not ended and time.monotonic() < deadline:
         time.sleep(0.05)
-        ended = jobs_view.run_of(desk, job_id).status is not Status.RUNNING
+        ended = job_states.run_of(context, job_id).status is not Status.RUNNING
     return {
         "message": f"Job {job_id} cancelled successfully" if ended else f"Job {job_id} is being cancelled"
     }
 
 
 @ROUTER.get("/results", summary="List benchmark results", responses=example(examples.LISTED))
-def listed(asked: Annotated[ListQuery, Query()], desk: OpenDesk, user: Reader) -> dict[str, Any]:
+def listed(asked: Annotated[ListQuery, Query()], context: OpenContext, user: Reader) -> dict[str, Any]:
     """The newest runs, those of the command line too; `total` counts all that the filters let through."""
-    lines, total = jobs_view.run_lines(desk, asked.wanted(desk), limit=asked.limit)
-    return {"results": boards.listed(desk, lines), "total": total}
+    lines, total = job_states.run_lines(context, asked.wanted(context), limit=asked.limit)
+    return {"results": boards.listed(context, lines), "total": total}
 
 
 @ROUTER.post("/compare", summary="Compare models", responses=example(examples.COMPARED))
-def compare(request: CompareRequest, desk: OpenDesk, user: Reader) -> dict[str, Any]:
+def compare(request: CompareRequest, context: OpenContext, user: Reader) -> dict[str, Any]:
     """Models (or runs) side by side, on the items that all share; verdicts need a test and an interval."""
-    return boards.comparison(desk, request)
+    return boards.comparison(context, request)
 
 
 @ROUTER.get("/history", summary="Get benchmark history", responses=example(examples.HISTORY))
-def history(asked: Annotated[HistoryQuery, Query()], desk: OpenDesk, user: Reader) -> dict[str, Any]:
+def history(asked: Annotated[HistoryQuery, Query()], context: OpenContext, user: Reader) -> dict[str, Any]:
     """The runs of the last days. With `model_name`, `trend` has the model's scores and how each differs."""
-    wanted = asked.wanted(desk, since=time.time() - asked.days * DAY_S)
-    lines, total = jobs_view.run_lines(desk, wanted, limit=asked.limit)
+    wanted = asked.wanted(context, since=time.time() - asked.days * DAY_S)
+    lines, total = job_states.run_lines(context, wanted, limit=asked.limit)
     found: dict[str, Any] = {
-        "history": boards.listed(desk, lines),
+        "history": boards.listed(context, lines),
         "total_runs": total,
         "date_range": f"Last {asked.days} days",
     }
     if asked.model_name is not None:
-        found["trend"] = boards.trend(desk, wanted, days=asked.days)
+        found["trend"] = boards.trend(context, wanted, days=asked.days)
     return found
 
 
 @ROUTER.get("/leaderboard", summary="Get leaderboard", responses=example(examples.BOARD))
 def leaderboard(
-    desk: OpenDesk,
+    context: OpenContext,
     user: Reader,
     suite: Annotated[str | None, Query(max_length=300)] = None,
     metric: Annotated[str, Query(max_length=100)] = "accuracy",
@@ -118,4 +120,4 @@ def leaderboard(
     over the tasks that have it. The default suite is glue, or what was run last where only other suites have runs on
     real rows.
     """
-    return boards.leaderboard(desk, suite or board_suite(desk, project_id), metric, limit, project_id)
+    return boards.leaderboard(context, suite or board_suite(context, project_id), metric, limit, project_id)

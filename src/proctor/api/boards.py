@@ -10,31 +10,31 @@ from proctor.api import answers
 from proctor.api.schemas import CompareRequest
 from proctor.errors import ConfigError, MetricMissing, NotFound
 from proctor.findings import Comparison, Evaluation, Place, RunResult, Score
-from proctor.service import documents, speeds
-from proctor.service.catalogue import brand
-from proctor.service.causes import of_lines
-from proctor.service.compare import Compared
-from proctor.service.desk import Desk
-from proctor.service.jobs_view import RunLine, Wanted, source_named
-from proctor.service.lately import Lately
-from proctor.service.overview import figures_of
-from proctor.service.standing import standing
+from proctor.service.context import Context
+from proctor.service.evidence.cache import Lately
+from proctor.service.evidence.compare import Compared
+from proctor.service.evidence.standing import standing
+from proctor.service.opening.catalogue import brand
+from proctor.service.results import documents, speeds
+from proctor.service.results.causes import of_lines
+from proctor.service.watch.job_states import RunLine, Wanted, source_named
+from proctor.service.watch.overview import figures_of
 
 
-def listed(desk: Desk, lines: Sequence[RunLine]) -> list[dict[str, Any]]:
+def listed(context: Context, lines: Sequence[RunLine]) -> list[dict[str, Any]]:
     """Runs of a list with their headlines, and why items of theirs failed."""
-    found, causes = figures_of(desk, lines), of_lines(desk.store, lines)
+    found, causes = figures_of(context, lines), of_lines(context.store, lines)
     return [answers.line(line, found.get(line.id, {}), causes.get(line.id, ())) for line in lines]
 
 
-def comparison(desk: Desk, request: CompareRequest) -> dict[str, Any]:
+def comparison(context: Context, request: CompareRequest) -> dict[str, Any]:
     """Raises ConfigError for names that are no models or runs, are ambiguous, or cannot be compared."""
     found: dict[str, Compared] = {}
     lacking: dict[str, MetricMissing] = {}
-    source = source_named(desk, request.benchmark_suite)
+    source = source_named(context, request.benchmark_suite)
     for metric in dict.fromkeys(request.metrics):
         try:
-            found[metric] = Lately(desk).compared(
+            found[metric] = Lately(context).compared(
                 tuple(request.model_ids), source, metric, request.margin, request.items
             )
         except NotFound as error:
@@ -100,11 +100,13 @@ def _model(result: RunResult, compared: Score) -> dict[str, Any]:
     }
 
 
-def leaderboard(desk: Desk, suite: str, metric: str, limit: int, project_id: int | None) -> dict[str, Any]:
+def leaderboard(
+    context: Context, suite: str, metric: str, limit: int, project_id: int | None
+) -> dict[str, Any]:
     """An empty board where a known suite has no runs yet. Raises ConfigError for an unknown suite or metric."""
-    suite = source_named(desk, suite) or suite
+    suite = source_named(context, suite) or suite
     try:
-        board = Lately(desk).board(suite, metric, limit, project_id)
+        board = Lately(context).board(suite, metric, limit, project_id)
     except NotFound:
         return {"leaderboard": [], "total_models": 0, "last_updated": None, "suite": suite, "metric": metric}
     return {
@@ -151,9 +153,9 @@ def _compact(c: Comparison) -> dict[str, Any]:
     return {name: document[name] for name in kept}
 
 
-def trend(desk: Desk, wanted: Wanted, *, days: int) -> list[dict[str, Any]]:
+def trend(context: Context, wanted: Wanted, *, days: int) -> list[dict[str, Any]]:
     """The model's scores in time, newest first, each with its change from the run before that was asked the same."""
-    found = Lately(desk).history(wanted.model, wanted.source, days, wanted.project_id)
+    found = Lately(context).history(wanted.model, wanted.source, days, wanted.project_id)
     points = []
     for past in found.runs:
         run, scores = past.result.run, past.result.scores

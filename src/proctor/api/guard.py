@@ -22,9 +22,9 @@ from starlette.exceptions import HTTPException
 
 from proctor.api.spotless import check_body, check_head
 from proctor.errors import ConfigError, Forbidden, ProctorError, TooManyRequests
-from proctor.service.access import LOCAL, User, user_of
-from proctor.service.desk import Desk
-from proctor.service.sessions import COOKIE, user_of_session
+from proctor.service.admin.access import LOCAL, User, user_of
+from proctor.service.admin.sessions import COOKIE, user_of_session
+from proctor.service.context import Context
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -53,10 +53,10 @@ DOCS_POLICY = HEADERS["Content-Security-Policy"] + "; style-src 'self' 'unsafe-i
 
 @dataclass(slots=True)
 class Guard:
-    """The middleware. `desk_of` gives the open desk; `hosts` are further names under which we may be called."""
+    """The middleware. `context_of` gives the open context; `hosts` are further names under which we may be called."""
 
     app: Application
-    desk_of: Callable[[], Desk]
+    context_of: Callable[[], Context]
     hosts: Sequence[str] = ()
     auth: bool = False
     per_minute: int = 100
@@ -118,10 +118,10 @@ class Guard:
             return LOCAL
         if not scope["path"].startswith(("/api/", "/metrics")):
             token = _cookie(headers.get("cookie", ""))
-            return user_of_session(self.desk_of().store, token) if token else None
+            return user_of_session(self.context_of().store, token) if token else None
         bearer = headers.get("authorization", "")
         sent = bearer[7:].strip() if bearer.lower().startswith("bearer ") else headers.get("x-api-key")
-        return user_of(self.desk_of().store, sent)
+        return user_of(self.context_of().store, sent)
 
     def _count(self, scope: Scope) -> None:
         """Raises TooManyRequests; pages, streams, health and metrics are not counted."""

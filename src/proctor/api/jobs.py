@@ -14,11 +14,13 @@ from fastapi.responses import StreamingResponse
 
 from proctor.api import answers, benchmarking, examples
 from proctor.api.benchmarking import JobId, States
-from proctor.api.door import OpenDesk, Reader, Runner
+from proctor.api.dependencies import OpenContext, Reader, Runner
 from proctor.api.examples import example
-from proctor.service import access, jobs_view, prune, queue
-from proctor.service.desk import Desk
-from proctor.service.jobs_view import ENDED, JobState
+from proctor.service.admin import access, prune
+from proctor.service.context import Context
+from proctor.service.runs import queue
+from proctor.service.watch import job_states
+from proctor.service.watch.job_states import ENDED, JobState
 
 ROUTER = APIRouter(prefix="/jobs", tags=["jobs"])
 LOOK_EVERY_S = 0.5
@@ -26,8 +28,8 @@ HEARTBEAT_S = 15.0
 
 
 @ROUTER.get("/status/{job_id}", summary="Where a job is", responses=example(examples.RUNNING))
-def status(job_id: JobId, desk: OpenDesk, user: Reader) -> dict[str, Any]:
-    return _document(jobs_view.state_of(desk, job_id))
+def status(job_id: JobId, context: OpenContext, user: Reader) -> dict[str, Any]:
+    return _document(job_states.state_of(context, job_id))
 
 
 @ROUTER.get(
@@ -36,7 +38,7 @@ def status(job_id: JobId, desk: OpenDesk, user: Reader) -> dict[str, Any]:
 async def poll(
     job_id: JobId,
     request: Request,
-    desk: OpenDesk,
+    context: OpenContext,
     user: Reader,
     timeout: Annotated[float, Query(ge=0, le=300)] = 30,
     current_status: States | None = None,
@@ -44,7 +46,7 @@ async def poll(
     """Answers when the state is no longer `current_status` (without it: when the job has ended), or at the timeout."""
     deadline = time.monotonic() + timeout
     while True:
-        state = await asyncio.to_thread(jobs_view.state_of, desk, job_id)
+        state = await asyncio.to_thread(job_states.state_of, context, job_id)
         changed = state.run.status.value != current_status if current_status else state.ended
         if changed or time.monotonic() >= deadline or await request.is_disconnected():
             return _document(state)
@@ -57,14 +59,14 @@ async def poll(
     response_class=StreamingResponse,
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
 )
-async def stream(job_id: JobId, desk: OpenDesk, user: Reader) -> StreamingResponse:
+async def stream(job_id: JobId, context: OpenContext, user: Reader) -> StreamingResponse:
     """Server-sent events: `progress` whenever something changed, `end` when the job has ended."""
-    first = await asyncio.to_thread(jobs_view.state_of, desk, job_id)
+    first = await asyncio.to_thread(job_states.state_of, context, job_id)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_events(desk, job_id, first), media_type="text/event-stream", headers=headers)
+    return StreamingResponse(_events(context, job_id, first), media_type="text/event-stream", headers=headers)
 
 
-async def _events(desk: Desk, job_id: str, state: JobState) -> AsyncIterator[bytes]:
+async def _events(context: Context, job_id: str, state: JobState) -> AsyncIterator[bytes]:
     told, beat = b"", time.monotonic()
     while True:
         text = orjson.dumps(_document(state))
@@ -78,7 +80,7 @@ async def _events(desk: Desk, job_id: str, state: JobState) -> AsyncIterator[byt
             yield b": still here\n\n"
             beat = time.monotonic()
         await asyncio.sleep(LOOK_EVERY_S)
-        state = await asyncio.to_thread(jobs_view.state_of, desk, job_id)
+        state = await asyncio.to_thread(job_states.state_of, context, job_id)
 
 
 def _document(state: JobState) -> dict[str, Any]:
@@ -97,25 +99,25 @@ def _document(state: JobState) -> dict[str, Any]:
 
 
 @ROUTER.get("/queue/stats", summary="How the queue stands", responses=example(examples.QUEUE))
-def stats(desk: OpenDesk, user: Reader) -> dict[str, Any]:
-    standing = queue.standing(desk.store, desk.settings)
+def stats(context: OpenContext, user: Reader) -> dict[str, Any]:
+    standing = queue.standing(context.store, context.settings)
     return {
         "waiting": dict(standing.waiting),
         "running": standing.running,
         "most_running": standing.most_running,
-        "most_queued_per_user": desk.settings.most_queued,
-        "jobs": jobs_view.states(desk),
-        "worker_seen_at": answers.stamp(queue.worker_seen(desk.settings)),
-        "at_work": [{"job_id": run_id, **asdict(load)} for run_id, load in jobs_view.loads(desk).items()],
-        "memory_allowed_bytes": desk.settings.most_memory_bytes,
-        "disk": asdict(queue.disk(desk.settings)),
+        "most_queued_per_user": context.settings.most_queued,
+        "jobs": job_states.states(context),
+        "worker_seen_at": answers.stamp(queue.worker_seen(context.settings)),
+        "at_work": [{"job_id": run_id, **asdict(load)} for run_id, load in job_states.loads(context).items()],
+        "memory_allowed_bytes": context.settings.most_memory_bytes,
+        "disk": asdict(queue.disk(context.settings)),
     }
 
 
 @ROUTER.post("/cancel/{job_id}", summary="Cancel a job", responses=example(examples.CANCELLED))
-def cancel(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
+def cancel(job_id: JobId, context: OpenContext, user: Runner) -> dict[str, Any]:
     """The same as POST /benchmarking/cancel/{job_id}."""
-    return benchmarking.cancel(job_id, desk, user)
+    return benchmarking.cancel(job_id, context, user)
 
 
 @ROUTER.post(
@@ -123,19 +125,19 @@ def cancel(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
     summary="Restart a failed, cancelled or partial job",
     responses=example(examples.RESTARTED),
 )
-def restart(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
+def restart(job_id: JobId, context: OpenContext, user: Runner) -> dict[str, Any]:
     """It goes on where it stopped: what was answered is not asked again."""
-    run = queue.restart(desk.store, jobs_view.run_of(desk, job_id).id, desk.settings)
-    access.note(desk.store, user.name, "restart", run.id)
+    run = queue.restart(context.store, job_states.run_of(context, job_id).id, context.settings)
+    access.note(context.store, user.name, "restart", run.id)
     return {"job_id": run.id, "message": f"Job {run.id} waits for a worker", "status": run.status.value}
 
 
 @ROUTER.delete("/{job_id}", summary="Delete an ended job", responses=example(examples.DELETED))
-def delete(job_id: JobId, desk: OpenDesk, user: Runner) -> dict[str, Any]:
+def delete(job_id: JobId, context: OpenContext, user: Runner) -> dict[str, Any]:
     """Its scores, answers and log go with it, for good. A job that waits or runs must be cancelled first."""
-    run = jobs_view.run_of(desk, job_id)
-    project = jobs_view.project_of(desk, run.id)
-    prune.delete(desk.store, run.id, home=desk.settings.home)
+    run = job_states.run_of(context, job_id)
+    project = job_states.project_of(context, run.id)
+    prune.delete(context.store, run.id, home=context.settings.home)
     about = f"{run.cell.model} on {run.source_title}"
-    access.note(desk.store, user.name, "delete", run.id, about, project_id=project)
+    access.note(context.store, user.name, "delete", run.id, about, project_id=project)
     return {"job_id": run.id, "message": f"Job {run.id} deleted"}

@@ -12,8 +12,9 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from proctor.service import jobs_view, queue
-from proctor.service.desk import Desk
+from proctor.service.context import Context
+from proctor.service.runs import queue
+from proctor.service.watch import job_states
 
 LOG = logging.getLogger("proctor.api")
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -23,16 +24,16 @@ BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 30, 300)
 class _Standing(Collector):
     """Runs and the queue at the moment of the scrape, of the projects that whoever scrapes reaches."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        desk = self._desk
+        context = self._context
         jobs = GaugeMetricFamily("proctor_runs", "Runs by state.", labels=["status"])
-        for status, count in jobs_view.states(desk).items():
+        for status, count in job_states.states(context).items():
             jobs.add_metric([status], count)
         yield jobs
-        standing = queue.standing(desk.store, desk.settings)
+        standing = queue.standing(context.store, context.settings)
         waiting = GaugeMetricFamily(
             "proctor_queue_waiting", "Jobs that wait, by priority.", labels=["priority"]
         )
@@ -40,20 +41,20 @@ class _Standing(Collector):
             waiting.add_metric([priority], count)
         yield waiting
         yield GaugeMetricFamily("proctor_queue_running", "Jobs at work.", value=standing.running)
-        yield from _resources(desk)
+        yield from _resources(context)
 
 
-def _resources(desk: Desk) -> Iterator[GaugeMetricFamily]:
+def _resources(context: Context) -> Iterator[GaugeMetricFamily]:
     """What jobs at work use, by job, and the disk. A job that has ended is in no figure any more."""
     memory = GaugeMetricFamily(
         "proctor_job_memory_bytes", "Resident memory of a job's processes.", labels=["job_id"]
     )
     cores = GaugeMetricFamily("proctor_job_cpu_cores", "Processors that a job keeps busy.", labels=["job_id"])
-    for run_id, load in jobs_view.loads(desk).items():
+    for run_id, load in job_states.loads(context).items():
         memory.add_metric([run_id], load.memory_bytes)
         if load.cores is not None:
             cores.add_metric([run_id], load.cores)
-    disk = queue.disk(desk.settings)
+    disk = queue.disk(context.settings)
     yield memory
     yield cores
     yield GaugeMetricFamily(
@@ -81,9 +82,9 @@ class Metrics:
             registry=self.registry,
         )
 
-    def text(self, desk: Desk) -> bytes:
+    def text(self, context: Context) -> bytes:
         standing = CollectorRegistry()
-        standing.register(_Standing(desk))
+        standing.register(_Standing(context))
         return generate_latest(self.registry) + generate_latest(standing)
 
     def counting(self, app: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:

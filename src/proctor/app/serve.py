@@ -69,8 +69,8 @@ def serve(place: Place, settings: Settings, environ: Mapping[str, str], app_of: 
     """
     from proctor.app.server import bind, check_address, run, url_of
     from proctor.app.supervisor import Supervisor
-    from proctor.service.results import make_good
-    from proctor.service.runs import open_store
+    from proctor.service.context import open_store
+    from proctor.service.results.results import make_good
 
     check_address(place.host, settings)
     with bind(place.host, place.port) as listening:
@@ -110,9 +110,9 @@ def worker_command(once: bool, parent: int | None, lease_s: float) -> int:
     it; its runs then wait for the next worker.
     """
     from proctor.jobs.worker import Worker
-    from proctor.service.results import make_good
-    from proctor.service.runs import open_store
-    from proctor.service.schedules import submit_due
+    from proctor.service.context import open_store
+    from proctor.service.results.results import make_good
+    from proctor.service.runs.schedules import submit_due
 
     settings = read_settings(os.environ)
     hopeless: set[str] = set()

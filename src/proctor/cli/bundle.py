@@ -14,7 +14,7 @@ from proctor.cli.options import json_option
 from proctor.settings import read_settings
 
 if TYPE_CHECKING:
-    from proctor.service.verify import Verified
+    from proctor.service.data.verify import Verified
 
 
 @click.command("bundle")
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 )
 def bundle_command(runs: tuple[str, ...], output: Path | None, prompts: bool) -> int:
     """Pack RUN, or several runs with their comparison, into one zip file that `proctor verify` checks anywhere."""
-    from proctor.service.bundle import bundle
+    from proctor.service.data.bundle import bundle
 
     path = output or Path(f"bundle-{'-'.join(run[:8] for run in runs[:3])}.zip")
     made = bundle(runs, read_settings(os.environ), path, prompts=prompts)
@@ -62,8 +62,8 @@ def verify_command(path: Path, rows: bool, as_json: bool) -> int:
 
     Exit codes: 0 verified, 1 something differs, 2 no bundle, a damaged one or one of a newer format.
     """
-    from proctor.service.documents import to_json
-    from proctor.service.verify import verify
+    from proctor.service.data.verify import verify
+    from proctor.service.results.documents import to_json
 
     found = verify(path, rows=read_settings(os.environ) if rows else None)
     if as_json:

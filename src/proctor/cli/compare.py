@@ -15,7 +15,7 @@ from proctor.settings import read_settings
 
 if TYPE_CHECKING:
     from proctor.findings import Basis, Comparison, RunResult
-    from proctor.service.compare import Compared, Differing, Gate
+    from proctor.service.evidence.compare import Compared, Differing, Gate
 
 MOST_ANSWER = 40  # characters of an answer in the list of items
 
@@ -59,7 +59,7 @@ def compare_command(names: tuple[str, ...], as_json: bool, gate: float | None, *
     """
     from proctor.cli import tell
     from proctor.cli.finish import say
-    from proctor.service.compare import compare_named, gates
+    from proctor.service.evidence.compare import compare_named, gates
 
     try:
         found = compare_named(names, read_settings(os.environ), **given)
@@ -77,7 +77,7 @@ def compare_command(names: tuple[str, ...], as_json: bool, gate: float | None, *
 
 
 def _json(found: Compared, checked: Sequence[Gate]) -> str:
-    from proctor.service import documents
+    from proctor.service.results import documents
 
     document = documents.evaluation(found.evaluation)
     for record, items in zip(document["comparisons"], found.differing, strict=True):

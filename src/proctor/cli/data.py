@@ -25,8 +25,8 @@ def import_command(path: Path, as_json: bool) -> int:
     Files that are not recognised are listed and passed over.
     """
     from proctor.cli.imports import import_lines, import_record
-    from proctor.service import documents
-    from proctor.service.transfer import import_data
+    from proctor.service.data.transfer import import_data
+    from proctor.service.results import documents
 
     report = import_data(path, read_settings(os.environ))
     if as_json:
@@ -42,8 +42,8 @@ def import_command(path: Path, as_json: bool) -> int:
 def list_command(as_json: bool) -> int:
     """List the rows that are here: task by task, imported or downloaded from the hub."""
     from proctor.cli.imports import list_lines
-    from proctor.service import documents
-    from proctor.service.transfer import present_data
+    from proctor.service.data.transfer import present_data
+    from proctor.service.results import documents
 
     rows = present_data(read_settings(os.environ))
     if as_json:
@@ -60,8 +60,8 @@ def list_command(as_json: bool) -> int:
 def show_command(task: str, as_json: bool) -> int:
     """Show what is here of TASK: where it comes from, how often each answer stands in it, its first rows."""
     from proctor.cli.imports import show_lines
-    from proctor.service import documents
-    from proctor.service.transfer import show_data
+    from proctor.service.data.transfer import show_data
+    from proctor.service.results import documents
 
     sets = show_data(task, read_settings(os.environ))
     if as_json:
@@ -77,8 +77,8 @@ def show_command(task: str, as_json: bool) -> int:
 def verify_command(as_json: bool) -> int:
     """Check every stored file against its manifest and the official sizes; exit 1 if one differs."""
     from proctor.cli.imports import verify_lines
-    from proctor.service import documents
-    from proctor.service.transfer import verify_data
+    from proctor.service.data.transfer import verify_data
+    from proctor.service.results import documents
 
     verdicts = verify_data(read_settings(os.environ))
     if as_json:

@@ -16,7 +16,7 @@ from proctor.settings import Settings, read_settings
 from proctor.types import Cell, Model, Plan, SourceRef
 
 if TYPE_CHECKING:
-    from proctor.service.offers import Probe
+    from proctor.service.opening.offers import Probe
 
 SUITES = ("glue", "superglue", "medical", "mmlu")
 MODELS = (Model("simulator", "sim"), Model("baseline", "majority"), Model("baseline", "random"))
@@ -31,7 +31,7 @@ def demo_command() -> int:
 
     The sample rows are few and our own: they show how proctor works, not how good a model is.
     """
-    from proctor.service.runs import start
+    from proctor.service.runs.lifecycle import start
 
     settings = read_settings(os.environ)
     for suite in SUITES:
@@ -54,7 +54,7 @@ def demo_command() -> int:
 
 def further(settings: Settings) -> Iterator[str]:
     """The commands that go further: for the models found on this machine, else how to find some."""
-    from proctor.service.offers import chat_models, offers, probe
+    from proctor.service.opening.offers import chat_models, offers, probe
 
     yield "Go further:"
     offer = offers(settings, ("ollama",))[0]

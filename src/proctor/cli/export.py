@@ -31,7 +31,7 @@ from proctor.settings import read_settings
 )
 def export_command(runs: tuple[str, ...], form: str, output: Path | None) -> int:
     """Write the items of RUN with answers, scores and replies."""
-    from proctor.service.transfer import export, export_lm_eval
+    from proctor.service.data.transfer import export, export_lm_eval
 
     settings = read_settings(os.environ)
     if form == "lm-eval":
@@ -75,7 +75,7 @@ REPORTS = {"html": "html", "md": "md", "latex": "tex"}
 )
 def report_command(runs: tuple[str, ...], form: str, output: Path | None) -> int:
     """Write a report of RUN, or of several runs side by side, as one file."""
-    from proctor.service.transfer import report
+    from proctor.service.data.transfer import report
 
     text = report(runs, read_settings(os.environ), form)
     if output == Path("-"):

@@ -13,9 +13,9 @@ from proctor.cli.exits import Ended, ended
 from proctor.cli.progress import Live, Plain, shower
 from proctor.cli.tables import evaluation_lines, on_resume
 from proctor.errors import Exit
-from proctor.service import documents
-from proctor.service.runs import Outcome
-from proctor.service.words import plan_lines
+from proctor.service.forecast.words import plan_lines
+from proctor.service.results import documents
+from proctor.service.runs.lifecycle import Outcome
 from proctor.types import Plan, Source
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from proctor.cli.tables import columns
-from proctor.service.transfer import Imported, ImportReport
+from proctor.service.data.transfer import Imported, ImportReport
 
 MOST_SKIPPED = 20
 ALONE = 3  # more sets than this from one folder are told in one line, as MMLU's 57 subjects are

@@ -48,13 +48,13 @@ def create_command(
 
     Whoever shows it sees and touches the projects that it names, and nothing of another; admin reaches all.
     """
-    from proctor.service.access import create_key, reached_words
-    from proctor.service.desk import open_desk
+    from proctor.service.admin.access import create_key, reached_words
+    from proctor.service.context import open_context
 
-    with open_desk(read_settings(os.environ)) as desk:
-        named = _ids(desk.store, projects) if projects else None
-        made, secret = create_key(desk.store, user, name, scopes, by=BY, projects=named)
-        reached = reached_words(desk.store, made)
+    with open_context(read_settings(os.environ)) as context:
+        named = _ids(context.store, projects) if projects else None
+        made, secret = create_key(context.store, user, name, scopes, by=BY, projects=named)
+        reached = reached_words(context.store, made)
     if as_json:
         import json
 
@@ -74,7 +74,7 @@ def create_command(
 
 
 def _ids(store: Any, names: tuple[str, ...]) -> list[int]:
-    from proctor.service.access import project_named
+    from proctor.service.admin.access import project_named
 
     return [project_named(store, name).id for name in names]
 
@@ -86,12 +86,12 @@ def _ids(store: Any, names: tuple[str, ...]) -> list[int]:
 )
 def change_command(number: int, projects: tuple[str, ...]) -> int:
     """Let a key reach these projects from now on, and no other."""
-    from proctor.service.access import reached_words, set_projects
-    from proctor.service.desk import open_desk
+    from proctor.service.admin.access import reached_words, set_projects
+    from proctor.service.context import open_context
 
-    with open_desk(read_settings(os.environ)) as desk:
-        changed = set_projects(desk.store, number, _ids(desk.store, projects), by=BY)
-        reached = reached_words(desk.store, changed)
+    with open_context(read_settings(os.environ)) as context:
+        changed = set_projects(context.store, number, _ids(context.store, projects), by=BY)
+        reached = reached_words(context.store, changed)
     click.echo(f"Key {changed.id} of {changed.user} reaches {reached}.")
     return 0
 
@@ -100,10 +100,10 @@ def change_command(number: int, projects: tuple[str, ...]) -> int:
 def list_command() -> int:
     """List the keys, without their secrets, and which projects each reaches."""
     from proctor.cli.tables import columns
-    from proctor.service.access import keys, reached_words
-    from proctor.service.desk import open_desk
+    from proctor.service.admin.access import keys, reached_words
+    from proctor.service.context import open_context
 
-    with open_desk(read_settings(os.environ)) as desk:
+    with open_context(read_settings(os.environ)) as context:
         rows = [
             (
                 str(k.id),
@@ -111,11 +111,11 @@ def list_command() -> int:
                 k.name,
                 f"{k.prefix}...",
                 ",".join(k.scopes),
-                reached_words(desk.store, k),
+                reached_words(context.store, k),
                 _day(k.last_used_at),
                 _day(k.revoked_at),
             )
-            for k in keys(desk.store)
+            for k in keys(context.store)
         ]
     for line in columns(rows, ("id", "user", "name", "key", "scopes", "projects", "last used", "revoked")):
         click.echo(line)
@@ -126,11 +126,11 @@ def list_command() -> int:
 @click.argument("number", type=int, metavar="ID")
 def revoke_command(number: int) -> int:
     """Revoke a key; from now on the server refuses it."""
-    from proctor.service.access import revoke_key
-    from proctor.service.desk import open_desk
+    from proctor.service.admin.access import revoke_key
+    from proctor.service.context import open_context
 
-    with open_desk(read_settings(os.environ)) as desk:
-        revoked = revoke_key(desk.store, number, by=BY)
+    with open_context(read_settings(os.environ)) as context:
+        revoked = revoke_key(context.store, number, by=BY)
     click.echo(f"Key {revoked.id} of {revoked.user} is revoked.")
     return 0
 
@@ -144,11 +144,11 @@ def projects_command() -> None:
 def list_projects_command() -> int:
     """List the projects."""
     from proctor.cli.tables import columns
-    from proctor.service.access import projects
-    from proctor.service.desk import open_desk
+    from proctor.service.admin.access import projects
+    from proctor.service.context import open_context
 
-    with open_desk(read_settings(os.environ)) as desk:
-        found = projects(desk.store)
+    with open_context(read_settings(os.environ)) as context:
+        found = projects(context.store)
     for line in columns([(str(p.id), p.name, _day(p.created_at)) for p in found], ("id", "name", "created")):
         click.echo(line)
     return 0
@@ -158,11 +158,11 @@ def list_projects_command() -> int:
 @click.argument("name")
 def create_project_command(name: str) -> int:
     """Create a project and print its id."""
-    from proctor.service.access import create_project
-    from proctor.service.desk import open_desk
+    from proctor.service.admin.access import create_project
+    from proctor.service.context import open_context
 
-    with open_desk(read_settings(os.environ)) as desk:
-        click.echo(str(create_project(desk.store, name, by=BY).id))
+    with open_context(read_settings(os.environ)) as context:
+        click.echo(str(create_project(context.store, name, by=BY).id))
     return 0
 
 

@@ -13,7 +13,7 @@ from proctor.settings import read_settings
 
 if TYPE_CHECKING:
     from proctor.findings import Board, Difference, Place
-    from proctor.service.history import History, Past
+    from proctor.service.evidence.history import History, Past
 
 
 @click.command("leaderboard")
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 def leaderboard_command(suite: str | None, metric: str, limit: int, as_json: bool) -> int:
     """Rank the models that were asked the same, by their latest complete runs; models that are tied share a rank."""
     from proctor.cli.finish import say
-    from proctor.service import documents
-    from proctor.service.leaderboard import board_document, leaderboard
+    from proctor.service.evidence.leaderboard import board_document, leaderboard
+    from proctor.service.results import documents
 
     board = leaderboard(read_settings(os.environ), suite=suite, metric=metric, limit=limit)
     if as_json:
@@ -84,7 +84,7 @@ def _place_row(place: Place) -> tuple[str, ...]:
 def _change(change: Difference | None) -> str:
     """An arrow only where the interval of the change leaves out 0."""
     from proctor.figures import estimate
-    from proctor.service.leaderboard import risen
+    from proctor.service.evidence.leaderboard import risen
 
     if change is None or change.estimate.value is None:
         return "-"
@@ -118,8 +118,8 @@ def _board_sentence(board: Board) -> str:
 def history_command(model: str | None, source: str | None, days: int, as_json: bool) -> int:
     """Show the runs of the last days and how each model's score moved from run to run."""
     from proctor.cli.finish import say
-    from proctor.service import documents
-    from proctor.service.history import history, history_document
+    from proctor.service.evidence.history import history, history_document
+    from proctor.service.results import documents
 
     found = history(read_settings(os.environ), model=model, days=days, source=source)
     if as_json:

@@ -13,7 +13,7 @@ from proctor.cli.options import json_option
 from proctor.settings import read_settings
 
 if TYPE_CHECKING:
-    from proctor.service.logs import LogImport
+    from proctor.service.data.logs import LogImport
 
 
 @click.command("import")
@@ -24,8 +24,8 @@ def import_command(paths: tuple[Path, ...], as_json: bool) -> int:
 
     PATH is a log or a folder with logs. A log that was imported before is not imported again.
     """
-    from proctor.service import documents
-    from proctor.service.logs import import_logs
+    from proctor.service.data.logs import import_logs
+    from proctor.service.results import documents
 
     found = import_logs(paths, read_settings(os.environ))
     if as_json:

@@ -19,8 +19,8 @@ from proctor.types import ListedModel
 @json_option
 def models_command(provider: str | None, as_json: bool) -> int:
     """List the models that PROVIDER (or every provider) offers now."""
-    from proctor.service import documents
-    from proctor.service.offers import offers
+    from proctor.service.opening.offers import offers
+    from proctor.service.results import documents
 
     found = offers(read_settings(os.environ), (provider,) if provider else ())
     if as_json:

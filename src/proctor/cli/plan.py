@@ -13,7 +13,7 @@ from proctor.cli.run import model_options, plan_from
 from proctor.settings import read_settings
 
 if TYPE_CHECKING:
-    from proctor.service.forecast import CellForecast, Expected, Forecast, Power
+    from proctor.service.forecast.forecast import CellForecast, Expected, Forecast, Power
 
 # What a row holds, as the sentences below the table call it.
 NAMES = {
@@ -48,9 +48,9 @@ def plan_command(
     """
     from proctor.cli.download import Download
     from proctor.cli.finish import say
-    from proctor.service import documents
-    from proctor.service.forecast import forecast, forecast_document
-    from proctor.service.runs import open_sources
+    from proctor.service.forecast.forecast import forecast, forecast_document
+    from proctor.service.results import documents
+    from proctor.service.runs.lifecycle import open_sources
 
     settings = read_settings(os.environ)
     plan = plan_from(source, models, given, settings)

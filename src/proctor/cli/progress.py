@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import Any, Self, TextIO
 
 from proctor.figures import amount, besides, dollars, duration, share
-from proctor.service.progress import Progress
-from proctor.service.waits import words
+from proctor.service.runs.progress import Progress
+from proctor.service.runs.waits import words
 
 PLAIN_EVERY_S = 10.0
 BAR_WIDTH = 24

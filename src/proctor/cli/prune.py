@@ -17,12 +17,12 @@ from proctor.settings import read_settings
 @click.option("--dry-run", is_flag=True, help="Say what would be deleted, and delete nothing.")
 def prune_command(older: str, dry_run: bool) -> int:
     """Delete old runs with their attempts, replies, scores and logs. Runs that wait or work are never touched."""
-    from proctor.service.desk import open_desk
-    from proctor.service.prune import prune
+    from proctor.service.admin.prune import prune
+    from proctor.service.context import open_context
 
-    with open_desk(read_settings(os.environ)) as desk:
+    with open_context(read_settings(os.environ)) as context:
         found = prune(
-            desk.store, parse_duration(older), home=desk.settings.home, by="command line", dry=dry_run
+            context.store, parse_duration(older), home=context.settings.home, by="command line", dry=dry_run
         )
     runs = f"{len(found.runs):,} {'run' if len(found.runs) == 1 else 'runs'}"
     if dry_run:

@@ -12,7 +12,7 @@ from proctor.cli.options import json_option
 from proctor.settings import read_settings
 
 if TYPE_CHECKING:
-    from proctor.service.rescore import Rescoring
+    from proctor.service.results.rescore import Rescoring
 
 
 @click.command("rescore")
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 @json_option
 def rescore_command(run: str, extractors: tuple[str, ...], limit: int, as_json: bool) -> int:
     """Read the kept replies of RUN again. Nothing is asked and the run's scores stay as they are."""
-    from proctor.service import documents
-    from proctor.service.rescore import rescore
+    from proctor.service.results import documents
+    from proctor.service.results.rescore import rescore
 
     found = rescore(run, extractors, read_settings(os.environ))
     if as_json:
@@ -92,7 +92,7 @@ def _listed(ids: tuple[str, ...], limit: int) -> str:
 
 def _document(found: Rescoring, limit: int) -> dict[str, object]:
     """`differences` holds at most `limit` of the `differing` replies."""
-    from proctor.service import documents
+    from proctor.service.results import documents
 
     return {
         "run_id": found.run.id,

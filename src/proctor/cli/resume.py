@@ -25,7 +25,7 @@ def resume_command(runs: tuple[str, ...], as_json: bool, **given: Any) -> int:
     """
     from proctor.cli.finish import finish
     from proctor.cli.progress import shower
-    from proctor.service.runs import resume
+    from proctor.service.runs.lifecycle import resume
 
     limits = limits_from(given) if any(value is not None for value in given.values()) else None
     show = shower()
@@ -42,7 +42,7 @@ def rerun_command(run: str, wait_for_server: str | None, as_json: bool) -> int:
     """Start a new run from the words of an old one; the old one stays as it is."""
     from proctor.cli.finish import finish
     from proctor.cli.progress import shower
-    from proctor.service.runs import rerun
+    from proctor.service.runs.lifecycle import rerun
 
     wait_s = None if wait_for_server is None else parse_duration(wait_for_server)
     show = shower()

@@ -57,7 +57,7 @@ def run_command(source: str, models: tuple[str, ...], as_json: bool, **given: An
     """
     from proctor.cli.download import Download
     from proctor.cli.finish import begin, finish
-    from proctor.service.runs import open_sources, start
+    from proctor.service.runs.lifecycle import open_sources, start
 
     settings = read_settings(os.environ)
     plan = plan_from(source, models, given, settings)
@@ -71,8 +71,8 @@ def run_command(source: str, models: tuple[str, ...], as_json: bool, **given: An
 
 def plan_from(source: str, models: tuple[str, ...], given: dict[str, Any], settings: Settings) -> Plan:
     """The plan that the words of `run` or `plan` mean. Raises ConfigError."""
-    from proctor.service.runs import resolved
-    from proctor.service.sources import models_named, suite_names
+    from proctor.service.opening.sources import models_named, suite_names
+    from proctor.service.runs.lifecycle import resolved
 
     ref = _source(source, suite_names(), given)
     cells = tuple(

@@ -12,7 +12,7 @@ from proctor.settings import read_settings
 
 
 def _options(command: click.Command) -> click.Command:
-    from proctor.service.simulate import USER_OPTIONS
+    from proctor.service.opening.simulate import USER_OPTIONS
 
     for option in USER_OPTIONS:
         if option.kind is bool:
@@ -47,7 +47,7 @@ def _command(files: tuple[Path, ...], **values: Any) -> int:
     It knows the sample rows, the imported rows and the questions of --rows, and answers as often right
     as told. Point OLLAMA_HOST at it, or OPENAI_BASE_URL with /v1 after the address.
     """
-    from proctor.service.simulate import serve_simulator
+    from proctor.service.opening.simulate import serve_simulator
 
     return serve_simulator(read_settings(os.environ), files, values)
 

@@ -19,7 +19,7 @@ from proctor.figures import (
     unmeasured,
 )
 from proctor.findings import NOT_ENFORCED, Comparison, Evaluation, RunResult, adherence, failed_in_short
-from proctor.service.advice import advice, askings, goes_on
+from proctor.service.results.advice import advice, askings, goes_on
 from proctor.types import Run
 
 MOST_TASKS = 20  # in one listing

@@ -21,8 +21,8 @@ from proctor.settings import read_settings
 @click.option("--lease", "lease_s", type=float, default=60.0, help="Seconds until the owner counts as dead.")
 def work_on_command(run: str, owner: str, lease_s: float) -> int:
     """Do the work of RUN, which a worker has taken as OWNER, and say in its row how it ended."""
-    from proctor.service.running import Interrupted
-    from proctor.service.work import end_on_sigterm, work_on
+    from proctor.service.runs.running import Interrupted
+    from proctor.service.runs.work import end_on_sigterm, work_on
 
     begin(cast(Level, os.environ.get(VARIABLE, "info")))
     try:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from proctor.engine.outage import Outage
 from proctor.engine.retry import Retry
 from proctor.errors import ErrorBudget, Overloaded, ProctorError, ProviderError, RateLimited
-from proctor.providers.limiter import Limiter
+from proctor.providers.pacing.limiter import Limiter
 from proctor.types import NOTHING_USED, Attempt, Failure, Item, Outcome, Reading, Reply, Solver, Usage
 
 LOG = logging.getLogger(__name__)
@@ -161,7 +161,7 @@ class _Pool:
         limiter = self._terms.limiter
         while True:
             if len(self.done) > self._most_waiting:
-                # The keeper is slower than the model: without this the results would pile up in memory.
+                # The writer is slower than the model: without this the results would pile up in memory.
                 self.room.clear()
                 await self.room.wait()
             company = 0 if limiter is None else await limiter.acquire()

@@ -27,7 +27,7 @@ class Eta:
 class Pace:
     """Fed with every ended attempt; asked a few times a second. Times are monotonic seconds.
 
-    `done` counts what was done in this sitting: resumed items do not make the model look fast.
+    `done` counts what was done in this stretch: resumed items do not make the model look fast.
     """
 
     began: float

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.store import runlog
-from proctor.store.beat import Load
+from proctor.store.queue import runlog
+from proctor.store.queue.heartbeat import Load
 from proctor.types import Run
 
 

@@ -17,9 +17,10 @@ from proctor.errors import Conflict, DiskFull, NotFound, StoreError
 from proctor.jobs import resources
 from proctor.jobs.child import Child, command, start
 from proctor.settings import Settings
-from proctor.store import Store, endings, queue, runlog
-from proctor.store.beat import Sign, beat, tidy
-from proctor.store.endings import Try, Verdict
+from proctor.store import Store
+from proctor.store.queue import endings, entries, runlog
+from proctor.store.queue.endings import Try, Verdict
+from proctor.store.queue.heartbeat import Sign, beat, tidy
 from proctor.types import Run, Status
 
 LOOK_EVERY_S = 0.1
@@ -70,7 +71,7 @@ class Worker:
         try:
             self.step(time.time())
             self._complained = False
-            return bool(self.children) or any(queue.waiting(self.store).values()) if once else True
+            return bool(self.children) or any(entries.waiting(self.store).values()) if once else True
         except StoreError as error:
             if once:
                 raise
@@ -137,7 +138,7 @@ class Worker:
 
     def _take(self, now: float) -> bool:
         owner = f"{self.name} {uuid.uuid4().hex[:8]}"
-        run = queue.take_next(
+        run = entries.take_next(
             self.store, owner=owner, now=now, lease_s=self.lease_s, most_running=self.settings.most_running
         )
         if run is None:
@@ -170,7 +171,7 @@ class Worker:
         """
         child.signal(signal.SIGKILL)  # what it may have left behind in its group
         try:
-            job = queue.job(self.store, child.run.id)
+            job = entries.job(self.store, child.run.id)
         except NotFound:
             del self.children[child.owner]
             return  # deleted meanwhile
@@ -207,7 +208,7 @@ class Worker:
 
     def _try_again(self, run: Run, owner: str, how: str, now: float, *, blameless: bool = False) -> None:
         """A process that died without a word may do better next time, unless several settled nothing."""
-        job = queue.job(self.store, run.id)
+        job = entries.job(self.store, run.id)
         why = f"{how}; {runlog.where(run.id)}"
         last = f"{job.tries} tries ended without a result, and settled nothing. The last: {why}"
         failed = Verdict(Status.FAILED, error=last, error_slug="worker-died")
@@ -252,7 +253,7 @@ class Worker:
         try:
             if self.store.owner_of(child.run.id) != child.owner:
                 raise Conflict(f"run {child.run.id} has left this process")
-            queue.cancel(self.store, child.run.id, now=now)
+            entries.cancel(self.store, child.run.id, now=now)
         except (Conflict, NotFound):
             child.excess = None  # it has just ended by itself
             return

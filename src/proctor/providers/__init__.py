@@ -40,7 +40,7 @@ PROVIDERS: dict[str, Entry] = {
     ),
     "openai": Entry(
         "OpenAI and compatible servers (OPENAI_BASE_URL, --base-url)",
-        "openai",
+        "protocols.openai",
         "open_openai",
         "list_openai",
         "OpenAI",
@@ -49,7 +49,7 @@ PROVIDERS: dict[str, Entry] = {
     ),
     "gemini": Entry(
         "Google Gemini (GOOGLE_API_KEY or GEMINI_API_KEY)",
-        "gemini",
+        "protocols.gemini",
         "open_gemini",
         "list_gemini",
         "Gemini",
@@ -58,7 +58,7 @@ PROVIDERS: dict[str, Entry] = {
     ),
     "grok": Entry(
         "xAI Grok (GROK_API_KEY or XAI_API_KEY)",
-        "grok",
+        "protocols.grok",
         "open_grok",
         "list_grok",
         "Grok",
@@ -68,7 +68,7 @@ PROVIDERS: dict[str, Entry] = {
     ),
     "anthropic": Entry(
         "Anthropic (ANTHROPIC_API_KEY)",
-        "anthropic",
+        "protocols.anthropic",
         "open_anthropic",
         "list_anthropic",
         "Anthropic",
@@ -88,7 +88,11 @@ PROVIDERS: dict[str, Entry] = {
         "replies made elsewhere (--replies FILE)", "replay", "open_replay", "list_replay", "replay", modes=()
     ),
     "simulator": Entry(
-        "proctor's own model server, started for the run", "openai", "open_simulator", None, "simulator"
+        "proctor's own model server, started for the run",
+        "protocols.openai",
+        "open_simulator",
+        None,
+        "simulator",
     ),
 }
 OFFERED: Mapping[Mode, tuple[str, ...]] = {

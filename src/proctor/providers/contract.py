@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Protocol
 
-from proctor.providers.http import Http
 from proctor.providers.prices import Prices
+from proctor.providers.wire.http import Http
 from proctor.settings import Settings
 from proctor.types import Item, ListedModel, Reply, Sampling
 

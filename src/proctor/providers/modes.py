@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from proctor.errors import BadRequest, ConfigError
-from proctor.providers.wire_types import Table
+from proctor.providers.wire.wire_types import Table
 from proctor.types import Mode, Model, Sampling
 
 TOP_TOKENS = 20  # the most that OpenAI, Ollama and Gemini give

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from proctor.findings import Evaluation, Score
 from proctor.report import measures
-from proctor.report.asked import how_it_was_asked, logged, versions, what_was_asked
-from proctor.report.compared import how_compared, how_judged
+from proctor.report.comparison import how_compared, how_judged
 from proctor.report.papers import ALLOWING, INDEPENDENT, INTERVALS, PAPERS, split
+from proctor.report.setup import how_it_was_asked, logged, versions, what_was_asked
 from proctor.report.words import labels, once, unique
 from proctor.types import Run
 

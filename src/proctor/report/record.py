@@ -7,9 +7,9 @@ from typing import Any
 
 from proctor.figures import amount
 from proctor.findings import Evaluation
-from proctor.report.asked import data_hashes, revisions
 from proctor.report.blocks import Table
 from proctor.report.measures import specs
+from proctor.report.setup import data_hashes, revisions
 from proctor.report.words import began_at, capital, labels, stamp, unique
 from proctor.types import Run
 

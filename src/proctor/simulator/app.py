@@ -11,20 +11,20 @@ from dataclasses import dataclass
 import orjson
 from aiohttp import web
 
-from proctor.simulator import anthropic, gemini, grok, ollama, openai
 from proctor.simulator.answers import Answers, prompt_key
 from proctor.simulator.behaviour import Behaviour, fault_of, latency_of
 from proctor.simulator.gate import XAI, gate, is_anthropic
-from proctor.simulator.kin import Kin
-from proctor.simulator.manners import dresser, manners, reply_headers
-from proctor.simulator.memory import Memory
-from proctor.simulator.pages import MADE, Meter, View
-from proctor.simulator.pages import models as listed
+from proctor.simulator.protocols import anthropic, gemini, grok, ollama, openai
+from proctor.simulator.protocols.kin import Kin
+from proctor.simulator.protocols.manners import dresser, manners, reply_headers
+from proctor.simulator.protocols.memory import Memory
+from proctor.simulator.protocols.pages import MADE, Meter, View
+from proctor.simulator.protocols.pages import models as listed
+from proctor.simulator.protocols.wire import Ask, Denied, Said, Stamp, Terms, Wire
 from proctor.simulator.replies import Lot, compose
 from proctor.simulator.sending import UNANSWERED, denial, in_json, stream, with_odd_field
 from proctor.simulator.tally import Tally
 from proctor.simulator.turns import Quota, Slots, SlotsPolicy
-from proctor.simulator.wire import Ask, Denied, Said, Stamp, Terms, Wire
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 _TERMS = Terms()

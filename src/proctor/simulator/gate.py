@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from proctor.simulator import anthropic, gemini, grok, openai
-from proctor.simulator.wire import Denied
+from proctor.simulator.protocols import anthropic, gemini, grok, openai
+from proctor.simulator.protocols.wire import Denied
 
 _OPEN_PATHS = "/__"  # counters need no key
 XAI = "/xai"  # xAI's pages have OpenAI's paths, so they stand under a prefix

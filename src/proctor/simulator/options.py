@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from proctor.simulator.behaviour import FAULTS, NAMED, Behaviour
-from proctor.simulator.memory import FOR_EVER, Room
-from proctor.simulator.quirks import QUIRKS, combine
-from proctor.simulator.ranks import STYLES
-from proctor.simulator.wire import Terms
+from proctor.simulator.protocols.memory import FOR_EVER, Room
+from proctor.simulator.protocols.quirks import QUIRKS, combine
+from proctor.simulator.protocols.ranks import STYLES
+from proctor.simulator.protocols.wire import Terms
 
 _USUAL = Behaviour()
 

@@ -9,8 +9,8 @@ import orjson
 
 from proctor.simulator.answers import Answer, guess, offered, pick
 from proctor.simulator.behaviour import Behaviour, draw, is_right
-from proctor.simulator.ranks import rank, spell
-from proctor.simulator.wire import Ask, Finish, Form, Said
+from proctor.simulator.protocols.ranks import rank, spell
+from proctor.simulator.protocols.wire import Ask, Finish, Form, Said
 
 # None of these sentences may contain a word or a single letter that could be read as an answer.
 OPENERS = (

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 from aiohttp import web
 
+from proctor.simulator.protocols.wire import Ask, Denied, Wire
 from proctor.simulator.replies import GARBAGE
-from proctor.simulator.wire import Ask, Denied, Wire
 
 # An endless reply sends this often: slow enough to cost nothing, quick enough that no read times out.
 ENDLESS_GAP_S = 0.05

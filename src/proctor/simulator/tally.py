@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from typing import Any
 
-from proctor.simulator.wire import Ask
+from proctor.simulator.protocols.wire import Ask
 
 
 class Tally:

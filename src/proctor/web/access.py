@@ -11,11 +11,11 @@ from starlette.responses import HTMLResponse, Response
 
 from proctor import figures
 from proctor.errors import ConfigError, Unauthorized
-from proctor.service import access, sessions
-from proctor.service.catalogue import key_variables, provider_status
-from proctor.service.prune import prune
+from proctor.service.admin import access, sessions
+from proctor.service.admin.prune import prune
+from proctor.service.opening.catalogue import key_variables, provider_status
 from proctor.settings import SETTINGS, Settings
-from proctor.web.door import Admin, OpenDesk, Reader, Text, desk_of, go, whole_desk
+from proctor.web.dependencies import Admin, OpenContext, Reader, Text, context_of, go, whole_context
 from proctor.web.render import show
 
 ROUTER = APIRouter()
@@ -52,7 +52,7 @@ def login_page(request: Request, to: Text = "/") -> HTMLResponse:
 @ROUTER.post("/login")
 def log_in(request: Request, key: Field = "", to: Field = "/") -> Response:
     try:
-        token, user = sessions.log_in(whole_desk(request).store, key)
+        token, user = sessions.log_in(whole_context(request).store, key)
     except Unauthorized as error:
         return show(request, "login.html", 401, to=local_path(to), problem=str(error))
     answer = go(request, local_path(to), f"Logged in as {user.name}.")
@@ -72,7 +72,7 @@ def log_in(request: Request, key: Field = "", to: Field = "/") -> Response:
 @ROUTER.post("/logout")
 def log_out(request: Request) -> Response:
     if token := request.cookies.get(sessions.COOKIE):
-        sessions.log_out(whole_desk(request).store, token)
+        sessions.log_out(whole_context(request).store, token)
     answer = go(request, "/login", "Logged out.")
     answer.delete_cookie(sessions.COOKIE, path="/", httponly=True, samesite="lax")
     return answer
@@ -101,7 +101,7 @@ def settings_page(
 @ROUTER.post("/settings/keys")
 def create_key(
     request: Request,
-    desk: OpenDesk,
+    context: OpenContext,
     user: Admin,
     of_user: Annotated[str, Form(alias="user", max_length=100)] = "",
     name: Annotated[str, Form(max_length=100)] = "",
@@ -112,7 +112,7 @@ def create_key(
     # A form cannot untick by itself what does not go with admin.
     named = None if "admin" in (scopes or ()) else projects or ()
     made, secret = access.create_key(
-        desk.store, of_user.strip(), name.strip(), scopes or (), by=user.name, projects=named
+        context.store, of_user.strip(), name.strip(), scopes or (), by=user.name, projects=named
     )
     return _settings(request, made=made, secret=secret)
 
@@ -121,26 +121,26 @@ def create_key(
 def change_key(
     request: Request,
     number: Number,
-    desk: OpenDesk,
+    context: OpenContext,
     user: Admin,
     projects: Annotated[list[int] | None, Form(max_length=1000)] = None,
 ) -> Response:
     """These projects from now on, and no other."""
-    changed = access.set_projects(desk.store, number, projects or (), by=user.name)
-    words = access.reached_words(desk.store, changed)
+    changed = access.set_projects(context.store, number, projects or (), by=user.name)
+    words = access.reached_words(context.store, changed)
     return go(request, "/settings", f"Key {changed.id} of {changed.user} now reaches {words}.")
 
 
 @ROUTER.post("/settings/keys/{number}/revoke")
-def revoke_key(request: Request, number: Number, desk: OpenDesk, user: Admin) -> Response:
-    revoked = access.revoke_key(desk.store, number, by=user.name)
+def revoke_key(request: Request, number: Number, context: OpenContext, user: Admin) -> Response:
+    revoked = access.revoke_key(context.store, number, by=user.name)
     return go(request, "/settings", f"Key {revoked.id} of {revoked.user} is revoked.")
 
 
 @ROUTER.post("/settings/prune")
-def prune_runs(request: Request, desk: OpenDesk, user: Admin, older: Field = "") -> Response:
+def prune_runs(request: Request, context: OpenContext, user: Admin, older: Field = "") -> Response:
     days = _days(older)
-    pruned = prune(desk.store, days * DAY_S, home=desk.settings.home, by=user.name)
+    pruned = prune(context.store, days * DAY_S, home=context.settings.home, by=user.name)
     return go(
         request, "/settings", f"{len(pruned.runs):,} runs deleted that ended more than {days} days ago."
     )
@@ -149,21 +149,23 @@ def prune_runs(request: Request, desk: OpenDesk, user: Admin, older: Field = "")
 def _settings(
     request: Request, *, older: str = "", made: access.ApiKey | None = None, secret: str = ""
 ) -> HTMLResponse:
-    desk = desk_of(request)
+    context = context_of(request)
     days = _days(older) if older else None
     variables = key_variables()
     return show(
         request,
         "settings.html",
         here="settings",
-        keys=(keys := access.keys(desk.store)),
-        reached={key.id: access.reached_words(desk.store, key) for key in keys},
+        keys=(keys := access.keys(context.store)),
+        reached={key.id: access.reached_words(context.store, key) for key in keys},
         scopes=access.SCOPES,
         made=made,
         secret=secret,
-        limits=_limits(desk.settings),
+        limits=_limits(context.settings),
         provider_keys=[
-            (each, variables[each.name]) for each in provider_status(desk.settings) if each.name in variables
+            (each, variables[each.name])
+            for each in provider_status(context.settings)
+            if each.name in variables
         ],
         days=days,
         ended=None if days is None else _ended_before(request, days),
@@ -171,8 +173,8 @@ def _settings(
 
 
 def _ended_before(request: Request, days: int) -> int:
-    desk = desk_of(request)
-    return len(prune(desk.store, days * DAY_S, home=desk.settings.home, by="", dry=True).runs)
+    context = context_of(request)
+    return len(prune(context.store, days * DAY_S, home=context.settings.home, by="", dry=True).runs)
 
 
 def _limits(settings: Settings) -> list[dict[str, Any]]:
@@ -193,7 +195,7 @@ def _days(older: str) -> int:
 @ROUTER.get("/audit")
 def audit_page(
     request: Request,
-    desk: OpenDesk,
+    context: OpenContext,
     user: Reader,
     who: Annotated[str, Query(alias="user", max_length=100)] = "",
     action: Annotated[str, Query(max_length=100)] = "",
@@ -201,7 +203,7 @@ def audit_page(
 ) -> HTMLResponse:
     """What was done where one reaches, newest first; `before` is the number of the last entry already seen."""
     after = int(before) if before.isascii() and before.isdecimal() and int(before) < 2**31 else None
-    found = access.deeds(desk.store, user=who or None, action=action or None, before=after, limit=PAGE + 1)
+    found = access.deeds(context.store, user=who or None, action=action or None, before=after, limit=PAGE + 1)
     deeds = found[:PAGE]
     return show(
         request,

@@ -23,7 +23,7 @@ from proctor.web import (
     run,
     system,
 )
-from proctor.web.door import is_fragment
+from proctor.web.dependencies import is_fragment
 from proctor.web.render import error_page
 
 MOST_PATH = 300

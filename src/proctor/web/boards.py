@@ -9,12 +9,12 @@ from starlette.responses import Response
 
 from proctor.errors import ConfigError, NotFound
 from proctor.findings import Basis, Board, Place
-from proctor.service.lately import Lately
-from proctor.service.leaderboard import risen
-from proctor.service.overview import board_suite
-from proctor.service.speeds import common, unlike
+from proctor.service.evidence.cache import Lately
+from proctor.service.evidence.leaderboard import risen
+from proctor.service.results.speeds import common, unlike
+from proctor.service.watch.overview import board_suite
 from proctor.web.compare import metrics_of, sources
-from proctor.web.door import OpenDesk, Project, Reader, Text
+from proctor.web.dependencies import OpenContext, Project, Reader, Text
 from proctor.web.lists import as_csv
 from proctor.web.render import show
 from proctor.web.run import as_file
@@ -28,7 +28,7 @@ Top = Annotated[int, Query(ge=1, le=1000)]
 @ROUTER.get("/leaderboard")
 def leaderboard(
     request: Request,
-    desk: OpenDesk,
+    context: OpenContext,
     user: Reader,
     project: Project,
     suite: Text = "",
@@ -36,10 +36,10 @@ def leaderboard(
     limit: Top = 10,
 ) -> Response:
     """The board; where no suite is chosen, GLUE's, unless other suites alone have real runs."""
-    suite = suite or board_suite(desk, project)
+    suite = suite or board_suite(context, project)
     board, problem = None, None
     try:
-        board = Lately(desk).board(suite, metric, limit, project)
+        board = Lately(context).board(suite, metric, limit, project)
     except NotFound:
         pass  # the page says that there is nothing to rank
     except ConfigError as error:
@@ -62,7 +62,7 @@ def leaderboard(
         apart=board is not None and any(_apart(place) for place in board.places),
         small=board is not None and min(place.score.scored for place in board.places) < SMALL,
         sample=board is not None and any(place.result.run.sample for place in board.places),
-        sources=sources(desk),
+        sources=sources(context),
         metrics=metrics_of(place.result for place in board.places) if board else metrics_of(()),
         asked={"suite": suite, "metric": metric, "limit": limit, "project": project or ""},
         project=project,
@@ -94,7 +94,7 @@ def _row(place: Place, clock: Basis | None) -> dict[str, Any]:
 
 @ROUTER.get("/leaderboard/export")
 def export(
-    desk: OpenDesk,
+    context: OpenContext,
     user: Reader,
     project: Project,
     suite: Text = "",
@@ -102,8 +102,8 @@ def export(
     limit: Top = 1000,
 ) -> Response:
     """The board as CSV. Raises NotFound, ConfigError."""
-    suite = suite or board_suite(desk, project)
-    board = Lately(desk).board(suite, metric, limit, project)
+    suite = suite or board_suite(context, project)
+    board = Lately(context).board(suite, metric, limit, project)
     return as_file(as_csv([_record(place, board) for place in board.places]), "leaderboard.csv", "text/csv")
 
 

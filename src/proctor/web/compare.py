@@ -13,18 +13,18 @@ from starlette.responses import Response
 from proctor.errors import ConfigError, NotFound, ProctorError
 from proctor.figures import dollars, fraction, speed, unmeasured
 from proctor.findings import METRIC_VERSIONS, Basis, Comparison, Evaluation, RunResult, Score
-from proctor.service import jobs_view
-from proctor.service.catalogue import suite_facts
-from proctor.service.compare import Compared, Differing
-from proctor.service.desk import Desk
-from proctor.service.evaluation import downwards
-from proctor.service.jobs_view import RunLine, Wanted
-from proctor.service.lately import Lately
-from proctor.service.speeds import common
-from proctor.service.standing import Standing, standing
-from proctor.service.transfer import report_from
+from proctor.service.context import Context
+from proctor.service.data.transfer import report_from
+from proctor.service.evidence.cache import Lately
+from proctor.service.evidence.compare import Compared, Differing
+from proctor.service.evidence.evaluation import downwards
+from proctor.service.evidence.standing import Standing, standing
+from proctor.service.opening.catalogue import suite_facts
+from proctor.service.results.speeds import common
+from proctor.service.watch import job_states
+from proctor.service.watch.job_states import RunLine, Wanted
 from proctor.types import Status
-from proctor.web.door import OpenDesk, Project, Reader, Text
+from proctor.web.dependencies import OpenContext, Project, Reader, Text
 from proctor.web.render import show
 from proctor.web.run import as_file
 from proctor.web.words import ERROR_TITLES
@@ -55,11 +55,13 @@ class Asked:
 
 
 @ROUTER.get("/compare")
-def compare(request: Request, desk: OpenDesk, user: Reader, asked: Annotated[Asked, Depends()]) -> Response:
-    lines = _complete(desk, asked.suite, asked.project)
+def compare(
+    request: Request, context: OpenContext, user: Reader, asked: Annotated[Asked, Depends()]
+) -> Response:
+    lines = _complete(context, asked.suite, asked.project)
     facts: dict[str, Any] = {
         "choices": _choices(lines, asked.runs),
-        "suites": sources(desk),
+        "suites": sources(context),
         "asked": {"runs": asked.runs, "suite": asked.suite, "metric": asked.metric, "mode": asked.mode},
         "project": asked.project,
         "margin": asked.margin,
@@ -70,13 +72,13 @@ def compare(request: Request, desk: OpenDesk, user: Reader, asked: Annotated[Ask
         "problem": None,
     }
     if len(asked.names()) >= 2:
-        facts |= _compared(desk, asked)
+        facts |= _compared(context, asked)
     return show(request, "compare.html", here="compare", **facts)
 
 
-def _complete(desk: Desk, suite: str, project: int | None) -> list[RunLine]:
+def _complete(context: Context, suite: str, project: int | None) -> list[RunLine]:
     wanted = Wanted(source=suite or None, status=Status.COMPLETED, project_id=project)
-    lines = jobs_view.run_lines(desk, wanted, limit=2000)[0]
+    lines = job_states.run_lines(context, wanted, limit=2000)[0]
     return [line for line in lines if line.complete]
 
 
@@ -97,11 +99,11 @@ def _choices(lines: list[RunLine], chosen: tuple[str, ...]) -> list[Choice]:
     return [Choice(name, len(of), of[0], name in chosen) for name, of in sorted(found.items())]
 
 
-def sources(desk: Desk) -> list[tuple[str, str]]:
+def sources(context: Context) -> list[tuple[str, str]]:
     """Suites, and whatever else has runs."""
     named = [(each["suite"], each["title"]) for each in suite_facts()]
     known = {name for name, _ in named}
-    seen = dict.fromkeys(line.source for line in jobs_view.run_lines(desk, Wanted(), limit=500)[0])
+    seen = dict.fromkeys(line.source for line in job_states.run_lines(context, Wanted(), limit=500)[0])
     return [*named, *((name, name) for name in seen if name not in known)]
 
 
@@ -111,10 +113,10 @@ def metrics_of(results: Iterable[RunResult]) -> list[str]:
     return ["score", *(name for name in METRIC_VERSIONS if not said or name in said)]
 
 
-def _compared(desk: Desk, asked: Asked) -> dict[str, Any]:
+def _compared(context: Context, asked: Asked) -> dict[str, Any]:
     names, suite = tuple(asked.names()), asked.suite or None
     try:
-        found = Lately(desk).compared(names, suite, asked.metric, asked.margin, ITEMS)
+        found = Lately(context).compared(names, suite, asked.metric, asked.margin, ITEMS)
     except (ConfigError, NotFound) as problem:
         return {"problem": _told(problem)}
     at = standing(found.evaluation, asked.metric)
@@ -277,11 +279,13 @@ def _charts(of: Evaluation, at: Standing, metric: str) -> list[dict[str, Any]]:
 
 @ROUTER.get("/compare/report")
 def download(
-    desk: OpenDesk, user: Reader, runs: Annotated[list[str], Query(min_length=2, max_length=MOST_COMPARED)]
+    context: OpenContext,
+    user: Reader,
+    runs: Annotated[list[str], Query(min_length=2, max_length=MOST_COMPARED)],
 ) -> Response:
     """The comparison's report as one HTML file that needs no server."""
     ids = [
         result.run.id
-        for result in Lately(desk).compared(tuple(runs), None, "score", None, ITEMS).evaluation.results
+        for result in Lately(context).compared(tuple(runs), None, "score", None, ITEMS).evaluation.results
     ]
-    return as_file(report_from(desk.store, ids, "html"), "comparison.html")
+    return as_file(report_from(context.store, ids, "html"), "comparison.html")

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
-from proctor.service.requests import PlanRequest
+from proctor.service.runs.requests import PlanRequest
 from proctor.types import Cell
 
 # Fields of the form that stand in the request's `config` under the same name.

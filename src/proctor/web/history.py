@@ -10,14 +10,14 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from proctor.errors import ConfigError
-from proctor.service import jobs_view
-from proctor.service.advice import goes_on
-from proctor.service.causes import of_lines
-from proctor.service.jobs_view import Wanted
-from proctor.service.overview import Searched, page, rates
+from proctor.service.results.advice import goes_on
+from proctor.service.results.causes import of_lines
+from proctor.service.watch import job_states
+from proctor.service.watch.job_states import Wanted
+from proctor.service.watch.overview import Searched, page, rates
 from proctor.types import Status
 from proctor.web.compare import sources
-from proctor.web.door import OpenDesk, Project, Reader, Text, is_fragment
+from proctor.web.dependencies import OpenContext, Project, Reader, Text, is_fragment
 from proctor.web.lists import as_csv, line_record
 from proctor.web.render import show
 from proctor.web.run import as_file
@@ -50,12 +50,14 @@ Filtered = Annotated[Asked, Depends()]
 
 
 @ROUTER.get("/runs")
-def history(request: Request, desk: OpenDesk, user: Reader, asked: Filtered, before: Before = "") -> Response:
+def history(
+    request: Request, context: OpenContext, user: Reader, asked: Filtered, before: Before = ""
+) -> Response:
     searched = asked.searched()
-    lines, after, found = page(desk, searched, before=int(before) if before else None, limit=PAGE_ROWS)
-    counts, success = rates(desk, searched)
-    causes = of_lines(desk.store, lines)
-    by_hand = jobs_view.by_hand(desk, lines)
+    lines, after, found = page(context, searched, before=int(before) if before else None, limit=PAGE_ROWS)
+    counts, success = rates(context, searched)
+    causes = of_lines(context.store, lines)
+    by_hand = job_states.by_hand(context, lines)
     facts: dict[str, Any] = {
         "lines": lines,
         "causes": causes,
@@ -78,7 +80,7 @@ def history(request: Request, desk: OpenDesk, user: Reader, asked: Filtered, bef
         request,
         "history.html",
         here="history",
-        sources=sources(desk),
+        sources=sources(context),
         statuses=list(Status),
         project=asked.project,
         **facts,
@@ -86,9 +88,9 @@ def history(request: Request, desk: OpenDesk, user: Reader, asked: Filtered, bef
 
 
 @ROUTER.get("/runs/export")
-def export(desk: OpenDesk, user: Reader, asked: Filtered, form: Text = "csv") -> Response:
+def export(context: OpenContext, user: Reader, asked: Filtered, form: Text = "csv") -> Response:
     """The runs that the filters let through."""
-    lines, _, found = page(desk, asked.searched(), limit=MOST_EXPORTED)
+    lines, _, found = page(context, asked.searched(), limit=MOST_EXPORTED)
     records = [line_record(line, found.get(line.id, {})) for line in lines]
     if form == "json":
         text = orjson.dumps(records, option=orjson.OPT_INDENT_2).decode()

@@ -10,10 +10,12 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
-from proctor.service import access, jobs_view, notes
-from proctor.service.itemview import Filter, answer
+from proctor.service.admin import access
+from proctor.service.results import notes
+from proctor.service.watch import job_states
+from proctor.service.watch.item import Filter, answer
 from proctor.types import Item, Run
-from proctor.web.door import Filling, OpenDesk, Reader, Runner, go
+from proctor.web.dependencies import Filling, OpenContext, Reader, Runner, go
 from proctor.web.markdown import markdown
 from proctor.web.render import query, show
 from proctor.web.results import Filtered
@@ -34,15 +36,15 @@ class Which:
 @ROUTER.get("/runs/{run_id}/items/{item_id:path}")
 def item_page(
     request: Request,
-    desk: OpenDesk,
+    context: OpenContext,
     user: Reader,
     run_id: RunId,
     item_id: ItemId,
     asked: Filtered,
     which: Annotated[Which, Depends()],
 ) -> Response:
-    run = jobs_view.run_of(desk, run_id)
-    found = answer(desk, run, item_id, repeat=which.repeat, attempt=which.attempt, wanted=asked.filter())
+    run = job_states.run_of(context, run_id)
+    found = answer(context, run, item_id, repeat=which.repeat, attempt=which.attempt, wanted=asked.filter())
     payload = found.payload or {}
     text = payload.get("text") or ""
     return show(
@@ -88,20 +90,22 @@ def _json(text: str) -> str | None:
 
 @ROUTER.post("/runs/{run_id}/notes/{item_id:path}")
 def add_note(
-    request: Request, desk: OpenDesk, user: Runner, run_id: RunId, item_id: ItemId, form: Filling
+    request: Request, context: OpenContext, user: Runner, run_id: RunId, item_id: ItemId, form: Filling
 ) -> Response:
     """A note, a flag, or the end of a note; the page then shows the item again."""
-    run = jobs_view.run_of(desk, run_id)
+    run = job_states.run_of(context, run_id)
     given = {name: str(value) for name, value in form.items()}
     repeat = int(given["repeat"]) if given.get("repeat", "").isdigit() else 0
     if given.get("remove", "").isdigit():
-        notes.remove(desk.store, run.id, int(given["remove"]), by=user.name)
+        notes.remove(context.store, run.id, int(given["remove"]), by=user.name)
     else:
         # The item must be there: a note on nothing would never be seen.
-        answer(desk, run, item_id, repeat=repeat, wanted=Filter())
+        answer(context, run, item_id, repeat=repeat, wanted=Filter())
         flag = given.get("flag") == "on"
-        notes.add(desk.store, run.id, item_id, repeat, user=user.name, text=given.get("text", ""), flag=flag)
-        access.note(desk.store, user.name, "note", run.id, item_id)
+        notes.add(
+            context.store, run.id, item_id, repeat, user=user.name, text=given.get("text", ""), flag=flag
+        )
+        access.note(context.store, user.name, "note", run.id, item_id)
     back = given.get("back", "")
     # Only the query of the page it came from; the rest of the address is ours.
     return go(

@@ -9,9 +9,9 @@ from io import StringIO
 from typing import Any
 
 from proctor.figures import left_out
-from proctor.service.jobs_view import RunLine
-from proctor.service.overview import HEADLINE, Shown
-from proctor.service.transfer import inert
+from proctor.service.data.transfer import inert
+from proctor.service.watch.job_states import RunLine
+from proctor.service.watch.overview import HEADLINE, Shown
 
 
 def line_record(line: RunLine, found: Mapping[str, Shown]) -> dict[str, Any]:

@@ -8,12 +8,13 @@ from fastapi import APIRouter, Form, Path, Request
 from starlette.responses import HTMLResponse
 
 from proctor.errors import ConfigError, NotFound
-from proctor.service import counts, suite_data
-from proctor.service.catalogue import provider_status, suite_facts
-from proctor.service.offers import Offer, Probe, offers, probe
-from proctor.service.sources import WITHOUT_SERVER, model_named
+from proctor.service.data import suite_data
+from proctor.service.opening.catalogue import provider_status, suite_facts
+from proctor.service.opening.offers import Offer, Probe, offers, probe
+from proctor.service.opening.sources import WITHOUT_SERVER, model_named
+from proctor.service.watch import counts
 from proctor.settings import Settings
-from proctor.web.door import OpenDesk, Reader, Runner
+from proctor.web.dependencies import OpenContext, Reader, Runner
 from proctor.web.render import show
 
 ROUTER = APIRouter()
@@ -21,22 +22,22 @@ SHOWN = 50
 
 
 @ROUTER.get("/models")
-def models_page(request: Request, desk: OpenDesk, user: Reader) -> HTMLResponse:
-    return _models(request, desk)
+def models_page(request: Request, context: OpenContext, user: Reader) -> HTMLResponse:
+    return _models(request, context)
 
 
 @ROUTER.post("/models/test")
 def try_provider(
     request: Request,
-    desk: OpenDesk,
+    context: OpenContext,
     user: Runner,
     provider: Annotated[str, Form(max_length=50)] = "",
     model: Annotated[str, Form(max_length=300)] = "",
 ) -> HTMLResponse:
     """Asks the provider for its models; with `model`, also that one a sample question."""
-    (offer,) = offers(desk.settings, (provider,))
-    tried = _try(provider, model.strip(), desk.settings) if model.strip() else None
-    return _models(request, desk, offer, tried)
+    (offer,) = offers(context.settings, (provider,))
+    tried = _try(provider, model.strip(), context.settings) if model.strip() else None
+    return _models(request, context, offer, tried)
 
 
 def _try(provider: str, model: str, settings: Settings) -> Probe:
@@ -50,14 +51,14 @@ def _try(provider: str, model: str, settings: Settings) -> Probe:
 
 
 def _models(
-    request: Request, desk: OpenDesk, offer: Offer | None = None, tried: Probe | None = None
+    request: Request, context: OpenContext, offer: Offer | None = None, tried: Probe | None = None
 ) -> HTMLResponse:
     return show(
         request,
         "models.html",
         here="models",
-        providers=provider_status(desk.settings),
-        runs=counts.runs_by_provider(desk),
+        providers=provider_status(context.settings),
+        runs=counts.runs_by_provider(context),
         within=WITHOUT_SERVER,
         offer=offer,
         tried=tried,
@@ -67,14 +68,14 @@ def _models(
 @ROUTER.get("/models/{provider}/{name:path}")
 def model_page(
     request: Request,
-    desk: OpenDesk,
+    context: OpenContext,
     user: Reader,
     provider: Annotated[str, Path(max_length=50)],
     name: Annotated[str, Path(max_length=300)],
 ) -> HTMLResponse:
     """A model's runs, newest first, of every suite."""
-    runs, total = counts.model_runs(desk, f"{provider}/{name}", limit=SHOWN)
-    if not runs and provider not in {each.name for each in provider_status(desk.settings)}:
+    runs, total = counts.model_runs(context, f"{provider}/{name}", limit=SHOWN)
+    if not runs and provider not in {each.name for each in provider_status(context.settings)}:
         raise NotFound(f"No provider {provider}, and no run of {provider}/{name}")
     return show(
         request,
@@ -89,16 +90,16 @@ def model_page(
 
 
 @ROUTER.get("/suites")
-def suites_page(request: Request, desk: OpenDesk, user: Reader) -> HTMLResponse:
-    origins = suite_data.origins(desk.settings)
-    suites = [_with_prompts(suite, desk.settings) for suite in suite_facts()]
+def suites_page(request: Request, context: OpenContext, user: Reader) -> HTMLResponse:
+    origins = suite_data.origins(context.settings)
+    suites = [_with_prompts(suite, context.settings) for suite in suite_facts()]
     return show(
         request,
         "suites.html",
         here="suites",
         suites=suites,
         origins=origins,
-        hub=suite_data.hub_pages(desk.settings),
+        hub=suite_data.hub_pages(context.settings),
     )
 
 

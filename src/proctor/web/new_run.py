@@ -9,17 +9,19 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from proctor.errors import NotFound, ProctorError
-from proctor.service import access, jobs_view, queue
-from proctor.service.catalogue import provider_status, suite_facts
-from proctor.service.desk import Desk
-from proctor.service.duration import estimated_duration
-from proctor.service.forecast import forecast_from
-from proctor.service.offers import Offer, chat_models, offers
-from proctor.service.queue import Ticket
-from proctor.service.requests import RunRequest, plan_of
-from proctor.service.runs import open_sources
+from proctor.service.admin import access
+from proctor.service.context import Context
+from proctor.service.forecast.duration import estimated_duration
+from proctor.service.forecast.forecast import forecast_from
+from proctor.service.opening.catalogue import provider_status, suite_facts
+from proctor.service.opening.offers import Offer, chat_models, offers
+from proctor.service.runs import queue
+from proctor.service.runs.lifecycle import open_sources
+from proctor.service.runs.queue import Ticket
+from proctor.service.runs.requests import RunRequest, plan_of
+from proctor.service.watch import job_states
 from proctor.types import Cell, Limits
-from proctor.web.door import Filling, OpenDesk, Reader, Runner, Text, go
+from proctor.web.dependencies import Filling, OpenContext, Reader, Runner, Text, go
 from proctor.web.forms import LABELS, OLLAMA, Filled, command, curl, filled, or_free
 from proctor.web.render import show
 from proctor.web.words import ERROR_TITLES
@@ -40,19 +42,19 @@ DEFAULTS = {"provider": "ollama", "suite": "glue", "preset": "quick", "project":
 
 
 @ROUTER.get("/runs/new")
-def empty_form(request: Request, desk: OpenDesk, user: Runner, like: Text = "") -> Response:
+def empty_form(request: Request, context: OpenContext, user: Runner, like: Text = "") -> Response:
     """The form; `like` is a run whose settings it begins with."""
     values = dict(DEFAULTS)
     tasks: tuple[str, ...] = ()
     if like:
-        cell = jobs_view.run_of(desk, like).cell
+        cell = job_states.run_of(context, like).cell
         values, tasks = _values(cell), cell.source.tasks
     values |= {
         name: value
         for name, value in request.query_params.items()
         if name in ("provider", "model", "suite", "data")
     }
-    return _page(request, desk, Filled(values, tasks, None))
+    return _page(request, context, Filled(values, tasks, None))
 
 
 def _values(cell: Cell) -> dict[str, str]:
@@ -86,7 +88,7 @@ def _unless_usual(wait_s: float) -> str | None:
     return None if wait_s == Limits().wait_for_server_s else f"{wait_s:g}s"
 
 
-def _page(request: Request, desk: Desk, of: Filled, problem: ProctorError | None = None) -> Response:
+def _page(request: Request, context: Context, of: Filled, problem: ProctorError | None = None) -> Response:
     return show(
         request,
         "new_run.html",
@@ -97,7 +99,7 @@ def _page(request: Request, desk: Desk, of: Filled, problem: ProctorError | None
         errors=of.errors,
         labels=LABELS,
         problem=_told(problem),
-        providers=provider_status(desk.settings),
+        providers=provider_status(context.settings),
         suites=suite_facts(),
         ollama_fields=OLLAMA_FIELDS,
     )
@@ -118,15 +120,15 @@ def _told(problem: ProctorError | None) -> dict[str, str] | None:
 
 @ROUTER.get("/runs/new/models")
 def model_list(
-    request: Request, desk: OpenDesk, user: Reader, provider: Text = "ollama", model: Text = ""
+    request: Request, context: OpenContext, user: Reader, provider: Text = "ollama", model: Text = ""
 ) -> Response:
     """The models that a provider offers at this moment, as options; or why there is no list."""
-    if provider not in {each.name for each in provider_status(desk.settings)}:
+    if provider not in {each.name for each in provider_status(context.settings)}:
         raise NotFound(f"No provider {provider}")
-    (offer,) = offers(desk.settings, (provider,))
+    (offer,) = offers(context.settings, (provider,))
     names = {each.name for each in chat_models(offer)}
     listed = [each for each in offer.models if each.model.name in names]
-    state = next(each for each in provider_status(desk.settings) if each.name == provider)
+    state = next(each for each in provider_status(context.settings) if each.name == provider)
     return show(
         request,
         "_models.html",
@@ -155,14 +157,14 @@ def _facts(offer: Offer) -> dict[str, str]:
     found = {}
     for each in offer.models:
         size = f"{each.size_bytes / 1e9:.1f} GB" if each.size_bytes else None
-        context = f"context {each.context_tokens:,}" if each.context_tokens else None
-        words = (each.parameters, each.quantization, size, context, each.note)
+        room = f"context {each.context_tokens:,}" if each.context_tokens else None
+        words = (each.parameters, each.quantization, size, room, each.note)
         found[each.model.name] = ", ".join(word for word in words if word)
     return found
 
 
 @ROUTER.post("/runs/new/plan")
-def plan_piece(request: Request, desk: OpenDesk, user: Reader, form: Filling) -> Response:
+def plan_piece(request: Request, context: OpenContext, user: Reader, form: Filling) -> Response:
     """What the run would take and could show, beside the form."""
     of = filled(form)
     if of.request is None or not of.values.get("model"):
@@ -170,14 +172,16 @@ def plan_piece(request: Request, desk: OpenDesk, user: Reader, form: Filling) ->
         errors = {name: why for name, why in of.errors.items() if name != "model"}
         return show(request, "_plan.html", errors=errors, labels=LABELS, problem=None, found=None)
     try:
-        plan = plan_of(of.request, desk.settings)
-        sources = open_sources(plan, desk.settings, fetch=user.scope != "read")
-        found = forecast_from(desk.store, plan, sources, desk.settings, difference=of.request.difference)
+        plan = plan_of(of.request, context.settings)
+        sources = open_sources(plan, context.settings, fetch=user.scope != "read")
+        found = forecast_from(
+            context.store, plan, sources, context.settings, difference=of.request.difference
+        )
     except ProctorError as problem:
         return show(request, "_plan.html", errors={}, labels=LABELS, problem=_told(problem), found=None)
     cell = plan.cells[0]
     key = next(
-        (each.key_set for each in provider_status(desk.settings) if each.name == cell.model.provider), None
+        (each.key_set for each in provider_status(context.settings) if each.name == cell.model.provider), None
     )
     return show(
         request,
@@ -187,37 +191,40 @@ def plan_piece(request: Request, desk: OpenDesk, user: Reader, form: Filling) ->
         problem=None,
         found=found,
         key_set=key,
-        duration=estimated_duration(desk.store, cell, calls=found.cells[0].calls),
+        duration=estimated_duration(context.store, cell, calls=found.cells[0].calls),
         curl=curl(of.request, str(request.base_url).rstrip("/")),
         command=command(of.request, cell),
     )
 
 
 @ROUTER.post("/runs/new")
-def start(request: Request, desk: OpenDesk, user: Runner, form: Filling) -> Response:
+def start(request: Request, context: OpenContext, user: Runner, form: Filling) -> Response:
     """Put the run into the queue and go to its page."""
     of = filled(form)
     if of.request is None:
-        return _page(request, desk, of)
+        return _page(request, context, of)
     try:
-        plan = plan_of(of.request, desk.settings)
+        plan = plan_of(of.request, context.settings)
         ticket = Ticket(user.name, of.request.project_id, of.request.priority)
-        made = queue.submit(desk.store, plan, ticket, desk.settings)
+        made = queue.submit(context.store, plan, ticket, context.settings)
     except ProctorError as problem:
-        return _page(request, desk, of, problem)
-    access.note(desk.store, user.name, "submit", made.id, f"{made.cell.model} on {of.request.suite}")
+        return _page(request, context, of, problem)
+    access.note(context.store, user.name, "submit", made.id, f"{made.cell.model} on {of.request.suite}")
     return go(request, f"/runs/{made.id}", f"Benchmarking started for suite: {of.request.suite}")
 
 
 @ROUTER.post("/demo")
-def demo(request: Request, desk: OpenDesk, user: Runner) -> Response:
+def demo(request: Request, context: OpenContext, user: Runner) -> Response:
     """Two built-in models on the sample rows: something to look at without a server or a key."""
-    project = access.first_project(desk.store)
+    project = access.first_project(context.store)
     for model in ("sim", "sim-small"):
         config = {"provider": "simulator", "model": model, "data": "sample"}
         asked = RunRequest.model_validate({"project_id": project.id, "suite": "glue", "config": config})
         made = queue.submit(
-            desk.store, plan_of(asked, desk.settings), Ticket(user.name, project.id, "high"), desk.settings
+            context.store,
+            plan_of(asked, context.settings),
+            Ticket(user.name, project.id, "high"),
+            context.settings,
         )
-        access.note(desk.store, user.name, "submit", made.id, "the built-in demo")
+        access.note(context.store, user.name, "submit", made.id, "the built-in demo")
     return go(request, "/", "Two built-in models are being asked about the sample rows.")

@@ -14,12 +14,12 @@ from starlette.responses import Response
 
 from proctor import figures
 from proctor.errors import NotFound, ProctorError
-from proctor.service.desk import Desk
-from proctor.service.lately import Lately
-from proctor.service.live import active
-from proctor.service.overview import Measured, board_suite, exam_of, latest_source, overview
+from proctor.service.context import Context
+from proctor.service.evidence.cache import Lately
+from proctor.service.watch.live import active
+from proctor.service.watch.overview import Measured, board_suite, exam_of, latest_source, overview
 from proctor.web.compare import sources
-from proctor.web.door import OpenDesk, Project, Reader, Text
+from proctor.web.dependencies import OpenContext, Project, Reader, Text
 from proctor.web.lists import as_csv, line_record
 from proctor.web.render import interval, show, stamp
 from proctor.web.run import HEARTBEAT_S, LOOK_EVERY_S, as_file, event_stream
@@ -41,9 +41,9 @@ class Asked:
     metric: Text = "accuracy"
     days: Annotated[int, Query(ge=1, le=90)] = 30
 
-    def source(self, desk: Desk) -> str | None:
+    def source(self, context: Context) -> str | None:
         """All is None; nothing chosen is the suite of the newest run."""
-        return None if self.suite == ALL else self.suite or latest_source(desk)
+        return None if self.suite == ALL else self.suite or latest_source(context)
 
     def known_metric(self) -> str:
         return self.metric if self.metric in TITLES else "accuracy"
@@ -53,9 +53,9 @@ Filtered = Annotated[Asked, Depends()]
 
 
 @ROUTER.get("/")
-def page(request: Request, desk: OpenDesk, user: Reader, asked: Filtered) -> Response:
-    source, metric = asked.source(desk), asked.known_metric()
-    found = overview(desk, source=source, metric=metric, days=asked.days, project_id=asked.project)
+def page(request: Request, context: OpenContext, user: Reader, asked: Filtered) -> Response:
+    source, metric = asked.source(context), asked.known_metric()
+    found = overview(context, source=source, metric=metric, days=asked.days, project_id=asked.project)
     return show(
         request,
         "overview.html",
@@ -64,13 +64,13 @@ def page(request: Request, desk: OpenDesk, user: Reader, asked: Filtered) -> Res
         title=TITLES[metric],
         trend=_trend(found.trend),
         left_out=max(0, len({_line(each) for each in found.trend}) - MOST_LINES),
-        board=asked.source(desk) or board_suite(desk, asked.project),
-        live=active(desk, asked.project),
-        sources=[(ALL, "All suites"), *sources(desk)],
+        board=asked.source(context) or board_suite(context, asked.project),
+        live=active(context, asked.project),
+        sources=[(ALL, "All suites"), *sources(context)],
         metrics=METRICS,
         asked={"suite": source or ALL, "metric": metric, "days": asked.days, "project": asked.project or ""},
         project=asked.project,
-        empty=not found.cards.counts and latest_source(desk) is None,
+        empty=not found.cards.counts and latest_source(context) is None,
     )
 
 
@@ -119,11 +119,11 @@ def _point(each: Measured) -> dict[str, Any]:
 
 
 @ROUTER.get("/overview/board")
-def board_piece(request: Request, desk: OpenDesk, user: Reader, asked: Filtered) -> Response:
+def board_piece(request: Request, context: OpenContext, user: Reader, asked: Filtered) -> Response:
     """The first of the leaderboard; asked for after the page, because it tests every pair."""
     try:
-        suite = asked.suite or board_suite(desk, asked.project)
-        board = Lately(desk).board(suite, asked.known_metric(), TOP, asked.project)
+        suite = asked.suite or board_suite(context, asked.project)
+        board = Lately(context).board(suite, asked.known_metric(), TOP, asked.project)
     except ProctorError as problem:
         words = "No complete runs yet." if isinstance(problem, NotFound) else str(problem)
         return show(request, "_top.html", board=None, words=words)
@@ -131,19 +131,19 @@ def board_piece(request: Request, desk: OpenDesk, user: Reader, asked: Filtered)
 
 
 @ROUTER.get("/active")
-def active_piece(request: Request, desk: OpenDesk, user: Reader, project: Project) -> Response:
-    return show(request, "_active.html", live=active(desk, project))
+def active_piece(request: Request, context: OpenContext, user: Reader, project: Project) -> Response:
+    return show(request, "_active.html", live=active(context, project))
 
 
 @ROUTER.get("/active/events")
-async def active_events(desk: OpenDesk, user: Reader, project: Project) -> Response:
+async def active_events(context: OpenContext, user: Reader, project: Project) -> Response:
     """Says `changed` whenever any run that works or waits has moved."""
-    return event_stream(_changes(desk, project))
+    return event_stream(_changes(context, project))
 
 
-async def _changes(desk: Desk, project: int | None) -> AsyncIterator[bytes]:
+async def _changes(context: Context, project: int | None) -> AsyncIterator[bytes]:
     def look() -> list[tuple[object, ...]]:
-        return [(live.run.id, *live.mark) for live in active(desk, project)]
+        return [(live.run.id, *live.mark) for live in active(context, project)]
 
     told, beat = await asyncio.to_thread(look), time.monotonic()
     while True:
@@ -158,11 +158,16 @@ async def _changes(desk: Desk, project: int | None) -> AsyncIterator[bytes]:
 
 
 @ROUTER.get("/overview/export")
-def export(desk: OpenDesk, user: Reader, asked: Filtered, form: Text = "csv") -> Response:
+def export(context: OpenContext, user: Reader, asked: Filtered, form: Text = "csv") -> Response:
     """Recent results and performance data, as the filters have them."""
     metric = asked.known_metric()
     found = overview(
-        desk, source=asked.source(desk), metric=metric, days=asked.days, project_id=asked.project, recent=1000
+        context,
+        source=asked.source(context),
+        metric=metric,
+        days=asked.days,
+        project_id=asked.project,
+        recent=1000,
     )
     values = {each.run.id: each for each in found.trend}
     records = [

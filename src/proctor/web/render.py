@@ -17,9 +17,9 @@ from starlette.responses import HTMLResponse
 from proctor import __version__, figures
 from proctor.errors import errors
 from proctor.findings import Estimate, failed_in_short
-from proctor.service import access
-from proctor.service.overview import Shown
-from proctor.web.door import desk_of
+from proctor.service.admin import access
+from proctor.service.watch.overview import Shown
+from proctor.web.dependencies import context_of
 from proctor.web.words import ERROR_TITLES, NAV, OUTCOME_WORDS, STATUS_COLOURS
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -73,17 +73,17 @@ def templates() -> Environment:
     return made
 
 
-def show(request: Request, name: str, status: int = 200, /, **context: Any) -> HTMLResponse:
+def show(request: Request, name: str, status: int = 200, /, **given: Any) -> HTMLResponse:
     """A page, or a piece of one. `here` in the context is the entry of the menu that it belongs to."""
-    desk = desk_of(request)
+    context = context_of(request)
     user = request.scope["state"].get("user")
     known = {
         "here": "",
         "path": request.url.path,
         "user": user,
-        "auth": desk.settings.auth,
-        "projects": access.projects(desk.store) if user else [],
-        **context,
+        "auth": context.settings.auth,
+        "projects": access.projects(context.store) if user else [],
+        **given,
     }
     text = templates().get_template(name).render(known)
     # What a page shows is private and changes; htmx asks the same address for pieces of it.

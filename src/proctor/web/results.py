@@ -10,11 +10,12 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from proctor.errors import ConfigError
-from proctor.service import jobs_view, notes
-from proctor.service.itemview import Filter, Place, all_rows, results_page
-from proctor.service.profile import profile_of
-from proctor.service.transfer import export_rows
-from proctor.web.door import OpenDesk, Reader, Text, is_fragment
+from proctor.service.data.transfer import export_rows
+from proctor.service.results import notes
+from proctor.service.results.profile import profile_of
+from proctor.service.watch import job_states
+from proctor.service.watch.item import Filter, Place, all_rows, results_page
+from proctor.web.dependencies import OpenContext, Reader, Text, is_fragment
 from proctor.web.render import show
 from proctor.web.run import RunId
 
@@ -74,28 +75,30 @@ def _place(text: str) -> Place | None:
 
 @ROUTER.get("/runs/{run_id}/results")
 def results(
-    request: Request, desk: OpenDesk, user: Reader, run_id: RunId, asked: Filtered, after: Text = ""
+    request: Request, context: OpenContext, user: Reader, run_id: RunId, asked: Filtered, after: Text = ""
 ) -> Response:
-    run = jobs_view.run_of(desk, run_id)
-    page = results_page(desk, run.id, asked.filter(), after=_place(after), limit=PAGE_ROWS)
+    run = job_states.run_of(context, run_id)
+    page = results_page(context, run.id, asked.filter(), after=_place(after), limit=PAGE_ROWS)
     facts: dict[str, Any] = {
         "run": run,
         "page": page,
         "asked": asked.query(),
         "after": after,
-        "noted": notes.marked(desk.store, run.id),
+        "noted": notes.marked(context.store, run.id),
         "repeats": run.cell.repeats > 1,
     }
     if is_fragment(request) and request.headers.get("hx-target") == "rows":
         return show(request, "_rows.html", **facts)
-    tasks = sorted(run.manifest.get("tasks") or profile_of(desk.store, run).tasks)
+    tasks = sorted(run.manifest.get("tasks") or profile_of(context.store, run).tasks)
     return show(request, "results.html", here="history", shows=SHOWS, filter=asked, tasks=tasks, **facts)
 
 
 @ROUTER.get("/runs/{run_id}/export")
-def download(desk: OpenDesk, user: Reader, run_id: RunId, asked: Filtered, form: Text = "csv") -> Response:
+def download(
+    context: OpenContext, user: Reader, run_id: RunId, asked: Filtered, form: Text = "csv"
+) -> Response:
     """The answers that the filter lets through, with prompts and replies; sent as they are read."""
-    run = jobs_view.run_of(desk, run_id)
-    lines = export_rows(desk.store, run, all_rows(desk, run.id, asked.filter()), form)
+    run = job_states.run_of(context, run_id)
+    lines = export_rows(context.store, run, all_rows(context, run.id, asked.filter()), form)
     headers = {"Content-Disposition": f'attachment; filename="run-{run.id[:8]}.{form}"'}
     return StreamingResponse(lines, media_type=KINDS[form], headers=headers)

@@ -16,17 +16,20 @@ from starlette.responses import Response, StreamingResponse
 from proctor.errors import Conflict, errors
 from proctor.findings import NOT_ENFORCED, Cause, RunResult, Score, adherence
 from proctor.plan import cell_to_json
-from proctor.service import access, jobs_view, notes, prune, queue
-from proctor.service.advice import advice, askings, goes_on
-from proctor.service.desk import Desk
-from proctor.service.diagnosis import diagnose
-from proctor.service.live import Live, Pulse, live_of, log_tail, pulses_of
-from proctor.service.profile import Histogram, profile_of
-from proctor.service.pulse import longest_gap_s
-from proctor.service.queue import Ticket
-from proctor.service.transfer import report_from
+from proctor.service.admin import access, prune
+from proctor.service.context import Context
+from proctor.service.data.transfer import report_from
+from proctor.service.results import notes
+from proctor.service.results.advice import advice, askings, goes_on
+from proctor.service.results.diagnosis import diagnose
+from proctor.service.results.profile import Histogram, profile_of
+from proctor.service.runs import queue
+from proctor.service.runs.pulse import longest_gap_s
+from proctor.service.runs.queue import Ticket
+from proctor.service.watch import job_states
+from proctor.service.watch.live import Live, Pulse, live_of, log_tail, pulses_of
 from proctor.types import Plan, Run, Status
-from proctor.web.door import OpenDesk, Reader, Runner, Text, go
+from proctor.web.dependencies import OpenContext, Reader, Runner, Text, go
 from proctor.web.render import show
 from proctor.web.words import ERROR_TITLES
 
@@ -40,19 +43,19 @@ SCORED_LIVE = 5_000  # items up to which scores are computed anew at each look
 
 @ROUTER.get("/runs/{run_id}")
 def run_page(
-    request: Request, desk: OpenDesk, user: Reader, run_id: RunId, tab: Text = "summary"
+    request: Request, context: OpenContext, user: Reader, run_id: RunId, tab: Text = "summary"
 ) -> Response:
-    if whole := jobs_view.whole_id(desk, run_id):
+    if whole := job_states.whole_id(context, run_id):
         return go(request, f"/runs/{whole}")
-    live = live_of(desk, run_id)
+    live = live_of(context, run_id)
     chosen = tab if tab in dict(TABS) else "summary"
-    facts = _TABS[chosen](desk, live)
-    return show(request, "run.html", here="history", tabs=TABS, tab=chosen, **_common(desk, live), **facts)
+    facts = _TABS[chosen](context, live)
+    return show(request, "run.html", here="history", tabs=TABS, tab=chosen, **_common(context, live), **facts)
 
 
-def _common(desk: Desk, live: Live) -> dict[str, Any]:
+def _common(context: Context, live: Live) -> dict[str, Any]:
     run, is_job = live.run, live.job is not None
-    result = _result(desk, live)
+    result = _result(context, live)
     causes = result.causes if result else ()
     return {
         "live": live,
@@ -121,23 +124,23 @@ def _lacks(run: Run) -> bool:
     return run.status in (Status.FAILED, Status.CANCELLED) or run.partial
 
 
-def _result(desk: Desk, live: Live) -> RunResult | None:
+def _result(context: Context, live: Live) -> RunResult | None:
     """What the run shows; None while there is too much of it to count at each look."""
     if not live.state.ended and live.run.settled > SCORED_LIVE:
         return None
-    return jobs_view.result_of(desk, live.run.id)
+    return job_states.result_of(context, live.run.id)
 
 
-def _summary(desk: Desk, live: Live) -> dict[str, Any]:
+def _summary(context: Context, live: Live) -> dict[str, Any]:
     if not live.state.ended:
         return {"profile": None}
-    profile = profile_of(desk.store, live.run)
+    profile = profile_of(context.store, live.run)
     return {
         "profile": profile,
         "latency_chart": _bars(profile.latency, "seconds") if profile.latency else None,
         "grades_chart": _bars(profile.grades, "grade") if profile.grades else None,
         "outcomes": [name for name in _OUTCOMES if any(found.get(name) for found in profile.tasks.values())],
-        "flagged": notes.marked(desk.store, live.run.id),
+        "flagged": notes.marked(context.store, live.run.id),
     }
 
 
@@ -166,8 +169,8 @@ def _edges(edges: Sequence[float]) -> list[str]:
     return [f"{edge:.2g}" for edge in edges]
 
 
-def _timeline(desk: Desk, live: Live) -> dict[str, Any]:
-    beats = pulses_of(desk, live.run.id)
+def _timeline(context: Context, live: Live) -> dict[str, Any]:
+    beats = pulses_of(context, live.run.id)
     return {"beats": beats, "timeline_chart": _beats_chart(beats)}
 
 
@@ -202,11 +205,11 @@ def _beats_chart(beats: list[Pulse]) -> dict[str, Any]:
     }
 
 
-def _log(desk: Desk, live: Live) -> dict[str, Any]:
-    return {"log": log_tail(desk, live.run.id)}
+def _log(context: Context, live: Live) -> dict[str, Any]:
+    return {"log": log_tail(context, live.run.id)}
 
 
-def _config(desk: Desk, live: Live) -> dict[str, Any]:
+def _config(context: Context, live: Live) -> dict[str, Any]:
     run = live.run
     return {
         "cell": json.dumps(json.loads(cell_to_json(run.cell)), indent=2, ensure_ascii=False),
@@ -227,21 +230,23 @@ def by_task(scores: tuple[Score, ...]) -> list[tuple[str, list[Score]]]:
 
 
 @ROUTER.get("/runs/{run_id}/live")
-def live_piece(request: Request, desk: OpenDesk, user: Reader, run_id: RunId) -> Response:
-    return show(request, "_live.html", **_common(desk, live_of(desk, run_id)))
+def live_piece(request: Request, context: OpenContext, user: Reader, run_id: RunId) -> Response:
+    return show(request, "_live.html", **_common(context, live_of(context, run_id)))
 
 
 @ROUTER.get("/runs/{run_id}/diagnosis")
-def diagnosis_piece(request: Request, desk: OpenDesk, user: Reader, run_id: RunId) -> Response:
+def diagnosis_piece(request: Request, context: OpenContext, user: Reader, run_id: RunId) -> Response:
     """What is off with the run; asked for after the page, because it reads replies."""
-    return show(request, "_diagnosis.html", remarks=diagnose(desk.store, jobs_view.result_of(desk, run_id)))
+    return show(
+        request, "_diagnosis.html", remarks=diagnose(context.store, job_states.result_of(context, run_id))
+    )
 
 
 @ROUTER.get("/runs/{run_id}/events")
-async def run_events(desk: OpenDesk, user: Reader, run_id: RunId) -> Response:
+async def run_events(context: OpenContext, user: Reader, run_id: RunId) -> Response:
     """Says `changed` when there is something new to see, and `end` at the end."""
-    first = await asyncio.to_thread(live_of, desk, run_id)
-    return event_stream(_changes(desk, run_id, first))
+    first = await asyncio.to_thread(live_of, context, run_id)
+    return event_stream(_changes(context, run_id, first))
 
 
 def event_stream(events: AsyncIterator[bytes]) -> StreamingResponse:
@@ -249,11 +254,11 @@ def event_stream(events: AsyncIterator[bytes]) -> StreamingResponse:
     return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
 
-async def _changes(desk: Desk, run_id: str, live: Live) -> AsyncIterator[bytes]:
+async def _changes(context: Context, run_id: str, live: Live) -> AsyncIterator[bytes]:
     told, beat = live.mark, time.monotonic()
     while not live.state.ended:
         await asyncio.sleep(LOOK_EVERY_S)
-        live = await asyncio.to_thread(live_of, desk, run_id)
+        live = await asyncio.to_thread(live_of, context, run_id)
         if live.mark != told:
             told, beat = live.mark, time.monotonic()
             yield b"event: changed\ndata: 1\n\n"
@@ -264,49 +269,49 @@ async def _changes(desk: Desk, run_id: str, live: Live) -> AsyncIterator[bytes]:
 
 
 @ROUTER.post("/runs/{run_id}/stop")
-def stop(request: Request, desk: OpenDesk, user: Runner, run_id: RunId) -> Response:
-    run = jobs_view.run_of(desk, run_id)
-    ended = queue.cancel(desk.store, run.id)
-    access.note(desk.store, user.name, "cancel", run.id)
+def stop(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
+    run = job_states.run_of(context, run_id)
+    ended = queue.cancel(context.store, run.id)
+    access.note(context.store, user.name, "cancel", run.id)
     return go(request, f"/runs/{run.id}", "The job was stopped." if ended else "The job is being stopped.")
 
 
 @ROUTER.post("/runs/{run_id}/restart")
-def restart(request: Request, desk: OpenDesk, user: Runner, run_id: RunId) -> Response:
-    run = queue.restart(desk.store, jobs_view.run_of(desk, run_id).id, desk.settings)
-    access.note(desk.store, user.name, "restart", run.id)
+def restart(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
+    run = queue.restart(context.store, job_states.run_of(context, run_id).id, context.settings)
+    access.note(context.store, user.name, "restart", run.id)
     return go(request, f"/runs/{run.id}", "The job goes on where it stopped.")
 
 
 @ROUTER.post("/runs/{run_id}/rerun")
-def rerun(request: Request, desk: OpenDesk, user: Runner, run_id: RunId) -> Response:
+def rerun(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
     """A new run from the same words."""
-    run = jobs_view.run_of(desk, run_id)
+    run = job_states.run_of(context, run_id)
     if run.cell.source.kind == "log":
         raise Conflict("This run was imported from another tool, which alone can ask again")
-    ticket = Ticket(user.name, jobs_view.project_of(desk, run.id), "high")
+    ticket = Ticket(user.name, job_states.project_of(context, run.id), "high")
     made = queue.submit(
-        desk.store, Plan((replace(run.cell),), name=run.cell.source.name), ticket, desk.settings
+        context.store, Plan((replace(run.cell),), name=run.cell.source.name), ticket, context.settings
     )
-    access.note(desk.store, user.name, "submit", made.id, f"{run.cell.model}, again after {run.id[:8]}")
+    access.note(context.store, user.name, "submit", made.id, f"{run.cell.model}, again after {run.id[:8]}")
     return go(request, f"/runs/{made.id}", "The same is being asked once more.")
 
 
 @ROUTER.post("/runs/{run_id}/delete")
-def delete(request: Request, desk: OpenDesk, user: Runner, run_id: RunId) -> Response:
-    run = jobs_view.run_of(desk, run_id)
-    project = jobs_view.project_of(desk, run.id)
-    prune.delete(desk.store, run.id, home=desk.settings.home)
+def delete(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
+    run = job_states.run_of(context, run_id)
+    project = job_states.project_of(context, run.id)
+    prune.delete(context.store, run.id, home=context.settings.home)
     about = f"{run.cell.model} on {run.source_title}"
-    access.note(desk.store, user.name, "delete", run.id, about, project_id=project)
+    access.note(context.store, user.name, "delete", run.id, about, project_id=project)
     return go(request, "/runs", f"Run {run.id[:8]} was deleted.")
 
 
 @ROUTER.get("/runs/{run_id}/report")
-def download(desk: OpenDesk, user: Reader, run_id: RunId) -> Response:
+def download(context: OpenContext, user: Reader, run_id: RunId) -> Response:
     """The run's report as one HTML file that needs no server."""
-    run = jobs_view.run_of(desk, run_id)
-    return as_file(report_from(desk.store, [run.id], "html"), f"run-{run.id[:8]}.html")
+    run = job_states.run_of(context, run_id)
+    return as_file(report_from(context.store, [run.id], "html"), f"run-{run.id[:8]}.html")
 
 
 def as_file(text: str, name: str, kind: str = "text/html") -> Response:

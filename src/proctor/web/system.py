@@ -10,13 +10,15 @@ from pydantic import BaseModel, Field, ValidationError
 from starlette.responses import HTMLResponse, Response
 
 from proctor.errors import ConfigError
-from proctor.service import access, counts, jobs_view, queue, schedules
-from proctor.service.access import User
-from proctor.service.catalogue import provider_status, suite_facts
-from proctor.service.requests import RunRequest, plan_of
-from proctor.service.schedules import Schedule, Wanted
+from proctor.service.admin import access
+from proctor.service.admin.access import User
+from proctor.service.opening.catalogue import provider_status, suite_facts
+from proctor.service.runs import queue, schedules
+from proctor.service.runs.requests import RunRequest, plan_of
+from proctor.service.runs.schedules import Schedule, Wanted
+from proctor.service.watch import counts, job_states
 from proctor.types import SourceRef, Status
-from proctor.web.door import Admin, OpenDesk, Reader, Runner, go
+from proctor.web.dependencies import Admin, OpenContext, Reader, Runner, go
 from proctor.web.render import ago, show
 
 ROUTER = APIRouter()
@@ -32,40 +34,40 @@ ROWS = (("imported", "imported"), ("hub", "the hub's"), ("sample", "sample (meas
 
 
 @ROUTER.get("/system")
-def system_page(request: Request, desk: OpenDesk, user: Reader) -> HTMLResponse:
+def system_page(request: Request, context: OpenContext, user: Reader) -> HTMLResponse:
     return show(
         request,
         "system.html",
         here="system",
-        database=counts.database(desk),
-        home=str(desk.settings.home) if user.scope == "admin" else "",
-        **_standing(desk),
+        database=counts.database(context),
+        home=str(context.settings.home) if user.scope == "admin" else "",
+        **_standing(context),
     )
 
 
 @ROUTER.get("/system/live")
-def system_live(request: Request, desk: OpenDesk, user: Reader) -> HTMLResponse:
+def system_live(request: Request, context: OpenContext, user: Reader) -> HTMLResponse:
     """The part of the page that changes by itself."""
-    return show(request, "_queue.html", **_standing(desk))
+    return show(request, "_queue.html", **_standing(context))
 
 
-def _standing(desk: OpenDesk) -> dict[str, Any]:
-    def lines(status: Status) -> tuple[list[jobs_view.RunLine], int]:
-        return jobs_view.run_lines(desk, jobs_view.Wanted(status=status), limit=SHOWN)
+def _standing(context: OpenContext) -> dict[str, Any]:
+    def lines(status: Status) -> tuple[list[job_states.RunLine], int]:
+        return job_states.run_lines(context, job_states.Wanted(status=status), limit=SHOWN)
 
     running, pending = lines(Status.RUNNING), lines(Status.PENDING)
     return {
-        "standing": queue.standing(desk.store, desk.settings),
-        "most_queued": desk.settings.most_queued,
-        "states": jobs_view.states(desk),
+        "standing": queue.standing(context.store, context.settings),
+        "most_queued": context.settings.most_queued,
+        "states": job_states.states(context),
         "running": running[0],
         "pending": pending[0],
         "more": running[1] + pending[1] - len(running[0]) - len(pending[0]),
-        "loads": jobs_view.loads(desk),
-        "memory_allowed": desk.settings.most_memory_bytes,
-        "disk": queue.disk(desk.settings),
+        "loads": job_states.loads(context),
+        "memory_allowed": context.settings.most_memory_bytes,
+        "disk": queue.disk(context.settings),
         "worker": _worker(
-            queue.worker_seen(desk.settings), time.time(), queue.worker_waits_for(desk.settings)
+            queue.worker_seen(context.settings), time.time(), queue.worker_waits_for(context.settings)
         ),
     }
 
@@ -92,26 +94,26 @@ def _worker(seen: float | None, now: float, waits_for: str | None = None) -> tup
 
 
 @ROUTER.get("/schedules")
-def schedules_page(request: Request, desk: OpenDesk, user: Reader) -> HTMLResponse:
+def schedules_page(request: Request, context: OpenContext, user: Reader) -> HTMLResponse:
     return show(
         request,
         "schedules.html",
         here="schedules",
-        schedules=[_facts(desk, each) for each in schedules.listed(desk.store)],
+        schedules=[_facts(context, each) for each in schedules.listed(context.store)],
         providers=[
-            (each.name, each.title) for each in provider_status(desk.settings) if each.name != "replay"
+            (each.name, each.title) for each in provider_status(context.settings) if each.name != "replay"
         ],
         suites=[(each["suite"], each["title"]) for each in suite_facts()],
         presets=PRESETS,
         rows=ROWS,
-        names={each.id: each.name for each in access.projects(desk.store)},
+        names={each.id: each.name for each in access.projects(context.store)},
     )
 
 
-def _facts(desk: OpenDesk, of: Schedule) -> dict[str, Any]:
+def _facts(context: OpenContext, of: Schedule) -> dict[str, Any]:
     """A schedule with what it runs, in words; one that a newer proctor wrote is listed all the same."""
-    last = schedules.last_run(desk.store, of)
-    said = jobs_view.state_of(desk, last.id).step if last and last.error else ""
+    last = schedules.last_run(context.store, of)
+    said = job_states.state_of(context, last.id).step if last and last.error else ""
     facts: dict[str, Any] = {"of": of, "last": last, "said": said}
     try:
         cell = of.cell
@@ -149,13 +151,13 @@ class ScheduleForm(BaseModel):
 
 @ROUTER.post("/schedules")
 def create_schedule(
-    request: Request, desk: OpenDesk, user: Runner, form: Annotated[ScheduleForm, Form()]
+    request: Request, context: OpenContext, user: Runner, form: Annotated[ScheduleForm, Form()]
 ) -> Response:
     asked = _request(form)
-    cell = plan_of(asked, desk.settings).cells[0]
+    cell = plan_of(asked, context.settings).cells[0]
     wanted = Wanted(form.name.strip(), form.cron.strip(), cell, user.name, asked.project_id)
-    made = schedules.add(desk.store, wanted, desk.settings)
-    _note(desk, user, "create-schedule", made, f"{made.name}: {made.cron}")
+    made = schedules.add(context.store, wanted, context.settings)
+    _note(context, user, "create-schedule", made, f"{made.name}: {made.cron}")
     return go(request, "/schedules", f"Schedule {made.name} is set.")
 
 
@@ -178,41 +180,41 @@ def _request(form: ScheduleForm) -> RunRequest:
 
 @ROUTER.post("/schedules/{number}/switch")
 def switch_schedule(
-    request: Request, number: Number, desk: OpenDesk, user: Runner, enabled: Short = ""
+    request: Request, number: Number, context: OpenContext, user: Runner, enabled: Short = ""
 ) -> Response:
-    made = schedules.set_enabled(desk.store, number, enabled == "on")
-    _note(desk, user, "change-schedule", made, f"{made.name}: {'on' if made.enabled else 'off'}")
+    made = schedules.set_enabled(context.store, number, enabled == "on")
+    _note(context, user, "change-schedule", made, f"{made.name}: {'on' if made.enabled else 'off'}")
     return go(request, "/schedules", f"Schedule {made.name} is {'on' if made.enabled else 'off'}.")
 
 
 @ROUTER.post("/schedules/{number}/delete")
-def delete_schedule(request: Request, number: Number, desk: OpenDesk, user: Runner) -> Response:
+def delete_schedule(request: Request, number: Number, context: OpenContext, user: Runner) -> Response:
     """Its runs stay."""
-    gone = schedules.one(desk.store, number)
-    schedules.remove(desk.store, number)
-    _note(desk, user, "delete-schedule", gone, gone.name)
+    gone = schedules.one(context.store, number)
+    schedules.remove(context.store, number)
+    _note(context, user, "delete-schedule", gone, gone.name)
     return go(request, "/schedules", f"Schedule {gone.name} is deleted; its runs stay.")
 
 
-def _note(desk: OpenDesk, user: User, action: str, of: Schedule, about: str) -> None:
-    access.note(desk.store, user.name, action, str(of.id), about, project_id=of.project_id)
+def _note(context: OpenContext, user: User, action: str, of: Schedule, about: str) -> None:
+    access.note(context.store, user.name, action, str(of.id), about, project_id=of.project_id)
 
 
 # Projects -----------------------------------------------------------------------------------------
 
 
 @ROUTER.get("/projects")
-def projects_page(request: Request, desk: OpenDesk, user: Reader) -> HTMLResponse:
+def projects_page(request: Request, context: OpenContext, user: Reader) -> HTMLResponse:
     return show(
         request,
         "projects.html",
         here="projects",
-        runs=counts.runs_by_project(desk),
-        listed=access.projects(desk.store),
+        runs=counts.runs_by_project(context),
+        listed=access.projects(context.store),
     )
 
 
 @ROUTER.post("/projects")
-def create_project(request: Request, desk: OpenDesk, user: Admin, name: Short = "") -> Response:
-    made = access.create_project(desk.store, name.strip(), by=user.name)
+def create_project(request: Request, context: OpenContext, user: Admin, name: Short = "") -> Response:
+    made = access.create_project(context.store, name.strip(), by=user.name)
     return go(request, "/projects", f"Project {made.name} is made.")

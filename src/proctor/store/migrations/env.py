@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from proctor.store.tables import METADATA
+from proctor.store.core.tables import METADATA
 
 
 def migrate() -> None:

@@ -42,7 +42,7 @@ def _pages(nums: list[int]) -> list[list[int]]:
 
 
 def _keys(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """As service/comparable.py had them when this was written; a migration must not change with it."""
+    """As service/results/comparable.py had them when this was written; a migration must not change with it."""
     facts = [
         manifest.get("rows") if manifest.get("rows") in ("sample", "file") else "official",
         manifest.get("suite"),

@@ -1,0 +1,1 @@
+"""What a reply says, and what that is worth: answer formats, readers and comparisons."""

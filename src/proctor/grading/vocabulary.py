@@ -1,0 +1,45 @@
+"""What a reader gives, and the labels of a task made ready for reading; both ladders rest on this."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from proctor.grading.formats import Label
+from proctor.grading.texts import SEPARATOR, key, peel
+
+
+class Unclear(Enum):
+    UNCLEAR = "an answer, but not to one choice"
+
+
+UNCLEAR = Unclear.UNCLEAR
+Found = str | Unclear | None
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The labels of a task, ready for reading.
+
+    `words` holds each word's label and `pattern` finds them; `written` are only the words that the
+    model is asked to write, with their labels.
+    """
+
+    words: Mapping[str, str]
+    pattern: re.Pattern[str]
+    written: Mapping[str, str]
+
+
+def vocabulary(labels: Sequence[Label]) -> Vocabulary:
+    """Compile labels; a name outranks another label's synonym, and what the model is shown outranks both."""
+    words = {key(synonym): label.name for label in labels for synonym in label.synonyms}
+    words |= {key(peel(label.name)): label.name for label in labels if peel(label.name)}
+    words |= {key(label.name): label.name for label in labels}
+    written = {label.shown or label.name: label.name for label in labels}
+    words |= {key(word): name for word, name in written.items()}
+    longest = sorted(words, key=lambda word: (-len(word), word))
+    each = ("[\\s_-]+".join(re.escape(part) for part in SEPARATOR.split(word)) for word in longest)
+    # Not inside a word or a compound: "unacceptable" does not hold "acceptable".
+    return Vocabulary(words, re.compile(rf"(?<!\w)(?<!\w-)(?:{'|'.join(each)})(?!\w)(?!-\w)"), written)

@@ -1,0 +1,283 @@
+"""OpenAI and every server that speaks its chat completions: vLLM, llama.cpp, LM Studio, gateways, and xAI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from proctor.errors import ProviderError
+from proctor.providers.contract import Opening, Pacing
+from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ranking
+from proctor.providers.protocols.dialects import ELSEWHERE, OPENAI, SIMULATOR, Dialect, pacing_of
+from proctor.providers.protocols.first_question import first_question
+from proctor.providers.protocols.listing import Listing, authorization, list_rows, listing
+from proctor.providers.protocols.parameters import Parameters
+from proctor.providers.protocols.preflight import need_key, unlisted
+from proctor.providers.protocols.server_clock import service_s
+from proctor.providers.protocols.servers import identified
+from proctor.providers.protocols.spellings import OFFICIAL, UNKNOWN, Spelling, spelling_of
+from proctor.providers.wire.http import Answer, Http
+from proctor.providers.wire.refusals import Place, bad_reply, refusal
+from proctor.providers.wire.wire_types import Table, table_of, told_usage
+from proctor.types import Item, ListedModel, Model, Reply, Sampling, Server, Usage
+
+USD_PER_TICK = 1e-10  # xAI's own unit of cost
+
+_FINISH = {"length": "length", "content_filter": "refused"}
+_OPTIONAL = (
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "repetition_penalty",
+    "repeat_penalty",
+    "repeat_last_n",
+    "seed",
+    "stop",
+    "reasoning_effort",
+    "chat_template_kwargs",
+    "max_completion_tokens",
+)
+_NEEDED = {"response_format": "structured", "logprobs": "logprob", "top_logprobs": "logprob"}
+
+
+class OpenAI:
+    """One model behind chat completions. Made by `open_openai` and its like."""
+
+    def __init__(
+        self,
+        model: Model,
+        sampling: Sampling,
+        opening: Opening,
+        place: Place,
+        key: str | None,
+        dialect: Dialect = OPENAI,
+    ) -> None:
+        self._model = model
+        self._sampling = sampling
+        self._mode = sampling.mode
+        self._http = opening.http
+        self._price = opening.prices.of(model)
+        self._place = place
+        self._key = key
+        self._dialect = dialect
+        self._url = f"{place.address}/chat/completions"
+        self._headers = {"Content-Type": "application/json", **authorization(key)}
+        self.unsent: frozenset[str] = frozenset()
+        self.address = place.address
+        self.pacing: Pacing | None = dialect.pacing if place.address == dialect.official else ELSEWHERE
+        self._spell(dialect.spelling or UNKNOWN)
+
+    @property
+    def adjustments(self) -> list[str]:
+        return self._parameters.adjustments
+
+    async def check(self) -> ListedModel:
+        """The model as the server lists it, else as it answers a first question. What answers decides the spelling.
+
+        Raises: ModelNotFound, EndpointNotFound, AuthError, and what the first question was refused with.
+        """
+        official = self.address == self._dialect.official
+        need_key(self._key, self._place, self._dialect.official)
+        listed = await listing(self._http, self._place, self._key, self._dialect)
+        row = listed.row(self._model.name)
+        remarks: tuple[str, ...] = ()
+        # Fine-tuned and preview models are not always in a vendor's list.
+        if row is None and not official:
+            remarks = (await first_question(self._http, self._place, authorization(self._key), listed),)
+        if row is not None:
+            self._price = self._price or row.price
+        server = await server_of(self._http, self._place, self._key, self._dialect, listed)
+        if not official:
+            self.pacing = pacing_of(server)
+        spelling = self._dialect.spelling or (OFFICIAL if official else spelling_of(server))
+        self._spell(spelling)
+        return replace(
+            row.model if row else ListedModel(self._model),
+            model=self._model,
+            server=server,
+            remarks=(*remarks, *spelling.remarks(self._sampling, server)),
+        )
+
+    def _spell(self, spelling: Spelling) -> None:
+        """Have requests say the settings in the words of whoever answers."""
+        think = self._sampling.think
+        self._parameters = _parameters(self._sampling, self._dialect, self._place, spelling)
+        self.unsent = spelling.unsent(self._sampling)
+        if think is not None and think in spelling.notes:
+            self._parameters.adjustments.append(spelling.notes[think])
+
+    async def warm(self) -> None:
+        """Nothing to load."""
+
+    async def __call__(self, item: Item, repeat: int) -> Reply:
+        while True:
+            sent = self._parameters.fields
+            answer = await self._http.post(self._url, self._headers, self._body(item, repeat, sent))
+            if answer.status == 200:
+                try:
+                    return self._reply(answer)
+                except ProviderError as error:
+                    error.usage = told_usage(answer, self._used)
+                    raise
+            if answer.status not in (400, 422) or not self._parameters.adapt(answer.body, sent):
+                raise refusal(answer, self._place)
+
+    def _body(self, item: Item, repeat: int, parameters: Mapping[str, Any]) -> bytes:
+        messages = [{"role": m.role, "content": m.content} for m in item.prompt]
+        body = {"model": self._model.name, "messages": messages, **parameters}
+        if repeat and "seed" in body:
+            body["seed"] += repeat
+        if self._mode == "structured":
+            schema = {**answer_schema(item.options), "additionalProperties": False}
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "answer", "strict": True, "schema": schema},
+            }
+        return orjson.dumps(body)
+
+    def _reply(self, answer: Answer) -> Reply:
+        record = table_of(answer, self._place, "choices[0].message")
+        choice = next(iter(record.tables("choices")), None)
+        if choice is None or choice.fields.get("message") is None:
+            raise self._shapeless(answer, record, choice)
+        message = choice.table("message")
+        refused = message.text("refusal")
+        finish = _FINISH.get(choice.text("finish_reason") or "", "stop")
+        usage = record.table("usage")
+        received, reasoning_tokens = self._output(usage)
+        reply = Reply(
+            text=_text(message) or refused or "",
+            reasoning=message.text("reasoning_content") or message.text("reasoning"),
+            finish="refused" if refused else finish,
+            input_tokens=usage.count("prompt_tokens"),
+            output_tokens=received,
+            reasoning_tokens=reasoning_tokens,
+            latency_s=answer.elapsed_s,
+            cost_usd=self._cost_usd(usage, received),
+            service_s=service_s(record, usage, answer.elapsed_s),
+            raw=answer.body,
+        )
+        return self._ranked(reply, choice) if self._mode == "logprob" else reply
+
+    def _used(self, record: Table) -> Usage:
+        usage = record.table("usage")
+        received, _ = self._output(usage)
+        return Usage(usage.count("prompt_tokens"), received, self._cost_usd(usage, received))
+
+    def _output(self, usage: Table) -> tuple[int | None, int | None]:
+        """(output tokens with the reasoning, reasoning tokens)."""
+        received, whole = usage.count("completion_tokens"), usage.count("total_tokens")
+        thought = usage.table("completion_tokens_details").count("reasoning_tokens")
+        if self._dialect.reasoning_inside or received is None or not thought:
+            return received, thought
+        # A gateway before xAI may have added them already; then the total shows it.
+        inside = whole == (usage.count("prompt_tokens") or 0) + received
+        return (received if inside else usage.sum(received, thought)), thought
+
+    def _cost_usd(self, usage: Table, received: int | None) -> float | None:
+        """What the server says it charged, else the price table's word."""
+        ticks, cost = usage.amount("cost_in_usd_ticks"), usage.amount("cost")
+        if ticks is not None:
+            return ticks * USD_PER_TICK
+        if cost is None and self._price:
+            return self._price.cost_usd(usage.count("prompt_tokens"), received)
+        return cost
+
+    def _ranked(self, reply: Reply, choice: Table) -> Reply:
+        """The reply with its first token ranked. It was cut after that token by design: no word about length."""
+        tokens = choice.table("logprobs").tables("content")[:1]
+        first = ranking(row for token in tokens for row in token.tables("top_logprobs")) or ranking(tokens)
+        if reply.finish != "refused":
+            need_ranking(first, f"{self._place.provider} at {self.address}")
+            reply = replace(reply, finish="stop")
+        return replace(reply, first_token=first)
+
+    def _shapeless(self, answer: Answer, record: Table, choice: Table | None) -> ProviderError:
+        """Gateways send an error in place of the choices, or inside the only one."""
+        places = (record,) if choice is None else (record, choice)
+        if any(place.fields.get("error") is not None for place in places):
+            return refusal(replace(answer, status=500), self._place)
+        return bad_reply(answer, self._place, "choices[0].message")
+
+
+def open_openai(model: Model, sampling: Sampling, opening: Opening) -> OpenAI:
+    settings = opening.settings
+    address = model.base_url or settings.openai_base_url
+    place = place_of(OPENAI, "openai", address, model.name)
+    return OpenAI(model, sampling, opening, place, settings.openai_api_key)
+
+
+def open_simulator(model: Model, sampling: Sampling, opening: Opening) -> OpenAI:
+    """proctor's own simulator, started for the run; its address stands in `base_url`. It gets no key."""
+    place = Place("simulator", model.base_url or "", model.name)
+    return OpenAI(model, sampling, opening, place, None, SIMULATOR)
+
+
+async def list_openai(opening: Opening) -> list[ListedModel]:
+    """Raises: EndpointNotFound, AuthError, NetworkError."""
+    settings = opening.settings
+    place = place_of(OPENAI, "openai", settings.openai_base_url, "")
+    need_key(settings.openai_api_key, place, OPENAI.official)
+    return await listed(opening, place, settings.openai_api_key, OPENAI)
+
+
+async def listed(opening: Opening, place: Place, key: str | None, dialect: Dialect) -> list[ListedModel]:
+    """What a server lists, with the program that it is. Raises what keeps it from listing."""
+    try:
+        found = await list_rows(opening.http, place, key, dialect)
+    except ProviderError as error:
+        unlisted(error)
+        raise type(error)(
+            f"{str(error).rstrip('.')}. A model that answers there can be run by its name all the same",
+            status=error.status,
+        ) from error
+    server = await server_of(opening.http, place, key, dialect, found)
+    return [replace(row.model, server=server) for row in found.rows]
+
+
+async def server_of(
+    http: Http, place: Place, key: str | None, dialect: Dialect, found: Listing
+) -> Server | None:
+    """The program behind a list; None for a vendor's own address, and where the dialect settles what is sent."""
+    if place.address == dialect.official or dialect.spelling is not None:
+        return None
+    return await identified(http, place, authorization(key), found.owners, found.software)
+
+
+def place_of(dialect: Dialect, provider: str, address: str, model: str) -> Place:
+    return Place(provider, address, model, dialect.key_variable, dialect.address_variable)
+
+
+def _parameters(sampling: Sampling, dialect: Dialect, place: Place, spelling: Spelling) -> Parameters:
+    """The request's fields beside model and messages."""
+    said = {theirs: getattr(sampling, ours) for ours, theirs in spelling.names.items()}
+    fields: dict[str, Any] = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in said.items()
+        if value not in (None, ())
+    }
+    think = sampling.think
+    if sampling.mode == "logprob":
+        fields |= {"logprobs": True, "top_logprobs": TOP_TOKENS, "max_tokens": 1}
+        # The vendor's own models that rank tokens do not think; elsewhere a template may have to be told.
+        think = None if place.address == dialect.official else False
+    if think is not None:
+        fields |= spelling.thinking[think]
+    limit = fields.get("max_tokens")
+    # Newer models of OpenAI's know the limit by another name only.
+    instead: dict[str, Mapping[str, Any]] = (
+        {} if limit is None else {"max_tokens": {"max_completion_tokens": limit}}
+    )
+    needed = {name: mode for name, mode in _NEEDED.items() if mode == sampling.mode}
+    return Parameters(fields, place, _OPTIONAL, instead, needed)
+
+
+def _text(message: Table) -> str | None:
+    """The text of a message whose content may be a list of parts."""
+    if not isinstance(message.fields.get("content"), list):
+        return message.text("content")
+    return "".join(part.text("text") or "" for part in message.tables("content"))

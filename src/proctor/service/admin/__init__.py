@@ -1,0 +1,1 @@
+"""Who may use a server, from which addresses models may be asked, and what is deleted."""

@@ -1,0 +1,55 @@
+"""Runs that nobody needs any more, old ones or a single one, deleted with everything that is theirs alone."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from proctor.errors import Conflict, NotFound
+from proctor.service.admin.access import note
+from proctor.store import Store
+from proctor.store.admin import pruning
+from proctor.store.core.runs import ID_CHARACTERS
+from proctor.store.queue import runlog
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What was deleted, or with `dry` would be: `runs` by id, and counts of plans and items."""
+
+    runs: tuple[str, ...]
+    plans: int
+    items: int
+    dry: bool
+
+
+def prune(store: Store, older_s: float, *, home: Path, by: str, dry: bool = False) -> Pruned:
+    """Delete runs that ended longer ago than `older_s`, and their logs below `home`; never one that waits or works."""
+    found = tuple(pruning.ended_before(store, time.time() - older_s))
+    if dry:
+        return Pruned(found, 0, 0, True)
+    removed = pruning.remove(store, found)
+    plans, items = pruning.remove_orphans(store)
+    runlog.remove(home, removed)
+    note(store, by, "prune", f"{len(removed)} runs", f"older than {older_s / 86400:g} days")
+    return Pruned(tuple(removed), plans, items, False)
+
+
+def delete(store: Store, run_id: str, *, home: Path) -> None:
+    """Delete one ended run by its whole id, and its log below `home`, if it was written on this machine.
+
+    Raises NotFound; Conflict if the run waits or works.
+    """
+    missing = NotFound(f"Benchmark job {run_id} not found")
+    if len(run_id) != ID_CHARACTERS:
+        raise missing
+    try:
+        status = store.run(run_id).status
+    except NotFound:
+        raise missing from None
+    # What nobody's run needs any more is only known where all runs are seen.
+    if not pruning.remove(store.whole, (run_id,)):
+        raise Conflict(f"Benchmark job {run_id} is {status}: cancel it before it is deleted")
+    pruning.remove_orphans(store.whole)
+    runlog.remove(home, (run_id,))

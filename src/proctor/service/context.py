@@ -1,0 +1,73 @@
+"""What every use case is given: settings and one open store; and which run a word means."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from proctor.errors import NotFound
+from proctor.settings import Settings
+from proctor.store import Store
+from proctor.store.core.walls import Reach
+from proctor.types import Run
+
+LEASE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    settings: Settings
+    store: Store
+
+    def within(self, reach: Reach) -> Context:
+        """The context of somebody who reaches these projects: its store gives nothing else away."""
+        return replace(self, store=self.store.within(reach))
+
+
+@contextmanager
+def open_context(settings: Settings) -> Iterator[Context]:
+    """Raises StoreError if the folder or the database cannot be opened."""
+    with open_store(settings) as store:
+        yield Context(settings, store)
+
+
+@contextmanager
+def open_store(settings: Settings) -> Iterator[Store]:
+    """Raises StoreError if the folder or the database cannot be opened."""
+    store = Store.open(settings.database_url)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def find(store: Store, ident: str) -> list[Run]:
+    """The run with this id, or the runs of the plan with it; a unique beginning is enough.
+
+    Raises NotFound.
+    """
+    try:
+        return [store.run(ident)]
+    except NotFound as missing:
+        runs = store.plan_runs(ident)
+        if not runs:
+            raise missing
+        return runs
+
+
+def dead_owner(store: Store, run_id: str) -> str | None:
+    """The run's owner, if it was a process of this machine that no longer lives."""
+    owner = store.owner_of(run_id)
+    host, _, pid = (owner or "").rpartition(":")
+    if not owner or host != socket.gethostname() or not pid.isdigit():
+        return None
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return owner
+    except PermissionError:
+        return None
+    return None

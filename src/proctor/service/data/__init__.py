@@ -1,0 +1,1 @@
+"""Data in and out: rows, exports, bundles, logs of other tools."""

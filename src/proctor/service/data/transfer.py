@@ -1,0 +1,240 @@
+"""Data in and out: official rows in; items, answers, scores and reports out."""
+
+from __future__ import annotations
+
+import csv
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from io import StringIO
+from pathlib import Path
+from typing import Any, TextIO
+
+import orjson
+
+from proctor.errors import ConfigError
+from proctor.interop.lm_eval_out import write_lm_eval
+from proctor.service.context import find, open_store
+from proctor.service.results import documents
+from proctor.service.results.results import shown
+from proctor.service.runs.lifecycle import look_in
+from proctor.settings import Settings
+from proctor.sources.exams.official.imports import Imported, ImportReport, import_path
+from proctor.sources.exams.rows.normal_form import plain_row
+from proctor.sources.exams.rows.stored import show_task, stored_sets, verify_stored
+from proctor.store import AttemptRow, Store
+from proctor.types import Item, Run
+
+__all__ = [
+    "ImportReport",
+    "Imported",
+    "export",
+    "export_lm_eval",
+    "export_rows",
+    "import_data",
+    "item_records",
+    "present_data",
+    "report",
+    "report_from",
+    "show_data",
+    "verify_data",
+]
+
+COLUMNS = (
+    "run_id",
+    "model",
+    "task",
+    "item_id",
+    "position",
+    "repeat",
+    "attempt",
+    "outcome",
+    "score",
+    "answer",
+    "target",
+    "rung",
+    "latency_s",
+    "input_tokens",
+    "output_tokens",
+    "reasoning_tokens",
+    "cost_usd",
+    "retries",
+    "error",
+    "reply",
+    "service_s",
+    "in_flight",
+)
+
+
+def import_data(path: Path, settings: Settings) -> ImportReport:
+    """Bring official files into the normal form under PROCTOR_HOME. Raises DataError if `path` is not there."""
+    return import_path(path, settings.home, now=time.time())
+
+
+def present_data(settings: Settings) -> list[dict[str, Any]]:
+    """The stored rows, one record for each task, split and origin; damaged ones are left to `verify_data`."""
+    return [
+        {"origin": each.origin, **asdict(each.manifest)}
+        for each in stored_sets(settings.home)
+        if each.manifest is not None
+    ]
+
+
+def show_data(task: str, settings: Settings) -> list[dict[str, Any]]:
+    """The stored sets of a task with their manifests and first rows. Raises: NotFound, DataMissing, DataError."""
+    return [
+        {
+            "origin": shown.stored.origin,
+            **(asdict(shown.stored.manifest) if shown.stored.manifest else {}),
+            "first": [plain_row(row) for row in shown.first],
+        }
+        for shown in show_task(settings.home, task)
+    ]
+
+
+def verify_data(settings: Settings) -> list[dict[str, Any]]:
+    """What is wrong with each stored set: sentences under "faults", none where all is well."""
+    return [
+        {
+            "origin": verdict.stored.origin,
+            "task": verdict.stored.task,
+            "split": verdict.stored.split,
+            "faults": list(verdict.faults),
+        }
+        for verdict in verify_stored(settings.home)
+    ]
+
+
+def export(ids: Sequence[str], settings: Settings, form: str, out: TextIO) -> int:
+    """Write the latest attempt at each item; returns how many. `form`: csv, jsonl or json."""
+    with open_store(settings) as store:
+        runs = [run for ident in ids for run in find(store, ident)]
+        return _WRITERS[form](store, runs, out)
+
+
+def export_lm_eval(ident: str, settings: Settings, folder: Path) -> list[Path]:
+    """One run in lm-eval's own layout, into `folder`. Raises NotFound; ConfigError for a plan of several runs."""
+    with open_store(settings) as store:
+        runs = find(store, ident)
+        if len(runs) > 1:
+            ids = " ".join(run.id[:8] for run in runs)
+            raise ConfigError(
+                f"{ident} is a plan of {len(runs)} runs; lm-eval's layout holds one model: choose of {ids}"
+            )
+        return write_lm_eval(shown(store, runs[0]), list(_records(store, runs)), folder)
+
+
+def item_records(ids: Sequence[str], settings: Settings) -> list[dict[str, Any]]:
+    """The latest attempt at each item of the runs, with prompt and reply."""
+    with open_store(settings) as store:
+        runs = [run for ident in ids for run in find(store, ident)]
+        return list(_records(store, runs))
+
+
+def report(ids: Sequence[str], settings: Settings, form: str) -> str:
+    """A report of one run, or of several side by side. `form`: html, md or latex."""
+    with open_store(settings) as store:
+        return report_from(store, ids, form)
+
+
+def report_from(store: Store, ids: Sequence[str], form: str) -> str:
+    """`report` from an open store."""
+    from proctor.report import render
+
+    return render(look_in(store, ids), form, now=time.time())
+
+
+def export_rows(store: Store, run: Run, rows: Iterable[AttemptRow], form: str) -> Iterator[str]:
+    """These attempts of a run as text, piece by piece. `form`: csv or jsonl. Raises ConfigError for another."""
+    if form not in LINES:
+        raise ConfigError(f"form {form[:20]!r}: choose from {', '.join(LINES)}")
+    return LINES[form](_record(store, run, row) for row in rows)
+
+
+def _csv_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    out = StringIO()
+    writer = csv.DictWriter(out, COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for record in records:
+        yield out.getvalue()
+        out.seek(0)
+        out.truncate()
+        writer.writerow({key: inert(value) for key, value in record.items()})
+    yield out.getvalue()
+
+
+def _jsonl_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    yield from (orjson.dumps(record).decode() + "\n" for record in records)
+
+
+LINES = {"csv": _csv_lines, "jsonl": _jsonl_lines}
+
+
+def _csv(store: Store, runs: Sequence[Run], out: TextIO) -> int:
+    return (
+        sum(1 for line in _csv_lines(_records(store, runs)) if out.write(line)) - 1
+    )  # the heads are no item
+
+
+def inert(value: Any) -> Any:
+    """Text that a spreadsheet would run as a formula gets an apostrophe before it.
+
+    >>> inert("=1+1"), inert("glue"), inert(-1.5)
+    ("'=1+1", 'glue', -1.5)
+    """
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        return f"'{value}"
+    return value
+
+
+def _jsonl(store: Store, runs: Sequence[Run], out: TextIO) -> int:
+    return sum(1 for line in _jsonl_lines(_records(store, runs)) if out.write(line))
+
+
+def _json(store: Store, runs: Sequence[Run], out: TextIO) -> int:
+    items = list(_records(store, runs))
+    document = {"runs": [documents.run(run) for run in runs], "items": items}
+    out.write(documents.to_json(document) + "\n")
+    return len(items)
+
+
+_WRITERS = {"csv": _csv, "jsonl": _jsonl, "json": _json}
+
+
+def _records(store: Store, runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
+    for run in runs:
+        for row in store.latest(run.id):
+            yield _record(store, run, row)
+
+
+def _record(store: Store, run: Run, row: AttemptRow) -> dict[str, Any]:
+    item: Item = store.item(row.item_hash)
+    payload = store.payload(run.id, row.item_id, row.repeat, row.attempt)
+    return {
+        "run_id": run.id,
+        "model": str(run.cell.model),
+        "task": row.task,
+        "item_id": row.item_id,
+        "position": row.position,
+        "repeat": row.repeat,
+        "attempt": row.attempt,
+        "outcome": row.outcome,
+        "score": row.score,
+        "answer": row.answer,
+        "target": item.target,
+        "rung": row.rung,
+        "latency_s": row.latency_s,
+        "input_tokens": row.input_tokens,
+        "output_tokens": row.output_tokens,
+        "reasoning_tokens": row.reasoning_tokens,
+        "cost_usd": row.cost_usd,
+        "retries": row.retries,
+        "error": payload.get("error"),
+        "reply": payload.get("text"),
+        "reasoning": payload.get("reasoning"),
+        "finish": payload.get("finish"),
+        "prompt": [{"role": m.role, "content": m.content} for m in item.prompt],
+        "choices": list(item.choices),
+        "service_s": row.service_s,
+        "in_flight": row.in_flight,
+    }

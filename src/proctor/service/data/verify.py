@@ -1,0 +1,312 @@
+"""`proctor verify`: a bundle checked without store or network, every reply read again and every figure recomputed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from proctor import __version__
+from proctor.errors import ConfigError, DataError
+from proctor.grading.extractors import EXTRACTORS, Extractor, extractor
+from proctor.grading.vocabulary import vocabulary
+from proctor.service.data import records
+from proctor.service.data.records import Labels, Snapshot
+from proctor.service.data.unpack import BOUNDS, Archive, Bounds, opened, run_ids, sum_faults
+from proctor.service.results.answer_kinds import Reads, reads
+from proctor.settings import Settings
+from proctor.sources.exams.files.questions import open_file
+from proctor.sources.exams.items import item_hash
+from proctor.sources.exams.source import open_suite
+from proctor.store import AttemptRow
+from proctor.store.core.bodies import clean
+from proctor.types import Item, Outcome, Reading, Reply, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What a check found. `faults` are in words, none where all is well; `notes` say what could not be checked.
+
+    `replies` were read again, `unread` could not be, and `figures` were recomputed; `items` had their
+    hashes recomputed.
+    """
+
+    made_by: str
+    runs: int
+    replies: int
+    unread: int
+    figures: int
+    items: int
+    faults: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Finding:
+    """What has been found so far: counts, and of each kind of fault the first with the number of all."""
+
+    replies: int = 0
+    unread: int = 0
+    figures: int = 0
+    items: int = 0
+    first: dict[str, str] = field(default_factory=dict)  # kind of fault -> its first case
+    count: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def fault(self, kind: str, case: str) -> None:
+        self.first.setdefault(kind, case)
+        self.count[kind] = self.count.get(kind, 0) + 1
+
+    def faults(self) -> tuple[str, ...]:
+        return tuple(
+            f"{kind}: {case}{f' (the first of {self.count[kind]:,})' if self.count[kind] > 1 else ''}"
+            for kind, case in self.first.items()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _PackedRun:
+    """A run as the bundle has it, with its items by id and hash and how its replies are read."""
+
+    run: Run
+    items: Mapping[tuple[str, str], Item]
+    chosen: Extractor | None
+    how: Mapping[str, Reads]
+    why_not: str = ""  # why its replies cannot be read again
+
+    @property
+    def name(self) -> str:
+        return f"run {self.run.id[:8]} ({self.run.cell.model})"
+
+
+def verify(path: Path, *, rows: Settings | None = None, bounds: Bounds = BOUNDS) -> Verified:
+    """Check a bundle: its members' sums, its replies, its figures; with `rows`, its items against the rows at hand.
+
+    Raises: DataError for a file that is no bundle, is damaged or of a newer format; DataMissing.
+    """
+    found = _Finding()
+    with opened(path, bounds) as archive:
+        made_by, ids = run_ids(archive)
+        for case in sum_faults(archive):
+            found.fault("a member differs", case)
+        try:
+            _check(archive, ids, rows, found)
+        except DataError as error:
+            if not found.first:
+                raise
+            found.fault("not checked further", str(error))
+    if found.first and made_by != __version__:
+        found.notes.append(
+            f"made by proctor {made_by}, checked by {__version__}: figures may differ for that alone"
+        )
+    return Verified(
+        made_by=made_by,
+        runs=len(ids),
+        replies=found.replies,
+        unread=found.unread,
+        figures=found.figures,
+        items=found.items,
+        faults=found.faults(),
+        notes=tuple(found.notes),
+    )
+
+
+def _check(archive: Archive, ids: Sequence[str], settings: Settings | None, found: _Finding) -> None:
+    told = records.from_bytes(archive.content(records.RESULTS), records.RESULTS)
+    runs = [_packed_run(archive, ident) for ident in ids]
+    rows = {}
+    for each in runs:
+        _check_hashes(each, found)
+        rows[each.run.id] = _read_all(archive, each, found)
+        _note(each, rows[each.run.id], found)
+    items = {item.hash: item for each in runs for item in each.items.values()}
+    _check_figures(told, Snapshot(rows, items.__getitem__), [each.run for each in runs], found)
+    if settings is not None:
+        for each in runs:
+            _check_rows(each, settings, found)
+
+
+def _packed_run(archive: Archive, ident: str) -> _PackedRun:
+    folder = records.folder(ident)
+    name = f"{folder}/{records.MANIFEST}"
+    run, labels = records.run_from(records.from_bytes(archive.content(name), name), name)
+    if run.id != ident:
+        raise DataError(f"{name}: this is run {run.id!r}")
+    items: dict[tuple[str, str], Item] = {}
+    for where, line in archive.lines(f"{folder}/{records.ITEMS}"):
+        item = records.item_from(records.from_bytes(line, where), where)
+        if item.group not in run.manifest["tasks"]:
+            raise DataError(f"{where}: {item.group!r} is no task of the run")
+        if (item.id, item.hash) in items:
+            raise DataError(f"{where}: item {item.id!r} stands there twice")
+        items[item.id, item.hash] = item
+    try:
+        chosen, how = _how_read(run, labels)
+    except ConfigError as error:
+        return _PackedRun(run, items, None, {}, str(error))
+    return _PackedRun(run, items, chosen, how)
+
+
+def _how_read(run: Run, labels: Labels | None) -> tuple[Extractor, Mapping[str, Reads]]:
+    """Raises ConfigError saying why the replies cannot be read again."""
+    if run.cell.source.kind == "log":
+        raise ConfigError("another tool asked and read them")
+    name = run.manifest.get("extractor")
+    if name not in EXTRACTORS:
+        raise ConfigError(f"this version does not know the extractor {name}")
+    how = reads(run)
+    if run.cell.source.kind == "file":
+        if labels is None and any(each.vocabulary for each in how.values()):
+            raise ConfigError("the file with the labels and their synonyms was gone when the bundle was made")
+        how = {
+            task: Reads(each.kind, vocabulary(labels[task]) if labels and labels.get(task) else None)
+            for task, each in how.items()
+        }
+    return extractor(str(name), {each.kind for each in how.values()}), how
+
+
+# Replies -----------------------------------------------------------------------------------------
+
+
+def _read_all(archive: Archive, of: _PackedRun, found: _Finding) -> list[AttemptRow]:
+    """The run's rows in the order of asking; its replies are read again on the way."""
+    rows: dict[tuple[int, int], AttemptRow] = {}
+    asked = set()
+    for where, line in archive.lines(f"{records.folder(of.run.id)}/{records.REPLIES}"):
+        row, reply = records.reply_from(records.from_bytes(line, where), of.items, where)
+        if (row.item_id, row.repeat) in asked or (row.position, row.repeat) in rows:
+            raise DataError(
+                f"{where}: item {row.item_id!r}, repeat {row.repeat}, or its place stands there twice"
+            )
+        asked.add((row.item_id, row.repeat))
+        rows[row.position, row.repeat] = row
+        if (reply is None) != (row.outcome is Outcome.ERROR):
+            lost = "an outcome without a reply" if reply is None else "an error although there is a reply"
+            found.fault("a reply differs", f"{of.name}, item {row.item_id}: {lost}")
+        elif row.outcome is Outcome.ERROR:
+            _check_error(of, row, found)
+        elif reply is not None:
+            _check_reading(of, row, reply, found)
+    return [rows[place] for place in sorted(rows)]
+
+
+def _check_error(of: _PackedRun, row: AttemptRow, found: _Finding) -> None:
+    if row.score is not None or row.answer is not None:
+        found.fault(
+            "a reply differs", f"{of.name}, item {row.item_id}: an error that has an answer or a score"
+        )
+
+
+def _check_reading(of: _PackedRun, row: AttemptRow, reply: Reply, found: _Finding) -> None:
+    chosen = of.chosen
+    if chosen is None:
+        found.unread += 1
+        return
+    item, how = of.items[row.item_id, row.item_hash], of.how[row.task]
+    again = chosen.judge(item, reply, kind=how.kind, vocabulary=how.vocabulary)
+    found.replies += 1
+    read = Reading(again.outcome, clean(again.answer, records.ANSWER_CHARACTERS), again.rung, again.score)
+    if (read.outcome, read.answer, read.score) == (row.outcome, row.answer, row.score):
+        return
+    repeat = f", repeat {row.repeat}" if row.repeat else ""
+    told = Reading(row.outcome, row.answer, row.rung, row.score)
+    found.fault(
+        "a reply differs",
+        f"{of.name}, item {row.item_id}{repeat}: the bundle says {_said(told)}; {chosen.name} reads {_said(read)}",
+    )
+
+
+def _said(reading: Reading) -> str:
+    answer = "no answer" if reading.answer is None else repr(reading.answer)
+    score = "no score" if reading.score is None else f"score {reading.score:g}"
+    return f"{answer} ({reading.outcome.value}, {score})"
+
+
+def _note(of: _PackedRun, rows: Sequence[AttemptRow], found: _Finding) -> None:
+    """What a reader must know beside "verified"."""
+    settled = sum(row.outcome is not Outcome.ERROR for row in rows)
+    errors = len(rows) - settled
+    if of.run.sample:
+        found.notes.append(f"{of.name}: sample rows, which measure nothing real")
+    if settled < of.run.planned:
+        found.notes.append(
+            f"{of.name}: partial, {settled:,} of {of.run.planned:,} have an outcome ({errors:,} ended in an error)"
+        )
+    if of.run.stopped:
+        found.notes.append(f"{of.name}: stopped early: {of.run.stopped}")
+    if of.why_not:
+        found.notes.append(f"{of.name}: {settled:,} replies were not read again: {of.why_not}")
+
+
+# Figures -----------------------------------------------------------------------------------------
+
+
+def _check_figures(told: Mapping[str, Any], kept: Snapshot, runs: Sequence[Run], found: _Finding) -> None:
+    for run in runs:
+        settled = sum(row.outcome is not Outcome.ERROR for row in kept.rows[run.id])
+        if settled != run.settled:
+            case = (
+                f"run {run.id[:8]}: its manifest says {run.settled:,} settled, its replies give {settled:,}"
+            )
+            found.fault("a figure differs", case)
+    try:
+        again = records.results_document(records.recomputed(kept, runs))
+    except ConfigError as error:
+        raise DataError(f"{records.RESULTS}: the runs cannot be set side by side: {error}") from error
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        # The settings of a stranger's bundle may be of any kind; of our own they are what the statistics take.
+        raise DataError(
+            f"{records.MANIFEST}: nothing can be computed with its settings ({error!r})"
+        ) from error
+    # As JSON gives it back: lists for tuples, texts for words.
+    fresh = records.as_told(told, records.from_bytes(records.to_bytes(again), records.RESULTS))
+    found.figures += records.figures(fresh)
+    for case in records.differing(told, fresh, records.RESULTS):
+        found.fault("a figure differs", case)
+
+
+# Items -------------------------------------------------------------------------------------------
+
+
+def _check_hashes(of: _PackedRun, found: _Finding) -> None:
+    """Where the bundle has the prompts, each item's hash must be that of what was asked."""
+    if of.run.cell.source.kind == "log":
+        return  # the other tool's own hashes
+    for item in of.items.values():
+        if not item.prompt:
+            continue
+        found.items += 1
+        if item_hash(item.prompt, item.choices, item.target, item.aliases) != item.hash:
+            found.fault(
+                "an item differs", f"{of.name}, item {item.id}: its hash is not that of its prompt and target"
+            )
+
+
+def _check_rows(of: _PackedRun, settings: Settings, found: _Finding) -> None:
+    """Each item against the rows on this machine. Raises: DataMissing, DataError; nothing is fetched."""
+    ref = of.run.cell.source
+    if ref.kind == "log":
+        found.notes.append(f"{of.name}: its items were not compared with rows: another tool asked them")
+        return
+    try:
+        source = open_file(ref) if ref.kind == "file" else open_suite(ref, settings.home)
+    except ConfigError as error:
+        raise DataError(f"{of.name}: its source cannot be opened here: {error}") from error
+    here = {item.id: item for item in source.items()}
+    for item in of.items.values():
+        found.items += 1
+        if fault := _unlike(item, here.get(item.id)):
+            found.fault("an item differs", f"{of.name}, item {item.id}: {fault}")
+
+
+def _unlike(item: Item, here: Item | None) -> str:
+    """What tells a packed item from the one made of the rows here; "" for nothing."""
+    if here is None:
+        return "the rows here have no such item"
+    if item.hash != here.hash:
+        return f"its hash is {item.hash}, that of the rows here {here.hash}"
+    for name in ("group", "target", "choices", "aliases"):
+        if getattr(item, name) != getattr(here, name):
+            return f"its {name} is {getattr(item, name)!r}, in the rows here {getattr(here, name)!r}"
+    return ""

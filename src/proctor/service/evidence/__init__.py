@@ -1,0 +1,1 @@
+"""What runs show side by side: comparisons, boards, histories."""

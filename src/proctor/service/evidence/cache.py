@@ -1,0 +1,69 @@
+"""Boards, comparisons and histories that were asked for lately, kept in memory until a run ends or begins."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from proctor.findings import Board
+from proctor.service.context import Context
+from proctor.service.evidence.compare import Compared, compared
+from proctor.service.evidence.history import History, history_of
+from proctor.service.evidence.leaderboard import board_of
+from proctor.store.read import lists
+
+MOST_KEPT = 128
+Found = TypeVar("Found")
+_KEPT: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+_LOCK = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """The same answers as from the store, quicker the second time: what completed runs show does not change."""
+
+    context: Context
+
+    def board(self, suite: str, metric: str, limit: int, project_id: int | None) -> Board:
+        """Raises NotFound, ConfigError."""
+        store = self.context.store
+        wanted = {"suite": suite, "metric": metric, "limit": limit, "project_id": project_id}
+        return self._kept(("board", *wanted.values()), lambda: board_of(store, **wanted))  # type: ignore[arg-type]  # by name
+
+    def compared(
+        self, names: tuple[str, ...], source: str | None, metric: str, margin: float | None, items: int
+    ) -> Compared:
+        """Raises NotFound, ConfigError."""
+
+        def make() -> Compared:
+            return compared(
+                self.context.store, names, source=source, metric=metric, margin=margin, items=items
+            )
+
+        return self._kept(("compared", names, source, metric, margin, items), make)
+
+    def history(self, model: str | None, source: str | None, days: int, project_id: int | None) -> History:
+        def make() -> History:
+            return history_of(
+                self.context.store, model=model, source=source, days=days, project_id=project_id
+            )
+
+        return self._kept(("history", model, source, days, project_id), make)
+
+    def _kept(self, key: tuple[Any, ...], make: Callable[[], Found]) -> Found:
+        """What `make` gives, unless it was made under the same key since the last run began or ended."""
+        whole = (str(self.context.store), *lists.mark(self.context.store), *key)
+        with _LOCK:
+            if whole in _KEPT:
+                _KEPT.move_to_end(whole)
+                kept: Found = _KEPT[whole]
+                return kept
+        made = make()
+        with _LOCK:
+            _KEPT[whole] = made
+            while len(_KEPT) > MOST_KEPT:
+                _KEPT.popitem(last=False)
+        return made

@@ -1,0 +1,103 @@
+"""Results side by side: each run's score on the items that all share, every pair compared, and the closing sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from proctor.errors import ConfigError
+from proctor.figures import sentence
+from proctor.findings import Comparison, Estimate, Evaluation, RunResult, Score
+from proctor.service.evidence import shared
+from proctor.service.results import headline
+from proctor.service.results.comparable import check_comparable, check_shared
+from proctor.service.results.results import Kept, marks, scored_rows
+from proctor.service.results.speeds import common, unlike
+from proctor.service.results.wordings import by_wording, sign_note
+from proctor.stats.compare import Side, compare, focused
+from proctor.stats.estimates import Shape
+
+
+def evaluation(
+    store: Kept, results: Sequence[RunResult], *, margin: float | None = None, metric: str = headline.SCORE
+) -> Evaluation:
+    """Results side by side. `metric` "score" is the headline; another is its mean over the tasks that report it.
+
+    `margin` is how close two scores are that count as practically equal, in the metric's units; None is a hundredth
+    of the metric's range. Raises ConfigError if they were not asked in the same way or share no item, or no task has
+    the metric.
+    """
+    plan_id = results[0].run.plan_id if results else ""
+    if len(results) < 2:
+        return Evaluation(plan_id, tuple(results), (), "")
+    runs = [result.run for result in results]
+    check_comparable(runs)
+    sides = [(run, list(marks(store, run))) for run in runs]
+    check_shared(sides)
+    whole = shared.shape_over(runs)
+    pairs = _with_items(compare(sides, focused(whole, metric), margin=margin), sides, whole)
+    compared = _on_shared(results, sides, metric, whole)
+    values = {run.id: score.estimate.value for run, score in zip(runs, compared, strict=True)}
+    # A tie must not depend on the order in which models were named only by accident: sorted() keeps it.
+    ranked = sorted(runs, key=lambda run: downwards(values[run.id]))
+    verdict = sentence(pairs, [run.id for run in ranked])
+    if runs[0].manifest.get("wording") == "all":
+        best, runner_up = (by_wording(scored_rows(store, run)) for run in ranked[:2])
+        verdict = f"{verdict} {sign_note(best, runner_up)}".rstrip()
+    return Evaluation(plan_id, tuple(results), pairs, verdict, compared, common(results), unlike(results))
+
+
+def of_plan(store: Kept, results: Sequence[RunResult]) -> Evaluation:
+    """Results of one plan; where its runs turned out not to be comparable, they alone, and why as the verdict."""
+    try:
+        return evaluation(store, results)
+    except ConfigError as error:
+        return Evaluation(results[0].run.plan_id, tuple(results), (), f"Not compared. {error}.")
+
+
+def _with_items(pairs: Sequence[Comparison], sides: Sequence[Side], of: Shape) -> tuple[Comparison, ...]:
+    """The pairs with how many items each run was asked, and how many of them both."""
+    asked = {run.id: shared.asked(rows, of) for run, rows in sides}
+    return tuple(
+        replace(pair, sharing=shared.sharing(asked[pair.first.id], asked[pair.second.id], of))
+        for pair in pairs
+    )
+
+
+def _on_shared(
+    results: Sequence[RunResult], sides: Sequence[Side], metric: str, whole: Shape
+) -> tuple[Score, ...]:
+    """What each run scored on the items that all have scored: its kept score where these are all that it scored."""
+    scored = [shared.scored(rows, whole) for _, rows in sides]
+    common = frozenset[tuple[str, str]].intersection(*scored)
+    found = []
+    for result, (_, rows), mine in zip(results, sides, scored, strict=True):
+        kept = headline.picked(result.scores, metric, whole)
+        if not common:
+            found.append(_unmeasured(kept, metric, whole))
+            continue
+        kept = kept if mine == common else None
+        found.append(kept or headline.over(shared.only(rows, common), metric, whole))
+    return tuple(found)
+
+
+def _unmeasured(kept: Score | None, metric: str, whole: Shape) -> Score:
+    """What a run scored where no item was scored in all of the runs, as when every item of one failed."""
+    name = kept.metric if kept else metric
+    nothing = Estimate(None, None, None, None, 0, 0, "", "no item was scored in all of the runs")
+    return Score("", whole.suite, name, nothing)
+
+
+def downwards(value: float | None) -> float:
+    """Sorts the best first and what was not measured last: an MCC may be below 0.
+
+    >>> sorted([None, -0.2, 0.1], key=downwards)
+    [0.1, -0.2, None]
+    """
+    return math.inf if value is None else -value
+
+
+def values(of: Evaluation) -> Mapping[str, float | None]:
+    """Each run's value of what is compared, by run id."""
+    return {r.run.id: s.estimate.value for r, s in zip(of.results, of.compared, strict=True)}

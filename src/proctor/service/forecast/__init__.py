@@ -1,0 +1,1 @@
+"""What a plan will take and what it can show, before anything is asked."""

@@ -1,0 +1,1 @@
+"""The life of runs: planned, queued, at work, ended, resumed."""

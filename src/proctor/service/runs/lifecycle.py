@@ -1,0 +1,227 @@
+"""The life of runs: start a plan, resume, rerun, look."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from proctor.engine.retry import Retry
+from proctor.errors import Conflict, ProctorError, StoreError
+from proctor.findings import Evaluation, RunResult
+from proctor.plan import check
+from proctor.service.admin.addresses import settings_to_ask_again
+from proctor.service.context import dead_owner, find, open_store
+from proctor.service.evidence.evaluation import evaluation, of_plan
+from proctor.service.opening.sources import Tell, open_source, resolved_source, with_origin, with_simulators
+from proctor.service.results.causes import failed_whole
+from proctor.service.results.comparable import comparability, exam
+from proctor.service.results.diagnosis import diagnose
+from proctor.service.results.results import scored_rows, shown
+from proctor.service.results.wordings import by_wording, spread_note
+from proctor.service.runs.going_on import same_rows, with_limits
+from proctor.service.runs.manifest import new_manifest
+from proctor.service.runs.progress import Watch
+from proctor.service.runs.running import Interrupted, Ready, RunContext, run_cells
+from proctor.settings import Settings
+from proctor.store import Store
+from proctor.types import Limits, Plan, Run, Source, Status
+
+KILLED = "its process was killed"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a command's runs ended: what they show, and the error or interruption that stopped them, if any."""
+
+    evaluation: Evaluation | None
+    unfinished: tuple[str, ...] = ()  # ids that `resume` takes
+    error: ProctorError | None = None
+    interrupted: bool = False
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # run id -> what is off, and the cure
+
+
+def open_sources(
+    plan: Plan, settings: Settings, *, tell: Tell | None = None, fetch: bool = True
+) -> list[Source]:
+    """One source a cell; cells that ask the same share one. `tell` and `fetch` as in `open_source`."""
+    opened: dict[object, Source] = {}
+    for cell in plan.cells:
+        if cell.source not in opened:
+            opened[cell.source] = open_source(cell.source, settings, tell=tell, fetch=fetch)
+    return [opened[cell.source] for cell in plan.cells]
+
+
+def resolved(plan: Plan, settings: Settings) -> Plan:
+    """The plan with what the environment decides written into it, so that a resume decides the same."""
+    return replace(
+        plan,
+        cells=tuple(replace(c, source=resolved_source(c.source, settings)) for c in plan.cells),
+        replies=str(Path(plan.replies).absolute()) if plan.replies else None,
+    )
+
+
+def start(
+    plan: Plan,
+    settings: Settings,
+    *,
+    watch: Watch | None = None,
+    sources: Sequence[Source] | None = None,
+    parents: Sequence[str] = (),
+    retry: Retry = Retry(),
+) -> Outcome:
+    """Run a new plan to its end.
+
+    Raises ProctorError while nothing is stored yet (bad plan, rows missing, model not found). From
+    then on what stops the runs is in the Outcome, with what they show so far.
+    """
+    plan = resolved(check(plan), settings)
+    sources = sources or open_sources(plan, settings)
+    pairs = zip(plan.cells, sources, strict=True)
+    plan = replace(plan, cells=tuple(replace(c, source=with_origin(c.source, s)) for c, s in pairs))
+    with open_store(settings) as store:
+        made: list[Run] = []
+        submit = partial(_add_runs, store, plan, parents, made)
+        with with_simulators(plan.cells, sources) as cells:
+            try:
+                run_cells(
+                    cells, sources, submit, RunContext(settings, store, watch, retry), replies=plan.replies
+                )
+            except (ProctorError, Interrupted) as error:
+                if made:
+                    return _stopped(store, made, error)
+                if isinstance(error, Interrupted):
+                    raise KeyboardInterrupt from None  # before anything was stored there is nothing to resume
+                raise
+        return _ended(store, made)
+
+
+def _add_runs(
+    store: Store, plan: Plan, parents: Sequence[str], made: list[Run], ready: Sequence[Ready]
+) -> Sequence[Run]:
+    """The plan and a pending run for each of its cells, all of them before the first item is asked."""
+    now = time.time()
+    plan_id = store.add_plan(plan, now=now)
+    for index, (cell, each) in enumerate(zip(plan.cells, ready, strict=True)):
+        manifest = new_manifest(each, plan.replies)
+        run = store.add_run(
+            plan_id,
+            cell,
+            source_title=each.source.title,
+            planned=len(each.source) * cell.repeats,
+            manifest=manifest,
+            comparability=comparability(manifest),
+            exam=exam(manifest),
+            sample=manifest.get("rows") == "sample",
+            now=now,
+            parent_id=parents[index] if parents else None,
+        )
+        made.append(run)
+    return made
+
+
+def resume(
+    ids: Sequence[str], settings: Settings, *, limits: Limits | None = None, watch: Watch | None = None
+) -> Outcome:
+    """Continue runs (or all runs of a plan) with what is missing or ended in an error."""
+    with open_store(settings) as store:
+        runs = [run for ident in ids for run in find(store, ident)]
+        todo = [run for run in runs if run.partial or run.finished_at is None]
+        if not todo:
+            raise Conflict(f"Nothing to resume: every item of {', '.join(ids)} has its outcome")
+        settings = settings_to_ask_again(store, todo, settings)
+        plan = Plan(tuple(with_limits(run, limits) for run in todo))
+        replies = todo[0].manifest.get("replies")
+        sources = open_sources(plan, settings)
+
+        def submit(ready: Sequence[Ready]) -> Sequence[Run]:
+            return todo
+
+        for run, source in zip(todo, sources, strict=True):
+            same_rows(run, source)
+        with with_simulators(plan.cells, sources) as cells:
+            try:
+                run_cells(cells, sources, submit, RunContext(settings, store, watch), replies=replies)
+            except (ProctorError, Interrupted) as error:
+                return _stopped(store, runs, error)
+        return _ended(store, runs)
+
+
+def rerun(
+    ident: str, settings: Settings, *, watch: Watch | None = None, wait_for_server_s: float | None = None
+) -> Outcome:
+    """A new run (or plan) from the same words, with the old one as parent."""
+    with open_store(settings) as store:
+        runs = find(store, ident)
+        settings = settings_to_ask_again(store, runs, settings)
+    cells = tuple(run.cell for run in runs)
+    if wait_for_server_s is not None:
+        cells = tuple(
+            replace(cell, limits=replace(cell.limits, wait_for_server_s=wait_for_server_s)) for cell in cells
+        )
+    plan = Plan(cells, replies=runs[0].manifest.get("replies"))
+    return start(plan, settings, watch=watch, parents=[run.id for run in runs])
+
+
+def look(ids: Sequence[str], settings: Settings) -> Evaluation:
+    """Runs as they stand, side by side; an id may be a plan's."""
+    with open_store(settings) as store:
+        return look_in(store, ids)
+
+
+def look_in(store: Store, ids: Sequence[str]) -> Evaluation:
+    """`look` in an open store."""
+    runs = [run for ident in ids for run in find(store, ident)]
+    results = [shown(store, _as_it_is(store, run)) for run in runs]
+    one_plan = len({run.plan_id for run in runs}) == 1
+    return of_plan(store, results) if one_plan else evaluation(store, results)
+
+
+def list_runs(
+    settings: Settings,
+    *,
+    limit: int = 20,
+    model: str | None = None,
+    source: str | None = None,
+    status: str | None = None,
+) -> list[RunResult]:
+    """The newest runs first."""
+    wanted = Status(status) if status else None
+    with open_store(settings) as store:
+        runs = store.runs(limit=limit, model=model, source=source, status=wanted)
+        return [shown(store, _as_it_is(store, run)) for run in runs]
+
+
+def _as_it_is(store: Store, run: Run) -> Run:
+    """A run whose process was killed is kept as running until somebody resumes it: here it is said."""
+    killed = run.status is Status.RUNNING and dead_owner(store, run.id) is not None
+    return replace(run, stopped=KILLED) if killed else run
+
+
+def _ended(store: Store, runs: Sequence[Run]) -> Outcome:
+    results = [shown(store, store.run(run.id)) for run in runs]
+    unfinished = tuple(r.run.id for r in results if r.run.partial)
+    notes = {r.run.id: (*_spread(store, r.run), *diagnose(store, r)) for r in results}
+    # Raised by none of them: the other runs of the plan were still to be asked.
+    failed = (failed_whole(r) for r in results if r.run.status is Status.FAILED)
+    error = next((each for each in failed if each is not None), None)
+    return Outcome(of_plan(store, results), unfinished, error, notes=notes)
+
+
+def _spread(store: Store, run: Run) -> tuple[str, ...]:
+    if run.manifest.get("wording") != "all":
+        return ()
+    note = spread_note(by_wording(scored_rows(store, run)))
+    return (note,) if note else ()
+
+
+def _stopped(store: Store, runs: Sequence[Run], error: ProctorError | Interrupted) -> Outcome:
+    """What the runs show although something stopped them. A dead database shows nothing more."""
+    known = error if isinstance(error, ProctorError) else None
+    ids = tuple(run.id for run in runs)
+    if isinstance(known, StoreError):
+        return Outcome(None, ids, known)
+    ended = _ended(store, runs)
+    return replace(ended, unfinished=ended.unfinished or ids, error=known, interrupted=known is None)

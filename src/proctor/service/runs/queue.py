@@ -1,0 +1,131 @@
+"""Runs that are handed to the server: into the queue, out of it again, and how it stands."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass, replace
+
+from proctor.errors import ConfigError
+from proctor.plan import check
+from proctor.service.admin.addresses import check_address
+from proctor.service.opening.sources import resolved_source
+from proctor.settings import Settings
+from proctor.sources.exams.tables.tasks import suite_named
+from proctor.store import Store
+from proctor.store.core.runs import source_name
+from proctor.store.queue import entries
+from proctor.store.queue.entries import PRIORITIES, Also, Job, Ticket
+from proctor.store.queue.heartbeat import signs
+from proctor.types import Limits, Plan, Run
+
+__all__ = [
+    "PRIORITIES",
+    "Disk",
+    "Job",
+    "Queue",
+    "Ticket",
+    "cancel",
+    "disk",
+    "job",
+    "places_ahead",
+    "restart",
+    "standing",
+    "submit",
+    "worker_seen",
+    "worker_waits_for",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """How the queue stands: runs that wait by priority, and runs at work of how many that may be."""
+
+    waiting: dict[str, int]
+    running: int
+    most_running: int
+
+
+def submit(store: Store, plan: Plan, ticket: Ticket, settings: Settings, *, also: Also | None = None) -> Run:
+    """Check a plan of one cell and put it into the queue; nothing is opened or asked yet.
+
+    `also` is done in the same transaction. Raises ConfigError for a plan that cannot be meant,
+    QueueFull, NotFound for an unknown project.
+    """
+    plan = check(plan)
+    if len(plan.cells) != 1:
+        raise ConfigError(f"A job asks one model about one source; this plan has {len(plan.cells)} cells")
+    if ticket.priority not in PRIORITIES:
+        raise ConfigError(f"priority {ticket.priority!r}: choose from {', '.join(PRIORITIES)}")
+    cell = plan.cells[0]
+    check_address(cell, settings)
+    source = resolved_source(cell.source, settings)
+    plan = replace(plan, cells=(replace(cell, source=source, limits=_limits(cell.limits, settings)),))
+    title = suite_named(source.name).title if source.kind == "suite" else source_name(source)
+    return entries.submit(
+        store,
+        plan,
+        replace(ticket, title=title),
+        most_queued=settings.most_queued,
+        now=time.time(),
+        also=also,
+    )
+
+
+def _limits(limits: Limits, settings: Settings) -> Limits:
+    """No job may take longer than the server allows."""
+    return replace(limits, timeout_s=min(limits.timeout_s, settings.job_timeout_s))
+
+
+def cancel(store: Store, run_id: str) -> bool:
+    """End a waiting job, or ask a running one to end, which it does within two seconds.
+
+    True: it has ended. False: it has been asked. Raises NotFound; Conflict if it has ended already.
+    """
+    return entries.cancel(store, run_id, now=time.time())
+
+
+def restart(store: Store, run_id: str, settings: Settings) -> Run:
+    """Put a failed, cancelled or partial job back into the queue; it goes on where it stopped.
+
+    Raises NotFound, QueueFull; Conflict if it waits, runs or has every outcome.
+    """
+    return entries.restart(store, run_id, most_queued=settings.most_queued, now=time.time())
+
+
+def job(store: Store, run_id: str) -> Job:
+    """Raises NotFound for a run that was not handed to the server."""
+    return entries.job(store, run_id)
+
+
+def places_ahead(store: Store, run_id: str) -> int:
+    """How many waiting jobs will be started before this one. Raises NotFound."""
+    return entries.ahead(store, run_id)
+
+
+def standing(store: Store, settings: Settings) -> Queue:
+    return Queue(entries.waiting(store), entries.running(store, now=time.time()), settings.most_running)
+
+
+def worker_waits_for(settings: Settings) -> str | None:
+    """Why this machine's workers take no run, as one last said; None if they do."""
+    said = signs(settings.home)
+    return said[0].waits_for if said else None
+
+
+def worker_seen(settings: Settings) -> float | None:
+    """When a worker of this machine last looked into the queue (Unix time); None if none ever did."""
+    said = signs(settings.home)
+    return said[0].at if said else None
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """The disk of PROCTOR_HOME on the server's machine, in bytes: what is free, and what must stay so."""
+
+    free_bytes: int
+    least_bytes: int
+
+
+def disk(settings: Settings) -> Disk:
+    return Disk(shutil.disk_usage(settings.home).free, settings.least_disk_bytes)

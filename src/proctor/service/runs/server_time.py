@@ -1,0 +1,41 @@
+"""A run's service time by the server's own metrics, where its replies tell none: read before and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from proctor.providers.protocols.server_clock import Clock, read_clock, served_since
+from proctor.providers.wire.http import Http
+from proctor.service.results.speeds import CLOCK
+from proctor.types import ListedModel
+
+TELLS_IN_METRICS = "vllm"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTime:
+    """The server's clock as it stood when a run's work began; None where it tells none."""
+
+    http: Http
+    address: str
+    before: Clock | None
+
+    async def facts(self, manifest: Mapping[str, Any], replies: int) -> dict[str, Any]:
+        """What to add to the run's manifest after so many replies: the sum with earlier stretches of its work."""
+        if self.before is None or not replies:
+            return {}
+        served = await served_since(self.http, self.address, self.before, replies)
+        earlier = manifest.get(CLOCK) or {}
+        told = {
+            "requests": earlier.get("requests", 0) + served.requests,
+            "seconds": earlier.get("seconds", 0.0) + served.seconds,
+        }
+        return {CLOCK: told if served.why_not is None else {**told, "why_not": served.why_not}}
+
+
+async def begin(http: Http, address: str, listed: ListedModel) -> ServerTime:
+    """Costs a request only where the server said that it is one that has such metrics."""
+    has = listed.server is not None and listed.server.name == TELLS_IN_METRICS
+    return ServerTime(http, address, await read_clock(http, address) if has else None)

@@ -1,0 +1,185 @@
+"""What the process of a job does: opens the rows, asks what is missing, and says how it ended."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from types import FrameType
+
+import orjson
+
+from proctor.errors import DiskFull, EndpointNotFound, ErrorBudget, ProctorError, ProviderError, StoreError
+from proctor.plan import cell_to_json
+from proctor.service.admin.addresses import settings_for
+from proctor.service.context import LEASE_S, open_store
+from proctor.service.opening.sources import open_source, with_origin, with_simulators
+from proctor.service.results.advice import goes_on
+from proctor.service.results.causes import causes_of
+from proctor.service.results.comparable import comparability, exam
+from proctor.service.runs.going_on import as_it_began, same_rows
+from proctor.service.runs.lease import Lease
+from proctor.service.runs.manifest import new_manifest
+from proctor.service.runs.running import Interrupted, Ready, RunContext, as_it_ended, run_cells
+from proctor.settings import Settings
+from proctor.store import Store
+from proctor.store.queue import endings, entries
+from proctor.store.queue.endings import Try, Verdict
+from proctor.types import Run, Status
+
+
+def end_on_sigterm() -> None:
+    """Have the first SIGTERM raise Interrupted in this process's main thread, and further ones do nothing."""
+
+    def ended(_number: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise Interrupted
+
+    signal.signal(signal.SIGTERM, ended)
+
+
+def work_on(
+    run_id: str,
+    owner: str,
+    settings: Settings,
+    *,
+    lease_s: float = LEASE_S,
+    say: Callable[[str], None] = lambda _text: None,
+) -> None:
+    """Do the work of a run that a worker took under the name `owner`, or go on with it.
+
+    However it ends, its row says so, and `say` hears of it for the run's log. Raises StoreError if not even
+    that could be written.
+    """
+    with open_store(settings) as store:
+        begins = entries.job(store, run_id)
+        say(_begins(begins))
+        closing = Closing(store, run_id, owner, settings.first_retry_s, begins.run.settled)
+        try:
+            with Lease(store, run_id, owner, lease_s):
+                _ask(closing, settings, lease_s)
+        except Interrupted:
+            closing.close(Status.CANCELLED, None)
+        except ProctorError as error:
+            closing.close(Status.FAILED, error)
+        say(_ended(entries.job(store, run_id)))
+
+
+def _begins(job: entries.Job) -> str:
+    run = job.run
+    return f"try {job.tries} of {entries.MOST_TRIES}, {run.settled} of {run.planned} items settled before"
+
+
+def _ended(job: entries.Job) -> str:
+    run = job.run
+    told = f"{run.status}, {run.settled} of {run.planned} items settled"
+    if run.status is Status.RUNNING:
+        return "ended; another process has the run by now"
+    if run.status is not Status.PENDING:
+        return f"{told}: {run.error}" if run.error else told
+    if not run.error:
+        return f"{told}: the worker was stopped, the next one goes on"
+    return f"{told}, {endings.next_try(job.run_after, job.tries)}: {run.error}"
+
+
+def _ask(closing: Closing, settings: Settings, lease_s: float) -> None:
+    store, owner = closing.store, closing.owner
+    run = store.run(closing.run_id)
+    settings = settings_for(run.cell, entries.job(store, run.id).user, settings)
+    source = open_source(as_it_began(run), settings)
+    began_before = bool(run.manifest)
+    if began_before:
+        same_rows(run, source)
+    cell = replace(run.cell, source=with_origin(run.cell.source, source))
+
+    def submit(ready: Sequence[Ready]) -> Sequence[Run]:
+        if began_before:
+            return [run]
+        manifest = new_manifest(ready[0], None)
+        facts = {
+            "cell": cell_to_json(cell),  # with the rows that were found, so that a later try takes the same
+            "source_title": source.title,
+            "planned": len(source) * cell.repeats,
+            "manifest": orjson.dumps(manifest).decode(),
+            "comparability": comparability(manifest),
+            "exam": exam(manifest),
+            "sample": manifest.get("rows") == "sample",
+        }
+        return [entries.prepare(store, run.id, owner=owner, facts=facts)]
+
+    context = RunContext(
+        settings,
+        store,
+        owner=owner,
+        lease_s=lease_s,
+        strict=True,
+        spent=endings.spent(store, run.id),
+        ends_as=closing.ends_as,
+    )
+    with with_simulators([cell], [source]) as cells:
+        run_cells(cells, [source], submit, context)
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """Decides what a job's row says when its process ends: ended, or waiting for another try."""
+
+    store: Store
+    run_id: str
+    owner: str
+    first_retry_s: float
+    settled_before: int
+
+    def ends_as(self, status: Status, stopped: str | None, error: BaseException | None) -> Verdict:
+        """What `running` is to write; a run that waits is told until when beforehand."""
+        verdict = self._verdict(status, stopped, error)
+        if verdict.status is Status.PENDING:
+            endings.put_off(self.store, self.run_id, verdict, owner=self.owner)
+        return verdict
+
+    def close(self, status: Status, error: ProctorError | None) -> None:
+        """Say how the run ended, if that happened before it was begun; later its row says so already."""
+        verdict = self._verdict(status, None, error)
+        endings.end(self.store, self.run_id, verdict, owner=self.owner, now=time.time())
+
+    def _verdict(self, status: Status, stopped: str | None, error: BaseException | None) -> Verdict:
+        job = entries.job(self.store, self.run_id)
+        now = time.time()
+        ended = as_it_ended(status, stopped, error)
+        if status is Status.CANCELLED and job.cancel_at is None:
+            # A signal that nobody's wish to cancel explains: its worker is being stopped.
+            return Verdict(Status.PENDING, run_after=now, counted=False)
+        if status is Status.CANCELLED:
+            return Verdict(Status.CANCELLED, "cancelled")
+        may_pass = ended.error_slug in TRANSIENT or _nobody_answers_yet(job, error)
+        if isinstance(
+            error, ErrorBudget
+        ):  # what used it up may be nothing that passes, such as prompts too long
+            tally = self.store.tally(self.run_id)
+            may_pass = goes_on(job.run, causes_of(self.store, job.run, tally))
+        if not may_pass:
+            return ended
+        # To a full disk every run comes to grief, and none is to blame.
+        tried = Try(self.settled_before, blameless=isinstance(error, DiskFull))
+        return endings.after(ended, job, tried, now=now, first_retry_s=self.first_retry_s)
+
+
+def _nobody_answers_yet(job: entries.Job, error: BaseException | None) -> bool:
+    """Nobody answers at an address that was right before, or that a schedule will ask again: an outage.
+
+    For a new job it is more likely a wrong address, which its user is to hear of at once. An error with
+    a status is a server's own word, and final.
+    """
+    known = bool(job.run.manifest) or job.schedule_id is not None
+    return known and isinstance(error, EndpointNotFound) and error.status is None
+
+
+def _retryable(error: type[ProctorError]) -> frozenset[str]:
+    found = {error.slug} if issubclass(error, ProviderError) and error.retryable else set()
+    return frozenset(found).union(*(_retryable(kind) for kind in error.__subclasses__()))
+
+
+# Failures that may pass by themselves: what a provider's error calls retryable, too many of those, a lost
+# database. A process that died is the worker's to judge.
+TRANSIENT = _retryable(ProctorError) | {ErrorBudget.slug, StoreError.slug, DiskFull.slug}

@@ -1,0 +1,1 @@
+"""Where items come from: exams today; a folder for each kind of source."""

@@ -1,0 +1,1 @@
+"""A user's own questions: files of rows, and suites in TOML."""

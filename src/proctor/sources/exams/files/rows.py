@@ -1,0 +1,225 @@
+"""The rows of a user's file in normal form: every row read, all faults told at once, copies found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from string import ascii_uppercase
+from typing import Any
+
+import orjson
+
+from proctor.errors import DataError
+from proctor.grading.formats import Kind, Label
+from proctor.sources.exams.files.columns import CHOICES, Columns, choices, row_ids
+from proctor.sources.exams.files.copies import Copies, clustered
+from proctor.sources.exams.files.faults import LeftOut, left_out_facts
+from proctor.sources.exams.files.records import Record, Records
+from proctor.sources.exams.files.targets import (
+    TARGETS,
+    Asked,
+    Targets,
+    given_answers,
+    given_rows,
+    kind_of,
+    named_targets,
+)
+from proctor.sources.exams.rows.normal_form import Row
+from proctor.types import Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How the rows of a file are to be read.
+
+    `fields` gives what a row's prompt is made of, `shown` the names of those by which two rows ask the same,
+    and `cluster` the column, or field, by which rows hang together. `check` hears what kind the answers are
+    before any row is judged by it, and may raise.
+    """
+
+    stem: str  # what ids begin with
+    task: str
+    fields: Callable[[Record], dict[str, Any]]
+    shown: tuple[str, ...]
+    kind: Kind | None = None
+    labels: tuple[Label, ...] = ()
+    numbers: Numbers | None = None
+    lenient: bool = False
+    cluster: str | None = None
+    check: Callable[[Kind], None] = lambda kind: None
+
+
+@dataclass(frozen=True, slots=True)
+class FileRows:
+    """What was read. `ids` are those of all rows of the file in its order, of the ones left out too."""
+
+    rows: tuple[Row, ...]
+    ids: tuple[str, ...]
+    targets: Targets
+    left_out: LeftOut | None
+    copies: Copies | None
+    said: tuple[str, ...]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The manifest's words of what is odd in these rows; empty where nothing is."""
+        return odd_facts([self])
+
+
+def odd_facts(parts: Sequence[FileRows]) -> dict[str, Any]:
+    """`left_out`: rows, of how many, faults. `copies`: questions that stand more than once, and their rows."""
+    copies = [part.copies for part in parts if part.copies is not None]
+    told = {"questions": sum(c.questions for c in copies), "rows": sum(c.rows for c in copies)}
+    total = sum(len(part.ids) for part in parts)
+    return {
+        **left_out_facts([part.left_out for part in parts], total),
+        **({"copies": told} if copies else {}),
+    }
+
+
+def file_rows(table: Records, columns: Columns, wanted: Wanted) -> FileRows:
+    """The usable rows of a file. Raises: DataError with all faults of the file, unless it may do without bad rows."""
+    faults, records = table.faults, table.records
+    answers = faults.each(records, lambda record: given_answers(record, columns.answer))
+    kind = kind_wanted(table, columns, wanted, answers)
+    wanted.check(kind)
+    lettered = kind == "choices"
+    options: Sequence[tuple[str, ...] | None] = (
+        faults.each(records, lambda record: choices(record, columns)) if lettered else [()] * len(records)
+    )
+    fields = faults.each(records, wanted.fields)
+    names = row_ids(table, columns)
+    asked = Asked(columns, faults, wanted.numbers)
+    given = given_rows(table, answers, options)
+    targets = named_targets(given, asked, wanted.labels) if wanted.labels else TARGETS[kind](given, asked)
+    left_out = faults.settle(len(records), lenient=wanted.lenient)
+    ids = tuple([f"{wanted.stem}/{name}" for name in names])
+    good = [record for record in records if record.index not in faults.rows]
+    made, copies = to_rows(good, wanted, Parts(ids, fields, options, targets, columns))
+    said = (*targets.said, *odd_words(good, options, copies), *left_out_words(left_out))
+    return FileRows(tuple(made), ids, targets, left_out, copies, said)
+
+
+def kind_wanted(
+    table: Records, columns: Columns, wanted: Wanted, answers: Sequence[tuple[Any, ...] | None]
+) -> Kind:
+    if wanted.kind is None and not wanted.labels and not columns.has_choices:
+        return kind_of([answer for answer in answers if answer is not None])
+    kind = wanted.kind or ("labels" if wanted.labels else "choices")
+    if kind == "choices" and not columns.has_choices:
+        raise DataError(
+            f"{table.name}: no column with choices. Recognised: {', '.join(CHOICES)}; A, B, C ...; "
+            "choice1, choice2 ..."
+        )
+    return kind
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What was read of the rows, by their index in the file."""
+
+    ids: Sequence[str]
+    fields: Sequence[dict[str, Any] | None]
+    options: Sequence[tuple[str, ...] | None]
+    targets: Targets
+    columns: Columns
+
+
+def to_rows(good: Sequence[Record], wanted: Wanted, of: Parts) -> tuple[list[Row], Copies | None]:
+    """The rows in normal form; `fields` holds what the prompt shows, and what user suites' clusters rest on."""
+    labels = [label.shown for label in of.targets.labels]
+    found = [asked_of(record, wanted, of) for record in good]
+    rights = of.targets.answers
+    clusters, copies = clustered(
+        [key for _, key in found],
+        [cluster_name(record, fields, wanted) for record, (fields, _) in zip(good, found, strict=True)],
+        _Rights(good, of),
+    )
+    rows = []
+    for record, (fields, _), cluster in zip(good, found, clusters, strict=True):
+        if of.targets.kind == "choices":
+            fields["choices"] = list(of.options[record.index] or ())
+        elif labels:
+            fields["labels"] = labels
+        target, *aliases = rights[record.index]
+        rows.append(Row(of.ids[record.index], wanted.task, target, fields, tuple(aliases), cluster))
+    return rows, copies
+
+
+def asked_of(record: Record, wanted: Wanted, of: Parts) -> tuple[dict[str, Any], Hashable]:
+    """The row's fields, and what it asks: copies are alike in it, whatever the order of their options."""
+    fields = of.fields[record.index] or {}
+    key: Hashable
+    if len(wanted.shown) == 1 and isinstance(value := fields.get(wanted.shown[0]), str):
+        key = value
+    else:
+        key = orjson.dumps([fields.get(name) for name in wanted.shown])
+    options = of.options[record.index]
+    return fields, (key, *sorted(options)) if options else key
+
+
+def cluster_name(record: Record, fields: dict[str, Any], wanted: Wanted) -> str | None:
+    if wanted.cluster is None:
+        return None
+    value = fields.get(wanted.cluster, record.values.get(wanted.cluster))
+    return None if value is None or value == "" else str(value)
+
+
+class _Rights(Sequence[frozenset[str]]):
+    """The texts of the right answers by place; made only for the few rows that are asked for."""
+
+    def __init__(self, good: Sequence[Record], of: Parts) -> None:
+        self._good, self._of = good, of
+
+    def __len__(self) -> int:
+        return len(self._good)
+
+    def __getitem__(self, place: Any) -> Any:
+        index = self._good[place].index
+        answers, options = self._of.targets.answers[index], self._of.options[index]
+        if not options:
+            return frozenset(answers)
+        return frozenset(options[ascii_uppercase.index(letter)] for letter in answers)
+
+
+# In words -----------------------------------------------------------------------------------------
+
+
+def odd_words(
+    good: Sequence[Record], options: Sequence[tuple[str, ...] | None], copies: Copies | None
+) -> tuple[str, ...]:
+    """What a careful user would want to know of the rows that are asked."""
+    single = [record for record in good if len(options[record.index] or ()) == 1]
+    said = []
+    if single:
+        rows = (
+            "1 row has one option only" if len(single) == 1 else f"{len(single):,} rows have one option only"
+        )
+        said.append(
+            f"{rows} ({single[0].where}): nothing else can be answered, so a right answer shows little"
+        )
+    if copies is not None:
+        said.append(copies_words(good, copies))
+    return tuple(said)
+
+
+def copies_words(good: Sequence[Record], copies: Copies) -> str:
+    one = copies.questions == 1
+    stands = "1 question stands" if one else f"{copies.questions:,} questions stand"
+    first, second = (good[place].where for place in copies.first)
+    said = (
+        f"{stands} more than once ({copies.rows:,} rows; {first} and {second}): copies are one cluster, so that they "
+        "narrow no interval"
+    )
+    if copies.differing:
+        one_place, other = (good[place].where for place in copies.differing[0])
+        rows = "1 copy has" if len(copies.differing) == 1 else f"{len(copies.differing):,} copies have"
+        said += f"; {rows} another answer than the first ({one_place} and {other})"
+    return said
+
+
+def left_out_words(left_out: LeftOut | None) -> tuple[str, ...]:
+    if left_out is None:
+        return ()
+    head = f"LEFT OUT (--lenient): {left_out.rows:,} of {left_out.of:,} rows cannot be used"
+    return (head, *(f"  {fault}" for fault in left_out.faults))

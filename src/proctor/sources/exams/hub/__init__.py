@@ -1,0 +1,1 @@
+"""Rows of the suites, downloaded from the hub of data sets."""

@@ -1,0 +1,1 @@
+"""Official files of the suites, recognised and read."""

@@ -1,0 +1,1 @@
+"""The words that models are shown, and the styles in which published figures were measured."""

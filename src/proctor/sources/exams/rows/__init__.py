@@ -1,0 +1,1 @@
+"""Rows in their normal form, whoever published them."""

@@ -1,0 +1,293 @@
+"""Suites as sources: rows drawn in the sampling order, put into words, and replies read against them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from proctor.errors import ConfigError, DataError, DataMissing
+from proctor.findings import METRIC_VERSIONS
+from proctor.grading.extractors import Judge, check_labels, extractor
+from proctor.grading.vocabulary import Vocabulary, vocabulary
+from proctor.sources.exams.asking import (
+    LETTERED,
+    SEED,
+    Asking,
+    asking_of,
+    how_asked,
+    in_words,
+    worked_examples,
+)
+from proctor.sources.exams.items import other_answers, to_item, written
+from proctor.sources.exams.prompts.form import Writer
+from proctor.sources.exams.rows.normal_form import Row, RowSet, item_set_sha256, read_tasks
+from proctor.sources.exams.sampling import PRESETS, spread, take
+from proctor.sources.exams.shuffle import shuffled
+from proctor.sources.exams.tables.shapes import Suite, Task
+from proctor.sources.exams.tables.tasks import suite_named
+from proctor.types import Item, Reading, Reply, Rows, SourceRef
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteSource:
+    """The items of a run, in order. Items are made when they are drawn; the rows are in memory."""
+
+    title: str
+    manifest: Mapping[str, Any]
+    tasks: Mapping[str, Task]
+    rows: tuple[Row, ...]
+    asking: Asking = field(repr=False)
+    judge: Judge = field(repr=False)
+    vocabularies: Mapping[str, Vocabulary] = field(repr=False)
+    row_ids: tuple[str, ...] = field(repr=False)  # of all items, in the order of their files
+    understood: tuple[str, ...] = ()
+    teaching: Callable[[str], Sequence[Row]] = field(default=lambda task: (), repr=False)  # a task's dev rows
+
+    @property
+    def stop(self) -> tuple[str, ...]:
+        """Where the style has the model stop; to be sent with each request."""
+        return self.asking.style.stop
+
+    def labels(self) -> tuple[Mapping[str, Mapping[str, int]], str]:
+        """How often each target stands in each task's dev rows; in the evaluated rows where there are none."""
+        counts: dict[str, Mapping[str, int]] = {}
+        without = []
+        for key, task in self.tasks.items():
+            rows: Sequence[Row] = self.teaching(key)
+            if not rows:
+                without.append(key)
+                rows = [row for row in self.rows if row.task == key]
+            named = {label.name: 0 for label in task.labels}
+            counts[key] = {**named, **Counter(row.target for row in rows if row.target is not None)}
+        if not without:
+            return counts, "the dev rows"
+        if len(without) == len(self.tasks):
+            return counts, "the evaluated rows"
+        return counts, f"the dev rows (for {', '.join(without)}: the evaluated rows)"
+
+    def __len__(self) -> int:
+        return sum(len(self.asking.writers[row.task]) for row in self.rows)
+
+    def items(self) -> Iterator[Item]:
+        for row in self.rows:
+            yield from self.items_of(row)
+
+    def items_of(self, row: Row) -> Iterator[Item]:
+        """The row's item, or one for each wording, which hang together."""
+        task, asking = self.tasks[row.task], self.asking
+        if asking.shuffle and task.kind in LETTERED:
+            row = shuffled(row, seed=SEED)
+        writers, shots = asking.writers[row.task], asking.shots.get(row.task, ())
+        for number, writer in enumerate(writers, 1):
+            item = to_item(row, task, writer, shots)
+            if len(writers) > 1:
+                item = replace(item, id=f"{row.id}@{number}", cluster=item.cluster or row.id)
+            yield item
+
+    def read(self, item: Item, reply: Reply) -> Reading:
+        """What the reply says to one of this source's items, and what that is worth."""
+        kind = self.tasks[item.group].kind
+        return self.judge(item, reply, kind=kind, vocabulary=self.vocabularies.get(item.group))
+
+    def spoken(self, item: Item) -> str:
+        """How a model writes the right answer: "yes" where the target is called "entailment"."""
+        return written(self.tasks[item.group], item.target or "")
+
+    def wrong(self, item: Item) -> tuple[str, ...]:
+        """Other answers, as a model writes them; empty where the item does not tell any."""
+        return other_answers(self.tasks[item.group], item)
+
+
+def task_keys(ref: SourceRef) -> tuple[str, ...]:
+    """The tasks of a suite that a reference needs rows of. Raises: ConfigError."""
+    return tuple(task.key for task in select(suite_named(ref.name), ref) if not optional(task, ref))
+
+
+def open_suite(ref: SourceRef, home: Path) -> SuiteSource:
+    """The items of a suite. Raises: ConfigError for an unknown suite or task, DataMissing, DataError."""
+    suite = suite_named(ref.name)
+    wanted = select(suite, ref)
+    sets, origin = read_suite(wanted, ref, home)
+    tasks = [task for task in wanted if task.key in sets]
+    rows = [with_half(row) for row_set in sets.values() for row in row_set.rows]
+    whole = all(task.extra or task in tasks for task in suite.tasks)
+    some = "" if whole else f": {', '.join(task.key for task in tasks)}"
+
+    def dev_rows(task: str) -> Sequence[Row]:
+        try:
+            return read_tasks([task], origin, home, split="dev")[task].rows
+        except DataMissing:
+            return ()
+
+    plain = make_source(
+        ref,
+        tasks,
+        spread(rows, {task.key: task for task in tasks}, seed=SEED),
+        title=f"{suite.title}{some}",
+        facts={
+            "suite": suite.key,
+            "rows": origin,
+            "data_sha256": {task: row_set.sha256 for task, row_set in sets.items()},
+            **revision_facts(sets),
+            **aggregate_facts(suite, tasks),
+        },
+        teaching=dev_rows,
+    )
+    left_out = [task.key for task in wanted if task.key not in sets]
+    said = (f"left out, for want of rows: {', '.join(left_out)}",) if left_out else ()
+    named = [(row.task, row.id) for row in rows]
+    return replace(plain, row_ids=item_ids(plain, named), understood=(*plain.understood, *said))
+
+
+def select(suite: Suite, ref: SourceRef) -> tuple[Task, ...]:
+    """The tasks asked for, in the suite's order; without any, all that are scored, and extras if it is all.
+
+    Raises: ConfigError.
+    """
+    known = [task.key for task in suite.tasks]
+    if unknown := [key for key in ref.tasks if key not in known]:
+        raise ConfigError(f"No task {unknown[0]!r} in {suite.key}. Its tasks: {', '.join(known)}")
+    if ref.tasks:
+        return tuple(task for task in suite.tasks if task.key in ref.tasks)
+    return tuple(task for task in suite.tasks if not task.extra or ref.preset == "full")
+
+
+def optional(task: Task, ref: SourceRef) -> bool:
+    """True for an extra that came along with preset full: a run does without it when its rows are not here."""
+    return task.extra and task.key not in ref.tasks
+
+
+def read_suite(tasks: Sequence[Task], ref: SourceRef, home: Path) -> tuple[dict[str, RowSet], Rows]:
+    """The rows of the tasks, all of one origin. Raises: DataMissing, DataError."""
+    sets = dict(read_tasks([task.key for task in tasks if not optional(task, ref)], ref.rows, home))
+    origin = next(iter(sets.values())).origin
+    for task in tasks:
+        if optional(task, ref):
+            try:
+                sets |= read_tasks([task.key], origin, home)
+            except DataMissing:
+                continue  # said in words by whoever opens the suite
+    return {task.key: sets[task.key] for task in tasks if task.key in sets}, origin
+
+
+def with_half(row: Row) -> Row:
+    """The row with its half in its id, where it has one: scores are given by half."""
+    half = row.fields.get("half")
+    rest = row.id.partition("/")[2]
+    if half is None or rest.startswith(f"{half}-"):
+        return row
+    return replace(row, id=f"{row.task}/{half}-{rest}")
+
+
+def revision_facts(sets: Mapping[str, RowSet]) -> dict[str, Any]:
+    """The hub's commit of each task's rows; nothing for rows that have none."""
+    known = {task: each.manifest.revision for task, each in sets.items() if each.manifest}
+    found = {task: revision for task, revision in known.items() if revision}
+    return {"revisions": found} if found else {}
+
+
+def aggregate_facts(suite: Suite, tasks: Sequence[Task]) -> dict[str, Any]:
+    here = {task.key for task in tasks}
+    groups = {title: [key for key in keys if key in here] for title, keys in suite.categories.items()}
+    return {
+        "aggregate": suite.aggregate,
+        "scored_tasks": sum(not task.extra for task in suite.tasks),
+        **({"categories": {title: keys for title, keys in groups.items() if keys}} if groups else {}),
+    }
+
+
+def make_source(
+    ref: SourceRef,
+    tasks: Sequence[Task],
+    ordered: Sequence[Row],
+    *,
+    title: str,
+    facts: Mapping[str, Any],
+    teaching: Callable[[str], Sequence[Row]] = lambda task: (),
+    own: Mapping[str, tuple[Writer, ...]] | None = None,
+) -> SuiteSource:
+    """The source of the rows that preset and limit leave, with the manifest of what it rests on.
+
+    `own` are writers of tasks whose prompts are not in our table. `row_ids` is for the caller to fill, who knows the
+    order of the file. Raises: ConfigError, DataError.
+    """
+    rows = take_asked(ref, ordered)
+    asking = asking_of(ref, tasks, own or {})
+    asking = replace(asking, shots=worked_examples(ref, tasks, ordered, asking, teaching))
+    reading = extractor(ref.extractor or asking.style.extractor, {task.kind for task in tasks})
+    manifest = {
+        **facts,
+        **described(tasks, ordered, rows),
+        **how_asked(ref, tasks, asking),
+        "extractor": reading.name,
+        "seed": SEED,
+        "preset": ref.preset,
+        "limit": ref.limit,
+    }
+    vocabularies = {task.key: vocabulary(task.labels) for task in tasks if task.labels}
+    for known in vocabularies.values():
+        check_labels(reading, known)
+    return SuiteSource(
+        title=title,
+        manifest=manifest,
+        tasks={task.key: task for task in tasks},
+        rows=tuple(rows),
+        asking=asking,
+        judge=reading.judge,
+        vocabularies=vocabularies,
+        row_ids=(),
+        understood=in_words(ref, asking),
+        teaching=teaching,
+    )
+
+
+def described(tasks: Sequence[Task], ordered: Sequence[Row], rows: Sequence[Row]) -> dict[str, Any]:
+    """What of the manifest is about tasks, sizes and metrics."""
+    sizes = Counter(row.task for row in ordered)
+    metrics = dict.fromkeys(metric for task in tasks for metric in (*task.metrics, *task.also))
+    return {
+        "tasks": {task.key: task.title for task in tasks},
+        "n": len(rows),
+        "asked": dict(Counter(row.task for row in rows)),
+        "full_sizes": {task.key: sizes[task.key] for task in tasks},
+        "item_set_sha256": item_set_sha256(rows),
+        "metrics": {
+            task.key: {
+                "official": list(task.metrics),
+                "also": list(task.also),
+                "positive": task.positive,
+                "kind": task.kind,
+                "labels": [label.name for label in task.labels],
+                "extra": task.extra,
+            }
+            for task in tasks
+        },
+        "metric_versions": {metric: METRIC_VERSIONS[metric] for metric in metrics},
+    }
+
+
+def item_ids(source: SuiteSource, rows: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The ids that the items of these rows have, which are given by task and id."""
+    wordings = {task: len(writers) for task, writers in source.asking.writers.items()}
+    if set(wordings.values()) <= {1}:
+        return tuple([ident for _, ident in rows])
+    return tuple(
+        ident if wordings[task] == 1 else f"{ident}@{number}"
+        for task, ident in rows
+        for number in range(1, wordings[task] + 1)
+    )
+
+
+def take_asked(ref: SourceRef, ordered: Sequence[Row]) -> list[Row]:
+    """The rows that preset and limit leave. Raises: ConfigError, DataError when none is left."""
+    if ref.preset is not None and ref.preset not in PRESETS:
+        raise ConfigError(f"No preset {ref.preset!r}. Presets: {', '.join(PRESETS)}")
+    if ref.limit is not None and ref.limit < 1:
+        raise ConfigError(f"The limit is {ref.limit}; it counts rows per task, from 1")
+    rows = take(ordered, ref.preset, ref.limit)
+    if not rows:
+        raise DataError(f"{ref.name}: there are no rows to ask")
+    return rows

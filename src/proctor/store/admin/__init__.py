@@ -1,0 +1,1 @@
+"""Keys, projects, sessions, and what is deleted."""

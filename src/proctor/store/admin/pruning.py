@@ -1,0 +1,65 @@
+"""Deleting runs with everything that is theirs alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import delete, except_, exists, select, text, update
+
+from proctor.store.core.schema import Database
+from proctor.store.core.tables import ATTEMPT, ITEM, JOB, NOTE, PAYLOAD, PLAN, PULSE, RUN, SCHEDULE, SCORE
+from proctor.types import Status
+
+ENDED = (Status.COMPLETED.value, Status.FAILED.value, Status.CANCELLED.value)
+
+
+def ended_before(store: Database, moment: float) -> list[str]:
+    """The ids of runs that ended before `moment`, oldest first; never one that waits or works."""
+    query = (
+        select(RUN.c.id)
+        .where(RUN.c.status.in_(ENDED), RUN.c.finished_at < moment)
+        .order_by(RUN.c.finished_at, RUN.c.num)
+    )
+    with store.reading() as connection:
+        return list(connection.execute(query).scalars())
+
+
+def remove(store: Database, run_ids: Sequence[str]) -> list[str]:
+    """Delete ended runs with attempts, replies, scores and places in the queue, each in a transaction of its own.
+
+    Returns those that there were. A run that was taken up again meanwhile is left alone.
+    """
+    removed = []
+    for run_id in run_ids:
+        with store.writing() as connection:
+            ended = select(RUN.c.num).where(RUN.c.id == run_id, RUN.c.status.in_(ENDED))
+            num = connection.execute(ended.with_for_update()).scalar_one_or_none()
+            if num is None:
+                continue
+            for table in (PAYLOAD, ATTEMPT, SCORE, JOB, PULSE, NOTE):
+                connection.execute(delete(table).where(table.c.run_num == num))
+            submitted = update(SCHEDULE).where(SCHEDULE.c.last_run_id == run_id)
+            connection.execute(submitted.values(last_run_id=None))
+            connection.execute(delete(RUN).where(RUN.c.num == num))
+            removed.append(run_id)
+    return removed
+
+
+def remove_orphans(store: Database) -> tuple[int, int]:
+    """Delete plans without runs and items that no attempt asked; returns how many of each."""
+    plans = delete(PLAN).where(~exists().where(RUN.c.plan_id == PLAN.c.id))
+    # A set, because attempts have no index by item: asked row by row this would take the square of the time.
+    unasked = except_(select(ITEM.c.hash), select(ATTEMPT.c.item_hash)).subquery()
+    items = delete(ITEM).where(ITEM.c.hash.in_(select(unasked.c.hash)))
+    with store.writing() as connection:
+        if store.engine.name == "postgresql":
+            # A run at work may be about to commit attempts at an item that seems to be nobody's now.
+            connection.execute(text("LOCK TABLE item IN SHARE ROW EXCLUSIVE MODE"))
+        found = connection.execute(plans).rowcount, connection.execute(items).rowcount
+    if store.engine.name == "sqlite":
+        with store.in_words(), store.engine.connect() as connection:
+            # A script is stepped to its end; a plain statement would give back a single page.
+            driver: Any = connection.connection.driver_connection
+            driver.executescript("PRAGMA incremental_vacuum")
+    return found

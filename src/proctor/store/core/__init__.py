@@ -1,0 +1,1 @@
+"""The database itself: tables, migrations, walls between projects, plans, runs and attempts."""

@@ -1,0 +1,1 @@
+"""Runs that wait for a worker, and what workers say of themselves."""

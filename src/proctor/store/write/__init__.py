@@ -1,0 +1,1 @@
+"""What is written while a run is at work, and beside it."""

@@ -1,1 +1,0 @@
-"""Suites and user question files: where items come from, what is asked, how a reply is read."""
