@@ -214,8 +214,9 @@ class Limits:
 class SourceRef:
     """Which items: a suite by name, or a file by path, and how many of them."""
 
-    kind: Literal["suite", "file", "log"]  # log: imported from another tool, which alone can ask again
-    name: str  # suite name, absolute path, or what a log is about
+    # log: imported from another tool, which alone can ask again; dataset: a file that was uploaded
+    kind: Literal["suite", "file", "log", "dataset"]
+    name: str  # suite name, absolute path, what a log is about, or what a data set is called
     tasks: tuple[str, ...] = ()  # empty: all
     preset: Literal["quick", "standard", "full"] | None = None
     limit: int | None = None  # per task
@@ -228,6 +229,9 @@ class SourceRef:
     extractor: str | None = None  # by name and version; None: the style's own
     numbers: Numbers | None = None  # files: what answers that are numbers mean; None: "see the rows"
     lenient: bool = False  # files: rows that cannot be used are left out, and the run says so
+    columns: tuple[str, ...] = ()  # files: which column is what, as "answer=Antwort"; else by their names
+    sheet: str | None = None  # workbooks: which sheet; None: the first that is shown and has cells
+    content: str | None = None  # data sets: the hash by which the store finds the files
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from dataclasses import replace
 from proctor.errors import ConfigError, DataMissing, EndpointNotFound, Forbidden
 from proctor.plan import parse_model
 from proctor.providers import PROVIDERS
+from proctor.service.context import open_store
+from proctor.service.datasets.kept import materialised
 from proctor.service.opening.offers import offers
 from proctor.settings import Settings
 from proctor.simulator import Answer, prompt_key
@@ -37,9 +39,9 @@ def open_source(
             f"{ref.name} was imported from another tool: proctor has its answers but not its questions as they were "
             "asked. Ask again with that tool and import the new log, or run one of proctor's own suites"
         )
-    if ref.kind == "file":
+    if ref.kind in ("file", "dataset"):
         with _without_gc():
-            return open_file(ref)
+            return open_file(ref) if ref.kind == "file" else _open_dataset(ref, settings)
     ref = resolved_source(ref, settings)
     try:
         with _without_gc():
@@ -56,6 +58,14 @@ def open_source(
     splits = ("eval", "dev") if ref.shots or ref.style else ("eval",)
     ensure(tasks, settings.home, settings, on_progress=tell, splits=splits)
     return open_suite(ref, settings.home)
+
+
+def _open_dataset(ref: SourceRef, settings: Settings) -> Source:
+    """The items of an uploaded file, under the data set's name. Raises: NotFound where it was deleted."""
+    with open_store(settings) as store:
+        path = materialised(store, ref.content or "", settings)
+    source = open_file(replace(ref, kind="file", name=str(path)))
+    return replace(source, title=source.title.replace(path.name, ref.name, 1))
 
 
 @contextmanager

@@ -1,0 +1,280 @@
+"""Data sets: uploaded, listed, read otherwise, renamed, deleted; and the one that a name means."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO
+
+from proctor.errors import ConfigError, DataError, NotFound
+from proctor.plan import need_name
+from proctor.service.datasets.layout import Findings, Layout, findings_from, layout_from, to_json
+from proctor.service.datasets.look import look, look_apart
+from proctor.settings import Settings
+from proctor.sources.exams.tables.tasks import SUITES
+from proctor.store import Store
+from proctor.store.datasets import content, entries
+from proctor.store.datasets.content import KeptFile
+from proctor.store.datasets.entries import DatasetRow
+from proctor.types import SourceRef
+
+MOST_FILES = 50
+NAME_CHARS = 100
+Look = Callable[[Path, Layout], Findings]
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """A file as it came: what it is called, and its bytes from the beginning."""
+
+    filename: str
+    file: BinaryIO
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A data set as people see it. `made` is False where an upload found that it was there already."""
+
+    id: str
+    project_id: int
+    name: str
+    content: str
+    bytes: int
+    files: tuple[KeptFile, ...]
+    layout: Layout
+    found: Findings
+    created_at: float
+    created_by: str
+    made: bool = True
+
+    @property
+    def ref(self) -> SourceRef:
+        """What a run asks: the content, as it is read now, whatever the data set is called or read like later."""
+        return self.layout.of(SourceRef("dataset", self.name, content=self.content))
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody wants of an upload. Without a name it is called as its file is, without the ending."""
+
+    name: str | None = None
+    layout: Layout = Layout()
+    project_id: int = 1
+    user: str = "local"
+
+
+def upload(
+    store: Store, files: Sequence[Uploaded], wish: Wish, settings: Settings, *, apart: bool = True
+) -> Dataset:
+    """Look at what came and keep it: one file, or a TOML suite with the files it names.
+
+    The same content again, without another name, is the data set that is there. `apart`: the look is taken by
+    another process. Raises: DataError for what cannot be read, ConfigError, NotFound for a project, Conflict.
+    """
+    main = _main_file(files)
+    listed = tuple(content.hashed(each.file, _plain_name(each.filename)) for each in files)
+    digest = content.content_of(listed)
+    layout = wish.layout.checked()
+    for known in entries.of_content(store, digest, wish.project_id):
+        if wish.name in (None, known.name):
+            return replace(_dataset(store, known), made=False)
+    name = checked_name(wish.name if wish.name is not None else PurePath(main).stem)
+    with tempfile.TemporaryDirectory(dir=_room(settings)) as folder:
+        for each, kept in zip(files, listed, strict=True):
+            each.file.seek(0)
+            with (Path(folder) / kept.filename).open("wb") as copy:
+                shutil.copyfileobj(each.file, copy)
+        found = _looked(Path(folder) / main, layout, look_apart if apart else look)
+    for each, kept in zip(files, listed, strict=True):
+        content.keep_bytes(store, kept, each.file)
+    row = DatasetRow(
+        id="",
+        project_id=wish.project_id,
+        name=name,
+        content=digest,
+        format=found.format,
+        bytes=sum(each.bytes for each in listed),
+        rows=found.rows,
+        reading=to_json(layout),
+        found=to_json(found),
+        created_at=time.time(),
+        created_by=wish.user,
+    )
+    return _dataset(store, entries.add(store, row, listed))
+
+
+def _looked(path: Path, layout: Layout, by: Look) -> Findings:
+    """What was found; a suite that cannot be read is refused as a file is. Raises: DataError."""
+    try:
+        return by(path, layout)
+    except ConfigError as error:
+        raise DataError(str(error)) from None
+
+
+def _main_file(files: Sequence[Uploaded]) -> str:
+    """The name of the file that is opened: the only one, or the TOML among several. Raises: ConfigError."""
+    names = [_plain_name(each.filename) for each in files]
+    if not names or len(names) > MOST_FILES or len(set(names)) < len(names):
+        raise ConfigError(f"Upload one file, or a suite's TOML with its files: up to {MOST_FILES}, each name once")
+    tomls = [name for name in names if name.lower().endswith(".toml")]
+    if len(names) > 1 and len(tomls) != 1:
+        raise ConfigError("Several files are one data set where one of them is the TOML of a suite that names the others")
+    if tomls:
+        _check_names(files[names.index(tomls[0])], names)
+    return tomls[0] if tomls else names[0]
+
+
+def _check_names(toml: Uploaded, names: Sequence[str]) -> None:
+    """Raises: ConfigError for a TOML that names files of this machine: it may open what came with it alone."""
+    toml.file.seek(0)
+    try:
+        tables: Any = tomllib.loads(toml.file.read().decode()).get("tasks", [])
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{toml.filename}: not TOML in UTF-8 ({error})") from None
+    tasks = [each for each in tables if isinstance(each, dict)] if isinstance(tables, list) else []
+    named = [each.get(key) for each in tasks for key in ("file", "dev_file") if each.get(key) is not None]
+    if missing := [str(name) for name in named if name not in names]:
+        raise ConfigError(
+            f"{toml.filename} names {missing[0]!r}, which was not uploaded with it: a suite and its files are one "
+            "upload, and its TOML names them without folders"
+        )
+
+
+def _plain_name(filename: str) -> str:
+    """The file's name without folders, as any browser or system writes them. Raises: ConfigError."""
+    name = PurePath(filename.replace("\\", "/")).name
+    need_name("file name", name)
+    if not name or name.startswith(".") or len(name.encode()) > 200:
+        raise ConfigError(f"A file cannot be called {filename[:80]!r} here: give a name of up to 200 bytes")
+    return name
+
+
+def checked_name(name: str) -> str:
+    """Raises: ConfigError for a name that a run could not be asked by."""
+    name = name.strip()
+    need_name("name", name)
+    if not name or len(name) > NAME_CHARS:
+        raise ConfigError(f"Give a data set a name of 1 to {NAME_CHARS} characters")
+    if name.lower() in SUITES:
+        raise ConfigError(f"{name!r} is one of proctor's own suites: give the data set another name")
+    return name
+
+
+def listed(store: Store, project_id: int | None = None) -> list[Dataset]:
+    """By name; of one project, if named."""
+    return [_dataset(store, row) for row in entries.listed(store, project_id)]
+
+
+def one(store: Store, ident: str) -> Dataset:
+    """Raises: NotFound."""
+    return _dataset(store, entries.one(store, ident))
+
+
+def by_word(store: Store, word: str, project_id: int = 1) -> Dataset:
+    """The data set of a project that a name, or an id, means. Raises: NotFound."""
+    row = entries.named(store, word, project_id)
+    if row is None:
+        raise NotFound(f"Data set {word!r} not found in project {project_id}")
+    return _dataset(store, row)
+
+
+def ref_named(store: Store, word: str, project_id: int = 1) -> SourceRef | None:
+    """What a run asks that names a suite by a data set's name, or id; None where there is none.
+
+    Raises: DataError for one that cannot be asked as it is read.
+    """
+    row = entries.named(store, word, project_id)
+    if row is None:
+        return None
+    found = _dataset(store, row)
+    if found.found.error is not None:
+        raise DataError(f"The data set {row.name!r} cannot be asked as it is read: {found.found.error}")
+    return found.ref
+
+
+def change(
+    store: Store, ident: str, settings: Settings, *, name: str | None = None, layout: Layout | None = None
+) -> Dataset:
+    """Rename it, or read it otherwise from now on; runs that were submitted go on as they are.
+
+    Raises: NotFound, Conflict, ConfigError, DataError.
+    """
+    row = entries.one(store, ident)
+    if layout is not None:
+        path = materialised(store, row.content, settings)
+        found = _looked(path, layout.checked(), look_apart)
+        row = replace(row, reading=to_json(layout), found=to_json(found), format=found.format, rows=found.rows)
+        entries.read_anew(store, row)
+    if name is not None and checked_name(name) != row.name:
+        entries.rename(store, row, checked_name(name))
+    return one(store, ident)
+
+
+def remove(store: Store, ident: str, settings: Settings) -> Dataset:
+    """Delete it, and its files on this machine. Raises: NotFound, Conflict naming the runs that wait for it or ask it."""
+    gone = one(store, ident)
+    entries.remove(store, entries.one(store, ident))
+    shutil.rmtree(_folder(settings, gone.content), ignore_errors=True)
+    return gone
+
+
+def _dataset(store: Store, row: DatasetRow) -> Dataset:
+    return Dataset(
+        id=row.id,
+        project_id=row.project_id,
+        name=row.name,
+        content=row.content,
+        bytes=row.bytes,
+        files=tuple(content.files_of(store, row.content)),
+        layout=layout_from(row.reading),
+        found=findings_from(row.found),
+        created_at=row.created_at,
+        created_by=row.created_by,
+    )
+
+
+# Files on this machine ------------------------------------------------------------------------------------
+
+
+def materialised(store: Store, digest: str, settings: Settings) -> Path:
+    """The file of a content, or its TOML beside the others, in a folder of this machine that is its owner's alone.
+
+    What is there already is read and taken if it is what it should be. Raises: NotFound, StoreError.
+    """
+    files = content.files_of(store, digest)
+    folder = _folder(settings, digest)
+    for each in files:
+        path = folder / each.filename
+        if path.is_file() and path.stat().st_size == each.bytes and _sha256(path) == each.sha256:
+            continue
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, made = tempfile.mkstemp(dir=folder)
+        with os.fdopen(handle, "wb") as copy:
+            for piece in content.pieces(store, each):
+                copy.write(piece)
+        Path(made).replace(path)
+    tomls = [each.filename for each in files if each.filename.lower().endswith(".toml")]
+    return folder / (tomls or [files[0].filename])[0]
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _folder(settings: Settings, digest: str) -> Path:
+    return settings.home / "datasets" / digest
+
+
+def _room(settings: Settings) -> Path:
+    """Where uploads are looked at: on the disk of PROCTOR_HOME, whose room is watched."""
+    folder = settings.home / "datasets"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
