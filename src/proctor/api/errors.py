@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from proctor.api.guard import HEADERS
-from proctor.errors import ProctorError, in_one_line
+from proctor.errors import ProctorError, TooLarge, in_one_line
 
 LOG = logging.getLogger("proctor.api")
 QUEUE_FULL = "Queue is full. Please try again later."
@@ -103,7 +103,7 @@ def _field(each: Mapping[str, Any]) -> dict[str, str]:
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    slug = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "config")
+    slug = {404: "not-found", 405: "method-not-allowed", 413: TooLarge.slug}.get(error.status_code, "config")
     return _answer(request, error.status_code, str(error.detail), slug)
 
 

@@ -18,7 +18,7 @@ from proctor.service.opening.offers import Offer, chat_models, offers
 from proctor.service.runs import queue
 from proctor.service.runs.lifecycle import open_sources
 from proctor.service.runs.queue import Ticket
-from proctor.service.runs.requests import RunRequest, plan_of
+from proctor.service.runs.requests import RunRequest, plan_for
 from proctor.service.watch import job_states
 from proctor.types import Cell, Limits
 from proctor.web.dependencies import Filling, OpenContext, Reader, Runner, Text, go
@@ -172,7 +172,7 @@ def plan_piece(request: Request, context: OpenContext, user: Reader, form: Filli
         errors = {name: why for name, why in of.errors.items() if name != "model"}
         return show(request, "_plan.html", errors=errors, labels=LABELS, problem=None, found=None)
     try:
-        plan = plan_of(of.request, context.settings)
+        plan = plan_for(context, of.request)
         sources = open_sources(plan, context.settings, fetch=user.scope != "read")
         found = forecast_from(
             context.store, plan, sources, context.settings, difference=of.request.difference
@@ -204,7 +204,7 @@ def start(request: Request, context: OpenContext, user: Runner, form: Filling) -
     if of.request is None:
         return _page(request, context, of)
     try:
-        plan = plan_of(of.request, context.settings)
+        plan = plan_for(context, of.request)
         ticket = Ticket(user.name, of.request.project_id, of.request.priority)
         made = queue.submit(context.store, plan, ticket, context.settings)
     except ProctorError as problem:
@@ -222,7 +222,7 @@ def demo(request: Request, context: OpenContext, user: Runner) -> Response:
         asked = RunRequest.model_validate({"project_id": project.id, "suite": "glue", "config": config})
         made = queue.submit(
             context.store,
-            plan_of(asked, context.settings),
+            plan_for(context, asked),
             Ticket(user.name, project.id, "high"),
             context.settings,
         )

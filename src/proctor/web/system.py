@@ -14,7 +14,7 @@ from proctor.service.admin import access
 from proctor.service.admin.access import User
 from proctor.service.opening.catalogue import provider_status, suite_facts
 from proctor.service.runs import queue, schedules
-from proctor.service.runs.requests import RunRequest, plan_of
+from proctor.service.runs.requests import RunRequest, plan_for
 from proctor.service.runs.schedules import Schedule, Wanted
 from proctor.service.watch import counts, job_states
 from proctor.types import SourceRef, Status
@@ -154,7 +154,7 @@ def create_schedule(
     request: Request, context: OpenContext, user: Runner, form: Annotated[ScheduleForm, Form()]
 ) -> Response:
     asked = _request(form)
-    cell = plan_of(asked, context.settings).cells[0]
+    cell = plan_for(context, asked).cells[0]
     wanted = Wanted(form.name.strip(), form.cron.strip(), cell, user.name, asked.project_id)
     made = schedules.add(context.store, wanted, context.settings)
     _note(context, user, "create-schedule", made, f"{made.name}: {made.cron}")

@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 
 from proctor.errors import ConfigError, DataError, NotFound
 from proctor.plan import need_name
-from proctor.service.datasets.layout import Findings, Layout, findings_from, layout_from, to_json
-from proctor.service.datasets.look import look, look_apart
+from proctor.service.datasets.layout import Findings, FirstRow, Layout, findings_from, layout_from, to_json
+from proctor.service.datasets.look import look, look_apart, some_rows
 from proctor.settings import Settings
 from proctor.sources.exams.tables.tasks import SUITES
 from proctor.store import Store
@@ -122,10 +122,14 @@ def _main_file(files: Sequence[Uploaded]) -> str:
     """The name of the file that is opened: the only one, or the TOML among several. Raises: ConfigError."""
     names = [_plain_name(each.filename) for each in files]
     if not names or len(names) > MOST_FILES or len(set(names)) < len(names):
-        raise ConfigError(f"Upload one file, or a suite's TOML with its files: up to {MOST_FILES}, each name once")
+        raise ConfigError(
+            f"Upload one file, or a suite's TOML with its files: up to {MOST_FILES}, each name once"
+        )
     tomls = [name for name in names if name.lower().endswith(".toml")]
     if len(names) > 1 and len(tomls) != 1:
-        raise ConfigError("Several files are one data set where one of them is the TOML of a suite that names the others")
+        raise ConfigError(
+            "Several files are one data set where one of them is the TOML of a suite that names the others"
+        )
     if tomls:
         _check_names(files[names.index(tomls[0])], names)
     return tomls[0] if tomls else names[0]
@@ -190,13 +194,22 @@ def ref_named(store: Store, word: str, project_id: int = 1) -> SourceRef | None:
 
     Raises: DataError for one that cannot be asked as it is read.
     """
-    row = entries.named(store, word, project_id)
+    row = None if word.lower() in SUITES else entries.named(store, word, project_id)
     if row is None:
         return None
     found = _dataset(store, row)
     if found.found.error is not None:
         raise DataError(f"The data set {row.name!r} cannot be asked as it is read: {found.found.error}")
     return found.ref
+
+
+def rows(
+    store: Store, of: Dataset, settings: Settings, *, offset: int = 0, limit: int = 100
+) -> tuple[FirstRow, ...]:
+    """Rows as they stand in the file, each cell cut to a few hundred characters. Raises: ConfigError for a suite."""
+    if of.found.tasks:
+        raise ConfigError(f"{of.name!r} is a suite of several files, whose rows are not listed")
+    return some_rows(materialised(store, of.content, settings), of.layout, offset, limit)
 
 
 def change(
@@ -210,7 +223,9 @@ def change(
     if layout is not None:
         path = materialised(store, row.content, settings)
         found = _looked(path, layout.checked(), look_apart)
-        row = replace(row, reading=to_json(layout), found=to_json(found), format=found.format, rows=found.rows)
+        row = replace(
+            row, reading=to_json(layout), found=to_json(found), format=found.format, rows=found.rows
+        )
         entries.read_anew(store, row)
     if name is not None and checked_name(name) != row.name:
         entries.rename(store, row, checked_name(name))
@@ -218,7 +233,7 @@ def change(
 
 
 def remove(store: Store, ident: str, settings: Settings) -> Dataset:
-    """Delete it, and its files on this machine. Raises: NotFound, Conflict naming the runs that wait for it or ask it."""
+    """Delete it, and its files on this machine. Raises: NotFound, Conflict naming the runs that ask it."""
     gone = one(store, ident)
     entries.remove(store, entries.one(store, ident))
     shutil.rmtree(_folder(settings, gone.content), ignore_errors=True)

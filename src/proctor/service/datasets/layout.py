@@ -1,4 +1,4 @@
-"""How a data set is read, and what was found in it so: the words of the API, the pages and the commands, and their JSON."""
+"""How a data set is read, and what was found in it so: the words of API, pages and commands, and their JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,16 @@ from proctor.types import Numbers, SourceRef
 
 AnswerType = Literal["choices", "labels", "text"]
 ANSWER_TYPES: tuple[str, ...] = get_args(AnswerType)
-__all__ = ["ANSWER_TYPES", "PARTS", "AnswerType", "Findings", "FirstRow", "Layout", "findings_from", "layout_from"]
+__all__ = [
+    "ANSWER_TYPES",
+    "PARTS",
+    "AnswerType",
+    "Findings",
+    "FirstRow",
+    "Layout",
+    "findings_from",
+    "layout_from",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,12 +48,23 @@ def look(path: Path, layout: Layout) -> Findings:
         return replace(plain, error=str(error))
 
 
+def some_rows(path: Path, layout: Layout, offset: int, limit: int) -> tuple[FirstRow, ...]:
+    """Rows of a file that was looked at before. Raises: DataError."""
+    return _rows(read_records(path, KNOWN_NAMES, sheet=layout.sheet), offset, limit)
+
+
+def _rows(table: Records, offset: int, limit: int) -> tuple[FirstRow, ...]:
+    return tuple(
+        [
+            FirstRow(record.where, tuple([_cell(record.values.get(name)) for name in table.columns]))
+            for record in table.records[offset : offset + limit]
+        ]
+    )
+
+
 def _first(table: Records) -> Findings:
-    rows = [
-        FirstRow(record.where, tuple([_cell(record.values.get(name)) for name in table.columns]))
-        for record in table.records[:FIRST_ROWS]
-    ]
-    return Findings(table.form, len(table.records), table.columns, table.sheets, tuple(rows))
+    rows = _rows(table, 0, FIRST_ROWS)
+    return Findings(table.form, len(table.records), table.columns, table.sheets, rows)
 
 
 def _cell(value: Any) -> str:
@@ -106,7 +117,9 @@ def look_apart(path: Path, layout: Layout) -> Findings:
     try:
         done = subprocess.run(command, input=asked.encode(), capture_output=True, timeout=LOOK_S, check=False)
     except subprocess.TimeoutExpired:
-        raise DataError(f"{path.name}: not read after {LOOK_S:.0f} seconds. Split it, or save it as JSON lines.") from None
+        raise DataError(
+            f"{path.name}: not read after {LOOK_S:.0f} seconds. Split it, or save it as JSON lines."
+        ) from None
     if done.returncode != 0 or not done.stdout:
         raise DataError(
             f"{path.name}: reading it took more than {LOOK_MEMORY_BYTES // 2**30} GiB of memory, or broke its reader. "

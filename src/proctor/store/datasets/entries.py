@@ -18,7 +18,7 @@ from proctor.store.core.tables import DATASET, DATASET_CHUNK, DATASET_FILE, RUN,
 from proctor.store.datasets import content
 from proctor.store.datasets.content import PIECE_BYTES, KeptFile
 from proctor.store.queue.entries import check_project
-from proctor.types import Status
+from proctor.types import Cell, Status
 
 AT_WORK = (Status.PENDING.value, Status.RUNNING.value)
 
@@ -54,7 +54,9 @@ def add(store: Database, row: DatasetRow, files: Sequence[KeptFile]) -> DatasetR
         for each in files:
             count = select(func.count()).where(DATASET_CHUNK.c.sha256 == each.sha256)
             if connection.execute(count).scalar_one() != -(-each.bytes // PIECE_BYTES):
-                raise StoreError(f"{each.filename}: its bytes did not all reach the database; upload it again")
+                raise StoreError(
+                    f"{each.filename}: its bytes did not all reach the database; upload it again"
+                )
             named = {
                 "content": row.content,
                 "filename": each.filename,
@@ -136,7 +138,7 @@ def rename(store: Database, row: DatasetRow, name: str) -> None:
             connection.execute(update(SCHEDULE).where(SCHEDULE.c.id == schedule.id).values(values))
 
 
-def _renamed(cell: Any, name: str) -> str:
+def _renamed(cell: Cell, name: str) -> str:
     return cell_to_json(replace(cell, source=replace(cell.source, name=name)))
 
 
@@ -157,7 +159,7 @@ def remove(store: Database, row: DatasetRow) -> None:
     content.sweep(store)
 
 
-def _runs(connection: Connection, row: DatasetRow, *, at_work: bool = False) -> Iterator[tuple[Row[Any], Any]]:
+def _runs(connection: Connection, row: DatasetRow, *, at_work: bool = False) -> Iterator[tuple[Any, Cell]]:
     """The runs of the project that ask this data set under its name, with their cells."""
     query = select(RUN.c.num, RUN.c.id, RUN.c.source_title, RUN.c.cell).where(
         RUN.c.source == row.name, RUN.c.project_id == row.project_id
@@ -170,13 +172,16 @@ def _runs(connection: Connection, row: DatasetRow, *, at_work: bool = False) -> 
             yield run, cell
 
 
-def _schedules(connection: Connection, row: DatasetRow) -> Iterator[tuple[Row[Any], Any]]:
+def _schedules(connection: Connection, row: DatasetRow) -> Iterator[tuple[Any, Cell]]:
     query = select(SCHEDULE.c.id, SCHEDULE.c.name, SCHEDULE.c.body).where(
         SCHEDULE.c.project_id == row.project_id
     )
     for schedule in connection.execute(query.order_by(SCHEDULE.c.id)).all():
         cell = cell_from_json(schedule.body)
-        if cell.source.kind == "dataset" and (cell.source.content, cell.source.name) == (row.content, row.name):
+        if cell.source.kind == "dataset" and (cell.source.content, cell.source.name) == (
+            row.content,
+            row.name,
+        ):
             yield schedule, cell
 
 

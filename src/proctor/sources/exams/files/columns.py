@@ -64,7 +64,9 @@ def chosen_columns(table: Records, chosen: Chosen) -> Chosen:
     by_name = {plain(name): name for name in reversed(table.columns)}
     told = {}
     for role, names in chosen.items():
-        told[role] = tuple([name if name in table.columns else by_name.get(plain(name), "") for name in names])
+        told[role] = tuple(
+            [name if name in table.columns else by_name.get(plain(name), "") for name in names]
+        )
         if "" in told[role]:
             name = names[told[role].index("")]
             raise DataError(

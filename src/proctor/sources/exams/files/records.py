@@ -115,7 +115,9 @@ def sheet_records(body: bytes, faults: Faults, wanted: str | None) -> tuple[Tabl
         odd = sheet.bad.get(number, {})
         bad = [(name or None, odd[place]) for place, name in enumerate(header) if place in odd]
         if any(cell.strip() for cell in cells[len(header) :]):
-            bad.append((None, f"{len(cells)} cells under {len(header)} columns; name every column in the first row"))
+            bad.append(
+                (None, f"{len(cells)} cells under {len(header)} columns; name every column in the first row")
+            )
         for column, why in bad:
             faults.unreadable(index, where, column, why)
             values = {}

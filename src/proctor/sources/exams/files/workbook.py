@@ -158,7 +158,9 @@ def _cells(sheet: Any, name: str) -> tuple[list[tuple[int, list[str]]], Bad]:
             plain.append((number, [_text(value) for value in values]))
             for column, value in enumerate(values):
                 if isinstance(value, str) and value in ERRORS:
-                    bad.setdefault(number, {})[column] = f"the cell shows an error of the spreadsheet ({value})"
+                    bad.setdefault(number, {})[column] = (
+                        f"the cell shows an error of the spreadsheet ({value})"
+                    )
     return plain, bad
 
 
@@ -209,7 +211,9 @@ def _merged(xml: bytes, rows: dict[int, list[str]], name: str) -> Iterator[tuple
         for number in range(first + 1, min(last, ROW_LIMIT) + 1):
             count += 1
             if count > MERGED_LIMIT:
-                raise DataError(f"{name}: more than {MERGED_LIMIT:,} merged cells. Save the sheet as CSV (UTF-8).")
+                raise DataError(
+                    f"{name}: more than {MERGED_LIMIT:,} merged cells. Save the sheet as CSV (UTF-8)."
+                )
             if number in rows:
                 yield number, column, source[column]
 
