@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, File, Form, Path, Query, Response, UploadFile
+from fastapi import APIRouter, File, Form, Path, Query, UploadFile
+from pydantic import Json
 
-from proctor.api import answers
 from proctor.api import examples_datasets as told
 from proctor.api.dependencies import OpenContext, Reader, Runner
 from proctor.api.examples import example
@@ -15,6 +14,7 @@ from proctor.api.schemas import DatasetChange, LayoutRequest
 from proctor.service.admin import access
 from proctor.service.admin.access import User
 from proctor.service.datasets import kept
+from proctor.service.datasets.documents import document, line_document
 from proctor.service.datasets.kept import Dataset, Uploaded, Wish
 from proctor.service.datasets.layout import Layout
 
@@ -31,13 +31,12 @@ Ident = Annotated[str, Path(max_length=100, examples=[told.DATASET_ID])]
 def upload(
     context: OpenContext,
     user: Runner,
-    response: Response,
     file: Annotated[
         list[UploadFile], File(description="One file; or a suite's TOML and the files it names.")
     ],
     project_id: Annotated[int, Form(ge=1, le=2**31 - 1)] = 1,
     name: Annotated[str | None, Form(max_length=200)] = None,
-    layout: Annotated[LayoutRequest | None, Form(description="How it is read, as JSON.")] = None,
+    layout: Annotated[Json[LayoutRequest] | None, Form(description="How it is read, as JSON.")] = None,
 ) -> dict[str, Any]:
     """CSV, TSV, JSON lines, JSON, Parquet or XLSX. `found.error` says why its rows cannot be asked yet.
 
@@ -48,7 +47,7 @@ def upload(
     made = kept.upload(context.store, files, wish, context.settings)
     if made.made:
         _note(context, user, "upload-dataset", made, f"{made.name}: {made.bytes:,} bytes")
-    return _dataset(made)
+    return document(made)
 
 
 @ROUTER.get("", summary="List data sets", responses=example(told.DATASETS))
@@ -57,13 +56,13 @@ def listed(
     user: Reader,
     project_id: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
 ) -> dict[str, Any]:
-    return {"datasets": [_line(each) for each in kept.listed(context.store, project_id)]}
+    return {"datasets": [line_document(each) for each in kept.listed(context.store, project_id)]}
 
 
 @ROUTER.get("/{dataset_id}", summary="One data set", responses=example(told.DATASET))
 def one(dataset_id: Ident, context: OpenContext, user: Reader) -> dict[str, Any]:
     """Its first rows, which column is what, how its rows were understood, and what so many of them can show."""
-    return _dataset(kept.one(context.store, dataset_id))
+    return document(kept.one(context.store, dataset_id))
 
 
 @ROUTER.get("/{dataset_id}/rows", summary="The rows of a data set", responses=example(told.ROWS))
@@ -89,7 +88,7 @@ def change(dataset_id: Ident, request: DatasetChange, context: OpenContext, user
     layout = request.layout.meant() if request.layout else None
     made = kept.change(context.store, dataset_id, context.settings, name=request.name, layout=layout)
     _note(context, user, "change-dataset", made, made.name)
-    return _dataset(made)
+    return document(made)
 
 
 @ROUTER.delete("/{dataset_id}", summary="Delete a data set", responses=example(told.DELETED))
@@ -102,35 +101,3 @@ def remove(dataset_id: Ident, context: OpenContext, user: Runner) -> dict[str, A
 
 def _note(context: OpenContext, user: User, action: str, of: Dataset, about: str) -> None:
     access.note(context.store, user.name, action, of.id, about, project_id=of.project_id)
-
-
-def _line(of: Dataset) -> dict[str, Any]:
-    return {
-        "id": of.id,
-        "name": of.name,
-        "project_id": of.project_id,
-        "format": of.found.format,
-        "bytes": of.bytes,
-        "rows": of.found.rows,
-        "items": of.found.items,
-        "answer_type": of.found.answer_type,
-        "error": of.found.error,
-        "created_at": answers.stamp(of.created_at),
-        "created_by": of.created_by,
-    }
-
-
-def _dataset(of: Dataset) -> dict[str, Any]:
-    return {
-        "id": of.id,
-        "name": of.name,
-        "project_id": of.project_id,
-        "content": of.content,
-        "bytes": of.bytes,
-        "files": [asdict(each) for each in of.files],
-        "layout": asdict(of.layout),
-        "found": asdict(of.found),
-        "created_at": answers.stamp(of.created_at),
-        "created_by": of.created_by,
-        "made": of.made,
-    }

@@ -15,8 +15,9 @@ from typing import Any, BinaryIO
 
 from proctor.errors import ConfigError, DataError, NotFound
 from proctor.plan import need_name
+from proctor.service.context import open_store
 from proctor.service.datasets.layout import Findings, FirstRow, Layout, findings_from, layout_from, to_json
-from proctor.service.datasets.look import look, look_apart, some_rows
+from proctor.service.datasets.look import bounded_look, some_rows
 from proctor.settings import Settings
 from proctor.sources.exams.tables.tasks import SUITES
 from proctor.store import Store
@@ -27,7 +28,6 @@ from proctor.types import SourceRef
 
 MOST_FILES = 50
 NAME_CHARS = 100
-Look = Callable[[Path, Layout], Findings]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,11 @@ class Wish:
     user: str = "local"
 
 
-def upload(
-    store: Store, files: Sequence[Uploaded], wish: Wish, settings: Settings, *, apart: bool = True
-) -> Dataset:
+def upload(store: Store, files: Sequence[Uploaded], wish: Wish, settings: Settings) -> Dataset:
     """Look at what came and keep it: one file, or a TOML suite with the files it names.
 
-    The same content again, without another name, is the data set that is there. `apart`: the look is taken by
-    another process. Raises: DataError for what cannot be read, ConfigError, NotFound for a project, Conflict.
+    The same content again, without another name, is the data set that is there, read as is wished now.
+    Raises: DataError for what cannot be read, ConfigError, NotFound for a project, Conflict.
     """
     main = _main_file(files)
     listed = tuple(content.hashed(each.file, _plain_name(each.filename)) for each in files)
@@ -84,14 +82,15 @@ def upload(
     layout = wish.layout.checked()
     for known in entries.of_content(store, digest, wish.project_id):
         if wish.name in (None, known.name):
-            return replace(_dataset(store, known), made=False)
+            otherwise = layout if layout not in (Layout(), layout_from(known.reading)) else None
+            return replace(change(store, known.id, settings, layout=otherwise), made=False)
     name = checked_name(wish.name if wish.name is not None else PurePath(main).stem)
     with tempfile.TemporaryDirectory(dir=_room(settings)) as folder:
         for each, kept in zip(files, listed, strict=True):
             each.file.seek(0)
             with (Path(folder) / kept.filename).open("wb") as copy:
                 shutil.copyfileobj(each.file, copy)
-        found = _looked(Path(folder) / main, layout, look_apart if apart else look)
+        found = _looked(Path(folder) / main, layout)
     for each, kept in zip(files, listed, strict=True):
         content.keep_bytes(store, kept, each.file)
     row = DatasetRow(
@@ -110,10 +109,10 @@ def upload(
     return _dataset(store, entries.add(store, row, listed))
 
 
-def _looked(path: Path, layout: Layout, by: Look) -> Findings:
+def _looked(path: Path, layout: Layout) -> Findings:
     """What was found; a suite that cannot be read is refused as a file is. Raises: DataError."""
     try:
-        return by(path, layout)
+        return bounded_look(path, layout)
     except ConfigError as error:
         raise DataError(str(error)) from None
 
@@ -203,6 +202,16 @@ def ref_named(store: Store, word: str, project_id: int = 1) -> SourceRef | None:
     return found.ref
 
 
+def here(settings: Settings) -> Callable[[str], SourceRef | None]:
+    """Finds what a name means in the store of these settings, in project 1, which the command line's runs have."""
+
+    def found(word: str) -> SourceRef | None:
+        with open_store(settings) as store:
+            return ref_named(store, word)
+
+    return found
+
+
 def rows(
     store: Store, of: Dataset, settings: Settings, *, offset: int = 0, limit: int = 100
 ) -> tuple[FirstRow, ...]:
@@ -222,7 +231,7 @@ def change(
     row = entries.one(store, ident)
     if layout is not None:
         path = materialised(store, row.content, settings)
-        found = _looked(path, layout.checked(), look_apart)
+        found = _looked(path, layout.checked())
         row = replace(
             row, reading=to_json(layout), found=to_json(found), format=found.format, rows=found.rows
         )

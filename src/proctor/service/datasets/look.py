@@ -1,7 +1,7 @@
 """Looking at a file of questions: what is in it, how it was understood, what is wrong with it, what it could show.
 
-On a server the look is taken by a process of its own, within bounds of memory and time: a file may come from
-anybody, and readers of packed formats abort, or unpack without end, when it was made to have them do so.
+On a server the look at a packed or large file is taken by a process of its own, within bounds of memory and time: a
+file may come from anybody, and readers of packed formats abort, or unpack without end, when it was made for that.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from proctor.types import SourceRef
 FIRST_ROWS = 10
 CELL_CHARS = 300
 PROMPT_CHARS = 2000
+PACKED = (b"PK\x03\x04", b"PAR1")
+SMALL_BYTES = 2_000_000  # of text, which takes a tenth of a second to look at here, and a whole one apart
 LOOK_S = 120.0
 LOOK_MEMORY_BYTES = 4 * 2**30
 
@@ -105,6 +107,15 @@ def _shown(plain: Findings, source: SuiteSource) -> Findings:
         prompt=prompt if len(prompt) <= PROMPT_CHARS else f"{prompt[:PROMPT_CHARS]}...",
         target=item.target,
     )
+
+
+def bounded_look(path: Path, layout: Layout) -> Findings:
+    """`look` as a server takes it. Raises: DataError."""
+    with path.open("rb") as file:
+        packed = file.read(4) in PACKED
+    large = sum(each.stat().st_size for each in path.parent.iterdir()) > SMALL_BYTES
+    suite = path.suffix.lower() == ".toml"  # whose files may be of any kind
+    return (look_apart if packed or large or suite else look)(path, layout)
 
 
 # In a process of its own ---------------------------------------------------------------------------------

@@ -128,7 +128,16 @@ def find_columns(table: Records, *, asks: bool = True, chosen: Chosen = UNCHOSEN
     row_id, cluster = one("id", IDS), one("cluster", CLUSTERS) if asks else None
     used = {question, answer, choices, row_id, cluster, *wide}
     ignored = tuple(name for name in table.columns if name not in used) if asks else ()
+    refuse_unread(table, ignored)
     return Columns(question, answer, choices, wide, row_id, cluster, ignored)
+
+
+def refuse_unread(table: Records, ignored: Sequence[str]) -> None:
+    """Cells without a value are faults of their rows, where anything reads their column."""
+    for record in table.records:
+        for column, why in record.unread.items() if record.unread else ():
+            if column not in ignored:
+                table.faults.unreadable(record.index, record.where, column, why)
 
 
 def header_missing(table: Records, by_name: dict[str, str]) -> str:

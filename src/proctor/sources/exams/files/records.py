@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,11 +37,15 @@ HTML = (b"<!doctype", b"<html", b"<?xml")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record, its number in the file from 0, and where it stands: "line 12" or "element 3"."""
+    """One record, its number in the file from 0, and where it stands: "line 12" or "element 3".
+
+    `unread` are columns whose cell has no value that could be asked, with the reason.
+    """
 
     index: int
     where: str
     values: dict[str, Any]
+    unread: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +115,13 @@ def sheet_records(body: bytes, faults: Faults, wanted: str | None) -> tuple[Tabl
     header = csv_header(cells, f"{faults.name}, row {number}")
     records = []
     for index, (number, cells) in enumerate(sheet.rows[1:]):
-        where, values = f"row {number}", dict(zip(header, cells, strict=False))
-        odd = sheet.bad.get(number, {})
-        bad = [(name or None, odd[place]) for place, name in enumerate(header) if place in odd]
+        where = f"row {number}"
         if any(cell.strip() for cell in cells[len(header) :]):
-            bad.append(
-                (None, f"{len(cells)} cells under {len(header)} columns; name every column in the first row")
-            )
-        for column, why in bad:
-            faults.unreadable(index, where, column, why)
-            values = {}
-        records.append(Record(index, where, values))
+            why = f"{len(cells)} cells under {len(header)} columns; name every column in the first row"
+            faults.broken(index, where, why)
+        odd = sheet.bad.get(number, {})
+        unread = {name: odd[place] for place, name in enumerate(header) if place in odd}
+        records.append(Record(index, where, dict(zip(header, cells, strict=False)), unread or None))
     others = tuple(name for name in sheet.sheets if name != sheet.name)
     form = f"the sheet {sheet.name!r} of a workbook"
     return (form, tuple(name for name in header if name), records), (sheet.name, *others)
