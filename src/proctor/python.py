@@ -15,7 +15,8 @@ from proctor.plan import check_think, parse_source
 from proctor.service.data.transfer import item_records
 from proctor.service.datasets.kept import here
 from proctor.service.opening.sources import models_named, suite_names
-from proctor.service.runs.lifecycle import Outcome, start
+from proctor.service.results.outcome import PlanOutcome
+from proctor.service.runs.lifecycle import start
 from proctor.settings import Settings, read_settings
 from proctor.types import Cell, Limits, Plan, Sampling
 
@@ -111,13 +112,13 @@ def evaluate(
     return _result(outcome, outcome.evaluation, settings)
 
 
-def _result(outcome: Outcome, evaluation: Evaluation, settings: Settings) -> Result:
+def _result(outcome: PlanOutcome, evaluation: Evaluation, settings: Settings) -> Result:
     return Result(
         evaluation.results, evaluation.comparisons, evaluation.verdict, outcome.error, _settings=settings
     )
 
 
-def _outside_any_loop(work: Callable[[], Outcome]) -> Outcome:
+def _outside_any_loop(work: Callable[[], PlanOutcome]) -> PlanOutcome:
     """Do the work in a thread of its own if this one has an event loop running, as a notebook's does."""
     import asyncio
 
@@ -125,7 +126,7 @@ def _outside_any_loop(work: Callable[[], Outcome]) -> Outcome:
         asyncio.get_running_loop()
     except RuntimeError:
         return work()
-    done: list[Outcome] = []
+    done: list[PlanOutcome] = []
     failed: list[BaseException] = []
 
     def run() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shutil
 import tempfile
 import time
@@ -18,6 +16,7 @@ from proctor.plan import need_name
 from proctor.service.context import open_store
 from proctor.service.datasets.layout import Findings, FirstRow, Layout, findings_from, layout_from, to_json
 from proctor.service.datasets.look import bounded_look, some_rows
+from proctor.service.opening.uploaded import forget, materialised, room_for_uploads
 from proctor.settings import Settings
 from proctor.sources.exams.tables.tasks import SUITES
 from proctor.store import Store
@@ -85,7 +84,7 @@ def upload(store: Store, files: Sequence[Uploaded], wish: Wish, settings: Settin
             otherwise = layout if layout not in (Layout(), layout_from(known.reading)) else None
             return replace(change(store, known.id, settings, layout=otherwise), made=False)
     name = checked_name(wish.name if wish.name is not None else PurePath(main).stem)
-    with tempfile.TemporaryDirectory(dir=_room(settings)) as folder:
+    with tempfile.TemporaryDirectory(dir=room_for_uploads(settings)) as folder:
         for each, kept in zip(files, listed, strict=True):
             each.file.seek(0)
             with (Path(folder) / kept.filename).open("wb") as copy:
@@ -245,7 +244,7 @@ def remove(store: Store, ident: str, settings: Settings) -> Dataset:
     """Delete it, and its files on this machine. Raises: NotFound, Conflict naming the runs that ask it."""
     gone = one(store, ident)
     entries.remove(store, entries.one(store, ident))
-    shutil.rmtree(_folder(settings, gone.content), ignore_errors=True)
+    forget(gone.content, settings)
     return gone
 
 
@@ -262,43 +261,3 @@ def _dataset(store: Store, row: DatasetRow) -> Dataset:
         created_at=row.created_at,
         created_by=row.created_by,
     )
-
-
-# Files on this machine ------------------------------------------------------------------------------------
-
-
-def materialised(store: Store, digest: str, settings: Settings) -> Path:
-    """The file of a content, or its TOML beside the others, in a folder of this machine that is its owner's alone.
-
-    What is there already is read and taken if it is what it should be. Raises: NotFound, StoreError.
-    """
-    files = content.files_of(store, digest)
-    folder = _folder(settings, digest)
-    for each in files:
-        path = folder / each.filename
-        if path.is_file() and path.stat().st_size == each.bytes and _sha256(path) == each.sha256:
-            continue
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, made = tempfile.mkstemp(dir=folder)
-        with os.fdopen(handle, "wb") as copy:
-            for piece in content.pieces(store, each):
-                copy.write(piece)
-        Path(made).replace(path)
-    tomls = [each.filename for each in files if each.filename.lower().endswith(".toml")]
-    return folder / (tomls or [files[0].filename])[0]
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _folder(settings: Settings, digest: str) -> Path:
-    return settings.home / "datasets" / digest
-
-
-def _room(settings: Settings) -> Path:
-    """Where uploads are looked at: on the disk of PROCTOR_HOME, whose room is watched."""
-    folder = settings.home / "datasets"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder

@@ -93,7 +93,7 @@ def _shown(plain: Findings, source: SuiteSource) -> Findings:
     power = power_of(source, Assumed())
     kinds = {task.kind for task in source.tasks.values()}
     item = next(islice(source.items(), 1))
-    prompt = "\n\n".join(message.content for message in item.prompt)
+    prompt = "\n\n".join(message.content for message in item.ask.messages)
     left_out, copies = source.manifest.get("left_out"), source.manifest.get("copies")
     return replace(
         plain,

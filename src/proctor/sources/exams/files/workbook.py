@@ -45,7 +45,7 @@ Bad = dict[int, dict[int, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class WorkbookSheet:
     """One sheet's cells as text, each row with its number in the sheet, from 1; `rows` has none that are empty.
 
     `bad` are cells without a value that could be asked: row number -> column from 0 -> why.
@@ -70,7 +70,7 @@ def is_workbook(body: bytes) -> bool:
         return False
 
 
-def read_sheet(body: bytes, name: str, wanted: str | None = None) -> Sheet:
+def read_sheet(body: bytes, name: str, wanted: str | None = None) -> WorkbookSheet:
     """The sheet of that name; else the first one shown that has cells, else the first. Raises: DataError."""
     from openpyxl import load_workbook
     from openpyxl.utils.exceptions import InvalidFileException
@@ -95,7 +95,7 @@ def read_sheet(body: bytes, name: str, wanted: str | None = None) -> Sheet:
             "program and save it anew as XLSX, or as CSV (UTF-8)."
         ) from None
     rows, bad = _finished(plain, bad, xml, name)
-    return Sheet(title, rows, bad, shown, hidden)
+    return WorkbookSheet(title, rows, bad, shown, hidden)
 
 
 def _said(error: Exception) -> str:
