@@ -11,6 +11,7 @@ from starlette.responses import Response
 from proctor.errors import NotFound, ProctorError
 from proctor.service.admin import access
 from proctor.service.context import Context
+from proctor.service.datasets import kept
 from proctor.service.forecast.duration import estimated_duration
 from proctor.service.forecast.forecast import forecast_from
 from proctor.service.opening.catalogue import provider_status, suite_facts
@@ -23,8 +24,7 @@ from proctor.service.watch import job_states
 from proctor.types import Cell, Limits
 from proctor.web.dependencies import Filling, OpenContext, Reader, Runner, Text, go
 from proctor.web.forms import LABELS, OLLAMA, Filled, command, curl, filled, or_free
-from proctor.web.render import show
-from proctor.web.words import ERROR_TITLES
+from proctor.web.render import problem_facts, show
 
 ROUTER = APIRouter()
 # label, step, least, most, placeholder: as documented, and proctor's own defaults.
@@ -52,7 +52,7 @@ def empty_form(request: Request, context: OpenContext, user: Runner, like: Text 
     values |= {
         name: value
         for name, value in request.query_params.items()
-        if name in ("provider", "model", "suite", "data")
+        if name in ("provider", "model", "suite", "data", "project", "preset")
     }
     return _page(request, context, Filled(values, tasks, None))
 
@@ -101,21 +101,16 @@ def _page(request: Request, context: Context, of: Filled, problem: ProctorError 
         problem=_told(problem),
         providers=provider_status(context.settings),
         suites=suite_facts(),
+        datasets=kept.listed(context.store),
         ollama_fields=OLLAMA_FIELDS,
     )
 
 
 def _told(problem: ProctorError | None) -> dict[str, str] | None:
-    if problem is None:
-        return None
-    title = ERROR_TITLES.get(problem.slug, ERROR_TITLES[""])
-    return {
-        "title": title,
-        "detail": str(problem),
-        "cure": problem.cure.replace("try `--data sample`", "choose sample rows under Rows"),
-        "slug": problem.slug,
-        "request_id": "",
-    }
+    facts = problem_facts(problem)
+    if facts is not None:
+        facts["cure"] = facts["cure"].replace("try `--data sample`", "choose sample rows under Rows")
+    return facts
 
 
 @ROUTER.get("/runs/new/models")

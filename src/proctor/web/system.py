@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from proctor.errors import ConfigError
 from proctor.service.admin import access
 from proctor.service.admin.access import User
+from proctor.service.datasets import kept
 from proctor.service.opening.catalogue import provider_status, suite_facts
 from proctor.service.runs import queue, schedules
 from proctor.service.runs.requests import RunRequest, plan_for
@@ -103,7 +104,10 @@ def schedules_page(request: Request, context: OpenContext, user: Reader) -> HTML
         providers=[
             (each.name, each.title) for each in provider_status(context.settings) if each.name != "replay"
         ],
-        suites=[(each["suite"], each["title"]) for each in suite_facts()],
+        suites=[
+            *((each["suite"], each["title"]) for each in suite_facts()),
+            *((each.name, f"{each.name} (data set)") for each in kept.listed(context.store)),
+        ],
         presets=PRESETS,
         rows=ROWS,
         names={each.id: each.name for each in access.projects(context.store)},

@@ -194,6 +194,9 @@ def ref_named(store: Store, word: str, project_id: int = 1) -> SourceRef | None:
     """
     row = None if word.lower() in SUITES else entries.named(store, word, project_id)
     if row is None:
+        if word.lower() not in SUITES and (elsewhere := entries.projects_with(store, word)):
+            projects = ", ".join(map(str, elsewhere))
+            raise ConfigError(f"The data set {word!r} is of project {projects}, and the run of {project_id}")
         return None
     found = _dataset(store, row)
     if found.found.error is not None:

@@ -93,6 +93,13 @@ def named(store: Database, word: str, project_id: int) -> DatasetRow | None:
     return None if row is None else _row(row)
 
 
+def projects_with(store: Database, word: str) -> list[int]:
+    """The projects that have a data set of this name, or id."""
+    query = select(DATASET.c.project_id).where(or_(DATASET.c.name == word, DATASET.c.id == word))
+    with store.reading() as connection:
+        return list(connection.execute(query.order_by(DATASET.c.project_id)).scalars())
+
+
 def of_content(store: Database, digest: str, project_id: int) -> list[DatasetRow]:
     """The data sets of a project that have this content, the oldest first."""
     query = select(DATASET).where(DATASET.c.project_id == project_id, DATASET.c.content == digest)
