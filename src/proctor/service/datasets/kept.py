@@ -16,7 +16,7 @@ from proctor.plan import need_name
 from proctor.service.context import open_store
 from proctor.service.datasets.layout import Findings, FirstRow, Layout, findings_from, layout_from, to_json
 from proctor.service.datasets.look import bounded_look, some_rows
-from proctor.service.opening.uploaded import forget, materialised, room_for_uploads
+from proctor.service.opening.uploaded import bring, brought, forget, room_for_uploads
 from proctor.settings import Settings
 from proctor.sources.exams.tables.tasks import SUITES
 from proctor.store import Store
@@ -209,7 +209,9 @@ def here(settings: Settings) -> Callable[[str], SourceRef | None]:
 
     def found(word: str) -> SourceRef | None:
         with open_store(settings) as store:
-            return ref_named(store, word)
+            ref = ref_named(store, word)
+            bring(store, [ref] if ref else (), settings)
+            return ref
 
     return found
 
@@ -220,7 +222,7 @@ def rows(
     """Rows as they stand in the file, each cell cut to a few hundred characters. Raises: ConfigError for a suite."""
     if of.found.tasks:
         raise ConfigError(f"{of.name!r} is a suite of several files, whose rows are not listed")
-    return some_rows(materialised(store, of.content, settings), of.layout, offset, limit)
+    return some_rows(brought(store, of.content, settings), of.layout, offset, limit)
 
 
 def change(
@@ -232,7 +234,7 @@ def change(
     """
     row = entries.one(store, ident)
     if layout is not None:
-        path = materialised(store, row.content, settings)
+        path = brought(store, row.content, settings)
         found = _looked(path, layout.checked())
         row = replace(
             row, reading=to_json(layout), found=to_json(found), format=found.format, rows=found.rows

@@ -11,9 +11,8 @@ from proctor.errors import ConfigError, DataMissing, EndpointNotFound, Forbidden
 from proctor.plan import parse_model
 from proctor.protocols import Source
 from proctor.providers import PROVIDERS
-from proctor.service.context import open_store
 from proctor.service.opening.offers import offers
-from proctor.service.opening.uploaded import materialised
+from proctor.service.opening.uploaded import file_of
 from proctor.settings import Settings
 from proctor.simulator import KnownAnswer, prompt_key
 from proctor.simulator.process import SimulatorDied, spawn
@@ -62,9 +61,8 @@ def open_source(
 
 
 def _open_dataset(ref: SourceRef, settings: Settings) -> Source:
-    """The items of an uploaded file, under the data set's name. Raises: NotFound where it was deleted."""
-    with open_store(settings) as store:
-        path = materialised(store, ref.content or "", settings)
+    """The items of an uploaded file, under the data set's name. Raises: DataMissing where it is not on this machine."""
+    path = file_of(ref, settings)
     source = open_file(replace(ref, kind="file", name=str(path)))
     return replace(source, title=source.title.replace(path.name, ref.name, 1))
 

@@ -1,4 +1,8 @@
-"""The files of a data set on this machine: brought from the database into a folder that is their owner's alone."""
+"""The files of a data set on this machine: brought from the database into a folder that is their owner's alone.
+
+They are brought where the store is at hand, by whoever names a data set or takes up a run of one; opening them
+needs this machine alone.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +10,53 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
+from proctor.errors import DataMissing
 from proctor.settings import Settings
 from proctor.store import Store
 from proctor.store.datasets import content
+from proctor.types import SourceRef
 
 
-def materialised(store: Store, digest: str, settings: Settings) -> Path:
+def bring(store: Store, refs: Iterable[SourceRef], settings: Settings) -> None:
+    """Have the files of those references that mean a data set here. Raises: NotFound, StoreError."""
+    for digest in {ref.content for ref in refs if ref.content}:
+        brought(store, digest, settings)
+
+
+def brought(store: Store, digest: str, settings: Settings) -> Path:
     """The file of a content, or its TOML beside the others.
 
-    What is there already is read and taken if it is what it should be. Raises: NotFound, StoreError.
+    What is here already is read and taken if it is what it should be. Raises: NotFound, StoreError.
     """
-    files = content.files_of(store, digest)
     folder = _folder(settings, digest)
-    for each in files:
+    for each in content.files_of(store, digest):
         path = folder / each.filename
         if path.is_file() and path.stat().st_size == each.bytes and _sha256(path) == each.sha256:
             continue
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, made = tempfile.mkstemp(dir=folder)
+        handle, made = tempfile.mkstemp(dir=room_for_uploads(settings))
         with os.fdopen(handle, "wb") as copy:
             for piece in content.pieces(store, each):
                 copy.write(piece)
         Path(made).replace(path)
-    tomls = [each.filename for each in files if each.filename.lower().endswith(".toml")]
-    return folder / (tomls or [files[0].filename])[0]
+    return _main(folder)
+
+
+def file_of(ref: SourceRef, settings: Settings) -> Path:
+    """The file that a data set is opened by. Raises: DataMissing where nobody has brought it here."""
+    folder = _folder(settings, ref.content or "none")
+    if not folder.is_dir():
+        raise DataMissing(f"The files of the data set {ref.name!r} are not on this machine")
+    return _main(folder)
+
+
+def _main(folder: Path) -> Path:
+    """The TOML of a suite, or the only file."""
+    files = sorted(folder.iterdir(), key=lambda path: (path.suffix.lower() != ".toml", path.name))
+    return files[0]
 
 
 def _sha256(path: Path) -> str:
@@ -39,13 +64,13 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _folder(settings: Settings, digest: str) -> Path:
-    return settings.home / "datasets" / digest
-
-
 def forget(digest: str, settings: Settings) -> None:
     """Delete the files of a content from this machine."""
     shutil.rmtree(_folder(settings, digest), ignore_errors=True)
+
+
+def _folder(settings: Settings, digest: str) -> Path:
+    return settings.home / "datasets" / digest
 
 
 def room_for_uploads(settings: Settings) -> Path:

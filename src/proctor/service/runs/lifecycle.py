@@ -17,6 +17,7 @@ from proctor.service.admin.addresses import settings_to_ask_again
 from proctor.service.context import dead_owner, find, open_store
 from proctor.service.evidence.evaluation import evaluation, of_plan
 from proctor.service.opening.sources import Tell, open_source, resolved_source, with_origin, with_simulators
+from proctor.service.opening.uploaded import bring
 from proctor.service.results.causes import failed_whole
 from proctor.service.results.comparable import comparability, exam
 from proctor.service.results.diagnosis import diagnose
@@ -125,6 +126,7 @@ def resume(
         settings = settings_to_ask_again(store, todo, settings)
         plan = Plan(tuple(with_limits(run, limits) for run in todo))
         replies = todo[0].manifest.get("replies")
+        bring(store, [run.cell.source for run in todo], settings)
         sources = open_sources(plan, settings)
 
         def submit(ready: Sequence[Ready]) -> Sequence[Run]:
@@ -147,6 +149,7 @@ def rerun(
     with open_store(settings) as store:
         runs = find(store, ident)
         settings = settings_to_ask_again(store, runs, settings)
+        bring(store, [run.cell.source for run in runs], settings)
     cells = tuple(run.cell for run in runs)
     if wait_for_server_s is not None:
         cells = tuple(

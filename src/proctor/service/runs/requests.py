@@ -16,6 +16,7 @@ from proctor.providers import PROVIDERS
 from proctor.service.context import Context
 from proctor.service.datasets.kept import ref_named
 from proctor.service.opening.sources import model_named
+from proctor.service.opening.uploaded import bring
 from proctor.settings import Settings
 from proctor.sources.exams.source import task_keys
 from proctor.sources.exams.tables.tasks import suite_named
@@ -108,6 +109,7 @@ class PlanRequest(RunRequest):
 def plan_for(context: Context, request: RunRequest) -> Plan:
     """The plan of a request, whose `suite` may name a data set of its project. Raises ConfigError, DataError."""
     uploaded = ref_named(context.store, request.suite, request.project_id)
+    bring(context.store, [uploaded] if uploaded else (), context.settings)
     return plan_of(request, context.settings, uploaded=uploaded)
 
 

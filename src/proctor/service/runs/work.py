@@ -15,6 +15,7 @@ from proctor.plan import cell_to_json
 from proctor.service.admin.addresses import settings_for
 from proctor.service.context import LEASE_S, open_store
 from proctor.service.opening.sources import open_source, with_origin, with_simulators
+from proctor.service.opening.uploaded import bring
 from proctor.service.results.advice import goes_on
 from proctor.service.results.causes import causes_of
 from proctor.service.results.comparable import comparability, exam
@@ -87,6 +88,7 @@ def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
     store, owner = closing.store, closing.owner
     run = store.run(closing.run_id)
     settings = settings_for(run.cell, entries.job(store, run.id).user, settings)
+    bring(store, [run.cell.source], settings)
     source = open_source(as_it_began(run), settings)
     began_before = bool(run.manifest)
     if began_before:
