@@ -273,6 +273,11 @@ class SourceRef:
     sheet: str | None = None  # workbooks: which sheet; None: the first that is shown and has cells
     content: str | None = None  # data sets: the hash by which the store finds the files
 
+    @property
+    def own(self) -> bool:
+        """Whether it is the user's own questions, of which proctor knows what their file says."""
+        return self.kind in ("file", "dataset")
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:

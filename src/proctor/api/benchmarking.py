@@ -14,6 +14,7 @@ from proctor.api.examples import example
 from proctor.api.schemas import JOB_ID, CompareRequest, HistoryQuery, ListQuery
 from proctor.errors import ConfigError, Conflict
 from proctor.service.admin import access
+from proctor.service.datasets import kept
 from proctor.service.forecast.duration import estimated_duration, items_of
 from proctor.service.runs import queue
 from proctor.service.runs.queue import Ticket
@@ -38,15 +39,17 @@ def run(request: RunRequest, context: OpenContext, user: Runner) -> dict[str, An
     made = queue.submit(context.store, plan, ticket, context.settings)
     source = made.cell.source
     access.note(context.store, user.name, "submit", made.id, f"{made.cell.model} on {source.name}")
-    duration, basis = estimated_duration(context.store, made.cell)
+    own = kept.items_of_ref(context.store, source)
+    calls = items_of(source, own) * made.cell.repeats if own else None
+    duration, basis = estimated_duration(context.store, made.cell, calls=calls)
     return {
         "job_id": made.id,
         "message": f"Benchmarking started for suite: {source.name}",
         "estimated_duration": duration,
         "estimate_basis": basis,
         "preset": source.preset,
-        "items": items_of(source),
-        "full_size": items_of(replace(source, preset=None, limit=None, rows=None)),
+        "items": items_of(source, own),
+        "full_size": items_of(replace(source, preset=None, limit=None, rows=None), own),
         "sample": source.rows == "sample",
     }
 

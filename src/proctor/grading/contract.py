@@ -54,7 +54,9 @@ class GraderEntry(Generic[O]):
     fault: Callable[[Sequence[str], O], str | None]
     read: Read = "stated"
     without_gold: bool = False
-    on_line: Callable[[str, Sequence[str], O], Mark] | None = None  # compares announced answers; None: as others
+    on_line: Callable[[str, Sequence[str], O], Mark] | None = (
+        None  # compares announced answers; None: as others
+    )
     kind: Kind = "text"  # of the answers; those of other kinds are found by the ladder alone
 
     @property

@@ -72,7 +72,9 @@ class OpenGrader:
             lacking = Outcome.TRUNCATED if found.cut else Outcome.NO_ANSWER
             return Grade(lacking, nothing, grader=self.name)
         if not measured:
-            return Grade(Outcome.ANSWERED, None, found.text, found.rung, self.name, "no right answer is known")
+            return Grade(
+                Outcome.ANSWERED, None, found.text, found.rung, self.name, "no right answer is known"
+            )
         announced = found.rung in ANNOUNCED and self.entry.on_line is not None
         compare = self.entry.on_line if announced else self.entry.compare
         mark: Mark = compare(found.text, item.accepted, self.options)
@@ -105,7 +107,9 @@ def parse_grader(words: str, *, where: str = "--grader", folder: Path | None = N
         name, equals, value = rest.partition("=")
         name = name.strip()
         if not equals:
-            raise ConfigError(f"{where}: {rest!r} is no setting; write {entry.name}:NAME=VALUE. {known(entry)}")
+            raise ConfigError(
+                f"{where}: {rest!r} is no setting; write {entry.name}:NAME=VALUE. {known(entry)}"
+            )
         if name in greedy:
             value, rest = value.strip(), ""
         else:
@@ -121,7 +125,9 @@ def grader_of_table(table: Any, *, where: str, folder: Path | None = None) -> Op
     if isinstance(table, str):
         return parse_grader(table, where=where, folder=folder)
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
-        raise ConfigError(f"{where}: a grader is its name, or a table with `name` and its settings, not {table!r}")
+        raise ConfigError(
+            f"{where}: a grader is its name, or a table with `name` and its settings, not {table!r}"
+        )
     given = {name: value for name, value in table.items() if name != "name"}
     return made(entry_named(table["name"], where), given, where, folder)
 

@@ -63,7 +63,7 @@ def _rows(run: Run) -> str:
     said = []
     if logged(run):
         said.append(LOGGED.format(tool=_tool(run)))
-    elif run.cell.source.kind == "file":
+    elif run.cell.source.own:
         said.append("The rows are a file of the user's own.")
         said += file_words(run.manifest)
     elif words := ROWS.get(str(run.manifest.get("rows"))):

@@ -29,7 +29,7 @@ class ContainsSettings:
     )
     line: str = setting(
         "contains",
-        "what an announced answer (\"Answer: ...\") has to do: contains a right one, or equal it as by `normalized`",
+        'what an announced answer ("Answer: ...") has to do: contains a right one, or equal it as by `normalized`',
         one_of=("contains", "equal"),
     )
     all: bool = setting(False, "every right answer of the row has to stand in the reply, not any of them")
@@ -107,8 +107,10 @@ def places(said: str, words: Words, answer: str) -> Iterator[Place]:
 
 # Kinds of answers that are more, or less, than words ----------------------------------------------
 
-YES = frozenset("yes yeah yep ja oui si sim ano tak да hai はい 是 yes.".split())
-NO = frozenset("no nope nein non nao ne nie нет 不 いいえ".split())
+YES = frozenset(
+    ["yes", "yeah", "yep", "ja", "oui", "si", "sim", "ano", "tak", "да", "hai", "はい", "是", "yes."]
+)
+NO = frozenset(["no", "nope", "nein", "non", "nao", "ne", "nie", "нет", "不", "いいえ"])
 FIRST_WORD = re.compile(r"[^\w]{0,8}(\w{1,6})\b")
 
 
@@ -141,7 +143,12 @@ def sign(said: str, words: Words, answer: str) -> Iterator[Place]:
 
 
 def is_letter(answer: str, asked: Words) -> bool:
-    return asked.count == 1 and len(asked.line.strip()) == 1 and answer.strip().isascii() and not asked.line.strip().isdigit()
+    return (
+        asked.count == 1
+        and len(asked.line.strip()) == 1
+        and answer.strip().isascii()
+        and not asked.line.strip().isdigit()
+    )
 
 
 def letter(said: str, words: Words, answer: str) -> Iterator[Place]:

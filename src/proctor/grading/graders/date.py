@@ -45,7 +45,9 @@ def date(said: str, answers: Sequence[str], options: DateSettings) -> Mark:
     doubtful: Dated | None = None
     for one in counted:
         right = [near(day, goal, options.days) for day in one.readings for goal in goals]
-        if any(right) and (len(one.readings) == 1 or all(any_near(day, goals, options.days) for day in one.readings)):
+        if any(right) and (
+            len(one.readings) == 1 or all(any_near(day, goals, options.days) for day in one.readings)
+        ):
             return marked(True, one.written)
         doubtful = one if any(right) else doubtful
     if doubtful is not None:

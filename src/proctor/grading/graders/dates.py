@@ -67,9 +67,7 @@ MONTH = rf"(?P<month>{'|'.join(sorted(map(re.escape, MONTHS), key=len, reverse=T
 DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|º|ª|\.)?"
 OF = r"(?:\s?(?:of|de|del|di|d'|the|,)){0,2}"
 COMMA = r"(?: ?, ?| {1,2})"
-ERA = (
-    r"(?:\s?(?P<era>b\.?\s?c\.?(?:\s?e\.?)?\b|pr\. ?n\. ?l\.|v\. ?chr\.|av\. ?j\.-?c\.|a\. ?c\.|a\.\s?d\.?\b|ad\b|ce\b))?"
-)
+ERA = r"(?:\s?(?P<era>b\.?\s?c\.?(?:\s?e\.?)?\b|pr\. ?n\. ?l\.|v\. ?chr\.|av\. ?j\.-?c\.|a\. ?c\.|a\.\s?d\.?\b|ad\b|ce\b))?"
 OLD = r"\d{1,4}(?=\s?(?:b\.?\s?c|pr\. ?n|v\. ?chr|av\. ?j|a\.?\s?d\b))"
 YEAR = rf"(?P<year>\d{{3,4}}(?!\d)|{OLD})(?![.,]\d|\d){ERA}"
 BARE_YEAR = rf"(?P<year>[12]\d{{3}}(?!\d)|{OLD})(?![.,]\d|\d){ERA}"
@@ -146,7 +144,11 @@ def meant(match: re.Match[str], order: Order | None) -> Iterator[Day]:
 def in_order(match: re.Match[str], order: Order | None) -> Iterator[Day]:
     """The days that three numbers may mean: with points the day comes first."""
     one, two = int(match["one"]), int(match["two"])
-    years = [int(match["year"])] if len(match["year"]) == 4 else [2000 + int(match["year"]), 1900 + int(match["year"])]
+    years = (
+        [int(match["year"])]
+        if len(match["year"]) == 4
+        else [2000 + int(match["year"]), 1900 + int(match["year"])]
+    )
     for year in years:
         if order != "mdy" or match["sign"] == ".":
             yield Day(year, two, one)
@@ -160,7 +162,9 @@ def is_day(day: Day) -> bool:
         return True
     if not 1 <= day.month <= 12:
         return False
-    year = day.year if day.year is not None and day.year >= 1 else 4  # a leap year, where the year is not said
+    year = (
+        day.year if day.year is not None and day.year >= 1 else 4
+    )  # a leap year, where the year is not said
     return day.day is None or 1 <= day.day <= monthrange(year, day.month)[1]
 
 
@@ -181,6 +185,53 @@ def whole_date(text: str, order: Order | None = None) -> Dated | None:
 
 
 BESIDE = frozenset(
-    "on in at the since by circa c ca around about early late mid approximately year am im le el en du il dia day dne roku v r ad bc bce года "
-    "monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun".split()
+    [
+        "on",
+        "in",
+        "at",
+        "the",
+        "since",
+        "by",
+        "circa",
+        "c",
+        "ca",
+        "around",
+        "about",
+        "early",
+        "late",
+        "mid",
+        "approximately",
+        "year",
+        "am",
+        "im",
+        "le",
+        "el",
+        "en",
+        "du",
+        "il",
+        "dia",
+        "day",
+        "dne",
+        "roku",
+        "v",
+        "r",
+        "ad",
+        "bc",
+        "bce",
+        "года",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "mon",
+        "tue",
+        "wed",
+        "thu",
+        "fri",
+        "sat",
+        "sun",
+    ]
 )

@@ -31,7 +31,9 @@ HEDGED = re.compile(
     r"|vielleicht|moglicherweise|konnte|peut-etre|soit|quizas?|tal vez|podria|forse|potrebbe|talvez|pode ser|mozna"
     r"|mohl[aoy]? by|moze|moglo by|может быть|возможно)\b"
 )
-UNKNOWN = re.compile(r"\b(?:not sure|unsure|uncertain|not certain|don't know|do not know|cannot say|can't say)\b")
+UNKNOWN = re.compile(
+    r"\b(?:not sure|unsure|uncertain|not certain|don't know|do not know|cannot say|can't say)\b"
+)
 OR = re.compile(r"\b(?:or|oder|ou|o|u|nebo|ci|czy|lub|или)\b")
 BESIDE = 60  # characters between an answer and the "or" that offers another
 SENTENCE = re.compile(r"[.!?;](?=\s|$)|\n")

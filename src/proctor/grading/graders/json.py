@@ -26,15 +26,19 @@ class JsonSettings:
     """What the JSON of a reply has to fit, and how its fields are compared with those of the right answer."""
 
     fields: tuple[str, ...] = setting(
-        (), "only these fields are compared, as paths like `address.city`; none given: all of the right answer's"
+        (),
+        "only these fields are compared, as paths like `address.city`; none given: all of the right answer's",
     )
     texts: str = setting(
-        "exact", "how texts inside are compared: exact, or normalized (case and articles do not count)",
+        "exact",
+        "how texts inside are compared: exact, or normalized (case and articles do not count)",
         one_of=("exact", "normalized"),
     )
     extra: str = setting("allow", "fields that the right answer does not have", one_of=("allow", "refuse"))
     rel: float = setting(0.0, "numbers inside are right within this part of the right one")
-    schema: str = setting("", "a JSON Schema, or the path of its file, that the JSON has to fit", rest=True, file=True)
+    schema: str = setting(
+        "", "a JSON Schema, or the path of its file, that the JSON has to fit", rest=True, file=True
+    )
 
 
 class Missing:

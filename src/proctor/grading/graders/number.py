@@ -25,7 +25,9 @@ class NumberSettings:
         one_of=("auto", "first", "last", "only", "any"),
     )
     decimal: str = setting(
-        "auto", "the sign before decimals; auto: 1,234 and 1.234 are read both ways", one_of=("auto", "point", "comma")
+        "auto",
+        "the sign before decimals; auto: 1,234 and 1.234 are read both ways",
+        one_of=("auto", "point", "comma"),
     )
 
 

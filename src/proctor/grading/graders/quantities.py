@@ -49,7 +49,9 @@ NUMERAL = re.compile(
     r"(?:(?P<exp>[eE][+-]?\d{1,3}(?!\w))|\s?[×x*·]\s?10\s?(?:\^|\*\*)\s?[{(]?(?P<ten>[+-]?\d{1,3})[})]?"
     r"|(?:\^|\*\*)[{(]?(?P<power>-?\d{1,3})[})]?|/(?P<below>\d{1,30})(?![\d/.,]*\d))?"
 )
-AFTER = re.compile(r"[  \u2009\u202f-]?(?P<word>%|‰|°\s?[cfCF]?|[$€£¥₹]|[^\W\d_]{1,20}(?:/[^\W\d_]{1,6})?\.?)")
+AFTER = re.compile(
+    r"[  \u2009\u202f-]?(?P<word>%|‰|°\s?[cfCF]?|[$€£¥₹]|[^\W\d_]{1,20}(?:/[^\W\d_]{1,6})?\.?)"
+)
 ORDINAL = re.compile(r"(?:st|nd|rd|th|º|ª|er|ème|e)\b\.?")
 
 
@@ -161,7 +163,11 @@ def powers(found: re.Match[str], values: tuple[Fraction, ...]) -> tuple[Fraction
     """The values with the exponent, power or denominator that follows; empty where that is out of bounds."""
     ten = found["ten"] or (found["exp"] or "")[1:]
     if ten:
-        return tuple(value * Fraction(10) ** int(ten) for value in values) if abs(int(ten)) <= MOST_EXPONENT else ()
+        return (
+            tuple(value * Fraction(10) ** int(ten) for value in values)
+            if abs(int(ten)) <= MOST_EXPONENT
+            else ()
+        )
     if found["power"]:
         fits = abs(int(found["power"])) <= 100 and all(0 < value <= 1000 for value in values)
         return tuple(value ** int(found["power"]) for value in values) if fits else ()
@@ -190,11 +196,29 @@ def what_follows(text: str, end: int) -> tuple[int, Fraction, Unit | None]:
     return end, scale, None
 
 
-SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-).split()
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+SMALL = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 WORDS = {word: value for value, word in enumerate(SMALL)} | {
     word: value * 10 for value, word in enumerate(TENS, 2)
 }

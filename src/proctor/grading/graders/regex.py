@@ -34,9 +34,7 @@ class RegexSettings:
         "the right answers are patterns themselves, one of which has to be found in the reply",
         rest=True,
     )
-    take: str = setting(
-        "last", "which of several matches is the answer", one_of=("last", "first", "any")
-    )
+    take: str = setting("last", "which of several matches is the answer", one_of=("last", "first", "any"))
 
 
 @lru_cache(maxsize=512)
@@ -45,7 +43,9 @@ def compiled(pattern: str) -> Any:
     import regex  # takes a while to load, and few runs need it
 
     if len(pattern) > LONGEST_PATTERN:
-        raise ConfigError(f"the pattern has {len(pattern):,} characters; at most {LONGEST_PATTERN:,} are taken")
+        raise ConfigError(
+            f"the pattern has {len(pattern):,} characters; at most {LONGEST_PATTERN:,} are taken"
+        )
     try:
         made = regex.compile(pattern)
     except (regex.error, RecursionError, OverflowError) as error:

@@ -73,12 +73,16 @@ def check_schema(schema: Any, where: str = "$") -> None:
         raise ConfigError(f"the schema at {where} is neither an object nor true or false")
     if unknown := sorted(schema.keys() - TESTS.keys() - INSIDE - NOTES):
         known = ", ".join(sorted({*TESTS, *INSIDE}))
-        raise ConfigError(f"the schema at {where} uses {unknown[0]!r}, which is not known here; known: {known}")
+        raise ConfigError(
+            f"the schema at {where} uses {unknown[0]!r}, which is not known here; known: {known}"
+        )
     for kind in texts(schema.get("type", [])):
         if kind not in TYPES:
             raise ConfigError(f"the schema at {where} names the type {kind!r}; types: {', '.join(TYPES)}")
     for name in TESTS.keys() & schema.keys() - {"type", "const"}:
-        if isinstance(schema[name], list) != (name in ("enum", "required")) or isinstance(schema[name], (str, dict)):
+        if isinstance(schema[name], list) != (name in ("enum", "required")) or isinstance(
+            schema[name], (str, dict)
+        ):
             wanted = "a list" if name in ("enum", "required") else "a number"
             raise ConfigError(f"the schema at {where}: {name} is {wanted}, not {schema[name]!r}")
     for place, part in parts_of(schema, where):

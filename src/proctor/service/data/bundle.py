@@ -128,7 +128,7 @@ def _head(run: Run, settings: Settings) -> bytes:
 
 def _labels(run: Run, settings: Settings) -> Labels | None:
     """The labels of a file's tasks; None for suites, which proctor knows, and where the file is no longer the same."""
-    if run.cell.source.kind != "file":
+    if not run.cell.source.own:
         return None
     try:
         source = open_source(run.cell.source, settings)

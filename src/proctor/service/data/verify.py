@@ -16,7 +16,7 @@ from proctor.service.data.records import Labels, Snapshot
 from proctor.service.data.unpack import BOUNDS, Bounds, BundleArchive, opened, run_ids, sum_faults
 from proctor.service.results.answer_kinds import Reads, reads
 from proctor.settings import Settings
-from proctor.sources.exams.files.questions import open_file
+from proctor.service.opening.sources import open_own
 from proctor.sources.exams.items import item_hash
 from proctor.sources.exams.source import open_suite
 from proctor.store import AttemptRow
@@ -156,7 +156,7 @@ def _how_read(run: Run, labels: Labels | None) -> tuple[Extractor, Mapping[str, 
     if name not in EXTRACTORS:
         raise ConfigError(f"this version does not know the extractor {name}")
     how = reads(run)
-    if run.cell.source.kind == "file":
+    if run.cell.source.own:
         if labels is None and any(each.vocabulary for each in how.values()):
             raise ConfigError("the file with the labels and their synonyms was gone when the bundle was made")
         how = {
@@ -290,7 +290,7 @@ def _check_rows(of: _PackedRun, settings: Settings, found: _Finding) -> None:
         found.notes.append(f"{of.name}: its items were not compared with rows: another tool asked them")
         return
     try:
-        source = open_file(ref) if ref.kind == "file" else open_suite(ref, settings.home)
+        source = open_own(ref, settings) if ref.own else open_suite(ref, settings.home)
     except ConfigError as error:
         raise DataError(f"{of.name}: its source cannot be opened here: {error}") from error
     here = {item.id: item for item in source.items()}

@@ -225,6 +225,12 @@ def rows(
     return some_rows(brought(store, of.content, settings), of.layout, offset, limit)
 
 
+def items_of_ref(store: Store, ref: SourceRef) -> int:
+    """How many items the data set of a reference has; 0 where it means none, or one that is gone."""
+    found = entries.with_content(store, ref.content) if ref.content else None
+    return 0 if found is None else findings_from(found.found).items or 0
+
+
 def change(
     store: Store, ident: str, settings: Settings, *, name: str | None = None, layout: Layout | None = None
 ) -> Dataset:

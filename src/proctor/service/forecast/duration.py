@@ -38,8 +38,8 @@ def estimated_duration(store: Store, cell: Cell, *, calls: int | None = None) ->
     return duration_words(low * calls, high * calls), f"its last {word} {where}, for {calls:,} calls"
 
 
-def items_of(source: SourceRef) -> int:
-    """How many items a suite's reference asks for, as far as that is known without its rows."""
+def items_of(source: SourceRef, own: int = 0) -> int:
+    """How many items a reference asks for, as far as that is known without its rows; `own` are those of a data set."""
     suite = SUITES.get(source.name)
     keys = source.tasks
     if suite and not keys:
@@ -49,6 +49,7 @@ def items_of(source: SourceRef) -> int:
         sizes = [len(found.rows) for found in read_sample(known, Path(), "eval").values()]
     else:
         sizes = [TASKS[key].official_size or 0 for key in known]
+    sizes = sizes or [own]
     if source.limit:
         return sum(min(source.limit, size) for size in sizes) or source.limit
     whole = sum(sizes)

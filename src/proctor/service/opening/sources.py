@@ -39,9 +39,8 @@ def open_source(
             f"{ref.name} was imported from another tool: proctor has its answers but not its questions as they were "
             "asked. Ask again with that tool and import the new log, or run one of proctor's own suites"
         )
-    if ref.kind in ("file", "dataset"):
-        with _without_gc():
-            return open_file(ref) if ref.kind == "file" else _open_dataset(ref, settings)
+    if ref.own:
+        return open_own(ref, settings)
     ref = resolved_source(ref, settings)
     try:
         with _without_gc():
@@ -60,11 +59,14 @@ def open_source(
     return open_suite(ref, settings.home)
 
 
-def _open_dataset(ref: SourceRef, settings: Settings) -> Source:
-    """The items of an uploaded file, under the data set's name. Raises: DataMissing where it is not on this machine."""
-    path = file_of(ref, settings)
-    source = open_file(replace(ref, kind="file", name=str(path)))
-    return replace(source, title=source.title.replace(path.name, ref.name, 1))
+def open_own(ref: SourceRef, settings: Settings) -> Source:
+    """The items of a user's file or data set. Raises: ConfigError, DataError; DataMissing where it is not here."""
+    with _without_gc():
+        if ref.content is None:
+            return open_file(ref)
+        path = file_of(ref, settings)
+        source = open_file(replace(ref, kind="file", name=str(path)))
+        return replace(source, title=source.title.replace(path.name, ref.name, 1))
 
 
 @contextmanager

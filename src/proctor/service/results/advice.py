@@ -91,7 +91,7 @@ def _longer(cause: Cause, run: Run, again: str) -> str:
 def _shorter(cause: Cause, run: Run) -> Iterator[str]:
     """What fits into a context that cannot be had longer."""
     sampling, shots = run.cell.sampling, run.manifest.get("shots")
-    if run.cell.source.kind == "file":
+    if run.cell.source.own:
         yield "shorten these items"
     yield "take a model with a longer context"
     if shots:

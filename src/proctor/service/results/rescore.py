@@ -15,7 +15,9 @@ from proctor.service.results.answer_kinds import Reads, reads
 from proctor.service.results.results import scored_rows
 from proctor.settings import Settings
 from proctor.sources.exams.source import SuiteSource
-from proctor.stats.intervals import share_stderr, wilson
+from proctor.stats.estimates import Count
+from proctor.stats.estimates import accuracy as share_of
+from proctor.stats.estimates_sheet import nothing
 from proctor.store import AttemptRow, Store
 from proctor.types import Grade, Item, Outcome, Reply, Run
 
@@ -112,7 +114,7 @@ def how_read(run: Run, settings: Settings) -> Mapping[str, Reads]:
             f"Run {run.id[:8]} was imported from another tool, which read its replies itself: they cannot be read again"
         )
     how = reads(run)
-    if run.cell.source.kind != "file":
+    if not run.cell.source.own:
         return how
     try:
         source = open_source(run.cell.source, settings)
@@ -165,11 +167,9 @@ def accuracy(found: Sequence[tuple[str, Grade]], asked: int) -> Estimate:
     """The share of scored replies that are right; repeats of an item count as one for the interval."""
     scored = list(_scored(found))
     if not scored:
-        return Estimate(None, None, None, None, 0, asked, "Wilson", "no reply was scored")
-    share = sum(right for _, right in scored) / len(scored)
-    n = len({item_id for item_id, _ in scored})
-    low, high = wilson(share, n)
-    return Estimate(share, share_stderr(share, n), low, high, len(scored), asked, "Wilson")
+        return nothing(asked, "no reply was scored")
+    items = {item_id for item_id, _ in scored}
+    return share_of(Count(asked, len(scored), sum(right for _, right in scored), len(items)))
 
 
 def _scored(found: Sequence[tuple[str, Grade]]) -> Iterator[tuple[str, bool]]:

@@ -107,6 +107,13 @@ def of_content(store: Database, digest: str, project_id: int) -> list[DatasetRow
         return [_row(row) for row in connection.execute(query.order_by(DATASET.c.created_at))]
 
 
+def with_content(store: Database, digest: str) -> DatasetRow | None:
+    """Any data set that has this content."""
+    with store.reading() as connection:
+        row = connection.execute(select(DATASET).where(DATASET.c.content == digest).limit(1)).first()
+    return None if row is None else _row(row)
+
+
 def listed(store: Database, project_id: int | None = None) -> list[DatasetRow]:
     """By name; of one project, if named."""
     query = select(DATASET).order_by(func.lower(DATASET.c.name), DATASET.c.id)
