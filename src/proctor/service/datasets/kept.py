@@ -75,6 +75,7 @@ def upload(store: Store, files: Sequence[Uploaded], wish: Wish, settings: Settin
     The same content again, without another name, is the data set that is there, read as is wished now.
     Raises: DataError for what cannot be read, ConfigError, NotFound for a project, Conflict.
     """
+    entries.need_project(store, wish.project_id)
     main = _main_file(files)
     listed = tuple(content.hashed(each.file, _plain_name(each.filename)) for each in files)
     digest = content.content_of(listed)

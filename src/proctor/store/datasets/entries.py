@@ -40,6 +40,12 @@ class DatasetRow:
     created_by: str
 
 
+def need_project(store: Database, project_id: int) -> None:
+    """Raises: NotFound."""
+    with store.reading() as connection:
+        check_project(connection, project_id)
+
+
 def add(store: Database, row: DatasetRow, files: Sequence[KeptFile]) -> DatasetRow:
     """Keep a data set whose bytes are kept already. Raises: NotFound for a project, Conflict for a name that is taken.
 
