@@ -24,6 +24,7 @@ from sqlalchemy import select, update
 from proctor.engine.retry import Retry
 from proctor.service.admin import access
 from proctor.service.context import open_store
+from proctor.service.datasets.kept import Uploaded, Wish, upload
 from proctor.service.opening.sources import answers_to, open_source
 from proctor.service.runs import queue, schedules
 from proctor.service.runs.lifecycle import start
@@ -37,6 +38,7 @@ from proctor.store.write import notes
 from proctor.store.write.notes import Note
 from proctor.types import Cell, Limits, Model, Plan, Run, SourceRef
 
+QUESTIONS = Path(__file__).parents[1] / "examples" / "questions.csv"
 DAY_S = 86400.0
 NIGHTS = (29, 23, 17, 11, 5, 0)  # days ago
 SUITES = ("glue", "superglue", "mmlu")
@@ -78,6 +80,7 @@ class Demo:
     waiting: str
     projects: tuple[int, ...]
     noted: tuple[str, ...]  # items of `best` with a note
+    dataset: str  # questions of one's own
 
     @classmethod
     def kept(cls, home: Path) -> Demo:
@@ -120,6 +123,8 @@ def build(home: Path) -> Demo:
         cancelled, waiting = _queued(store, settings, running)
         _schedule(store, second.id)
         noted = _remarks(store, best)
+        with QUESTIONS.open("rb") as file:
+            dataset = upload(store, [Uploaded("support.csv", file)], Wish(user="ada"), settings)
         demo = Demo(
             home=home,
             best=best.id,
@@ -131,6 +136,7 @@ def build(home: Path) -> Demo:
             waiting=waiting.id,
             projects=(1, second.id),
             noted=noted,
+            dataset=dataset.id,
         )
     return demo.keep()
 

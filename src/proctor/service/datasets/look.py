@@ -29,7 +29,7 @@ FIRST_ROWS = 10
 CELL_CHARS = 300
 PROMPT_CHARS = 2000
 PACKED = (b"PK\x03\x04", b"PAR1")
-SMALL_BYTES = 2_000_000  # of text, which takes a tenth of a second to look at here, and a whole one apart
+SMALL_BYTES = 300_000  # of text, which is sooner looked at here than a process is started
 LOOK_S = 120.0
 LOOK_MEMORY_BYTES = 4 * 2**30
 
