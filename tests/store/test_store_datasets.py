@@ -11,11 +11,11 @@ from sqlalchemy import func, select
 from proctor.errors import Conflict, NotFound, StoreError
 from proctor.service.datasets import kept
 from proctor.service.datasets.kept import Uploaded, Wish
-from proctor.service.opening.uploaded import brought
 from proctor.store import Store
 from proctor.store.core.tables import DATASET, DATASET_CHUNK, DATASET_FILE
 from proctor.store.core.walls import Reach
 from proctor.store.datasets.content import PIECE_BYTES, hashed, keep_bytes, pieces
+from proctor.store.datasets.files import brought
 from simulators import settings
 from uploads import csv_of
 

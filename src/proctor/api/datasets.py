@@ -7,10 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, File, Form, Path, Query, UploadFile
 from pydantic import Json
 
-from proctor.api import examples_datasets as told
 from proctor.api.dependencies import OpenContext, Reader, Runner
-from proctor.api.examples import example
-from proctor.api.schemas import DatasetChange, LayoutRequest
+from proctor.api.errors import TOO_LARGE
+from proctor.api.schemas import JOB_ID, DatasetChange, LayoutRequest
 from proctor.service.admin import access
 from proctor.service.admin.access import User
 from proctor.service.datasets import kept
@@ -19,14 +18,14 @@ from proctor.service.datasets.kept import Dataset, Uploaded, Wish
 from proctor.service.datasets.layout import Layout
 
 ROUTER = APIRouter(prefix="/datasets", tags=["datasets"])
-Ident = Annotated[str, Path(max_length=100, examples=[told.DATASET_ID])]
+Ident = Annotated[str, Path(max_length=100, examples=[JOB_ID])]
 
 
 @ROUTER.post(
     "",
     summary="Upload a file of questions, or a suite with its files",
     status_code=201,
-    responses={**example(told.DATASET, 201), 413: told.TOO_LARGE},
+    responses=TOO_LARGE,
 )
 def upload(
     context: OpenContext,
@@ -50,7 +49,7 @@ def upload(
     return document(made)
 
 
-@ROUTER.get("", summary="List data sets", responses=example(told.DATASETS))
+@ROUTER.get("", summary="List data sets")
 def listed(
     context: OpenContext,
     user: Reader,
@@ -59,13 +58,13 @@ def listed(
     return {"datasets": [line_document(each) for each in kept.listed(context.store, project_id)]}
 
 
-@ROUTER.get("/{dataset_id}", summary="One data set", responses=example(told.DATASET))
+@ROUTER.get("/{dataset_id}", summary="One data set")
 def one(dataset_id: Ident, context: OpenContext, user: Reader) -> dict[str, Any]:
     """Its first rows, which column is what, how its rows were understood, and what so many of them can show."""
     return document(kept.one(context.store, dataset_id))
 
 
-@ROUTER.get("/{dataset_id}/rows", summary="The rows of a data set", responses=example(told.ROWS))
+@ROUTER.get("/{dataset_id}/rows", summary="The rows of a data set")
 def rows(
     dataset_id: Ident,
     context: OpenContext,
@@ -80,9 +79,7 @@ def rows(
     return {"total": of.found.rows, "offset": offset, "columns": of.found.columns, "rows": listed}
 
 
-@ROUTER.patch(
-    "/{dataset_id}", summary="Rename a data set, or read it otherwise", responses=example(told.DATASET)
-)
+@ROUTER.patch("/{dataset_id}", summary="Rename a data set, or read it otherwise")
 def change(dataset_id: Ident, request: DatasetChange, context: OpenContext, user: Runner) -> dict[str, Any]:
     """A new layout is for runs from now on; what was submitted goes on as it is. A new name is its runs' too."""
     layout = request.layout.meant() if request.layout else None
@@ -91,7 +88,7 @@ def change(dataset_id: Ident, request: DatasetChange, context: OpenContext, user
     return document(made)
 
 
-@ROUTER.delete("/{dataset_id}", summary="Delete a data set", responses=example(told.DELETED))
+@ROUTER.delete("/{dataset_id}", summary="Delete a data set")
 def remove(dataset_id: Ident, context: OpenContext, user: Runner) -> dict[str, Any]:
     """Not while runs wait for it or ask it, or a schedule does. Runs that have ended keep what they asked."""
     gone = kept.remove(context.store, dataset_id, context.settings)

@@ -54,6 +54,12 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
+# What an upload may be told besides.
+TOO_LARGE: dict[int | str, dict[str, Any]] = {
+    413: _example("The upload is larger than 50 MB, which is what this server takes", TooLarge.slug)
+}
+
+
 def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(ProctorError, _proctor_error)
     app.add_exception_handler(RequestValidationError, _invalid)

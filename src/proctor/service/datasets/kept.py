@@ -16,14 +16,14 @@ from proctor.plan import need_name
 from proctor.service.context import open_store
 from proctor.service.datasets.layout import Findings, FirstRow, Layout, findings_from, layout_from, to_json
 from proctor.service.datasets.look import bounded_look, some_rows
-from proctor.service.opening.uploaded import bring, brought, forget, room_for_uploads
 from proctor.settings import Settings
 from proctor.sources.exams.tables.tasks import SUITES
 from proctor.store import Store
 from proctor.store.datasets import content, entries
 from proctor.store.datasets.content import KeptFile
 from proctor.store.datasets.entries import DatasetRow
-from proctor.types import SourceRef
+from proctor.store.datasets.files import bring, brought, forget, room_for_uploads
+from proctor.types import ExamRef
 
 MOST_FILES = 50
 NAME_CHARS = 100
@@ -54,9 +54,9 @@ class Dataset:
     made: bool = True
 
     @property
-    def ref(self) -> SourceRef:
+    def ref(self) -> ExamRef:
         """What a run asks: the content, as it is read now, whatever the data set is called or read like later."""
-        return self.layout.of(SourceRef("dataset", self.name, content=self.content))
+        return self.layout.of(ExamRef("dataset", self.name, content=self.content))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ def by_word(store: Store, word: str, project_id: int = 1) -> Dataset:
     return _dataset(store, row)
 
 
-def ref_named(store: Store, word: str, project_id: int = 1) -> SourceRef | None:
+def ref_named(store: Store, word: str, project_id: int = 1) -> ExamRef | None:
     """What a run asks that names a suite by a data set's name, or id; None where there is none.
 
     Raises: DataError for one that cannot be asked as it is read.
@@ -205,10 +205,10 @@ def ref_named(store: Store, word: str, project_id: int = 1) -> SourceRef | None:
     return found.ref
 
 
-def here(settings: Settings) -> Callable[[str], SourceRef | None]:
+def here(settings: Settings) -> Callable[[str], ExamRef | None]:
     """Finds what a name means in the store of these settings, in project 1, which the command line's runs have."""
 
-    def found(word: str) -> SourceRef | None:
+    def found(word: str) -> ExamRef | None:
         with open_store(settings) as store:
             ref = ref_named(store, word)
             bring(store, [ref] if ref else (), settings)
@@ -224,12 +224,6 @@ def rows(
     if of.found.tasks:
         raise ConfigError(f"{of.name!r} is a suite of several files, whose rows are not listed")
     return some_rows(brought(store, of.content, settings), of.layout, offset, limit)
-
-
-def items_of_ref(store: Store, ref: SourceRef) -> int:
-    """How many items the data set of a reference has; 0 where it means none, or one that is gone."""
-    found = entries.with_content(store, ref.content) if ref.content else None
-    return 0 if found is None else findings_from(found.found).items or 0
 
 
 def change(

@@ -10,7 +10,7 @@ import orjson
 
 from proctor.errors import ConfigError
 from proctor.sources.exams.files.columns import PARTS, parse_chosen
-from proctor.types import Numbers, SourceRef
+from proctor.types import ExamRef, Numbers
 
 AnswerType = Literal["choices", "labels", "text"]
 ANSWER_TYPES: tuple[str, ...] = get_args(AnswerType)
@@ -50,7 +50,7 @@ class Layout:
                 raise ConfigError(f"{value!r} is no {what}; choose from {', '.join(known)}")
         return self
 
-    def of(self, ref: SourceRef) -> SourceRef:
+    def of(self, ref: ExamRef) -> ExamRef:
         """The reference with this layout, which stays the run's own whatever becomes of the data set's."""
         return replace(
             ref,

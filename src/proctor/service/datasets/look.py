@@ -23,7 +23,7 @@ from proctor.sources.exams.files.records import Records, read_records
 from proctor.sources.exams.files.user_suites import open_user_suite
 from proctor.sources.exams.source import SuiteSource
 from proctor.stats.power import Assumed
-from proctor.types import SourceRef
+from proctor.types import ExamRef
 
 FIRST_ROWS = 10
 CELL_CHARS = 300
@@ -36,7 +36,7 @@ LOOK_MEMORY_BYTES = 4 * 2**30
 
 def look(path: Path, layout: Layout) -> Findings:
     """What is in a file, or a TOML suite whose files lie beside it. Raises: DataError for what is no table at all."""
-    ref = layout.of(SourceRef("file", str(path)))
+    ref = layout.of(ExamRef("file", str(path)))
     if path.suffix.lower() == ".toml":
         source = open_user_suite(path, ref)
         return _shown(Findings("a suite in TOML", len(source.row_ids), tasks=tuple(source.tasks)), source)
@@ -94,14 +94,14 @@ def _shown(plain: Findings, source: SuiteSource) -> Findings:
     kinds = {task.kind for task in source.tasks.values()}
     item = next(islice(source.items(), 1))
     prompt = "\n\n".join(message.content for message in item.ask.messages)
-    left_out, copies = source.manifest.get("left_out"), source.manifest.get("copies")
+    left_out, copies = source.facts.left_out, source.facts.copies
     return replace(
         plain,
         items=len(source),
         answer_type=kinds.pop() if len(kinds) == 1 else None,
         understood=tuple(source.understood),
-        left_out=left_out["rows"] if left_out else 0,
-        copies=copies["rows"] if copies else 0,
+        left_out=left_out.rows if left_out else 0,
+        copies=copies.rows if copies else 0,
         half_width=power.half_width,
         detectable=power.detectable,
         prompt=prompt if len(prompt) <= PROMPT_CHARS else f"{prompt[:PROMPT_CHARS]}...",

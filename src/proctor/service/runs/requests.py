@@ -16,11 +16,11 @@ from proctor.providers import PROVIDERS
 from proctor.service.context import Context
 from proctor.service.datasets.kept import ref_named
 from proctor.service.opening.sources import model_named
-from proctor.service.opening.uploaded import bring
 from proctor.settings import Settings
 from proctor.sources.exams.source import task_keys
 from proctor.sources.exams.tables.tasks import suite_named
-from proctor.types import Cell, Limits, Plan, Sampling, SourceRef
+from proctor.store.datasets.files import bring
+from proctor.types import Cell, ExamRef, Limits, Plan, Sampling
 
 Priority = Literal["high", "normal", "low"]
 
@@ -113,7 +113,7 @@ def plan_for(context: Context, request: RunRequest) -> Plan:
     return plan_of(request, context.settings, uploaded=uploaded)
 
 
-def plan_of(request: RunRequest, settings: Settings, *, uploaded: SourceRef | None = None) -> Plan:
+def plan_of(request: RunRequest, settings: Settings, *, uploaded: ExamRef | None = None) -> Plan:
     """The plan that a request means. Raises ConfigError, with the documented text for an unknown suite."""
     config = request.config
     source = _suite(request) if uploaded is None else _dataset(uploaded, config)
@@ -139,10 +139,10 @@ def plan_of(request: RunRequest, settings: Settings, *, uploaded: SourceRef | No
     return Plan((Cell(model, source, _sampling(config), limits, config.repeats),), name=source.name)
 
 
-def _suite(request: RunRequest) -> SourceRef:
+def _suite(request: RunRequest) -> ExamRef:
     suite, config = suite_named(request.suite).key, request.config
     sized = config.preset or config.limit
-    source = SourceRef(
+    source = ExamRef(
         "suite",
         suite,
         tasks=tuple(config.tasks or ()),
@@ -155,7 +155,7 @@ def _suite(request: RunRequest) -> SourceRef:
     return source
 
 
-def _dataset(uploaded: SourceRef, config: RunConfig) -> SourceRef:
+def _dataset(uploaded: ExamRef, config: RunConfig) -> ExamRef:
     """Without a size all of it."""
     if config.data is not None:
         raise ConfigError(

@@ -34,6 +34,7 @@ from proctor.store.core.tables import (
     DATASET,
     DATASET_CHUNK,
     DATASET_FILE,
+    GRADE,
     ITEM,
     JOB,
     NOTE,
@@ -54,7 +55,7 @@ PROJECT_OF = {
     DATASET: "project_id",
     PROJECT: "id",
 }
-OF_RUN = frozenset({ATTEMPT, PAYLOAD, SCORE, JOB, PULSE, NOTE})
+OF_RUN = frozenset({ATTEMPT, PAYLOAD, SCORE, JOB, PULSE, NOTE, GRADE})
 # An item is found by the hash of its whole words, which only its own attempts tell; the files of a data set and
 # their bytes likewise, by the hash that only its row tells. All tables else stay shut.
 OPEN = frozenset({ITEM, DATASET_FILE, DATASET_CHUNK})

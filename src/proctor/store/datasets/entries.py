@@ -18,7 +18,7 @@ from proctor.store.core.tables import DATASET, DATASET_CHUNK, DATASET_FILE, RUN,
 from proctor.store.datasets import content
 from proctor.store.datasets.content import PIECE_BYTES, KeptFile
 from proctor.store.queue.entries import check_project
-from proctor.types import Cell, Status
+from proctor.types import Cell, ExamRef, Status
 
 AT_WORK = (Status.PENDING.value, Status.RUNNING.value)
 
@@ -188,7 +188,7 @@ def _runs(connection: Connection, row: DatasetRow, *, at_work: bool = False) -> 
         query = query.where(RUN.c.status.in_(AT_WORK))
     for run in connection.execute(query.order_by(RUN.c.num)).all():
         cell = cell_from_json(run.cell)
-        if cell.source.kind == "dataset" and cell.source.content == row.content:
+        if isinstance(cell.source, ExamRef) and cell.source.content == row.content:
             yield run, cell
 
 

@@ -15,18 +15,18 @@ from pathlib import Path
 
 from proctor.errors import DataMissing
 from proctor.settings import Settings
-from proctor.store import Store
+from proctor.store.core.schema import Database
 from proctor.store.datasets import content
-from proctor.types import SourceRef
+from proctor.types import ExamRef, SourceRef
 
 
-def bring(store: Store, refs: Iterable[SourceRef], settings: Settings) -> None:
+def bring(store: Database, refs: Iterable[SourceRef], settings: Settings) -> None:
     """Have the files of those references that mean a data set here. Raises: NotFound, StoreError."""
-    for digest in {ref.content for ref in refs if ref.content}:
+    for digest in {ref.content for ref in refs if isinstance(ref, ExamRef) and ref.content}:
         brought(store, digest, settings)
 
 
-def brought(store: Store, digest: str, settings: Settings) -> Path:
+def brought(store: Database, digest: str, settings: Settings) -> Path:
     """The file of a content, or its TOML beside the others.
 
     What is here already is read and taken if it is what it should be. Raises: NotFound, StoreError.
@@ -45,7 +45,7 @@ def brought(store: Store, digest: str, settings: Settings) -> Path:
     return _main(folder)
 
 
-def file_of(ref: SourceRef, settings: Settings) -> Path:
+def file_of(ref: ExamRef, settings: Settings) -> Path:
     """The file that a data set is opened by. Raises: DataMissing where nobody has brought it here."""
     folder = _folder(settings, ref.content or "none")
     if not folder.is_dir():
