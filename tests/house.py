@@ -227,6 +227,56 @@ def records_have_slots(file: File) -> Iterator[str]:
                 yield file.at(node, f"{node.name} is a dataclass without slots=True")
 
 
+# Packages in which nothing speaks JSON to the outside; what is made for it there is called a document.
+TYPED = {
+    "proctor.engine",
+    "proctor.jobs",
+    "proctor.stats",
+    "proctor.report",
+    "proctor.plan",
+    "proctor.figures",
+    "proctor.settings",
+    "proctor.types",
+    "proctor.protocols",
+    "proctor.findings",
+    "proctor.manifest",
+    "proctor.service.runs",
+    "proctor.service.watch",
+    "proctor.service.admin",
+    "proctor.service.evidence",
+    "proctor.service.forecast",
+}
+BARE = re.compile(r"\b(dict|Mapping|MutableMapping)(\[str, (Any|object)\]|$)")
+OF_DICTIONARIES = {"get", "items", "keys", "values", "pop", "setdefault", "update"}
+
+
+def manifests_are_typed(file: File) -> Iterator[str]:
+    """A manifest is read by its attributes; its JSON has one place, manifest_json.py."""
+    if "/migrations/" in file.where:
+        return  # they know the JSON as it was when they were written
+    for node in ast.walk(file.tree):
+        told = node.annotation if isinstance(node, ast.arg) and node.arg == "manifest" else None
+        if told is not None and BARE.search(ast.unparse(told)):
+            yield file.at(node, "a manifest is a Manifest: manifest_json.manifest_from reads one")
+        read = node.value if isinstance(node, ast.Subscript) else None
+        if isinstance(node, ast.Attribute) and node.attr in OF_DICTIONARIES:
+            read = node.value
+        if read is not None and re.search(r"(^|\.)manifest$", ast.unparse(read)):
+            yield file.at(node, "a manifest has attributes, no keys: see manifest.py")
+
+
+def facts_have_types(file: File) -> Iterator[str]:
+    if not any(file.module == name or file.module.startswith(f"{name}.") for name in TYPED):
+        return
+    for f in functions(file.tree):
+        if f.name.startswith("_") or f.name.endswith("document"):
+            continue
+        taken = [a for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs) if a.annotation]
+        for where in (*(a.annotation for a in taken), f.returns):
+            if where is not None and BARE.search(ast.unparse(where)):
+                yield file.at(where, f"{f.name} hands on a bare {ast.unparse(where)}: give the facts a type")
+
+
 def comments(file: File) -> Iterator[tuple[int, str]]:
     for token in tokenize.generate_tokens(io.StringIO(file.text).readline):
         if token.type == tokenize.COMMENT:
@@ -308,6 +358,8 @@ OF_SRC: list[Rule] = [
     excepts_are_narrow,
     nothing_happens_at_import,
     records_have_slots,
+    manifests_are_typed,
+    facts_have_types,
     statistics_are_made_in_stats,
 ]
 OF_TESTS: list[Rule] = [functions_are_small, nothing_is_mocked, what_is_expected_is_not_raised]
