@@ -7,6 +7,9 @@ import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args, get_type_hints
+
+from proctor.types import SourceRef
 
 ROOT = Path(__file__).parents[1]
 
@@ -60,6 +63,12 @@ STATISTICS = {
 STATISTICS |= {"avg", "sqrt", "erf", "NormalDist", "bootstrap", "wilson", "corrcoef"}
 QUANTILES = {1.645, 1.96, 2.576}  # of the normal distribution
 OWN_STATISTICS = {"engine", "providers", "simulator", "interop", "sources"}
+KINDS_ROOMS = (
+    "src/proctor/service/kinds/",
+    "src/proctor/plan/",
+)  # where alone kinds of sources are told apart
+SOURCE = re.compile(r"\b(source|ref)$")
+SOURCE_KINDS = {kind for each in get_args(SourceRef) for kind in get_args(get_type_hints(each)["kind"])}
 VAGUE = re.compile(r"(Manager|Handler|Helper|Utils?|Base|Enhanced)(?=[A-Z_0-9]|$)")
 
 
@@ -228,24 +237,10 @@ def records_have_slots(file: File) -> Iterator[str]:
 
 
 # Packages in which nothing speaks JSON to the outside; what is made for it there is called a document.
-TYPED = {
-    "proctor.engine",
-    "proctor.jobs",
-    "proctor.stats",
-    "proctor.report",
-    "proctor.plan",
-    "proctor.figures",
-    "proctor.settings",
-    "proctor.types",
-    "proctor.protocols",
-    "proctor.findings",
-    "proctor.manifest",
-    "proctor.service.runs",
-    "proctor.service.watch",
-    "proctor.service.admin",
-    "proctor.service.evidence",
-    "proctor.service.forecast",
-}
+TYPED = re.compile(
+    r"proctor\.(engine|jobs|stats|report|plan|figures|settings|types|protocols|findings|manifest"
+    r"|service\.(runs|watch|admin|evidence|forecast))(\.|$)"
+)
 BARE = re.compile(r"\b(dict|Mapping|MutableMapping)(\[str, (Any|object)\]|$)")
 OF_DICTIONARIES = {"get", "items", "keys", "values", "pop", "setdefault", "update"}
 
@@ -266,7 +261,7 @@ def manifests_are_typed(file: File) -> Iterator[str]:
 
 
 def facts_have_types(file: File) -> Iterator[str]:
-    if not any(file.module == name or file.module.startswith(f"{name}.") for name in TYPED):
+    if not TYPED.match(file.module):
         return
     for f in functions(file.tree):
         if f.name.startswith("_") or f.name.endswith("document"):
@@ -275,6 +270,29 @@ def facts_have_types(file: File) -> Iterator[str]:
         for where in (*(a.annotation for a in taken), f.returns):
             if where is not None and BARE.search(ast.unparse(where)):
                 yield file.at(where, f"{f.name} hands on a bare {ast.unparse(where)}: give the facts a type")
+
+
+def kinds_are_rows_of_a_table(file: File) -> Iterator[str]:
+    if file.where.startswith(KINDS_ROOMS):
+        return
+    for node in ast.walk(file.tree):
+        if isinstance(node, ast.Attribute) and node.attr == "kind" and SOURCE.search(ast.unparse(node.value)):
+            yield file.at(
+                node, f"{ast.unparse(node)}: what is done with a kind of source is a field of its row"
+            )
+        elif isinstance(node, ast.Compare | ast.Match) and (found := kinds_told_apart(node)):
+            yield file.at(
+                node, f"a kind is compared with {found}: what is done with it is a field of its row"
+            )
+
+
+def kinds_told_apart(node: ast.Compare | ast.Match) -> str:
+    """The kind of source that something called `kind` is compared with; "" for none."""
+    sides = [node.subject, *node.cases] if isinstance(node, ast.Match) else [node.left, *node.comparators]
+    if not any(re.search(r"\bkind$", ast.unparse(side)) for side in sides if isinstance(side, ast.expr)):
+        return ""
+    texts = [part.value for side in sides for part in ast.walk(side) if isinstance(part, ast.Constant)]
+    return next((text for text in texts if text in SOURCE_KINDS), "")
 
 
 def comments(file: File) -> Iterator[tuple[int, str]]:
@@ -361,6 +379,7 @@ OF_SRC: list[Rule] = [
     manifests_are_typed,
     facts_have_types,
     statistics_are_made_in_stats,
+    kinds_are_rows_of_a_table,
 ]
 OF_TESTS: list[Rule] = [functions_are_small, nothing_is_mocked, what_is_expected_is_not_raised]
 RULES = {"src": EVERYWHERE + OF_CODE + OF_SRC, "tools": EVERYWHERE + OF_CODE, "tests": EVERYWHERE + OF_TESTS}

@@ -8,11 +8,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 from urllib.parse import urlsplit
 
 from proctor.errors import ConfigError, in_one_line
-from proctor.types import Cell, Limits, Model, Numbers, Plan, Rows, Sampling, SourceRef, Think
+from proctor.types import Cell, ExamRef, Limits, Model, Numbers, Plan, Rows, Sampling, SourceRef, Think
 
 # What a bare model name says about its provider.
 PREFIXES = (
@@ -78,8 +78,8 @@ def _checked_url(url: str | None) -> str | None:
     return parts.geturl().rstrip("/")
 
 
-def parse_source(text: str, suites: Sequence[str], **choices: Any) -> SourceRef:
-    """A suite by its name in any case, else a file of questions by its path; `choices` are SourceRef's other fields.
+def parse_source(text: str, suites: Sequence[str], **choices: Any) -> ExamRef:
+    """A suite by its name in any case, else a file of questions by its path; `choices` are ExamRef's other fields.
 
     Raises ConfigError if it is neither.
     """
@@ -91,9 +91,9 @@ def parse_source(text: str, suites: Sequence[str], **choices: Any) -> SourceRef:
     path = Path(text)
     # A file called "GLUE" is meant by its name; "glue" is the suite whatever lies in the folder.
     if text in suites or (text.lower() in suites and not path.is_file()):
-        return SourceRef("suite", text.lower(), **choices)
+        return ExamRef("suite", text.lower(), **choices)
     if path.is_file():
-        return SourceRef("file", str(path.resolve()), **choices)
+        return ExamRef("file", str(path.resolve()), **choices)
     if path.suffix.lower() in _FILE_ENDINGS or len(path.parts) > 1:
         raise ConfigError(
             f"No file {text}. Give a file of questions (JSONL or CSV) or a suite: {', '.join(suites)}"
@@ -176,7 +176,7 @@ def _check_ranges(cell: Cell) -> None:
         ("--max-total-tokens", limits.max_total_tokens),
         ("--timeout", limits.timeout_s),
         ("--request-timeout", limits.request_timeout_s),
-        ("--limit", cell.source.limit),
+        ("--limit", cell.source.limit if isinstance(cell.source, ExamRef) else None),
         ("--repeats", cell.repeats),
     ):
         if value is not None and not 0 < value < math.inf:  # NaN is neither
@@ -210,11 +210,30 @@ def cell_from_json(text: str) -> Cell:
     record = json.loads(text)
     return Cell(
         model=_build(Model, record.pop("model")),
-        source=_build(SourceRef, record.pop("source")),
+        source=_source(record.pop("source")),
         sampling=_build(Sampling, record.pop("sampling")),
         limits=_build(Limits, record.pop("limits")),
         **_known(Cell, record),
     )
+
+
+_REFERENCES = {kind: each for each in get_args(SourceRef) for kind in get_args(get_type_hints(each)["kind"])}
+_OF_EXAMS = frozenset(field.name for field in fields(ExamRef))
+
+
+def _source(record: Mapping[str, Any]) -> SourceRef:
+    """The reference of the kind that the record names. Older versions gave every kind the fields of an exam."""
+    kind = record.get("kind")
+    reference = _REFERENCES.get(str(kind))
+    if reference is None:
+        raise ConfigError(
+            f"A stored source is of the kind {kind!r}, which this version does not know: update proctor"
+        )
+    unused = _OF_EXAMS - {field.name for field in fields(reference)}
+    built: SourceRef = _build(
+        reference, {name: value for name, value in record.items() if name not in unused}
+    )
+    return built
 
 
 def plan_to_json(plan: Plan) -> str:

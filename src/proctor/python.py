@@ -83,7 +83,7 @@ def evaluate(
 
     `source` is a path (JSONL, CSV) or a suite's name; `model` is "provider/name" or a list of them.
     `options` are the fields of types.Sampling (temperature, max_tokens, seed, think, ...) and of
-    types.SourceRef (tasks, preset, rows, answer_type, numbers, lenient). Everything is kept in PROCTOR_HOME.
+    types.ExamRef (tasks, preset, rows, answer_type, numbers, lenient). Everything is kept in PROCTOR_HOME.
 
     Raises ProctorError when nothing could be asked: ConfigError for a bad request, DataError for bad
     rows, AuthError, ModelNotFound, EndpointNotFound. What stops a run later is in `Result.error`.

@@ -13,10 +13,11 @@ Everything here is frozen and, when it runs, imports nothing of ours.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from pathlib import PurePath
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
     from proctor.manifest import Manifest
@@ -254,11 +255,11 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceRef:
-    """Which items: a suite by name, or a file by path, and how many of them."""
+class ExamRef:
+    """Which questions of an exam, and how they are put: a suite by name, or a file by path."""
 
-    kind: Literal["suite", "file", "log"]  # log: imported from another tool, which alone can ask again
-    name: str  # suite name, absolute path, or what a log is about
+    kind: Literal["suite", "file"]
+    name: str  # suite name, or absolute path
     tasks: tuple[str, ...] = ()  # empty: all
     preset: Literal["quick", "standard", "full"] | None = None
     limit: int | None = None  # per task
@@ -271,6 +272,28 @@ class SourceRef:
     extractor: str | None = None  # by name and version; None: the style's own
     numbers: Numbers | None = None  # files: what answers that are numbers mean; None: "see the rows"
     lenient: bool = False  # files: rows that cannot be used are left out, and the run says so
+    imported: ClassVar[bool] = False
+
+    @property
+    def listed(self) -> str:
+        """Its name in lists: a file's without its folder."""
+        return PurePath(self.name).name
+
+
+@dataclass(frozen=True, slots=True)
+class LogRef:
+    """What the log of another tool is about; only that tool can ask it again."""
+
+    name: str
+    kind: Literal["log"] = "log"
+    imported: ClassVar[bool] = True
+
+    @property
+    def listed(self) -> str:
+        return self.name
+
+
+SourceRef = ExamRef | LogRef  # what is done with each kind is in service/kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,16 +322,6 @@ class Status(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"
-
-
-# Resume brings a failed or cancelled run, a partial one, or one whose worker died, back to pending.
-NEXT: Mapping[Status, frozenset[Status]] = {
-    Status.PENDING: frozenset({Status.RUNNING, Status.CANCELLED}),
-    Status.RUNNING: frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED, Status.PENDING}),
-    Status.COMPLETED: frozenset({Status.PENDING}),
-    Status.FAILED: frozenset({Status.PENDING}),
-    Status.CANCELLED: frozenset({Status.PENDING}),
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from proctor.service.context import open_store
 from proctor.service.data.logs import import_logs
 from proctor.service.data.transfer import item_records
 from proctor.service.evidence.compare import compare_named
-from proctor.service.results.rescore import rescore
+from proctor.service.grades.regrading import rescore
 from proctor.service.runs.lifecycle import look, rerun, resume
 from proctor.types import Outcome, Plan, Status
 from simulators import settings

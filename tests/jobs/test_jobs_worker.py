@@ -22,7 +22,7 @@ from proctor.store.queue import entries as places
 from proctor.store.queue.endings import Verdict, end
 from proctor.store.write import throughput
 from proctor.store.write.throughput import Pulse
-from proctor.types import Cell, Model, Plan, Run, SourceRef, Status
+from proctor.types import Cell, ExamRef, Model, Plan, Run, Status
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
 SLOW = ("--latency", "30")
@@ -173,7 +173,7 @@ def test_a_new_job_at_an_address_where_nobody_is_fails_at_once_unless_a_schedule
     here: World, schedule_id: int | None
 ) -> None:
     here.set(OLLAMA_HOST="http://127.0.0.1:9")
-    cell = Cell(Model("ollama", "sim"), SourceRef("file", str(here.file)))
+    cell = Cell(Model("ollama", "sim"), ExamRef("file", str(here.file)))
     ticket = queue.Ticket("ann", schedule_id=schedule_id)
     run = queue.submit(here.store, Plan((cell,)), ticket, here.settings)
     done = work_until_ended(here, run)

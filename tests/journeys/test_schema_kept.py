@@ -22,7 +22,7 @@ from proctor.service.results.outcome import PlanOutcome
 from proctor.service.runs.lifecycle import look, resume, start
 from proctor.settings import Settings
 from proctor.store import Store
-from proctor.types import Cell, Model, Plan, Run, Sampling, SourceRef
+from proctor.types import Cell, ExamRef, Model, Plan, Run, Sampling
 from simulators import settings
 
 ROWS = 12
@@ -70,7 +70,7 @@ def with_rows(tmp_path: Path, **environ: str) -> Settings:
 
 def ask(given: Settings, home: Path, **servers: Answers) -> PlanOutcome:
     """One plan under a schema: a model of each server's name, at that server."""
-    source = SourceRef("file", str(home / "sums.csv"))
+    source = ExamRef("file", str(home / "sums.csv"))
     with ExitStack() as stack:
         cells = []
         for name, answers in servers.items():

@@ -37,7 +37,7 @@ from proctor.report.setup import sampling_words
 from proctor.report.words import day
 from proctor.stats import estimates, estimates_share, estimates_sheet, estimates_task, resample
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
-from proctor.types import Cell, Model, Outcome, Sampling, SourceRef
+from proctor.types import Cell, ExamRef, LogRef, Model, Outcome, Sampling
 
 NO_METHODS = {resample.SAID, estimates.ACCURACY, estimates.MACRO, estimates.OVER_TASKS}
 METHODS = INTERVALS.keys() - PAIR_METHODS
@@ -255,8 +255,10 @@ def test_a_baseline_is_no_model_and_draws_nothing() -> None:
 
 
 def test_a_file_of_the_users_own_is_called_that() -> None:
-    own = replace(run("a"), cell=Cell(Model("ollama", "a"), SourceRef("file", "/tmp/q.csv")))
-    own = replace(own, manifest=manifest_from({"data_sha256": {"q": HASH}}), source_title="q.csv")
+    own = replace(run("a"), cell=Cell(Model("ollama", "a"), ExamRef("file", "/tmp/q.csv")))
+    own = replace(
+        own, manifest=manifest_from({"rows": "file", "data_sha256": {"q": HASH}}), source_title="q.csv"
+    )
     said = methods_of(one(result(own)))
     assert "The rows are a file of the user's own." in said
     assert "No item of the chosen tasks was left out of the plan." in said
@@ -269,7 +271,7 @@ def test_scores_over_repeated_askings_are_explained_where_they_are_shown(metric:
     assert cited not in text_of(one())
 
 
-LOG = SourceRef("log", "/tmp/results.json")
+LOG = LogRef("/tmp/results.json")
 
 
 def test_a_log_of_another_tool_is_called_that_and_nothing_is_said_of_how_it_was_asked() -> None:
@@ -316,7 +318,7 @@ def test_a_log_is_of_the_day_it_was_made_and_its_further_metrics_are_no_items() 
 
 @pytest.mark.parametrize(("asked", "left_out"), [(20, False), (12, True)])
 def test_a_preset_that_took_every_item_is_not_said_to_have_chosen(asked: int, left_out: bool) -> None:
-    source = SourceRef("suite", "glue", tasks=("cola",), preset="quick")
+    source = ExamRef("suite", "glue", tasks=("cola",), preset="quick")
     facts = {**MANIFEST, "full_sizes": {"cola": 20}, "asked": {"cola": asked}}
     said = methods_of(one(result(run(cell=Cell(Model("ollama", "a"), source), manifest=facts))))
     assert ('up to the size of the preset "quick"' in said) == left_out

@@ -25,6 +25,7 @@ from proctor.types import (
     Attempt,
     Cell,
     Chat,
+    ExamRef,
     Gold,
     Grade,
     Item,
@@ -34,7 +35,6 @@ from proctor.types import (
     Plan,
     Reply,
     Run,
-    SourceRef,
     Status,
 )
 from simulators import settings
@@ -140,7 +140,7 @@ def _normal_point(share: float) -> float:
 
 def added(store: Store, model: str = "m", source: str = "glue", **given: Any) -> Run:
     """A run of one answered item that has ended; `created` is days ago, `words` what the item asks."""
-    cell = Cell(Model("p", model), SourceRef("suite", source))
+    cell = Cell(Model("p", model), ExamRef("suite", source))
     plan = store.add_plan(Plan((cell,)), now=1.0)
     created = NOW - 86400.0 * given.get("created", 1)
     run = store.add_run(

@@ -23,6 +23,7 @@ from proctor.types import (
     Attempt,
     Cell,
     Chat,
+    ExamRef,
     Failure,
     Gold,
     Grade,
@@ -32,7 +33,6 @@ from proctor.types import (
     Plan,
     Reply,
     Run,
-    SourceRef,
     Status,
 )
 from programs import csv_of_sums, proctor_json
@@ -40,7 +40,7 @@ from simulators import simulator
 
 
 def ended(store: Store, attempts: Sequence[Attempt]) -> Run:
-    cell = Cell(Model("openai", "m"), SourceRef("suite", "glue"))
+    cell = Cell(Model("openai", "m"), ExamRef("suite", "glue"))
     plan = store.add_plan(Plan((cell,)), now=1.0)
     run = store.add_run(
         plan, cell, source_title="GLUE", planned=len(attempts), manifest=UNOPENED, comparability=None,

@@ -14,6 +14,7 @@ from proctor.types import (
     Attempt,
     Cell,
     Chat,
+    ExamRef,
     Failure,
     Gold,
     Grade,
@@ -24,11 +25,10 @@ from proctor.types import (
     Plan,
     Reply,
     Run,
-    SourceRef,
 )
 
 NOW = 1_800_000_000.0
-CELL = Cell(Model("ollama", "qwen3:8b"), SourceRef("suite", "superglue"))
+CELL = Cell(Model("ollama", "qwen3:8b"), ExamRef("suite", "superglue"))
 
 
 def new_run(store: Store, planned: int = 10, cell: Cell = CELL, now: float = NOW, **facts: Any) -> Run:

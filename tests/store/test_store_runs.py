@@ -11,11 +11,11 @@ from store_examples import CELL, NOW, add_run, answered, claimed, failed, keep_a
 from proctor.errors import ConfigError, Conflict, NotFound
 from proctor.manifest import UNOPENED, ExamFacts, Manifest
 from proctor.store import Store
-from proctor.types import Cell, Limits, Model, Outcome, Plan, Run, Sampling, SourceRef, Status
+from proctor.types import Cell, ExamRef, Limits, Model, Outcome, Plan, Run, Sampling, Status
 
 ODD = Cell(
     Model("openai", "org/model", "http://127.0.0.1:8000/v1"),
-    SourceRef("file", "/data/fragen/größe.jsonl", tasks=("a", "b"), limit=7, answer_type="text"),
+    ExamRef("file", "/data/fragen/größe.jsonl", tasks=("a", "b"), limit=7, answer_type="text"),
     Sampling(temperature=None, stop=("\n", "END"), think="high"),
     Limits(parallel=3, max_cost_usd=0.5),
     repeats=5,
@@ -78,7 +78,7 @@ def test_an_ambiguous_beginning_lists_what_it_fits(store: Store) -> None:
 
 def test_runs_come_newest_first_and_filtered(store: Store) -> None:
     other = replace(CELL, model=Model("openai", "org/model"))
-    file = replace(CELL, source=SourceRef("file", "/somewhere/mine.jsonl"))
+    file = replace(CELL, source=ExamRef("file", "/somewhere/mine.jsonl"))
     a, b, c, d = (new_run(store, cell=cell, now=NOW + n) for n, cell in enumerate((CELL, other, file, CELL)))
     same_moment = new_run(store, now=NOW + 3)
     take(store, a, "me")

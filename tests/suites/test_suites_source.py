@@ -13,11 +13,11 @@ from proctor.sources.exams.official.imports import import_path
 from proctor.sources.exams.rows.normal_form import write_rows
 from proctor.sources.exams.source import open_suite, task_keys
 from proctor.sources.exams.tables.tasks import SUITES
-from proctor.types import SourceRef
+from proctor.types import ExamRef
 
 
 def sample(name, home, **more):
-    return open_suite(SourceRef("suite", name, rows="sample", **more), home)
+    return open_suite(ExamRef("suite", name, rows="sample", **more), home)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_the_hash_is_of_what_is_shown_and_of_what_is_right(tmp_path):
 
 
 def test_questions_on_one_passage_share_a_cluster(imported):
-    items = list(open_suite(SourceRef("suite", "superglue", tasks=("boolq",)), imported).items())
+    items = list(open_suite(ExamRef("suite", "superglue", tasks=("boolq",)), imported).items())
     clusters = {item.cluster for item in items}
     assert None not in clusters
     assert 2000 < len(clusters) < len(items) == 3270
@@ -129,10 +129,10 @@ def test_diagnostics_are_asked_by_name_or_in_a_full_run(tmp_path):
 
 
 def test_a_full_run_does_without_diagnostics_whose_rows_are_not_here(imported):
-    ref = SourceRef("suite", "superglue", tasks=("boolq", "axb"))
+    ref = ExamRef("suite", "superglue", tasks=("boolq", "axb"))
     with pytest.raises(DataMissing, match="axb"):
         open_suite(ref, imported)
-    assert task_keys(SourceRef("suite", "glue", preset="full")) == tuple(
+    assert task_keys(ExamRef("suite", "glue", preset="full")) == tuple(
         task.key for task in SUITES["glue"].tasks if task.key != "ax"
     )
 
@@ -141,7 +141,7 @@ def test_a_full_run_says_which_diagnostics_it_leaves_out(tmp_path):
     for task in ("cola", "sst2", "mrpc", "qqp", "stsb", "mnli", "qnli", "rte", "wnli"):
         rows = sample("glue", tmp_path, tasks=(task,)).rows
         write_rows(tmp_path, task, "eval", rows, source=("x",), now=1.0)
-    source = open_suite(SourceRef("suite", "glue", preset="full"), tmp_path)
+    source = open_suite(ExamRef("suite", "glue", preset="full"), tmp_path)
     assert "ax" not in source.tasks
     assert source.understood == ("left out, for want of rows: ax",)
     assert source.title == "GLUE"
@@ -151,8 +151,8 @@ def test_a_full_run_says_which_diagnostics_it_leaves_out(tmp_path):
 def test_imported_suites_have_their_official_sizes_and_nest(imported):
     sizes = {}
     for name, tasks in (("superglue", ("boolq", "copa", "wsc", "axg")), ("medical", ()), ("mmlu", ())):
-        full = open_suite(SourceRef("suite", name, tasks=tasks), imported)
-        quick = open_suite(SourceRef("suite", name, tasks=tasks, preset="quick"), imported)
+        full = open_suite(ExamRef("suite", name, tasks=tasks), imported)
+        quick = open_suite(ExamRef("suite", name, tasks=tasks, preset="quick"), imported)
         ids = [item.id for item in full.items()]
         assert [item.id for item in quick.items()] == ids[:200]
         assert quick.facts.full_sizes == full.facts.full_sizes
@@ -162,7 +162,7 @@ def test_imported_suites_have_their_official_sizes_and_nest(imported):
 
 
 def test_pairs_of_the_gender_diagnostics_share_a_cluster(imported):
-    items = list(open_suite(SourceRef("suite", "superglue", tasks=("axg",)), imported).items())
+    items = list(open_suite(ExamRef("suite", "superglue", tasks=("axg",)), imported).items())
     numbers: dict[str, set[int]] = {}
     for item in items:
         numbers.setdefault(item.cluster, set()).add(int(item.id.partition("/")[2]))
@@ -178,7 +178,7 @@ def test_the_half_of_mnli_stands_in_the_id(tmp_path):
 
 
 def test_a_quick_mmlu_meets_nearly_every_subject_in_proportion(imported):
-    items = list(open_suite(SourceRef("suite", "mmlu", preset="quick"), imported).items())
+    items = list(open_suite(ExamRef("suite", "mmlu", preset="quick"), imported).items())
     law = sum(item.group == "professional_law" for item in items)
     assert 18 <= law <= 26  # 1,534 of 14,042 rows are 21.8 of 200
     assert len({item.group for item in items}) > 40
@@ -191,11 +191,11 @@ def test_the_item_set_is_the_same_whatever_the_seeming_of_the_request(tmp_path):
 
 def test_labels_are_counted_in_the_dev_rows_where_there_are_any(imported, tmp_path):
     medical = ("pubmedqa", "anatomy")
-    counts, where = open_suite(SourceRef("suite", "medical", tasks=medical), imported).labels()
+    counts, where = open_suite(ExamRef("suite", "medical", tasks=medical), imported).labels()
     assert where == "the dev rows"
     assert sum(counts["pubmedqa"].values()) == 500
     assert counts["anatomy"].keys() <= set("ABCD")
-    counts, where = open_suite(SourceRef("suite", "superglue", tasks=("boolq",)), imported).labels()
+    counts, where = open_suite(ExamRef("suite", "superglue", tasks=("boolq",)), imported).labels()
     assert (where, counts) == ("the evaluated rows", {"boolq": {"yes": 2033, "no": 1237}})
     assert sample("superglue", tmp_path).labels()[1] == "the dev rows"
 
@@ -211,7 +211,7 @@ def test_an_unknown_suite_or_task(tmp_path):
     with pytest.raises(
         ConfigError, match=r"^Invalid benchmark suite\. Supported: glue, superglue, mmlu, medical$"
     ):
-        open_suite(SourceRef("suite", "gleu"), tmp_path)
+        open_suite(ExamRef("suite", "gleu"), tmp_path)
     with pytest.raises(ConfigError, match=r"No task 'bolq' in superglue\. Its tasks: boolq, cb, "):
         sample("superglue", tmp_path, tasks=("bolq",))
     with pytest.raises(ConfigError, match="The limit is 0"):
@@ -220,4 +220,4 @@ def test_an_unknown_suite_or_task(tmp_path):
 
 def test_rows_that_are_not_there(tmp_path):
     with pytest.raises(DataMissing, match="No imported rows for boolq, "):
-        open_suite(SourceRef("suite", "superglue"), tmp_path)
+        open_suite(ExamRef("suite", "superglue"), tmp_path)

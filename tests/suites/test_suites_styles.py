@@ -11,11 +11,11 @@ from proctor.sources.exams.official.imports import import_path
 from proctor.sources.exams.prompts.styles import STYLES, styles_of, writers_of
 from proctor.sources.exams.source import open_suite
 from proctor.sources.exams.tables.tasks import TASKS
-from proctor.types import Outcome, Reply, SourceRef
+from proctor.types import ExamRef, Outcome, Reply
 
 
 def sample(name, home, **more):
-    return open_suite(SourceRef("suite", name, rows="sample", **more), home)
+    return open_suite(ExamRef("suite", name, rows="sample", **more), home)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def mmlu(shared, tmp_path_factory):
 
 
 def items(home, **more):
-    return list(open_suite(SourceRef("suite", "mmlu", tasks=("anatomy",), **more), home).items())
+    return list(open_suite(ExamRef("suite", "mmlu", tasks=("anatomy",), **more), home).items())
 
 
 def text(item):
@@ -58,7 +58,7 @@ def test_five_worked_examples_are_a_default_and_not_a_must(mmlu):
     assert items(mmlu, style="original-5shot", shots=0)[0].ask.messages[0].content.count("Answer:") == 1
     manifests = [
         open_suite(
-            SourceRef("suite", "mmlu", tasks=("anatomy",), style="original-5shot", shots=shots), mmlu
+            ExamRef("suite", "mmlu", tasks=("anatomy",), style="original-5shot", shots=shots), mmlu
         ).facts
         for shots in (None, 2)
     ]

@@ -10,7 +10,7 @@ from proctor.errors import ConfigError, DataError
 from proctor.manifest_json import facts_document
 from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.files.user_suites import open_user_suite
-from proctor.types import Outcome, Reply, SourceRef
+from proctor.types import ExamRef, Outcome, Reply
 
 SUITE = """
 [suite]
@@ -73,7 +73,7 @@ def suite(file, tmp_path):
 
 
 def opened(path, **more):
-    return open_file(SourceRef("file", str(path), **more))
+    return open_file(ExamRef("file", str(path), **more))
 
 
 def by_id(source):

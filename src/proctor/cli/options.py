@@ -11,6 +11,12 @@ Command = Callable[..., Any]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
 
+kept_grader_option = click.option(
+    "--grader",
+    metavar="NAME",
+    help="By the grades of `proctor grade RUN --grader NAME` in place of the runs' first ones.",
+)
+
 # option, type, metavar, help
 _SAMPLING: tuple[tuple[str, Any, str, str], ...] = (
     ("--temperature", float, "T", "Sampling temperature, 0 to 2.  [default: 0]"),

@@ -12,7 +12,7 @@ from proctor.cli.exits import OF_RUNS
 from proctor.cli.options import Command, budget_options, json_option, sampling_options, source_options
 from proctor.plan import check, parse_duration, parse_source, parse_think, unless_free
 from proctor.settings import Settings, read_settings
-from proctor.types import Cell, Limits, Plan, Sampling, SourceRef
+from proctor.types import Cell, ExamRef, Limits, Plan, Sampling
 
 SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repeat_penalty", "repeat_last_n", "max_tokens")
 THINKING_TOKENS = 8192
@@ -88,11 +88,9 @@ def plan_from(source: str, models: tuple[str, ...], given: dict[str, Any], setti
     return resolved(check(Plan(cells, name=source, replies=given["replies"])), settings)
 
 
-# Options that only suites know, and those that only files do.
-_ONLY = {"suite": ("answer_type", "numbers", "lenient"), "file": ("preset", "rows")}
+def _source(text: str, suites: tuple[str, ...], given: dict[str, Any]) -> ExamRef:
+    from proctor.service.kinds import kind_of, untaken
 
-
-def _source(text: str, suites: tuple[str, ...], given: dict[str, Any]) -> SourceRef:
     tasks = tuple(t.strip() for t in (given["tasks"] or "").split(",") if t.strip())
     wording = given["wording"]
     ref = parse_source(
@@ -103,14 +101,11 @@ def _source(text: str, suites: tuple[str, ...], given: dict[str, Any]) -> Source
         shots=given["shots"],
         **{name: given[name] for name in _PASSED_ON},
     )
-    if ref.kind == "suite" and not ref.preset and not ref.limit:
-        ref = replace(ref, preset="quick")
-    for name in _ONLY[ref.kind]:
-        if getattr(ref, name):
-            option = {"rows": "--data"}.get(name, f"--{name.replace('_', '-')}")
-            raise click.UsageError(
-                f"{option} is for {'suites' if ref.kind == 'file' else 'files of questions'}"
-            )
+    if not ref.preset and not ref.limit:
+        ref = replace(ref, **kind_of(ref).unsized)
+    for name, takers in untaken(ref):
+        option = {"rows": "--data"}.get(name, f"--{name.replace('_', '-')}")
+        raise click.UsageError(f"{option} is for {takers}")
     return ref
 
 

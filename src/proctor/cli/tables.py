@@ -139,7 +139,7 @@ def cause_lines(result: RunResult) -> Iterator[str]:
 
 def on_resume(results: Sequence[RunResult]) -> Iterator[str]:
     """With which command the unfinished ones of the runs go on, and which would only fail again."""
-    ours = [r for r in results if r.run.cell.source.kind != "log"]  # others only their own tool can ask again
+    ours = [r for r in results if not r.run.cell.source.imported]  # others only their own tool can ask again
     further = [r.run.id[:8] for r in ours if goes_on(r.run, r.causes)]
     in_vain = [r.run.id[:8] for r in ours if not goes_on(r.run, r.causes)]
     if further:

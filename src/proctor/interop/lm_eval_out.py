@@ -16,6 +16,7 @@ import orjson
 from proctor.errors import ConfigError
 from proctor.findings import RunResult, Score
 from proctor.interop.lm_eval import file_word
+from proctor.types import ExamRef
 
 # proctor's metrics that are the mean of a number of each item -> lm-eval's word.
 NAMES = {"accuracy": "acc", "em": "exact_match", "f1": "f1", "mean": "mean"}
@@ -88,7 +89,7 @@ def _results(result: RunResult, lines: Mapping[str, Sequence[Record]]) -> dict[s
         "config": {
             "model": model.provider,
             "model_args": f"model={model.name}",
-            "limit": run.cell.source.limit,
+            "limit": run.cell.source.limit if isinstance(run.cell.source, ExamRef) else None,
         },
         "date": run.created_at,
         "task_hashes": {task: _task_hash(samples) for task, samples in lines.items()},

@@ -82,7 +82,7 @@ def _how_it_was_counted(evaluation: Evaluation) -> Iterator[str]:
         yield COUNTING
     yield from once(evaluation, {run.id: measures.unread(run) for run in runs})
     yield ERRORS
-    ours = [result for result in evaluation.results if result.run.cell.source.kind != "log"]
+    ours = [result for result in evaluation.results if not result.run.cell.source.imported]
     if any(result.tally.outcomes.get("answered") for result in ours):
         yield HIDDEN
     if any(run.partial or run.stopped for run in runs):

@@ -20,7 +20,7 @@ _OWN: Mapping[str, Callable[[Run], str]] = {
     "Status": lambda run: str(run.status),
     "Started": lambda run: stamp(began_at(run) if run.started_at else None),
     # What is known of another tool's log is when it began; it was imported later.
-    "Finished": lambda run: stamp(None if run.cell.source.kind == "log" else run.finished_at),
+    "Finished": lambda run: stamp(None if run.cell.source.imported else run.finished_at),
     "Askings planned": lambda run: amount(run.planned),
     "Askings with an outcome": lambda run: amount(run.settled),
 }

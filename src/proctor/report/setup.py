@@ -8,7 +8,7 @@ from proctor.figures import amount
 from proctor.findings import Evaluation
 from proctor.manifest import Facts, LogFacts, ServedModel
 from proctor.report.words import ended, items_planned, labels, metrics_beside, names_joined, once, unique
-from proctor.types import Run, Sampling
+from proctor.types import ExamRef, Run, Sampling
 
 # Providers that stand for no model: what their scores are.
 NO_MODEL: Mapping[str, str] = {
@@ -22,11 +22,12 @@ LOGGED = (
     "and nothing was asked, read or scored anew here."
 )
 
-# Where the rows of a suite came from.
+# Where the rows of an exam came from.
 ROWS: Mapping[str, str] = {
     "sample": "The rows are sample rows that come with proctor, not those of the benchmark.",
     "imported": "The rows were imported from a copy of the benchmark's own files.",
     "hub": "The rows were downloaded from the hub{revision}.",
+    "file": "The rows are a file of the user's own.",
 }
 
 MODES: Mapping[str, str] = {
@@ -63,11 +64,9 @@ def _rows(run: Run) -> str:
     said, facts = [], run.manifest.facts
     if logged(run):
         said.append(LOGGED.format(tool=_tool(facts)))
-    elif run.cell.source.kind == "file":
-        said.append("The rows are a file of the user's own.")
-        said += file_words(facts)
     elif words := ROWS.get(facts.rows or ""):
         said.append(words.format(revision=_revision(facts)))
+        said += file_words(facts)
     hashes = facts.data_sha256
     if len(hashes) == 1:
         said.append(f"The SHA-256 of the data is {next(iter(hashes.values()))}.")
@@ -95,7 +94,7 @@ def file_words(facts: Facts) -> Iterator[str]:
 
 def logged(run: Run) -> bool:
     """True for the log of another tool: what it asked, and how, is not proctor's to say."""
-    return run.cell.source.kind == "log"
+    return run.cell.source.imported
 
 
 def _tool(facts: Facts) -> str:
@@ -117,8 +116,10 @@ def _chosen(run: Run) -> str:
         said.append(
             f"The items stand in a fixed order, drawn with seed {facts.seed} and spread evenly over tasks and answers."
         )
+    if not isinstance(source, ExamRef):
+        return " ".join(said)
     whole = (source.preset in (None, "full") and source.limit is None) or _all_taken(facts)
-    if whole and not logged(run):
+    if whole:
         said.append("No item of the chosen tasks was left out of the plan.")
         return " ".join(said)
     if source.limit is not None:

@@ -64,7 +64,7 @@ def subtitle(evaluation: Evaluation, *, now: float) -> str:
 
 def began_at(run: Run) -> float:
     """When the run began. Another tool's log began when that tool did: `started_at` is the time of the import."""
-    return run.created_at if run.cell.source.kind == "log" else run.started_at or run.created_at
+    return run.created_at if run.cell.source.imported else run.started_at or run.created_at
 
 
 def sample_notice(evaluation: Evaluation) -> str | None:
@@ -188,7 +188,7 @@ def items_planned(run: Run) -> int:
 
 def metrics_beside(run: Run) -> frozenset[str]:
     """Of another tool's log: what its manifest has as tasks of their own, and what are further metrics of one."""
-    if run.cell.source.kind != "log":
+    if not run.cell.source.imported:
         return frozenset()
     return frozenset(key for key, task in run.manifest.facts.tasks.items() if task.extra)
 

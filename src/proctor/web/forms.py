@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
+from proctor.service.kinds import exam_ref
 from proctor.service.runs.requests import PlanRequest
 from proctor.types import Cell
 
@@ -161,7 +162,7 @@ def curl(request: PlanRequest, base: str) -> str:
 
 def command(request: PlanRequest, cell: Cell) -> str:
     """The same thing on the command line."""
-    source, sampling, limits = cell.source, cell.sampling, cell.limits
+    source, sampling, limits = exam_ref(cell.source), cell.sampling, cell.limits
     given = request.config.model_fields_set | (
         request.config.ollama_params.model_fields_set if request.config.ollama_params else set()
     )

@@ -13,6 +13,7 @@ from proctor.service.admin import access
 from proctor.service.context import Context
 from proctor.service.forecast.duration import estimated_duration
 from proctor.service.forecast.forecast import forecast_from
+from proctor.service.kinds import exam_ref
 from proctor.service.opening.catalogue import provider_status, suite_facts
 from proctor.service.opening.offers import Offer, chat_models, offers
 from proctor.service.runs import queue
@@ -48,7 +49,7 @@ def empty_form(request: Request, context: OpenContext, user: Runner, like: Text 
     tasks: tuple[str, ...] = ()
     if like:
         cell = job_states.run_of(context, like).cell
-        values, tasks = _values(cell), cell.source.tasks
+        values, tasks = _values(cell), exam_ref(cell.source).tasks
     values |= {
         name: value
         for name, value in request.query_params.items()
@@ -59,15 +60,16 @@ def empty_form(request: Request, context: OpenContext, user: Runner, like: Text 
 
 def _values(cell: Cell) -> dict[str, str]:
     """A run's settings as the form's fields."""
+    source = exam_ref(cell.source)
     found: dict[str, Any] = {
         "provider": cell.model.provider,
         "model": cell.model.name,
         "base_url": cell.model.base_url,
-        "suite": cell.source.name,
-        "preset": cell.source.preset,
-        "limit": cell.source.limit,
-        "data": cell.source.rows,
-        "wording": cell.source.wording,
+        "suite": source.name,
+        "preset": source.preset,
+        "limit": source.limit,
+        "data": source.rows,
+        "wording": source.wording,
         "repeats": cell.repeats if cell.repeats > 1 else None,
         "parallel": cell.limits.parallel,
         "max_cost_usd": cell.limits.max_cost_usd,

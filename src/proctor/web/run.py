@@ -21,6 +21,7 @@ from proctor.plan import cell_to_json
 from proctor.service.admin import access, prune
 from proctor.service.context import Context
 from proctor.service.data.transfer import report_from
+from proctor.service.kinds import kind_of
 from proctor.service.results import notes
 from proctor.service.results.advice import advice, askings, goes_on
 from proctor.service.results.diagnosis import diagnose
@@ -66,6 +67,7 @@ def _common(context: Context, live: Live) -> dict[str, Any]:
         "pulse": live.pulse,
         "job": live.job,
         "ended": live.state.ended,
+        "again": live.state.ended and kind_of(run.cell.source).on_server,
         "problem": _problem(run, causes, is_job),
         "causes": [] if _said_already(run, causes) else [_told(cause, run, is_job) for cause in causes],
         "goes_on": goes_on(run, causes),
@@ -289,7 +291,7 @@ def restart(request: Request, context: OpenContext, user: Runner, run_id: RunId)
 def rerun(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
     """A new run from the same words."""
     run = job_states.run_of(context, run_id)
-    if run.cell.source.kind == "log":
+    if run.cell.source.imported:
         raise Conflict("This run was imported from another tool, which alone can ask again")
     ticket = Ticket(user.name, job_states.project_of(context, run.id), "high")
     made = queue.submit(

@@ -29,13 +29,13 @@ from proctor.types import (
     Gold,
     Grade,
     Item,
+    LogRef,
     Model,
     Outcome,
     Plan,
     Reply,
     Run,
     Sampling,
-    SourceRef,
     Status,
 )
 
@@ -145,7 +145,7 @@ def _add(store: Store, log: Log) -> Run:
     title = log_title(log)
     cell = Cell(
         Model(log.tool, log.model),
-        SourceRef("log", title),
+        LogRef(title),
         UNKNOWN,
         repeats=max((sample.repeat for sample in log.samples), default=0) + 1,
     )

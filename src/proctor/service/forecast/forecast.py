@@ -14,6 +14,7 @@ from proctor.protocols import Source
 from proctor.providers.prices import Prices, read_prices
 from proctor.service.context import open_store
 from proctor.service.forecast.previous_runs import PreviousRuns, assumed_of, past_of, why_not
+from proctor.service.kinds import kind_of
 from proctor.settings import Settings
 from proctor.stats.descriptive.averages import mean, middle
 from proctor.stats.power import Assumed, detectable, effective_items, half_width, items_for
@@ -326,7 +327,7 @@ def _notes(plan: Plan, cells: Sequence[CellForecast], total: CellForecast) -> It
     if most is not None and unpriced:
         yield f"--max-cost can be kept for {', '.join(unpriced)} only if the server tells its costs."
     if new := [cell.model for cell in served if cell.seconds.value is None]:
-        few = "--preset quick --limit 20" if plan.cells[0].source.kind == "suite" else "--limit 20"
+        few = kind_of(plan.cells[0].source).short
         yield f"No time is known yet for {', '.join(new)}: a first `proctor run` with {few} tells."
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from proctor.errors import ContextOverflow, ProviderError, provider_errors
 from proctor.findings import Cause
+from proctor.service.kinds import kind_of
 from proctor.types import Run
 
 # An error that also tells how much the reply may take says that a shorter reply would fit too.
@@ -62,7 +63,7 @@ def advice(cause: Cause, run: Run, again: str | None = None) -> str:
     `again` is what to do for the run to go on; None is `proctor resume`.
     """
     kind = _kind(cause.slug)
-    if kind is None or run.cell.source.kind == "log":
+    if kind is None or run.cell.source.imported:
         return ""
     again = again or f"`proctor resume {run.id[:8]}`"
     if kind is ContextOverflow:
@@ -91,7 +92,7 @@ def _longer(cause: Cause, run: Run, again: str) -> str:
 def _shorter(cause: Cause, run: Run) -> Iterator[str]:
     """What fits into a context that cannot be had longer."""
     sampling, shots = run.cell.sampling, run.manifest.facts.shots
-    if run.cell.source.kind == "file":
+    if kind_of(run.cell.source).own:
         yield "shorten these items"
     yield "take a model with a longer context"
     if shots:

@@ -30,7 +30,7 @@ def with_adherence(store: Store, run: Run) -> Run:
 
 def _under_schema(run: Run) -> bool:
     """Baselines, replays and other tools' logs were never sent a schema."""
-    asked = run.cell.source.kind != "log" and bool(entry(run.cell.model.provider).modes)
+    asked = not run.cell.source.imported and bool(entry(run.cell.model.provider).modes)
     return asked and run.manifest.mode == "structured"
 
 

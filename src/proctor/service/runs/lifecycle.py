@@ -16,7 +16,10 @@ from proctor.protocols import Source
 from proctor.service.admin.addresses import settings_to_ask_again
 from proctor.service.context import dead_owner, find, open_store
 from proctor.service.evidence.evaluation import evaluation, of_plan
-from proctor.service.opening.sources import Tell, open_source, resolved_source, with_origin, with_simulators
+from proctor.service.grades.view import GradedView
+from proctor.service.kinds import kind_of
+from proctor.service.kinds.contract import Tell
+from proctor.service.opening.sources import open_source, with_simulators
 from proctor.service.results.causes import failed_whole
 from proctor.service.results.comparable import comparability, exam
 from proctor.service.results.diagnosis import diagnose
@@ -49,7 +52,7 @@ def resolved(plan: Plan, settings: Settings) -> Plan:
     """The plan with what the environment decides written into it, so that a resume decides the same."""
     return replace(
         plan,
-        cells=tuple(replace(c, source=resolved_source(c.source, settings)) for c in plan.cells),
+        cells=tuple(replace(c, source=kind_of(c.source).resolved(c.source, settings)) for c in plan.cells),
         replies=str(Path(plan.replies).absolute()) if plan.replies else None,
     )
 
@@ -71,7 +74,9 @@ def start(
     plan = resolved(check(plan), settings)
     sources = sources or open_sources(plan, settings)
     pairs = zip(plan.cells, sources, strict=True)
-    plan = replace(plan, cells=tuple(replace(c, source=with_origin(c.source, s)) for c, s in pairs))
+    plan = replace(
+        plan, cells=tuple(replace(c, source=kind_of(c.source).found(c.source, s)) for c, s in pairs)
+    )
     with open_store(settings) as store:
         made: list[Run] = []
         submit = partial(_add_runs, store, plan, parents, made)
@@ -156,18 +161,19 @@ def rerun(
     return start(plan, settings, watch=watch, parents=[run.id for run in runs])
 
 
-def look(ids: Sequence[str], settings: Settings) -> Evaluation:
-    """Runs as they stand, side by side; an id may be a plan's."""
+def look(ids: Sequence[str], settings: Settings, *, grader: str | None = None) -> Evaluation:
+    """Runs as they stand, side by side; an id may be a plan's. `grader` as in `GradedView`."""
     with open_store(settings) as store:
-        return look_in(store, ids)
+        return look_in(store, ids, grader=grader)
 
 
-def look_in(store: Store, ids: Sequence[str]) -> Evaluation:
+def look_in(store: Store, ids: Sequence[str], *, grader: str | None = None) -> Evaluation:
     """`look` in an open store."""
     runs = [run for ident in ids for run in find(store, ident)]
-    results = [shown(store, _as_it_is(store, run)) for run in runs]
+    view = GradedView(store, grader)
+    results = [view.shown(_as_it_is(store, run)) for run in runs]
     one_plan = len({run.plan_id for run in runs}) == 1
-    return of_plan(store, results) if one_plan else evaluation(store, results)
+    return of_plan(view, results) if one_plan else evaluation(view, results)
 
 
 def list_runs(

@@ -17,7 +17,7 @@ from proctor.service.opening.sources import model_named
 from proctor.settings import Settings
 from proctor.sources.exams.source import task_keys
 from proctor.sources.exams.tables.tasks import suite_named
-from proctor.types import Cell, Limits, Plan, Sampling, SourceRef
+from proctor.types import Cell, ExamRef, Limits, Plan, Sampling
 
 Priority = Literal["high", "normal", "low"]
 
@@ -119,7 +119,7 @@ def plan_of(request: RunRequest, settings: Settings) -> Plan:
             f"ollama_params do not go with {model.provider}: give temperature, top_p, ... in config"
         )
     sized = config.preset or config.limit
-    source = SourceRef(
+    source = ExamRef(
         "suite",
         suite,
         tasks=tuple(config.tasks or ()),

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from proctor.errors import DataError
 from proctor.protocols import Source
-from proctor.types import Cell, Limits, Run, SourceRef
+from proctor.types import Cell, ExamRef, Limits, Run, SourceRef
 
 
 def as_it_began(run: Run) -> SourceRef:
     """The run's source, its replies read as they were when it began, whatever the default has become since."""
     name, source = run.manifest.facts.extractor, run.cell.source
-    return replace(source, extractor=name) if name and source.kind != "log" else source
+    return replace(source, extractor=name) if name and isinstance(source, ExamRef) else source
 
 
 def same_rows(run: Run, source: Source) -> None:

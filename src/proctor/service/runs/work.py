@@ -11,7 +11,8 @@ from types import FrameType
 from proctor.errors import DiskFull, EndpointNotFound, ErrorBudget, ProctorError, ProviderError, StoreError
 from proctor.service.admin.addresses import settings_for
 from proctor.service.context import LEASE_S, open_store
-from proctor.service.opening.sources import open_source, with_origin, with_simulators
+from proctor.service.kinds import kind_of
+from proctor.service.opening.sources import open_source, with_simulators
 from proctor.service.results.advice import goes_on
 from proctor.service.results.causes import causes_of
 from proctor.service.results.comparable import comparability, exam
@@ -88,7 +89,7 @@ def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
     began_before = run.manifest.opened
     if began_before:
         same_rows(run, source)
-    cell = replace(run.cell, source=with_origin(run.cell.source, source))
+    cell = replace(run.cell, source=kind_of(run.cell.source).found(run.cell.source, source))
 
     def submit(ready: Sequence[Ready]) -> Sequence[Run]:
         if began_before:

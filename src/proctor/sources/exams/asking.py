@@ -13,7 +13,7 @@ from proctor.sources.exams.prompts.styles import OWN, Style, pick, shots_of, sty
 from proctor.sources.exams.rows.normal_form import Row
 from proctor.sources.exams.shots import choose, worked
 from proctor.sources.exams.tables.shapes import Task
-from proctor.types import SourceRef
+from proctor.types import ExamRef
 
 SEED = 0  # of the order; one for all runs, or two models would not be asked the same items
 
@@ -30,7 +30,7 @@ class Presentation:
     shuffle: bool
 
 
-def asking_of(ref: SourceRef, tasks: Sequence[Task], own: Mapping[str, tuple[Writer, ...]]) -> Presentation:
+def asking_of(ref: ExamRef, tasks: Sequence[Task], own: Mapping[str, tuple[Writer, ...]]) -> Presentation:
     """How the reference wants rows to be put. Raises: ConfigError for what the tasks do not have."""
     style = style_named(ref.style)
     if style.name != OWN and ref.wording != 1:
@@ -48,7 +48,7 @@ def asking_of(ref: SourceRef, tasks: Sequence[Task], own: Mapping[str, tuple[Wri
 
 
 def worked_examples(
-    ref: SourceRef,
+    ref: ExamRef,
     tasks: Sequence[Task],
     ordered: Sequence[Row],
     asking: Presentation,
@@ -73,7 +73,7 @@ def worked_examples(
     return found
 
 
-def how_asked(facts: ExamFacts, ref: SourceRef, tasks: Sequence[Task], asking: Presentation) -> ExamFacts:
+def how_asked(facts: ExamFacts, ref: ExamRef, tasks: Sequence[Task], asking: Presentation) -> ExamFacts:
     """The facts with what is about the words that models are shown."""
     prompts = {task.prompt: " + ".join(w.version for w in asking.writers[task.key]) for task in tasks}
     shots = max(map(len, asking.shots.values()), default=0)
@@ -89,7 +89,7 @@ def how_asked(facts: ExamFacts, ref: SourceRef, tasks: Sequence[Task], asking: P
     )
 
 
-def in_words(ref: SourceRef, asking: Presentation) -> tuple[str, ...]:
+def in_words(ref: ExamRef, asking: Presentation) -> tuple[str, ...]:
     """How rows are put, where that is not the usual way."""
     said = []
     if asking.style.name != OWN:

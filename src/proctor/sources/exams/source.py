@@ -9,7 +9,8 @@ from pathlib import Path
 
 from proctor.errors import ConfigError, DataError, DataMissing
 from proctor.findings import METRIC_VERSIONS
-from proctor.grading.extractors import Judge, check_labels, extractor
+from proctor.grading.exam import ExamGrader, Reads
+from proctor.grading.extractors import check_labels, extractor
 from proctor.grading.vocabulary import Vocabulary, vocabulary
 from proctor.manifest import ExamFacts, TaskSpec
 from proctor.sources.exams.asking import (
@@ -28,7 +29,7 @@ from proctor.sources.exams.sampling import PRESETS, spread, take
 from proctor.sources.exams.shuffle import shuffled
 from proctor.sources.exams.tables.shapes import Suite, Task
 from proctor.sources.exams.tables.tasks import suite_named
-from proctor.types import Grade, Item, Reply, Rows, SourceRef
+from proctor.types import ExamRef, Grade, Item, Reply, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,7 @@ class SuiteSource:
     tasks: Mapping[str, Task]
     rows: tuple[Row, ...]
     asking: Presentation = field(repr=False)
-    judge: Judge = field(repr=False)
-    vocabularies: Mapping[str, Vocabulary] = field(repr=False)
+    grader: ExamGrader = field(repr=False)
     row_ids: tuple[str, ...] = field(repr=False)  # of all items, in the order of their files
     understood: tuple[str, ...] = ()
     teaching: Callable[[str], Sequence[Row]] = field(default=lambda task: (), repr=False)  # a task's dev rows
@@ -89,8 +89,12 @@ class SuiteSource:
 
     def read(self, item: Item, reply: Reply) -> Grade:
         """What the reply says to one of this source's items, and what that is worth."""
-        kind = self.tasks[item.group].kind
-        return self.judge(item, reply, kind=kind, vocabulary=self.vocabularies.get(item.group))
+        return self.grader.grade(item, reply)
+
+    @property
+    def vocabularies(self) -> Mapping[str, Vocabulary]:
+        """The labels of each task that has some, ready for reading."""
+        return {task: each.vocabulary for task, each in self.grader.forms.items() if each.vocabulary}
 
     def spoken(self, item: Item) -> str:
         """How a model writes the right answer: "yes" where the target is called "entailment"."""
@@ -101,12 +105,12 @@ class SuiteSource:
         return other_answers(self.tasks[item.group], item)
 
 
-def task_keys(ref: SourceRef) -> tuple[str, ...]:
+def task_keys(ref: ExamRef) -> tuple[str, ...]:
     """The tasks of a suite that a reference needs rows of. Raises: ConfigError."""
     return tuple(task.key for task in select(suite_named(ref.name), ref) if not optional(task, ref))
 
 
-def open_suite(ref: SourceRef, home: Path) -> SuiteSource:
+def open_suite(ref: ExamRef, home: Path) -> SuiteSource:
     """The items of a suite. Raises: ConfigError for an unknown suite or task, DataMissing, DataError."""
     suite = suite_named(ref.name)
     wanted = select(suite, ref)
@@ -143,7 +147,7 @@ def open_suite(ref: SourceRef, home: Path) -> SuiteSource:
     return replace(plain, row_ids=item_ids(plain, named), understood=(*plain.understood, *said))
 
 
-def select(suite: Suite, ref: SourceRef) -> tuple[Task, ...]:
+def select(suite: Suite, ref: ExamRef) -> tuple[Task, ...]:
     """The tasks asked for, in the suite's order; without any, all that are scored, and extras if it is all.
 
     Raises: ConfigError.
@@ -156,12 +160,12 @@ def select(suite: Suite, ref: SourceRef) -> tuple[Task, ...]:
     return tuple(task for task in suite.tasks if not task.extra or ref.preset == "full")
 
 
-def optional(task: Task, ref: SourceRef) -> bool:
+def optional(task: Task, ref: ExamRef) -> bool:
     """True for an extra that came along with preset full: a run does without it when its rows are not here."""
     return task.extra and task.key not in ref.tasks
 
 
-def read_suite(tasks: Sequence[Task], ref: SourceRef, home: Path) -> tuple[dict[str, RowSet], Rows]:
+def read_suite(tasks: Sequence[Task], ref: ExamRef, home: Path) -> tuple[dict[str, RowSet], Rows]:
     """The rows of the tasks, all of one origin. Raises: DataMissing, DataError."""
     sets = dict(read_tasks([task.key for task in tasks if not optional(task, ref)], ref.rows, home))
     origin = next(iter(sets.values())).origin
@@ -195,7 +199,7 @@ def categories_of(suite: Suite, tasks: Sequence[Task]) -> dict[str, tuple[str, .
 
 
 def make_source(
-    ref: SourceRef,
+    ref: ExamRef,
     tasks: Sequence[Task],
     ordered: Sequence[Row],
     *,
@@ -229,8 +233,9 @@ def make_source(
         tasks={task.key: task for task in tasks},
         rows=tuple(rows),
         asking=asking,
-        judge=reading.judge,
-        vocabularies=vocabularies,
+        grader=ExamGrader(
+            reading, {task.key: Reads(task.kind, vocabularies.get(task.key)) for task in tasks}
+        ),
         row_ids=(),
         understood=in_words(ref, asking),
         teaching=teaching,
@@ -279,7 +284,7 @@ def item_ids(source: SuiteSource, rows: Sequence[tuple[str, str]]) -> tuple[str,
     )
 
 
-def take_asked(ref: SourceRef, ordered: Sequence[Row]) -> list[Row]:
+def take_asked(ref: ExamRef, ordered: Sequence[Row]) -> list[Row]:
     """The rows that preset and limit leave. Raises: ConfigError, DataError when none is left."""
     if ref.preset is not None and ref.preset not in PRESETS:
         raise ConfigError(f"No preset {ref.preset!r}. Presets: {', '.join(PRESETS)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -34,21 +34,25 @@ def unpack(body: bytes) -> dict[str, Any]:
 
 
 def item_body(item: Item) -> bytes:
-    return _to_json(
-        {
-            "id": item.id,
-            "group": item.group,
-            "prompt": [[message.role, message.content] for message in item.ask.messages],
-            "target": item.target,
-            "choices": item.choices,
-            "aliases": item.aliases,
-            "options": item.options,
-            "cluster": item.cluster,
-        }
-    )
+    return _to_json(item_record(item))
 
 
-def item_from(record: dict[str, Any], digest: str) -> Item:
+def item_record(item: Item) -> dict[str, Any]:
+    """The item as it is kept, but for its hash, by which it is found. `item_from` takes it back."""
+    return {
+        "id": item.id,
+        "group": item.group,
+        "prompt": [[message.role, message.content] for message in item.ask.messages],
+        "target": item.target,
+        "choices": list(item.choices),
+        "aliases": list(item.aliases),
+        "options": list(item.options),
+        "cluster": item.cluster,
+    }
+
+
+def item_from(record: Mapping[str, Any], digest: str) -> Item:
+    """Raises: TypeError, ValueError for a prompt that is no list of [role, text]."""
     return Item(
         id=record["id"],
         group=record["group"],
@@ -62,7 +66,7 @@ def item_from(record: dict[str, Any], digest: str) -> Item:
 
 
 def payload_body(attempt: Attempt) -> bytes:
-    """Text, reasoning, finish and error; `raw`, the server's reply as text, only if there is one."""
+    """Text, reasoning, finish and error; `raw`, the server's reply as text, and `grade` only where there is one."""
     reply, failure = attempt.reply, attempt.failure
     record: dict[str, Any] = {"text": None, "reasoning": None, "finish": None, "error": None}
     if reply is not None:
@@ -73,6 +77,9 @@ def payload_body(attempt: Attempt) -> bytes:
             record["first_token"] = reply.first_token
         if reply.raw:
             record["raw"] = reply.raw.decode("utf-8", "replace")
+        grade = attempt.grade
+        if grade.note is not None or grade.cost_usd is not None:
+            record["grade"] = {"grader": grade.grader, "note": grade.note, "cost_usd": grade.cost_usd}
     if failure is not None:
         record["error"] = failure.message
     return _to_json(record)

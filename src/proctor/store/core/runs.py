@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NotRequired, Self, TypedDict, Unpack
 
 import orjson
@@ -23,7 +22,7 @@ from proctor.store.core.schema import Database
 from proctor.store.core.scores import Figures
 from proctor.store.core.tables import PLAN, RUN, SCORE
 from proctor.store.core.walls import Reach
-from proctor.types import NEXT, Cell, Plan, Run, SourceRef, Status
+from proctor.types import Cell, Plan, Run, Status
 
 ID_CHARACTERS = 36  # of a whole id
 MIN_PREFIX = 4  # characters of an id that must be given
@@ -99,7 +98,7 @@ class RunStore(Database):
             "cell": cell_to_json(cell),
             "provider": cell.model.provider,
             "model": cell.model.name,
-            "source": source_name(cell.source),
+            "source": cell.source.listed,
             "source_title": facts["source_title"],
             "sample": facts["sample"],
             "comparability": facts["comparability"],
@@ -176,7 +175,7 @@ class RunStore(Database):
         All of it is one transaction. A completed run that lacks items stays completed and is partial.
         Raises Conflict if the run is not running under `owner`, NotFound.
         """
-        if status not in NEXT[Status.RUNNING]:
+        if status is Status.RUNNING:
             raise Conflict(f"Run {run_id}: running work cannot end as {status}")
         final = status is not Status.PENDING
         ended = (
@@ -289,11 +288,6 @@ class RunStore(Database):
         if row.status == Status.COMPLETED.value and row.settled >= row.planned:
             return Conflict(f"Run {run_id} is completed with nothing missing; {refusal}")
         return Conflict(f"Run {run_id} is {row.status}; {refusal}")
-
-
-def source_name(source: SourceRef) -> str:
-    """The suite's or log's name, or the file's without its folder: what `runs(source=...)` compares with."""
-    return Path(source.name).name if source.kind == "file" else source.name
 
 
 def _only(rows: Sequence[Row[Any]], kind: str, start: str) -> Row[Any]:

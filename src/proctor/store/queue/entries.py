@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, or_, 
 from proctor.errors import Conflict, NotFound, QueueFull
 from proctor.manifest import UNOPENED, Manifest
 from proctor.plan import cell_to_json, plan_to_json
-from proctor.store.core.runs import manifest_text, run_from, source_name
+from proctor.store.core.runs import manifest_text, run_from
 from proctor.store.core.schema import Database
 from proctor.store.core.tables import JOB, PLAN, PROJECT, RUN
 from proctor.store.core.walls import WHOLE
@@ -99,8 +99,8 @@ def _add(connection: Connection, plan: Plan, ticket: Ticket, now: float) -> Row[
         "cell": cell_to_json(cell),
         "provider": cell.model.provider,
         "model": cell.model.name,
-        "source": source_name(cell.source),
-        "source_title": ticket.title or source_name(cell.source),
+        "source": cell.source.listed,
+        "source_title": ticket.title or cell.source.listed,
         "sample": False,
         "planned": 0,
         "settled": 0,

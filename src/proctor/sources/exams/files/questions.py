@@ -31,10 +31,10 @@ from proctor.sources.exams.prompts.own_cue import in_own_words, language_of
 from proctor.sources.exams.sampling import spread
 from proctor.sources.exams.source import SuiteSource, item_ids, make_source
 from proctor.sources.exams.tables.shapes import Task
-from proctor.types import SourceRef
+from proctor.types import ExamRef
 
 
-def open_file(ref: SourceRef) -> SuiteSource:
+def open_file(ref: ExamRef) -> SuiteSource:
     """The items of a file of questions, or of a user's suite if it is TOML. Raises DataError with every fault."""
     path = Path(ref.name)
     if path.suffix.lower() == ".toml":
@@ -86,7 +86,7 @@ def open_file(ref: SourceRef) -> SuiteSource:
     return replace(plain, row_ids=ids, understood=(*said, *plain.understood))
 
 
-def _own_language(ref: SourceRef, read: FileRows, prompt: str) -> Language | None:
+def _own_language(ref: ExamRef, read: FileRows, prompt: str) -> Language | None:
     """The language in whose words the last line is asked for; None: in English.
 
     The other extractors know the English cue only, and a style has words of its own.

@@ -40,7 +40,7 @@ from proctor.sources.exams.rows.normal_form import Row
 from proctor.sources.exams.sampling import spread
 from proctor.sources.exams.source import SuiteSource, item_ids, make_source
 from proctor.sources.exams.tables.shapes import Task
-from proctor.types import SourceRef
+from proctor.types import ExamRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +54,12 @@ class TaskRows:
     dev: Callable[[], Sequence[Row]]
 
 
-def open_user_suite(path: Path, ref: SourceRef | None = None) -> SuiteSource:
+def open_user_suite(path: Path, ref: ExamRef | None = None) -> SuiteSource:
     """The items of the suite in a TOML file; `ref` says which tasks, how many and how they are put.
 
     Raises: ConfigError for what the TOML says, DataError for rows, naming file and line.
     """
-    ref = ref or SourceRef("file", str(path))
+    ref = ref or ExamRef("file", str(path))
     if ref.answer_type is not None:
         raise ConfigError(f"{path.name} says itself how answers are read: leave out --answer-type")
     try:
@@ -96,7 +96,7 @@ def open_user_suite(path: Path, ref: SourceRef | None = None) -> SuiteSource:
     return replace(plain, row_ids=ids, understood=(*said, *plain.understood))
 
 
-def chosen(suite: UserSuite, ref: SourceRef, place: str) -> tuple[UserTask, ...]:
+def chosen(suite: UserSuite, ref: ExamRef, place: str) -> tuple[UserTask, ...]:
     known = [one.key for one in suite.tasks]
     if unknown := [name for name in ref.tasks if name not in known]:
         raise ConfigError(f"{place}: no task {unknown[0]!r}. Its tasks: {', '.join(known)}")
@@ -112,7 +112,7 @@ def in_words(exam: TaskRows) -> Iterator[str]:
     yield from (f"{exam.task.key}: {line}" if line[:1].strip() else line for line in exam.read.said)
 
 
-def open_task(one: UserTask, suite: UserSuite, toml: Path, ref: SourceRef) -> TaskRows:
+def open_task(one: UserTask, suite: UserSuite, toml: Path, ref: ExamRef) -> TaskRows:
     """A task with its rows read. Raises: ConfigError, DataError."""
     table = read_records(toml.parent / one.file, KNOWN_NAMES)
     columns = find_columns(table, asks=one.prompt is None)
@@ -175,7 +175,7 @@ def prompt_name(columns: Columns, kind: Kind) -> str:
 MADE: dict[Kind, str] = {"choices": "choices", "labels": "labels"}
 
 
-def check_prompt(one: UserTask, kind: Kind, table: Records, ref: SourceRef) -> None:
+def check_prompt(one: UserTask, kind: Kind, table: Records, ref: ExamRef) -> None:
     """Raises: DataError when the prompt shows, or the clusters rest on, what the file does not have."""
     shown = placeholders(one.prompt or "")
     known = {*table.columns, *([MADE[kind]] if kind in MADE else [])}
