@@ -1,6 +1,5 @@
 """`contains`: what stands in a reply, and what is only named there."""
 
-
 from __future__ import annotations
 
 import pytest
@@ -32,6 +31,8 @@ RIGHT = [
     ("It was AC/DC.", ["AC/DC"]),
     ("Potassium has the symbol K.", ["K"]),
     ("The answer is vitamin A.", ["A"]),
+    ("The symbol is W. Tungsten has it.", ["W"]),
+    ("There are 9 of them since 9 May 2011.", ["9"]),
     ("Use `*` for that.", ["*"]),
     ("*", ["*"]),
     ("It is written in C++.", ["C++"]),
@@ -59,6 +60,8 @@ WRONG = [
     ("A dog is an animal.", ["A"]),
     ("I think so.", ["I"]),
     ("It is 3.5 or so.", ["3"]),
+    ("It opened on 9 May 2011.", ["9"]),
+    ("George W. Bush was there.", ["W"]),
     ("It is 1,345.", ["345"]),
     ("It is 5.", ["-5"]),
     ("It is written in C.", ["C++"]),

@@ -1,6 +1,5 @@
 """`date`: dates in many spellings, and those that have two meanings."""
 
-
 from __future__ import annotations
 
 from datetime import date
