@@ -21,7 +21,7 @@ from proctor.api.schemas import (
 from proctor.errors import NotFound
 from proctor.service.admin import access
 from proctor.service.admin.access import ApiKey, Project, User
-from proctor.service.forecast.forecast import forecast_document, forecast_from
+from proctor.service.forecast.forecast import forecast, forecast_document
 from proctor.service.opening.catalogue import provider_status, suite_facts
 from proctor.service.opening.offers import offers
 from proctor.service.runs import schedules
@@ -81,7 +81,7 @@ def plan(request: PlanRequest, context: OpenContext, user: Reader) -> dict[str, 
     """
     made = plan_of(request, context.settings)
     sources = open_sources(made, context.settings, fetch=user.scope != "read")
-    found = forecast_from(context.store, made, sources, context.settings, difference=request.difference)
+    found = forecast(context, made, sources, difference=request.difference)
     return forecast_document(found)
 
 
@@ -90,7 +90,7 @@ def plan(request: PlanRequest, context: OpenContext, user: Reader) -> dict[str, 
 
 @ROUTER.get("/projects", tags=["projects"], summary="List projects", responses=example(told.PROJECTS))
 def projects(context: OpenContext, user: Reader) -> dict[str, Any]:
-    return {"projects": [_project(each) for each in access.projects(context.store)]}
+    return {"projects": [_project(each) for each in access.projects(context)]}
 
 
 @ROUTER.post(
@@ -101,7 +101,7 @@ def projects(context: OpenContext, user: Reader) -> dict[str, Any]:
     responses=example(told.PROJECT, 201),
 )
 def create_project(request: ProjectRequest, context: OpenContext, user: Admin) -> dict[str, Any]:
-    return _project(access.create_project(context.store, request.name, by=user.name))
+    return _project(access.create_project(context, request.name, by=user.name))
 
 
 def _project(of: Project) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _project(of: Project) -> dict[str, Any]:
 
 @ROUTER.get("/schedules", tags=["schedules"], summary="List schedules", responses=example(told.SCHEDULES))
 def listed(context: OpenContext, user: Reader) -> dict[str, Any]:
-    return {"schedules": [_schedule(context, each) for each in schedules.listed(context.store)]}
+    return {"schedules": [_schedule(context, each) for each in schedules.listed(context)]}
 
 
 @ROUTER.post(
@@ -127,7 +127,7 @@ def add_schedule(request: ScheduleRequest, context: OpenContext, user: Runner) -
     """At low priority, at the times of the cron expression, in UTC."""
     cell = plan_of(request.job, context.settings).cells[0]
     wanted = NewSchedule(request.name, request.cron, cell, user.name, request.job.project_id)
-    made = schedules.add(context.store, wanted, context.settings)
+    made = schedules.add(context, wanted)
     _note(context, user, "create-schedule", made, f"{made.name}: {made.cron}")
     return _schedule(context, made)
 
@@ -141,7 +141,7 @@ def add_schedule(request: ScheduleRequest, context: OpenContext, user: Runner) -
 def change_schedule(
     number: Number, request: ScheduleChange, context: OpenContext, user: Runner
 ) -> dict[str, Any]:
-    made = schedules.set_enabled(context.store, number, request.enabled)
+    made = schedules.set_enabled(context, number, request.enabled)
     _note(context, user, "change-schedule", made, f"{made.name}: {'on' if made.enabled else 'off'}")
     return _schedule(context, made)
 
@@ -154,18 +154,18 @@ def change_schedule(
 )
 def remove_schedule(number: Number, context: OpenContext, user: Runner) -> dict[str, Any]:
     """Its runs stay."""
-    gone = schedules.one(context.store, number)
-    schedules.remove(context.store, number)
+    gone = schedules.one(context, number)
+    schedules.remove(context, number)
     _note(context, user, "delete-schedule", gone, gone.name)
     return {"message": f"Schedule {number} deleted"}
 
 
 def _note(context: OpenContext, user: User, action: str, of: Schedule, about: str) -> None:
-    access.note(context.store, user.name, action, str(of.id), about, project_id=of.project_id)
+    access.note(context, user.name, action, str(of.id), about, project_id=of.project_id)
 
 
 def _schedule(context: OpenContext, of: Schedule) -> dict[str, Any]:
-    cell, last = of.cell, schedules.last_run(context.store, of)
+    cell, last = of.cell, schedules.last_run(context, of)
     return {
         "id": of.id,
         "name": of.name,
@@ -189,7 +189,7 @@ def _schedule(context: OpenContext, of: Schedule) -> dict[str, Any]:
 
 @ROUTER.get("/keys", tags=["access"], summary="List API keys", responses=example(told.KEYS))
 def keys(context: OpenContext, user: Admin) -> dict[str, Any]:
-    return {"keys": [_key(each) for each in access.keys(context.store)]}
+    return {"keys": [_key(each) for each in access.keys(context)]}
 
 
 @ROUTER.post(
@@ -202,7 +202,7 @@ def keys(context: OpenContext, user: Admin) -> dict[str, Any]:
 def create_key(request: KeyRequest, context: OpenContext, user: Admin) -> dict[str, Any]:
     """The key is shown this once and kept nowhere. Without `project_ids` it names project 1; admin reaches all."""
     made, secret = access.create_key(
-        context.store, request.user, request.name, request.scopes, by=user.name, projects=request.project_ids
+        context, request.user, request.name, request.scopes, by=user.name, projects=request.project_ids
     )
     return {**_key(made), "key": secret}
 
@@ -215,14 +215,14 @@ def create_key(request: KeyRequest, context: OpenContext, user: Admin) -> dict[s
 )
 def change_key(number: Number, request: KeyChange, context: OpenContext, user: Admin) -> dict[str, Any]:
     """These projects from now on, and no other."""
-    return _key(access.set_projects(context.store, number, request.project_ids, by=user.name))
+    return _key(access.set_projects(context, number, request.project_ids, by=user.name))
 
 
 @ROUTER.delete(
     "/keys/{number}", tags=["access"], summary="Revoke an API key", responses=example(told.KEY_REVOKED)
 )
 def revoke_key(number: Number, context: OpenContext, user: Admin) -> dict[str, Any]:
-    return _key(access.revoke_key(context.store, number, by=user.name))
+    return _key(access.revoke_key(context, number, by=user.name))
 
 
 def _key(of: ApiKey) -> dict[str, Any]:
@@ -252,5 +252,5 @@ def audit(
 
     `before` is the id of the last one already seen.
     """
-    found = access.deeds(context.store, user=of_user, action=action, before=before, limit=limit)
+    found = access.deeds(context, user=of_user, action=action, before=before, limit=limit)
     return {"audit": [{**asdict(each), "at": answers.stamp(each.at)} for each in found]}

@@ -36,10 +36,12 @@ if TYPE_CHECKING:
 @json_option
 def rescore_command(run: str, extractors: tuple[str, ...], limit: int, as_json: bool) -> int:
     """Read the kept replies of RUN again. Nothing is asked and the run's scores stay as they are."""
+    from proctor.service.context import open_context
     from proctor.service.results import documents
     from proctor.service.results.rescore import rescore
 
-    found = rescore(run, extractors, read_settings(os.environ))
+    with open_context(read_settings(os.environ)) as context:
+        found = rescore(context, run, extractors)
     if as_json:
         click.echo(documents.to_json(_document(found, limit)))
     else:

@@ -18,7 +18,7 @@ from proctor.findings import NOT_ENFORCED, Cause, Histogram, RunResult, Score, a
 from proctor.plan import cell_to_json
 from proctor.service.admin import access, prune
 from proctor.service.context import Context
-from proctor.service.data.transfer import report_from
+from proctor.service.data.transfer import report
 from proctor.service.results import notes
 from proctor.service.results.advice import advice, askings, goes_on
 from proctor.service.results.diagnosis import diagnose
@@ -134,13 +134,13 @@ def _result(context: Context, live: Live) -> RunResult | None:
 def _summary(context: Context, live: Live) -> dict[str, Any]:
     if not live.state.ended:
         return {"profile": None}
-    profile = profile_of(context.store, live.run)
+    profile = profile_of(context, live.run)
     return {
         "profile": profile,
         "latency_chart": _bars(profile.latency, "seconds") if profile.latency else None,
         "grades_chart": _bars(profile.grades, "grade") if profile.grades else None,
         "outcomes": [name for name in _OUTCOMES if any(found.get(name) for found in profile.tasks.values())],
-        "flagged": notes.marked(context.store, live.run.id),
+        "flagged": notes.marked(context, live.run.id),
     }
 
 
@@ -237,9 +237,7 @@ def live_piece(request: Request, context: OpenContext, user: Reader, run_id: Run
 @ROUTER.get("/runs/{run_id}/diagnosis")
 def diagnosis_piece(request: Request, context: OpenContext, user: Reader, run_id: RunId) -> Response:
     """What is off with the run; asked for after the page, because it reads replies."""
-    return show(
-        request, "_diagnosis.html", remarks=diagnose(context.store, job_states.result_of(context, run_id))
-    )
+    return show(request, "_diagnosis.html", remarks=diagnose(context, job_states.result_of(context, run_id)))
 
 
 @ROUTER.get("/runs/{run_id}/events")
@@ -271,15 +269,15 @@ async def _changes(context: Context, run_id: str, live: Live) -> AsyncIterator[b
 @ROUTER.post("/runs/{run_id}/stop")
 def stop(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
     run = job_states.run_of(context, run_id)
-    ended = queue.cancel(context.store, run.id)
-    access.note(context.store, user.name, "cancel", run.id)
+    ended = queue.cancel(context, run.id)
+    access.note(context, user.name, "cancel", run.id)
     return go(request, f"/runs/{run.id}", "The job was stopped." if ended else "The job is being stopped.")
 
 
 @ROUTER.post("/runs/{run_id}/restart")
 def restart(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
-    run = queue.restart(context.store, job_states.run_of(context, run_id).id, context.settings)
-    access.note(context.store, user.name, "restart", run.id)
+    run = queue.restart(context, job_states.run_of(context, run_id).id)
+    access.note(context, user.name, "restart", run.id)
     return go(request, f"/runs/{run.id}", "The job goes on where it stopped.")
 
 
@@ -290,10 +288,8 @@ def rerun(request: Request, context: OpenContext, user: Runner, run_id: RunId) -
     if run.cell.source.kind == "log":
         raise Conflict("This run was imported from another tool, which alone can ask again")
     ticket = Ticket(user.name, job_states.project_of(context, run.id), "high")
-    made = queue.submit(
-        context.store, Plan((replace(run.cell),), name=run.cell.source.name), ticket, context.settings
-    )
-    access.note(context.store, user.name, "submit", made.id, f"{run.cell.model}, again after {run.id[:8]}")
+    made = queue.submit(context, Plan((replace(run.cell),), name=run.cell.source.name), ticket)
+    access.note(context, user.name, "submit", made.id, f"{run.cell.model}, again after {run.id[:8]}")
     return go(request, f"/runs/{made.id}", "The same is being asked once more.")
 
 
@@ -301,9 +297,9 @@ def rerun(request: Request, context: OpenContext, user: Runner, run_id: RunId) -
 def delete(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
     run = job_states.run_of(context, run_id)
     project = job_states.project_of(context, run.id)
-    prune.delete(context.store, run.id, home=context.settings.home)
+    prune.delete(context, run.id)
     about = f"{run.cell.model} on {run.source_title}"
-    access.note(context.store, user.name, "delete", run.id, about, project_id=project)
+    access.note(context, user.name, "delete", run.id, about, project_id=project)
     return go(request, "/runs", f"Run {run.id[:8]} was deleted.")
 
 
@@ -311,7 +307,7 @@ def delete(request: Request, context: OpenContext, user: Runner, run_id: RunId) 
 def download(context: OpenContext, user: Reader, run_id: RunId) -> Response:
     """The run's report as one HTML file that needs no server."""
     run = job_states.run_of(context, run_id)
-    return as_file(report_from(context.store, [run.id], "html"), f"run-{run.id[:8]}.html")
+    return as_file(report(context, [run.id], "html"), f"run-{run.id[:8]}.html")
 
 
 def as_file(text: str, name: str, kind: str = "text/html") -> Response:

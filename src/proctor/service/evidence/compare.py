@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 from proctor.errors import ConfigError, NotFound
 from proctor.findings import Comparison, Evaluation
-from proctor.service.context import find, open_store
+from proctor.service.context import Context, find
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.evidence.shared import shape_over
 from proctor.service.results.comparable import check_comparable
 from proctor.service.results.results import scored_rows, shown
-from proctor.settings import Settings
 from proctor.stats.compare import focused
 from proctor.stats.descriptive.averages import mean_score
 from proctor.store import AttemptRow, Store
@@ -66,14 +64,8 @@ class Compared:
     differing: tuple[tuple[Differing, ...], ...]
 
 
-def compare_named(names: Sequence[str], settings: Settings, **wanted: Any) -> Compared:
-    """`compared` on the store of these settings."""
-    with open_store(settings) as store:
-        return compared(store, names, **wanted)
-
-
 def compared(
-    store: Store,
+    context: Context,
     names: Sequence[str],
     *,
     source: str | None = None,
@@ -92,10 +84,12 @@ def compared(
     """
     if margin is not None and margin < 0:
         raise ConfigError(f"margin {margin}: two scores cannot be less than 0 apart; give 0 or more")
-    runs = chosen(store, names, source=source)
-    found = evaluation(store, [shown(store, run) for run in runs], margin=margin, metric=metric)
+    runs = chosen(context.store, names, source=source)
+    found = evaluation(
+        context.store, [shown(context.store, run) for run in runs], margin=margin, metric=metric
+    )
     tasks = _counted(runs, metric)
-    differing = tuple(_differing(store, pair, tasks, items) for pair in found.comparisons)
+    differing = tuple(_differing(context.store, pair, tasks, items) for pair in found.comparisons)
     return Compared(found, differing)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from proctor.service.context import Context
 from proctor.service.forecast.forecast import duration_words
 from proctor.sources.exams.rows.normal_form import read_sample
 from proctor.sources.exams.tables.tasks import SUITES, TASKS
-from proctor.store import Store
 from proctor.types import Cell, SourceRef, Status
 
 PRESETS = {"quick": 200, "standard": 2000}
@@ -16,14 +16,14 @@ ASSUMED_S = (1.0, 3.0)  # a call, where nothing is known: one at a time on a loc
 LEAST_SPREAD = 0.2
 
 
-def estimated_duration(store: Store, cell: Cell, *, calls: int | None = None) -> tuple[str, str]:
+def estimated_duration(context: Context, cell: Cell, *, calls: int | None = None) -> tuple[str, str]:
     """A range such as "10-30 minutes", and what it rests on: the model's last runs, or an assumption.
 
     `calls` is how many there will be, where the rows are open already.
     """
     if calls is None:
         calls = items_of(cell.source) * cell.repeats * (3 if cell.source.wording == "all" else 1)
-    runs = store.runs(limit=50, model=str(cell.model), status=Status.COMPLETED)
+    runs = context.store.runs(limit=50, model=str(cell.model), status=Status.COMPLETED)
     alike = [run for run in runs if run.settled and run.elapsed_s and run.cell.source.kind != "log"]
     same = [run for run in alike if run.cell.source.name == cell.source.name]
     chosen = (same or alike)[:LAST_RUNS]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from proctor.errors import ConfigError, DataError
 from proctor.findings import Estimate
 from proctor.grading.extractors import Extractor, extractor
-from proctor.service.context import find, open_store
+from proctor.service.context import Context, find
 from proctor.service.opening.sources import open_source
 from proctor.service.results.answer_kinds import Reads, reads
 from proctor.service.results.results import scored_rows
@@ -57,29 +57,29 @@ class Rescoring:
     errors: int
 
 
-def rescore(run_id: str, extractors: Sequence[str], settings: Settings) -> Rescoring:
+def rescore(context: Context, run_id: str, extractors: Sequence[str]) -> Rescoring:
     """Read a run's replies with each extractor; with a single one, beside the run's own. The run is not changed.
 
     Raises: NotFound, ConfigError for an unknown extractor or one that cannot read the run's tasks.
     """
-    with open_store(settings) as store:
-        run = one_run(store, run_id)
-        how = how_read(run, settings)
-        kinds = {each.kind for each in how.values()}
-        chosen = [extractor(name, kinds) for name in names(run, extractors)]
-        errors = 0
-        readings: dict[str, list[tuple[str, Grade]]] = {each.name: [] for each in chosen}
-        differences = []
-        for row in scored_rows(store, run):
-            if row.outcome is Outcome.ERROR:
-                errors += 1
-                continue
-            item, reply = kept(store, run, row)
-            found = {each.name: read_again(each, item, reply, how[row.task]) for each in chosen}
-            for name, reading in found.items():
-                readings[name].append((row.item_id, reading))
-            if len({(reading.answer, reading.outcome) for reading in found.values()}) > 1:
-                differences.append(difference(row, item, reply, found))
+    store = context.store
+    run = one_run(store, run_id)
+    how = how_read(run, context.settings)
+    kinds = {each.kind for each in how.values()}
+    chosen = [extractor(name, kinds) for name in names(run, extractors)]
+    errors = 0
+    readings: dict[str, list[tuple[str, Grade]]] = {each.name: [] for each in chosen}
+    differences = []
+    for row in scored_rows(store, run):
+        if row.outcome is Outcome.ERROR:
+            errors += 1
+            continue
+        item, reply = kept(store, run, row)
+        found = {each.name: read_again(each, item, reply, how[row.task]) for each in chosen}
+        for name, reading in found.items():
+            readings[name].append((row.item_id, reading))
+        if len({(reading.answer, reading.outcome) for reading in found.values()}) > 1:
+            differences.append(difference(row, item, reply, found))
     replies = len(next(iter(readings.values())))
     return Rescoring(
         run,

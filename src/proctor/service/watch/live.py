@@ -56,7 +56,7 @@ def live_of(context: Context, run_id: str) -> Live:
     """Raises NotFound."""
     state = job_states.state_of(context, run_id)
     try:
-        job = queue.job(context.store, run_id)
+        job = queue.job(context, run_id)
     except NotFound:
         job = None
     at_work = state.run.status is Status.RUNNING
