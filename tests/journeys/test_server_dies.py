@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from jobs_world import World, until, world
+from opened import resume, start
 from proctor.cli.progress import Plain
 from proctor.engine.retry import Retry
 from proctor.service.context import Context
 from proctor.service.runs import queue
-from proctor.service.runs.lifecycle import resume, start
 from proctor.service.watch.live import live_of
 from proctor.simulator import Simulated
 from proctor.store.queue import runlog, waits
@@ -126,7 +126,7 @@ def test_a_job_keeps_its_lease_while_it_waits_and_the_dashboard_says_for_what(he
     until(lambda: here.ended(run), "the job has ended", step=step)
     done = here.run(run)
     assert (done.status, done.settled, done.error) == (Status.COMPLETED, N, None)
-    assert queue.job(here.store, run.id).tries == 1
+    assert queue.job(here.context, run.id).tries == 1
     assert not runlog.waits_path(here.home, run.id).exists()
 
 

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
+from opened import rescore, start
 from proctor.errors import ConfigError, NotFound
-from proctor.service.results.rescore import rescore
-from proctor.service.runs.lifecycle import start
 from proctor.types import Cell, Model, Plan, SourceRef
 from programs import proctor, proctor_json
 from simulators import settings

@@ -17,6 +17,7 @@ from sqlalchemy.engine import make_url
 from store_examples import NOW, answered, claimed, failed, keep_all
 
 import proctor.store
+from opened import over
 from proctor.errors import NotFound
 from proctor.findings import Estimate, Score
 from proctor.service.results.comparable import comparability, exam
@@ -156,11 +157,11 @@ def figures(store: Store, run: Run, *scores: Score) -> Figures:
 def test_what_is_kept_is_what_would_be_counted(store: Store) -> None:
     run = claimed(store, 20)
     keep_all(store, run, *answers(), answered(4, attempt=1))
-    counted = profile_of(store, run), tally_of(store, run)
+    counted = profile_of(over(store), run), tally_of(store, run)
     assert summaries.get(store, run.id) is None
     ended = finished(store, run, figures=figures(store, run))
     assert summaries.get(store, run.id) is not None
-    assert (profile_of(store, ended), tally_of(store, ended)) == counted
+    assert (profile_of(over(store), ended), tally_of(store, ended)) == counted
     assert counted[0].tasks == {"boolq": {"correct": 12, "wrong": 1}, "rte": {"correct": 7}}
     assert counted[1].outcomes == {"correct": 19, "wrong": 1}
 
@@ -188,7 +189,7 @@ def test_a_run_that_is_taken_up_again_is_counted_anew_however_it_ends(store: Sto
     dead = store.run(run.id)
     assert dead.finished_at is not None
     assert tally_of(store, dead).outcomes == {"correct": 2, "wrong": 1}
-    assert profile_of(store, dead).tasks == {"boolq": {"correct": 2, "wrong": 1}}
+    assert profile_of(over(store), dead).tasks == {"boolq": {"correct": 2, "wrong": 1}}
     assert store.scores(run.id) == ()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from opened import over
 from pages import Browser
 from proctor.service.admin.access import deeds
 from proctor.service.runs import schedules
@@ -105,10 +106,10 @@ def test_the_lines_of_a_timeline_break_where_no_process_was_at_work() -> None:
 def look_at_a_night(browser: Browser, home: Path) -> None:
     assert browser.post("/schedules", **NIGHTLY).status == 303
     with closing(Store.open(f"sqlite:///{home / 'proctor.db'}")) as store:
-        (kept,) = schedules.listed(store)
+        (kept,) = schedules.listed(over(store))
         assert kept.cell.model.base_url == "http://127.0.0.1:9/v1"
-        schedules.submit_due(store, read_settings({"PROCTOR_HOME": str(home)}), now=kept.next_at)
-        run = schedules.last_run(store, schedules.one(store, kept.id))
+        schedules.submit_due(over(store, read_settings({"PROCTOR_HOME": str(home)})), now=kept.next_at)
+        run = schedules.last_run(over(store), schedules.one(over(store), kept.id))
         assert run is not None and "pending" in browser.get("/schedules").words
         taken = entries.take_next(store, owner="me", now=time.time(), lease_s=60.0, most_running=3)
         assert taken is not None and taken.id == run.id
@@ -127,7 +128,7 @@ def look_at_a_night(browser: Browser, home: Path) -> None:
         assert "2 tries, of which the log tells" in told_to
         assert "start the server. Then press Restart." in told_to and "proctor resume" not in told_to
         assert browser.post(f"/runs/{run.id}/delete").status == 303
-        assert schedules.one(store, kept.id).last_run_id is None, "no link to what is gone"
+        assert schedules.one(over(store), kept.id).last_run_id is None, "no link to what is gone"
         assert browser.post(f"/schedules/{kept.id}/delete").status == 303
-        said = {deed.action: deed.detail for deed in reversed(deeds(store))}
+        said = {deed.action: deed.detail for deed in reversed(deeds(over(store)))}
         assert (said["create-schedule"], said["delete-schedule"]) == ("nightly: 0 2 * * *", "nightly")

@@ -172,6 +172,8 @@ def run_from(record: Mapping[str, Any], where: str) -> tuple[Run, Labels | None]
 
 def _check_metrics(run: Run) -> None:
     """What the statistics need is all there. Raises: KeyError, ValueError for a metric that is not known."""
+    if missing := run.manifest["tasks"].keys() - run.manifest["metrics"].keys():
+        raise KeyError(f"metrics of {', '.join(sorted(missing))}")
     for task, spec in shape(run).tasks.items():
         if not all(isinstance(word, str) for word in (spec.title, spec.kind, *spec.labels)):
             raise ValueError(f"task {task}: title, kind and labels are texts")

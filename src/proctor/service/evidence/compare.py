@@ -112,7 +112,7 @@ def gates(compared: Compared, most: float) -> list[Gate]:
 
 
 def chosen(store: Store, names: Sequence[str], *, source: str | None = None) -> list[Run]:
-    """The runs that names mean, in their order; at least two of them. See `compare_named`."""
+    """The runs that names mean, in their order; at least two of them. See `compared`."""
     meant = [_candidates(store, name, source) for name in names]
     named = [runs for runs, fixed in meant if not fixed]
     runs = [run for found, fixed in meant if fixed for run in found]
