@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from proctor.findings import Comparison
+from proctor.manifest import UNOPENED
 from proctor.stats.compare import compare
 from proctor.stats.estimates import Shape, TaskShape
 from proctor.stats.metrics import Scored
@@ -22,7 +23,7 @@ def run(name: str) -> Run:
         source_title="q.csv",
         planned=0,
         settled=0,
-        manifest={},
+        manifest=UNOPENED,
         created_at=0.0,
     )
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
+from proctor.manifest import Facts
 from proctor.types import Grade, Item, Reply
 
 
@@ -18,7 +19,7 @@ class Source(Protocol):
     def title(self) -> str: ...
 
     @property
-    def manifest(self) -> Mapping[str, Any]:
+    def facts(self) -> Facts:
         """Data hash, item-set hash, prompt, extractor and metric versions: what a number rests on."""
 
     @property

@@ -52,7 +52,8 @@ class Result:
 
     def __str__(self) -> str:
         heads = (
-            f"{r.run.cell.model}  {r.scores[0].metric} {estimate(r.scores[0].estimate)}{left_out_mark(r.run.manifest)}"
+            f"{r.run.cell.model}  {r.scores[0].metric} {estimate(r.scores[0].estimate)}"
+            f"{left_out_mark(r.run.manifest.facts.left_out)}"
             for r in self.runs
             if r.scores
         )

@@ -8,7 +8,7 @@ A benchmark is a table. Its rows are models, its columns are sources of items.
     Attempt  one try at one Item                 kept by the store, never changed
     Run      a Cell on its way                   has a Status
 
-Everything here is frozen and imports nothing of ours.
+Everything here is frozen and, when it runs, imports nothing of ours.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from proctor.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +322,7 @@ class Run:
     source_title: str
     planned: int
     settled: int  # items with an outcome other than error
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     created_at: float
     started_at: float | None = None
     finished_at: float | None = None

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from opened import over
+from proctor.manifest import UNOPENED
 from proctor.service.admin.addresses import settings_for, settings_to_ask_again
 from proctor.service.context import open_store
 from proctor.service.runs import queue
@@ -46,7 +47,13 @@ def test_a_job_that_the_operator_reruns_shows_the_key_no_more_than_before(tmp_pa
     ours = settings(tmp_path, OPENAI_API_KEY=KEY, OPENAI_BASE_URL=OURS)
     with open_store(ours) as store:
         job = queue.submit(over(store, ours), Plan((cell,)), queue.Ticket("ann"))
-        facts = {"source_title": "MMLU", "planned": 1, "manifest": {}, "comparability": None, "sample": True}
+        facts = {
+            "source_title": "MMLU",
+            "planned": 1,
+            "manifest": UNOPENED,
+            "comparability": None,
+            "sample": True,
+        }
         plan = store.add_plan(Plan((cell,)), now=1.0)
         own = store.add_run(plan, cell, **facts, now=1.0)
         again = store.add_run(plan, cell, **facts, now=1.0, parent_id=job.id)

@@ -60,7 +60,7 @@ def test_times_are_in_utc(cron: str, comes: tuple[int, ...]) -> None:
 def test_what_is_no_time_is_refused_in_words(store: Store, cron: str) -> None:
     with pytest.raises(ConfigError, match=r"cron .*every night at two"):
         added(store, cron)
-    assert schedules.listed(over(store)) == []
+    assert schedules.all_schedules(over(store)) == []
 
 
 def test_a_time_that_never_comes_is_called_so() -> None:
@@ -86,7 +86,7 @@ def test_an_address_that_its_jobs_may_not_ask_is_refused_at_once(store: Store, s
     wanted = NewSchedule("nightly", NIGHTLY, inside, "ann")
     with pytest.raises(Forbidden, match="not public"):
         schedules.add(over(store, replace(settings, auth=True)), wanted, now=NOW)
-    assert schedules.listed(over(store)) == []
+    assert schedules.all_schedules(over(store)) == []
     assert schedules.add(over(store, settings), wanted, now=NOW).cell == inside
 
 
@@ -136,7 +136,7 @@ def test_many_workers_submit_a_due_time_once(store: Store, settings: Settings) -
         worker.join()
     assert len(told) == 5
     assert len(store.runs()) == 5
-    assert {kept.last_error for kept in schedules.listed(over(store))} == {None}
+    assert {kept.last_error for kept in schedules.all_schedules(over(store))} == {None}
 
 
 def test_a_full_queue_is_noted_and_the_next_time_is_tried(store: Store, settings: Settings) -> None:
@@ -185,12 +185,12 @@ def test_a_schedule_that_is_off_waits_and_makes_up_for_nothing(store: Store, set
 
 def test_schedules_are_listed_by_user_and_project_and_removed(store: Store) -> None:
     mine, other = added(store), added(store, user="bob")
-    assert schedules.listed(over(store)) == [mine, other]
-    assert schedules.listed(over(store), user="bob") == [other]
-    assert schedules.listed(over(store), project_id=2) == []
+    assert schedules.all_schedules(over(store)) == [mine, other]
+    assert schedules.all_schedules(over(store), user="bob") == [other]
+    assert schedules.all_schedules(over(store), project_id=2) == []
     assert mine.cell == CELL
     schedules.remove(over(store), mine.id)
-    assert schedules.listed(over(store)) == [other]
+    assert schedules.all_schedules(over(store)) == [other]
     for gone in (lambda: schedules.one(over(store), mine.id), lambda: schedules.remove(over(store), mine.id)):
         with pytest.raises(NotFound, match=f"Schedule {mine.id} not found"):
             gone()

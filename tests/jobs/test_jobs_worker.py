@@ -48,7 +48,7 @@ def test_a_job_completes_and_is_a_run_like_any_other(tmp_path: Path, database_ur
         run = here.submit()
         done = work_until_ended(here, run)
         assert (done.status, done.planned, done.settled, done.partial) == (Status.COMPLETED, 40, 40, False)
-        assert done.manifest["item_set_sha256"] and done.source_title == "sums.csv"
+        assert done.manifest.facts.item_set_sha256 and done.source_title == "sums.csv"
         assert here.store.scores(run.id)[0].estimate.value is not None
         assert "completed, 40 of 40 items settled" in here.log(run)
         assert (here.home / "logs" / f"{run.id}.log").stat().st_mode & 0o077 == 0

@@ -143,22 +143,22 @@ def test_label_metrics_are_those_of_scikit_learn(home, server, suite):
     """A model of middling accuracy: every label metric of every task, computed again from the exported items."""
     ended = ask(home, server, suite, "sim-small")
     result = ended.evaluation.results[0]
-    specs = result.run.manifest["metrics"]
+    specs = result.run.manifest.facts.tasks
     by_task = defaultdict(list)
     for task, target, answer, outcome in rows_of(ended, home, **NOBODY):
         assert outcome in ("correct", "wrong")
         by_task[task].append((target, answer))
     checked = 0
     for score in result.scores:
-        if score.task not in specs or specs[score.task]["kind"] not in ("labels", "choices"):
+        if score.task not in specs or specs[score.task].kind not in ("labels", "choices"):
             continue
         targets, answers = zip(*by_task[score.task], strict=True)
-        labels = specs[score.task]["labels"]
+        labels = specs[score.task].labels
         oracle = {
             "accuracy": lambda t, a: accuracy_score(t, a),
             "mcc": lambda t, a: matthews_corrcoef(t, a),
             "macro_f1": lambda t, a, names=labels: f1_score(t, a, labels=names, average="macro"),
-            "f1": lambda t, a, name=specs[score.task]["positive"]: f1_score(t, a, pos_label=name),
+            "f1": lambda t, a, name=specs[score.task].positive: f1_score(t, a, pos_label=name),
         }.get(score.metric)
         if oracle:
             assert score.estimate.value == pytest.approx(oracle(targets, answers)), score
@@ -221,7 +221,7 @@ def test_the_other_modes_of_answering_are_read_and_scored(home, server, shape, m
         ended = start(Plan((cell,)), settings(home, **NOBODY))
         result = ended.evaluation.results[0]
         assert result.tally.outcomes == {"correct": 40}, (suite, result.tally)
-        assert result.run.manifest["mode"] == mode
+        assert result.run.manifest.mode == mode
 
 
 @pytest.mark.parametrize("style", ["proctor", "original-5shot", "simple-evals", "lm-eval-generative"])
@@ -232,7 +232,7 @@ def test_every_style_of_mmlu_is_asked_and_read(home, style):
     )
     ended = start(Plan((Cell(Model("simulator", "sim-perfect"), ref),)), settings(home, **NOBODY))
     result = ended.evaluation.results[0]
-    assert result.run.manifest["style"] == style
+    assert result.run.manifest.facts.style == style
     assert sum(result.tally.outcomes.values()) == 6
     if style != "lm-eval-generative":  # which takes a letter alone, and the simulator talks
         assert result.tally.outcomes == {"correct": 6}

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from proctor.findings import Comparison, Difference, Estimate, Evaluation, RunResult, Score, Speed, Tally
+from proctor.manifest_json import manifest_from
 from proctor.report import render
 from proctor.report.blocks import Table
 from proctor.report.page import page_of
@@ -106,7 +107,7 @@ def run(
         "source_title": "SuperGLUE (BoolQ so far)",
         "planned": 500,
         "settled": 500,
-        "manifest": manifest,
+        "manifest": manifest_from(manifest),
         "created_at": NOW - 86400.0,
         "started_at": NOW - 86390.0,
         "finished_at": NOW - 86000.0,

@@ -12,6 +12,7 @@ import pytest
 
 from opened import forecast
 from proctor.errors import ConfigError
+from proctor.manifest import Manifest
 from proctor.service.context import open_store
 from proctor.service.forecast.forecast import Forecast, duration_words, forecast_document
 from proctor.service.results.comparable import comparability
@@ -73,7 +74,7 @@ def _kept(known: Settings, cell: Cell, elapsed_s: float, **reply: Any) -> str:
     """A completed run of the cell as the store has it after asking: 3 of 4 answers right; the run's id."""
     plan = resolved(Plan((cell,)), known)
     cell, source = plan.cells[0], open_sources(plan, known)[0]
-    manifest = {**source.manifest, "repeats": cell.repeats}
+    manifest = Manifest(source.facts, repeats=cell.repeats)
     planned = len(source) * cell.repeats
     with open_store(known) as store:
         run = store.add_run(
@@ -83,7 +84,7 @@ def _kept(known: Settings, cell: Cell, elapsed_s: float, **reply: Any) -> str:
             planned=planned,
             manifest=manifest,
             comparability=comparability(manifest),
-            sample=manifest["rows"] == "sample",
+            sample=manifest.facts.sample,
             now=0.0,
         )
         store.claim(run.id, owner="test", now=0.0, lease_s=60.0)

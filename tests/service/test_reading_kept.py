@@ -44,12 +44,12 @@ def test_a_run_that_began_under_proctor_1_is_resumed_with_it(tmp_path):
     replies = replies_file(tmp_path, [{"text": "So.\nAnswer: B"}])
     cell = Cell(Model("replay", "recorded"), SourceRef("file", str(rows), extractor="proctor/1"))
     (result,) = start(Plan((cell,), replies=str(replies)), settings(tmp_path)).evaluation.results
-    assert result.run.manifest["extractor"] == "proctor/1" and result.run.partial
+    assert result.run.manifest.facts.extractor == "proctor/1" and result.run.partial
     with sqlite3.connect(tmp_path / "proctor.db") as database:
         database.execute("update run set cell = json_set(cell, '$.source.extractor', null)")
     replies_file(tmp_path, [{"text": "So.\nAnswer: B"}, {"text": "Antwort: B"}])
     (again,) = resume([result.run.id], settings(tmp_path)).evaluation.results
-    assert again.run.manifest["extractor"] == "proctor/1" and not again.run.partial
+    assert again.run.manifest.facts.extractor == "proctor/1" and not again.run.partial
     outcomes = {item: row.outcome for item, row in attempts_of(tmp_path, result.run.id).items()}
     assert outcomes == {"rows/0": Outcome.CORRECT, "rows/1": Outcome.NO_ANSWER}  # proctor/2 reads German
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from opened import over
 from proctor.app import program
 from proctor.findings import RunResult
+from proctor.manifest_json import manifest_from
 from proctor.service.context import open_store
 from proctor.service.results.results import close, make_good, shown
 from proctor.store import AttemptWriter, Store
@@ -32,7 +33,7 @@ from proctor.types import (
 )
 from simulators import settings
 
-SAYS_NOTHING_OF_METRICS = {"proctor": "0.9.0", "data": {"lines": 2}}
+SAYS_NOTHING_OF_METRICS = manifest_from({"data_sha256": {"lines": "0"}})
 
 
 def answered(store: Store) -> Run:

@@ -13,6 +13,7 @@ import pytest
 
 from proctor.errors import NotFound
 from proctor.findings import Estimate, Score
+from proctor.manifest import UNOPENED
 from proctor.service.context import Context
 from proctor.service.watch import overview
 from proctor.service.watch.item import Filter, answer
@@ -143,7 +144,7 @@ def added(store: Store, model: str = "m", source: str = "glue", **given: Any) ->
     plan = store.add_plan(Plan((cell,)), now=1.0)
     created = NOW - 86400.0 * given.get("created", 1)
     run = store.add_run(
-        plan, cell, source_title="GLUE", planned=given.get("planned", 1), manifest={}, comparability=None,
+        plan, cell, source_title="GLUE", planned=given.get("planned", 1), manifest=UNOPENED, comparability=None,
         sample=given.get("sample", False), now=created, exam=given.get("exam"),
     )  # fmt: skip
     store.claim(run.id, owner="me", now=time.time(), lease_s=600)

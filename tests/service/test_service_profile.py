@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from opened import over
+from proctor.manifest import UNOPENED
 from proctor.service.results.profile import Profile, profile_of, summary_of
 from proctor.stats.descriptive.histograms import BINS, GRADES
 from proctor.store import AttemptWriter, Store
@@ -43,7 +44,8 @@ def ended(store: Store, attempts: Sequence[Attempt]) -> Run:
     cell = Cell(Model("openai", "m"), SourceRef("suite", "glue"))
     plan = store.add_plan(Plan((cell,)), now=1.0)
     run = store.add_run(
-        plan, cell, source_title="GLUE", planned=len(attempts), manifest={}, comparability=None, sample=False, now=1.0
+        plan, cell, source_title="GLUE", planned=len(attempts), manifest=UNOPENED, comparability=None,
+        sample=False, now=1.0,
     )  # fmt: skip
     store.claim(run.id, owner="me", now=time.time(), lease_s=600)
     with AttemptWriter(store, run.id, owner="me") as writer:

@@ -9,6 +9,7 @@ import pytest
 from store_examples import CELL, NOW, add_run, answered, claimed, failed, keep_all, new_run
 
 from proctor.errors import ConfigError, Conflict, NotFound
+from proctor.manifest import UNOPENED, ExamFacts, Manifest
 from proctor.store import Store
 from proctor.types import Cell, Limits, Model, Outcome, Plan, Run, Sampling, SourceRef, Status
 
@@ -26,7 +27,7 @@ def take(store: Store, run: Run, owner: str, now: float = NOW, dead_owner: str |
 
 
 def test_a_run_is_read_back_as_it_was_added(store: Store) -> None:
-    manifest = {"data": "sha256:ab", "nested": {"n": [1, 2.5, None]}, "word": "größe"}
+    manifest = Manifest(ExamFacts(suite="größe"), unread={"nested": {"n": [1, 2.5, None]}, "word": "größe"})
     parent = new_run(store)
     plan_id = store.add_plan(Plan((CELL, ODD), name="two"), now=NOW)
     run = add_run(
@@ -106,10 +107,10 @@ def test_the_runs_of_a_plan_come_in_order_of_creation(store: Store) -> None:
 
 def test_a_manifest_is_replaced(store: Store) -> None:
     run = new_run(store)
-    store.set_manifest(run.id, {"digest": "d1"})
-    assert store.run(run.id).manifest == {"digest": "d1"}
+    store.set_manifest(run.id, Manifest(repeats=3))
+    assert store.run(run.id).manifest == Manifest(repeats=3)
     with pytest.raises(NotFound):
-        store.set_manifest("nothing", {})
+        store.set_manifest("nothing", UNOPENED)
 
 
 def test_a_pending_run_is_claimed_once(store: Store) -> None:

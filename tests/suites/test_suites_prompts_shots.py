@@ -55,8 +55,8 @@ def test_every_item_is_shown_the_same_examples_with_their_right_answers(key, wor
         assert len(answers) == 2
         assert all(answer in item.options for answer in answers if TASKS[key].kind in ("labels", "choices"))
     assert len(beginnings) == 1
-    assert source.manifest["shots"] == 2
-    assert source.manifest["prompts"]["shots"] == "shots/1"
+    assert source.facts.shots == 2
+    assert source.facts.prompts["shots"] == "shots/1"
 
 
 def test_labels_are_shown_evenly():

@@ -119,7 +119,7 @@ def test_a_shuffled_item_is_another_item_and_the_manifest_says_so(tmp_path):
         open_suite(SourceRef("suite", "medical", rows="sample", shuffle=shuffle), tmp_path)
         for shuffle in (False, True)
     )
-    assert (plain.manifest["shuffle"], other.manifest["shuffle"]) == (False, True)
+    assert (plain.facts.shuffle, other.facts.shuffle) == (False, True)
     pairs = list(zip(plain.items(), other.items(), strict=True))
     changed = 0
     for before, after in pairs:

@@ -8,6 +8,7 @@ import json
 import pytest
 
 from proctor.errors import ConfigError, DataMissing
+from proctor.manifest_json import facts_document
 from proctor.sources.exams.official.imports import import_path
 from proctor.sources.exams.rows.normal_form import write_rows
 from proctor.sources.exams.source import open_suite, task_keys
@@ -63,7 +64,7 @@ def test_questions_on_one_passage_share_a_cluster(imported):
 
 def test_the_manifest_names_what_a_number_rests_on(tmp_path):
     source = sample("medical", tmp_path, tasks=("anatomy", "pubmedqa"), preset="quick", limit=3)
-    manifest = dict(source.manifest)
+    manifest = facts_document(source.facts)
     assert manifest.pop("data_sha256").keys() == {"pubmedqa", "anatomy"}
     assert len(manifest.pop("item_set_sha256")) == 64
     sizes = manifest.pop("full_sizes")
@@ -105,14 +106,14 @@ def test_the_manifest_names_what_a_number_rests_on(tmp_path):
         "preset": "quick",
         "limit": 3,
     }
-    json.dumps(dict(source.manifest))
+    json.dumps(facts_document(source.facts))
     assert source.title == "Medical (MedQA, MedMCQA, PubMedQA and six MMLU subjects): pubmedqa, anatomy"
 
 
 def test_mmlu_comes_with_its_categories(tmp_path):
-    manifest = sample("mmlu", tmp_path, tasks=("anatomy", "virology", "astronomy")).manifest
-    assert manifest["categories"] == {"STEM": ["astronomy"], "other": ["anatomy", "virology"]}
-    assert "categories" not in sample("glue", tmp_path).manifest
+    manifest = sample("mmlu", tmp_path, tasks=("anatomy", "virology", "astronomy")).facts
+    assert manifest.categories == {"STEM": ("astronomy",), "other": ("anatomy", "virology")}
+    assert not sample("glue", tmp_path).facts.categories
 
 
 def test_diagnostics_are_asked_by_name_or_in_a_full_run(tmp_path):
@@ -123,7 +124,7 @@ def test_diagnostics_are_asked_by_name_or_in_a_full_run(tmp_path):
         full = sample(name, tmp_path, preset="full")
         assert set(full.tasks) == usual | extras
         assert full.title == SUITES[name].title
-        assert all(full.manifest["metrics"][key]["extra"] for key in extras)
+        assert all(full.facts.tasks[key].extra for key in extras)
     assert set(sample("glue", tmp_path, tasks=("ax",)).tasks) == {"ax"}
 
 
@@ -144,7 +145,7 @@ def test_a_full_run_says_which_diagnostics_it_leaves_out(tmp_path):
     assert "ax" not in source.tasks
     assert source.understood == ("left out, for want of rows: ax",)
     assert source.title == "GLUE"
-    assert source.manifest["rows"] == "imported"
+    assert source.facts.rows == "imported"
 
 
 def test_imported_suites_have_their_official_sizes_and_nest(imported):
@@ -154,8 +155,8 @@ def test_imported_suites_have_their_official_sizes_and_nest(imported):
         quick = open_suite(SourceRef("suite", name, tasks=tasks, preset="quick"), imported)
         ids = [item.id for item in full.items()]
         assert [item.id for item in quick.items()] == ids[:200]
-        assert quick.manifest["full_sizes"] == full.manifest["full_sizes"]
-        assert quick.manifest["item_set_sha256"] != full.manifest["item_set_sha256"]
+        assert quick.facts.full_sizes == full.facts.full_sizes
+        assert quick.facts.item_set_sha256 != full.facts.item_set_sha256
         sizes[name] = len(full)
     assert sizes == {"superglue": 3270 + 100 + 104 + 356, "medical": 7045, "mmlu": 14_042}
 
@@ -185,7 +186,7 @@ def test_a_quick_mmlu_meets_nearly_every_subject_in_proportion(imported):
 
 def test_the_item_set_is_the_same_whatever_the_seeming_of_the_request(tmp_path):
     named = sample("medical", tmp_path, tasks=[task.key for task in SUITES["medical"].tasks], preset="full")
-    assert named.manifest["item_set_sha256"] == sample("medical", tmp_path).manifest["item_set_sha256"]
+    assert named.facts.item_set_sha256 == sample("medical", tmp_path).facts.item_set_sha256
 
 
 def test_labels_are_counted_in_the_dev_rows_where_there_are_any(imported, tmp_path):

@@ -13,6 +13,7 @@ import pytest
 
 from opened import over
 from pages import Browser
+from proctor.manifest import UNOPENED
 from proctor.service.admin.access import create_key
 from proctor.service.opening.catalogue import suite_facts
 from proctor.store import Store
@@ -321,7 +322,7 @@ def ended_run(home: Path, *, model: str, at: float) -> str:
             cell,
             source_title="MMLU",
             planned=1,
-            manifest={},
+            manifest=UNOPENED,
             comparability=None,
             sample=False,
             now=at,

@@ -106,7 +106,7 @@ def test_the_lines_of_a_timeline_break_where_no_process_was_at_work() -> None:
 def look_at_a_night(browser: Browser, home: Path) -> None:
     assert browser.post("/schedules", **NIGHTLY).status == 303
     with closing(Store.open(f"sqlite:///{home / 'proctor.db'}")) as store:
-        (kept,) = schedules.listed(over(store))
+        (kept,) = schedules.all_schedules(over(store))
         assert kept.cell.model.base_url == "http://127.0.0.1:9/v1"
         schedules.submit_due(over(store, read_settings({"PROCTOR_HOME": str(home)})), now=kept.next_at)
         run = schedules.last_run(over(store), schedules.one(over(store), kept.id))

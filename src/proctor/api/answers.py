@@ -8,6 +8,7 @@ from typing import Any
 
 from proctor.errors import provider_errors
 from proctor.findings import Cause, RunResult, Score
+from proctor.manifest_json import manifest_document
 from proctor.service.opening.catalogue import brand
 from proctor.service.results import documents, speeds
 from proctor.service.watch.job_states import JobState, RunLine
@@ -113,7 +114,7 @@ def job(result: RunResult, state: JobState) -> dict[str, Any]:
         "error": job_error(run),
         "error_slug": run.error_slug,
         "progress": progress(state),
-        "manifest": dict(run.manifest),
+        "manifest": manifest_document(run.manifest),
     }
 
 

@@ -112,8 +112,8 @@ def _project(of: Project) -> dict[str, Any]:
 
 
 @ROUTER.get("/schedules", tags=["schedules"], summary="List schedules", responses=example(told.SCHEDULES))
-def listed(context: OpenContext, user: Reader) -> dict[str, Any]:
-    return {"schedules": [_schedule(context, each) for each in schedules.listed(context)]}
+def list_schedules(context: OpenContext, user: Reader) -> dict[str, Any]:
+    return {"schedules": [_schedule(context, each) for each in schedules.all_schedules(context)]}
 
 
 @ROUTER.post(

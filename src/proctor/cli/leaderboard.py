@@ -150,6 +150,6 @@ def _history_lines(found: History) -> Iterator[str]:
 
 
 def _past_row(past: HistoryLine) -> tuple[str, ...]:
-    from proctor.cli.tables import list_row, listed
+    from proctor.cli.tables import list_entry, list_row
 
-    return (*list_row(listed(past.result)), _change(past.change))
+    return (*list_row(list_entry(past.result)), _change(past.change))

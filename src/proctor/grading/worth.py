@@ -18,7 +18,7 @@ HIGHEST = 5.0
 CLOSE = 0.5  # a number this near to the target counts as right
 
 
-def listed(answer: str, accepted: Sequence[str]) -> Worth:
+def among(answer: str, accepted: Sequence[str]) -> Worth:
     right = answer in accepted
     return right, float(right)
 
@@ -47,8 +47,8 @@ def entity_score(answer: str, accepted: Sequence[str]) -> tuple[bool, float]:
 
 
 WORTH: Mapping[Kind, Callable[[str, Sequence[str]], Worth]] = {
-    "choices": listed,
-    "labels": listed,
+    "choices": among,
+    "labels": among,
     "text": in_words,
     "number": near,
     "letters": same_set,

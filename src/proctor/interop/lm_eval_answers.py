@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proctor.interop.logs import listed, mapping, text
+from proctor.interop.logs import array, mapping, text
 from proctor.types import Message
 
 NOTHING_FOUND = "[invalid]"  # what lm-eval's filters leave where they find no answer
@@ -28,7 +28,7 @@ def answered(line: Mapping[str, Any], score: float | None) -> SampleAnswer:
     """`score` settles what cannot be seen: a metric may choose otherwise than by the plain likelihood."""
     asked = _arguments(line.get("arguments"))
     prompt = (Message("user", asked[0][0]),) if asked and asked[0][0] else ()
-    filtered, target = listed(line.get("filtered_resps")), text(line.get("target"))
+    filtered, target = array(line.get("filtered_resps")), text(line.get("target"))
     if filtered and all(_is_likelihood(each) for each in filtered):
         return _ranked(asked, filtered, target, score)
     found = text(filtered[0]) if filtered else None
@@ -41,13 +41,13 @@ def _arguments(value: object) -> list[tuple[str, str]]:
     if isinstance(value, dict):
         each = [mapping(value.get(f"gen_args_{i}")) for i in range(len(value))]
         return [(text(one.get("arg_0")), text(one.get("arg_1"))) for one in each]
-    pairs = [listed(one) for one in listed(value)]
+    pairs = [array(one) for one in array(value)]
     return [(text(pair[0]), text(pair[1])) for pair in pairs if len(pair) > 1]
 
 
 def _is_likelihood(value: object) -> bool:
     """A pair of a log-likelihood and whether it is the greedy choice."""
-    pair = listed(value)
+    pair = array(value)
     return len(pair) == 2 and str(pair[1]) in ("True", "False")
 
 

@@ -90,7 +90,7 @@ def _how_it_was_counted(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _reading(run: Run) -> str:
-    name = str(run.manifest.get("extractor") or "")
+    name = run.manifest.facts.extractor
     if not name:
         return ""
     what = f": {EXTRACTORS[name]}" if name in EXTRACTORS else ""
@@ -98,8 +98,8 @@ def _reading(run: Run) -> str:
 
 
 def _metric_versions(run: Run) -> str:
-    found = run.manifest.get("metric_versions")
-    return versions("metrics", found.values()) if isinstance(found, Mapping) and found else ""
+    found = run.manifest.facts.metric_versions
+    return versions("metrics", found.values()) if found else ""
 
 
 def _how_sure(evaluation: Evaluation) -> Iterator[str]:

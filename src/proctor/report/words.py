@@ -47,7 +47,7 @@ def title(evaluation: Evaluation) -> str:
         return "No runs"
     sources = unique(result.run.source_title for result in evaluation.results)
     models = unique(str(result.run.cell.model) for result in evaluation.results)
-    who = listed(models) if len(models) <= MOST_NAMED else f"{amount(len(models))} models"
+    who = names_joined(models) if len(models) <= MOST_NAMED else f"{amount(len(models))} models"
     return f"{', '.join(sources)}: {who}"
 
 
@@ -73,7 +73,7 @@ def sample_notice(evaluation: Evaluation) -> str | None:
     marked = [names[r.run.id] for r in evaluation.results if is_sample(r.run)]
     if not marked:
         return None
-    who = "" if len(marked) == len(evaluation.results) else f" This concerns {listed(marked)}."
+    who = "" if len(marked) == len(evaluation.results) else f" This concerns {names_joined(marked)}."
     return (
         "The rows were written for trying out proctor and are not those of the benchmark. "
         f"The figures show that the machinery works, not how good a model is.{who}"
@@ -92,7 +92,7 @@ def sharing_notice(evaluation: Evaluation) -> str | None:
 
 
 def is_sample(run: Run) -> bool:
-    return run.sample or run.manifest.get("rows") == "sample"
+    return run.sample or run.manifest.facts.sample
 
 
 def state(run: Run) -> str:
@@ -171,16 +171,17 @@ def once(evaluation: Evaluation, sentences: Mapping[str, str]) -> Iterator[str]:
         if text:
             said.setdefault(text, []).append(names[run_id])
     for text, who in said.items():
-        yield text if len(who) == len(names) else f"For {listed(who)}: {text}"
+        yield text if len(who) == len(names) else f"For {names_joined(who)}: {text}"
 
 
 def items_planned(run: Run) -> int:
     """How many items the plan held; `run.planned` counts an item once for each wording and each repeat."""
-    wordings = 3 if run.manifest.get("wording") == "all" else 1
+    facts = run.manifest.facts
+    wordings = 3 if facts.worded else 1
     planned = run.planned // max(1, wordings * run.cell.repeats)
     if not (beside := metrics_beside(run)):
         return planned
-    asked: Mapping[str, int] = run.manifest.get("asked") or {}
+    asked = facts.asked
     whole = sum(asked.values())
     return planned * (whole - sum(asked.get(task, 0) for task in beside)) // max(1, whole)
 
@@ -189,8 +190,7 @@ def metrics_beside(run: Run) -> frozenset[str]:
     """Of another tool's log: what its manifest has as tasks of their own, and what are further metrics of one."""
     if run.cell.source.kind != "log":
         return frozenset()
-    found = run.manifest.get("metrics") or {}
-    return frozenset(task for task, spec in found.items() if isinstance(spec, Mapping) and spec.get("extra"))
+    return frozenset(key for key, task in run.manifest.facts.tasks.items() if task.extra)
 
 
 def unique(texts: Iterable[str]) -> list[str]:
@@ -198,7 +198,7 @@ def unique(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def listed(names: Sequence[str]) -> str:
+def names_joined(names: Sequence[str]) -> str:
     """Names in a sentence.
 
     >>> listed(["a"]), listed(["a", "b", "c"])

@@ -14,7 +14,9 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import Response, StreamingResponse
 
 from proctor.errors import Conflict, errors
-from proctor.findings import NOT_ENFORCED, Cause, Histogram, RunResult, Score, adherence
+from proctor.findings import Cause, Histogram, RunResult, Score
+from proctor.manifest import NOT_ENFORCED
+from proctor.manifest_json import manifest_document
 from proctor.plan import cell_to_json
 from proctor.service.admin import access, prune
 from proctor.service.context import Context
@@ -78,8 +80,8 @@ def _common(context: Context, live: Live) -> dict[str, Any]:
 
 
 def _unenforced(run: Run) -> str:
-    held = adherence(run.manifest)
-    return "" if held is None or held.enforced else f"{held.sentence}; {NOT_ENFORCED}"
+    held = run.manifest.unenforced
+    return f"{held.sentence}; {NOT_ENFORCED}" if held else ""
 
 
 def _told(cause: Cause, run: Run, is_job: bool) -> dict[str, str]:
@@ -213,7 +215,7 @@ def _config(context: Context, live: Live) -> dict[str, Any]:
     run = live.run
     return {
         "cell": json.dumps(json.loads(cell_to_json(run.cell)), indent=2, ensure_ascii=False),
-        "manifest": json.dumps(dict(run.manifest), indent=2, ensure_ascii=False, default=str),
+        "manifest": json.dumps(manifest_document(run.manifest), indent=2, ensure_ascii=False),
     }
 
 

@@ -97,7 +97,7 @@ def schedules_page(request: Request, context: OpenContext, user: Reader) -> HTML
         request,
         "schedules.html",
         here="schedules",
-        schedules=[_facts(context, each) for each in schedules.listed(context)],
+        schedules=[_facts(context, each) for each in schedules.all_schedules(context)],
         providers=[
             (each.name, each.title) for each in provider_status(context.settings) if each.name != "replay"
         ],

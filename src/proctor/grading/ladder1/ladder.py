@@ -153,7 +153,7 @@ def text_line(said: str, asked: Asked) -> Found:
     for line in answer_lines(said):
         inner = peel(line.value)
         # "<your answer>", "<entity>": the instruction repeated. In free words only the known ones are.
-        if is_placeholder(line.value) and (inner.lower() in INSTRUCTION or not listed(inner, asked)):
+        if is_placeholder(line.value) and (inner.lower() in INSTRUCTION or not is_entity(inner, asked)):
             continue
         plain = inner if LATEX.search(line.value) else line.value.strip(EMPHASIS)
         if not plain:
@@ -162,7 +162,7 @@ def text_line(said: str, asked: Asked) -> Found:
     return None
 
 
-def listed(text: str, asked: Asked) -> bool:
+def is_entity(text: str, asked: Asked) -> bool:
     """False for a text that is none of the row's entities."""
     return asked.kind != "entity" or named_entity(text, asked.choices) is not None
 

@@ -58,7 +58,7 @@ def on_line(said: str, raw: str, low: str, asked: Question) -> Found:
     for each in sorted(found, key=lambda one: -one.start):
         inner = peel(each.value)
         # "<your answer>", "<entity>": the instruction repeated. In free words only the known ones are.
-        if is_placeholder(each.value) and (inner.lower() in INSTRUCTION or not listed(inner, asked)):
+        if is_placeholder(each.value) and (inner.lower() in INSTRUCTION or not is_entity(inner, asked)):
             continue
         plain = inner if LATEX.search(each.value) else each.value.strip(EMPHASIS)
         if not plain or plain in (":", "-"):
@@ -69,7 +69,7 @@ def on_line(said: str, raw: str, low: str, asked: Question) -> Found:
     return None
 
 
-def listed(text: str, asked: Question) -> bool:
+def is_entity(text: str, asked: Question) -> bool:
     return asked.kind != "entity" or named_entity(text, asked.choices) is not None
 
 

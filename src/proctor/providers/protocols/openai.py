@@ -222,10 +222,12 @@ async def list_openai(opening: Opening) -> list[ListedModel]:
     settings = opening.settings
     place = place_of(OPENAI, "openai", settings.openai_base_url, "")
     need_key(settings.openai_api_key, place, OPENAI.official)
-    return await listed(opening, place, settings.openai_api_key, OPENAI)
+    return await served_models(opening, place, settings.openai_api_key, OPENAI)
 
 
-async def listed(opening: Opening, place: Place, key: str | None, dialect: Dialect) -> list[ListedModel]:
+async def served_models(
+    opening: Opening, place: Place, key: str | None, dialect: Dialect
+) -> list[ListedModel]:
     """What a server lists, with the program that it is. Raises what keeps it from listing."""
     try:
         found = await list_rows(opening.http, place, key, dialect)

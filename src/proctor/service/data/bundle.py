@@ -132,7 +132,7 @@ def _labels(run: Run, settings: Settings) -> Labels | None:
         source = open_source(run.cell.source, settings)
     except (ConfigError, DataError):
         return None
-    same = source.manifest.get("item_set_sha256") == run.manifest.get("item_set_sha256")
+    same = source.facts.item_set_sha256 == run.manifest.facts.item_set_sha256
     if not same or not isinstance(source, SuiteSource):
         return None
     return {key: task.labels for key, task in source.tasks.items()}

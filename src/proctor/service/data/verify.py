@@ -136,7 +136,7 @@ def _packed_run(archive: BundleArchive, ident: str) -> _PackedRun:
     items: dict[tuple[str, str], Item] = {}
     for where, line in archive.lines(f"{folder}/{records.ITEMS}"):
         item = records.item_from(records.from_bytes(line, where), where)
-        if item.group not in run.manifest["tasks"]:
+        if item.group not in run.manifest.facts.tasks:
             raise DataError(f"{where}: {item.group!r} is no task of the run")
         if (item.id, item.hash) in items:
             raise DataError(f"{where}: item {item.id!r} stands there twice")
@@ -152,7 +152,7 @@ def _how_read(run: Run, labels: Labels | None) -> tuple[Extractor, Mapping[str, 
     """Raises ConfigError saying why the replies cannot be read again."""
     if run.cell.source.kind == "log":
         raise ConfigError("another tool asked and read them")
-    name = run.manifest.get("extractor")
+    name = run.manifest.facts.extractor
     if name not in EXTRACTORS:
         raise ConfigError(f"this version does not know the extractor {name}")
     how = reads(run)

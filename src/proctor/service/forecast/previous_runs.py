@@ -44,7 +44,7 @@ _ASKING: dict[str, Callable[[Cell], object]] = {
 
 def past_of(store: Store, cell: Cell, source: Source) -> PreviousRuns:
     """The runs most like the cell: first in how answers are drawn, then in their source, then in the rest."""
-    sample = source.manifest.get("rows") == "sample"
+    sample = source.facts.sample
     found = [
         run
         for run in store.runs(limit=LOOKED_AT, model=str(cell.model), status=Status.COMPLETED)

@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import get_args
 
 from proctor.errors import ConfigError, DataMissing, EndpointNotFound, Forbidden
 from proctor.plan import parse_model
@@ -19,7 +20,7 @@ from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.hub.download import ensure
 from proctor.sources.exams.source import open_suite, task_keys
 from proctor.sources.exams.tables.tasks import SUITES, TASKS
-from proctor.types import Cell, Item, Model, SourceRef
+from proctor.types import Cell, Item, Model, Rows, SourceRef
 
 WITHOUT_SERVER = ("baseline", "replay", "simulator")
 Tell = Callable[[int, int], None]  # bytes that have come, of how many
@@ -80,7 +81,8 @@ def resolved_source(ref: SourceRef, settings: Settings) -> SourceRef:
 
 def with_origin(ref: SourceRef, source: Source) -> SourceRef:
     """The reference with the kind of rows that were found, so that a resume takes the same."""
-    return ref if ref.kind != "suite" else replace(ref, rows=source.manifest["rows"])
+    found = next((rows for rows in get_args(Rows) if rows == source.facts.rows), None)
+    return ref if ref.kind != "suite" else replace(ref, rows=found)
 
 
 def models_named(

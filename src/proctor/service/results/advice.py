@@ -74,7 +74,7 @@ def advice(cause: Cause, run: Run, again: str | None = None) -> str:
 def _longer(cause: Cause, run: Run, again: str) -> str:
     """A prompt that does not fit: who sets the context, and what of it can be changed."""
     or_shorter = f"Or {', '.join(_shorter(cause, run))}."
-    if "context_tokens" in run.manifest.get("sampling", {}):
+    if run.manifest.sampling and run.manifest.sampling.sent("context_tokens"):
         return (
             f"Begin a new run with a higher --context-tokens (now {run.cell.sampling.context_tokens}), memory "
             f"permitting. {or_shorter} {_sentence(again)} asks with the same context and would fail again."
@@ -90,7 +90,7 @@ def _longer(cause: Cause, run: Run, again: str) -> str:
 
 def _shorter(cause: Cause, run: Run) -> Iterator[str]:
     """What fits into a context that cannot be had longer."""
-    sampling, shots = run.cell.sampling, run.manifest.get("shots")
+    sampling, shots = run.cell.sampling, run.manifest.facts.shots
     if run.cell.source.kind == "file":
         yield "shorten these items"
     yield "take a model with a longer context"
@@ -114,11 +114,11 @@ _LONGER = {
 
 def _can_be_set(run: Run) -> bool:
     """Whether whoever runs the server may be at hand: an own address, and no service that sells its models."""
-    address = (run.manifest.get("model") or {}).get("address") or ""
+    address = run.manifest.model.address or ""
     return run.cell.model.provider == "openai" and "api.openai.com" not in address
 
 
 def _server(run: Run) -> str:
     """The first word of what the server says of itself; "" where it says nothing."""
-    named = str((run.manifest.get("model") or {}).get("server") or "")
+    named = run.manifest.model.server or ""
     return named.split()[0].lower() if named else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from proctor.errors import ConfigError
 from proctor.grading.formats import Kind, Label
@@ -24,18 +25,27 @@ class Reads:
 
 def reads(run: Run) -> dict[str, Reads]:
     """For each task of the run. Raises ConfigError for a run made before manifests said so."""
-    facts = run.manifest.get("metrics", {})
     found = {}
-    for task in run.manifest.get("tasks", {}):
-        known = facts.get(task)
-        if not isinstance(known, dict) or "kind" not in known:
+    for task, spec in run.manifest.facts.tasks.items():
+        told = kind_told(run, task)
+        kind = next((known for known in get_args(Kind) if known == told), None)
+        if kind is None:
             raise ConfigError(
-                f"Run {run.id[:8]} does not say what the answers of {task} are: an older version of proctor "
-                f"made it. `proctor rerun {run.id[:8]}` asks again"
+                f"Run {run.id[:8]}: this version of proctor cannot read answers of the kind {told!r}"
             )
-        labels = _labels(run, task, known.get("labels") or ())
-        found[task] = Reads(known["kind"], vocabulary(labels) if labels else None)
+        labels = _labels(run, task, spec.labels)
+        found[task] = Reads(kind, vocabulary(labels) if labels else None)
     return found
+
+
+def kind_told(run: Run, task: str) -> str:
+    """What the answers of a task are. Raises ConfigError for a run made before manifests said so."""
+    if (kind := run.manifest.facts.tasks[task].kind) is not None:
+        return kind
+    raise ConfigError(
+        f"Run {run.id[:8]} does not say what the answers of {task} are: an older version of proctor made it. "
+        f"`proctor rerun {run.id[:8]}` asks again"
+    )
 
 
 def _labels(run: Run, task: str, names: Sequence[str]) -> tuple[Label, ...]:

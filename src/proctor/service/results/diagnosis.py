@@ -61,7 +61,7 @@ class Counts:
 def diagnose(context: Context, result: RunResult) -> tuple[str, ...]:
     """Sentences for a person; none when nothing is off."""
     run = result.run
-    if not run.manifest:
+    if not run.manifest.opened:
         return ()  # a job that ended, or has yet to begin, before anything was asked
     try:
         known = reads(run)
@@ -72,7 +72,7 @@ def diagnose(context: Context, result: RunResult) -> tuple[str, ...]:
     counts.unread.sort(key=lambda row: (row.position, row.repeat))
     said = list(unread_sentences(context.store, run, counts, known))
     if run.cell.model.provider != "baseline":  # a baseline that says one thing does what it is for
-        said += one_answer(counts, run.manifest["tasks"])
+        said += one_answer(counts, {key: task.title for key, task in run.manifest.facts.tasks.items()})
     return (*said, *much_reasoning(counts))
 
 

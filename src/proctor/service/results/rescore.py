@@ -103,7 +103,7 @@ def one_run(store: Store, run_id: str) -> Run:
 def names(run: Run, extractors: Sequence[str]) -> list[str]:
     """The extractors asked for; a single one is set beside the run's own, which comes first."""
     asked = list(dict.fromkeys(extractors))
-    own = run.manifest.get("extractor")
+    own = run.manifest.facts.extractor
     return list(dict.fromkeys([own, *asked])) if own and len(asked) < 2 else asked
 
 
@@ -120,7 +120,7 @@ def how_read(run: Run, settings: Settings) -> Mapping[str, Reads]:
         source = open_source(run.cell.source, settings)
     except (ConfigError, DataError):
         return how
-    same = source.manifest.get("item_set_sha256") == run.manifest.get("item_set_sha256")
+    same = source.facts.item_set_sha256 == run.manifest.facts.item_set_sha256
     if not isinstance(source, SuiteSource) or not same:
         return how
     return {task: Reads(each.kind, source.vocabularies.get(task)) for task, each in how.items()}

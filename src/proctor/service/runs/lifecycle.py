@@ -23,9 +23,9 @@ from proctor.service.results.diagnosis import diagnose
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.results.results import scored_rows, shown
 from proctor.service.results.wordings import by_wording, spread_note
-from proctor.service.runs.going_on import same_rows, with_limits
 from proctor.service.runs.manifest import new_manifest
 from proctor.service.runs.progress import Watch
+from proctor.service.runs.resuming import same_rows, with_limits
 from proctor.service.runs.running import Interrupted, Ready, RunContext, run_cells
 from proctor.settings import Settings
 from proctor.store import Store
@@ -109,7 +109,7 @@ def _add_runs(
             manifest=manifest,
             comparability=comparability(manifest),
             exam=exam(manifest),
-            sample=manifest.get("rows") == "sample",
+            sample=manifest.facts.sample,
             now=now,
             parent_id=parents[index] if parents else None,
         )
@@ -128,7 +128,7 @@ def resume(
         raise Conflict(f"Nothing to resume: every item of {', '.join(ids)} has its outcome")
     context = replace(context, settings=settings_to_ask_again(context, todo))
     plan = Plan(tuple(with_limits(run, limits) for run in todo))
-    replies = todo[0].manifest.get("replies")
+    replies = todo[0].manifest.replies
     sources = open_sources(plan, context.settings)
 
     def submit(ready: Sequence[Ready]) -> Sequence[Run]:
@@ -156,7 +156,7 @@ def rerun(
         cells = tuple(
             replace(cell, limits=replace(cell.limits, wait_for_server_s=wait_for_server_s)) for cell in cells
         )
-    plan = Plan(cells, replies=runs[0].manifest.get("replies"))
+    plan = Plan(cells, replies=runs[0].manifest.replies)
     return start(context, plan, watch=watch, parents=[run.id for run in runs])
 
 
@@ -200,7 +200,7 @@ def _ended(context: Context, runs: Sequence[Run]) -> PlanOutcome:
 
 
 def _spread(store: Store, run: Run) -> tuple[str, ...]:
-    if run.manifest.get("wording") != "all":
+    if not run.manifest.facts.worded:
         return ()
     note = spread_note(by_wording(scored_rows(store, run)))
     return (note,) if note else ()

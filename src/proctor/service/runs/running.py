@@ -200,7 +200,7 @@ async def _fill(run: Run, ready: Ready, limits: Limits, context: RunContext) -> 
         clock = await server_time.begin(ready.http, ready.provider.address, ready.listed)
         stopped = await _ask_all(run, ready, limits, context)
         replies = store.run(run.id).settled - run.settled
-        told = await clock.facts(run.manifest, replies)
+        told = await clock.told(run.manifest.server_clock, replies)
     except asyncio.CancelledError:
         ending.write(Status.CANCELLED, stopped="interrupted")
         raise
@@ -210,7 +210,8 @@ async def _fill(run: Run, ready: Ready, limits: Limits, context: RunContext) -> 
     except Exception as error:
         ending.write(Status.FAILED, error=error)
         raise
-    store.set_manifest(run.id, {**run.manifest, "adjustments": list(ready.provider.adjustments), **told})
+    adjusted = replace(run.manifest, adjustments=tuple(ready.provider.adjustments), server_clock=told)
+    store.set_manifest(run.id, adjusted)
     if failure := _nothing_measured(store, run.id):
         # Not raised: what ails this model need not ail the next one of the plan.
         return ending.write(Status.FAILED, stopped=stopped, error=failure)

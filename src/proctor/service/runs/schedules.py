@@ -24,8 +24,8 @@ __all__ = [
     "NewSchedule",
     "Schedule",
     "add",
+    "all_schedules",
     "last_run",
-    "listed",
     "next_time",
     "one",
     "remove",
@@ -81,7 +81,9 @@ def one(context: Context, schedule_id: int) -> Schedule:
     return schedules.schedule(context.store, schedule_id)
 
 
-def listed(context: Context, *, user: str | None = None, project_id: int | None = None) -> Sequence[Schedule]:
+def all_schedules(
+    context: Context, *, user: str | None = None, project_id: int | None = None
+) -> Sequence[Schedule]:
     """Oldest first; of one user or project, if named."""
     return schedules.schedules(context.store, user=user, project_id=project_id)
 

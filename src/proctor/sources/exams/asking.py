@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from proctor.errors import ConfigError
+from proctor.manifest import ExamFacts
 from proctor.sources.exams.items import written
 from proctor.sources.exams.prompts.form import SHOTS_VERSION, Shot, Writer
 from proctor.sources.exams.prompts.styles import OWN, Style, pick, shots_of, style_named, writers_of
@@ -73,19 +73,20 @@ def worked_examples(
     return found
 
 
-def how_asked(ref: SourceRef, tasks: Sequence[Task], asking: Presentation) -> dict[str, Any]:
-    """What of the manifest is about the words that models are shown."""
+def how_asked(facts: ExamFacts, ref: SourceRef, tasks: Sequence[Task], asking: Presentation) -> ExamFacts:
+    """The facts with what is about the words that models are shown."""
     prompts = {task.prompt: " + ".join(w.version for w in asking.writers[task.key]) for task in tasks}
     shots = max(map(len, asking.shots.values()), default=0)
     layout = {"shots": SHOTS_VERSION} if shots and asking.style.name == OWN else {}
-    return {
-        "prompts": {**prompts, **layout},
-        "style": asking.style.name,
-        "wording": ref.wording,
-        "shots": shots,
-        "shuffle": asking.shuffle,
-        **({"stop": list(asking.style.stop)} if asking.style.stop else {}),
-    }
+    return replace(
+        facts,
+        prompts={**prompts, **layout},
+        style=asking.style.name,
+        wording=ref.wording,
+        shots=shots,
+        shuffle=asking.shuffle,
+        stop=asking.style.stop,
+    )
 
 
 def in_words(ref: SourceRef, asking: Presentation) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NotRequired, Self, TypedDict, Unpack
 
@@ -13,6 +13,8 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import IntegrityError
 
 from proctor.errors import ConfigError, Conflict, NotFound
+from proctor.manifest import Manifest
+from proctor.manifest_json import manifest_document, manifest_from
 from proctor.plan import cell_from_json, cell_to_json, plan_to_json
 from proctor.store.core import scores
 from proctor.store.core.bodies import clean
@@ -35,7 +37,7 @@ class RunFacts(TypedDict):
 
     source_title: str
     planned: int
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     comparability: str | None
     sample: bool
     now: float
@@ -104,7 +106,7 @@ class RunStore(Database):
             "exam": facts.get("exam"),
             "planned": facts["planned"],
             "settled": 0,
-            "manifest": _manifest_text(facts["manifest"]),
+            "manifest": manifest_text(facts["manifest"]),
             "created_at": facts["now"],
             "elapsed_s": 0.0,
             "parent_id": facts.get("parent_id"),
@@ -261,11 +263,9 @@ class RunStore(Database):
         owner: str | None = row.owner
         return owner
 
-    def set_manifest(
-        self, run_id: str, manifest: Mapping[str, Any], *, keys: tuple[str, str] | None = None
-    ) -> None:
+    def set_manifest(self, run_id: str, manifest: Manifest, *, keys: tuple[str, str] | None = None) -> None:
         """Replace what the run's numbers rest on, and with it its `keys` of comparability and exam. Raises NotFound."""
-        values = {"manifest": _manifest_text(manifest)}
+        values = {"manifest": manifest_text(manifest)}
         if keys is not None:
             values |= {"comparability": keys[0], "exam": keys[1]}
         changed = update(RUN).where(RUN.c.id == run_id).values(values)
@@ -305,8 +305,9 @@ def _only(rows: Sequence[Row[Any]], kind: str, start: str) -> Row[Any]:
     return rows[0]
 
 
-def _manifest_text(manifest: Mapping[str, Any]) -> str:
-    return orjson.dumps(dict(manifest)).decode()
+def manifest_text(manifest: Manifest) -> str:
+    """The manifest as its column keeps it; "{}" while nothing is known of the run."""
+    return orjson.dumps(manifest_document(manifest)).decode()
 
 
 def run_from(row: Row[Any]) -> Run:
@@ -318,7 +319,7 @@ def run_from(row: Row[Any]) -> Run:
         source_title=row.source_title,
         planned=row.planned,
         settled=row.settled,
-        manifest=orjson.loads(row.manifest),
+        manifest=manifest_from(orjson.loads(row.manifest), f"Run {row.id}: manifest"),
         created_at=row.created_at,
         started_at=row.started_at,
         finished_at=row.finished_at,

@@ -11,6 +11,7 @@ from proctor.errors import ConfigError
 from proctor.figures import left_out_mark
 from proctor.grading.reading.ladder import EXTRACTOR
 from proctor.grading.reading.languages import ENGLISH, Language
+from proctor.manifest import ExamFacts, TaskSpec
 from proctor.sources.exams.asking import SEED
 from proctor.sources.exams.files.columns import (
     ANSWER,
@@ -23,7 +24,7 @@ from proctor.sources.exams.files.columns import (
     question_fields,
 )
 from proctor.sources.exams.files.records import Records, read_records
-from proctor.sources.exams.files.rows import FileReading, FileRows, file_rows
+from proctor.sources.exams.files.rows import FileReading, FileRows, file_rows, with_odd
 from proctor.sources.exams.files.user_suites import open_user_suite
 from proctor.sources.exams.prompts.exams import EXAM_PROMPTS
 from proctor.sources.exams.prompts.own_cue import in_own_words, language_of
@@ -57,7 +58,7 @@ def open_file(ref: SourceRef) -> SuiteSource:
         ),
     )
     kind = read.targets.kind
-    title = path.name + left_out_mark(read.facts)
+    title = path.name + left_out_mark(read.left_out)
     prompt = "verbatim" if columns.questions_are_messages else kind
     task = Task(path.stem, title, kind, prompt, labels=read.targets.labels)
     language = _own_language(ref, read, prompt)
@@ -66,14 +67,16 @@ def open_file(ref: SourceRef) -> SuiteSource:
         (task,),
         spread(read.rows, {task.key: task}, seed=SEED),
         title=title,
-        facts={
-            "suite": path.stem,
-            "rows": "file",
-            "data_sha256": {path.stem: table.sha256},
-            "answer_type": kind,
-            "aggregate": "micro",
-            **read.facts,
-        },
+        facts=with_odd(
+            ExamFacts(
+                suite=path.stem,
+                rows="file",
+                tasks={task.key: TaskSpec(title, data_sha256=table.sha256)},
+                answer_type=kind,
+                aggregate="micro",
+            ),
+            [read],
+        ),
         own={task.key: in_own_words(EXAM_PROMPTS[prompt], language)} if language else None,
     )
     said = [*sentences(table, columns, read)]

@@ -28,11 +28,12 @@ from proctor.errors import ConfigError, DataError
 from proctor.figures import left_out_mark
 from proctor.findings import OF_LABELS
 from proctor.grading.formats import Kind
+from proctor.manifest import ExamFacts, TaskSpec
 from proctor.sources.exams.asking import SEED
 from proctor.sources.exams.files.columns import KNOWN_NAMES, Columns, asked_by, find_columns, question_fields
 from proctor.sources.exams.files.faults import RowFault
 from proctor.sources.exams.files.records import Record, Records, read_records
-from proctor.sources.exams.files.rows import FileReading, FileRows, file_rows, odd_facts
+from proctor.sources.exams.files.rows import FileReading, FileRows, file_rows, with_odd
 from proctor.sources.exams.files.user_tables import UserSuite, UserTask, parse_suite
 from proctor.sources.exams.prompts.form import Fields, Prompt, Writer, lettered, placeholders
 from proctor.sources.exams.rows.normal_form import Row
@@ -70,23 +71,23 @@ def open_user_suite(path: Path, ref: SourceRef | None = None) -> SuiteSource:
         raise ConfigError(f"{path.name}: not TOML in UTF-8 ({error})") from None
     exams = {one.key: open_task(one, suite, path, ref) for one in chosen(suite, ref, path.name)}
     rows = [row for exam in exams.values() for row in exam.read.rows]
-    odd = odd_facts([exam.read for exam in exams.values()])
+    facts = ExamFacts(
+        suite=suite.name,
+        rows="file",
+        tasks={name: TaskSpec(name, data_sha256=exam.table.sha256) for name, exam in exams.items()},
+        toml_sha256=hashlib.sha256(body).hexdigest(),
+        aggregate=suite.aggregate,
+        scored_tasks=len(suite.tasks),
+    )
+    facts = with_odd(facts, [exam.read for exam in exams.values()])
     tasks = {name: exam.task for name, exam in exams.items()}
     some = f": {', '.join(tasks)}" if len(tasks) < len(suite.tasks) else ""
     plain = make_source(
         ref,
         tuple(tasks.values()),
         spread(rows, tasks, seed=SEED),
-        title=f"{suite.title}{some}{left_out_mark(odd)}",
-        facts={
-            "suite": suite.name,
-            "rows": "file",
-            "data_sha256": {name: exam.table.sha256 for name, exam in exams.items()},
-            "toml_sha256": hashlib.sha256(body).hexdigest(),
-            "aggregate": suite.aggregate,
-            "scored_tasks": len(suite.tasks),
-            **odd,
-        },
+        title=f"{suite.title}{some}{left_out_mark(facts.left_out)}",
+        facts=facts,
         teaching=lambda name: exams[name].dev(),
         own={name: exam.writers for name, exam in exams.items() if exam.writers},
     )
@@ -125,7 +126,7 @@ def open_task(one: UserTask, suite: UserSuite, toml: Path, ref: SourceRef) -> Ta
     kind = read.targets.kind
     task = Task(
         one.key,
-        one.title + left_out_mark(read.facts),
+        one.title + left_out_mark(read.left_out),
         kind,
         one.key if one.prompt else prompt_name(columns, kind),
         labels=read.targets.labels,
