@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from proctor.store.core.tables import PULSE, RUN
 from proctor.store.queue import entries as places
 from proctor.store.queue.endings import Verdict, end
 from proctor.store.write import throughput
-from proctor.store.write.throughput import Pulse
+from proctor.store.write.throughput import Progress
 from proctor.types import Cell, Model, Plan, Run, SourceRef, Status
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
@@ -137,15 +138,15 @@ def test_the_pace_of_a_job_that_goes_on_is_of_its_last_try_alone(here: World) ->
     assert taken is not None and taken.id == run.id
     context = Context(here.settings, here.store)
     assert job_states.state_of(context, run.id).items_per_s is None
-    beat = Pulse(time.time(), 30, 4, 0.5, 10.0, 0, 0, None, None, None)
-    throughput.add(here.store, run.id, beat._replace(at=beat.at - 600, items_per_s=9.0))
+    beat = Progress(time.time(), 30, 4, 0.5, 10.0, 0, 0)
+    throughput.add(here.store, run.id, replace(beat, at=beat.at - 600, items_per_s=9.0))
     assert job_states.state_of(context, run.id).items_per_s is None, "the process of that try is gone"
     throughput.add(here.store, run.id, beat)
     assert job_states.state_of(context, run.id).items_per_s == 0.5
     with here.store.writing() as connection:
         connection.execute(update(RUN).values(started_at=time.time() - 7200.0))
         connection.execute(update(PULSE).where(PULSE.c.at == beat.at).values(at=beat.at - 36.0))
-    assert job_states.state_of(context, run.id).items_per_s, "after two hours the pulse comes every 36 s"
+    assert job_states.state_of(context, run.id).items_per_s, "after two hours it is told every 36 s"
 
 
 def test_a_server_that_is_away_when_a_job_goes_on_is_waited_for(here: World) -> None:

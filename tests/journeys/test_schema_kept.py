@@ -13,12 +13,12 @@ import pytest
 
 from odd_servers import Answers, models, odd_server, said
 from opened import look, over, resume, start
-from proctor.service.evidence.leaderboard import leaderboard
 from proctor.cli.tables import evaluation_lines, list_entry
 from proctor.errors import ConfigError
 from proctor.manifest import Adherence
 from proctor.report.setup import how_it_was_asked
 from proctor.service.evidence.compare import compared
+from proctor.service.evidence.leaderboard import leaderboard
 from proctor.service.results.outcome import PlanOutcome
 from proctor.settings import Settings
 from proctor.store import Store

@@ -1,4 +1,4 @@
-"""What the dashboard keeps and counts: notes, sessions, pulses, summaries."""
+"""What the dashboard keeps and counts: notes, sessions, how runs go, summaries."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from proctor.store.read.history import Searched
 from proctor.store.read.lists import RunFilter
 from proctor.store.write import notes, summaries, throughput
 from proctor.store.write.notes import Note
-from proctor.store.write.throughput import Pulse
+from proctor.store.write.throughput import Progress
 from proctor.types import Attempt, Outcome, Run, Status
 
 
@@ -120,21 +120,21 @@ def test_sessions_that_are_over_go_with_the_next_one(store: Store) -> None:
     assert left == ["2"]
 
 
-# --- pulses
+# --- how a run goes
 
 
-def pulse(at: float, done: int = 0) -> Pulse:
-    return Pulse(NOW + at, done, 8, 3.5, 700.25, 2, 1, 0.125, 10.0, 20.0)
+def moment(at: float, done: int = 0) -> Progress:
+    return Progress(NOW + at, done, 8, 3.5, 700.25, 2, 1, 0.125, 10.0, 20.0)
 
 
-def test_pulses_come_in_the_order_of_time_whatever_the_order_of_writing(store: Store) -> None:
+def test_moments_come_in_the_order_of_time_whatever_the_order_of_writing(store: Store) -> None:
     run, other = claimed(store), claimed(store)
-    unknown = pulse(2, 5)._replace(cost_usd=None, low_s=None, high_s=None)
-    for beat in (pulse(4, 9), pulse(0), unknown):
+    unknown = replace(moment(2, 5), cost_usd=None, low_s=None, high_s=None)
+    for beat in (moment(4, 9), moment(0), unknown):
         throughput.add(store, run.id, beat)
-    throughput.add(store, other.id, pulse(8))
-    assert throughput.of_run(store, run.id) == [pulse(0), unknown, pulse(4, 9)]
-    assert throughput.last(store, run.id) == pulse(4, 9)
+    throughput.add(store, other.id, moment(8))
+    assert throughput.of_run(store, run.id) == [moment(0), unknown, moment(4, 9)]
+    assert throughput.last(store, run.id) == moment(4, 9)
     assert throughput.last(store, claimed(store).id) is None
 
 
@@ -274,8 +274,8 @@ def test_a_database_of_the_version_before_keeps_its_rows_and_takes_new_ones(data
     with store.writing() as connection:
         scores.put(connection, store.number("r"), Figures((), {"kept": True}))
     assert summaries.get(store, "r") == {"kept": True}
-    throughput.add(store, "r", pulse(1))
-    assert throughput.last(store, "r") == pulse(1)
+    throughput.add(store, "r", moment(1))
+    assert throughput.last(store, "r") == moment(1)
     note = notes.add(store, "r", words("a-b/1"))
     assert notes.of_item(store, "r", "a-b/1", 0) == [note]
     (key,) = access.keys(store)

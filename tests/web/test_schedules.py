@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from proctor.settings import read_settings
 from proctor.store import Store
 from proctor.store.queue import entries
 from proctor.store.queue.endings import Verdict, end
-from proctor.store.write.throughput import Pulse
+from proctor.store.write.throughput import Progress
 from proctor.types import Status
 from proctor.web.run import _beats_chart
 from served import serving
@@ -94,10 +95,10 @@ def test_a_schedule_says_what_became_of_its_last_run_and_the_audit_trail_names_i
 
 
 def test_the_lines_of_a_timeline_break_where_no_process_was_at_work() -> None:
-    first = Pulse(1000.0, 30, 4, 2.5, 10.0, 0, 0, None, None, None)
-    died = [first, first._replace(at=1002.0), first._replace(at=1064.0), first._replace(at=1066.0)]
-    anew = [first._replace(retries=9), first._replace(at=1010.0, retries=2)]
-    for beats, where in ((died, 2), (anew, 1), ([first, first._replace(at=1002.0)], None)):
+    first = Progress(1000.0, 30, 4, 2.5, 10.0, 0, 0)
+    died = [first, replace(first, at=1002.0), replace(first, at=1064.0), replace(first, at=1066.0)]
+    anew = [replace(first, retries=9), replace(first, at=1010.0, retries=2)]
+    for beats, where in ((died, 2), (anew, 1), ([first, replace(first, at=1002.0)], None)):
         for line in _beats_chart(beats)["series"]:
             values = [value for _at, value in line["points"]]
             assert (values.index(None) if None in values else None) == where

@@ -69,7 +69,7 @@ def shown(of: Shown) -> dict[str, Any]:
 def job(result: RunResult, state: JobState) -> dict[str, Any]:
     """`GET /results/{job_id}`: the documented fields first."""
     run, tally = result.run, result.tally
-    again = "a restart of the job" if state.is_job else None
+    again = "a restart of the job" if state.job else None
     tasks = {score.task for score in result.scores if score.task}
     suite = run.cell.source.name if run.cell.source.kind == "suite" else run.source_title
     scored = any(score.estimate.value is not None for score in result.scores)
