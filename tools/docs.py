@@ -186,7 +186,11 @@ def _grader(grader: object) -> str:
     lines = [f"### `{grader.full_name}`\n", f"{grader.what[:1].upper()}{grader.what[1:]}.\n"]
     lines.append(f"Right answers: {grader.needs}.\n")
     rows = [
-        (f"`{one.name}`", _setting_says(one.metadata), f"`{one.default}`" if one.default not in ("", ()) else "")
+        (
+            f"`{one.name}`",
+            _setting_says(one.metadata),
+            f"`{one.default}`" if one.default not in ("", ()) else "",
+        )
         for one in fields(grader.options)
     ]
     return "\n".join(lines) + (f"\n{table(('setting', 'says', 'default'), rows)}" if rows else "")
