@@ -15,7 +15,7 @@ from proctor.grading.extractors import extractor
 from proctor.grading.worth import not_graded
 from proctor.protocols import Grader
 from proctor.service.context import Context, find
-from proctor.service.grades.named import first_grader, grader_named
+from proctor.service.grades.named import check_ours, first_grader, grader_named
 from proctor.service.results.results import scored_rows
 from proctor.stats.agreement import agreement
 from proctor.stats.estimates import Count
@@ -100,6 +100,7 @@ def rescore(context: Context, run_id: str, extractors: Sequence[str], *, keep: b
     Raises: NotFound, ConfigError for an unknown extractor or one that cannot read the run's tasks.
     """
     run = one_run(context.store, run_id)
+    check_ours(run)
     chosen = [extractor(name).name for name in named_extractors(run, extractors)]
     graders = [grader_named(name, run, context.settings) for name in chosen]
     return graded_again(context.store, run, graders, keep=keep)
