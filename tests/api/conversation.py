@@ -74,7 +74,11 @@ def told_by(server: Server) -> Told:
     made = upload(server, ("sums.csv", csv_of(30)))
     found["post", DATASETS] = made.status, made.body
     ask("GET", DATASETS)
-    for method, end, body in (("GET", "", None), ("GET", "/rows", None), ("PATCH", "", {"name": "Additions"})):
+    for method, end, body in (
+        ("GET", "", None),
+        ("GET", "/rows", None),
+        ("PATCH", "", {"name": "Additions"}),
+    ):
         ask(method, f"{DATASETS}/{{dataset_id}}{end}", body, dataset_id=made.body["id"])
     ask("DELETE", f"{DATASETS}/{{dataset_id}}", dataset_id=made.body["id"])
     ask("PATCH", "/api/v1/schedules/{number}", {"enabled": False}, number=1)
