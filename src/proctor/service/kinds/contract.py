@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from proctor.grading.formats import Label
-from proctor.protocols import Source
+from proctor.protocols import GradeReply, Source
 from proctor.providers.contract import Labels
 from proctor.settings import Settings
 from proctor.simulator import KnownAnswer
 from proctor.store import Store
-from proctor.types import Grade, Item, Reply, Run, SourceRef
+from proctor.types import Run, SourceRef
 
 R = TypeVar("R", bound=SourceRef)
 S = TypeVar("S", bound=Source)
@@ -25,7 +25,7 @@ TaskLabels = Mapping[str, tuple[Label, ...]]
 class Method:
     """What a run takes of its source: how replies are graded, and what is sent or known besides the items."""
 
-    grade: Callable[[Item, Reply], Grade]
+    grade: GradeReply
     stop: tuple[str, ...] = ()  # where the model is to stop, besides the user's own
     labels: Callable[[], Labels] = lambda: Labels({}, "no rows")  # for baselines
     row_ids: Sequence[str] = ()  # for replays: item ids in the order of the rows

@@ -29,7 +29,7 @@ from proctor.sources.exams.sampling import PRESETS, spread, take
 from proctor.sources.exams.shuffle import shuffled
 from proctor.sources.exams.tables.shapes import Suite, Task
 from proctor.sources.exams.tables.tasks import suite_named
-from proctor.types import ExamRef, Grade, Item, Reply, Rows
+from proctor.types import ExamRef, Item, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,6 @@ class SuiteSource:
             if len(writers) > 1:
                 item = replace(item, id=f"{row.id}@{number}", cluster=item.cluster or row.id)
             yield item
-
-    def read(self, item: Item, reply: Reply) -> Grade:
-        """What the reply says to one of this source's items, and what that is worth."""
-        return self.grader.grade(item, reply)
 
     @property
     def vocabularies(self) -> Mapping[str, Vocabulary]:
