@@ -107,7 +107,7 @@ def read_otherwise(
         columns=() if form.get("guess") or not columns else tuple(words),
         sheet=str(form.get("sheet") or "") or None,
         answer_type=_one_of(form.get("answer_type"), ANSWERS),  # type: ignore[arg-type]  # checked by Layout
-        numbers=_one_of(form.get("numbers"), NUMBERS),  # type: ignore[arg-type]
+        numbers=_one_of(form.get("numbers"), NUMBERS),  # type: ignore[arg-type]  # checked by Layout
         lenient=form.get("lenient") == "on",
     )
     return _changed(request, context, user, dataset_id, layout=layout)
