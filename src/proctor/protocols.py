@@ -42,7 +42,7 @@ class Exam(Source, Protocol):
     def labels(self) -> tuple[Mapping[str, Mapping[str, int]], str]:
         """Task -> target -> count over rows that tell what targets are common, and which rows those are."""
 
-    def read(self, item: Item, reply: Reply) -> Grade: ...
+    def grade(self, item: Item, reply: Reply) -> Grade | Awaitable[Grade]: ...
 
     def spoken(self, item: Item) -> str:
         """How a model writes the right answer: "yes" where the target is called "entailment"."""

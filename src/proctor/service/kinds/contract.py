@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from proctor.grading.formats import Label
-from proctor.protocols import Source
+from proctor.protocols import Grader, GradeReply, Source
 from proctor.providers.contract import Labels
 from proctor.settings import Settings
 from proctor.simulator import KnownAnswer
-from proctor.types import Grade, Item, Reply, Run, SourceRef
+from proctor.types import Run, SourceRef
 
 R = TypeVar("R", bound=SourceRef)
 S = TypeVar("S", bound=Source)
@@ -24,7 +24,7 @@ TaskLabels = Mapping[str, tuple[Label, ...]]
 class Method:
     """What a run takes of its source: how replies are graded, and what is sent or known besides the items."""
 
-    grade: Callable[[Item, Reply], Grade]
+    grade: GradeReply
     stop: tuple[str, ...] = ()  # where the model is to stop, besides the user's own
     labels: Callable[[], Labels] = lambda: Labels({}, "no rows")  # for baselines
     row_ids: Sequence[str] = ()  # for replays: item ids in the order of the rows
@@ -62,6 +62,11 @@ class SourceKind(Generic[R, S]):
     missing: Callable[[R], Fetch | None] = lambda _ref: None
     found: Callable[[R, S], R] = lambda ref, _source: ref  # with what opening it decided, for a resume
     method: Callable[[S], Method]
+    replayed: Callable[[S], S] = lambda source: source  # its replies made elsewhere, under prompts of others
+    graded_as: Callable[[S, Mapping[str, str]], S] = lambda source, _graders: (
+        source
+    )  # as a run began, by task
+    graded_with: Callable[[S, Grader], S] = lambda source, _grader: source  # one grader for all
     answers: Callable[[S], Mapping[str, KnownAnswer]] = lambda _source: {}  # what the simulator is told
     # Shown, and compared.
     called: Callable[[Run], str] = lambda run: run.source_title

@@ -1,0 +1,126 @@
+"""Which grader grades each task of an exam: the one that was named, or what its answers and its prompt suggest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from proctor.errors import ConfigError, DataError
+from proctor.findings import METRIC_VERSIONS
+from proctor.grading.choosing import GraderChoice, choose
+from proctor.grading.exam import ExamGrader, metric_of
+from proctor.grading.spec import OpenGrader, parse_grader
+from proctor.manifest import ExamFacts
+from proctor.protocols import Grader
+from proctor.sources.exams.prompts.styles import OWN
+from proctor.sources.exams.rows.normal_form import Row
+from proctor.sources.exams.tables.shapes import Task
+from proctor.types import ExamRef
+
+SHOWN_ROWS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class GraderChoosing:
+    """What the choice of graders rests on: the reference's own words, the tasks, and the right answers of all rows.
+
+    `asked` are the tasks whose prompts are proctor's own and ask for a last line.
+    """
+
+    ref: ExamRef
+    tasks: tuple[Task, ...]
+    rows: tuple[Row, ...] = field(repr=False)
+    asked: frozenset[str]
+
+    def chosen(self, *, replayed: bool = False) -> dict[str, GraderChoice]:
+        """By task; none for those that the exam's own grader grades. `replayed`: the replies were made elsewhere.
+
+        Raises: ConfigError for a grader that is unknown or fits no task, DataError for rows whose answers it cannot
+        compare with.
+        """
+        if self.ref.grader is not None and not self._texts():
+            raise ConfigError(
+                f"--grader {self.ref.grader}: no task here has answers of free text; choices and labels are graded by "
+                "the extractor (--extractor). --answer-type text takes a file's answers as texts"
+            )
+        return {task.key: choice for task in self._texts() if (choice := self._choice(task, replayed))}
+
+    def _texts(self) -> list[Task]:
+        return [task for task in self.tasks if task.kind == "text"]
+
+    def _choice(self, task: Task, replayed: bool) -> GraderChoice | None:
+        words = self.ref.grader or task.grader
+        if words is not None:
+            grader = parse_grader(words, where="--grader" if self.ref.grader else f"task {task.key}: grader")
+            self._check(task, grader)
+            return GraderChoice(grader, f"Grader {grader.name}: it was named.")
+        answers = [rights(row) for row in self.rows if row.task == task.key and row.target is not None]
+        # Who names an extractor wants replies read as it reads them.
+        if self.ref.extractor is not None or not answers:
+            return None
+        return choose(answers, asks_for_line=task.key in self.asked and not replayed)
+
+    def _check(self, task: Task, grader: OpenGrader) -> None:
+        faults = list(self._faults(task, grader))
+        if faults:
+            more = f"\n  ... and {len(faults) - SHOWN_ROWS:,} more" if len(faults) > SHOWN_ROWS else ""
+            raise DataError(
+                f"{len(faults):,} rows of {task.key} have answers that grader {grader.name} cannot compare with:\n  "
+                + "\n  ".join(faults[:SHOWN_ROWS])
+                + more
+            )
+
+    def _faults(self, task: Task, grader: OpenGrader) -> Iterator[str]:
+        for row in self.rows:
+            if row.task == task.key and row.target is not None and (fault := grader.fault(rights(row))):
+                yield f"{row.id}: {fault}"
+
+
+def rights(row: Row) -> tuple[str, ...]:
+    return (row.target or "", *row.aliases)
+
+
+def choosing_of(ref: ExamRef, tasks: Sequence[Task], rows: Sequence[Row]) -> GraderChoosing:
+    texts = {task.key for task in tasks if task.kind == "text"}
+    # Prompts that are named as the form of answers is are proctor's own, and ask for "Answer: ..." at the end.
+    own = {task.key for task in tasks if task.prompt == task.kind and ref.style in (None, OWN)}
+    return GraderChoosing(
+        ref, tuple(tasks), tuple(row for row in rows if row.task in texts), frozenset(own & texts)
+    )
+
+
+def graded_by(exam: ExamGrader, graders: Mapping[str, Grader]) -> ExamGrader:
+    return replace(exam, others=graders)
+
+
+def with_graders(facts: ExamFacts, tasks: Sequence[Task], graders: Mapping[str, Grader]) -> ExamFacts:
+    """The facts with who grades what, and the metrics that the scores make."""
+    specs = dict(facts.tasks)
+    for task in tasks:
+        grader = graders.get(task.key)
+        words = None if grader is None else grader.words if isinstance(grader, OpenGrader) else grader.name
+        counted = task.metrics if words is None or task.kind == "text" else ()
+        if words is not None and metric_of(words) != "accuracy":
+            counted = (metric_of(words),)
+        specs[task.key] = replace(
+            specs[task.key],
+            grader=words,
+            official=counted or (metric_of(words or ""),),
+            also=task.also if words is None else (),
+        )
+    metrics = dict.fromkeys(metric for task in tasks for metric in specs[task.key].metrics)
+    return replace(
+        facts, tasks=specs, metric_versions={metric: METRIC_VERSIONS[metric] for metric in metrics}
+    )
+
+
+def graders_in(chosen: Mapping[str, GraderChoice]) -> dict[str, Grader]:
+    return {task: choice.grader for task, choice in chosen.items()}
+
+
+def said_of(chosen: Mapping[str, GraderChoice]) -> tuple[str, ...]:
+    """In sentences for a person, before anything is spent."""
+    some = len(chosen) > 1
+    return tuple(
+        f"{task}: {choice.why}" if some else choice.why for task, choice in chosen.items() if choice.why
+    )
