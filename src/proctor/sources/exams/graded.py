@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from proctor.errors import ConfigError, DataError
 from proctor.findings import METRIC_VERSIONS
-from proctor.grading.choosing import GraderChoice, choose
 from proctor.grading.exam import ExamGrader, metric_of
-from proctor.grading.spec import OpenGrader, parse_grader
 from proctor.manifest import ExamFacts
 from proctor.protocols import Grader
 from proctor.sources.exams.prompts.styles import OWN
 from proctor.sources.exams.rows.normal_form import Row
 from proctor.sources.exams.tables.shapes import Task
 from proctor.types import ExamRef
+
+# Graders of open answers know many languages' words: runs without free text do without the time of their import.
+if TYPE_CHECKING:
+    from proctor.grading.choosing import GraderChoice
+    from proctor.grading.spec import OpenGrader
 
 SHOWN_ROWS = 3
 
@@ -49,6 +53,9 @@ class GraderChoosing:
         return [task for task in self.tasks if task.kind == "text"]
 
     def _choice(self, task: Task, replayed: bool) -> GraderChoice | None:
+        from proctor.grading.choosing import GraderChoice, choose
+        from proctor.grading.spec import parse_grader
+
         words = self.ref.grader or task.grader
         if words is not None:
             grader = parse_grader(words, where="--grader" if self.ref.grader else f"task {task.key}: grader")
@@ -98,7 +105,7 @@ def with_graders(facts: ExamFacts, tasks: Sequence[Task], graders: Mapping[str, 
     specs = dict(facts.tasks)
     for task in tasks:
         grader = graders.get(task.key)
-        words = None if grader is None else grader.words if isinstance(grader, OpenGrader) else grader.name
+        words = None if grader is None else words_of(grader)
         counted = task.metrics if words is None or task.kind == "text" else ()
         if words is not None and metric_of(words) != "accuracy":
             counted = (metric_of(words),)
@@ -112,6 +119,12 @@ def with_graders(facts: ExamFacts, tasks: Sequence[Task], graders: Mapping[str, 
     return replace(
         facts, tasks=specs, metric_versions={metric: METRIC_VERSIONS[metric] for metric in metrics}
     )
+
+
+def words_of(grader: Grader) -> str:
+    """What gives the same grader again: its name says it, or stands for settings too long for a name."""
+    words: str = getattr(grader, "words", grader.name)
+    return words
 
 
 def graders_in(chosen: Mapping[str, GraderChoice]) -> dict[str, Grader]:

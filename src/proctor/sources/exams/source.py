@@ -10,7 +10,6 @@ from pathlib import Path
 from proctor.errors import ConfigError, DataError, DataMissing
 from proctor.grading.exam import ExamGrader, Reads
 from proctor.grading.extractors import check_labels, extractor
-from proctor.grading.spec import parse_grader
 from proctor.grading.vocabulary import Vocabulary, vocabulary
 from proctor.manifest import ExamFacts, TaskSpec
 from proctor.protocols import Grader
@@ -104,6 +103,8 @@ class SuiteSource:
 
     def graded_as(self, graders: Mapping[str, str]) -> SuiteSource:
         """The same by the graders that a run began with, by task; by the extractor where none is named."""
+        from proctor.grading.spec import parse_grader  # see graded.py
+
         return self._graded_by({task: parse_grader(words, where=task) for task, words in graders.items()})
 
     def graded_with(self, grader: Grader) -> SuiteSource:
