@@ -12,6 +12,7 @@ from proctor.protocols import Grader
 from proctor.types import Grade, Item, Reply
 
 FUNCTION = "python:"  # before the name of a function that grades, in a run's manifest and its grades
+ROWS = "rows:"  # before a hash, where rows name their graders themselves
 PARTS = frozenset(
     {"json"}
 )  # graders that give a share of a point; of the other named ones every score is 0 or 1
@@ -19,7 +20,7 @@ PARTS = frozenset(
 
 def metric_of(grader: str) -> str:
     """What the scores of a grader make of a task where nothing else is counted."""
-    parts = grader.partition("/")[0] in PARTS or grader.startswith(FUNCTION)
+    parts = grader.partition("/")[0] in PARTS or grader.startswith((FUNCTION, ROWS))
     return "mean" if parts else "accuracy"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from proctor import __version__
 from proctor.errors import ConfigError, DataError
-from proctor.grading.exam import FUNCTION, ExamGrader, Reads
+from proctor.grading.exam import FUNCTION, ROWS, ExamGrader, Reads
 from proctor.grading.extractors import EXTRACTORS, extractor
 from proctor.protocols import Grader
 from proctor.service.data import records
@@ -169,6 +169,8 @@ def _named(words: str) -> Grader:
 
     if words.startswith(FUNCTION):
         raise ConfigError(f"the Python function {words.removeprefix(FUNCTION)} graded them")
+    if words.startswith(ROWS):
+        raise ConfigError("rows of the file name their graders, and only the file tells which")
     return parse_grader(words, where="the bundle")
 
 

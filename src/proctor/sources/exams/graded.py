@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from proctor.errors import ConfigError, DataError
 from proctor.findings import METRIC_VERSIONS
-from proctor.grading.exam import ExamGrader, metric_of
+from proctor.grading.exam import ROWS, ExamGrader, metric_of
 from proctor.manifest import ExamFacts
 from proctor.protocols import Grader
 from proctor.sources.exams.prompts.styles import OWN
@@ -18,10 +18,17 @@ from proctor.types import ExamRef
 
 # Graders of open answers know many languages' words: runs without free text do without the time of their import.
 if TYPE_CHECKING:
-    from proctor.grading.choosing import GraderChoice
     from proctor.grading.spec import OpenGrader
 
 SHOWN_ROWS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A task's grader, and why it was taken, in a sentence for a person."""
+
+    grader: Grader
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +43,7 @@ class GraderChoosing:
     rows: tuple[Row, ...] = field(repr=False)
     asked: frozenset[str]
 
-    def chosen(self, *, replayed: bool = False) -> dict[str, GraderChoice]:
+    def chosen(self, *, replayed: bool = False) -> dict[str, Chosen]:
         """By task; none for those that the exam's own grader grades. `replayed`: the replies were made elsewhere.
 
         Raises: ConfigError for a grader that is unknown or fits no task, DataError for rows whose answers it cannot
@@ -52,35 +59,76 @@ class GraderChoosing:
     def _texts(self) -> list[Task]:
         return [task for task in self.tasks if task.kind == "text"]
 
-    def _choice(self, task: Task, replayed: bool) -> GraderChoice | None:
-        from proctor.grading.choosing import GraderChoice, choose
+    def _choice(self, task: Task, replayed: bool) -> Chosen | None:
+        if self.ref.grader is not None:
+            return self._named(task, self.ref.grader, "--grader")
+        # Who names an extractor wants replies read as it reads them.
+        if self.ref.extractor is not None and task.grader is None:
+            return None
+        of_rows = [row for row in self._rows(task) if row.grader is not None]
+        return self._by_rows(task, of_rows, replayed) if of_rows else self._for_all(task, replayed)
+
+    def _for_all(self, task: Task, replayed: bool) -> Chosen | None:
+        from proctor.grading.choosing import choose
+
+        if task.grader is not None:
+            return self._named(task, task.grader, f"task {task.key}: grader")
+        answers = [rights(row) for row in self._rows(task) if row.grader is None]
+        if not answers:
+            return None
+        found = choose(answers, asks_for_line=task.key in self.asked and not replayed)
+        return Chosen(found.grader, found.why)
+
+    def _by_rows(self, task: Task, of_rows: Sequence[Row], replayed: bool) -> Chosen:
+        from proctor.grading.rowwise import RowGrader
         from proctor.grading.spec import parse_grader
 
-        words = self.ref.grader or task.grader
-        if words is not None:
-            grader = parse_grader(words, where="--grader" if self.ref.grader else f"task {task.key}: grader")
-            self._check(task, grader)
-            return GraderChoice(grader, f"Grader {grader.name}: it was named.")
-        answers = [rights(row) for row in self.rows if row.task == task.key and row.target is not None]
-        # Who names an extractor wants replies read as it reads them.
-        if self.ref.extractor is not None or not answers:
-            return None
-        return choose(answers, asks_for_line=task.key in self.asked and not replayed)
+        graders = {row.id: parse_grader(row.grader or "", where=row.id) for row in of_rows}
+        self._check(task, [(row, graders[row.id]) for row in of_rows])
+        rest = self._for_all(task, replayed) or Chosen(graders[of_rows[0].id], "")
+        others = f" Of the others: {rest.why}" if rest.why else ""
+        return Chosen(
+            RowGrader(graders, rest.grader),
+            f"Grader of its own in {len(of_rows):,} rows, by the column of the file.{others}",
+        )
 
-    def _check(self, task: Task, grader: OpenGrader) -> None:
-        faults = list(self._faults(task, grader))
+    def _named(self, task: Task, words: str, where: str) -> Chosen:
+        from proctor.grading.spec import parse_grader
+
+        grader = parse_grader(words, where=where)
+        self._check(task, [(row, grader) for row in self._rows(task)])
+        return Chosen(grader, f"Grader {grader.name}: it was named.")
+
+    def began(self, task: str, words: str) -> Grader:
+        """The grader that a run began with. Raises: ConfigError, DataError where rows name others now."""
+        from proctor.grading.spec import parse_grader
+
+        if not words.startswith(ROWS):
+            return parse_grader(words, where=task)
+        spec = next(each for each in self.tasks if each.key == task)
+        of_rows = [row for row in self._rows(spec) if row.grader is not None]
+        for replayed in (False, True):
+            found = self._by_rows(spec, of_rows, replayed).grader if of_rows else None
+            if found is not None and found.name == words:
+                return found
+        raise DataError(f"{self.ref.listed}: its rows name other graders than those that the run began with")
+
+    def _rows(self, task: Task) -> list[Row]:
+        """Those whose right answers are known."""
+        return [row for row in self.rows if row.task == task.key and row.target is not None]
+
+    def _check(self, task: Task, graded: Sequence[tuple[Row, OpenGrader]]) -> None:
+        faults = [
+            f"{row.id}, {grader.name}: {fault}"
+            for row, grader in graded
+            if (fault := grader.fault(rights(row)))
+        ]
         if faults:
             more = f"\n  ... and {len(faults) - SHOWN_ROWS:,} more" if len(faults) > SHOWN_ROWS else ""
+            told = "\n  ".join(faults[:SHOWN_ROWS])
             raise DataError(
-                f"{len(faults):,} rows of {task.key} have answers that grader {grader.name} cannot compare with:\n  "
-                + "\n  ".join(faults[:SHOWN_ROWS])
-                + more
+                f"{len(faults):,} rows of {task.key} have answers that the grader cannot compare with:\n  {told}{more}"
             )
-
-    def _faults(self, task: Task, grader: OpenGrader) -> Iterator[str]:
-        for row in self.rows:
-            if row.task == task.key and row.target is not None and (fault := grader.fault(rights(row))):
-                yield f"{row.id}: {fault}"
 
 
 def rights(row: Row) -> tuple[str, ...]:
@@ -127,11 +175,11 @@ def words_of(grader: Grader) -> str:
     return words
 
 
-def graders_in(chosen: Mapping[str, GraderChoice]) -> dict[str, Grader]:
+def graders_in(chosen: Mapping[str, Chosen]) -> dict[str, Grader]:
     return {task: choice.grader for task, choice in chosen.items()}
 
 
-def said_of(chosen: Mapping[str, GraderChoice]) -> tuple[str, ...]:
+def said_of(chosen: Mapping[str, Chosen]) -> tuple[str, ...]:
     """In sentences for a person, before anything is spent."""
     some = len(chosen) > 1
     return tuple(

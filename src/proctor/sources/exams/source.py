@@ -103,9 +103,7 @@ class SuiteSource:
 
     def graded_as(self, graders: Mapping[str, str]) -> SuiteSource:
         """The same by the graders that a run began with, by task; by the extractor where none is named."""
-        from proctor.grading.spec import parse_grader  # see graded.py
-
-        return self._graded_by({task: parse_grader(words, where=task) for task, words in graders.items()})
+        return self._graded_by({task: self.choosing.began(task, words) for task, words in graders.items()})
 
     def graded_with(self, grader: Grader) -> SuiteSource:
         """The same with one grader for all tasks."""

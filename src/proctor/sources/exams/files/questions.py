@@ -21,6 +21,7 @@ from proctor.sources.exams.files.columns import (
     Columns,
     asked_by,
     find_columns,
+    kind_by_grader,
     question_fields,
 )
 from proctor.sources.exams.files.records import Records, read_records
@@ -51,7 +52,7 @@ def open_file(ref: ExamRef) -> SuiteSource:
             task=path.stem,
             fields=lambda record: question_fields(record, columns),
             shown=asked_by(columns),
-            kind=ref.answer_type,
+            kind=ref.answer_type or kind_by_grader(columns, ref.grader),
             numbers=ref.numbers,
             lenient=ref.lenient,
             cluster=columns.cluster,
