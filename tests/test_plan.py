@@ -26,7 +26,7 @@ from proctor.plan import (
 )
 from proctor.service.runs.requests import PlanRequest, plan_of
 from proctor.settings import read_settings
-from proctor.types import Cell, ExamRef, Limits, Model, Plan, Sampling
+from proctor.types import Cell, ExamRef, Limits, LogRef, Model, Plan, Sampling
 from proctor.web import forms
 
 PROVIDERS = ("ollama", "openai")
@@ -70,6 +70,38 @@ def test_a_cell_comes_back_from_json(cell: Cell) -> None:
     text = cell_to_json(cell)
     assert cell_from_json(text) == cell
     assert cell_to_json(cell_from_json(text)) == text
+
+
+def stored(source: str) -> str:
+    """A cell of `source` as the store holds it."""
+    record = json.loads(cell_to_json(CELL)) | {"source": json.loads(source)}
+    return json.dumps(record, ensure_ascii=False, sort_keys=True)
+
+
+# As versions before references of their own wrote them: every kind with the fields of an exam.
+EXAM_FIELDS = (
+    '"answer_type": null, "extractor": null, "kind": "%s", "lenient": false, "limit": 5, "name": "%s", "numbers": null, '
+    '"preset": null, "rows": null, "shots": null, "shuffle": false, "style": null, "tasks": ["a"], "wording": 1'
+)
+
+
+@pytest.mark.parametrize(("kind", "name"), [("suite", "glue"), ("file", "/home/ann/q.csv")])
+def test_cells_of_exams_are_read_and_written_as_older_versions_did(kind: str, name: str) -> None:
+    text = stored("{" + EXAM_FIELDS % (kind, name) + "}")
+    assert cell_from_json(text).source == ExamRef(kind, name, tasks=("a",), limit=5)
+    assert cell_to_json(cell_from_json(text)) == text
+
+
+def test_cells_of_logs_that_older_versions_wrote_are_read() -> None:
+    """They hold an exam's choices, which no log ever had."""
+    found = cell_from_json(stored("{" + EXAM_FIELDS % ("log", "inspect theory of mind") + "}"))
+    assert found.source == LogRef("inspect theory of mind")
+    assert cell_from_json(cell_to_json(found)) == found
+
+
+def test_a_kind_of_source_that_a_newer_version_knows_is_refused_in_words() -> None:
+    with pytest.raises(ConfigError, match="of the kind 'opera', which this version does not know: update"):
+        cell_from_json(stored('{"kind": "opera", "name": "aida"}'))
 
 
 @settings(deadline=None, max_examples=30)

@@ -18,7 +18,8 @@ def estimated_duration(store: Store, cell: Cell, *, calls: int | None = None) ->
     `calls` is how many there will be, where the rows are open already.
     """
     if calls is None:
-        calls = kind_of(cell.source).sized(cell.source) * cell.repeats
+        kind = kind_of(cell.source)
+        calls = kind.sized(cell.source, store) * kind.wordings(cell.source) * cell.repeats
     runs = store.runs(limit=50, model=str(cell.model), status=Status.COMPLETED)
     alike = [run for run in runs if run.settled and run.elapsed_s and not run.cell.source.imported]
     same = [run for run in alike if run.cell.source.name == cell.source.name]

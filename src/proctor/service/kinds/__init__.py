@@ -23,7 +23,7 @@ def exam_ref(ref: SourceRef) -> ExamRef:
     """The reference, where it is an exam's; else ConfigError: whoever asks has words for exams alone."""
     if isinstance(ref, ExamRef):
         return ref
-    raise ConfigError(f"{ref.listed} is none of the {KINDS['suite'].title} or {KINDS['file'].title}")
+    raise ConfigError(f"{ref.listed} is no exam: neither one of the suites nor questions of your own")
 
 
 def untaken(ref: SourceRef) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ from proctor.protocols import Grader, GradeReply, Source
 from proctor.providers.contract import Labels
 from proctor.settings import Settings
 from proctor.simulator import KnownAnswer
+from proctor.store import Store
 from proctor.types import Run, SourceRef
 
 R = TypeVar("R", bound=SourceRef)
@@ -53,9 +54,8 @@ class SourceKind(Generic[R, S]):
     short: str = "--limit 20"  # options for a short first run
     resolved: Callable[[R, Settings], R] = lambda ref, _settings: ref  # with what the environment decides
     named: Callable[[R], str] = lambda ref: ref.listed  # its title before it is opened
-    sized: Callable[[R], int] = lambda _ref: (
-        0
-    )  # how many askings it means, as far as that is known; 0: it is not
+    sized: Callable[[R, Store], int] = lambda _ref, _store: 0  # how many items it means; 0: that is not known
+    wordings: Callable[[R], int] = lambda _ref: 1  # in how many wordings each is asked
     alike: Callable[[R], Hashable] = lambda ref: ref  # equal where questions are of one kind and length
     # Opened, and run.
     open: Callable[[R, Settings], S]
@@ -72,7 +72,7 @@ class SourceKind(Generic[R, S]):
     called: Callable[[Run], str] = lambda run: run.source_title
     on_server: bool = False  # whether a server may be asked for it again, as pages then offer
     own: bool = False  # the user's own questions, which can be changed
-    task_labels: Callable[[str], tuple[Label, ...] | None] = lambda _task: (
-        None
-    )  # labels that proctor itself has
-    row_labels: Callable[[S], TaskLabels] | None = None  # labels that only its rows have: bundles keep them
+    # Labels with their synonyms, by which kept replies are read again: those proctor itself has of a task, and
+    # those that only the rows have, which bundles keep.
+    task_labels: Callable[[str], tuple[Label, ...] | None] = lambda _task: None
+    row_labels: Callable[[S], TaskLabels] | None = None

@@ -20,6 +20,7 @@ from proctor.sources.exams.rows.normal_form import read_sample
 from proctor.sources.exams.sampling import PRESETS
 from proctor.sources.exams.source import SuiteSource, open_suite, task_keys
 from proctor.sources.exams.tables.tasks import SUITES, TASKS, suite_named
+from proctor.store import Store
 from proctor.types import ExamRef, Item, Rows, Run
 
 WORDINGS = 3
@@ -37,8 +38,12 @@ def suite_title(ref: ExamRef) -> str:
     return suite_named(ref.name).title
 
 
-def askings(ref: ExamRef) -> int:
-    return items_of(ref) * (WORDINGS if ref.wording == "all" else 1)
+def wordings(ref: ExamRef) -> int:
+    return WORDINGS if ref.wording == "all" else 1
+
+
+def sized(ref: ExamRef, _store: Store) -> int:
+    return items_of(ref)
 
 
 def items_of(ref: ExamRef) -> int:
@@ -159,7 +164,8 @@ SUITE: SourceKind[ExamRef, SuiteSource] = SourceKind(
     short="--preset quick --limit 20",
     resolved=with_rows,
     named=suite_title,
-    sized=askings,
+    sized=sized,
+    wordings=wordings,
     alike=questions,
     open=opened_suite,
     missing=on_hub,
@@ -176,7 +182,8 @@ SUITE: SourceKind[ExamRef, SuiteSource] = SourceKind(
 FILE: SourceKind[ExamRef, SuiteSource] = SourceKind(
     title="files of questions",
     takes=("answer_type", "numbers", "lenient"),
-    sized=askings,
+    sized=sized,
+    wordings=wordings,
     alike=questions,
     open=opened_file,
     method=method_of,
