@@ -236,6 +236,42 @@ def records_have_slots(file: File) -> Iterator[str]:
                 yield file.at(node, f"{node.name} is a dataclass without slots=True")
 
 
+# Packages in which nothing speaks JSON to the outside; what is made for it there is called a document.
+TYPED = re.compile(
+    r"proctor\.(engine|jobs|stats|report|plan|figures|settings|types|protocols|findings|manifest"
+    r"|service\.(runs|watch|admin|evidence|forecast))(\.|$)"
+)
+BARE = re.compile(r"\b(dict|Mapping|MutableMapping)(\[str, (Any|object)\]|$)")
+OF_DICTIONARIES = {"get", "items", "keys", "values", "pop", "setdefault", "update"}
+
+
+def manifests_are_typed(file: File) -> Iterator[str]:
+    """A manifest is read by its attributes; its JSON has one place, manifest_json.py."""
+    if "/migrations/" in file.where:
+        return  # they know the JSON as it was when they were written
+    for node in ast.walk(file.tree):
+        told = node.annotation if isinstance(node, ast.arg) and node.arg == "manifest" else None
+        if told is not None and BARE.search(ast.unparse(told)):
+            yield file.at(node, "a manifest is a Manifest: manifest_json.manifest_from reads one")
+        read = node.value if isinstance(node, ast.Subscript) else None
+        if isinstance(node, ast.Attribute) and node.attr in OF_DICTIONARIES:
+            read = node.value
+        if read is not None and re.search(r"(^|\.)manifest$", ast.unparse(read)):
+            yield file.at(node, "a manifest has attributes, no keys: see manifest.py")
+
+
+def facts_have_types(file: File) -> Iterator[str]:
+    if not TYPED.match(file.module):
+        return
+    for f in functions(file.tree):
+        if f.name.startswith("_") or f.name.endswith("document"):
+            continue
+        taken = [a for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs) if a.annotation]
+        for where in (*(a.annotation for a in taken), f.returns):
+            if where is not None and BARE.search(ast.unparse(where)):
+                yield file.at(where, f"{f.name} hands on a bare {ast.unparse(where)}: give the facts a type")
+
+
 def kinds_are_rows_of_a_table(file: File) -> Iterator[str]:
     if file.where.startswith(KINDS_ROOMS):
         return
@@ -340,6 +376,8 @@ OF_SRC: list[Rule] = [
     excepts_are_narrow,
     nothing_happens_at_import,
     records_have_slots,
+    manifests_are_typed,
+    facts_have_types,
     statistics_are_made_in_stats,
     kinds_are_rows_of_a_table,
 ]

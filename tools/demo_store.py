@@ -24,6 +24,7 @@ from sqlalchemy import select, update
 from proctor.engine.retry import Retry
 from proctor.service.admin import access
 from proctor.service.context import open_store
+from proctor.service.datasets.kept import Uploaded, Wish, upload
 from proctor.service.kinds.exams import answers_to
 from proctor.service.runs import queue, schedules
 from proctor.service.runs.lifecycle import start
@@ -38,6 +39,7 @@ from proctor.store.write import notes
 from proctor.store.write.notes import Note
 from proctor.types import Cell, ExamRef, Limits, Model, Plan, Run
 
+QUESTIONS = Path(__file__).parents[1] / "examples" / "questions.csv"
 DAY_S = 86400.0
 NIGHTS = (29, 23, 17, 11, 5, 0)  # days ago
 SUITES = ("glue", "superglue", "mmlu")
@@ -79,6 +81,7 @@ class Demo:
     waiting: str
     projects: tuple[int, ...]
     noted: tuple[str, ...]  # items of `best` with a note
+    dataset: str  # questions of one's own
 
     @classmethod
     def kept(cls, home: Path) -> Demo:
@@ -121,6 +124,8 @@ def build(home: Path) -> Demo:
         cancelled, waiting = _queued(store, settings, running)
         _schedule(store, second.id)
         noted = _remarks(store, best)
+        with QUESTIONS.open("rb") as file:
+            dataset = upload(store, [Uploaded("support.csv", file)], Wish(user="ada"), settings)
         demo = Demo(
             home=home,
             best=best.id,
@@ -132,6 +137,7 @@ def build(home: Path) -> Demo:
             waiting=waiting.id,
             projects=(1, second.id),
             noted=noted,
+            dataset=dataset.id,
         )
     return demo.keep()
 

@@ -107,6 +107,14 @@ class DataError(ProctorError):
     cure = "Correct the file, or its name, as the message says. Nothing was asked, nothing was lost."
 
 
+class TooLarge(DataError):
+    """An upload is larger than the server takes."""
+
+    slug = "too-large"
+    http_status = 413
+    cure = "Split the file, or pack it as Parquet; whoever runs the server raises PROCTOR_UPLOAD_MB."
+
+
 class DataMissing(DataError):
     """A suite's rows are not on this machine."""
 

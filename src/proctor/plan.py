@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -25,7 +25,7 @@ PREFIXES = (
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 ORIGINS: tuple[str, ...] = get_args(Rows)
 NUMBERS: tuple[str, ...] = get_args(Numbers)
-_FILE_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".toml")
+_FILE_ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet", ".xlsx", ".toml")
 
 
 def parse_model(name: str, providers: Sequence[str], *, base_url: str | None = None) -> Model | None:
@@ -78,10 +78,15 @@ def _checked_url(url: str | None) -> str | None:
     return parts.geturl().rstrip("/")
 
 
-def parse_source(text: str, suites: Sequence[str], **choices: Any) -> ExamRef:
-    """A suite by its name in any case, else a file of questions by its path; `choices` are ExamRef's other fields.
+Uploaded = Callable[[str], ExamRef | None]
 
-    Raises ConfigError if it is neither.
+
+def parse_source(
+    text: str, suites: Sequence[str], *, uploaded: Uploaded = lambda name: None, **choices: Any
+) -> ExamRef:
+    """A suite by its name in any case, a file by its path, or a data set; `choices` are ExamRef's other fields.
+
+    `uploaded` finds the data set that a name means. Raises ConfigError if it is none of them.
     """
     rows = choices.get("rows")
     if rows is not None and rows not in ORIGINS:
@@ -94,12 +99,15 @@ def parse_source(text: str, suites: Sequence[str], **choices: Any) -> ExamRef:
         return ExamRef("suite", text.lower(), **choices)
     if path.is_file():
         return ExamRef("file", str(path.resolve()), **choices)
+    if (found := uploaded(text)) is not None:
+        return replace(found, **{name: value for name, value in choices.items() if value})
     if path.suffix.lower() in _FILE_ENDINGS or len(path.parts) > 1:
         raise ConfigError(
-            f"No file {text}. Give a file of questions (JSONL or CSV) or a suite: {', '.join(suites)}"
+            f"No file {text}. Give a file of questions (JSONL, CSV, XLSX, ...) or a suite: {', '.join(suites)}"
         )
     raise ConfigError(
-        f"Invalid benchmark suite. Supported: {', '.join(suites)}; or the path of a file of questions"
+        f"Invalid benchmark suite. Supported: {', '.join(suites)}; or the path of a file of questions, or a data "
+        "set (`proctor dataset list`)"
     )
 
 

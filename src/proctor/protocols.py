@@ -42,7 +42,9 @@ class Exam(Source, Protocol):
     def labels(self) -> tuple[Mapping[str, Mapping[str, int]], str]:
         """Task -> target -> count over rows that tell what targets are common, and which rows those are."""
 
-    def grade(self, item: Item, reply: Reply) -> Grade | Awaitable[Grade]: ...
+    @property
+    def grader(self) -> Grader:
+        """By which its replies are graded, unless the run names another."""
 
     def spoken(self, item: Item) -> str:
         """How a model writes the right answer: "yes" where the target is called "entailment"."""

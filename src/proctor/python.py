@@ -13,6 +13,7 @@ from proctor.figures import estimate, left_out_mark
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult
 from proctor.plan import check_think, parse_source
 from proctor.service.data.transfer import item_records
+from proctor.service.datasets.kept import here
 from proctor.service.grades.function import FunctionGrader, GradingFunction
 from proctor.service.opening.sources import models_named, suite_names
 from proctor.service.results.outcome import PlanOutcome
@@ -101,9 +102,9 @@ def evaluate(
     chosen |= {"grader": grader} if isinstance(grader, str) else {}
     if isinstance(chosen.get("tasks"), list):
         chosen["tasks"] = tuple(chosen["tasks"])
-    ref = parse_source(os.fspath(source), suite_names(), limit=limit, **chosen)
-    sampling = Sampling(**{name: value for name, value in options.items() if name in _SAMPLING})
     settings = read_settings(os.environ)
+    ref = parse_source(os.fspath(source), suite_names(), uploaded=here(settings), limit=limit, **chosen)
+    sampling = Sampling(**{name: value for name, value in options.items() if name in _SAMPLING})
     names = [model] if isinstance(model, str) else list(model)
     cells = tuple(
         Cell(named, ref, sampling, limits or Limits())

@@ -24,6 +24,7 @@ from proctor.store import Store
 from proctor.store.core.tables import RUN
 from served import serving
 from simulators import settings
+from uploads import BOUNDARY, form
 
 pytestmark = pytest.mark.slow
 CHANGED = [b"event: changed\n", b"data: 1\n", b"\n"]
@@ -46,15 +47,18 @@ class Caller:
     def ask(self, method: str, probe: Probe) -> Answer:
         cookie = self._cookie(anew=probe.path == "/logout")
         headers = {"Authorization": f"Bearer {self.secret}", "Accept": "text/html", "Cookie": cookie}
-        body = None
-        if probe.body is not None:
+        body: str | bytes | None = None
+        if probe.files:
+            body = form(probe.files, **probe.form)
+            headers["Content-Type"] = f"multipart/form-data; boundary={BOUNDARY}"
+        elif probe.body is not None:
             body, headers["Content-Type"] = json.dumps(probe.body), "application/json"
         elif method == "POST" and probe.form is not None:
             body = urlencode(probe.form, doseq=True)
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         return self._send(method, probe, body, headers)
 
-    def _send(self, method: str, probe: Probe, body: str | None, headers: dict[str, str]) -> Answer:
+    def _send(self, method: str, probe: Probe, body: str | bytes | None, headers: dict[str, str]) -> Answer:
         with closing(HTTPConnection(self.address, timeout=60)) as caller:
             caller.request(method, probe.path, body, headers)
             with caller.getresponse() as answer:

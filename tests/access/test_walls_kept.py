@@ -12,6 +12,7 @@ from house import File, functions, imports, python_files, read
 OVER_ALL = {
     "src/proctor/store/admin/access.py": "the audit trail is written whoever reads it",
     "src/proctor/store/read/counts.py": "the room that the whole database takes",
+    "src/proctor/store/datasets/content.py": "bytes that no data set of any project has are deleted",
     "src/proctor/store/queue/entries.py": "limits and places in a queue that all projects share",
     "src/proctor/service/admin/prune.py": "what no run of any project needs is deleted, after a run within the reach",
 }

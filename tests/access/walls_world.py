@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from sqlalchemy import select, update
 
 from proctor.plan import cell_to_json
 from proctor.service.admin import access
+from proctor.service.datasets.kept import Uploaded, Wish, upload
 from proctor.service.results import notes
 from proctor.service.runs import queue, schedules
 from proctor.service.runs.lifecycle import start
@@ -22,6 +24,7 @@ from proctor.store.core.tables import (
     API_KEY,
     ATTEMPT,
     AUDIT,
+    DATASET,
     GRADE,
     JOB,
     KEY_PROJECT,
@@ -57,6 +60,7 @@ class Names:
     item: str
     user: str
     key: int
+    dataset: str
 
 
 NOBODYS = Names(
@@ -73,6 +77,7 @@ NOBODYS = Names(
     item="boolq/none",
     user="nobody",
     key=993,
+    dataset="66666666-0000-4000-8000-666666666666",
 )
 
 
@@ -118,9 +123,16 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
         item=row.item_id,
         user=user,
         key=key.id,
+        dataset=_dataset(store, settings, word, user, project.id),
     )
-    ids = {run.id for run in (done, beside, failed, waiting, running)}
+    ids = {names.dataset, *(run.id for run in (done, beside, failed, waiting, running))}
     return Owner(secret, names, frozenset({word, user, *ids, *(ident[:8] for ident in ids)}))
+
+
+def _dataset(store: Store, settings: Settings, word: str, user: str, project: int) -> str:
+    rows = f"question,answer\nWhat does a {word} eat?,grass\n".encode()
+    wish = Wish(f"{word} questions", project_id=project, user=user)
+    return upload(store, [Uploaded(f"{word}.csv", BytesIO(rows))], wish, settings).id
 
 
 def _runs(store: Store, settings: Settings, word: str, project: int) -> list[Run]:
@@ -169,7 +181,7 @@ def state(store: Store, of: Owner, home: Path) -> dict[str, list[Any]]:
     by_run = {"job": JOB, "note": NOTE, "grade": GRADE, "score": SCORE, "attempt": ATTEMPT, "pulse": PULSE}
     queries = {name: select(table) for name, table in whole.items()}
     queries |= {name: select(table).where(table.c.run_num.in_(nums)) for name, table in by_run.items()}
-    for name, table in {"run": RUN, "schedule": SCHEDULE, "audit": AUDIT}.items():
+    for name, table in {"run": RUN, "schedule": SCHEDULE, "audit": AUDIT, "dataset": DATASET}.items():
         queries[name] = select(table).where(table.c.project_id == project)
     queries["plan"] = select(PLAN).where(
         PLAN.c.id.in_(select(RUN.c.plan_id).where(RUN.c.project_id == project))

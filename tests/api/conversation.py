@@ -19,6 +19,7 @@ from typing import Any
 from proctor.api.examples import FILE
 from proctor.api.schemas import JOB_ID
 from served import PREFIX, Server, serving
+from uploads import DATASETS, csv_of, upload
 
 SMALL = {"tasks": ["sst2", "mrpc"]}
 JOB = {
@@ -70,6 +71,16 @@ def told_by(server: Server) -> Told:
     ask("POST", "/api/v1/keys", {"user": "ann", "name": "laptop"})
     for name in ("providers", "suites", "projects", "schedules", "keys", "audit"):
         ask("GET", f"/api/v1/{name}")
+    made = upload(server, ("sums.csv", csv_of(30)))
+    found["post", DATASETS] = made.status, made.body
+    ask("GET", DATASETS)
+    for method, end, body in (
+        ("GET", "", None),
+        ("GET", "/rows", None),
+        ("PATCH", "", {"name": "Additions"}),
+    ):
+        ask(method, f"{DATASETS}/{{dataset_id}}{end}", body, dataset_id=made.body["id"])
+    ask("DELETE", f"{DATASETS}/{{dataset_id}}", dataset_id=made.body["id"])
     ask("PATCH", "/api/v1/schedules/{number}", {"enabled": False}, number=1)
     ask("PATCH", "/api/v1/keys/{number}", {"project_ids": [1, 2]}, number=1)
     for name in ("schedules", "keys"):

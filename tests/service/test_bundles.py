@@ -140,7 +140,7 @@ def test_a_run_that_stopped_early_verifies_on_what_it_was_scored_on(tmp_path):
             for place, item in enumerate(source.items()):
                 if place in (0, 1, 2, 3, 4, 8):
                     reply = Reply(f"Answer: {item.target}" if place else "Answer: none")
-                    reading = source.read(item, reply)
+                    reading = source.grader.grade(item, reply)
                     writer.keep(Attempt(item, place, 0, 0, time.time(), reading, reply))
         store.finish(run.id, Status.COMPLETED, owner="me", now=2.0, elapsed_s=1.0, stopped="time was up")
     path = bundle([run.id], settings(tmp_path), tmp_path / "early.zip").path

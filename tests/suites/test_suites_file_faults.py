@@ -152,8 +152,8 @@ def test_worked_examples_are_mended_and_not_left_out(file):
         ("q.csv", b"%PDF-1.7\n%\xe2\xe3", "a PDF, not text"),
         ("q.csv", "<!DOCTYPE html>\n<html></html>", "a page of HTML or XML, not questions"),
         ("q.jsonl", b"\x1f\x8b\x08\x00", "packed with gzip. Unpack it first"),
-        ("q.parquet", b"PAR1\x15\x04", "a Parquet file"),
-        ("q.xls", b"\xd0\xcf\x11\xe0\xa1\xb1", "an old workbook, not text. Save it as CSV"),
+        ("q.parquet", b"PAR1\x15\x04", "not a whole Parquet file"),
+        ("q.xls", b"\xd0\xcf\x11\xe0\xa1\xb1", "an old workbook, not text. Save it as XLSX or CSV"),
         ("q.csv", "question,answer\nwas,wer\n".encode("utf-16-le"), "text in UTF-16 without its mark"),
         ("q.csv", b"\xff\xfeq\x00u", "not whole as UTF-16"),
         (

@@ -17,7 +17,7 @@ from proctor.service.forecast.duration import estimated_duration
 from proctor.service.kinds import exam_ref, kind_of
 from proctor.service.runs import queue
 from proctor.service.runs.queue import Ticket
-from proctor.service.runs.requests import RunRequest, plan_of
+from proctor.service.runs.requests import RunRequest, plan_for
 from proctor.service.watch import job_states
 from proctor.service.watch.overview import board_suite
 from proctor.types import Status
@@ -33,7 +33,7 @@ States = Literal["pending", "running", "completed", "failed", "cancelled"]
 @ROUTER.post("/run", summary="Run benchmarks")
 def run(request: RunRequest, context: OpenContext, user: Runner) -> dict[str, Any]:
     """Put a benchmark of one model into the queue. It runs in a process of its own; the answer comes at once."""
-    plan = plan_of(request, context.settings)
+    plan = plan_for(context, request)
     ticket = Ticket(user.name, request.project_id, request.priority)
     made = queue.submit(context.store, plan, ticket, context.settings)
     source = exam_ref(made.cell.source)

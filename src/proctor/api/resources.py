@@ -24,7 +24,7 @@ from proctor.service.opening.catalogue import provider_status, suite_facts
 from proctor.service.opening.offers import offers
 from proctor.service.runs import schedules
 from proctor.service.runs.lifecycle import open_sources
-from proctor.service.runs.requests import PlanRequest, plan_of
+from proctor.service.runs.requests import PlanRequest, plan_for
 from proctor.service.runs.schedules import NewSchedule, Schedule
 
 ROUTER = APIRouter()
@@ -60,7 +60,7 @@ def plan(request: PlanRequest, context: OpenContext, user: Reader) -> dict[str, 
 
     Rows that are not on the server are fetched from the hub for keys with the scope `run` alone; others get a 403.
     """
-    made = plan_of(request, context.settings)
+    made = plan_for(context, request)
     sources = open_sources(made, context.settings, fetch=user.scope != "read")
     found = forecast_from(context.store, made, sources, context.settings, difference=request.difference)
     return forecast_document(found)
@@ -94,7 +94,7 @@ def list_schedules(context: OpenContext, user: Reader) -> dict[str, Any]:
 @ROUTER.post("/schedules", tags=["schedules"], summary="Submit a job again and again", status_code=201)
 def add_schedule(request: ScheduleRequest, context: OpenContext, user: Runner) -> dict[str, Any]:
     """At low priority, at the times of the cron expression, in UTC."""
-    cell = plan_of(request.job, context.settings).cells[0]
+    cell = plan_for(context, request.job).cells[0]
     wanted = NewSchedule(request.name, request.cron, cell, user.name, request.job.project_id)
     made = schedules.add(context.store, wanted, context.settings)
     _note(context, user, "create-schedule", made, f"{made.name}: {made.cron}")

@@ -47,6 +47,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("export", "Write a report as one file: HTML, Markdown or LaTeX."),
     "models": ("models", "List the models that providers offer now."),
     "data": ("data", "Import the official rows of suites, and list what is here."),
+    "dataset": ("dataset", "Keep files of questions under a name that runs and schedules know."),
     "keys": ("keys", "Create, list and revoke the API keys of the server."),
     "projects": ("keys", "List and create projects."),
     "prune": ("prune", "Delete old runs."),
@@ -92,7 +93,8 @@ class Lazy(click.Group):
     "--server",
     envvar="PROCTOR_SERVER",
     metavar="URL",
-    help="Ask this proctor server: run, list, status, results, cancel, restart, compare, history, leaderboard.",
+    help="Ask this proctor server: run, list, status, results, cancel, restart, compare, history, "
+    "leaderboard, dataset.",
 )
 @click.option(
     "--log-level",

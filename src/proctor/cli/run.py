@@ -10,7 +10,7 @@ import click
 
 from proctor.cli.exits import OF_RUNS
 from proctor.cli.options import Command, budget_options, json_option, sampling_options, source_options
-from proctor.plan import check, parse_duration, parse_source, parse_think, unless_free
+from proctor.plan import Uploaded, check, parse_duration, parse_source, parse_think, unless_free
 from proctor.settings import Settings, read_settings
 from proctor.types import Cell, ExamRef, Limits, Plan, Sampling
 
@@ -63,8 +63,8 @@ def model_options(command: Command) -> Command:
 def run_command(source: str, models: tuple[str, ...], as_json: bool, **given: Any) -> int:
     """Ask models the questions of SOURCE and say which is better.
 
-    SOURCE is a file of questions (JSONL or CSV), a suite (glue, superglue, mmlu, medical), or a suite of
-    your own (TOML).
+    SOURCE is a file of questions (JSONL, CSV, XLSX, ...), a suite (glue, superglue, mmlu, medical), a suite of
+    your own (TOML), or a data set (`proctor dataset list`).
     """
     from proctor.cli.download import Download
     from proctor.cli.finish import begin, finish
@@ -82,10 +82,11 @@ def run_command(source: str, models: tuple[str, ...], as_json: bool, **given: An
 
 def plan_from(source: str, models: tuple[str, ...], given: dict[str, Any], settings: Settings) -> Plan:
     """The plan that the words of `run` or `plan` mean. Raises ConfigError."""
+    from proctor.service.datasets.kept import here
     from proctor.service.opening.sources import models_named, suite_names
     from proctor.service.runs.lifecycle import resolved
 
-    ref = _source(source, suite_names(), given)
+    ref = _source(source, suite_names(), given, here(settings))
     cells = tuple(
         Cell(
             model,
@@ -99,7 +100,7 @@ def plan_from(source: str, models: tuple[str, ...], given: dict[str, Any], setti
     return resolved(check(Plan(cells, name=source, replies=given["replies"])), settings)
 
 
-def _source(text: str, suites: tuple[str, ...], given: dict[str, Any]) -> ExamRef:
+def _source(text: str, suites: tuple[str, ...], given: dict[str, Any], uploaded: Uploaded) -> ExamRef:
     from proctor.service.kinds import kind_of, untaken
 
     tasks = tuple(t.strip() for t in (given["tasks"] or "").split(",") if t.strip())
@@ -107,6 +108,7 @@ def _source(text: str, suites: tuple[str, ...], given: dict[str, Any]) -> ExamRe
     ref = parse_source(
         text,
         suites,
+        uploaded=uploaded,
         tasks=tasks,
         wording="all" if wording == "all" else int(wording),
         shots=given["shots"],

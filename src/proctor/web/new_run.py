@@ -11,6 +11,7 @@ from starlette.responses import Response
 from proctor.errors import NotFound, ProctorError
 from proctor.service.admin import access
 from proctor.service.context import Context
+from proctor.service.datasets import kept
 from proctor.service.forecast.duration import estimated_duration
 from proctor.service.forecast.forecast import forecast_from
 from proctor.service.kinds import exam_ref
@@ -19,13 +20,12 @@ from proctor.service.opening.offers import Offer, chat_models, offers
 from proctor.service.runs import queue
 from proctor.service.runs.lifecycle import open_sources
 from proctor.service.runs.queue import Ticket
-from proctor.service.runs.requests import RunRequest, plan_of
+from proctor.service.runs.requests import RunRequest, plan_for
 from proctor.service.watch import job_states
 from proctor.types import Cell, Limits
 from proctor.web.dependencies import Filling, OpenContext, Reader, Runner, Text, go
 from proctor.web.forms import LABELS, OLLAMA, Filled, command, curl, filled, or_free
-from proctor.web.render import show
-from proctor.web.words import ERROR_TITLES
+from proctor.web.render import problem_facts, show
 
 ROUTER = APIRouter()
 # label, step, least, most, placeholder: as documented, and proctor's own defaults.
@@ -53,7 +53,7 @@ def empty_form(request: Request, context: OpenContext, user: Runner, like: Text 
     values |= {
         name: value
         for name, value in request.query_params.items()
-        if name in ("provider", "model", "suite", "data")
+        if name in ("provider", "model", "suite", "data", "project", "preset")
     }
     return _page(request, context, Filled(values, tasks, None))
 
@@ -103,21 +103,16 @@ def _page(request: Request, context: Context, of: Filled, problem: ProctorError 
         problem=_told(problem),
         providers=provider_status(context.settings),
         suites=suite_facts(),
+        datasets=kept.listed(context.store),
         ollama_fields=OLLAMA_FIELDS,
     )
 
 
 def _told(problem: ProctorError | None) -> dict[str, str] | None:
-    if problem is None:
-        return None
-    title = ERROR_TITLES.get(problem.slug, ERROR_TITLES[""])
-    return {
-        "title": title,
-        "detail": str(problem),
-        "cure": problem.cure.replace("try `--data sample`", "choose sample rows under Rows"),
-        "slug": problem.slug,
-        "request_id": "",
-    }
+    facts = problem_facts(problem)
+    if facts is not None:
+        facts["cure"] = facts["cure"].replace("try `--data sample`", "choose sample rows under Rows")
+    return facts
 
 
 @ROUTER.get("/runs/new/models")
@@ -174,7 +169,7 @@ def plan_piece(request: Request, context: OpenContext, user: Reader, form: Filli
         errors = {name: why for name, why in of.errors.items() if name != "model"}
         return show(request, "_plan.html", errors=errors, labels=LABELS, problem=None, found=None)
     try:
-        plan = plan_of(of.request, context.settings)
+        plan = plan_for(context, of.request)
         sources = open_sources(plan, context.settings, fetch=user.scope != "read")
         found = forecast_from(
             context.store, plan, sources, context.settings, difference=of.request.difference
@@ -206,7 +201,7 @@ def start(request: Request, context: OpenContext, user: Runner, form: Filling) -
     if of.request is None:
         return _page(request, context, of)
     try:
-        plan = plan_of(of.request, context.settings)
+        plan = plan_for(context, of.request)
         ticket = Ticket(user.name, of.request.project_id, of.request.priority)
         made = queue.submit(context.store, plan, ticket, context.settings)
     except ProctorError as problem:
@@ -224,7 +219,7 @@ def demo(request: Request, context: OpenContext, user: Runner) -> Response:
         asked = RunRequest.model_validate({"project_id": project.id, "suite": "glue", "config": config})
         made = queue.submit(
             context.store,
-            plan_of(asked, context.settings),
+            plan_for(context, asked),
             Ticket(user.name, project.id, "high"),
             context.settings,
         )

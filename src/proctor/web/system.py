@@ -12,10 +12,11 @@ from starlette.responses import HTMLResponse, Response
 from proctor.errors import ConfigError
 from proctor.service.admin import access
 from proctor.service.admin.access import User
+from proctor.service.datasets import kept
 from proctor.service.kinds import exam_ref
 from proctor.service.opening.catalogue import provider_status, suite_facts
 from proctor.service.runs import queue, schedules
-from proctor.service.runs.requests import RunRequest, plan_of
+from proctor.service.runs.requests import RunRequest, plan_for
 from proctor.service.runs.schedules import NewSchedule, Schedule
 from proctor.service.watch import counts, job_states
 from proctor.types import ExamRef, Status
@@ -104,7 +105,10 @@ def schedules_page(request: Request, context: OpenContext, user: Reader) -> HTML
         providers=[
             (each.name, each.title) for each in provider_status(context.settings) if each.name != "replay"
         ],
-        suites=[(each["suite"], each["title"]) for each in suite_facts()],
+        suites=[
+            *((each["suite"], each["title"]) for each in suite_facts()),
+            *((each.name, f"{each.name} (data set)") for each in kept.listed(context.store)),
+        ],
         presets=PRESETS,
         rows=ROWS,
         names={each.id: each.name for each in access.projects(context.store)},
@@ -155,7 +159,7 @@ def create_schedule(
     request: Request, context: OpenContext, user: Runner, form: Annotated[ScheduleForm, Form()]
 ) -> Response:
     asked = _request(form)
-    cell = plan_of(asked, context.settings).cells[0]
+    cell = plan_for(context, asked).cells[0]
     wanted = NewSchedule(form.name.strip(), form.cron.strip(), cell, user.name, asked.project_id)
     made = schedules.add(context.store, wanted, context.settings)
     _note(context, user, "create-schedule", made, f"{made.name}: {made.cron}")

@@ -7,11 +7,12 @@ from typing import Any
 
 from proctor.errors import ConfigError
 from proctor.service.kinds.contract import R, SourceKind
+from proctor.service.kinds.datasets import DATASET
 from proctor.service.kinds.exams import FILE, SUITE
 from proctor.service.kinds.logs import LOG
 from proctor.types import ExamRef, SourceRef
 
-KINDS: Mapping[str, SourceKind[Any, Any]] = {"suite": SUITE, "file": FILE, "log": LOG}
+KINDS: Mapping[str, SourceKind[Any, Any]] = {"suite": SUITE, "file": FILE, "dataset": DATASET, "log": LOG}
 
 
 def kind_of(ref: R) -> SourceKind[R, Any]:

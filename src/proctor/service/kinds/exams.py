@@ -104,7 +104,7 @@ def with_origin(ref: ExamRef, source: SuiteSource) -> ExamRef:
 
 
 def method_of(exam: Exam) -> Method:
-    return Method(exam.grade, exam.stop, lambda: Labels(*exam.labels()), exam.row_ids)
+    return Method(exam.grader.grade, exam.stop, lambda: Labels(*exam.labels()), exam.row_ids)
 
 
 def replayed(exam: SuiteSource) -> SuiteSource:

@@ -32,6 +32,7 @@ from proctor.service.runs.resuming import graded_as_it_began, same_rows, with_li
 from proctor.service.runs.running import Interrupted, Ready, RunContext, run_cells
 from proctor.settings import Settings
 from proctor.store import Store
+from proctor.store.datasets.files import bring
 from proctor.types import Limits, Plan, Run, Status
 
 KILLED = "its process was killed"
@@ -137,6 +138,7 @@ def resume(
         settings = settings_to_ask_again(store, todo, settings)
         plan = Plan(tuple(with_limits(run, limits) for run in todo))
         replies = todo[0].manifest.replies
+        bring(store, [run.cell.source for run in todo], settings)
         pairs = zip(todo, open_sources(plan, settings), strict=True)
         sources = [graded_as_it_began(run, source) for run, source in pairs]
 
@@ -160,6 +162,7 @@ def rerun(
     with open_store(settings) as store:
         runs = find(store, ident)
         settings = settings_to_ask_again(store, runs, settings)
+        bring(store, [run.cell.source for run in runs], settings)
     cells = tuple(run.cell for run in runs)
     if wait_for_server_s is not None:
         cells = tuple(

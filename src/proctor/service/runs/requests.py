@@ -13,10 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from proctor.errors import ConfigError
 from proctor.plan import parse_duration, unless_free
 from proctor.providers import PROVIDERS
+from proctor.service.context import Context
+from proctor.service.datasets.kept import ref_named
 from proctor.service.opening.sources import model_named
 from proctor.settings import Settings
 from proctor.sources.exams.source import task_keys
 from proctor.sources.exams.tables.tasks import suite_named
+from proctor.store.datasets.files import bring
 from proctor.types import Cell, ExamRef, Limits, Plan, Sampling
 
 Priority = Literal["high", "normal", "low"]
@@ -103,10 +106,17 @@ class PlanRequest(RunRequest):
     difference: float | None = Field(None, gt=0, lt=1)
 
 
-def plan_of(request: RunRequest, settings: Settings) -> Plan:
+def plan_for(context: Context, request: RunRequest) -> Plan:
+    """The plan of a request, whose `suite` may name a data set of its project. Raises ConfigError, DataError."""
+    uploaded = ref_named(context.store, request.suite, request.project_id)
+    bring(context.store, [uploaded] if uploaded else (), context.settings)
+    return plan_of(request, context.settings, uploaded=uploaded)
+
+
+def plan_of(request: RunRequest, settings: Settings, *, uploaded: ExamRef | None = None) -> Plan:
     """The plan that a request means. Raises ConfigError, with the documented text for an unknown suite."""
-    suite = suite_named(request.suite).key
     config = request.config
+    source = _suite(request) if uploaded is None else _dataset(uploaded, config)
     if config.provider not in PROVIDERS:
         raise ConfigError(f"Unknown provider {config.provider!r}; choose from {', '.join(PROVIDERS)}")
     if config.provider == "replay":
@@ -118,6 +128,19 @@ def plan_of(request: RunRequest, settings: Settings) -> Plan:
         raise ConfigError(
             f"ollama_params do not go with {model.provider}: give temperature, top_p, ... in config"
         )
+    limits = Limits(
+        parallel=config.parallel,
+        max_cost_usd=config.max_cost_usd,
+        max_total_tokens=config.max_total_tokens,
+        timeout_s=parse_duration(config.timeout) if config.timeout else settings.job_timeout_s,
+    )
+    if config.wait_for_server:
+        limits = replace(limits, wait_for_server_s=parse_duration(config.wait_for_server))
+    return Plan((Cell(model, source, _sampling(config), limits, config.repeats),), name=source.name)
+
+
+def _suite(request: RunRequest) -> ExamRef:
+    suite, config = suite_named(request.suite).key, request.config
     sized = config.preset or config.limit
     source = ExamRef(
         "suite",
@@ -129,15 +152,22 @@ def plan_of(request: RunRequest, settings: Settings) -> Plan:
         wording=config.wording,
     )
     task_keys(source)  # an unknown task is named here, not when the job begins, which may be at night
-    limits = Limits(
-        parallel=config.parallel,
-        max_cost_usd=config.max_cost_usd,
-        max_total_tokens=config.max_total_tokens,
-        timeout_s=parse_duration(config.timeout) if config.timeout else settings.job_timeout_s,
+    return source
+
+
+def _dataset(uploaded: ExamRef, config: RunConfig) -> ExamRef:
+    """Without a size all of it."""
+    if config.data is not None:
+        raise ConfigError(
+            f"data {config.data!r} is for suites, and {uploaded.name!r} is a data set of your own"
+        )
+    return replace(
+        uploaded,
+        tasks=tuple(config.tasks or ()),
+        preset=config.preset,
+        limit=config.limit,
+        wording=config.wording,
     )
-    if config.wait_for_server:
-        limits = replace(limits, wait_for_server_s=parse_duration(config.wait_for_server))
-    return Plan((Cell(model, source, _sampling(config), limits, config.repeats),), name=suite)
 
 
 _DRAWN = {"temperature", "top_p", "max_tokens", "seed", "think"}

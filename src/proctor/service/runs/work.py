@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from types import FrameType
 
 from proctor.errors import DiskFull, EndpointNotFound, ErrorBudget, ProctorError, ProviderError, StoreError
-from proctor.plan import cell_to_json
 from proctor.service.admin.addresses import settings_for
 from proctor.service.context import LEASE_S, open_store
 from proctor.service.kinds import kind_of
@@ -23,7 +22,7 @@ from proctor.service.runs.resuming import as_it_began, graded_as_it_began, same_
 from proctor.service.runs.running import Interrupted, Ready, RunContext, as_it_ended, run_cells
 from proctor.settings import Settings
 from proctor.store import Store
-from proctor.store.core.runs import manifest_text
+from proctor.store.datasets.files import bring
 from proctor.store.queue import endings, entries
 from proctor.store.queue.endings import Try, Verdict
 from proctor.types import Run, Status
@@ -87,6 +86,7 @@ def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
     store, owner = closing.store, closing.owner
     run = store.run(closing.run_id)
     settings = settings_for(run.cell, entries.job(store, run.id).user, settings)
+    bring(store, [run.cell.source], settings)
     source = open_source(as_it_began(run), settings)
     began_before = run.manifest.opened
     if began_before:
@@ -98,15 +98,15 @@ def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
         if began_before:
             return [run]
         manifest = new_manifest(ready[0], None)
-        facts = {
-            "cell": cell_to_json(cell),  # with the rows that were found, so that a later try takes the same
-            "source_title": source.title,
-            "planned": len(source) * cell.repeats,
-            "manifest": manifest_text(manifest),
-            "comparability": comparability(manifest),
-            "exam": exam(manifest),
-            "sample": source.facts.sample,
-        }
+        facts = entries.OpenedFacts(
+            cell=cell,
+            source_title=source.title,
+            planned=len(source) * cell.repeats,
+            manifest=manifest,
+            comparability=comparability(manifest),
+            exam=exam(manifest),
+            sample=source.facts.sample,
+        )
         return [entries.prepare(store, run.id, owner=owner, facts=facts)]
 
     context = RunContext(

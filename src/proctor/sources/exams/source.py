@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -37,7 +37,7 @@ from proctor.sources.exams.sampling import PRESETS, spread, take
 from proctor.sources.exams.shuffle import shuffled
 from proctor.sources.exams.tables.shapes import Suite, Task
 from proctor.sources.exams.tables.tasks import suite_named
-from proctor.types import ExamRef, Grade, Item, Reply, Rows
+from proctor.types import ExamRef, Item, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +117,6 @@ class SuiteSource:
             facts=with_graders(self.facts, tuple(self.tasks.values()), graders),
             understood=(*(line for line in self.understood if line not in before), *said),
         )
-
-    def grade(self, item: Item, reply: Reply) -> Grade | Awaitable[Grade]:
-        """What the reply says to one of this source's items, and what that is worth."""
-        return self.grader.grade(item, reply)
 
     @property
     def vocabularies(self) -> Mapping[str, Vocabulary]:

@@ -13,6 +13,7 @@
     grade    what further graders give an attempt   beside its first grade, never over it
     note     what a person says of an answer      beside its score, never over it
     session  a browser that showed its key
+    dataset  an uploaded file of questions        its bytes: dataset_file, dataset_chunk, found by hash
 
 Narrow rows and wide bodies live apart: a list, a filter or a mean over a million attempts reads
 only the narrow ones. Times are Unix seconds that the caller hands in; the database's clock is
@@ -350,6 +351,46 @@ SESSION = Table(
     Column("key_id", Integer, ForeignKey("api_key.id"), nullable=False),
     Column("created_at", Double, nullable=False),
     Column("expires_at", Double, nullable=False),
+)
+
+# A file of questions, or a suite with its files, that was uploaded. What runs need of it is in their cells.
+DATASET = Table(
+    "dataset",
+    METADATA,
+    Column("id", Text, primary_key=True),  # UUID
+    Column("project_id", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("content", Text, nullable=False),  # SHA-256 of its files' hashes and names
+    Column("format", Text, nullable=False),  # in words
+    Column("bytes", Integer, nullable=False),
+    Column("rows", Integer, nullable=False),
+    Column("reading", Text, nullable=False),  # JSON: which column is what, the kind of answers, the grader
+    Column("found", Text, nullable=False),  # JSON: what was found in it, so read
+    Column("created_at", Double, nullable=False),
+    Column("created_by", Text, nullable=False),
+    Index("dataset_name", "project_id", "name", unique=True),
+    Index("dataset_content", "content"),
+)
+
+# The files of a content, and the bytes of a file in pieces packed with zstd. Both are found by hash, as items are.
+DATASET_FILE = Table(
+    "dataset_file",
+    METADATA,
+    Column("content", Text, nullable=False),
+    Column("filename", Text, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("bytes", Integer, nullable=False),
+    PrimaryKeyConstraint("content", "filename"),
+    Index("dataset_file_sha256", "sha256"),
+)
+
+DATASET_CHUNK = Table(
+    "dataset_chunk",
+    METADATA,
+    Column("sha256", Text, nullable=False),
+    Column("place", Integer, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("sha256", "place"),
 )
 
 # Alembic's own table, spelled as Alembic spells it, so that a new database needs no Alembic.
