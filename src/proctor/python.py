@@ -15,6 +15,7 @@ from proctor.plan import check_think, parse_source
 from proctor.service.context import open_context
 from proctor.service.data.transfer import item_records
 from proctor.service.datasets.kept import here
+from proctor.service.grades.function import FunctionGrader, GradingFunction
 from proctor.service.opening.sources import models_named, suite_names
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.runs.lifecycle import start
@@ -80,6 +81,7 @@ def evaluate(
     base_url: str | None = None,
     replies: str | os.PathLike[str] | None = None,
     limits: Limits | None = None,
+    grader: str | GradingFunction | None = None,
     **options: Any,
 ) -> Result:
     """Ask one model, or several, the questions of a file or suite; blocks until they are done.
@@ -87,6 +89,8 @@ def evaluate(
     `source` is a path (JSONL, CSV) or a suite's name; `model` is "provider/name" or a list of them.
     `options` are the fields of types.Sampling (temperature, max_tokens, seed, think, ...) and of
     types.ExamRef (tasks, preset, rows, answer_type, numbers, lenient). Everything is kept in PROCTOR_HOME.
+    `grader` is a grader's name with its settings ("number:rel=0.01"), or a function of item and reply that gives a
+    types.Grade, a score from 0 to 1, True, False or None, and may be asynchronous; its name is recorded.
 
     Raises ProctorError when nothing could be asked: ConfigError for a bad request, DataError for bad
     rows, AuthError, ModelNotFound, EndpointNotFound. What stops a run later is in `Result.error`.
@@ -97,6 +101,7 @@ def evaluate(
         )
     check_think(options.get("think"))
     chosen = {name: value for name, value in options.items() if name in _SOURCE}
+    chosen |= {"grader": grader} if isinstance(grader, str) else {}
     if isinstance(chosen.get("tasks"), list):
         chosen["tasks"] = tuple(chosen["tasks"])
     settings = read_settings(os.environ)
@@ -108,16 +113,17 @@ def evaluate(
         for named in models_named(names, settings, base_url=base_url)
     )
     plan = Plan(cells, name=os.fspath(source), replies=os.fspath(replies) if replies else None)
-    outcome = _outside_any_loop(lambda: _started(plan, settings))
+    function = FunctionGrader(grader) if callable(grader) else None
+    outcome = _outside_any_loop(lambda: _started(plan, settings, function))
     if outcome.evaluation is None:
         assert outcome.error is not None  # without one there is always an evaluation
         raise outcome.error
     return _result(outcome, outcome.evaluation, settings)
 
 
-def _started(plan: Plan, settings: Settings) -> PlanOutcome:
+def _started(plan: Plan, settings: Settings, grader: FunctionGrader | None) -> PlanOutcome:
     with open_context(settings) as context:
-        return start(context, plan)
+        return start(context, plan, grader=grader)
 
 
 def _result(outcome: PlanOutcome, evaluation: Evaluation, settings: Settings) -> Result:

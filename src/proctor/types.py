@@ -270,6 +270,7 @@ class ExamRef:
     shots: int | None = None  # worked examples from the dev rows; None: as many as the style has
     shuffle: bool = False  # lettered choices in a seeded order of their own for each item
     extractor: str | None = None  # by name and version; None: the style's own
+    grader: str | None = None  # of answers in free text, by name and settings; None: chosen by the answers
     numbers: Numbers | None = None  # files: what answers that are numbers mean; None: "see the rows"
     lenient: bool = False  # files: rows that cannot be used are left out, and the run says so
     columns: tuple[str, ...] = ()  # files: which column is what, as "answer=Antwort"; else by their names

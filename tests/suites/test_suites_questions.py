@@ -242,7 +242,7 @@ def test_ids(file):
 
 def test_columns_that_were_passed_over_are_named(file):
     rows = [{"question": "?", "prompt": "!", "answer": "x", "topic": "y"}]
-    assert source(file("q.jsonl", rows)).understood[-1] == (
+    assert source(file("q.jsonl", rows)).understood[-2] == (
         "ignored columns: prompt, topic (among them prompt: another column was taken first)"
     )
 

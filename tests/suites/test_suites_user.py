@@ -84,7 +84,7 @@ def test_a_suite_is_opened_like_any_file(suite):
     source = opened(suite())
     assert source.title == "Kitchen knowledge"
     assert Counter(item.group for item in source.items()) == {"storage": 4, "tools": 2, "words": 12}
-    assert source.understood == (
+    assert source.understood[:3] == (
         "storage: 4 rows from storage.jsonl (JSON lines), answers are labels (fridge, cupboard)",
         "tools: 2 rows from tools.csv (CSV), answers are choices",
         "words: 12 rows from words.jsonl (JSON lines), answers are text",

@@ -91,6 +91,11 @@ _SOURCE: tuple[Callable[[Command], Command], ...] = (
         help="How answers are drawn: written, written under a schema, or ranked by first-token log-probability.",
     ),
     click.option(
+        "--grader",
+        metavar="NAME[:SETTINGS]",
+        help="How answers in free text are graded: contains, number:rel=0.01, ...  [default: by the answers]",
+    ),
+    click.option(
         "--extractor", metavar="NAME", help="How answers are read.  [default: the style's, proctor/2]"
     ),
     click.option(

@@ -16,7 +16,18 @@ from proctor.types import Cell, ExamRef, Limits, Plan, Sampling
 
 SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repeat_penalty", "repeat_last_n", "max_tokens")
 THINKING_TOKENS = 8192
-_PASSED_ON = ("preset", "limit", "rows", "style", "shuffle", "extractor", "answer_type", "numbers", "lenient")
+_PASSED_ON = (
+    "preset",
+    "limit",
+    "rows",
+    "style",
+    "shuffle",
+    "extractor",
+    "grader",
+    "answer_type",
+    "numbers",
+    "lenient",
+)
 
 
 def model_options(command: Command) -> Command:

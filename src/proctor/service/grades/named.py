@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from proctor.errors import ConfigError, NotFound
 from proctor.grading.exam import ExamGrader, Reads
 from proctor.grading.extractors import EXTRACTORS, extractor
 from proctor.grading.formats import Kind
-from proctor.grading.spec import OpenGrader, parse_grader
 from proctor.protocols import Grader
 from proctor.service.results.answer_kinds import reads, row_labels, with_labels
 from proctor.settings import Settings
 from proctor.store import Store
 from proctor.store.write import grades
 from proctor.types import Grade, Item, Outcome, Reply, Run
+
+if TYPE_CHECKING:
+    from proctor.grading.spec import OpenGrader
 
 LETTERED: frozenset[Kind] = frozenset({"choices", "letters"})
 
@@ -35,6 +38,10 @@ def grader_named(words: str, run: Run, settings: Settings) -> Grader:
     if words in EXTRACTORS:
         how = how_read(run, settings)
         return ExamGrader(extractor(words, {each.kind for each in how.values()}), how)
+    from proctor.grading.spec import (
+        parse_grader,
+    )  # what it imports takes its time, and most commands need none
+
     grader = parse_grader(words)
     if grader.entry.kind == "text":
         check_texts(run, grader.name)

@@ -119,7 +119,7 @@ def one_run(store: Store, run_id: str) -> Run:
 def named_extractors(run: Run, extractors: Sequence[str]) -> list[str]:
     """The extractors asked for; a single one is set beside the run's own, which comes first."""
     asked = list(dict.fromkeys(extractors))
-    own = run.manifest.facts.extractor
+    own = run.manifest.facts.extractor if not run.manifest.facts.graders else None
     return list(dict.fromkeys([own, *asked])) if own and len(asked) < 2 else asked
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from proctor.findings import METRIC_VERSIONS, RunResult
+from proctor.grading.exam import metric_of
 from proctor.grading.extractors import EXTRACTORS
 from proctor.manifest import Manifest, TaskSpec
 from proctor.service.context import Context
@@ -19,8 +20,6 @@ from proctor.stats.estimates import scores
 from proctor.store import AttemptRow, Store
 from proctor.store.write import grades
 from proctor.types import Grade, Item, Outcome, Run
-
-PARTS = ("json",)  # graders that give a share of a point; of the others every score is 0 or 1
 
 
 def graders_of(context: Context, run_id: str) -> list[grades.GradedBy]:
@@ -97,7 +96,3 @@ def graded_spec(spec: TaskSpec, grader: str) -> TaskSpec:
     return replace(
         spec, grader=grader, kind="text", official=(metric_of(grader),), also=(), positive=None, labels=()
     )
-
-
-def metric_of(grader: str) -> str:
-    return "mean" if grader.partition("/")[0] in PARTS else "accuracy"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from proctor.grading.formats import Label
-from proctor.protocols import GradeReply, Source
+from proctor.protocols import Grader, GradeReply, Source
 from proctor.providers.contract import Labels
 from proctor.settings import Settings
 from proctor.simulator import KnownAnswer
@@ -62,6 +62,11 @@ class SourceKind(Generic[R, S]):
     missing: Callable[[R], Fetch | None] = lambda _ref: None
     found: Callable[[R, S], R] = lambda ref, _source: ref  # with what opening it decided, for a resume
     method: Callable[[S], Method]
+    replayed: Callable[[S], S] = lambda source: source  # its replies made elsewhere, under prompts of others
+    graded_as: Callable[[S, Mapping[str, str]], S] = lambda source, _graders: (
+        source
+    )  # as a run began, by task
+    graded_with: Callable[[S, Grader], S] = lambda source, _grader: source  # one grader for all
     answers: Callable[[S], Mapping[str, KnownAnswer]] = lambda _source: {}  # what the simulator is told
     # Shown, and compared.
     called: Callable[[Run], str] = lambda run: run.source_title

@@ -7,9 +7,12 @@ from dataclasses import replace
 from proctor.service.kinds.contract import SourceKind
 from proctor.service.kinds.exams import (
     answers_to,
+    graded_as,
+    graded_with,
     labels_in_rows,
     method_of,
     questions,
+    replayed,
     suite_key,
     wordings,
 )
@@ -45,6 +48,9 @@ DATASET: SourceKind[ExamRef, SuiteSource] = SourceKind(
     alike=questions,
     open=opened_dataset,
     method=method_of,
+    replayed=replayed,
+    graded_as=graded_as,
+    graded_with=graded_with,
     answers=answers_to,
     called=suite_key,
     on_server=True,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import get_args
 
 from proctor.grading.formats import Label
-from proctor.protocols import Exam
+from proctor.protocols import Exam, Grader
 from proctor.providers.contract import Labels
 from proctor.service.kinds.contract import Fetch, Method, SourceKind, TaskLabels, Tell
 from proctor.settings import Settings
@@ -107,6 +107,18 @@ def method_of(exam: Exam) -> Method:
     return Method(exam.grader.grade, exam.stop, lambda: Labels(*exam.labels()), exam.row_ids)
 
 
+def replayed(exam: SuiteSource) -> SuiteSource:
+    return exam.replayed()
+
+
+def graded_as(exam: SuiteSource, graders: Mapping[str, str]) -> SuiteSource:
+    return exam.graded_as(graders)
+
+
+def graded_with(exam: SuiteSource, grader: Grader) -> SuiteSource:
+    return exam.graded_with(grader)
+
+
 def answers_to(exam: Exam) -> dict[str, KnownAnswer]:
     """What the simulator knows: for each prompt, by its hash, the right answer and some wrong ones."""
     items = [item for item in exam.items() if item.target is not None]
@@ -159,6 +171,9 @@ SUITE: SourceKind[ExamRef, SuiteSource] = SourceKind(
     missing=on_hub,
     found=with_origin,
     method=method_of,
+    replayed=replayed,
+    graded_as=graded_as,
+    graded_with=graded_with,
     answers=answers_to,
     called=suite_key,
     on_server=True,
@@ -172,6 +187,9 @@ FILE: SourceKind[ExamRef, SuiteSource] = SourceKind(
     alike=questions,
     open=opened_file,
     method=method_of,
+    replayed=replayed,
+    graded_as=graded_as,
+    graded_with=graded_with,
     answers=answers_to,
     own=True,
     row_labels=labels_in_rows,

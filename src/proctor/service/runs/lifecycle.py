@@ -12,7 +12,7 @@ from proctor.engine.retry import Retry
 from proctor.errors import Conflict, ProctorError, StoreError
 from proctor.findings import Evaluation, RunResult
 from proctor.plan import check
-from proctor.protocols import Source
+from proctor.protocols import Grader, Source
 from proctor.service.admin.addresses import settings_to_ask_again
 from proctor.service.context import Context, dead_owner, find
 from proctor.service.evidence.evaluation import evaluation, of_plan
@@ -28,7 +28,7 @@ from proctor.service.results.results import scored_rows, shown
 from proctor.service.results.wordings import by_wording, spread_note
 from proctor.service.runs.manifest import new_manifest
 from proctor.service.runs.progress import Watch
-from proctor.service.runs.resuming import same_rows, with_limits
+from proctor.service.runs.resuming import graded_as_it_began, same_rows, with_limits
 from proctor.service.runs.running import Interrupted, Ready, RunContext, run_cells
 from proctor.settings import Settings
 from proctor.store import Store
@@ -46,7 +46,11 @@ def open_sources(
     for cell in plan.cells:
         if cell.source not in opened:
             opened[cell.source] = open_source(cell.source, settings, tell=tell, fetch=fetch)
-    return [opened[cell.source] for cell in plan.cells]
+    return [
+        kind_of(cell.source).replayed(source) if cell.model.provider == "replay" else source
+        for cell in plan.cells
+        if (source := opened[cell.source])
+    ]
 
 
 def resolved(plan: Plan, settings: Settings) -> Plan:
@@ -66,14 +70,17 @@ def start(
     sources: Sequence[Source] | None = None,
     parents: Sequence[str] = (),
     retry: Retry = Retry(),
+    grader: Grader | None = None,
 ) -> PlanOutcome:
-    """Run a new plan to its end.
+    """Run a new plan to its end; `grader` grades all replies in place of the sources' own.
 
     Raises ProctorError while nothing is stored yet (bad plan, rows missing, model not found). From
     then on what stops the runs is in the Outcome, with what they show so far.
     """
     plan = resolved(check(plan), context.settings)
     sources = sources or open_sources(plan, context.settings)
+    if grader is not None:
+        sources = [kind_of(c.source).graded_with(s, grader) for c, s in zip(plan.cells, sources, strict=True)]
     pairs = zip(plan.cells, sources, strict=True)
     plan = replace(
         plan, cells=tuple(replace(c, source=kind_of(c.source).found(c.source, s)) for c, s in pairs)
@@ -136,7 +143,8 @@ def resume(
     plan = Plan(tuple(with_limits(run, limits) for run in todo))
     replies = todo[0].manifest.replies
     bring(store, [run.cell.source for run in todo], context.settings)
-    sources = open_sources(plan, context.settings)
+    pairs = zip(todo, open_sources(plan, context.settings), strict=True)
+    sources = [graded_as_it_began(run, source) for run, source in pairs]
 
     def submit(ready: Sequence[Ready]) -> Sequence[Run]:
         return todo

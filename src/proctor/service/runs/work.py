@@ -18,7 +18,7 @@ from proctor.service.results.causes import causes_of
 from proctor.service.results.comparable import comparability, exam
 from proctor.service.runs.lease import Lease
 from proctor.service.runs.manifest import new_manifest
-from proctor.service.runs.resuming import as_it_began, same_rows
+from proctor.service.runs.resuming import as_it_began, graded_as_it_began, same_rows
 from proctor.service.runs.running import Interrupted, Ready, RunContext, as_it_ended, run_cells
 from proctor.settings import Settings
 from proctor.store import Store
@@ -90,6 +90,7 @@ def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
     source = open_source(as_it_began(run), settings)
     began_before = run.manifest.opened
     if began_before:
+        source = graded_as_it_began(run, source)
         same_rows(run, source)
     cell = replace(run.cell, source=kind_of(run.cell.source).found(run.cell.source, source))
 

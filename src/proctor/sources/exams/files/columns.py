@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -27,6 +27,7 @@ ANSWER = (
 CHOICES = ("choices", "options")
 IDS = ("id",)
 CLUSTERS = ("cluster",)
+GRADERS = ("grader",)
 KNOWN_NAMES = (frozenset(QUESTION), frozenset(ANSWER), frozenset(CHOICES), frozenset(IDS))
 
 NUMBERED = re.compile(r"(?:choice|option|opt|op)_?(\d{1,2}|[a-z])")
@@ -87,6 +88,7 @@ class Columns:
     id: str | None
     cluster: str | None
     ignored: tuple[str, ...]
+    grader: str | None = None  # which grader a row's answer wants
 
     @property
     def has_choices(self) -> bool:
@@ -126,10 +128,41 @@ def find_columns(table: Records, *, asks: bool = True, chosen: Chosen = UNCHOSEN
     choices = one("choices", CHOICES) if len(options) < 2 else None
     wide = (options if len(options) > 1 else ()) if choices or "choices" in told else wide_columns(by_name)
     row_id, cluster = one("id", IDS), one("cluster", CLUSTERS) if asks else None
-    used = {question, answer, choices, row_id, cluster, *wide}
+    grader = first(GRADERS, by_name)
+    if grader is not None and not names_graders(table, grader):
+        grader = None
+    used = {question, answer, choices, row_id, cluster, grader, *wide}
     ignored = tuple(name for name in table.columns if name not in used) if asks else ()
     refuse_unread(table, ignored)
-    return Columns(question, answer, choices, wide, row_id, cluster, ignored)
+    return Columns(question, answer, choices, wide, row_id, cluster, ignored, grader)
+
+
+def names_graders(table: Records, column: str) -> bool:
+    """Whether the column's first value names a grader: in some files it names the person who graded."""
+    from proctor.grading.graders.table import GRADERS as KNOWN  # see sources/exams/graded.py
+
+    values = (record.values.get(column) for record in table.records)
+    head = next((str(value).partition(":")[0].partition("/")[0].strip() for value in values if value), "")
+    return head in KNOWN
+
+
+def kind_by_grader(columns: Columns, grader: object) -> Literal["text"] | None:
+    """What the answers are where a grader of free text is named; None: see the rows."""
+    named = grader is not None or columns.grader is not None
+    return "text" if named and not columns.has_choices else None
+
+
+def row_grader(record: Record, columns: Columns) -> str:
+    """The grader that a row names, in words; "" for none. Raises: RowFault for one that is unknown."""
+    value = record.values.get(columns.grader) if columns.grader else None
+    if not value:
+        return ""
+    from proctor.grading.spec import grader_of_table  # see sources/exams/graded.py
+
+    try:
+        return grader_of_table(value, where="a row's grader").words
+    except ConfigError as error:
+        raise RowFault(columns.grader or "", str(error)) from None
 
 
 def refuse_unread(table: Records, ignored: Sequence[str]) -> None:

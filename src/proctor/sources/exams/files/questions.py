@@ -21,6 +21,7 @@ from proctor.sources.exams.files.columns import (
     Columns,
     asked_by,
     find_columns,
+    kind_by_grader,
     parse_chosen,
     question_fields,
 )
@@ -57,7 +58,7 @@ def open_table(ref: ExamRef, table: Records) -> SuiteSource:
             task=path.stem,
             fields=lambda record: question_fields(record, columns),
             shown=asked_by(columns),
-            kind=ref.answer_type,
+            kind=ref.answer_type or kind_by_grader(columns, ref.grader),
             numbers=ref.numbers,
             lenient=ref.lenient,
             cluster=columns.cluster,
