@@ -16,14 +16,13 @@ from proctor.plan import (
     cell_from_json,
     cell_to_json,
     check,
-    check_think,
     parse_duration,
     parse_model,
     parse_source,
-    parse_think,
     plan_to_json,
     share_limits,
 )
+from proctor.plan.doors import from_keywords, from_params
 from proctor.service.runs.requests import PlanRequest, plan_of
 from proctor.settings import read_settings
 from proctor.types import Cell, Limits, Model, Plan, Sampling, SourceRef
@@ -193,16 +192,18 @@ def test_a_file_may_not_hide_a_suite(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(("text", "think"), [(None, None), ("on", True), ("off", False), ("high", "high")])
 def test_think(text: str | None, think: object) -> None:
-    assert parse_think(text) is think or parse_think(text) == think
-    check_think(think)
+    assert from_params({"think": text}).get("think") == think
+    assert from_keywords({"think": think}).get("think") == think
 
 
 def test_no_think() -> None:
     with pytest.raises(ConfigError, match="--think hard: choose from on, off, low, medium, high, max"):
-        parse_think("hard")
+        from_params({"think": "hard"})
     for value in ("hard", 1, 0.5):
-        with pytest.raises(ConfigError, match="give True, False or one of low, medium, high, max"):
-            check_think(value)
+        with pytest.raises(
+            ConfigError, match=f"think={value!r}: choose from on, off, low, medium, high, max"
+        ):
+            from_keywords({"think": value})
 
 
 def test_a_plan_without_a_model_is_refused() -> None:

@@ -1,0 +1,96 @@
+"""A Wanted becomes the cells of a Plan, and a cell becomes the Wanted that would make it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from proctor.errors import ConfigError
+from proctor.plan.wanted import BY_NAME, DEFAULT_PRESET, OPTIONS, THINKING_TOKENS, Wanted
+from proctor.types import Cell, Limits, Model, Plan, Sampling, SourceRef
+
+SPOKEN = {"suite": "suites", "file": "files of questions"}  # what sources of a kind are called
+
+
+def build(wanted: Wanted, source: SourceRef, models: Sequence[Model], *, base: Limits | None = None) -> Plan:
+    """The plan: one cell for each model. `base` has the limits that count where none were given."""
+    limits = replace(base or Limits(), **wanted.of("limits"))
+    sampling = sampling_of(wanted)
+    cells = tuple(Cell(model, source, sampling, limits, **wanted.of("cell")) for model in models)
+    return Plan(cells, name=wanted.source, **wanted.of("plan"))
+
+
+def reference(kind: str, name: str, given: Mapping[str, Any]) -> SourceRef:
+    """The one place where a source's reference is made. Raises ConfigError for an option of other kinds of source.
+
+    `given` are the options of part "source", by name. A suite is asked at its quick size unless something was said
+    of its size.
+    """
+    for each in given:
+        option = BY_NAME[each]
+        if kind not in option.sources and option.kind.says(given[each]):
+            raise ConfigError(
+                f"{option.flag_word} is for {' and '.join(SPOKEN[of] for of in option.sources)}"
+            )
+    unsized = kind == "suite" and not given.get("preset") and not given.get("limit")
+    return SourceRef(kind, name, **{**given, **({"preset": DEFAULT_PRESET} if unsized else {})})  # type: ignore[arg-type]
+
+
+def sampling_of(wanted: Wanted) -> Sampling:
+    """The defaults of types.Sampling, with what was given; a thinking model gets room to think."""
+    given = wanted.of("sampling")
+    if given.get("think"):
+        given.setdefault("max_tokens", THINKING_TOKENS)
+    return Sampling(**given)
+
+
+def wanted_of(cell: Cell) -> Wanted:
+    """What somebody would have to say to get this cell: no more than what differs from the defaults."""
+    usual, parts = parts_of(_usual(cell), Plan(())), parts_of(cell, Plan(()))
+    given = {}
+    for option in OPTIONS:
+        value = getattr(parts[option.part], option.name, None)
+        said = option.kind.says(value) or option.opens
+        if said and value != getattr(usual[option.part], option.name):
+            given[option.name] = value
+    if cell.source.kind == "suite" and not (cell.source.preset or cell.source.limit):
+        given["preset"] = "full"  # of an older version, which asked all where nothing was said
+    return Wanted(cell.source.name, (str(cell.model),), given)
+
+
+def _usual(cell: Cell) -> Cell:
+    """The cell that would come of the same words without any option, but for what other defaults hang on."""
+    sampling = sampling_of(Wanted("", (), {"think": cell.sampling.think}))
+    return Cell(
+        Model(cell.model.provider, cell.model.name),
+        replace(reference(cell.source.kind, cell.source.name, {"limit": cell.source.limit}), limit=None),
+        replace(sampling, think=None),
+    )
+
+
+def parts_of(cell: Cell, plan: Plan) -> Mapping[str, Any]:
+    """What the options of each part are fields of."""
+    return {
+        "model": cell.model,
+        "source": cell.source,
+        "sampling": cell.sampling,
+        "limits": cell.limits,
+        "cell": cell,
+        "plan": plan,
+    }
+
+
+def share_limits(limits: Limits, *, spent_s: float, spent_usd: float, runs_left: int) -> Limits:
+    """What one of `runs_left` runs may use of a budget that the whole command was given.
+
+    >>> share_limits(Limits(for_s=600), spent_s=100, spent_usd=0, runs_left=2).for_s
+    250.0
+    """
+
+    def left(total: float | None, spent: float) -> float | None:
+        return None if total is None else max(0.0, total - spent) / runs_left
+
+    return replace(
+        limits, for_s=left(limits.for_s, spent_s), max_cost_usd=left(limits.max_cost_usd, spent_usd)
+    )

@@ -1,0 +1,50 @@
+"""Plans and cells as the JSON that is kept, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+from proctor.errors import ConfigError
+from proctor.types import Cell, Limits, Model, Plan, Sampling, SourceRef
+
+
+def cell_to_json(cell: Cell) -> str:
+    """The cell as JSON text; `cell_from_json` gives an equal cell back."""
+    return json.dumps(asdict(cell), ensure_ascii=False, sort_keys=True)
+
+
+def cell_from_json(text: str) -> Cell:
+    """Raises ConfigError on keys that this version does not know."""
+    record = json.loads(text)
+    return Cell(
+        model=_build(Model, record.pop("model")),
+        source=_build(SourceRef, record.pop("source")),
+        sampling=_build(Sampling, record.pop("sampling")),
+        limits=_build(Limits, record.pop("limits")),
+        **_known(Cell, record),
+    )
+
+
+def plan_to_json(plan: Plan) -> str:
+    return json.dumps(
+        {"name": plan.name, "replies": plan.replies, "cells": [asdict(c) for c in plan.cells]},
+        ensure_ascii=False,
+        sort_keys=True,
+    )
+
+
+def _build(kind: Any, record: Mapping[str, Any]) -> Any:
+    listed = {f.name for f in fields(kind) if "tuple" in str(f.type)}
+    return kind(**{k: tuple(v) if k in listed else v for k, v in _known(kind, record).items()})
+
+
+def _known(kind: Any, record: Mapping[str, Any]) -> dict[str, Any]:
+    names = {f.name for f in fields(kind)}
+    if unknown := sorted(record.keys() - names):
+        raise ConfigError(
+            f"A stored {kind.__name__} holds {unknown[0]!r}, which this version does not know: update proctor"
+        )
+    return dict(record)
