@@ -20,11 +20,11 @@ LAYERS = [
     {"sources", "providers", "sandbox", "store", "stats", "interop", "report", "simulator"},
     {"grading"},
     {"plan", "settings", "figures", "log"},
-    {"types", "findings", "errors"},
+    {"types", "protocols", "findings", "errors"},
 ]
 RANK = {name: row for row, names in enumerate(reversed(LAYERS)) for name in names}
 TOP = len(LAYERS)  # proctor/__init__.py stands above all; from it, others may take __version__ only
-WORDS = {"types", "findings", "errors"}
+WORDS = {"types", "protocols", "findings", "errors"}
 VIEWS_SEE = {"service", "plan", "settings", "figures", "log", *WORDS}
 SEES = {
     "cli": VIEWS_SEE | {"cli"},

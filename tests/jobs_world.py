@@ -121,7 +121,9 @@ class World:
         with urllib.request.urlopen(f"{server.url}/__stats?keys=1", timeout=10) as answer:
             seen: dict[str, int] = json.load(answer)["by_key"]
         source = open_source(SourceRef("file", str(self.file)), self.settings)
-        keys = {item.id: prompt_key([(m.role, m.content) for m in item.prompt]) for item in source.items()}
+        keys = {
+            item.id: prompt_key([(m.role, m.content) for m in item.ask.messages]) for item in source.items()
+        }
         return {item_id: seen.get(key, 0) for item_id, key in keys.items()}
 
 

@@ -13,10 +13,10 @@ from proctor.providers.contract import Opening, Provider
 from proctor.providers.prices import read_prices
 from proctor.providers.wire.http import Http
 from proctor.settings import Settings, read_settings
-from proctor.simulator import Answer, Answers, Simulated, prompt_key, spawn
+from proctor.simulator import Answers, KnownAnswer, Simulated, prompt_key, spawn
 from proctor.simulator.app import listen, make_app
 from proctor.simulator.options import parse
-from proctor.types import Item, Message, Model, Outcome, Reading, Reply, Sampling
+from proctor.types import Chat, Gold, Grade, Item, Message, Model, Outcome, Reply, Sampling
 
 
 def questions(n: int, *, start: int = 0) -> list[Item]:
@@ -25,13 +25,24 @@ def questions(n: int, *, start: int = 0) -> list[Item]:
     for i in range(start, start + n):
         text = f"What is {i} + {i}?\nA. {2 * i}\nB. {2 * i + 1}\nC. {2 * i + 2}\nD. {2 * i + 3}\nAnswer: <letter>"
         choices = tuple(str(2 * i + k) for k in range(4))
-        items.append(Item(f"sums/{i}", "sums", (Message("user", text),), "A", choices, hash=f"hash-{i}"))
+        items.append(
+            Item(
+                f"sums/{i}",
+                "sums",
+                Chat((Message("user", text),)),
+                Gold("A"),
+                choices=choices,
+                hash=f"hash-{i}",
+            )
+        )
     return items
 
 
-def known(items: Sequence[Item]) -> dict[str, Answer]:
+def known(items: Sequence[Item]) -> dict[str, KnownAnswer]:
     return {
-        prompt_key([(m.role, m.content) for m in item.prompt]): Answer(item.target or "", ("B", "C", "D"))
+        prompt_key([(m.role, m.content) for m in item.ask.messages]): KnownAnswer(
+            item.target or "", ("B", "C", "D")
+        )
         for item in items
     }
 
@@ -42,14 +53,14 @@ def simulator(items: Sequence[Item], *options: str) -> Iterator[Simulated]:
         yield running
 
 
-def read(item: Item, reply: Reply) -> Reading:
+def read(item: Item, reply: Reply) -> Grade:
     """The last letter after `Answer:`; enough for sums."""
     said = reply.text.rpartition("Answer:")[2].strip()[:1]
     if not said:
         truncated = reply.finish == "length"
-        return Reading(Outcome.TRUNCATED if truncated else Outcome.NO_ANSWER, None, None, 0.0)
+        return Grade(Outcome.TRUNCATED if truncated else Outcome.NO_ANSWER, 0.0)
     right = said == item.target
-    return Reading(Outcome.CORRECT if right else Outcome.WRONG, said, 2, float(right))
+    return Grade(Outcome.CORRECT if right else Outcome.WRONG, float(right), said, 2)
 
 
 def settings(home: Path, **environ: str) -> Settings:

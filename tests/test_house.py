@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -102,6 +103,48 @@ def test_a_cycle_is_found() -> None:
     edges = {"a": {"b": "a:1"}, "b": {"c": "b:1", "d": "b:2"}, "c": {}, "d": {"b": "d:1"}}
     assert find_cycle(edges) == ["b:2", "d:1"]
     assert find_cycle({"a": {"b": "a:1"}, "b": {}}) == []
+
+
+def test_no_circle_of_rooms() -> None:
+    """Sub-packages of one package form a tree of imports too, so that each can be read after those it rests on."""
+    files = {f.module: f for f in map(read, python_files("src")) if "/migrations/" not in f.where}
+    packages = {name for name, file in files.items() if file.where.endswith("__init__.py")}
+    edges: dict[str, dict[str, str]] = {name: {} for name in packages}
+    for name, file in files.items():
+        for node, target in imports(file, at_import(file.tree)):
+            here, there = _rooms(name, target, packages)
+            if here != there:
+                edges[here].setdefault(there, file.at(node, f"imports {target}"))
+    assert not (cycle := find_cycle(edges)), "\n" + "\n".join(cycle)
+
+
+def _rooms(name: str, target: str, packages: set[str]) -> tuple[str, str]:
+    """The two rooms at the first level at which the two modules part; the same one where a package is their whole."""
+    ways = [w.split(".") for w in (name, target)]
+    shared = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(*ways, strict=False))))
+    rooms = [".".join(way[: shared + 1]) for way in ways]
+    return (rooms[0], rooms[1]) if set(rooms) <= packages and shared > 1 else ("proctor", "proctor")
+
+
+# Files that are a command, a page or a group of routes each may be as many as there are of these.
+MANY = {"src/proctor/cli", "src/proctor/web", "src/proctor/api"}
+MOST_FILES = 20
+
+
+def test_a_package_is_seen_at_a_glance() -> None:
+    sizes = Counter(path.parent.relative_to(ROOT).as_posix() for path in python_files("src"))
+    faults = [f"{where}: {n} files" for where, n in sizes.items() if n > MOST_FILES and where not in MANY]
+    assert not faults, "split them into sub-packages along their imports: " + ", ".join(faults)
+
+
+def test_one_name_means_one_class() -> None:
+    homes: dict[str, list[str]] = {}
+    for file in map(read, python_files("src")):
+        for node in file.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(file.at(node, node.name))
+    faults = [", ".join(places) for places in homes.values() if len(places) > 1]
+    assert not faults, "public classes of one name:\n" + "\n".join(faults)
 
 
 def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -32,7 +32,7 @@ from proctor.simulator.process import spawn
 from proctor.store import Store
 from proctor.store.core.tables import ATTEMPT, JOB, PLAN, PULSE, RUN
 from proctor.store.queue.entries import Ticket
-from proctor.store.queue.schedules import Wanted
+from proctor.store.queue.schedules import NewSchedule
 from proctor.store.write import notes
 from proctor.store.write.notes import Note
 from proctor.types import Cell, Limits, Model, Plan, Run, SourceRef
@@ -208,7 +208,7 @@ def _queued(store: Store, settings: Settings, running: Run) -> tuple[Run, Run]:
 
 
 def _schedule(store: Store, project_id: int) -> None:
-    wanted = Wanted(
+    wanted = NewSchedule(
         "GLUE every night", "0 3 * * *", cell(Model("simulator", "sim"), "glue"), "ada", project_id
     )
     schedules.add(store, wanted, read_settings({}))

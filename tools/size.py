@@ -1,4 +1,4 @@
-"""Print how large the program is: lines by package, the longest file, the longest function."""
+"""Print how large the program is: files and lines by package, the longest file, the longest function."""
 
 from __future__ import annotations
 
@@ -85,11 +85,9 @@ def measure(path: Path) -> Measured:
 
 
 def package(path: Path) -> str:
-    """The folder below src/proctor, tests or tools; "" for files that stand beside the folders."""
+    """The package of a file in src, with the packages around it; else the folder at the top: tests, tools."""
     parts = path.relative_to(ROOT).parts
-    top = "/".join(parts[: 2 if parts[0] == "src" else 1])
-    inner = parts[2 if parts[0] == "src" else 1 : -1]
-    return f"{top}/{inner[0]}" if inner and parts[0] == "src" else top
+    return "/".join(parts[1:-1]) if parts[0] == "src" else parts[0]
 
 
 def report(files: Sequence[Measured]) -> list[str]:
@@ -97,14 +95,15 @@ def report(files: Sequence[Measured]) -> list[str]:
     for file in files:
         groups.setdefault(package(file.path), []).append(file)
     out = [
-        f"{'package':26}{'files':>7}{'code':>8}{'words':>8}{'blank':>8}{'total':>8}  longest file, longest function"
+        f"{'package':34}{'files':>7}{'code':>8}{'words':>8}{'blank':>8}{'total':>8}  longest file, longest function"
     ]
-    for name, members in [*groups.items(), ("all", list(files))]:
+    source = [file for file in files if file.path.is_relative_to(ROOT / "src")]
+    for name, members in [*groups.items(), ("src", source), ("all", list(files))]:
         lines = sum((m.lines for m in members), Lines())
         file = max(members, key=lambda m: m.lines.total)
         function = max(members, key=lambda m: m.longest)
         out.append(
-            f"{name:26}{len(members):7,}{lines.code:8,}{lines.words:8,}{lines.blank:8,}{lines.total:8,}  "
+            f"{name:34}{len(members):7,}{lines.code:8,}{lines.words:8,}{lines.blank:8,}{lines.total:8,}  "
             f"{file.path.name} {file.lines.total}, {function.path.name}:{function.longest[1]} {function.longest[0]}"
         )
     return out

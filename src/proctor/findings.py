@@ -296,7 +296,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BoardRow:
     """A model's row on a leaderboard.
 
     `score` is the board's metric. `rank` is shared by models that are tied: 1 + the number of models
@@ -326,7 +326,7 @@ class Board:
 
     source_title: str
     metric: str
-    places: tuple[Place, ...]
+    places: tuple[BoardRow, ...]
     comparisons: tuple[Comparison, ...]
     left_out: tuple[str, ...] = ()
     models: int = 0

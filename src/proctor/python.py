@@ -14,7 +14,8 @@ from proctor.findings import Comparison, Estimate, Evaluation, RunResult
 from proctor.plan import Wanted
 from proctor.plan.doors import from_keywords
 from proctor.service.data.transfer import item_records
-from proctor.service.runs.lifecycle import Outcome, start
+from proctor.service.results.outcome import PlanOutcome
+from proctor.service.runs.lifecycle import start
 from proctor.service.runs.planning import plan_of_wanted
 from proctor.settings import Settings, read_settings
 from proctor.types import Limits
@@ -106,13 +107,13 @@ def _of_limits(limits: Limits | None, options: Mapping[str, Any]) -> dict[str, A
     return {name: value for name, value in asdict(limits).items() if value is not None}
 
 
-def _result(outcome: Outcome, evaluation: Evaluation, settings: Settings) -> Result:
+def _result(outcome: PlanOutcome, evaluation: Evaluation, settings: Settings) -> Result:
     return Result(
         evaluation.results, evaluation.comparisons, evaluation.verdict, outcome.error, _settings=settings
     )
 
 
-def _outside_any_loop(work: Callable[[], Outcome]) -> Outcome:
+def _outside_any_loop(work: Callable[[], PlanOutcome]) -> PlanOutcome:
     """Do the work in a thread of its own if this one has an event loop running, as a notebook's does."""
     import asyncio
 
@@ -120,7 +121,7 @@ def _outside_any_loop(work: Callable[[], Outcome]) -> Outcome:
         asyncio.get_running_loop()
     except RuntimeError:
         return work()
-    done: list[Outcome] = []
+    done: list[PlanOutcome] = []
     failed: list[BaseException] = []
 
     def run() -> None:

@@ -13,10 +13,10 @@ Everything here is frozen and imports nothing of ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,25 +67,58 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """One thing asked of a model.
+class Chat:
+    """What a model is shown: messages in the order in which they are said."""
 
-    `target` is what a right answer says: a letter where there are `choices`, a label or a text
-    elsewhere; None where it is not known. `aliases` are other texts that are right too; `options` is
-    every answer that may be given, as it is to be written (letters, labels), empty for free text. Items
-    that share a `cluster` (questions on one passage) are not independent. `hash` is the SHA-256 of what
-    the model is shown and of the targets, in 32 hex digits.
+    messages: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """What is known of the right answer: a letter where there are choices, a label or a text elsewhere.
+
+    `aliases` are other texts that are right too.
+    """
+
+    target: str
+    aliases: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, target: str | None, aliases: Sequence[str] = ()) -> Gold | None:
+        """None where no target is known."""
+        return None if target is None else cls(target, tuple(aliases))
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing asked: what is asked, how it may be answered, and apart from them what is known of the right answer.
+
+    `choices` are the texts of lettered answers; `options` is every answer that may be given, as it is to be
+    written (letters, labels), empty where it is free. Items that share a `cluster` (questions on one passage)
+    are not independent. `hash` is the SHA-256 of what the model is shown and of the targets, in 32 hex digits.
     """
 
     id: str  # stable from run to run, e.g. "boolq/17"
     group: str  # the task it is scored in, e.g. "boolq"
-    prompt: tuple[Message, ...]
-    target: str | None = None
+    ask: Chat
+    gold: Gold | None = None  # None: nothing is known
     choices: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     cluster: str | None = None
     hash: str = ""
+
+    @property
+    def target(self) -> str | None:
+        return None if self.gold is None else self.gold.target
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        return () if self.gold is None else self.gold.aliases
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """Every text that is right; empty where none is known."""
+        return () if self.gold is None else (self.gold.target, *self.gold.aliases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +198,20 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What was read out of a reply: the answer, the rung of the ladder that found it, the score."""
+class Grade:
+    """What a grader makes of a reply: its outcome, its score, and the answer that was read.
+
+    `score` is None where nothing was measured; `rung` is the step of a reader that found the answer.
+    `grader` is its name and version, `note` why, in words for a person, `cost_usd` what grading cost.
+    """
 
     outcome: Outcome
-    answer: str | None
-    rung: int | None
     score: float | None
+    answer: str | None = None
+    rung: int | None = None
+    grader: str = ""
+    note: str | None = None
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +229,7 @@ class Attempt:
     repeat: int
     attempt: int
     at: float  # Unix time at its end
-    reading: Reading
+    grade: Grade
     reply: Reply | None = None
     failure: Failure | None = None
     retries: int = 0
@@ -339,56 +379,3 @@ class ListedModel:
     note: str | None = None
     server: Server | None = None
     remarks: tuple[str, ...] = ()
-
-
-class Source(Protocol):
-    """Where items come from, and how a reply to one is read.
-
-    `items` yields them in the run's order; it is the same order on every call.
-    """
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def manifest(self) -> Mapping[str, Any]:
-        """Data hash, item-set hash, prompt, extractor and metric versions: what a number rests on."""
-
-    @property
-    def understood(self) -> Sequence[str]:
-        """How the rows were understood, in sentences for a person."""
-
-    @property
-    def stop(self) -> tuple[str, ...]:
-        """Where the prompt's style has the model stop."""
-
-    @property
-    def row_ids(self) -> Sequence[str]:
-        """The ids of all rows in the order of their file, before sampling."""
-
-    def labels(self) -> tuple[Mapping[str, Mapping[str, int]], str]:
-        """Task -> target -> count over rows that tell what targets are common, and which rows those are."""
-
-    def __len__(self) -> int: ...
-
-    def items(self) -> Iterator[Item]: ...
-
-    def read(self, item: Item, reply: Reply) -> Reading: ...
-
-    def spoken(self, item: Item) -> str:
-        """How a model writes the right answer: "yes" where the target is called "entailment"."""
-
-    def wrong(self, item: Item) -> Sequence[str]:
-        """Other answers, as a model writes them; empty where none is known."""
-
-
-class Solver(Protocol):
-    """Anything that can try an item: one model call, or an agent at work.
-
-    `repeat` counts the deliberate askings of one item from 0. It sends one request; retries are the
-    engine's.
-
-    Raises: ProviderError.
-    """
-
-    async def __call__(self, item: Item, repeat: int) -> Reply: ...

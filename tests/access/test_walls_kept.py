@@ -33,14 +33,17 @@ def test_only_doors_hold_the_context_that_shows_everything() -> None:
 
 def test_no_view_of_the_server_opens_a_store_of_its_own() -> None:
     """Use cases of the command line open the store of their settings; the server's take the caller's."""
-    opening = {("proctor.service.runs", "open_store")}
+    opening = {("proctor.service.context", "open_store")}
     while found := set(_callers(opening)) - opening:
         opening |= found
-    assert {("proctor.service.transfer", "report"), ("proctor.service.forecast", "forecast")} <= opening
+    assert {
+        ("proctor.service.data.transfer", "report"),
+        ("proctor.service.forecast.forecast", "forecast"),
+    } <= opening
     opening -= {("proctor.service.context", "open_context")}  # the application's own, for the doors
     faults = []
     for file in files("api", "web"):
-        modules = {f"proctor.service.{module.rpartition('.')[2]}" for module, _ in opening}
+        modules = {module for module, _ in opening}
         for _, name in imports(file, ast.walk(file.tree)):
             if tuple(name.rsplit(".", 1)) in opening:
                 faults.append(f"{file.where} imports {name}")

@@ -15,7 +15,7 @@ from proctor.service.results import notes
 from proctor.service.runs import queue, schedules
 from proctor.service.runs.lifecycle import start
 from proctor.service.runs.queue import Ticket
-from proctor.service.runs.schedules import Wanted
+from proctor.service.runs.schedules import NewSchedule
 from proctor.settings import Settings
 from proctor.store import Store
 from proctor.store.core.tables import (
@@ -99,7 +99,7 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
     _set(store, running, status=Status.RUNNING.value, planned=9, **far)
     row = next(store.latest(done.id))
     note = notes.add(store, done.id, row.item_id, 0, user=user, text=f"{word} remark", flag=True)
-    wanted = Wanted(f"{word} nightly", "0 2 * * *", _cell(word, "1"), user, project.id)
+    wanted = NewSchedule(f"{word} nightly", "0 2 * * *", _cell(word, "1"), user, project.id)
     schedule = schedules.add(store, wanted, settings)
     runlog.say(settings.home, done.id, f"{word} was logged")
     access.note(store, user, "submit", done.id, f"{word} was submitted")

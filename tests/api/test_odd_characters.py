@@ -13,11 +13,11 @@ import pytest
 
 from jobs_world import end
 from proctor.errors import ConfigError, ServerError, in_one_line
-from proctor.providers.wire.http import Answer
+from proctor.providers.wire.http import HttpResponse
 from proctor.providers.wire.refusals import Place, refusal
 from proctor.service.opening.sources import model_named
 from proctor.service.runs import schedules
-from proctor.service.runs.schedules import Wanted
+from proctor.service.runs.schedules import NewSchedule
 from proctor.store import Store
 from proctor.store.queue import runlog
 from proctor.types import Cell, Model, SourceRef
@@ -157,13 +157,13 @@ def test_names_are_one_line_on_the_command_line_too(tmp_path: Path, sqlite_url: 
     store = Store.open(sqlite_url)
     cell = Cell(Model("simulator", "sim"), SourceRef("suite", "glue"))
     with pytest.raises(ConfigError, match="one line of printable"):
-        schedules.add(store, Wanted(FORGED, "0 2 * * *", cell, "ann", 1), given)
+        schedules.add(store, NewSchedule(FORGED, "0 2 * * *", cell, "ann", 1), given)
     store.close()
 
 
 def test_what_a_server_says_is_quoted_without_its_control_characters(tmp_path: Path) -> None:
     body = json.dumps({"error": {"message": f"no\0such\x1b[2Jmodel {FORGED}"}}).encode()
-    error = refusal(Answer(500, {}, body, 0.1), Place("ollama", "http://127.0.0.1:1", "m"))
+    error = refusal(HttpResponse(500, {}, body, 0.1), Place("ollama", "http://127.0.0.1:1", "m"))
     assert isinstance(error, ServerError) and str(error).isprintable()
     runlog.say(tmp_path, "run", FORGED + "\0\x1b")
     first, second = (tmp_path / "logs" / "run.log").read_text().splitlines()

@@ -11,7 +11,7 @@ import pytest
 
 from proctor.providers.contract import Pacing
 from proctor.providers.pacing.limiter import Limiter
-from proctor.simulator import Answer, prompt_key, spawn
+from proctor.simulator import KnownAnswer, prompt_key, spawn
 from programs import proctor
 from providers.recording import Script, recording
 from served import serving
@@ -63,7 +63,7 @@ def test_a_server_s_words_and_ids_cannot_begin_a_line_of_the_log(tmp_path: Path)
 def test_a_job_s_log_says_what_was_asked_of_whom_what_was_retried_and_what_was_slow(tmp_path: Path) -> None:
     options = ["--rate-limit-rate", "0.5", "--retry-after", "0.01"]
     with (
-        spawn(options, {prompt_key([("user", "x")]): Answer("A", ("B",))}) as simulated,
+        spawn(options, {prompt_key([("user", "x")]): KnownAnswer("A", ("B",))}) as simulated,
         serving(tmp_path, OLLAMA_HOST=simulated.url) as server,
     ):
         job = server.submit("ollama", "sim", tasks=["rte"], limit=12)
@@ -83,6 +83,6 @@ def test_a_change_of_the_limit_is_told_with_its_reason(caplog: pytest.LogCapture
         for _ in range(4):
             limiter.completed(0.001, 4)
 
-    with caplog.at_level("INFO", logger="proctor.providers.limiter"):
+    with caplog.at_level("INFO", logger="proctor.providers.pacing.limiter"):
         asyncio.run(one_round())
     assert caplog.messages == ["8 requests at once, 4 before: to see whether throughput grows"]

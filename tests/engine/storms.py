@@ -13,7 +13,7 @@ from proctor.engine.retry import Retry
 from proctor.errors import ErrorBudget, RateLimited
 from proctor.providers.contract import Pacing
 from proctor.providers.pacing.limiter import Limiter
-from proctor.types import Item, Outcome, Reading, Reply
+from proctor.types import Chat, Gold, Grade, Item, Outcome, Reply
 
 
 class _Jumping(selectors.DefaultSelector):
@@ -134,9 +134,9 @@ def storm(pattern: Server, pacing: Pacing, items: int = 4000) -> Storm:
         limiter = Limiter(pacing, loop.time)
         chance = random.Random(7)
         terms = Terms(limiter, pacing.most, Retry(draw=chance.random))
-        asked = (Asking(Item(f"q/{n}", "q", (), "A"), n) for n in range(items))
+        asked = (Asking(Item(f"q/{n}", "q", Chat(), Gold("A")), n) for n in range(items))
         lost = 0
-        read = Reading(Outcome.CORRECT, "A", 1, 1.0)
+        read = Grade(Outcome.CORRECT, 1.0, "A", 1)
         with suppress(ErrorBudget):
             async for attempt in attempts(asked, server, lambda _i, _r: read, terms):
                 lost += attempt.reply is None

@@ -43,7 +43,7 @@ async def right(item, repeat):
 def test_every_item_is_asked_once(limited):
     got = collect(right, 500, terms(limited=limited))
     assert sorted(a.position for a in got) == list(range(500))
-    assert {a.reading.outcome for a in got} == {Outcome.CORRECT}
+    assert {a.grade.outcome for a in got} == {Outcome.CORRECT}
 
 
 def test_nothing_to_ask_ends_at_once():
@@ -88,7 +88,7 @@ def test_a_retryable_failure_is_tried_again_and_counted():
         return await right(item, repeat)
 
     got = collect(solve, 10)
-    assert {(a.reading.outcome, a.retries) for a in got} == {(Outcome.CORRECT, 2)}
+    assert {(a.grade.outcome, a.retries) for a in got} == {(Outcome.CORRECT, 2)}
 
 
 def test_what_failed_is_sent_again_before_new_items():
@@ -113,7 +113,7 @@ def test_when_retries_run_out_the_attempt_is_an_error_without_a_score():
         return await right(item, repeat)
 
     failed = [a for a in collect(solve, 10) if a.failure]
-    assert [(a.item.id, a.reading.score, a.failure.slug, a.retries) for a in failed] == [
+    assert [(a.item.id, a.grade.score, a.failure.slug, a.retries) for a in failed] == [
         ("sums/3", None, "network", QUICK.most)
     ]
 

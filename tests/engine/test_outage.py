@@ -59,7 +59,7 @@ class Ran:
 
     @property
     def outcomes(self):
-        return Counter(a.reading.outcome for a in self.attempts)
+        return Counter(a.grade.outcome for a in self.attempts)
 
 
 def run(server, n, *, parallel=8, wait_s=120.0, for_s=None):

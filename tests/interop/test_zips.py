@@ -9,7 +9,7 @@ import pytest
 
 from logs_made import zipped
 from proctor.errors import DataError
-from proctor.interop.zips import Archive
+from proctor.interop.zips import ZipArchive
 
 TEXT = b"nothing but words, " * 5000
 
@@ -22,7 +22,7 @@ def test_both_ways_of_packing_are_read(tmp_path: Path) -> None:
         plain.writestr("a/b", TEXT)
         plain.writestr("empty", b"")
     for name in ("a.zip", "b.zip"):
-        with Archive(tmp_path / name) as archive:
+        with ZipArchive(tmp_path / name) as archive:
             assert archive.names() == ["a/b", "empty"]
             assert (archive.read("a/b"), archive.read("empty")) == (TEXT, b"")
 
@@ -32,14 +32,14 @@ def test_a_member_that_was_written_again_counts_as_last_written(tmp_path: Path) 
         plain.writestr("a", "old")
         with pytest.warns(UserWarning, match="Duplicate name"):
             plain.writestr("a", "new")
-    with Archive(tmp_path / "a.zip") as archive:
+    with ZipArchive(tmp_path / "a.zip") as archive:
         assert archive.names() == ["a"] and archive.read("a") == b"new"
 
 
 @pytest.mark.parametrize("claimed", [len(TEXT) - 1, len(TEXT) + 1, 1])
 def test_a_size_that_is_not_so_is_told(tmp_path: Path, claimed: int) -> None:
     with (
-        Archive(zipped(tmp_path / "a.zip", {"a": TEXT}, claimed=claimed)) as archive,
+        ZipArchive(zipped(tmp_path / "a.zip", {"a": TEXT}, claimed=claimed)) as archive,
         pytest.raises(DataError, match="a is damaged"),
     ):
         archive.read("a")
@@ -50,24 +50,24 @@ def test_changed_bytes_are_told(tmp_path: Path) -> None:
     good = path.read_bytes()
     for place in range(35, good.index(b"PK\x01\x02")):  # every byte of the packed member
         path.write_bytes(good[:place] + bytes([good[place] ^ 0x55]) + good[place + 1 :])
-        with Archive(path) as archive, pytest.raises(DataError, match="a is damaged"):
+        with ZipArchive(path) as archive, pytest.raises(DataError, match="a is damaged"):
             archive.read("a")
 
 
 def test_what_is_missing_too_large_or_no_archive_is_told(tmp_path: Path) -> None:
     path = zipped(tmp_path / "a.zip", {"a": TEXT, "b": TEXT})
-    with Archive(path, member_bytes=len(TEXT) - 1) as archive:
+    with ZipArchive(path, member_bytes=len(TEXT) - 1) as archive:
         with pytest.raises(DataError, match="a would unpack to 95,000 bytes"):
             archive.read("a")
         with pytest.raises(DataError, match="c is missing"):
             archive.read("c")
-    with Archive(path, whole_bytes=len(TEXT)) as archive:
+    with ZipArchive(path, whole_bytes=len(TEXT)) as archive:
         assert archive.read("a") == TEXT
         with pytest.raises(DataError, match="b would unpack"):
             archive.read("b")
     (tmp_path / "x").write_text("no zip")
     with pytest.raises(DataError, match="not a readable zip archive"):
-        Archive(tmp_path / "x")
+        ZipArchive(tmp_path / "x")
 
 
 def test_a_member_under_a_password_is_told(tmp_path: Path) -> None:
@@ -77,5 +77,5 @@ def test_a_member_under_a_password_is_told(tmp_path: Path) -> None:
     raw[6] |= 1  # the flag in the member's own header
     raw[raw.index(b"PK\x01\x02") + 8] |= 1  # and in the directory
     (tmp_path / "a.zip").write_bytes(raw)
-    with Archive(tmp_path / "a.zip") as archive, pytest.raises(DataError, match="a is damaged"):
+    with ZipArchive(tmp_path / "a.zip") as archive, pytest.raises(DataError, match="a is damaged"):
         archive.read("a")

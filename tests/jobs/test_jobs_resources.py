@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from proctor.store.queue.heartbeat import FORGOTTEN_S, Load, Sign, beat, signs, tidy
+from proctor.store.queue.heartbeat import FORGOTTEN_S, Load, WorkerSign, beat, signs, tidy
 from served import Server, serving
 
 
 def test_a_sign_comes_back_as_it_was_given(tmp_path: Path) -> None:
     loads = {"a run": Load(93_000_000, 0.5), "another": Load(5, None)}
-    beat(tmp_path, "worker box 1", Sign("12 MB are free", loads))
+    beat(tmp_path, "worker box 1", WorkerSign("12 MB are free", loads))
     (found,) = signs(tmp_path)
     assert (found.waits_for, found.loads) == ("12 MB are free", loads)
     assert abs(found.at - time.time()) < 3600
 
 
 def test_what_a_full_disk_left_half_written_still_tells_its_time(tmp_path: Path) -> None:
-    beat(tmp_path, "worker", Sign())
+    beat(tmp_path, "worker", WorkerSign())
     (tmp_path / "workers" / "worker.json").write_text('{"waits')
     (found,) = signs(tmp_path)
     assert found.loads == {} and found.at > 0
@@ -28,7 +28,7 @@ def test_what_a_full_disk_left_half_written_still_tells_its_time(tmp_path: Path)
 
 def test_signs_of_workers_long_gone_are_removed_but_for_the_last(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        beat(tmp_path, name, Sign())
+        beat(tmp_path, name, WorkerSign())
     tidy(tmp_path, now=time.time() + FORGOTTEN_S + 60)
     assert len(signs(tmp_path)) == 1
 

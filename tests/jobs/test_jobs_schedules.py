@@ -14,7 +14,7 @@ from proctor.errors import ConfigError, Forbidden, NotFound
 from proctor.service.admin.access import deeds
 from proctor.service.runs import queue, schedules
 from proctor.service.runs.requests import RunRequest, plan_of
-from proctor.service.runs.schedules import Schedule, Wanted, next_time
+from proctor.service.runs.schedules import NewSchedule, Schedule, next_time
 from proctor.settings import Settings, read_settings
 from proctor.store import Store
 from proctor.types import Cell, Model, Plan, SourceRef, Status
@@ -31,7 +31,7 @@ def settings(tmp_path) -> Iterator[Settings]:
 
 
 def added(store: Store, cron: str = NIGHTLY, cell: Cell = CELL, user: str = "ann") -> Schedule:
-    return schedules.add(store, Wanted("nightly", cron, cell, user), ANY, now=NOW)
+    return schedules.add(store, NewSchedule("nightly", cron, cell, user), ANY, now=NOW)
 
 
 def at(*when: int) -> float:
@@ -59,7 +59,7 @@ def test_times_are_in_utc(cron: str, comes: tuple[int, ...]) -> None:
 def test_what_is_no_time_is_refused_in_words(store: Store, cron: str) -> None:
     with pytest.raises(ConfigError, match=r"cron .*every night at two"):
         added(store, cron)
-    assert schedules.listed(store) == []
+    assert schedules.all_schedules(store) == []
 
 
 def test_a_time_that_never_comes_is_called_so() -> None:
@@ -82,10 +82,10 @@ def test_what_no_job_could_do_is_named_before_the_night(
 
 def test_an_address_that_its_jobs_may_not_ask_is_refused_at_once(store: Store, settings: Settings) -> None:
     inside = replace(CELL, model=Model("openai", "m", "http://127.0.0.1:8000/v1"))
-    wanted = Wanted("nightly", NIGHTLY, inside, "ann")
+    wanted = NewSchedule("nightly", NIGHTLY, inside, "ann")
     with pytest.raises(Forbidden, match="not public"):
         schedules.add(store, wanted, replace(settings, auth=True), now=NOW)
-    assert schedules.listed(store) == []
+    assert schedules.all_schedules(store) == []
     assert schedules.add(store, wanted, settings, now=NOW).cell == inside
 
 
@@ -135,7 +135,7 @@ def test_many_workers_submit_a_due_time_once(store: Store, settings: Settings) -
         worker.join()
     assert len(told) == 5
     assert len(store.runs()) == 5
-    assert {kept.last_error for kept in schedules.listed(store)} == {None}
+    assert {kept.last_error for kept in schedules.all_schedules(store)} == {None}
 
 
 def test_a_full_queue_is_noted_and_the_next_time_is_tried(store: Store, settings: Settings) -> None:
@@ -184,21 +184,21 @@ def test_a_schedule_that_is_off_waits_and_makes_up_for_nothing(store: Store, set
 
 def test_schedules_are_listed_by_user_and_project_and_removed(store: Store) -> None:
     mine, other = added(store), added(store, user="bob")
-    assert schedules.listed(store) == [mine, other]
-    assert schedules.listed(store, user="bob") == [other]
-    assert schedules.listed(store, project_id=2) == []
+    assert schedules.all_schedules(store) == [mine, other]
+    assert schedules.all_schedules(store, user="bob") == [other]
+    assert schedules.all_schedules(store, project_id=2) == []
     assert mine.cell == CELL
     schedules.remove(store, mine.id)
-    assert schedules.listed(store) == [other]
+    assert schedules.all_schedules(store) == [other]
     for gone in (lambda: schedules.one(store, mine.id), lambda: schedules.remove(store, mine.id)):
         with pytest.raises(NotFound, match=f"Schedule {mine.id} not found"):
             gone()
     with pytest.raises(NotFound, match="Project 9 not found"):
-        schedules.add(store, Wanted("n", NIGHTLY, CELL, "ann", 9), ANY, now=NOW)
+        schedules.add(store, NewSchedule("n", NIGHTLY, CELL, "ann", 9), ANY, now=NOW)
     with pytest.raises(ConfigError, match="needs a name"):
-        schedules.add(store, Wanted(" ", NIGHTLY, CELL, "ann"), ANY, now=NOW)
+        schedules.add(store, NewSchedule(" ", NIGHTLY, CELL, "ann"), ANY, now=NOW)
 
 
 def test_now_is_the_time_of_the_wall_clock_if_none_is_given(store: Store) -> None:
-    kept = schedules.add(store, Wanted("n", "* * * * *", CELL, "ann"), ANY)
+    kept = schedules.add(store, NewSchedule("n", "* * * * *", CELL, "ann"), ANY)
     assert 0 < kept.next_at - time.time() <= 60

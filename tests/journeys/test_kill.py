@@ -43,7 +43,7 @@ def seen(server) -> dict[str, int]:
 
 def keys_of_items(file: Path, given) -> dict[str, str]:
     source = open_source(SourceRef("file", str(file)), given)
-    return {i.id: prompt_key([(m.role, m.content) for m in i.prompt]) for i in source.items()}
+    return {i.id: prompt_key([(m.role, m.content) for m in i.ask.messages]) for i in source.items()}
 
 
 def committed(given, run_id: str) -> set[str]:

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from odd_servers import Answers, models, odd_server, said
-from proctor.cli.tables import evaluation_lines, listed
+from proctor.cli.tables import evaluation_lines, list_entry
 from proctor.errors import ConfigError
 from proctor.findings import Adherence, adherence
 from proctor.report.setup import how_it_was_asked
 from proctor.service.evidence.compare import compared
 from proctor.service.evidence.leaderboard import board_of
-from proctor.service.runs.lifecycle import Outcome, look, resume, start
+from proctor.service.results.outcome import PlanOutcome
+from proctor.service.runs.lifecycle import look, resume, start
 from proctor.settings import Settings
 from proctor.store import Store
 from proctor.types import Cell, Model, Plan, Run, Sampling, SourceRef
@@ -66,7 +67,7 @@ def with_rows(tmp_path: Path, **environ: str) -> Settings:
     return settings(tmp_path, **environ)
 
 
-def ask(given: Settings, home: Path, **servers: Answers) -> Outcome:
+def ask(given: Settings, home: Path, **servers: Answers) -> PlanOutcome:
     """One plan under a schema: a model of each server's name, at that server."""
     source = SourceRef("file", str(home / "sums.csv"))
     with ExitStack() as stack:
@@ -77,7 +78,7 @@ def ask(given: Settings, home: Path, **servers: Answers) -> Outcome:
         return start(Plan(tuple(cells)), given)
 
 
-def runs_of(outcome: Outcome) -> list[Run]:
+def runs_of(outcome: PlanOutcome) -> list[Run]:
     assert outcome.evaluation is not None
     return [result.run for result in outcome.evaluation.results]
 
@@ -93,7 +94,8 @@ def test_a_run_whose_schema_was_ignored_says_so_and_is_not_compared_with_one_whe
     assert kept.comparability != free.comparability
     assert kept.exam != free.exam
     assert (
-        listed(outcome.evaluation.results[1]).source == "sums.csv (mode structured, its schema not enforced)"
+        list_entry(outcome.evaluation.results[1]).source
+        == "sums.csv (mode structured, its schema not enforced)"
     )
     told = " ".join(how_it_was_asked(outcome.evaluation))
     assert "The server ignored the schema: 0 of 12 replies are JSON of it." in told

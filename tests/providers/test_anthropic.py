@@ -25,17 +25,19 @@ from proctor.errors import (
     RateLimited,
     ServerError,
 )
-from proctor.types import Message, Model, Reply, Sampling
+from proctor.types import Chat, Message, Model, Reply, Sampling
 from simulators import ask, provider, questions, simulator
 
 ITEM = questions(1)[0]
 TURNS = replace(
     ITEM,
-    prompt=(
-        Message("system", "Be brief."),
-        Message("user", "One?"),
-        Message("assistant", "Answer: A"),
-        Message("user", "Two?"),
+    ask=Chat(
+        (
+            Message("system", "Be brief."),
+            Message("user", "One?"),
+            Message("assistant", "Answer: A"),
+            Message("user", "Two?"),
+        )
     ),
 )
 REPLY = {
@@ -261,7 +263,7 @@ def test_a_rate_limit_carries_the_servers_delay(tmp_path):
 def test_the_simulator_answers_in_anthropics_shape(server, tmp_path):
     reply = ask(model(server.url), tmp_path, ITEM, sampling=Sampling(top_k=3, stop=("END",)))
     assert reply.text.endswith("Answer: A") and reply.finish == "stop"
-    assert reply.input_tokens == len(ITEM.prompt[0].content) // 4 and reply.output_tokens
+    assert reply.input_tokens == len(ITEM.ask.messages[0].content) // 4 and reply.output_tokens
 
 
 def test_a_model_thinks_when_it_is_told_to(server, tmp_path):
@@ -307,7 +309,7 @@ def test_simulated_limits_credits_and_lengths(tmp_path):
         assert caught.value.retry_after_s == 7
     with simulator([ITEM], "--quota-day", "0") as running, pytest.raises(QuotaExhausted, match="credit"):
         ask(model(running.url), tmp_path, ITEM)
-    long = replace(ITEM, prompt=(Message("user", "word " * 4000),))
+    long = replace(ITEM, ask=Chat((Message("user", "word " * 4000),)))
     with simulator([ITEM], "--context", "1000") as running, pytest.raises(ContextOverflow):
         ask(model(running.url), tmp_path, long)
 

@@ -22,17 +22,19 @@ from proctor.errors import (
     RateLimited,
     ServerError,
 )
-from proctor.types import Message, Model, Reply, Sampling
+from proctor.types import Chat, Message, Model, Reply, Sampling
 from simulators import ask, provider, questions
 
 ITEM = questions(1)[0]
 TURNS = replace(
     ITEM,
-    prompt=(
-        Message("system", "Be brief."),
-        Message("user", "One?"),
-        Message("assistant", "Answer: A"),
-        Message("user", "Two?"),
+    ask=Chat(
+        (
+            Message("system", "Be brief."),
+            Message("user", "One?"),
+            Message("assistant", "Answer: A"),
+            Message("user", "Two?"),
+        )
     ),
 )
 REPLY = {

@@ -20,7 +20,7 @@ from proctor.errors import (
     RateLimited,
     ServerError,
 )
-from proctor.types import Message, Model, Sampling
+from proctor.types import Chat, Message, Model, Sampling
 from simulators import ask, questions, simulator
 
 ITEM = questions(1)[0]
@@ -101,7 +101,7 @@ def test_wrong_and_missing_keys_name_the_variables_and_never_the_key(tmp_path):
 
 
 def test_too_long_a_prompt_is_refused_not_cut(tmp_path):
-    long = replace(ITEM, prompt=(Message("user", "word " * 4000),))
+    long = replace(ITEM, ask=Chat((Message("user", "word " * 4000),)))
     with simulator([ITEM], "--context", "1000") as running, pytest.raises(ContextOverflow):
         ask(model(running.url), tmp_path, long)
 

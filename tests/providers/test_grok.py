@@ -22,7 +22,7 @@ from proctor.errors import (
     RateLimited,
     ServerError,
 )
-from proctor.types import Message, Model, Sampling
+from proctor.types import Chat, Message, Model, Sampling
 from simulators import ask, provider, questions, simulator
 
 ITEM = questions(1)[0]
@@ -60,7 +60,7 @@ def test_the_request_holds_documented_fields_only(tmp_path):
     assert sent.headers["authorization"] == "Bearer x-1"
     assert sent.json == {
         "model": "grok-x",
-        "messages": [{"role": "user", "content": ITEM.prompt[0].content}],
+        "messages": [{"role": "user", "content": ITEM.ask.messages[0].content}],
         "temperature": 0.0,
         "top_p": 0.9,
         "max_tokens": 512,
@@ -252,7 +252,7 @@ def test_simulated_limits_quotas_and_lengths(tmp_path):
         ask(model(running.url, "sim"), tmp_path, ITEM)
     with simulator([ITEM], "--quota-day", "0") as running, pytest.raises(QuotaExhausted, match="credits"):
         ask(model(running.url), tmp_path, ITEM)
-    long = replace(ITEM, prompt=(Message("user", "word " * 4000),))
+    long = replace(ITEM, ask=Chat((Message("user", "word " * 4000),)))
     with simulator([ITEM], "--context", "1000") as running, pytest.raises(ContextOverflow):
         ask(model(running.url), tmp_path, long)
 

@@ -15,7 +15,7 @@ from recording import Recording, Script, recording
 from proctor.errors import BadReply, BadRequest, ConfigError
 from proctor.providers import OFFERED, PROVIDERS
 from proctor.providers.modes import answer_schema, ranking
-from proctor.providers.wire.wire_types import Table
+from proctor.providers.wire.wire_types import JsonTable
 from proctor.types import Item, Model, Reply, Sampling
 from simulators import ask, provider, questions, simulator
 
@@ -229,11 +229,11 @@ def test_max_tokens_is_not_claimed_where_one_token_is_asked_for(tmp_path, shape)
 
 def test_rankings_pass_over_what_is_not_told_and_refuse_what_is_odd():
     rows = [{"token": "A", "logprob": -1}, {"logprob": -1}, {"token": "B"}]
-    assert ranking(Table(row, "", "") for row in rows) == (("A", -1.0),)
+    assert ranking(JsonTable(row, "", "") for row in rows) == (("A", -1.0),)
     assert ranking(()) == ()
     for odd in ({"token": 7, "logprob": -1}, {"token": "D", "logprob": "-1"}):
         with pytest.raises(BadReply, match=r"top\[0\]"):
-            ranking([Table(odd, "top[0].", "here")])
+            ranking([JsonTable(odd, "top[0].", "here")])
     assert answer_schema(())["properties"] == {"answer": {"type": "string"}}
 
 

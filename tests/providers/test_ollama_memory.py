@@ -13,14 +13,14 @@ import pytest
 import proctor
 from proctor.errors import ContextOverflow, Overloaded
 from proctor.service.opening.simulate import known_answers
-from proctor.types import Limits, Message, Model, Reply, Sampling
+from proctor.types import Chat, Limits, Message, Model, Reply, Sampling
 from programs import csv_of_sums
 from simulators import nearby, provider, questions, settings
 
 ITEM = questions(1)[0]
 # 404 tokens by the simulator's rule of four characters each.
 FREE = Sampling(context_tokens=None)
-LONG = replace(ITEM, id="long", prompt=(Message("user", "x" * 1616),))
+LONG = replace(ITEM, id="long", ask=Chat((Message("user", "x" * 1616),)))
 
 
 def stats(url: str) -> dict[str, object]:

@@ -20,7 +20,7 @@ from proctor.errors import (
     RequestTimeout,
     ServerError,
 )
-from proctor.types import Message, Model, Sampling
+from proctor.types import Chat, Message, Model, Sampling
 from simulators import ask, provider, questions, simulator
 
 ITEM = questions(1)[0]
@@ -95,7 +95,7 @@ def test_a_refusal_is_a_reply_that_says_refused(server, tmp_path):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_too_long_a_prompt_is_refused_not_cut(tmp_path, shape):
-    long = replace(ITEM, prompt=(Message("user", "word " * 4000),))
+    long = replace(ITEM, ask=Chat((Message("user", "word " * 4000),)))
     with simulator([ITEM], "--context", "1000") as running, pytest.raises(ContextOverflow):
         ask(model(shape, running.url), tmp_path, long, sampling=Sampling(context_tokens=1000))
 

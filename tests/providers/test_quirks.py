@@ -16,12 +16,12 @@ import proctor
 from proctor.errors import BadRequest, ContextOverflow, ModelNotFound, ProviderError, ServerError
 from proctor.providers.contract import Pacing
 from proctor.service.opening.simulate import known_answers
-from proctor.types import Message, Model, Reply, Sampling
+from proctor.types import Chat, Message, Model, Reply, Sampling
 from programs import csv_of_sums
 from simulators import nearby, provider, questions, settings
 
 ITEM = questions(1)[0]
-LONG = replace(ITEM, id="long", prompt=(Message("user", "x" * 1616),))  # 404 tokens
+LONG = replace(ITEM, id="long", ask=Chat((Message("user", "x" * 1616),)))  # 404 tokens
 SERVERS = ("llama.cpp", "vllm", "transformers", "litellm", "llm-katan", "mockllm")
 KEY = {"OPENAI_API_KEY": "sk-any"}  # llm-katan wants one, whichever
 
@@ -126,7 +126,7 @@ def test_an_overflow_is_one_in_the_words_of_every_server(tmp_path, quirks, words
     [(150, "requested 150 output tokens"), (512, "max_tokens=512 cannot be greater than max_model_len=200")],
 )
 def test_vllm_wants_room_for_the_reply_too(tmp_path, limit, words):
-    item = replace(ITEM, prompt=(Message("user", "x" * 400),))
+    item = replace(ITEM, ask=Chat((Message("user", "x" * 400),)))
     with (
         nearby([item], "--quirks", "vllm", "--context", "200") as url,
         pytest.raises(ProviderError) as raised,

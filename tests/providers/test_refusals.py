@@ -17,7 +17,7 @@ from proctor.errors import (
     RateLimited,
     ServerError,
 )
-from proctor.providers.wire.http import Answer
+from proctor.providers.wire.http import HttpResponse
 from proctor.providers.wire.quotas import used_up
 from proctor.providers.wire.refusals import Place, refusal, server_words
 from proctor.service.results.causes import said
@@ -27,7 +27,7 @@ PLACE = Place("openai", "http://server/v1", "m", "THE_KEY", "THE_URL")
 
 def refused(status: int, body: Any, headers: dict[str, str] | None = None) -> ProviderError:
     octets = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return refusal(Answer(status, headers or {}, octets, 0.1), PLACE)
+    return refusal(HttpResponse(status, headers or {}, octets, 0.1), PLACE)
 
 
 def google(message: str, *violations: dict[str, str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from proctor.providers.protocols.server_clock import Clock, clock_in, service_s
-from proctor.providers.wire.wire_types import Table
+from proctor.providers.wire.wire_types import JsonTable
 from proctor.types import Model
 from simulators import ask, questions
 from wire_bodies import BODIES, ODD, PATHS, saying
@@ -24,7 +24,7 @@ GROQ = {"queue_time": 0.5, "prompt_time": 0.25, "completion_time": 0.5, "total_t
 
 
 def told(body: dict[str, Any], elapsed_s: float = 60.0) -> float | None:
-    record = Table(body, "", "here")
+    record = JsonTable(body, "", "here")
     return service_s(record, record.table("usage"), elapsed_s)
 
 

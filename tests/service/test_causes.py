@@ -18,7 +18,8 @@ from proctor.errors import Exit
 from proctor.findings import Cause, RunResult
 from proctor.service.opening.simulate import known_answers
 from proctor.service.results import advice
-from proctor.service.runs.lifecycle import Outcome, list_runs, look, resume, start
+from proctor.service.results.outcome import PlanOutcome
+from proctor.service.runs.lifecycle import list_runs, look, resume, start
 from proctor.simulator import Simulated, spawn
 from proctor.store import Store
 from proctor.store.core.tables import RUN
@@ -52,7 +53,7 @@ def server(file, tmp_path_factory) -> Iterator[Simulated]:
         yield running
 
 
-def ran(file: Path, home: Path, *models: Model, **limits: int) -> Outcome:
+def ran(file: Path, home: Path, *models: Model, **limits: int) -> PlanOutcome:
     cells = (Cell(model, SourceRef("file", str(file)), limits=Limits(**limits)) for model in models)
     return start(Plan(tuple(cells)), settings(home), retry=AT_ONCE)
 
@@ -61,7 +62,7 @@ def openai(server: Simulated, name: str = "sim-perfect") -> Model:
     return Model("openai", name, f"{server.url}/v1")
 
 
-def only(ended: Outcome) -> RunResult:
+def only(ended: PlanOutcome) -> RunResult:
     assert ended.evaluation is not None
     (result,) = ended.evaluation.results
     return result

@@ -25,10 +25,10 @@ from proctor.service.results.diagnosis import (
 from proctor.service.runs.lifecycle import start
 from proctor.simulator import spawn
 from proctor.store import AnswerGroup, AttemptRow
-from proctor.types import Cell, Item, Message, Model, Outcome, Plan, Reply, Sampling, SourceRef
+from proctor.types import Cell, Chat, Gold, Item, Message, Model, Outcome, Plan, Reply, Sampling, SourceRef
 from simulators import settings
 
-ITEM = Item("t/0", "t", (Message("user", "?"),), "B", ("north", "south", "east", "west"))
+ITEM = Item("t/0", "t", Chat((Message("user", "?"),)), Gold("B"), choices=("north", "south", "east", "west"))
 LETTERS = Reads("choices", None)
 YES_NO = Reads("labels", vocabulary((Label("yes"), Label("no"))))
 

@@ -22,11 +22,11 @@ from proctor.store import AttemptWriter
 from proctor.types import (
     Attempt,
     Cell,
+    Grade,
     Limits,
     Model,
     Outcome,
     Plan,
-    Reading,
     Reply,
     Sampling,
     SourceRef,
@@ -91,7 +91,7 @@ def _kept(known: Settings, cell: Cell, elapsed_s: float, **reply: Any) -> str:
             for position, item in enumerate(source.items()):
                 right = (position + repeat) % 4 != 0
                 outcome = Outcome.CORRECT if right else Outcome.WRONG
-                said = Reading(outcome, item.target if right else "B", 1, float(right))
+                said = Grade(outcome, float(right), item.target if right else "B", 1)
                 writer.keep(Attempt(item, position, repeat, 0, 1.0, said, Reply("so", **reply)))
         writer.close()
         store.finish(run.id, Status.COMPLETED, owner="test", now=2.0, elapsed_s=elapsed_s)
@@ -113,7 +113,7 @@ def test_an_unknown_model_has_calls_a_guess_of_tokens_in_and_reasons(home, rows)
     assert cell.output_tokens.high == 80 * 512
     assert "rough guess" in cell.input_tokens.basis
     source = open_sources(Plan((Cell(API, rows),)), home)[0]
-    characters = [len(item.prompt[0].content) for item in source.items()]
+    characters = [len(item.ask.messages[0].content) for item in source.items()]
     assert cell.input_tokens.value == pytest.approx(2 * sum(characters) / 4)
     assert any("openai/paid: a first `proctor run` with --limit 20 tells" in note for note in found.notes)
     assert (

@@ -12,10 +12,10 @@ from proctor.service.context import open_store
 from proctor.service.results.answer_kinds import Reads
 from proctor.service.results.diagnosis import cures, unread
 from proctor.service.runs.lifecycle import resume, start
-from proctor.types import Cell, Item, Message, Model, Outcome, Plan, Reply, SourceRef
+from proctor.types import Cell, Chat, Gold, Item, Message, Model, Outcome, Plan, Reply, SourceRef
 from simulators import settings
 
-ITEM = Item("t/0", "t", (Message("user", "?"),), "B", ("north", "south", "east", "west"))
+ITEM = Item("t/0", "t", Chat((Message("user", "?"),)), Gold("B"), choices=("north", "south", "east", "west"))
 
 
 def rows_file(home, n):

@@ -16,19 +16,21 @@ from proctor.findings import Estimate, Score
 from proctor.service.context import Context
 from proctor.service.watch import overview
 from proctor.service.watch.item import Filter, answer
-from proctor.service.watch.job_states import RunLine, Wanted
+from proctor.service.watch.job_states import RunFilter, RunLine
 from proctor.service.watch.overview import Measured, Searched, Shown, cards
 from proctor.stats.intervals import Z95, wilson
 from proctor.store import AttemptWriter, Store
 from proctor.types import (
     Attempt,
     Cell,
+    Chat,
+    Gold,
+    Grade,
     Item,
     Message,
     Model,
     Outcome,
     Plan,
-    Reading,
     Reply,
     Run,
     SourceRef,
@@ -145,9 +147,11 @@ def added(store: Store, model: str = "m", source: str = "glue", **given: Any) ->
         sample=given.get("sample", False), now=created, exam=given.get("exam"),
     )  # fmt: skip
     store.claim(run.id, owner="me", now=time.time(), lease_s=600)
-    item = Item("q/1", "q", (Message("user", given.get("words", "?")),), "A", hash=given.get("hash", "h"))
+    item = Item(
+        "q/1", "q", Chat((Message("user", given.get("words", "?")),)), Gold("A"), hash=given.get("hash", "h")
+    )
     with AttemptWriter(store, run.id, owner="me") as writer:
-        reading = Reading(Outcome.CORRECT, "A", 1, 1.0)
+        reading = Grade(Outcome.CORRECT, 1.0, "A", 1)
         for tries in range(given.get("tries", 1)):
             writer.keep(Attempt(item, 0, 0, tries, 1.0, reading, Reply("A")))
     ended = store.finish(
@@ -222,7 +226,7 @@ def test_the_rate_is_of_the_runs_that_have_ended(context: Context) -> None:
     assert overview.rates(context, Searched()) == ({}, None)
     for status in (Status.COMPLETED, Status.COMPLETED, Status.FAILED, Status.CANCELLED, Status.PENDING):
         added(context.store, status=status)
-    counts, share = overview.rates(context, Searched(Wanted()))
+    counts, share = overview.rates(context, Searched(RunFilter()))
     assert counts == {"completed": 2, "failed": 1, "cancelled": 1, "pending": 1}
     assert share == pytest.approx(0.5)
 
@@ -238,7 +242,7 @@ def test_elsewhere_is_the_same_item_with_the_same_words(context: Context) -> Non
     added(store, "d", source="medqa", hash="one", words="How many?")
     found = answer(context, here, "q/1", wanted=Filter())
     assert [(each.run.id, each.row.attempt) for each in found.elsewhere] == [(same.id, 2)]
-    assert found.item.prompt[0].content == "How many?"
+    assert found.item.ask.messages[0].content == "How many?"
     assert [row.attempt for row in found.attempts] == [1, 0]
     assert (found.row.attempt, found.before, found.after) == (1, None, None)
     assert answer(context, here, "q/1", attempt=0, wanted=Filter()).row.attempt == 0

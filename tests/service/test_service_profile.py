@@ -20,12 +20,14 @@ from proctor.store.write import throughput
 from proctor.types import (
     Attempt,
     Cell,
+    Chat,
     Failure,
+    Gold,
+    Grade,
     Item,
     Model,
     Outcome,
     Plan,
-    Reading,
     Reply,
     Run,
     SourceRef,
@@ -51,8 +53,8 @@ def ended(store: Store, attempts: Sequence[Attempt]) -> Run:
 def attempt(
     place: int, *, latency_s: float | None = None, score: float | None = 1.0, task: str = "q"
 ) -> Attempt:
-    item = Item(f"{task}/{place}", task, (), "A", hash=f"{place:032x}")
-    reading = Reading(Outcome.CORRECT if score == 1.0 else Outcome.ANSWERED, "A", 1, score)
+    item = Item(f"{task}/{place}", task, Chat(), Gold("A"), hash=f"{place:032x}")
+    reading = Grade(Outcome.CORRECT if score == 1.0 else Outcome.ANSWERED, score, "A", 1)
     return Attempt(item, place, 0, 0, 1.0, reading, Reply("A", latency_s=latency_s, input_tokens=3))
 
 
@@ -123,7 +125,7 @@ def test_rights_and_wrongs_draw_no_grades(store: Store) -> None:
 
 def test_outcomes_are_counted_task_by_task_and_failures_measure_nothing(store: Store) -> None:
     lost = Attempt(
-        Item("r/9", "r", (), "A", hash="9" * 32), 9, 0, 0, 1.0, Reading(Outcome.ERROR, None, None, None),
+        Item("r/9", "r", Chat(), Gold("A"), hash="9" * 32), 9, 0, 0, 1.0, Grade(Outcome.ERROR, None),
         failure=Failure("network", "gone"),
     )  # fmt: skip
     found = profile(store, [attempt(0), attempt(1, score=0.5), attempt(2, task="r", latency_s=1.0), lost])

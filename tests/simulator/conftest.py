@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from proctor.simulator import NAMED, Answer, prompt_key
+from proctor.simulator import NAMED, KnownAnswer, prompt_key
 from proctor.simulator.app import listen, make_app
 
 OPENAI = "/v1/chat/completions"
@@ -94,7 +94,9 @@ class _Complaints(logging.Handler):
 
 
 @contextmanager
-def running(answers: Mapping[str, Answer], behaviours: Mapping[str, Any], options: Any) -> Iterator[Running]:
+def running(
+    answers: Mapping[str, KnownAnswer], behaviours: Mapping[str, Any], options: Any
+) -> Iterator[Running]:
     """Serve in a thread. A server that logged an error or a warning fails the test."""
     complaints = _Complaints()
     loop = asyncio.new_event_loop()
@@ -128,7 +130,7 @@ def start() -> Iterator[Start]:
     with ExitStack() as stack:
 
         def begin(
-            answers: Mapping[str, Answer] | None = None,
+            answers: Mapping[str, KnownAnswer] | None = None,
             behaviours: Mapping[str, Any] = NAMED,
             **options: Any,
         ) -> Running:
@@ -138,10 +140,10 @@ def start() -> Iterator[Start]:
 
 
 @pytest.fixture
-def known() -> Callable[..., dict[str, Answer]]:
+def known() -> Callable[..., dict[str, KnownAnswer]]:
     """Answers for prompts of one user turn: known("Well?", right="B", wrong=("A", "C"))."""
 
-    def make(*prompts: str, right: str = "B", wrong: tuple[str, ...] = ("A", "C")) -> dict[str, Answer]:
-        return {prompt_key([("user", prompt)]): Answer(right, wrong) for prompt in prompts}
+    def make(*prompts: str, right: str = "B", wrong: tuple[str, ...] = ("A", "C")) -> dict[str, KnownAnswer]:
+        return {prompt_key([("user", prompt)]): KnownAnswer(right, wrong) for prompt in prompts}
 
     return make

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.simulator import Answer, prompt_key, read_answers, write_answers
+from proctor.simulator import KnownAnswer, prompt_key, read_answers, write_answers
 from proctor.simulator.answers import guess
 
 PAIRS = st.lists(st.tuples(st.text(max_size=6), st.text(max_size=6)), max_size=4)
@@ -43,7 +43,11 @@ def test_a_lone_surrogate_has_a_key() -> None:
 
 
 def test_answers_are_read_as_they_were_written(tmp_path: Path) -> None:
-    answers = {"k1": Answer("B", ("A", "C")), "k2": Answer('né\n"x"', ()), "k3": Answer("", ("",))}
+    answers = {
+        "k1": KnownAnswer("B", ("A", "C")),
+        "k2": KnownAnswer('né\n"x"', ()),
+        "k3": KnownAnswer("", ("",)),
+    }
     path = tmp_path / "answers.jsonl"
     write_answers(path, answers)
     assert path.read_bytes().splitlines()[0] == b'{"key":"k1","right":"B","wrong":["A","C"]}'

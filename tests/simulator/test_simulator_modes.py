@@ -10,7 +10,7 @@ import pytest
 
 from proctor.simulator import Behaviour, read_options
 from proctor.simulator.protocols.ranks import STYLES, rank
-from proctor.simulator.protocols.wire import Terms
+from proctor.simulator.protocols.wire import ServerTerms
 
 ASKED = {
     "sim": Behaviour(accuracy=1.0),
@@ -118,7 +118,9 @@ def test_every_token_of_a_reply_is_told_with_its_log_probability(start: Any, kno
 
 
 def test_the_style_of_tokens_is_the_servers(start: Any, known: Any) -> None:
-    server = start(known("Well?", right="yes", wrong=("no",)), ASKED, terms=Terms(first_token_style="space"))
+    server = start(
+        known("Well?", right="yes", wrong=("no",)), ASKED, terms=ServerTerms(first_token_style="space")
+    )
     (choice,) = server.openai(logprobs=True, top_logprobs=20, max_tokens=1).json["choices"]
     assert choice["message"]["content"] == " yes"
 

@@ -13,7 +13,7 @@ import pytest
 from proctor.simulator import NAMED, Behaviour
 from proctor.simulator.protocols.memory import Room
 from proctor.simulator.protocols.quirks import combine
-from proctor.simulator.protocols.wire import Terms
+from proctor.simulator.protocols.wire import ServerTerms
 
 ASKED = {"sim": Behaviour(accuracy=1.0), "thinker": Behaviour(accuracy=1.0, thinks=True)}
 FIELDS = {
@@ -115,7 +115,7 @@ def test_a_name_with_a_tag_of_its_own_keeps_it(start: Any) -> None:
 
 
 def test_show_tells_context_and_capabilities(start: Any) -> None:
-    server = start({}, ASKED, terms=Terms(context_tokens=4096))
+    server = start({}, ASKED, terms=ServerTerms(context_tokens=4096))
     shown = [server.send("POST", "/api/show", {"model": name}).json for name in ("sim:latest", "thinker")]
     assert shown[0]["model_info"]["sim.context_length"] == 4096
     assert shown[0]["model_info"]["general.architecture"] == "sim"
@@ -140,7 +140,7 @@ def test_a_prompt_too_long_is_refused_when_cutting_is(start: Any) -> None:
     got = start().ollama("x" * 404, truncate=False, options={"num_ctx": 100})
     assert (got.status, got.json) == (400, {"error": "the input length exceeds the context length"})
     assert start().ollama("x" * 403, truncate=False, options={"num_ctx": 100}).status == 200
-    assert start(terms=Terms(100)).ollama("x" * 404, truncate=False).status == 400
+    assert start(terms=ServerTerms(100)).ollama("x" * 404, truncate=False).status == 400
 
 
 def test_a_prompt_cut_in_silence_loses_the_answer(start: Any, known: Any) -> None:
@@ -184,7 +184,7 @@ def in_memory(server: Any) -> dict[str, Any]:
 
 
 def test_a_model_is_loaded_anew_for_another_context_or_shift(start: Any) -> None:
-    server = start({}, ASKED, terms=Terms(room=Room(load_s=0.05)))
+    server = start({}, ASKED, terms=ServerTerms(room=Room(load_s=0.05)))
     loads = []
     for more in ({}, {}, {"options": {"num_ctx": 512}}, {"options": {"num_ctx": 512}, "shift": False}):
         reply = server.ollama(**more).json
@@ -195,7 +195,7 @@ def test_a_model_is_loaded_anew_for_another_context_or_shift(start: Any) -> None
 
 
 def test_a_model_makes_room_for_another(start: Any) -> None:
-    server = start({}, ASKED, terms=Terms(room=Room(models=1)))
+    server = start({}, ASKED, terms=ServerTerms(room=Room(models=1)))
     for name in ("sim", "thinker", "sim"):
         server.ollama(model=name)
         assert list(in_memory(server)) == [name]
@@ -203,7 +203,7 @@ def test_a_model_makes_room_for_another(start: Any) -> None:
 
 
 def test_the_one_kept_for_the_shortest_time_goes_first(start: Any) -> None:
-    server = start({}, ASKED | {"third": Behaviour()}, terms=Terms(room=Room(models=2)))
+    server = start({}, ASKED | {"third": Behaviour()}, terms=ServerTerms(room=Room(models=2)))
     server.ollama(model="thinker", keep_alive="1h")
     server.ollama(keep_alive=60)
     server.ollama(model="third")
@@ -227,7 +227,7 @@ def test_keep_alive_says_when_a_model_goes(start: Any) -> None:
 
 
 def test_a_line_that_is_full_turns_away(start: Any) -> None:
-    server = start({}, {"sim": Behaviour(latency_s=0.2)}, slots=1, terms=Terms(queue=1))
+    server = start({}, {"sim": Behaviour(latency_s=0.2)}, slots=1, terms=ServerTerms(queue=1))
     with ThreadPoolExecutor(5) as pool:
         statuses = [got.status for got in pool.map(lambda i: server.ollama(f"Well {i}?"), range(5))]
     assert sorted(statuses) == [200, 200, 503, 503, 503]
@@ -243,7 +243,7 @@ def test_the_wait_for_a_slot_stands_in_the_total_alone(start: Any) -> None:
 
 
 def test_a_context_beyond_the_models_own_is_reduced_in_silence(start: Any, known: Any) -> None:
-    server = start(known("x" * 404), ASKED, terms=Terms(trained_tokens=100))
+    server = start(known("x" * 404), ASKED, terms=ServerTerms(trained_tokens=100))
     reply = server.ollama("x" * 404, options={"num_ctx": 4096}).json
     assert (reply["prompt_eval_count"], reply["message"]["content"]) == (100, "I do not know.")
     assert in_memory(server)["sim"]["context_length"] == 100
@@ -251,7 +251,7 @@ def test_a_context_beyond_the_models_own_is_reduced_in_silence(start: Any, known
 
 
 def test_versions_differ_in_what_they_do_with_a_prompt_too_long(start: Any) -> None:
-    old, new = (start({}, ASKED, terms=Terms(100, quirks=combine([f"ollama-0.{v}"]))) for v in (11, 33))
+    old, new = (start({}, ASKED, terms=ServerTerms(100, quirks=combine([f"ollama-0.{v}"]))) for v in (11, 33))
     assert old.ollama("x" * 404, truncate=False).json["prompt_eval_count"] == 100
     assert new.ollama("x" * 404).json["prompt_eval_count"] == 52, "the beginning, and half of the rest"
     got = new.ollama("x" * 404, truncate=False)
@@ -260,7 +260,7 @@ def test_versions_differ_in_what_they_do_with_a_prompt_too_long(start: Any) -> N
 
 
 def test_cached_tokens_are_told_by_newer_versions(start: Any) -> None:
-    server = start({}, ASKED, terms=Terms(quirks=combine(["ollama-0.33"])))
+    server = start({}, ASKED, terms=ServerTerms(quirks=combine(["ollama-0.33"])))
     first, again = (server.ollama("Well?" * 8).json for _ in range(2))
     assert (first["prompt_eval_cached_count"], again["prompt_eval_cached_count"]) == (0, 9)
     assert first["prompt_eval_count"] == again["prompt_eval_count"] == 10

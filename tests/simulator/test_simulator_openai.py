@@ -9,7 +9,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 import pytest
 
 from proctor.simulator import NAMED, Behaviour
-from proctor.simulator.protocols.wire import Terms
+from proctor.simulator.protocols.wire import ServerTerms
 
 ASKED = {"sim": Behaviour(accuracy=1.0), "thinker": Behaviour(accuracy=1.0, thinks=True)}
 
@@ -138,7 +138,7 @@ def test_an_unknown_model_is_not_found(start: Any) -> None:
 
 
 def test_a_prompt_too_long_is_refused_and_the_numbers_are_told(start: Any) -> None:
-    server = start(terms=Terms(context_tokens=100))
+    server = start(terms=ServerTerms(context_tokens=100))
     assert server.openai("x" * 403).status == 200
     got = server.openai("x" * 404)
     assert (got.status, got.json["error"]["code"]) == (400, "context_length_exceeded")
@@ -147,7 +147,7 @@ def test_a_prompt_too_long_is_refused_and_the_numbers_are_told(start: Any) -> No
 
 
 def test_parameters_can_be_refused(start: Any) -> None:
-    server = start(terms=Terms(reject=frozenset({"seed", "max_tokens"})))
+    server = start(terms=ServerTerms(reject=frozenset({"seed", "max_tokens"})))
     assert server.openai(temperature=0, seed=None).status == 200
     got = server.openai(seed=1)
     assert got.status == 400

@@ -11,7 +11,7 @@ from proctor.simulator.options import Setup, make_parser, read_options
 from proctor.simulator.options import parse as parse_words
 from proctor.simulator.protocols.memory import Room
 from proctor.simulator.protocols.quirks import combine
-from proctor.simulator.protocols.wire import Terms
+from proctor.simulator.protocols.wire import ServerTerms
 
 
 def parse(line: str) -> Setup:
@@ -24,7 +24,7 @@ def test_without_options_the_named_models_are_served_on_this_machine() -> None:
     assert list(setup.behaviours) == list(NAMED)
     assert (setup.host, setup.port, setup.overload) == ("127.0.0.1", 0, "queue")
     assert (setup.answers, setup.slots, setup.key) == (None, None, None)
-    assert setup.terms == Terms(8192, frozenset())
+    assert setup.terms == ServerTerms(8192, frozenset())
     assert not setup.until_stdin_closes
 
 
@@ -49,7 +49,7 @@ def test_every_option_is_read() -> None:
     )
     assert (setup.host, setup.port, setup.answers, setup.seed) == ("::1", 81, Path("a.jsonl"), 3)
     assert (setup.slots, setup.overload, setup.key, setup.until_stdin_closes) == (16, "refuse", "k", True)
-    assert setup.terms == Terms(99, frozenset({"seed", "max_tokens"}))
+    assert setup.terms == ServerTerms(99, frozenset({"seed", "max_tokens"}))
     assert setup.behaviours["sim"] == Behaviour(
         accuracy=0.3, correlation=0.1, latency_s=0.2, latency_sigma=0.5, tokens=7, retry_after_s=2.0,
         error_rate=0.01, rate_limit_rate=0.02, crash_rate=0.03, truncate_rate=0.04, garbage_rate=0.05,

@@ -11,14 +11,14 @@ import pytest
 
 from proctor.simulator import Behaviour
 from proctor.simulator.protocols.quirks import PLAIN, QUIRKS, combine
-from proctor.simulator.protocols.wire import Terms
+from proctor.simulator.protocols.wire import ServerTerms
 
 ASKED = {"sim": Behaviour(accuracy=1.0), "thinker": Behaviour(accuracy=1.0, thinks=True)}
 OPENAI = "/v1/chat/completions"
 
 
-def quirky(*names: str, **more: Any) -> Terms:
-    return Terms(quirks=combine(names), **more)
+def quirky(*names: str, **more: Any) -> ServerTerms:
+    return ServerTerms(quirks=combine(names), **more)
 
 
 def metrics(text: str) -> dict[str, float]:

@@ -8,20 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor.simulator import Answer, Behaviour
-from proctor.simulator.protocols.wire import Ask, Said
+from proctor.simulator import Behaviour, KnownAnswer
+from proctor.simulator.protocols.wire import Ask, SimulatedReply
 from proctor.simulator.replies import IGNORANT, OPENERS, REASONING, REFUSAL, UNCLEAR, WRONG, Lot, compose
 
 LOT = Lot(1, "m", "k")
 PERFECT, HOPELESS = Behaviour(accuracy=1.0), Behaviour(accuracy=0.0)
-KNOWN = Answer("B", ("A", "C"))
+KNOWN = KnownAnswer("B", ("A", "C"))
 
 
 def ask(prompt: str = "Well?", limit: int | None = None, think: bool = True) -> Ask:
     return Ask("m", "m", (("user", prompt),), False, 1, limit, think=think)
 
 
-def say(behaviour: Behaviour, fault: str | None = None, known: Answer | None = KNOWN, **asked: Any) -> Said:
+def say(
+    behaviour: Behaviour, fault: str | None = None, known: KnownAnswer | None = KNOWN, **asked: Any
+) -> SimulatedReply:
     return compose(behaviour, fault, ask(**asked), known, LOT)
 
 
@@ -38,7 +40,7 @@ def test_a_wrong_answer_is_one_of_the_wrong_ones() -> None:
 
 
 def test_a_model_can_be_wrong_where_no_wrong_answer_was_given() -> None:
-    assert say(HOPELESS, known=Answer("Paris", ())).text.endswith(f"Answer: {WRONG}")
+    assert say(HOPELESS, known=KnownAnswer("Paris", ())).text.endswith(f"Answer: {WRONG}")
 
 
 def test_an_unknown_prompt_gets_a_guess_or_an_admission() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from proctor.simulator import Behaviour
-from proctor.simulator.protocols.wire import Terms
+from proctor.simulator.protocols.wire import ServerTerms
 
 ASKED = {
     "sim": Behaviour(accuracy=1.0),
@@ -192,7 +192,7 @@ def test_delays_stand_where_each_vendor_puts_them(start: Any) -> None:
 
 
 def test_the_quota_of_the_day_is_used_up_after_its_requests(start: Any) -> None:
-    server = start({}, ASKED, terms=Terms(quota_day=2))
+    server = start({}, ASKED, terms=ServerTerms(quota_day=2))
     assert [gemini(server).status for _ in range(4)] == [200, 200, 429, 429]
     violation = gemini(server).json["error"]["details"][0]["violations"][0]
     assert "PerDay" in violation["quotaId"] and violation["quotaValue"] == "2"

@@ -12,13 +12,15 @@ from proctor.store import AttemptWriter, Store
 from proctor.types import (
     Attempt,
     Cell,
+    Chat,
     Failure,
+    Gold,
+    Grade,
     Item,
     Message,
     Model,
     Outcome,
     Plan,
-    Reading,
     Reply,
     Run,
     SourceRef,
@@ -50,10 +52,9 @@ def item(place: int, group: str = "boolq") -> Item:
     return Item(
         id=f"{group}/{place}",
         group=group,
-        prompt=(Message("system", "Answer."), Message("user", prompt)),
-        target="A",
+        ask=Chat((Message("system", "Answer."), Message("user", prompt))),
+        gold=Gold("A", ("Yes",)),
         choices=("yes", "no"),
-        aliases=("Yes",),
         cluster=f"passage-{place // 2}",
         hash=hashlib.sha256(prompt.encode()).hexdigest()[:32],
     )
@@ -77,7 +78,7 @@ def answered(
         repeat=repeat,
         attempt=attempt,
         at=NOW + place,
-        reading=Reading(outcome, answer, 1, score),
+        grade=Grade(outcome, score, answer, 1),
         reply=Reply(text, **figures),
     )
 
@@ -89,7 +90,7 @@ def failed(place: int, *, repeat: int = 0, attempt: int = 0, slug: str = "networ
         repeat=repeat,
         attempt=attempt,
         at=NOW + place,
-        reading=Reading(Outcome.ERROR, None, None, None),
+        grade=Grade(Outcome.ERROR, None),
         failure=Failure(slug, f"the {slug} gave way", retryable=True),
         retries=2,
     )

@@ -16,7 +16,7 @@ from proctor.errors import NotFound, StoreError
 from proctor.findings import Estimate, Score, Speed, Tally
 from proctor.store import AttemptRow, AttemptWriter, Store
 from proctor.store.core.attempts import PAGE_ROWS
-from proctor.types import Attempt, Item, Message, Outcome, Reading, Reply, Usage
+from proctor.types import Attempt, Chat, Grade, Item, Message, Outcome, Reply, Usage
 
 
 def test_every_column_comes_back(store: Store) -> None:
@@ -25,7 +25,7 @@ def test_every_column_comes_back(store: Store) -> None:
         "So I say B.", "let me think", "length", input_tokens=120, output_tokens=30, reasoning_tokens=20,
         latency_s=0.25, cost_usd=0.0015, service_s=0.125, raw=b'{"choices": []}',
     )  # fmt: skip
-    reading = Reading(Outcome.WRONG, "B", 3, 0.25)
+    reading = Grade(Outcome.WRONG, 0.25, "B", 3)
     unused = Usage(input_tokens=240, output_tokens=7, cost_usd=0.25)
     told = Attempt(item(7), 4, 2, 1, NOW + 0.125, reading, reply, retries=3, in_flight=2.5, unused=unused)
     keep_all(store, run, told)
@@ -60,7 +60,7 @@ def test_a_long_answer_is_cut_in_its_row_only(store: Store) -> None:
     run = claimed(store)
     long = "ä" * 500
     attempt = answered(0, text=long)
-    keep_all(store, run, replace(attempt, reading=replace(attempt.reading, answer=long)))
+    keep_all(store, run, replace(attempt, grade=replace(attempt.grade, answer=long)))
     assert [row.answer for row in store.latest(run.id)] == ["ä" * 200]
     assert store.payload(run.id, "boolq/0")["text"] == long
 
@@ -70,10 +70,10 @@ def test_texts_that_databases_refuse_are_kept(store: Store) -> None:
     run = claimed(store)
     said = "a\0b \ud83d c 😀"
     attempt = answered(0, text=said)
-    odd = replace(attempt.item, prompt=(Message("user", said),), hash="odd")
-    keep_all(store, run, replace(attempt, item=odd, reading=replace(attempt.reading, answer=said)))
+    odd = replace(attempt.item, ask=Chat((Message("user", said),)), hash="odd")
+    keep_all(store, run, replace(attempt, item=odd, grade=replace(attempt.grade, answer=said)))
     assert store.payload(run.id, "boolq/0")["text"] == said
-    assert store.item("odd").prompt[0].content == said
+    assert store.item("odd").ask.messages[0].content == said
     assert [row.answer for row in store.latest(run.id)] == ["a\ufffdb ? c 😀"]
 
 
@@ -94,13 +94,13 @@ def test_whatever_is_said_comes_back(store: Store, texts: list[tuple[str, str, b
     run = claimed(store)
     for place, (prompt, text, raw) in enumerate(texts):
         attempt = answered(place, text=text, raw=raw)
-        asked = replace(attempt.item, prompt=(Message("user", prompt),), hash="")
+        asked = replace(attempt.item, ask=Chat((Message("user", prompt),)), hash="")
         keep_all(store, run, replace(attempt, item=asked))
     for row, (prompt, text, raw) in zip(store.latest(run.id), texts, strict=True):
         body = store.payload(run.id, row.item_id)
         assert body["text"] == text
         assert body.get("raw") == (raw.decode("utf-8", "replace") or None)
-        assert store.item(row.item_hash).prompt == (Message("user", prompt),)
+        assert store.item(row.item_hash).ask.messages == (Message("user", prompt),)
 
 
 def test_an_item_is_kept_once_for_all_runs(store: Store) -> None:
@@ -115,7 +115,7 @@ def test_an_item_is_kept_once_for_all_runs(store: Store) -> None:
 
 def test_items_without_a_hash_are_told_apart(store: Store) -> None:
     run = claimed(store)
-    asked = [Item(f"q/{n}", "q", (Message("user", f"question {n}"),)) for n in range(2)]
+    asked = [Item(f"q/{n}", "q", Chat((Message("user", f"question {n}"),))) for n in range(2)]
     keep_all(store, run, *(replace(answered(n), item=one) for n, one in enumerate(asked)))
     hashes = [row.item_hash for row in store.latest(run.id)]
     assert [len(digest) for digest in hashes] == [32, 32]

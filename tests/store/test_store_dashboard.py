@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import proctor.store.schema
 import pytest
 from alembic import command
 from alembic.config import Config
@@ -17,6 +16,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 from store_examples import NOW, answered, claimed, failed, keep_all
 
+import proctor.store
 from proctor.errors import NotFound
 from proctor.findings import Estimate, Score
 from proctor.service.results.comparable import comparability, exam
@@ -30,7 +30,7 @@ from proctor.store.queue import endings
 from proctor.store.queue.endings import Verdict
 from proctor.store.read import history, lists
 from proctor.store.read.history import Searched
-from proctor.store.read.lists import Wanted
+from proctor.store.read.lists import RunFilter
 from proctor.store.write import notes, summaries, throughput
 from proctor.store.write.notes import Note
 from proctor.store.write.throughput import Pulse
@@ -211,7 +211,7 @@ def at_0002(url: str, manifests: Sequence[Mapping[str, Any]] = ()) -> None:
         Path(str(whole.database)).parent.mkdir(exist_ok=True)
     engine = create_engine(whole.set(drivername=driver))
     config = Config()
-    config.set_main_option("script_location", str(Path(proctor.store.schema.__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(Path(proctor.store.__file__).parent / "migrations"))
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "0002")
@@ -252,7 +252,7 @@ def test_runs_of_older_versions_go_on_being_comparable(database_url: str) -> Non
     ]  # fmt: skip
     at_0002(database_url, manifests)
     store = Store.open(database_url)
-    runs = sorted(line for line in lists.run_lines(store, Wanted())[0] if line.id != "r")
+    runs = sorted(line for line in lists.run_lines(store, RunFilter())[0] if line.id != "r")
     for run, manifest in zip(runs, manifests, strict=True):
         assert (run.comparability, run.exam) == (comparability(manifest), exam(manifest))
     assert runs[0].comparability == runs[1].comparability

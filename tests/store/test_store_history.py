@@ -17,7 +17,7 @@ from proctor.store import Store
 from proctor.store.core import scores
 from proctor.store.read import history
 from proctor.store.read.history import Searched
-from proctor.store.read.lists import Wanted
+from proctor.store.read.lists import RunFilter
 from proctor.types import Model, Run, SourceRef, Status
 
 
@@ -177,7 +177,7 @@ def test_history_is_searched_by_a_piece_of_the_model_as_it_is_written(store: Sto
     for asked, hits in {
         "QWEN": ["Qwen3:8b"], "ma_": ["llama_3"], "%": ["100%real"], "OLLAMA/ll": ["llama_3", "llama-3"], "'": [],
     }.items():  # fmt: skip
-        wanted = Searched(Wanted(source="glue"), asked)
+        wanted = Searched(RunFilter(source="glue"), asked)
         lines, _ = history.page(store, wanted)
         assert [line.id for line in lines] == [ids[name] for name in reversed(hits)], asked
         assert history.counts(store, wanted) == ({"completed": len(hits)} if hits else {})
@@ -193,7 +193,7 @@ def test_runs_are_counted_by_state(store: Store) -> None:
         connection.execute(text("UPDATE run SET planned = 2 WHERE id = :id"), {"id": short.id})
         connection.execute(text("UPDATE run SET stopped = 'time' WHERE id = :id"), {"id": stopped.id})
     assert history.counts(store, Searched()) == {"completed": 2, "partial": 2, "running": 1, "pending": 1}
-    assert history.counts(store, Searched(Wanted(status=Status.RUNNING))) == {"running": 1}
+    assert history.counts(store, Searched(RunFilter(status=Status.RUNNING))) == {"running": 1}
 
 
 def test_figures_are_by_run_and_metric(store: Store) -> None:

@@ -13,10 +13,10 @@ from postgres_server import Postgres
 from proctor.errors import NotFound
 from proctor.store import AttemptRow, Store
 from proctor.store.read import pages
-from proctor.store.read.pages import FEW, IDS_LOOKED_THROUGH, LOOKED_THROUGH, Filter, Place
+from proctor.store.read.pages import FEW, IDS_LOOKED_THROUGH, LOOKED_THROUGH, Cursor, Filter
 from proctor.store.write import notes
 from proctor.store.write.notes import Note
-from proctor.types import Attempt, Outcome, Run
+from proctor.types import Attempt, Gold, Outcome, Run
 
 Key = tuple[int, int]  # (position, repeat), the order of every page
 
@@ -28,7 +28,7 @@ def key(row: AttemptRow) -> Key:
 def walked(store: Store, run: Run, wanted: Filter, *, limit: int = 3) -> list[AttemptRow]:
     """All rows, page after page; every page but those of a search is full or the last."""
     found: list[AttemptRow] = []
-    after: Place | None = None
+    after: Cursor | None = None
     for _ in range(200):
         page = pages.page(store, run.id, wanted, after=after, limit=limit)
         assert len(page.rows) <= limit
@@ -95,7 +95,7 @@ def expected(true: Callable[[int, int, Outcome], bool]) -> list[Key]:
     last: dict[Key, Attempt] = {}
     for attempt in sorted(attempts(), key=lambda a: a.attempt):
         last[attempt.position, attempt.repeat] = attempt
-    return [place for place in sorted(last) if true(*place, last[place].reading.outcome)]
+    return [place for place in sorted(last) if true(*place, last[place].grade.outcome)]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7, 71, 72, 500])
@@ -187,7 +187,7 @@ def test_the_beginning_of_an_id_is_taken_as_it_is_written(store: Store) -> None:
 
 def said(place: int, answer: str, **more: int) -> Attempt:
     attempt = answered(place, **more)
-    return replace(attempt, reading=replace(attempt.reading, answer=answer))
+    return replace(attempt, grade=replace(attempt.grade, answer=answer))
 
 
 # Positions may have gaps, so a run that a search cannot see at once needs few rows.
@@ -243,7 +243,7 @@ def test_a_search_reads_answers_and_targets_as_they_are_written(store: Store) ->
     run = claimed(store, 8)
     answers = ["50 %", "50 x", "a_b", "aXb", "It's", 'say "no"', "naïve 日本", "back\\slash"]
     kept = [said(place, answer) for place, answer in enumerate(answers)]
-    kept[0] = replace(kept[0], item=replace(kept[0].item, target="the target"))
+    kept[0] = replace(kept[0], item=replace(kept[0].item, gold=Gold("the target")))
     keep_all(store, run, *kept)
     for text, places in {
         "50 %": [0], "a_b": [2], "IT'S": [4], 'Y "N': [5], "日": [6], "\\s": [7], "THE TARGET": [0], "%": [0],

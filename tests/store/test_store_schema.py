@@ -11,13 +11,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import proctor.store.schema
 import pytest
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.engine import make_url
 
+import proctor.store
 from postgres_server import Postgres, free_port
 from proctor.errors import ConfigError, StoreError
 from proctor.store import Store
@@ -74,7 +74,7 @@ def test_a_new_database_is_stamped_with_head_and_keeps_what_it_holds_when_opened
 
 def test_head_is_the_newest_migration() -> None:
     config = Config()
-    config.set_main_option("script_location", str(Path(proctor.store.schema.__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(Path(proctor.store.__file__).parent / "migrations"))
     assert ScriptDirectory.from_config(config).get_heads() == [HEAD]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import proctor.store.schema
 import pytest
 from alembic import command
 from alembic.config import Config
@@ -13,13 +12,14 @@ from sqlalchemy import Connection, delete, func, select, text, update
 from sqlalchemy.engine import make_url
 from store_examples import CELL, new_run
 
+import proctor.store
 from proctor.errors import NotFound
 from proctor.service.admin import access
 from proctor.store import Store
 from proctor.store.core.tables import API_KEY, ATTEMPT, JOB, NOTE, PLAN, PROJECT, RUN, SCHEDULE, SCORE
 from proctor.store.core.walls import WHOLE, Reach
 from proctor.store.read import lists
-from proctor.store.read.lists import Wanted
+from proctor.store.read.lists import RunFilter
 from proctor.types import Plan, Run
 
 HERE = Reach(frozenset({1}))
@@ -41,7 +41,7 @@ def test_only_rows_of_the_projects_are_found(store: Store, both: tuple[Run, Run]
     narrow = store.within(HERE)
     assert [run.id for run in narrow.runs()] == [here.id]
     assert len(store.runs()) == len(narrow.whole.runs()) == 2 and not store.within(NOWHERE).runs()
-    assert lists.run_lines(narrow, Wanted(project_id=2))[1] == 0
+    assert lists.run_lines(narrow, RunFilter(project_id=2))[1] == 0
     for name in (there.id, there.id[:8]):
         with pytest.raises(NotFound):
             narrow.run(name)
@@ -169,6 +169,6 @@ def _driver(url: str) -> str:
 
 def _upgrade(connection: Connection, version: str) -> None:
     config = Config()
-    config.set_main_option("script_location", str(Path(proctor.store.schema.__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(Path(proctor.store.__file__).parent / "migrations"))
     config.attributes["connection"] = connection
     command.upgrade(config, version)

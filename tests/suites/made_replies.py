@@ -16,7 +16,7 @@ from made_templates import BY_STYLE
 
 from proctor.grading.formats import Kind, Label
 from proctor.grading.vocabulary import Vocabulary, vocabulary
-from proctor.types import Item, Message, Reply
+from proctor.types import Chat, Item, Message, Reply
 
 OPTION_SETS = (
     ("Vitamin C", "Iron deficiency anaemia", "Hepatitis B", "Hepatitis B and C"),
@@ -80,7 +80,7 @@ class Made:
         return Item(
             "t/0",
             "t",
-            (Message("user", "Which one fits best? Finish with Answer: <letter>"),),
+            Chat((Message("user", "Which one fits best? Finish with Answer: <letter>"),)),
             choices=self.choices,
         )
 

@@ -8,7 +8,7 @@ from proctor.grading.reading.ladder import judge as judge2
 from proctor.grading.vocabulary import vocabulary
 from proctor.sources.exams.tables.exams import PUBMEDQA
 from proctor.sources.exams.tables.superglue import BOOLQ
-from proctor.types import Item, Message, Reply
+from proctor.types import Chat, Item, Message, Reply
 
 CHOICES = ("Vitamin C", "Iron deficiency anaemia", "Hepatitis B", "Hepatitis B and C")
 YES_NO = vocabulary(BOOLQ.labels)
@@ -22,7 +22,7 @@ LADDERS = {"proctor/1": judge1, "proctor/2": judge2}
 
 def read_answer(reply, *, kind, vocabulary=None, choices=(), ladder="proctor/1"):
     """The answer that the ladder reads and the rung that found it, of an item without a target."""
-    item = Item("t/0", "t", (Message("user", "?"),), choices=tuple(choices))
+    item = Item("t/0", "t", Chat((Message("user", "?"),)), choices=tuple(choices))
     reading = LADDERS[ladder](item, reply, kind=kind, vocabulary=vocabulary)
     return reading.answer, reading.rung
 

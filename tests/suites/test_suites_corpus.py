@@ -17,7 +17,7 @@ from proctor.grading.formats import Kind, Label
 from proctor.grading.ladder1.ladder import judge
 from proctor.grading.reading.ladder import judge as judge2
 from proctor.grading.vocabulary import vocabulary
-from proctor.types import Item, Message, Outcome, Reply
+from proctor.types import Chat, Gold, Item, Message, Outcome, Reply
 
 
 def load():
@@ -40,7 +40,13 @@ def test_the_corpus_covers_styles_kinds_and_outcomes():
 @pytest.mark.parametrize("row", CORPUS, ids=lambda row: f"{row['style']}-{row['kind']}-{row['reply'][:24]!r}")
 def test_a_reply_is_read_as_its_words_say(row):
     labels = [Label(each["name"], tuple(each["synonyms"]), each["shown"]) for each in row.get("labels", ())]
-    item = Item("t/0", "t", (Message("user", "?"),), row["target"], tuple(row.get("choices", ())))
+    item = Item(
+        "t/0",
+        "t",
+        Chat((Message("user", "?"),)),
+        Gold.of(row["target"]),
+        choices=tuple(row.get("choices", ())),
+    )
     reading = judge(
         item,
         Reply(row["reply"], finish=row["finish"]),
@@ -65,7 +71,13 @@ READ_DIFFERENTLY = {
 @pytest.mark.parametrize("row", CORPUS, ids=lambda row: f"{row['style']}-{row['kind']}-{row['reply'][:24]!r}")
 def test_proctor_2_reads_the_same_answers_but_for_those_named(row):
     labels = [Label(each["name"], tuple(each["synonyms"]), each["shown"]) for each in row.get("labels", ())]
-    item = Item("t/0", "t", (Message("user", "?"),), row["target"], tuple(row.get("choices", ())))
+    item = Item(
+        "t/0",
+        "t",
+        Chat((Message("user", "?"),)),
+        Gold.of(row["target"]),
+        choices=tuple(row.get("choices", ())),
+    )
     reading = judge2(
         item,
         Reply(row["reply"], finish=row["finish"]),

@@ -13,11 +13,11 @@ from proctor.errors import ConfigError
 from proctor.grading.extractors import EXTRACTORS, extractor
 from proctor.grading.formats import Kind
 from proctor.grading.nearest import nearest
-from proctor.types import Item, Message, Outcome, Reply
+from proctor.types import Chat, Gold, Item, Message, Outcome, Reply
 
-FOUR = Item("t/0", "t", (Message("user", "?"),), "B", ("w", "x", "y", "z"))
-FIVE = Item("t/1", "t", (Message("user", "?"),), "E", ("v", "w", "x", "y", "z"))
-YES = Item("t/2", "t", (Message("user", "?"),), "yes")
+FOUR = Item("t/0", "t", Chat((Message("user", "?"),)), Gold("B"), choices=("w", "x", "y", "z"))
+FIVE = Item("t/1", "t", Chat((Message("user", "?"),)), Gold("E"), choices=("v", "w", "x", "y", "z"))
+YES = Item("t/2", "t", Chat((Message("user", "?"),)), Gold("yes"))
 
 
 def read(name, text, item=FOUR, *, kind="choices", vocabulary=None, finish="stop"):
@@ -132,7 +132,9 @@ REPLIES = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=30).map("".
 @settings(max_examples=300, deadline=None)
 @given(REPLIES, st.sampled_from(["stop", "length", "refused"]), st.sampled_from(get_args(Kind)))
 def test_any_text_is_read_by_every_extractor_and_given_its_worth(text, finish, kind):
-    item = Item("t/0", "t", (Message("user", "?"),), TARGETS[kind], ("w", "x", "y", "z"))
+    item = Item(
+        "t/0", "t", Chat((Message("user", "?"),)), Gold.of(TARGETS[kind]), choices=("w", "x", "y", "z")
+    )
     words = YES_NO if kind == "labels" else None
     reply = Reply(text, finish=finish)
     for each in EXTRACTORS.values():

@@ -13,11 +13,11 @@ from proctor.grading.formats import Label
 from proctor.grading.ladder1.ladder import judge
 from proctor.grading.texts import key
 from proctor.grading.vocabulary import vocabulary
-from proctor.types import Item, Message, Outcome, Reply
+from proctor.types import Chat, Gold, Item, Message, Outcome, Reply
 
 
 def an_item(target, choices=(), aliases=()):
-    return Item("t/0", "t", (Message("user", "?"),), target, choices, aliases)
+    return Item("t/0", "t", Chat((Message("user", "?"),)), Gold.of(target, aliases), choices=choices)
 
 
 def verdict(item, reply, kind, words=None):

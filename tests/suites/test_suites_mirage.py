@@ -11,7 +11,7 @@ from proctor.grading.extractors import EXTRACTORS
 from proctor.grading.mirage import mirage_letter
 from proctor.grading.vocabulary import vocabulary
 from proctor.sources.exams.tables.exams import PUBMEDQA
-from proctor.types import Item, Message, Outcome, Reply
+from proctor.types import Chat, Gold, Item, Message, Outcome, Reply
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,11 @@ def rows(shared, name):
     for line, texts, target in zip(lines, options, targets, strict=True):
         assert target == line["gold"]
         text = line["outputs"][0] if line["outputs"] else ""
-        yield line, Item("t/0", "t", (Message("user", "?"),), target, tuple(texts)), Reply(text)
+        yield (
+            line,
+            Item("t/0", "t", Chat((Message("user", "?"),)), Gold.of(target), choices=tuple(texts)),
+            Reply(text),
+        )
 
 
 @pytest.mark.parametrize(
@@ -101,7 +105,7 @@ def test_the_ladder_differs_only_where_mirage_guessed_or_the_reply_is_open(share
 
 
 def test_an_empty_reply_is_wrong_and_counted(shared):
-    item = Item("t/0", "t", (Message("user", "?"),), "A", ("w", "x", "y", "z"))
+    item = Item("t/0", "t", Chat((Message("user", "?"),)), Gold("A"), choices=("w", "x", "y", "z"))
     reading = EXTRACTORS["mirage/1"].judge(item, Reply(" \n"), kind="choices")
     assert (reading.outcome, reading.answer, reading.score) == (Outcome.NO_ANSWER, None, 0.0)
 
@@ -118,6 +122,6 @@ def test_an_empty_reply_is_wrong_and_counted(shared):
     ],
 )
 def test_lettered_replies_to_pubmedqa_are_read_as_its_labels(name, text, label):
-    item = Item("p/0", "pubmedqa", (Message("user", "?"),), label)
+    item = Item("p/0", "pubmedqa", Chat((Message("user", "?"),)), Gold.of(label))
     reading = EXTRACTORS[name].judge(item, Reply(text), kind="labels", vocabulary=vocabulary(PUBMEDQA.labels))
     assert (reading.outcome, reading.answer, reading.score) == (Outcome.CORRECT, label, 1.0)

@@ -42,11 +42,11 @@ def test_every_item_is_shown_the_same_examples_with_their_right_answers(key, wor
     plain = {item.id: item for item in sample(key, tmp_path, wording=wording).items()}
     beginnings = set()
     for item in source.items():
-        (message,) = item.prompt
+        (message,) = item.ask.messages
         start, _, rest = message.content.partition("Now it is your turn.\n\n")
         beginnings.add(start)
         assert start.count("Worked example ") == 2
-        assert plain[item.id].prompt[0].content.endswith(rest)
+        assert plain[item.id].ask.messages[0].content.endswith(rest)
         assert item.hash != plain[item.id].hash
         assert (item.target, item.options) == (plain[item.id].target, plain[item.id].options)
         answers = [
@@ -102,7 +102,7 @@ def test_an_item_among_the_dev_rows_is_not_shown(tmp_path):
     write_rows(tmp_path, "rte", "dev", [*twins, fresh], source=("x",), now=1.0)
     ref = SourceRef("suite", "glue", tasks=("rte",), shots=1, limit=1)
     (item,) = open_suite(ref, tmp_path).items()
-    assert "Sentence 1: It rains a lot." in item.prompt[0].content
+    assert "Sentence 1: It rains a lot." in item.ask.messages[0].content
     with pytest.raises(DataError, match="rte: 2 worked examples wanted, and there are 1"):
         open_suite(replace(ref, shots=2), tmp_path)
 

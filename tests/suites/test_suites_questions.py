@@ -21,8 +21,8 @@ def test_a_csv_of_labels_is_understood_and_said(file):
     )
     item = by_id(found)["my_reviews/1"]
     assert (item.group, item.target, item.choices) == ("my_reviews", "positive", ())
-    assert "Review, number 1" in item.prompt[0].content
-    assert item.prompt[0].content.endswith("Answer: <negative|positive>")
+    assert "Review, number 1" in item.ask.messages[0].content
+    assert item.ask.messages[0].content.endswith("Answer: <negative|positive>")
     assert found.read(item, Reply("Answer: Positive")).outcome is Outcome.CORRECT
     assert found.read(item, Reply("Answer: negative")).outcome is Outcome.WRONG
     assert found.read(item, Reply("Answer: neutral")).outcome is Outcome.NO_ANSWER
@@ -88,7 +88,7 @@ def test_the_manifest(file):
 def test_forms_of_files(file, name, content, form):
     found = source(file(name, content))
     (item,) = found.items()
-    assert "Who" in item.prompt[0].content
+    assert "Who" in item.ask.messages[0].content
     assert item.target == "Ann"
     assert f"1 rows from {name} ({form}): " in found.understood[0]
     assert found.read(item, Reply("ann.")).outcome is Outcome.CORRECT
@@ -99,7 +99,7 @@ def test_several_right_answers(file):
         file("q.jsonl", [{"question": "Who?", "answer": ["Ann", "Anne"]}, {"question": "?", "answer": 5}])
     )
     item = by_id(found)["q/0"]
-    assert (item.target, item.aliases) == ("Ann", ("Anne",))
+    assert item.accepted == ("Ann", "Anne")
     assert found.read(item, Reply("Answer: Anne")).outcome is Outcome.CORRECT
     assert found.read(by_id(found)["q/1"], Reply("Answer: 5.0")).outcome is Outcome.CORRECT
     assert found.understood[1] == "answers: free text, 2 different; 1 rows accept several"
@@ -137,7 +137,7 @@ def test_choices_in_every_form(file, name, content):
     assert items["q/0"].choices == ("red", "green", "blue")
     assert items["q/1"].choices == ("small", "large")
     assert [item.target for item in items.values()] == ["B", "B"]
-    assert "A. red\nB. green\nC. blue" in items["q/0"].prompt[0].content
+    assert "A. red\nB. green\nC. blue" in items["q/0"].ask.messages[0].content
     assert found.read(items["q/1"], Reply("Answer: C")).outcome is Outcome.NO_ANSWER
     assert found.understood[1].startswith("answers: one of 2 to 3 choices from column")
 
@@ -185,7 +185,7 @@ def test_the_kind_can_be_forced(file):
     assert source(path, answer_type="labels").manifest["answer_type"] == "labels"
     assert source(file("r.jsonl", CHOICE_ROWS), answer_type="text").manifest["answer_type"] == "text"
     numbers = source(file("n.jsonl", answered(0, 1)), answer_type="labels")
-    assert next(numbers.items()).prompt[0].content.endswith("Answer: <0|1>")
+    assert next(numbers.items()).ask.messages[0].content.endswith("Answer: <0|1>")
     with pytest.raises(DataError, match=r"no column with choices\. Recognised: choices, options; A, B, C"):
         source(path, answer_type="choices")
     with pytest.raises(DataError, match="every row has the answer 'x'; labels need two"):
@@ -196,7 +196,7 @@ def test_true_and_false_are_yes_and_no(file):
     found = source(file("q.jsonl", answered(True, True)))
     item = next(found.items())
     assert item.target == "yes"
-    assert item.prompt[0].content.endswith("Answer: <no|yes>")
+    assert item.ask.messages[0].content.endswith("Answer: <no|yes>")
     assert found.read(item, Reply("Answer: true")).outcome is Outcome.CORRECT
     assert found.read(item, Reply("Answer: not true")).outcome is Outcome.WRONG
 
@@ -225,7 +225,7 @@ def test_messages_are_sent_as_they_are(file):
     ):
         found = source(path)
         (item,) = found.items()
-        assert [(message.role, message.content) for message in item.prompt] == [
+        assert [(message.role, message.content) for message in item.ask.messages] == [
             ("system", " Be brief. "),
             ("user", "Hi\n"),
         ]
@@ -249,7 +249,7 @@ def test_columns_that_were_passed_over_are_named(file):
 def test_long_cells(file):
     text = "x" * 200_000
     (item,) = source(file("q.csv", f"question,answer\n{text},y\n")).items()
-    assert text in item.prompt[0].content
+    assert text in item.ask.messages[0].content
 
 
 def test_a_real_set_written_as_a_users_file(shared, file):
@@ -278,6 +278,6 @@ def test_questions_in_another_language_ask_for_its_own_cue(file, question, endin
     rows = [{"question": question.format(n), "A": "eins", "B": "zwei", "answer": "A"} for n in range(4)]
     found = source(file("q.jsonl", "\n".join(json.dumps(row) for row in rows)))
     item = next(iter(found.items()))
-    assert item.prompt[0].content.endswith(ending)
+    assert item.ask.messages[0].content.endswith(ending)
     assert found.read(item, Reply(f"So.\n{ending.partition(':')[0]}: A")).outcome is Outcome.CORRECT
     assert any("asked for as" in said for said in found.understood) == (not ending.startswith("Answer"))

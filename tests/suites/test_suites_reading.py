@@ -14,7 +14,7 @@ from proctor.grading.reading.ladder import judge
 from proctor.grading.reading.languages import LANGUAGES
 from proctor.grading.vocabulary import vocabulary
 from proctor.sources.exams.tables.superglue import BOOLQ
-from proctor.types import Item, Message, Outcome, Reply
+from proctor.types import Chat, Gold, Item, Message, Outcome, Reply
 
 LOWEST = 0.995
 REPLIES = tuple(made(seed=7, each=4))
@@ -23,7 +23,7 @@ CHOICES = ("Vitamin C", "Iron deficiency anaemia", "Hepatitis B", "Hepatitis B a
 
 
 def read(text, choices=CHOICES, *, question="?", finish="stop"):
-    item = Item("t/0", "t", (Message("user", question),), choices=tuple(choices))
+    item = Item("t/0", "t", Chat((Message("user", question),)), choices=tuple(choices))
     reading = judge(item, Reply(text, finish=finish), kind="choices")
     return reading.answer
 
@@ -102,7 +102,7 @@ def test_a_long_option_is_one_answer_whatever_its_text_holds():
 def test_minus_one_is_not_one():
     words = vocabulary(BOOLQ.labels)
     assert read("Answer: -1", ("1", "-1", "0", "2")) == "B"
-    assert judge(Item("t/0", "t", ()), Reply("-1"), kind="labels", vocabulary=words).answer is None
+    assert judge(Item("t/0", "t", Chat()), Reply("-1"), kind="labels", vocabulary=words).answer is None
 
 
 def test_the_question_that_was_asked_may_be_repeated_before_the_answer():
@@ -122,7 +122,7 @@ def test_a_cut_reply_is_read_by_what_it_announced(finish):
     assert read("The correct answer is B. The reason is that the", finish=finish) == "B"
     assert read("Answer: B\nThis is so because the", finish=finish) == "B"
     assert read("Low iron. This points to iron deficiency anaemia", finish=finish) is None
-    item = Item("t/0", "t", (), "B", CHOICES)
+    item = Item("t/0", "t", Chat(), Gold("B"), choices=CHOICES)
     assert judge(item, Reply("It is", finish=finish), kind="choices").outcome is Outcome.TRUNCATED
 
 

@@ -130,7 +130,7 @@ def test_a_shuffled_item_is_another_item_and_the_manifest_says_so(tmp_path):
             changed += before.choices != after.choices
             assert before.choices["ABCD".index(before.target)] == after.choices["ABCD".index(after.target)]
             for letter, choice in zip("ABCD", after.choices, strict=True):
-                assert f"{letter}. {choice}" in after.prompt[0].content
+                assert f"{letter}. {choice}" in after.ask.messages[0].content
     assert changed > 30
 
 

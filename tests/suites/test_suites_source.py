@@ -44,7 +44,12 @@ def test_items_are_what_the_rows_say(tmp_path):
 
 def test_the_hash_is_of_what_is_shown_and_of_what_is_right(tmp_path):
     item = next(iter(sample("mmlu", tmp_path).items()))
-    shown = [[[message.role, message.content] for message in item.prompt], item.choices, item.target, []]
+    shown = [
+        [[message.role, message.content] for message in item.ask.messages],
+        item.choices,
+        item.target,
+        [],
+    ]
     encoded = json.dumps(shown, ensure_ascii=False, separators=(",", ":")).encode()
     assert item.hash == hashlib.sha256(encoded).hexdigest()[:32]
 

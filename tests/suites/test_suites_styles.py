@@ -30,7 +30,7 @@ def items(home, **more):
 
 
 def text(item):
-    (message,) = item.prompt
+    (message,) = item.ask.messages
     assert message.role == "user"
     return message.content
 
@@ -55,7 +55,7 @@ def test_the_original_prompt_shows_five_dev_rows_in_their_order(mmlu, shared):
 
 
 def test_five_worked_examples_are_a_default_and_not_a_must(mmlu):
-    assert items(mmlu, style="original-5shot", shots=0)[0].prompt[0].content.count("Answer:") == 1
+    assert items(mmlu, style="original-5shot", shots=0)[0].ask.messages[0].content.count("Answer:") == 1
     manifests = [
         open_suite(
             SourceRef("suite", "mmlu", tasks=("anatomy",), style="original-5shot", shots=shots), mmlu
@@ -126,7 +126,9 @@ def test_an_extractor_that_is_asked_for_wins_over_the_styles(tmp_path):
 
 def test_a_prompt_that_nobody_wrote_is_named():
     task = replace(TASKS["medqa"], prompt="medqa-two")
-    with pytest.raises(ConfigError, match=r"medqa: there is no prompt 'medqa-two'; sources/exams/prompts/by_name\.py"):
+    with pytest.raises(
+        ConfigError, match=r"medqa: there is no prompt 'medqa-two'; sources/exams/prompts/by_name\.py"
+    ):
         writers_of(STYLES["proctor"], task, 1)
 
 
@@ -166,7 +168,7 @@ def test_all_wordings_ask_each_item_three_times_in_a_row(tmp_path):
     for item in found:
         name, _, number = item.id.partition("@")
         alone = single[int(number) - 1][name]
-        assert (item.prompt, item.hash, item.group) == (alone.prompt, alone.hash, alone.group)
+        assert (item.ask.messages, item.hash, item.group) == (alone.ask.messages, alone.hash, alone.group)
         assert item.cluster == (alone.cluster or name)
     assert source.manifest["wording"] == "all"
     assert source.manifest["prompts"]["cola"] == "cola/1 + cola/w2/1 + cola/w3/1"

@@ -111,15 +111,17 @@ def test_the_manifest_says_what_the_toml_says(suite):
 
 def test_a_prompt_of_ones_own_is_sent_as_it_is_written(suite):
     items = by_id(opened(suite()))
-    assert items["storage/0"].prompt[0].content == (
+    assert items["storage/0"].ask.messages[0].content == (
         'Where does one keep milk {food}? It costs 3 {crowns}. Reply as {"place": ...}.\n\nAnswer: <fridge|shelf>'
     )
-    assert "It costs true" in items["storage/2"].prompt[0].content
-    assert items["tools/cut"].prompt[0].content == (
+    assert "It costs true" in items["storage/2"].ask.messages[0].content
+    assert items["tools/cut"].ask.messages[0].content == (
         "What cuts? (sharp)\n\nA. A knife\nB. A spoon\nC. A cup\n\nAnswer: <letter>"
     )
     assert (
-        items["words/3"].prompt[0].content.startswith("Which word has 3 letters?\n\nGive the answer itself")
+        items["words/3"]
+        .ask.messages[0]
+        .content.startswith("Which word has 3 letters?\n\nGive the answer itself")
     )
 
 
@@ -154,8 +156,8 @@ def test_tasks_limit_and_worked_examples(suite):
     source = opened(suite(), tasks=("storage",), limit=1, shots=2)
     (item,) = source.items()
     assert source.title == "Kitchen knowledge: storage"
-    assert item.prompt[0].content.startswith("Worked example 1\n\nWhere does one keep ")
-    assert {"Answer: fridge", "Answer: shelf"} <= {*item.prompt[0].content.splitlines()}
+    assert item.ask.messages[0].content.startswith("Worked example 1\n\nWhere does one keep ")
+    assert {"Answer: fridge", "Answer: shelf"} <= {*item.ask.messages[0].content.splitlines()}
     assert source.labels() == ({"storage": {"fridge": 1, "cupboard": 1}}, "the dev rows")
     with pytest.raises(DataError, match="tools: 1 worked example wanted, and there are no dev rows here"):
         opened(suite(), tasks=("tools",), shots=1)
@@ -175,7 +177,7 @@ def test_shuffled_choices_are_those_that_are_shown(suite):
     for item in source.items():
         if item.group == "tools" and len(item.id) < 9:
             assert item.choices["ABC".index(item.target)] == "x"
-            assert f"{item.target}. x" in item.prompt[0].content
+            assert f"{item.target}. x" in item.ask.messages[0].content
             moved += item.target != "B"
     assert moved > 5
     with pytest.raises(ConfigError, match=r"Task tools does not show \{choices\} in its prompt"):

@@ -13,14 +13,16 @@ from proctor.grading.ladder1.ladder import judge
 from proctor.grading.texts import squad, token_f1
 from proctor.grading.vocabulary import vocabulary
 from proctor.sources.exams.tables.tasks import TASKS
-from proctor.types import Item, Message, Outcome, Reply
+from proctor.types import Chat, Gold, Item, Message, Outcome, Reply
 
 ANSWERS = ("Paris", "London", "a small town in France", "None of his friends")
 ENTITIES = ("Barack Obama", "Obama", "Michelle Obama", "United States", "The New York Times")
 
 
 def an_item(target, choices=(), aliases=(), options=()):
-    return Item("t/0", "t", (Message("user", "?"),), target, choices, aliases, options)
+    return Item(
+        "t/0", "t", Chat((Message("user", "?"),)), Gold.of(target, aliases), choices=choices, options=options
+    )
 
 
 def number(text, **more):

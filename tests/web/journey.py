@@ -14,7 +14,7 @@ from browser import Watched, until
 
 from proctor.service.opening.sources import answers_to, open_source
 from proctor.settings import read_settings
-from proctor.simulator import Answer, spawn
+from proctor.simulator import KnownAnswer, spawn
 from proctor.types import SourceRef
 from served import Server, serving
 
@@ -61,7 +61,10 @@ class World:
 
 @contextmanager
 def world(
-    home: Path, *options: str, say: Callable[[Answer], Answer] = lambda answer: answer, **environ: str
+    home: Path,
+    *options: str,
+    say: Callable[[KnownAnswer], KnownAnswer] = lambda answer: answer,
+    **environ: str,
 ) -> Iterator[World]:
     """Until the block ends. `say` may change what the models answer."""
     settings = read_settings({"PROCTOR_HOME": str(home)})

@@ -10,7 +10,7 @@ import pytest
 from browser import Watched, until, watched
 from journey import ITEMS, World, follow, press, said, saved, world
 
-from proctor.simulator import Answer
+from proctor.simulator import KnownAnswer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -38,9 +38,9 @@ MADE_OF_IT = """() => [...document.querySelectorAll("body *")].filter((e) =>
 ).map((e) => e.outerHTML.slice(0, 200))"""
 
 
-def hostile(answer: Answer) -> Answer:
+def hostile(answer: KnownAnswer) -> KnownAnswer:
     """The right answers with all of it before them, the wrong ones made of it."""
-    return Answer(f"{REPLY}\n\nAnswer: {answer.right}", (REPLY, *answer.wrong))
+    return KnownAnswer(f"{REPLY}\n\nAnswer: {answer.right}", (REPLY, *answer.wrong))
 
 
 @pytest.fixture(scope="module")

@@ -105,7 +105,7 @@ def test_the_lines_of_a_timeline_break_where_no_process_was_at_work() -> None:
 def look_at_a_night(browser: Browser, home: Path) -> None:
     assert browser.post("/schedules", **NIGHTLY).status == 303
     with closing(Store.open(f"sqlite:///{home / 'proctor.db'}")) as store:
-        (kept,) = schedules.listed(store)
+        (kept,) = schedules.all_schedules(store)
         assert kept.cell.model.base_url == "http://127.0.0.1:9/v1"
         schedules.submit_due(store, read_settings({"PROCTOR_HOME": str(home)}), now=kept.next_at)
         run = schedules.last_run(store, schedules.one(store, kept.id))

@@ -33,13 +33,15 @@ from proctor.store.write.notes import Note
 from proctor.types import (
     Attempt,
     Cell,
+    Chat,
     Failure,
+    Gold,
+    Grade,
     Item,
     Message,
     Model,
     Outcome,
     Plan,
-    Reading,
     Reply,
     Run,
     SourceRef,
@@ -74,7 +76,7 @@ def attempt_at(place: int, asked: Item) -> Attempt:
     """59 % right, 35 % wrong, 4 % without an answer, 2 % truncated; a few errors in the last task."""
     if place >= RESULTS - EVERY and place % 500 == 499:
         lost = Failure("network", "the network gave way")
-        return Attempt(asked, place, 0, 0, 2.0, Reading(Outcome.ERROR, None, None, None), failure=lost)
+        return Attempt(asked, place, 0, 0, 2.0, Grade(Outcome.ERROR, None), failure=lost)
     drawn = place * 7 % 1000
     bounds = (
         (590, Outcome.CORRECT),
@@ -84,7 +86,7 @@ def attempt_at(place: int, asked: Item) -> Attempt:
     )
     outcome = next(outcome for bound, outcome in bounds if drawn < bound)
     said = "a needle" if place % 10_000 == 9_999 else "ABCD"[place % 4] if drawn < 940 else None
-    reading = Reading(outcome, said, 1, float(outcome is Outcome.CORRECT))
+    reading = Grade(outcome, float(outcome is Outcome.CORRECT), said, 1)
     reply = Reply("A", latency_s=0.1 + place % 977 / 400, input_tokens=200, output_tokens=5)
     return Attempt(asked, place, 0, 0, 2.0, reading, reply)
 
@@ -93,7 +95,8 @@ def batches(num: int) -> Iterator[Batch]:
     """The rows as the writer writes them. A thousand questions are asked again and again, under ids of their own."""
     packer = bodies.packer()
     asked = [
-        Item("", "q", (Message("user", f"Question {n}?"),), "A", hash=f"{n:032x}") for n in range(PROMPTS)
+        Item("", "q", Chat((Message("user", f"Question {n}?"),)), Gold("A"), hash=f"{n:032x}")
+        for n in range(PROMPTS)
     ]
     packed = bodies.pack_all(packer, [bodies.item_body(item) for item in asked])
     yield Batch(
@@ -104,7 +107,7 @@ def batches(num: int) -> Iterator[Batch]:
         rows = []
         for place in range(start, start + ROWS_AT_ONCE):
             task = f"t{place // EVERY}"
-            item = Item(f"{task}/{place}", task, (), "A", hash=asked[place % PROMPTS].hash)
+            item = Item(f"{task}/{place}", task, Chat(), Gold("A"), hash=asked[place % PROMPTS].hash)
             rows.append(narrow(num, attempt_at(place, item), item.hash))
         yield Batch(num, "bench", 1e10, rows, [(*row[:4], reply) for row in rows], (), ROWS_AT_ONCE)
 

@@ -17,7 +17,21 @@ from proctor.findings import METRIC_VERSIONS
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.results.results import computed
 from proctor.store import AttemptWriter, Store
-from proctor.types import Attempt, Cell, Item, Model, Outcome, Plan, Reading, Reply, Run, SourceRef, Status
+from proctor.types import (
+    Attempt,
+    Cell,
+    Chat,
+    Gold,
+    Grade,
+    Item,
+    Model,
+    Outcome,
+    Plan,
+    Reply,
+    Run,
+    SourceRef,
+    Status,
+)
 
 SUBJECTS, ITEMS = 57, 14_042
 
@@ -55,9 +69,9 @@ def stored(store: Store, right: np.ndarray, name: str) -> Run:
     store.claim(run.id, owner="bench", now=1.0, lease_s=1e9)
     writer = AttemptWriter(store, run.id, owner="bench", lease_s=1e9)
     for i, ok in enumerate(right.tolist()):
-        item = Item(f"{keys[i % SUBJECTS]}/{i}", keys[i % SUBJECTS], (), "A", hash=f"{i:032x}")
+        item = Item(f"{keys[i % SUBJECTS]}/{i}", keys[i % SUBJECTS], Chat(), Gold("A"), hash=f"{i:032x}")
         outcome = Outcome.CORRECT if ok else Outcome.WRONG
-        reading = Reading(outcome, "A" if ok else "B", 1, float(ok))
+        reading = Grade(outcome, float(ok), "A" if ok else "B", 1)
         writer.keep(Attempt(item, i, 0, 0, 2.0, reading, Reply("A")))
     writer.close()
     return store.finish(run.id, Status.COMPLETED, owner="bench", now=3.0, elapsed_s=1.0)

@@ -20,7 +20,20 @@ from sqlalchemy import text
 from proctor.findings import METRIC_VERSIONS, Estimate, Score
 from proctor.service.results.comparable import comparability, exam
 from proctor.store import AttemptWriter, Store
-from proctor.types import Attempt, Cell, Item, Model, Outcome, Plan, Reading, Reply, SourceRef, Status
+from proctor.types import (
+    Attempt,
+    Cell,
+    Chat,
+    Gold,
+    Grade,
+    Item,
+    Model,
+    Outcome,
+    Plan,
+    Reply,
+    SourceRef,
+    Status,
+)
 
 RUNS, MODELS, ITEMS, REQUESTS = 10_000, 8, 200, 100
 PATHS = {
@@ -66,8 +79,8 @@ def fill(url: str) -> None:
         writer = AttemptWriter(store, run.id, owner="bench", lease_s=1e9)
         for i in range(ITEMS):
             ok = (i * 7 + m) % 10 < 5 + m % 4
-            item = Item(f"q/{i}", "q", (), "A", hash=f"{i:032x}")
-            reading = Reading(Outcome.CORRECT if ok else Outcome.WRONG, "A" if ok else "B", 1, float(ok))
+            item = Item(f"q/{i}", "q", Chat(), Gold("A"), hash=f"{i:032x}")
+            reading = Grade(Outcome.CORRECT if ok else Outcome.WRONG, float(ok), "A" if ok else "B", 1)
             writer.keep(Attempt(item, i, 0, 0, 2.0, reading, Reply("A")))
         writer.close()
         store.finish(run.id, Status.COMPLETED, owner="bench", now=time.time(), elapsed_s=1.0)

@@ -78,10 +78,10 @@ def cancel(job_id: JobId, context: OpenContext, user: Runner) -> dict[str, Any]:
 
 
 @ROUTER.get("/results", summary="List benchmark results", responses=example(examples.LISTED))
-def listed(asked: Annotated[ListQuery, Query()], context: OpenContext, user: Reader) -> dict[str, Any]:
+def list_results(asked: Annotated[ListQuery, Query()], context: OpenContext, user: Reader) -> dict[str, Any]:
     """The newest runs, those of the command line too; `total` counts all that the filters let through."""
     lines, total = job_states.run_lines(context, asked.wanted(context), limit=asked.limit)
-    return {"results": boards.listed(context, lines), "total": total}
+    return {"results": boards.run_list(context, lines), "total": total}
 
 
 @ROUTER.post("/compare", summary="Compare models", responses=example(examples.COMPARED))
@@ -96,7 +96,7 @@ def history(asked: Annotated[HistoryQuery, Query()], context: OpenContext, user:
     wanted = asked.wanted(context, since=time.time() - asked.days * DAY_S)
     lines, total = job_states.run_lines(context, wanted, limit=asked.limit)
     found: dict[str, Any] = {
-        "history": boards.listed(context, lines),
+        "history": boards.run_list(context, lines),
         "total_runs": total,
         "date_range": f"Last {asked.days} days",
     }

@@ -9,7 +9,7 @@ from typing import Any
 from proctor.api import answers
 from proctor.api.schemas import CompareRequest
 from proctor.errors import ConfigError, MetricMissing, NotFound
-from proctor.findings import Comparison, Evaluation, Place, RunResult, Score
+from proctor.findings import BoardRow, Comparison, Evaluation, RunResult, Score
 from proctor.service.context import Context
 from proctor.service.evidence.cache import Lately
 from proctor.service.evidence.compare import Compared
@@ -17,11 +17,11 @@ from proctor.service.evidence.standing import standing
 from proctor.service.opening.catalogue import brand
 from proctor.service.results import documents, speeds
 from proctor.service.results.causes import of_lines
-from proctor.service.watch.job_states import RunLine, Wanted, source_named
+from proctor.service.watch.job_states import RunFilter, RunLine, source_named
 from proctor.service.watch.overview import figures_of
 
 
-def listed(context: Context, lines: Sequence[RunLine]) -> list[dict[str, Any]]:
+def run_list(context: Context, lines: Sequence[RunLine]) -> list[dict[str, Any]]:
     """Runs of a list with their headlines, and why items of theirs failed."""
     found, causes = figures_of(context, lines), of_lines(context.store, lines)
     return [answers.line(line, found.get(line.id, {}), causes.get(line.id, ())) for line in lines]
@@ -126,7 +126,7 @@ def leaderboard(
     }
 
 
-def _place(place: Place) -> dict[str, Any]:
+def _place(place: BoardRow) -> dict[str, Any]:
     run, scores = place.result.run, place.result.scores
     provider = run.cell.model.provider
     return {
@@ -153,7 +153,7 @@ def _compact(c: Comparison) -> dict[str, Any]:
     return {name: document[name] for name in kept}
 
 
-def trend(context: Context, wanted: Wanted, *, days: int) -> list[dict[str, Any]]:
+def trend(context: Context, wanted: RunFilter, *, days: int) -> list[dict[str, Any]]:
     """The model's scores in time, newest first, each with its change from the run before that was asked the same."""
     found = Lately(context).history(wanted.model, wanted.source, days, wanted.project_id)
     points = []

@@ -27,7 +27,7 @@ from proctor.service.opening.offers import offers
 from proctor.service.runs import schedules
 from proctor.service.runs.lifecycle import open_sources
 from proctor.service.runs.requests import PlanRequest, plan_of
-from proctor.service.runs.schedules import Schedule, Wanted
+from proctor.service.runs.schedules import NewSchedule, Schedule
 
 ROUTER = APIRouter()
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -112,8 +112,8 @@ def _project(of: Project) -> dict[str, Any]:
 
 
 @ROUTER.get("/schedules", tags=["schedules"], summary="List schedules", responses=example(told.SCHEDULES))
-def listed(context: OpenContext, user: Reader) -> dict[str, Any]:
-    return {"schedules": [_schedule(context, each) for each in schedules.listed(context.store)]}
+def list_schedules(context: OpenContext, user: Reader) -> dict[str, Any]:
+    return {"schedules": [_schedule(context, each) for each in schedules.all_schedules(context.store)]}
 
 
 @ROUTER.post(
@@ -126,7 +126,7 @@ def listed(context: OpenContext, user: Reader) -> dict[str, Any]:
 def add_schedule(request: ScheduleRequest, context: OpenContext, user: Runner) -> dict[str, Any]:
     """At low priority, at the times of the cron expression, in UTC."""
     cell = plan_of(request.job, context.settings).cells[0]
-    wanted = Wanted(request.name, request.cron, cell, user.name, request.job.project_id)
+    wanted = NewSchedule(request.name, request.cron, cell, user.name, request.job.project_id)
     made = schedules.add(context.store, wanted, context.settings)
     _note(context, user, "create-schedule", made, f"{made.name}: {made.cron}")
     return _schedule(context, made)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.service.context import Context
 from proctor.service.runs.requests import Body, RunRequest
-from proctor.service.watch.job_states import Wanted, source_named
+from proctor.service.watch.job_states import RunFilter, source_named
 from proctor.types import Status
 
 JOB_ID = "a967f363-ee96-4bac-9f52-4d169bbc4851"
@@ -53,11 +53,11 @@ class ListQuery(BaseModel):
     project_id: int | None = Field(None, ge=1, le=2**31 - 1)
     limit: int = Field(20, ge=1, le=1000)
 
-    def wanted(self, context: Context, *, since: float | None = None) -> Wanted:
+    def wanted(self, context: Context, *, since: float | None = None) -> RunFilter:
         """Raises ConfigError for a suite that is none."""
         status = Status(self.status) if self.status else None
         source = source_named(context, self.suite)
-        return Wanted(self.model_name, source, status, self.project_id, since)
+        return RunFilter(self.model_name, source, status, self.project_id, since)
 
 
 class HistoryQuery(ListQuery):

@@ -45,7 +45,7 @@ def serve_command(host: str, port: int, workers: int, no_worker: bool) -> int:
     Ctrl-C ends it. Runs that are under way go on where they stopped when it is started again.
     """
     settings = read_settings(os.environ)
-    serve(Place(host, port, 0 if no_worker else workers), settings, os.environ, _app)
+    serve(Binding(host, port, 0 if no_worker else workers), settings, os.environ, _app)
     return 0
 
 
@@ -54,7 +54,7 @@ def _app(settings: Settings) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Binding:
     """Where the server listens, and with how many workers beside it."""
 
     host: str
@@ -62,7 +62,7 @@ class Place:
     workers: int
 
 
-def serve(place: Place, settings: Settings, environ: Mapping[str, str], app_of: AppOf) -> None:
+def serve(place: Binding, settings: Settings, environ: Mapping[str, str], app_of: AppOf) -> None:
     """Serve the app until SIGTERM or Ctrl-C, with its workers. Prints the address once it answers.
 
     Raises ConfigError for an address that cannot be had or must not be, StoreError for the database.

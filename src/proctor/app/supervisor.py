@@ -16,7 +16,7 @@ LONGEST_END_S = 12.0  # a worker gives its runs 5 s to end and 5 s to be killed
 
 
 @dataclass(slots=True)
-class Place:
+class WorkerPlace:
     """A worker's place: who is in it now, and when the next may start."""
 
     process: subprocess.Popen[bytes] | None = None
@@ -34,12 +34,12 @@ class Supervisor:
     count: int
     log: Callable[[str], None]
     clock: Callable[[], float] = time.monotonic
-    places: list[Place] = field(default_factory=list)
+    places: list[WorkerPlace] = field(default_factory=list)
     _over: threading.Event = field(init=False, default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
     def start(self) -> None:
-        self.places = [Place() for _ in range(self.count)]
+        self.places = [WorkerPlace() for _ in range(self.count)]
         self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
         self._thread.start()
 
@@ -66,7 +66,7 @@ class Supervisor:
             if self._over.wait(LOOK_EVERY_S):
                 return
 
-    def _look(self, place: Place) -> None:
+    def _look(self, place: WorkerPlace) -> None:
         now = self.clock()
         if place.process is not None and place.process.poll() is not None:
             lived_s = now - place.began

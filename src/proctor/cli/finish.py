@@ -10,23 +10,24 @@ from collections.abc import Iterable
 import click
 
 from proctor.cli.exits import Ended, ended
-from proctor.cli.progress import Live, Plain, shower
+from proctor.cli.progress import LiveBar, Plain, shower
 from proctor.cli.tables import evaluation_lines, on_resume
 from proctor.errors import Exit
+from proctor.protocols import Source
 from proctor.service.forecast.words import plan_lines
 from proctor.service.results import documents
-from proctor.service.runs.lifecycle import Outcome
-from proctor.types import Plan, Source
+from proctor.service.results.outcome import PlanOutcome
+from proctor.types import Plan
 
 
-def begin(plan: Plan, source: Source) -> Plain | Live:
+def begin(plan: Plan, source: Source) -> Plain | LiveBar:
     """Say on standard error what was understood and what it can show; give what shows the progress."""
     for line in plan_lines(plan, source):
         click.echo(line, err=True)
     return shower()
 
 
-def finish(outcome: Outcome, *, as_json: bool) -> int:
+def finish(outcome: PlanOutcome, *, as_json: bool) -> int:
     """Print what the runs show; the exit code."""
     sys.stderr.flush()
     if as_json:
@@ -45,7 +46,7 @@ def say(lines: Iterable[str]) -> None:
         click.echo(textwrap.fill(line, width) if 0 < width < len(line) and line[:1].strip() else line)
 
 
-def _how_it_ended(outcome: Outcome, *, told: bool) -> None:
+def _how_it_ended(outcome: PlanOutcome, *, told: bool) -> None:
     """What stopped the runs, and how they go on; `told` where the causes of failures stand above already."""
     error, results = outcome.error, outcome.evaluation.results if outcome.evaluation else ()
     if error is not None:
@@ -62,7 +63,7 @@ def _how_it_ended(outcome: Outcome, *, told: bool) -> None:
         click.echo(f"To go on: proctor resume {ids}", err=True)
 
 
-def exit_code(outcome: Outcome) -> Exit:
+def exit_code(outcome: PlanOutcome) -> Exit:
     """See `errors.EXITS`."""
     if outcome.interrupted:
         return Exit.INTERRUPTED

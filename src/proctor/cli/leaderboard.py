@@ -12,8 +12,8 @@ from proctor.cli.options import json_option
 from proctor.settings import read_settings
 
 if TYPE_CHECKING:
-    from proctor.findings import Board, Difference, Place
-    from proctor.service.evidence.history import History, Past
+    from proctor.findings import Board, BoardRow, Difference
+    from proctor.service.evidence.history import History, HistoryLine
 
 
 @click.command("leaderboard")
@@ -66,7 +66,7 @@ def _board_lines(board: Board) -> Iterator[str]:
     yield from (f"Left out: {words}." for words in board.left_out)
 
 
-def _place_row(place: Place) -> tuple[str, ...]:
+def _place_row(place: BoardRow) -> tuple[str, ...]:
     from proctor.figures import chance, estimate
 
     ranks = f"{place.rank}" if place.rank == place.lowest else f"{place.rank} to {place.lowest}"
@@ -145,7 +145,7 @@ def _history_lines(found: History) -> Iterator[str]:
     )
 
 
-def _past_row(past: Past) -> tuple[str, ...]:
-    from proctor.cli.tables import list_row, listed
+def _past_row(past: HistoryLine) -> tuple[str, ...]:
+    from proctor.cli.tables import list_entry, list_row
 
-    return (*list_row(listed(past.result)), _change(past.change))
+    return (*list_row(list_entry(past.result)), _change(past.change))

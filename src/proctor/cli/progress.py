@@ -67,7 +67,7 @@ class Plain:
             print(" | ".join([describe(p), *words(p.waits)]), file=self._stream, flush=True)
 
 
-class Live:
+class LiveBar:
     """A bar that moves, by Rich, with a line below it for each thing that is waited for."""
 
     def __init__(self) -> None:
@@ -104,6 +104,6 @@ class Live:
         return "\n".join([describe(p), *(f"  {said}" for said in cut)])
 
 
-def shower() -> Plain | Live:
+def shower() -> Plain | LiveBar:
     """What suits standard error."""
-    return Live() if sys.stderr.isatty() else Plain(sys.stderr)
+    return LiveBar() if sys.stderr.isatty() else Plain(sys.stderr)

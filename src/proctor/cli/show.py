@@ -50,7 +50,7 @@ def show_command(runs: tuple[str, ...], as_json: bool) -> int:
 @json_option
 def list_command(limit: int, model: str | None, source: str | None, status: str | None, as_json: bool) -> int:
     """List the newest runs."""
-    from proctor.cli.tables import list_lines, listed
+    from proctor.cli.tables import list_entry, list_lines
     from proctor.service.results import documents
     from proctor.service.runs.lifecycle import list_runs
 
@@ -60,6 +60,6 @@ def list_command(limit: int, model: str | None, source: str | None, status: str 
     elif not results:
         click.echo("No runs yet. `proctor demo` makes some.")
     else:
-        for line in list_lines(map(listed, results)):
+        for line in list_lines(map(list_entry, results)):
             click.echo(line)
     return 0

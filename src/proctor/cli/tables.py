@@ -176,7 +176,7 @@ def list_row(each: Listed) -> tuple[str, ...]:
     return (each.run, each.created, status, each.model, each.source, score)
 
 
-def listed(result: RunResult) -> Listed:
+def list_entry(result: RunResult) -> Listed:
     """A run of this machine."""
     run = result.run
     first = result.scores[0] if result.scores else None

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field, replace
 from proctor.engine.outage import Outage
 from proctor.engine.retry import Retry
 from proctor.errors import ErrorBudget, Overloaded, ProctorError, ProviderError, RateLimited
+from proctor.protocols import Solver
 from proctor.providers.pacing.limiter import Limiter
-from proctor.types import NOTHING_USED, Attempt, Failure, Item, Outcome, Reading, Reply, Solver, Usage
+from proctor.types import NOTHING_USED, Attempt, Failure, Grade, Item, Outcome, Reply, Usage
 
 LOG = logging.getLogger(__name__)
 SLOW_S = 30.0  # a request that takes longer is told in the log
 STAND_INS = 8  # workers for each request that may be under way, while most of them wait to ask again
-UNMEASURED = Reading(Outcome.ERROR, None, None, None)
+UNMEASURED = Grade(Outcome.ERROR, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Traffic:
 async def attempts(
     asked: Iterator[Asking],
     solve: Solver,
-    read: Callable[[Item, Reply], Reading],
+    read: Callable[[Item, Reply], Grade],
     terms: Terms,
     traffic: Traffic | None = None,
 ) -> AsyncIterator[Attempt]:
@@ -132,7 +133,7 @@ class _Pool:
         self,
         asked: Iterator[Asking],
         solve: Solver,
-        read: Callable[[Item, Reply], Reading],
+        read: Callable[[Item, Reply], Grade],
         terms: Terms,
         traffic: Traffic,
     ) -> None:
@@ -278,7 +279,7 @@ class _Pool:
         self,
         asking: Asking,
         tried: _Tried,
-        reading: Reading,
+        reading: Grade,
         *,
         reply: Reply | None = None,
         failure: Failure | None = None,
@@ -289,7 +290,7 @@ class _Pool:
             repeat=asking.repeat,
             attempt=asking.attempt,
             at=self._terms.clock(),
-            reading=reading,
+            grade=reading,
             reply=reply,
             failure=failure,
             retries=tried.retries,

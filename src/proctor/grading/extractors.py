@@ -22,13 +22,13 @@ from proctor.grading.mirage import lettered_labels, mirage_letter
 from proctor.grading.reading import ladder
 from proctor.grading.vocabulary import Vocabulary
 from proctor.grading.worth import answered, unanswered
-from proctor.types import Item, Outcome, Reading, Reply
+from proctor.types import Grade, Item, Outcome, Reply
 
 
 class Judge(Protocol):
     def __call__(
         self, item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None
-    ) -> Reading: ...
+    ) -> Grade: ...
 
 
 class Find(Protocol):
@@ -49,7 +49,7 @@ class Extractor:
 
 def judged(
     item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None, name: str, find: Find
-) -> Reading:
+) -> Grade:
     """The reading of a reply by an extractor without rungs."""
     check_kind(EXTRACTORS[name], kind)
     if reply.finish == "refused":
@@ -60,7 +60,7 @@ def judged(
     return answered(item, answer, None, kind)
 
 
-def mirage(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Reading:
+def mirage(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Grade:
     """As MIRAGE reads; an empty reply is wrong, as every reply asked for counts there."""
     check_kind(EXTRACTORS["mirage/1"], kind)
     check_labels(EXTRACTORS["mirage/1"], vocabulary)

@@ -17,7 +17,7 @@ from proctor.grading.reading.jsons import HAS_KEY, KEYS, found_pairs
 from proctor.grading.reading.label import mentions
 from proctor.grading.reading.ladder import EXTRACTOR, asked_of, climb
 from proctor.grading.reading.phrases import last_value
-from proctor.grading.reading.question import Asked
+from proctor.grading.reading.question import Question
 from proctor.grading.reading.said import before_invention, spoken, window
 from proctor.grading.reading.stated import stated
 from proctor.grading.reading.values import READERS, is_placeholder
@@ -91,7 +91,7 @@ def nearest(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | No
     return Nearest(None, REFUSING if REFUSAL.search(said[:1000]) else NO_LINE)
 
 
-def _json(said: str, asked: Asked) -> Nearest | None:
+def _json(said: str, asked: Question) -> Nearest | None:
     pairs = list(found_pairs(said, KEYS))
     if pairs:
         value = _listed(pairs[-1].value)
@@ -124,7 +124,7 @@ def _listed(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else value or ""
 
 
-def _line(said: str, asked: Asked) -> Nearest | None:
+def _line(said: str, asked: Question) -> Nearest | None:
     line = next(
         (each for each in stated(said, lowered(said), asked) if each.value.strip() and not each.plural), None
     )
@@ -137,25 +137,25 @@ def _line(said: str, asked: Asked) -> Nearest | None:
     return Nearest(2, f"an answer line that {_fault(line.value, asked)}", _short(line.value))
 
 
-def _read(value: str, asked: Asked) -> object:
+def _read(value: str, asked: Question) -> object:
     return value if asked.kind in ("text", "entity") else READERS[asked.kind](value, asked)
 
 
-def _whole(said: str, asked: Asked) -> Nearest | None:
+def _whole(said: str, asked: Question) -> Nearest | None:
     if len(peel(said)) > SHORT_REPLY or asked.kind in ("text", "entity"):
         return None
     fault = _fault(said, asked)
     return None if " no " in fault else Nearest(3, f"a whole reply that {fault}")
 
 
-def _phrase(said: str, asked: Asked) -> Nearest | None:
+def _phrase(said: str, asked: Question) -> Nearest | None:
     value = last_value(said, lowered(said))
     if value is None:
         return None
     return Nearest(4, f'"the answer is", which {_fault(value, asked)}', _short(value))
 
 
-def _end(said: str, asked: Asked) -> Nearest | None:
+def _end(said: str, asked: Question) -> Nearest | None:
     if asked.kind in ("choices", "labels") and in_last_sentence(said, asked) is UNCLEAR:
         return Nearest(5, f"a last sentence that names several {_NOUNS[asked.kind]}, or turns one down")
     if asked.kind == "choices" and in_conclusion(said, asked) is UNCLEAR:
@@ -166,11 +166,11 @@ def _end(said: str, asked: Asked) -> Nearest | None:
 _NOUNS: Mapping[Kind, str] = {"choices": "options", "labels": "labels"}
 
 
-def _fault(value: str, asked: Asked) -> str:
+def _fault(value: str, asked: Question) -> str:
     return _FAULTS.get(asked.kind, _no_words)(value, asked)
 
 
-def _letters(value: str, asked: Asked) -> str:
+def _letters(value: str, asked: Question) -> str:
     allowed = ascii_uppercase[: len(asked.choices)]
     named = set(CAPITAL.findall(value[:400]))
     if not peel(value):
@@ -181,7 +181,7 @@ def _letters(value: str, asked: Asked) -> str:
     return "names several options" if len(named) > 1 else "names no option"
 
 
-def _labels(value: str, asked: Asked) -> str:
+def _labels(value: str, asked: Question) -> str:
     if not peel(value):
         return "is empty"
     named = (
@@ -190,18 +190,18 @@ def _labels(value: str, asked: Asked) -> str:
     return "names several labels" if len(named) > 1 else "names no label"
 
 
-def _number(value: str, asked: Asked) -> str:
+def _number(value: str, asked: Question) -> str:
     found = FIGURE.findall(value[:400])
     if len(found) > 1:
         return "holds several numbers"
     return "holds a number outside 0 to 5" if found else "holds no number"
 
 
-def _no_words(value: str, asked: Asked) -> str:
+def _no_words(value: str, asked: Question) -> str:
     return "names nothing" if peel(value) else "is empty"
 
 
-_FAULTS: Mapping[Kind, Callable[[str, Asked], str]] = {
+_FAULTS: Mapping[Kind, Callable[[str, Question], str]] = {
     "choices": _letters,
     "letters": _letters,
     "labels": _labels,

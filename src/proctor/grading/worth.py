@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from proctor.grading.formats import Kind
 from proctor.grading.texts import same, squad, token_f1
-from proctor.types import Item, Outcome, Reading
+from proctor.types import Grade, Item, Outcome
 
 Worth = tuple[bool, float]
 
@@ -18,7 +18,7 @@ HIGHEST = 5.0
 CLOSE = 0.5  # a number this near to the target counts as right
 
 
-def listed(answer: str, accepted: Sequence[str]) -> Worth:
+def among(answer: str, accepted: Sequence[str]) -> Worth:
     right = answer in accepted
     return right, float(right)
 
@@ -47,8 +47,8 @@ def entity_score(answer: str, accepted: Sequence[str]) -> tuple[bool, float]:
 
 
 WORTH: Mapping[Kind, Callable[[str, Sequence[str]], Worth]] = {
-    "choices": listed,
-    "labels": listed,
+    "choices": among,
+    "labels": among,
     "text": in_words,
     "number": near,
     "letters": same_set,
@@ -56,14 +56,14 @@ WORTH: Mapping[Kind, Callable[[str, Sequence[str]], Worth]] = {
 }
 
 
-def answered(item: Item, answer: str, rung: int | None, kind: Kind) -> Reading:
-    """The reading of a reply that states this answer."""
+def answered(item: Item, answer: str, rung: int | None, kind: Kind) -> Grade:
+    """The grade of a reply that states this answer."""
     if item.target is None:
-        return Reading(Outcome.ANSWERED, answer, rung, None)
-    right, score = WORTH[kind](answer, (item.target, *item.aliases))
-    return Reading(Outcome.CORRECT if right else Outcome.WRONG, answer, rung, score)
+        return Grade(Outcome.ANSWERED, None, answer, rung)
+    right, score = WORTH[kind](answer, item.accepted)
+    return Grade(Outcome.CORRECT if right else Outcome.WRONG, score, answer, rung)
 
 
-def unanswered(item: Item, outcome: Outcome) -> Reading:
-    """The reading of a reply that states no answer."""
-    return Reading(outcome, None, None, None if item.target is None else 0.0)
+def unanswered(item: Item, outcome: Outcome) -> Grade:
+    """The grade of a reply that states no answer."""
+    return Grade(outcome, None if item.target is None else 0.0)

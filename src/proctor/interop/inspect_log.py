@@ -13,10 +13,10 @@ from proctor.interop.logs import (
     Log,
     LoggedTask,
     Sample,
+    array,
     checked,
     count,
     digest,
-    listed,
     mapping,
     number,
     parsed,
@@ -25,7 +25,7 @@ from proctor.interop.logs import (
     without_secrets,
     wrong,
 )
-from proctor.interop.zips import Archive
+from proctor.interop.zips import ZipArchive
 from proctor.types import Message
 
 HEAD_BYTES = 20_000  # of a .json file: `eval` stands near its beginning
@@ -115,7 +115,7 @@ def read_inspect(path: Path) -> Log:
 
 def _archive(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The header, and the samples one by one: a whole log need not fit into memory."""
-    with Archive(path) as archive:
+    with ZipArchive(path) as archive:
         # A log whose run broke off has no header, only what was known at its start.
         start = "header.json" if "header.json" in archive.names() else "_journal/start.json"
         header = parsed(archive.read(start), path, f"{start} is ")
@@ -125,7 +125,7 @@ def _archive(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def _file(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     record = parsed(read_bytes(path), path)
-    return record, [_slim(sample) for sample in listed(record.get("samples")) if isinstance(sample, dict)]
+    return record, [_slim(sample) for sample in array(record.get("samples")) if isinstance(sample, dict)]
 
 
 def _slim(sample: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def _prompt(of: Mapping[str, Any], plan: Mapping[str, Any]) -> str:
 
 def _order(header: Mapping[str, Any]) -> dict[str, int]:
     """The places of the samples, by id, in the order in which Inspect takes them; empty in older logs."""
-    ids = listed(mapping(mapping(header.get("eval")).get("dataset")).get("sample_ids"))
+    ids = array(mapping(mapping(header.get("eval")).get("dataset")).get("sample_ids"))
     return {text(one): place for place, one in enumerate(ids)}
 
 
@@ -214,8 +214,8 @@ class _Reading:
 
     def _sample(self, sample: Mapping[str, Any], grader: Scorer, task: LoggedTask) -> Sample:
         target, said = _words(sample.get("target")), score_of(sample, grader.name)
-        choices, usage = listed(sample.get("choices")), self._usage(sample)
-        output = mapping((listed(mapping(sample.get("output")).get("choices")) or [None])[0])
+        choices, usage = array(sample.get("choices")), self._usage(sample)
+        output = mapping((array(mapping(sample.get("output")).get("choices")) or [None])[0])
         place = self.order.get(text(sample["id"]))
         score = None if _error(sample) else grader.grade(sample)
         return Sample(
@@ -269,7 +269,7 @@ def _latency_s(sample: Mapping[str, Any]) -> float | None:
 
 
 def _messages(sample: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [mapping(message) for message in listed(sample.get("messages"))]
+    return [mapping(message) for message in array(sample.get("messages"))]
 
 
 def _prompts(sample: Mapping[str, Any]) -> Iterator[Message]:
@@ -284,12 +284,12 @@ def _asked(value: object) -> str:
     """The input without the ids of its messages, which are drawn anew in each run."""
     if isinstance(value, str):
         return value
-    messages = map(mapping, listed(value))
+    messages = map(mapping, array(value))
     return text([[message.get("role"), message.get("content")] for message in messages])
 
 
 def _words(value: object) -> str:
     """The texts of a message's parts, or of a list of targets, one below the other; other things as JSON."""
-    said = [part if isinstance(part, str) else mapping(part).get("text") for part in listed(value)]
+    said = [part if isinstance(part, str) else mapping(part).get("text") for part in array(value)]
     words = [word for word in said if isinstance(word, str)]
     return "\n".join(words) if words else text(value or None)

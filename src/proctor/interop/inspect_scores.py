@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proctor.interop.logs import digest, listed, mapping, number, text
+from proctor.interop.logs import array, digest, mapping, number, text
 
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 NO_ANSWER = "N"
@@ -64,7 +64,7 @@ def _entries(name: str, samples: Sequence[Mapping[str, Any]]) -> list[Scorer]:
 
 def results(header: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The log's own figures: one entry a scorer, with its metrics."""
-    return [mapping(score) for score in listed(mapping(header.get("results")).get("scores"))]
+    return [mapping(score) for score in array(mapping(header.get("results")).get("scores"))]
 
 
 def theirs(header: Mapping[str, Any], scorer: Scorer) -> float | None:

@@ -15,10 +15,10 @@ from proctor.interop.logs import (
     Log,
     LoggedTask,
     Sample,
+    array,
     checked,
     count,
     digest,
-    listed,
     mapping,
     number,
     parsed,
@@ -232,7 +232,7 @@ def _extractor(results: Mapping[str, Any], tasks: Sequence[LoggedTask], keys: Se
         of = mapping(mapping(results.get("configs")).get(key))
         metrics = [
             {name: word for name, word in each.items() if name not in _METRIC_WORDS}
-            for each in map(mapping, listed(of.get("metric_list")))
+            for each in map(mapping, array(of.get("metric_list")))
         ]
         parts.append(_ADDRESS.sub("", text([metrics, of.get("filter_list")])))
     names = dict.fromkeys(told.metric.removesuffix(",none") for told in tasks)
@@ -255,7 +255,7 @@ def _groups(results: Mapping[str, Any], tasks: Mapping[str, LoggedTask]) -> Iter
 
 
 def _leaves(below: Mapping[str, Any], members: object, seen: set[str]) -> Iterator[str]:
-    for member in listed(members):
+    for member in array(members):
         if below.get(member) and member not in seen:
             yield from _leaves(below, below[member], {*seen, member})
         else:

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from proctor.interop.logs import listed, mapping, text
+from proctor.interop.logs import array, mapping, text
 from proctor.types import Message
 
 NOTHING_FOUND = "[invalid]"  # what lm-eval's filters leave where they find no answer
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class SampleAnswer:
     """The options that were ranked (none for free text), the answer (None where not known), the model's words."""
 
     answer: str | None
@@ -24,16 +24,16 @@ class Answered:
     unread: bool = False
 
 
-def answered(line: Mapping[str, Any], score: float | None) -> Answered:
+def answered(line: Mapping[str, Any], score: float | None) -> SampleAnswer:
     """`score` settles what cannot be seen: a metric may choose otherwise than by the plain likelihood."""
     asked = _arguments(line.get("arguments"))
     prompt = (Message("user", asked[0][0]),) if asked and asked[0][0] else ()
-    filtered, target = listed(line.get("filtered_resps")), text(line.get("target"))
+    filtered, target = array(line.get("filtered_resps")), text(line.get("target"))
     if filtered and all(_is_likelihood(each) for each in filtered):
         return _ranked(asked, filtered, target, score)
     found = text(filtered[0]) if filtered else None
     unread = found == NOTHING_FOUND
-    return Answered(None if unread else found, _said(line), target, prompt, unread=unread)
+    return SampleAnswer(None if unread else found, _said(line), target, prompt, unread=unread)
 
 
 def _arguments(value: object) -> list[tuple[str, str]]:
@@ -41,19 +41,19 @@ def _arguments(value: object) -> list[tuple[str, str]]:
     if isinstance(value, dict):
         each = [mapping(value.get(f"gen_args_{i}")) for i in range(len(value))]
         return [(text(one.get("arg_0")), text(one.get("arg_1"))) for one in each]
-    pairs = [listed(one) for one in listed(value)]
+    pairs = [array(one) for one in array(value)]
     return [(text(pair[0]), text(pair[1])) for pair in pairs if len(pair) > 1]
 
 
 def _is_likelihood(value: object) -> bool:
     """A pair of a log-likelihood and whether it is the greedy choice."""
-    pair = listed(value)
+    pair = array(value)
     return len(pair) == 2 and str(pair[1]) in ("True", "False")
 
 
 def _ranked(
     asked: Sequence[tuple[str, str]], filtered: Sequence[Any], target: str, score: float | None
-) -> Answered:
+) -> SampleAnswer:
     likelihoods: Sequence[float] = [_float(pair[0]) for pair in filtered]
     # Requests without a context only set the scale of a further metric.
     count = sum(1 for context, _ in asked if context) or len(likelihoods)
@@ -64,13 +64,13 @@ def _ranked(
     reply = "\n".join(f"{o}: {value:g}" for o, value in zip(options, likelihoods, strict=True))
     if len(options) == 1:
         greedy = str(filtered[0][1]) == "True"
-        return Answered(options[0] if greedy else None, reply, target, prompt)
+        return SampleAnswer(options[0] if greedy else None, reply, target, prompt)
     answer: str | None = options[max(range(len(options)), key=likelihoods.__getitem__)]
     if target not in options and target.isdigit() and int(target) < len(options):
         target = options[int(target)]
         if score in (0.0, 1.0) and (answer == target) != (score == 1):
             answer = None  # the metric weighs likelihoods in a way of its own, such as by length
-    return Answered(answer, reply, target, prompt, tuple(options))
+    return SampleAnswer(answer, reply, target, prompt, tuple(options))
 
 
 def _options(asked: Sequence[tuple[str, str]]) -> tuple[list[str], str]:

@@ -137,7 +137,7 @@ def mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def listed(value: object) -> Sequence[Any]:
+def array(value: object) -> Sequence[Any]:
     """The value, if it is a JSON array; else an empty one."""
     return value if isinstance(value, list) else ()
 

@@ -31,7 +31,7 @@ DAMAGE = (
 )
 
 
-class Archive:
+class ZipArchive:
     """An open zip archive. Raises DataError where it is damaged, or a member is larger than anybody means."""
 
     def __init__(

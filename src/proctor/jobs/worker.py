@@ -20,7 +20,7 @@ from proctor.settings import Settings
 from proctor.store import Store
 from proctor.store.queue import endings, entries, runlog
 from proctor.store.queue.endings import Try, Verdict
-from proctor.store.queue.heartbeat import Sign, beat, tidy
+from proctor.store.queue.heartbeat import WorkerSign, beat, tidy
 from proctor.types import Run, Status
 
 LOOK_EVERY_S = 0.1
@@ -96,7 +96,7 @@ class Worker:
             self._look_for_room()
             self._check_limits(now, since_s)
             loads = {child.run.id: child.load for child in self.children.values() if child.load}
-            beat(self.settings.home, self.name, Sign(self._no_room, loads))
+            beat(self.settings.home, self.name, WorkerSign(self._no_room, loads))
             for told in self.due(now):
                 self.log(told)
         while not self._no_room and len(self.children) < self.settings.most_running and self._take(now):

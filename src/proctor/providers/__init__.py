@@ -36,7 +36,7 @@ class Entry:
 
 PROVIDERS: dict[str, Entry] = {
     "ollama": Entry(
-        "Ollama, native protocol (OLLAMA_HOST)", "ollama", "open_ollama", "list_ollama", "Ollama"
+        "Ollama, native protocol (OLLAMA_HOST)", "protocols.ollama", "open_ollama", "list_ollama", "Ollama"
     ),
     "openai": Entry(
         "OpenAI and compatible servers (OPENAI_BASE_URL, --base-url)",

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from proctor.errors import BadRequest, ConfigError
-from proctor.providers.wire.wire_types import Table
+from proctor.providers.wire.wire_types import JsonTable
 from proctor.types import Mode, Model, Sampling
 
 TOP_TOKENS = 20  # the most that OpenAI, Ollama and Gemini give
@@ -58,7 +58,7 @@ def keeps(text: str, options: Sequence[str]) -> bool:
     return not options or said[ANSWER] in options
 
 
-def ranking(rows: Iterable[Table], *, logprob: str = "logprob") -> tuple[tuple[str, float], ...]:
+def ranking(rows: Iterable[JsonTable], *, logprob: str = "logprob") -> tuple[tuple[str, float], ...]:
     """(token, natural log-probability), the likeliest first, from a server's list; rows that lack one are left out.
 
     >>> told = ({"token": "B", "logprob": -2.0}, {"token": "A", "logprob": -0.1}, {"token": "C"})

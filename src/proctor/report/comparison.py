@@ -8,7 +8,7 @@ from proctor.figures import among, amount, margin, metric_words
 from proctor.findings import Comparison, Difference, Evaluation
 from proctor.report.pairs import with_the_best
 from proctor.report.papers import INTERVALS, TESTS, split
-from proctor.report.words import COMPLETE, listed, state, unique
+from proctor.report.words import COMPLETE, names_joined, state, unique
 
 SHARED = (
     "The models were compared in pairs, on the items that both have scored: an item that ended in an error in one of "
@@ -101,7 +101,7 @@ def _tested(wholes: Sequence[Difference], tasks: Sequence[Difference]) -> Iterat
     for test, metrics in _by_test(wholes).items():
         yield f"The headlines ({', '.join(map(metric_words, metrics))}) were tested by {test}."
     if groups := [f"by {test} ({', '.join(metrics)})" for test, metrics in _by_test(tasks).items()]:
-        yield f"The tasks were tested {listed(groups)}."
+        yield f"The tasks were tested {names_joined(groups)}."
     for test in unique(d.test for d in (*wholes, *tasks)):
         if test in TESTS:
             yield TESTS[test]
@@ -129,4 +129,4 @@ def _adjusted(wholes: Sequence[Difference], tasks: Sequence[Difference]) -> Iter
 
 def _margin(tested: Sequence[Comparison]) -> str:
     margins = unique(margin(c.margin) for c in tested)
-    return listed(margins)
+    return names_joined(margins)

@@ -7,7 +7,7 @@ from typing import Any
 
 from proctor.figures import amount
 from proctor.findings import OF_LABELS
-from proctor.report.words import listed, unique
+from proctor.report.words import names_joined, unique
 from proctor.types import Run
 
 MOST_NAMED = 9  # tasks in a sentence; of more, only the number
@@ -139,7 +139,7 @@ def scored_by(run: Run) -> str:
 
 def _official(spec: Mapping[str, Any]) -> str:
     names = [_named(metric, spec) for metric in map(str, spec.get("official") or ())]
-    return names[0] if len(names) == 1 else f"the mean of {listed(names)}" if names else "no metric"
+    return names[0] if len(names) == 1 else f"the mean of {names_joined(names)}" if names else "no metric"
 
 
 def _named(metric: str, spec: Mapping[str, Any]) -> str:
@@ -150,7 +150,7 @@ def _named(metric: str, spec: Mapping[str, Any]) -> str:
 
 
 def _tasks(titles: Sequence[str]) -> str:
-    return listed(titles) if len(titles) <= MOST_NAMED else f"{amount(len(titles))} tasks"
+    return names_joined(titles) if len(titles) <= MOST_NAMED else f"{amount(len(titles))} tasks"
 
 
 def meanings(run: Run) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from proctor.figures import amount
 from proctor.findings import Evaluation, adherence
-from proctor.report.words import ended, items_planned, labels, listed, metrics_beside, once, unique
+from proctor.report.words import ended, items_planned, labels, metrics_beside, names_joined, once, unique
 from proctor.types import Run
 
 # Providers that stand for no model: what their scores are.
@@ -43,7 +43,7 @@ def what_was_asked(evaluation: Evaluation) -> Iterator[str]:
     runs = [result.run for result in evaluation.results]
     names = list(labels(evaluation).values())
     verb = "was" if len(names) == 1 else "were"
-    yield f"{listed(names)} {verb} asked the items of {listed(unique(run.source_title for run in runs))}."
+    yield f"{names_joined(names)} {verb} asked the items of {names_joined(unique(run.source_title for run in runs))}."
     yield from once(evaluation, {run.id: _amount_asked(run) for run in runs})
     yield from once(evaluation, {run.id: _rows(run) for run in runs})
     yield from once(evaluation, {run.id: _chosen(run) for run in runs})
@@ -216,7 +216,7 @@ def versions(what: str, found: Iterable[object]) -> str:
     known = unique(map(str, found))
     if len(known) == 1:
         return f"The version of the {what} is {known[0]}."
-    return f"The versions of the {what} are {listed(known)}."
+    return f"The versions of the {what} are {names_joined(known)}."
 
 
 # Sampling -> words; what is None was left to the provider and is not named.
@@ -261,7 +261,7 @@ def sampling_words(sampling: Mapping[str, Any], repeats: int = 1) -> str:
         chosen.append(f"reasoning {effort}")
     if not chosen:
         return "How replies were drawn was left to the provider."
-    return f"The requests named {listed(chosen)}; all other settings were left to the provider."
+    return f"The requests named {names_joined(chosen)}; all other settings were left to the provider."
 
 
 def _not_sent(run: Run) -> str:
@@ -269,7 +269,7 @@ def _not_sent(run: Run) -> str:
     if not names:
         return ""
     verb = "was" if len(names) == 1 else "were"
-    return f"Asked for and not sent, since the server has no word for it, {verb}: {listed(names)}."
+    return f"Asked for and not sent, since the server has no word for it, {verb}: {names_joined(names)}."
 
 
 def _model_facts(run: Run, name: str) -> Iterator[str]:
@@ -279,7 +279,7 @@ def _model_facts(run: Run, name: str) -> Iterator[str]:
     if facts.get("quantization"):
         said.append(f"the quantization {facts['quantization']}")
     if said:
-        yield f"{name} had {listed(said)}."
+        yield f"{name} had {names_joined(said)}."
     elif model:
         yield f"The server named no digest of {name}, so its weights cannot be identified beyond the name."
     if facts.get("server"):

@@ -47,7 +47,7 @@ def title(evaluation: Evaluation) -> str:
         return "No runs"
     sources = unique(result.run.source_title for result in evaluation.results)
     models = unique(str(result.run.cell.model) for result in evaluation.results)
-    who = listed(models) if len(models) <= MOST_NAMED else f"{amount(len(models))} models"
+    who = names_joined(models) if len(models) <= MOST_NAMED else f"{amount(len(models))} models"
     return f"{', '.join(sources)}: {who}"
 
 
@@ -73,7 +73,7 @@ def sample_notice(evaluation: Evaluation) -> str | None:
     marked = [names[r.run.id] for r in evaluation.results if is_sample(r.run)]
     if not marked:
         return None
-    who = "" if len(marked) == len(evaluation.results) else f" This concerns {listed(marked)}."
+    who = "" if len(marked) == len(evaluation.results) else f" This concerns {names_joined(marked)}."
     return (
         "The rows were written for trying out proctor and are not those of the benchmark. "
         f"The figures show that the machinery works, not how good a model is.{who}"
@@ -171,7 +171,7 @@ def once(evaluation: Evaluation, sentences: Mapping[str, str]) -> Iterator[str]:
         if text:
             said.setdefault(text, []).append(names[run_id])
     for text, who in said.items():
-        yield text if len(who) == len(names) else f"For {listed(who)}: {text}"
+        yield text if len(who) == len(names) else f"For {names_joined(who)}: {text}"
 
 
 def items_planned(run: Run) -> int:
@@ -198,7 +198,7 @@ def unique(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def listed(names: Sequence[str]) -> str:
+def names_joined(names: Sequence[str]) -> str:
     """Names in a sentence.
 
     >>> listed(["a"]), listed(["a", "b", "c"])

@@ -6,7 +6,7 @@ deterministic by its seed.
 is not imported here because it brings in aiohttp and the command line must start quickly.
 """
 
-from proctor.simulator.answers import Answer, Answers, prompt_key, read_answers, write_answers
+from proctor.simulator.answers import Answers, KnownAnswer, prompt_key, read_answers, write_answers
 from proctor.simulator.behaviour import NAMED, Behaviour
 from proctor.simulator.options import OPTIONS, Option, Setup, read_options
 from proctor.simulator.process import Simulated, SimulatorDied, spawn
@@ -14,9 +14,9 @@ from proctor.simulator.process import Simulated, SimulatorDied, spawn
 __all__ = [
     "NAMED",
     "OPTIONS",
-    "Answer",
     "Answers",
     "Behaviour",
+    "KnownAnswer",
     "Option",
     "Setup",
     "Simulated",

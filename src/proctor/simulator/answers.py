@@ -23,14 +23,14 @@ _QUOTES = " \t\"'`*<>()[]"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class KnownAnswer:
     """What a right reply to one prompt names, and what wrong replies may name."""
 
     right: str
     wrong: tuple[str, ...]
 
 
-Answers = Mapping[str, Answer]
+Answers = Mapping[str, KnownAnswer]
 
 
 def prompt_key(messages: Sequence[tuple[str, str]]) -> str:
@@ -55,12 +55,12 @@ def write_answers(path: Path, answers: Answers) -> None:
             file.write(orjson.dumps({"key": key, "right": answer.right, "wrong": list(answer.wrong)}) + b"\n")
 
 
-def read_answers(path: Path) -> dict[str, Answer]:
+def read_answers(path: Path) -> dict[str, KnownAnswer]:
     """Read what `write_answers` wrote.
 
     Raises: OSError; ValueError that names the file and the line.
     """
-    answers: dict[str, Answer] = {}
+    answers: dict[str, KnownAnswer] = {}
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             if line.strip():
@@ -69,7 +69,7 @@ def read_answers(path: Path) -> dict[str, Answer]:
     return answers
 
 
-def _read_line(line: bytes, *, where: str) -> tuple[str, Answer]:
+def _read_line(line: bytes, *, where: str) -> tuple[str, KnownAnswer]:
     try:
         row = orjson.loads(line)
     except orjson.JSONDecodeError as error:
@@ -81,7 +81,7 @@ def _read_line(line: bytes, *, where: str) -> tuple[str, Answer]:
         raise ValueError(f'{where}: "key" and "right" are strings, "wrong" is a list of strings')
     if not all(isinstance(word, str) for word in wrong):
         raise ValueError(f'{where}: every entry of "wrong" is a string')
-    return key, Answer(right, tuple(wrong))
+    return key, KnownAnswer(right, tuple(wrong))
 
 
 def guess(prompt: str, luck: float) -> str | None:

@@ -18,16 +18,16 @@ from proctor.simulator.protocols import anthropic, gemini, grok, ollama, openai
 from proctor.simulator.protocols.kin import Kin
 from proctor.simulator.protocols.manners import dresser, manners, reply_headers
 from proctor.simulator.protocols.memory import Memory
-from proctor.simulator.protocols.pages import MADE, Meter, View
+from proctor.simulator.protocols.pages import MADE, ServerMeter, View
 from proctor.simulator.protocols.pages import models as listed
-from proctor.simulator.protocols.wire import Ask, Denied, Said, Stamp, Terms, Wire
+from proctor.simulator.protocols.wire import Ask, Denied, ServerTerms, SimulatedReply, Stamp, Wire
 from proctor.simulator.replies import Lot, compose
 from proctor.simulator.sending import UNANSWERED, denial, in_json, stream, with_odd_field
-from proctor.simulator.tally import Tally
+from proctor.simulator.tally import ServerTally
 from proctor.simulator.turns import Quota, Slots, SlotsPolicy
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
-_TERMS = Terms()
+_TERMS = ServerTerms()
 _USUAL_SLOTS = 4  # told by servers that tell a number, where any number is served
 # The faults that turn a request away at once.
 _DENIED: Mapping[str | None, Callable[[Wire], Denied]] = {
@@ -44,7 +44,7 @@ def make_app(
     slots: int | None = None,
     slots_policy: SlotsPolicy = "queue",
     key: str | None = None,
-    terms: Terms = _TERMS,
+    terms: ServerTerms = _TERMS,
 ) -> web.Application:
     """A server that offers these models.
 
@@ -91,16 +91,21 @@ class _Server:
     """The models, their answers and the counters behind the routes."""
 
     def __init__(
-        self, answers: Answers, behaviours: Mapping[str, Behaviour], seed: int, slots: Slots, terms: Terms
+        self,
+        answers: Answers,
+        behaviours: Mapping[str, Behaviour],
+        seed: int,
+        slots: Slots,
+        terms: ServerTerms,
     ) -> None:
         self.answers = answers
         self.behaviours = behaviours
         self.seed = seed
         self.slots = slots
         self.terms = terms
-        self.tally = Tally()
+        self.tally = ServerTally()
         self.quota = Quota(terms.per_second)
-        self.meter = Meter()
+        self.meter = ServerMeter()
         self.memory = Memory(terms.room)
         self.openai: Wire = openai if terms.quirks.plain else Kin(terms.quirks)
 
@@ -166,7 +171,7 @@ class _Server:
         name, _, method = request.match_info["call"].rpartition(":")
         if method != gemini.METHOD:
             return self.turned_away(request, gemini.missing(request.match_info["call"]))
-        return await self._chat(request, gemini.Gemini(name))
+        return await self._chat(request, gemini.GeminiShape(name))
 
     async def v1_models(self, request: web.Request) -> web.Response:
         if is_anthropic(request):
@@ -281,7 +286,7 @@ class _Server:
         finally:
             self.memory.leave(ask.name)
 
-    def _meter(self, ask: Ask, said: Said, stamp: Stamp) -> None:
+    def _meter(self, ask: Ask, said: SimulatedReply, stamp: Stamp) -> None:
         if self.terms.quirks.made:  # else nobody reads it
             self.meter.add(ask, said, stamp)
 

@@ -14,7 +14,7 @@ from proctor.simulator.behaviour import FAULTS, NAMED, Behaviour
 from proctor.simulator.protocols.memory import FOR_EVER, Room
 from proctor.simulator.protocols.quirks import QUIRKS, combine
 from proctor.simulator.protocols.ranks import STYLES
-from proctor.simulator.protocols.wire import Terms
+from proctor.simulator.protocols.wire import ServerTerms
 
 _USUAL = Behaviour()
 
@@ -67,7 +67,9 @@ OPTIONS: tuple[Option, ...] = (
     Option("--correlation", float, _USUAL.correlation, "share of prompts whose luck all models share"),
     Option("--model", str, (), "one more model, as NAME=ACCURACY", repeatable=True),
     Option("--key", str, None, "the key that requests must carry; without it none is needed"),
-    Option("--context", int, Terms().context_tokens, "longest prompt in tokens, of four characters each"),
+    Option(
+        "--context", int, ServerTerms().context_tokens, "longest prompt in tokens, of four characters each"
+    ),
     Option("--reject", str, "", "parameters to refuse, with commas between: seed,max_tokens"),
     *(
         Option(f"--{fault.replace('_', '-')}-rate", float, 0.0, f"share of requests {_RATES_OF[fault]}")
@@ -107,7 +109,7 @@ class Setup:
     slots: int | None
     overload: Literal["queue", "refuse"]
     key: str | None
-    terms: Terms
+    terms: ServerTerms
     behaviours: Mapping[str, Behaviour]
     until_stdin_closes: bool
 
@@ -166,7 +168,7 @@ def read_options(given: Mapping[str, Any]) -> Setup:
         slots=values["slots"],
         overload=cast(Literal["queue", "refuse"], values["overload"]),
         key=values["key"],
-        terms=Terms(
+        terms=ServerTerms(
             context_tokens=values["context"],
             reject=frozenset(_words(values["reject"])),
             quota_day=values["quota_day"],

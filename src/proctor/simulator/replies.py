@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from proctor.simulator.answers import Answer, guess, offered, pick
+from proctor.simulator.answers import KnownAnswer, guess, offered, pick
 from proctor.simulator.behaviour import Behaviour, draw, is_right
 from proctor.simulator.protocols.ranks import rank, spell
-from proctor.simulator.protocols.wire import Ask, Finish, Form, Said
+from proctor.simulator.protocols.wire import Ask, Finish, Form, SimulatedReply
 
 # None of these sentences may contain a word or a single letter that could be read as an answer.
 OPENERS = (
@@ -46,8 +46,13 @@ class Lot:
 
 
 def compose(
-    behaviour: Behaviour, fault: str | None, ask: Ask, known: Answer | None, lot: Lot, style: str = "plain"
-) -> Said:
+    behaviour: Behaviour,
+    fault: str | None,
+    ask: Ask,
+    known: KnownAnswer | None,
+    lot: Lot,
+    style: str = "plain",
+) -> SimulatedReply:
     """The reply to one request, within the request's token limit. `style` is that of ranked first tokens.
 
     Where several replies are asked for, each has luck of its own.
@@ -60,8 +65,8 @@ def compose(
 
 
 def _one(
-    behaviour: Behaviour, fault: str | None, ask: Ask, known: Answer | None, lot: Lot, style: str
-) -> Said:
+    behaviour: Behaviour, fault: str | None, ask: Ask, known: KnownAnswer | None, lot: Lot, style: str
+) -> SimulatedReply:
     if ask.ranked is not None and fault not in _FAULTY:
         return _first_token(behaviour, ask, known, lot, style)
     opener = pick(OPENERS, (lot.draw("opener") + ask.varied / len(OPENERS)) % 1.0)
@@ -85,7 +90,7 @@ _FAULTY: dict[str | None, Callable[[str], tuple[str, Finish]]] = {
 }
 
 
-def _answering(behaviour: Behaviour, ask: Ask, known: Answer | None, lot: Lot, opener: str) -> str:
+def _answering(behaviour: Behaviour, ask: Ask, known: KnownAnswer | None, lot: Lot, opener: str) -> str:
     named = _named(behaviour, ask, known, lot)
     if ask.form is not None:
         return _filled(ask.form, named, lot)
@@ -94,7 +99,7 @@ def _answering(behaviour: Behaviour, ask: Ask, known: Answer | None, lot: Lot, o
     return f"{opener}\n\nAnswer: {named}" if behaviour.verbose else f"Answer: {named}"
 
 
-def _named(behaviour: Behaviour, ask: Ask, known: Answer | None, lot: Lot) -> str | None:
+def _named(behaviour: Behaviour, ask: Ask, known: KnownAnswer | None, lot: Lot) -> str | None:
     luck = lot.draw("choice")
     if known is None:
         return guess(_asked(ask), luck)
@@ -115,13 +120,15 @@ def _filled(form: Form, named: str | None, lot: Lot) -> str:
     return orjson.dumps({form.key: IGNORANT if named is None else named}).decode()
 
 
-def _first_token(behaviour: Behaviour, ask: Ask, known: Answer | None, lot: Lot, style: str) -> Said:
+def _first_token(
+    behaviour: Behaviour, ask: Ask, known: KnownAnswer | None, lot: Lot, style: str
+) -> SimulatedReply:
     """The reply that starts with its answer, token by token; the first is ranked among the other answers."""
     named = _named(behaviour, ask, known, lot) or IGNORANT
     others = (known.right, *known.wrong) if known else offered(_asked(ask))
     top = rank(named, [o for o in others if o != named], style)
     if ask.limit == 1:
-        said = Said(top[0][0], "", "length", output_tokens=1, reasoning_tokens=0)
+        said = SimulatedReply(top[0][0], "", "length", output_tokens=1, reasoning_tokens=0)
     else:
         said = _limited(_counted(named, "", "stop", behaviour.tokens), ask.limit)
     return replace(said, tokens=spell(said.text, top, ask.ranked or 0))
@@ -132,13 +139,15 @@ def count_tokens(text: str) -> int:
     return len(text) // 4 + 1
 
 
-def _counted(text: str, reasoning: str, finish: Finish, tokens: int | None) -> Said:
+def _counted(text: str, reasoning: str, finish: Finish, tokens: int | None) -> SimulatedReply:
     thought = count_tokens(reasoning) if reasoning else 0
     total = tokens or thought + count_tokens(text)
-    return Said(text, reasoning, finish, output_tokens=total, reasoning_tokens=min(thought, total - 1))
+    return SimulatedReply(
+        text, reasoning, finish, output_tokens=total, reasoning_tokens=min(thought, total - 1)
+    )
 
 
-def _limited(said: Said, limit: int | None) -> Said:
+def _limited(said: SimulatedReply, limit: int | None) -> SimulatedReply:
     """The reply cut in proportion where it has more tokens than allowed: the reasoning is spent first."""
     if limit is None or said.output_tokens <= limit:
         return said

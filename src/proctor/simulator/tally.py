@@ -9,7 +9,7 @@ from typing import Any
 from proctor.simulator.protocols.wire import Ask
 
 
-class Tally:
+class ServerTally:
     """The server's counters. `seen` counts chat requests, also those that were turned away.
 
     A request that only loads a model is counted under `loads`: it stands outside any clock.

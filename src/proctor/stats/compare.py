@@ -13,7 +13,7 @@ from proctor.findings import Comparison, Difference, Estimate
 from proctor.stats import resample
 from proctor.stats.estimates import ACCURACY, MACRO, Shape, by_accuracy, exams_of, reporting, suite_name
 from proctor.stats.estimates_sheet import nothing
-from proctor.stats.estimates_task import CORRELATIONS, Exam, ends, own_value
+from proctor.stats.estimates_task import CORRELATIONS, TaskSheet, ends, own_value
 from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
 from proctor.stats.paired import ALPHA, benjamini_hochberg, holm
@@ -162,7 +162,7 @@ def differences(
 
 
 def _differences(
-    first: Sequence[Exam], second: Sequence[Exam], shape: Shape, *, tasks: bool, family: int = 1
+    first: Sequence[TaskSheet], second: Sequence[TaskSheet], shape: Shape, *, tasks: bool, family: int = 1
 ) -> tuple[Difference, tuple[Difference, ...]]:
     """`differences` of exams. The headline is one of `family` tests, a task's one of as many as there are tasks."""
     found = [_Task(pair, made) for pair in paired(first, second) if (made := drawn(pair)) is not None]
@@ -388,7 +388,7 @@ def resampled(sides: Sequence[Sequence[Scored]], shape: Shape) -> Array:
     return total
 
 
-def _exam_weights(exams: Sequence[Exam], shape: Shape) -> list[float]:
+def _exam_weights(exams: Sequence[TaskSheet], shape: Shape) -> list[float]:
     if shape.aggregate == "macro" or len(exams) < 2:
         return [1 / len(exams) for _ in exams]
     sizes = [one.spec.full_size or one.sheet.items for one in exams]

@@ -18,7 +18,7 @@ from proctor.stats.estimates_sheet import WILSON, TaskShape, nothing
 from proctor.stats.estimates_task import (
     PARTIAL,
     SHARES,
-    Exam,
+    TaskSheet,
     draws,
     ends,
     estimate,
@@ -77,7 +77,7 @@ class Count:
 class Marked:
     """An exam with the draws of its metrics, made once."""
 
-    exam: Exam
+    exam: TaskSheet
     drawn: Mapping[str, Array]
     own: Array | None
 
@@ -101,7 +101,7 @@ def scores(rows: Iterable[Scored], shape: Shape) -> tuple[Score, ...]:
     )
 
 
-def exams_of(rows: Iterable[Scored], shape: Shape) -> list[Exam]:
+def exams_of(rows: Iterable[Scored], shape: Shape) -> list[TaskSheet]:
     """The tasks of the shape that have rows, in its order."""
     by_task: dict[str, list[Scored]] = {}
     for row in rows:
@@ -113,7 +113,7 @@ def exams_of(rows: Iterable[Scored], shape: Shape) -> list[Exam]:
     ]
 
 
-def _marked(one: Exam) -> Marked:
+def _marked(one: TaskSheet) -> Marked:
     drawn = draws(one)
     return Marked(one, drawn, own_draws(one, drawn))
 
@@ -134,7 +134,7 @@ def _own_score(marked: Sequence[Marked], shape: Shape) -> list[Score]:
     return [Score(of.key, of.spec.title, " + ".join(of.spec.official), own)]
 
 
-def by_accuracy(of: Exam, shape: Shape) -> bool:
+def by_accuracy(of: TaskSheet, shape: Shape) -> bool:
     """Whether a task's own headline is its accuracy alone, as that of a suite whose headline is over items."""
     return shape.aggregate == "micro" and of.spec.official[0] == ACCURACY
 
@@ -199,7 +199,7 @@ def reporting(tasks: Mapping[str, TaskShape]) -> dict[str, list[str]]:
     return found
 
 
-def _has_accuracy(of: Exam) -> bool:
+def _has_accuracy(of: TaskSheet) -> bool:
     """A task without right and wrong answers, such as STS-B, is no part of an accuracy."""
     return ACCURACY in (*of.spec.official, *of.spec.also)
 
@@ -296,11 +296,11 @@ def _mean(values: Sequence[float]) -> float | None:
 # Accuracy over items -----------------------------------------------------------------------------
 
 
-def _counts(exams: Sequence[Exam]) -> dict[str, Count]:
+def _counts(exams: Sequence[TaskSheet]) -> dict[str, Count]:
     return {one.key: _count(one, ACCURACY) for one in exams}
 
 
-def _count(of: Exam, metric: str) -> Count:
+def _count(of: TaskSheet, metric: str) -> Count:
     one, share = of.sheet, value(of, metric)
     if share is None:
         return Count(one.asked)

@@ -160,7 +160,7 @@ def figure_of(one: Sheet, spec: TaskShape, metric: str) -> Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Exam:
+class TaskSheet:
     """A task's rows in one run, ready to be asked for its figures."""
 
     key: str
@@ -170,12 +170,12 @@ class Exam:
     worded: bool
 
 
-def exam(key: str, rows: Iterable[Scored], spec: TaskShape, *, worded: bool = True) -> Exam:
+def exam(key: str, rows: Iterable[Scored], spec: TaskShape, *, worded: bool = True) -> TaskSheet:
     kept = tuple(rows)
-    return Exam(key, spec, kept, sheet(kept, spec, worded=worded), worded)
+    return TaskSheet(key, spec, kept, sheet(kept, spec, worded=worded), worded)
 
 
-def value(of: Exam, metric: str) -> float | None:
+def value(of: TaskSheet, metric: str) -> float | None:
     """The exam's figure; None where nothing was measured or a correlation has no meaning."""
     one = part(of.rows, metric, of.spec, worded=of.worded) if metric in PARTIAL else of.sheet
     if not one.items or (metric in CORRELATIONS and _unanswerable(one)):
@@ -184,7 +184,7 @@ def value(of: Exam, metric: str) -> float | None:
     return value_of(figure, one)
 
 
-def ends(of: Exam, metric: str) -> tuple[float, float]:
+def ends(of: TaskSheet, metric: str) -> tuple[float, float]:
     """The least and the greatest that a metric can be; infinite for scores whose scale nobody told."""
     if metric in SIGNED:
         return -1.0, 1.0
@@ -195,7 +195,7 @@ def ends(of: Exam, metric: str) -> tuple[float, float]:
     return (0.0, 1.0) if bounded else (-math.inf, math.inf)
 
 
-def own_value(of: Exam) -> float | None:
+def own_value(of: TaskSheet) -> float | None:
     """The task's own score: the mean of its official metrics."""
     values = [value(of, metric) for metric in of.spec.official]
     known = [v for v in values if v is not None]
@@ -206,7 +206,7 @@ def _unanswerable(one: Sheet) -> bool:
     return len(set(map(float, _targets(one)))) < 2
 
 
-def draws(of: Exam) -> dict[str, Array]:
+def draws(of: TaskSheet) -> dict[str, Array]:
     """Draws of every metric, those of one exam together.
 
     Metrics on the table of answers are drawn from it where no rows hang together (the bootstrap covers far
@@ -290,7 +290,7 @@ def _table_draws(
     return {metric: on_table(spec, metric, names)(tables) for metric in wanted}
 
 
-def _outer(of: Exam, metric: str, value: float) -> tuple[float, float]:
+def _outer(of: TaskSheet, metric: str, value: float) -> tuple[float, float]:
     """The ends of an interval from draws with less added to the wrong answers (two labels) or more (several).
 
     What is added decides where few answers are wrong: too much, and the interval ends below a nearly perfect
@@ -309,7 +309,7 @@ def _outer(of: Exam, metric: str, value: float) -> tuple[float, float]:
     return low, high
 
 
-def _share_draws(random: np.random.Generator, of: Exam, metric: str) -> dict[str, Array]:
+def _share_draws(random: np.random.Generator, of: TaskSheet, metric: str) -> dict[str, Array]:
     one = part(of.rows, metric, of.spec, worded=of.worded) if metric in PARTIAL else of.sheet
     if not one.items:
         return {}
@@ -322,7 +322,7 @@ def _silent(one: Sheet) -> bool:
     return len(set(numbers(one)[1].tolist())) < 2
 
 
-def own_draws(of: Exam, drawn: Mapping[str, Array]) -> Array | None:
+def own_draws(of: TaskSheet, drawn: Mapping[str, Array]) -> Array | None:
     """Draws of the task's own score, if all of its official metrics could be drawn."""
     if own_value(of) is None or not drawn.keys() >= set(of.spec.official):
         return None
@@ -331,7 +331,7 @@ def own_draws(of: Exam, drawn: Mapping[str, Array]) -> Array | None:
     return total
 
 
-def estimate(of: Exam, metric: str, drawn: Mapping[str, Array]) -> Estimate:
+def estimate(of: TaskSheet, metric: str, drawn: Mapping[str, Array]) -> Estimate:
     """A metric with its interval: Wilson's for shares, percentiles of the draws for the others."""
     one = of.sheet
     if metric in SHARES:
@@ -365,7 +365,7 @@ def fisher(value: float, n: int, *, ranks: bool) -> tuple[float, float]:
     return math.tanh(centre - half), math.tanh(centre + half)
 
 
-def _method(of: Exam, metric: str) -> str:
+def _method(of: TaskSheet, metric: str) -> str:
     one = of.sheet
     if _from_table(one, of.spec):
         return DIRICHLET if len(labels(one, of.spec)) == 2 else DIRICHLET_MANY

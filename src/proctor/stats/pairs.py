@@ -19,7 +19,7 @@ from proctor.stats.estimates_task import (
     CORRELATIONS,
     PARTIAL,
     SHARES,
-    Exam,
+    TaskSheet,
     figure_of,
     is_graded,
     labels,
@@ -41,8 +41,8 @@ RANDOMISED_CLUSTERS = "approximate randomisation of clusters"
 class Pair:
     """A task's exams in two runs, on the askings that both have scored."""
 
-    first: Exam
-    second: Exam
+    first: TaskSheet
+    second: TaskSheet
 
     @property
     def spec(self) -> TaskShape:
@@ -76,7 +76,7 @@ class Drawn:
         return p_value(self.null, self.difference, family)
 
 
-def paired(exams: Sequence[Exam], others: Sequence[Exam]) -> list[Pair]:
+def paired(exams: Sequence[TaskSheet], others: Sequence[TaskSheet]) -> list[Pair]:
     """The tasks that both runs have, each on its shared askings; tasks without any are left out."""
     by_key = {one.key: one for one in others}
     found = []
@@ -95,7 +95,7 @@ def _asking(row: Scored) -> tuple[str, str]:
     return row.item, row.content
 
 
-def _only(one: Exam, common: set[tuple[str, str]]) -> Exam:
+def _only(one: TaskSheet, common: set[tuple[str, str]]) -> TaskSheet:
     if all(_asking(row) in common for row in one.rows):
         return one
     kept = tuple(row for row in one.rows if _asking(row) in common)
@@ -121,7 +121,7 @@ def drawn(pair: Pair) -> Drawn | None:
     return _drawn(pair)
 
 
-def _replies(of: Exam) -> list[tuple[str, float]]:
+def _replies(of: TaskSheet) -> list[tuple[str, float]]:
     return [(row.answer or "", row.score or 0.0) for row in of.sheet.rows]
 
 
@@ -238,7 +238,7 @@ def _of_units(pair: Pair, official: Sequence[str]) -> Drawn:
     return Drawn(observed[0] - observed[1], null, draws, test)
 
 
-def own_resampled(exams: Sequence[Exam]) -> Array:
+def own_resampled(exams: Sequence[TaskSheet]) -> Array:
     """Draws of the task's own score in several runs on the same askings, the same units drawn for all."""
     import numpy as np
 
@@ -262,7 +262,7 @@ def own_resampled(exams: Sequence[Exam]) -> Array:
     return np.concatenate(parts)
 
 
-def item_scores(of: Exam) -> dict[str, float]:
+def item_scores(of: TaskSheet) -> dict[str, float]:
     """Item -> mean score of its askings; a reply without a score counts 0."""
     sums: dict[str, tuple[float, int]] = {}
     for row in of.sheet.rows:

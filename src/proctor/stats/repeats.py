@@ -9,7 +9,7 @@ from dataclasses import replace
 from proctor.findings import Estimate, Score
 from proctor.stats.estimates_share import share
 from proctor.stats.estimates_sheet import TaskShape, base_id, nothing, sheet
-from proctor.stats.estimates_task import Exam
+from proctor.stats.estimates_task import TaskSheet
 from proctor.stats.metrics import Scored
 from proctor.types import Outcome
 
@@ -37,7 +37,7 @@ def pass_hat_k(n: int, right: int, k: int) -> float:
 FAMILIES = {"pass@": pass_at_k, "pass^": pass_hat_k}
 
 
-def repeat_scores(exams: Sequence[Exam], suite: str) -> Iterator[Score]:
+def repeat_scores(exams: Sequence[TaskSheet], suite: str) -> Iterator[Score]:
     """pass@k and pass^k over all items, then of each task, for k = 2, 4, 8, ... and the number of askings.
 
     Over several tasks every item counts the same. Nothing where no item was asked twice.
@@ -49,7 +49,7 @@ def repeat_scores(exams: Sequence[Exam], suite: str) -> Iterator[Score]:
         rows = tuple(_named(row, one.key) for one in counted for row in one.rows)
         spec, worded = TaskShape(suite), counted[0].worded
         every = sheet(rows, spec, worded=worded)
-        yield from _scores(Exam("", spec, rows, every, worded))
+        yield from _scores(TaskSheet("", spec, rows, every, worded))
     for one in counted:
         yield from _scores(one)
 
@@ -64,7 +64,7 @@ def _has_rights(spec: TaskShape) -> bool:
     return bool({"accuracy", "em"}.intersection((*spec.official, *spec.also)))
 
 
-def _scores(of: Exam) -> Iterator[Score]:
+def _scores(of: TaskSheet) -> Iterator[Score]:
     asked = {base_id(row.item, of.worded) for row in of.rows}
     askings: dict[str, list[Scored]] = {}
     for row in of.sheet.rows:  # an item's wordings are other questions, not repeats
@@ -85,7 +85,7 @@ def _ks(most: int) -> list[int]:
 
 
 def _estimate(
-    of: Exam, askings: Sequence[Sequence[Scored]], k: int, family: Callable[[int, int, int], float]
+    of: TaskSheet, askings: Sequence[Sequence[Scored]], k: int, family: Callable[[int, int, int], float]
 ) -> Estimate:
     made = []
     for rows in askings:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from proctor.errors import ConfigError, NotFound
-from proctor.findings import Basis, Board, Place
+from proctor.findings import Basis, Board, BoardRow
 from proctor.service.evidence.cache import Lately
 from proctor.service.evidence.leaderboard import risen
 from proctor.service.results.speeds import common, unlike
@@ -69,7 +69,7 @@ def leaderboard(
     )
 
 
-def _apart(place: Place) -> bool:
+def _apart(place: BoardRow) -> bool:
     """Whether the board ranks by another number than the run's headline."""
     return bool(place.result.scores) and place.result.scores[0].estimate != place.score
 
@@ -79,7 +79,7 @@ def _rows(board: Board) -> list[dict[str, Any]]:
     return [_row(place, clock) for place in board.places]
 
 
-def _row(place: Place, clock: Basis | None) -> dict[str, Any]:
+def _row(place: BoardRow, clock: Basis | None) -> dict[str, Any]:
     tally = place.result.tally
     asked = sum(tally.outcomes.values())
     return {
@@ -107,7 +107,7 @@ def export(
     return as_file(as_csv([_record(place, board) for place in board.places]), "leaderboard.csv", "text/csv")
 
 
-def _record(place: Place, board: Board) -> dict[str, Any]:
+def _record(place: BoardRow, board: Board) -> dict[str, Any]:
     run, trend = place.result.run, place.trend
     return {
         "rank": place.rank,

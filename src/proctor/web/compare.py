@@ -22,7 +22,7 @@ from proctor.service.evidence.standing import Standing, standing
 from proctor.service.opening.catalogue import suite_facts
 from proctor.service.results.speeds import common
 from proctor.service.watch import job_states
-from proctor.service.watch.job_states import RunLine, Wanted
+from proctor.service.watch.job_states import RunFilter, RunLine
 from proctor.types import Status
 from proctor.web.dependencies import OpenContext, Project, Reader, Text
 from proctor.web.render import show
@@ -39,7 +39,7 @@ Names = Annotated[tuple[str, ...], Query(max_length=MOST_COMPARED)]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CompareQuery:
     """What is compared, as the address has it; `runs` are models' names or runs' ids."""
 
     project: Project
@@ -56,7 +56,7 @@ class Asked:
 
 @ROUTER.get("/compare")
 def compare(
-    request: Request, context: OpenContext, user: Reader, asked: Annotated[Asked, Depends()]
+    request: Request, context: OpenContext, user: Reader, asked: Annotated[CompareQuery, Depends()]
 ) -> Response:
     lines = _complete(context, asked.suite, asked.project)
     facts: dict[str, Any] = {
@@ -77,7 +77,7 @@ def compare(
 
 
 def _complete(context: Context, suite: str, project: int | None) -> list[RunLine]:
-    wanted = Wanted(source=suite or None, status=Status.COMPLETED, project_id=project)
+    wanted = RunFilter(source=suite or None, status=Status.COMPLETED, project_id=project)
     lines = job_states.run_lines(context, wanted, limit=2000)[0]
     return [line for line in lines if line.complete]
 
@@ -103,7 +103,7 @@ def sources(context: Context) -> list[tuple[str, str]]:
     """Suites, and whatever else has runs."""
     named = [(each["suite"], each["title"]) for each in suite_facts()]
     known = {name for name, _ in named}
-    seen = dict.fromkeys(line.source for line in job_states.run_lines(context, Wanted(), limit=500)[0])
+    seen = dict.fromkeys(line.source for line in job_states.run_lines(context, RunFilter(), limit=500)[0])
     return [*named, *((name, name) for name in seen if name not in known)]
 
 
@@ -113,7 +113,7 @@ def metrics_of(results: Iterable[RunResult]) -> list[str]:
     return ["score", *(name for name in METRIC_VERSIONS if not said or name in said)]
 
 
-def _compared(context: Context, asked: Asked) -> dict[str, Any]:
+def _compared(context: Context, asked: CompareQuery) -> dict[str, Any]:
     names, suite = tuple(asked.names()), asked.suite or None
     try:
         found = Lately(context).compared(names, suite, asked.metric, asked.margin, ITEMS)
@@ -141,7 +141,7 @@ def _told(problem: ProctorError) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparedModel:
     """A model of the comparison, timed by `clock`. `front`: no other whose time compares is both better and quicker."""
 
     result: RunResult
@@ -153,12 +153,12 @@ class Row:
     lost: str
 
 
-def _rows(of: Evaluation, at: Standing) -> list[Row]:
+def _rows(of: Evaluation, at: Standing) -> list[ComparedModel]:
     rows = []
     for result, score in zip(of.results, of.compared, strict=True):
         run = result.run
         rows.append(
-            Row(
+            ComparedModel(
                 result,
                 at.names[run.id],
                 score,
@@ -188,20 +188,20 @@ def on_front(of: Evaluation, at: Standing, one: RunResult) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ComparedPair:
     """Two runs and the items on which they differ, in the chosen mode: `first` is the baseline."""
 
     of: Comparison
     differing: tuple[Differing, ...]
 
 
-def _pairs(found: Compared, mode: str) -> list[Pair]:
+def _pairs(found: Compared, mode: str) -> list[ComparedPair]:
     def wanted(pair: Comparison, item: Differing) -> bool:
         change = item.scores[pair.second.id] - item.scores[pair.first.id]
         return mode not in ("regressed", "improved") or (change < 0) == (mode == "regressed")
 
     return [
-        Pair(pair, tuple(item for item in items if wanted(pair, item)))
+        ComparedPair(pair, tuple(item for item in items if wanted(pair, item)))
         for pair, items in zip(found.evaluation.comparisons, found.differing, strict=True)
     ]
 

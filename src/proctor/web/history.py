@@ -13,7 +13,7 @@ from proctor.errors import ConfigError
 from proctor.service.results.advice import goes_on
 from proctor.service.results.causes import of_lines
 from proctor.service.watch import job_states
-from proctor.service.watch.job_states import Wanted
+from proctor.service.watch.job_states import RunFilter
 from proctor.service.watch.overview import Searched, page, rates
 from proctor.types import Status
 from proctor.web.compare import sources
@@ -29,7 +29,7 @@ Before = Annotated[str, Query(max_length=20, pattern=r"^\d*$")]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HistoryFilters:
     """The filters as the address has them."""
 
     project: Project
@@ -42,11 +42,11 @@ class Asked:
         if self.status and self.status not in tuple(Status):
             raise ConfigError(f"status={self.status[:20]!r}: choose from {', '.join(Status)}")
         status = Status(self.status) if self.status else None
-        wanted = Wanted(source=self.suite or None, status=status, project_id=self.project)
+        wanted = RunFilter(source=self.suite or None, status=status, project_id=self.project)
         return Searched(wanted, self.model.strip() or None)
 
 
-Filtered = Annotated[Asked, Depends()]
+Filtered = Annotated[HistoryFilters, Depends()]
 
 
 @ROUTER.get("/runs")

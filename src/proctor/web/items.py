@@ -68,7 +68,7 @@ def item_page(
 
 def _sent(run: Run, item: Item) -> str:
     """What the model was asked, laid out as JSON for reading; the template escapes it, once."""
-    said = [asdict(message) for message in item.prompt]
+    said = [asdict(message) for message in item.ask.messages]
     request = {
         "model": str(run.cell.model),
         "messages": said,

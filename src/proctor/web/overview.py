@@ -33,7 +33,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OverviewQuery:
     """The filters as the address has them."""
 
     project: Project
@@ -49,7 +49,7 @@ class Asked:
         return self.metric if self.metric in TITLES else "accuracy"
 
 
-Filtered = Annotated[Asked, Depends()]
+Filtered = Annotated[OverviewQuery, Depends()]
 
 
 @ROUTER.get("/")

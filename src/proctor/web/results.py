@@ -14,7 +14,7 @@ from proctor.service.data.transfer import export_rows
 from proctor.service.results import notes
 from proctor.service.results.profile import profile_of
 from proctor.service.watch import job_states
-from proctor.service.watch.item import Filter, Place, all_rows, results_page
+from proctor.service.watch.item import Cursor, Filter, all_rows, results_page
 from proctor.web.dependencies import OpenContext, Reader, Text, is_fragment
 from proctor.web.render import show
 from proctor.web.run import RunId
@@ -36,7 +36,7 @@ KINDS = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ResultsQuery:
     """A filter as the address has it."""
 
     show: Annotated[str, Query(max_length=20)] = "all"
@@ -60,17 +60,17 @@ class Asked:
         return {name: value for name, value in asdict(self).items() if value and value != "all"}
 
 
-Filtered = Annotated[Asked, Depends()]
+Filtered = Annotated[ResultsQuery, Depends()]
 
 
-def _place(text: str) -> Place | None:
+def _place(text: str) -> Cursor | None:
     """The place that `after` names, `POSITION.REPEAT`. Raises ConfigError."""
     if not text:
         return None
     found = PLACE.fullmatch(text)
     if found is None:
         raise ConfigError(f"after={text[:40]!r}: give the position and the repeat of a row, such as 49.0")
-    return Place(int(found[1]), int(found[2]))
+    return Cursor(int(found[1]), int(found[2]))
 
 
 @ROUTER.get("/runs/{run_id}/results")

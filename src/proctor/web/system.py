@@ -15,7 +15,7 @@ from proctor.service.admin.access import User
 from proctor.service.opening.catalogue import provider_status, suite_facts
 from proctor.service.runs import queue, schedules
 from proctor.service.runs.requests import RunRequest, plan_of
-from proctor.service.runs.schedules import Schedule, Wanted
+from proctor.service.runs.schedules import NewSchedule, Schedule
 from proctor.service.watch import counts, job_states
 from proctor.types import SourceRef, Status
 from proctor.web.dependencies import Admin, OpenContext, Reader, Runner, go
@@ -53,7 +53,7 @@ def system_live(request: Request, context: OpenContext, user: Reader) -> HTMLRes
 
 def _standing(context: OpenContext) -> dict[str, Any]:
     def lines(status: Status) -> tuple[list[job_states.RunLine], int]:
-        return job_states.run_lines(context, job_states.Wanted(status=status), limit=SHOWN)
+        return job_states.run_lines(context, job_states.RunFilter(status=status), limit=SHOWN)
 
     running, pending = lines(Status.RUNNING), lines(Status.PENDING)
     return {
@@ -99,7 +99,7 @@ def schedules_page(request: Request, context: OpenContext, user: Reader) -> HTML
         request,
         "schedules.html",
         here="schedules",
-        schedules=[_facts(context, each) for each in schedules.listed(context.store)],
+        schedules=[_facts(context, each) for each in schedules.all_schedules(context.store)],
         providers=[
             (each.name, each.title) for each in provider_status(context.settings) if each.name != "replay"
         ],
@@ -155,7 +155,7 @@ def create_schedule(
 ) -> Response:
     asked = _request(form)
     cell = plan_of(asked, context.settings).cells[0]
-    wanted = Wanted(form.name.strip(), form.cron.strip(), cell, user.name, asked.project_id)
+    wanted = NewSchedule(form.name.strip(), form.cron.strip(), cell, user.name, asked.project_id)
     made = schedules.add(context.store, wanted, context.settings)
     _note(context, user, "create-schedule", made, f"{made.name}: {made.cron}")
     return go(request, "/schedules", f"Schedule {made.name} is set.")

@@ -42,7 +42,7 @@ from proctor.grading.ladder1.values import read_letters, read_number
 from proctor.grading.texts import LATEX, fold, key, light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found, Unclear, Vocabulary
 from proctor.grading.worth import answered, unanswered
-from proctor.types import Item, Outcome, Reading, Reply
+from proctor.types import Grade, Item, Outcome, Reply
 
 EXTRACTOR = "proctor/1"
 
@@ -153,7 +153,7 @@ def text_line(said: str, asked: Asked) -> Found:
     for line in answer_lines(said):
         inner = peel(line.value)
         # "<your answer>", "<entity>": the instruction repeated. In free words only the known ones are.
-        if is_placeholder(line.value) and (inner.lower() in INSTRUCTION or not listed(inner, asked)):
+        if is_placeholder(line.value) and (inner.lower() in INSTRUCTION or not is_entity(inner, asked)):
             continue
         plain = inner if LATEX.search(line.value) else line.value.strip(EMPHASIS)
         if not plain:
@@ -162,7 +162,7 @@ def text_line(said: str, asked: Asked) -> Found:
     return None
 
 
-def listed(text: str, asked: Asked) -> bool:
+def is_entity(text: str, asked: Asked) -> bool:
     """False for a text that is none of the row's entities."""
     return asked.kind != "entity" or named_entity(text, asked.choices) is not None
 
@@ -234,7 +234,7 @@ def climb(said: str | None, asked: Asked) -> tuple[str | None, int | None]:
     return None, None
 
 
-def judge(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Reading:
+def judge(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Grade:
     """What the reply is worth: 1 for a right answer, 0 for a wrong one and for none, parts where a kind has them."""
     if reply.finish == "refused":
         return unanswered(item, Outcome.REFUSED)

@@ -13,7 +13,7 @@ from functools import cache
 from proctor.grading.reading.cues import first_sentence, joined, pattern
 from proctor.grading.reading.forms import bare, begins, is_same, words
 from proctor.grading.reading.languages import LANGUAGES, LOOK_ALIKES, NUMBERS
-from proctor.grading.reading.question import Asked
+from proctor.grading.reading.question import Question
 from proctor.grading.texts import light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found
 
@@ -83,7 +83,7 @@ def more() -> re.Pattern[str]:
     )
 
 
-def read_choice(value: str, asked: Asked, *, strict: bool = False) -> Found:
+def read_choice(value: str, asked: Question, *, strict: bool = False) -> Found:
     """The letter that a value names: 'B', '(B)', 'B. text', 'option B', 'B입니다' or the option's own text.
 
     With `strict` a text after the letter must be that option's own: for values that nothing announced.
@@ -114,7 +114,7 @@ def read_choice(value: str, asked: Asked, *, strict: bool = False) -> Found:
     return by_place(short, asked) or opens_with(short, asked) or only_text(first_sentence(short), asked)
 
 
-def own_letter(sign: str, asked: Asked) -> str | None:
+def own_letter(sign: str, asked: Question) -> str | None:
     """The option's letter for one sign: a letter in either case, a look-alike, or a letter of another script."""
     sign = sign.translate(LOOK_ALIKES)
     if sign.upper() in asked.letters:
@@ -126,7 +126,7 @@ def own_letter(sign: str, asked: Asked) -> str | None:
     return None
 
 
-def by_text(value: str, asked: Asked) -> Found:
+def by_text(value: str, asked: Question) -> Found:
     """The letter of the one option whose text this is."""
     ours = light(value)
     found = [letter for letter, text in zip(asked.letters, asked.lights, strict=True) if text == ours]
@@ -144,13 +144,13 @@ def only(found: list[str]) -> Found:
     return (found[0] if len(found) == 1 else UNCLEAR) if found else None
 
 
-def by_words(value: str, asked: Asked) -> Found:
+def by_words(value: str, asked: Question) -> Found:
     """As `by_text`, whatever punctuation stands between the words, and with an article in front or without."""
     ours = light(value)
     return only([letter for letter, text in asked.by_letter.items() if is_same(ours, light(text))])
 
 
-def lettered(value: str, asked: Asked, *, strict: bool) -> Found:
+def lettered(value: str, asked: Question, *, strict: bool) -> Found:
     """A value that opens with a letter."""
     found = head().match(value.translate(LOOK_ALIKES))
     if found is None:
@@ -186,7 +186,7 @@ def lettered(value: str, asked: Asked, *, strict: bool) -> Found:
     return loose(letter, rest, tail, asked, announced=announced or STATED.match(after) is not None)
 
 
-def loose(letter: str, rest: str, tail: str, asked: Asked, *, announced: bool) -> Found:
+def loose(letter: str, rest: str, tail: str, asked: Question, *, announced: bool) -> Found:
     """An announced letter, followed by something that is not its own option's text."""
     stated = STATED.match(rest)
     if ending(rest):
@@ -217,7 +217,7 @@ def ending(rest: str) -> bool:
     return pattern("endings", r"\A\s?(?:{})").match(rest) is not None
 
 
-def other_text(tail: str, letter: str, asked: Asked) -> bool:
+def other_text(tail: str, letter: str, asked: Question) -> bool:
     """True when the text after the letter is another option's."""
     for other, text in asked.by_letter.items():
         if other != letter and len(words(text)) and (end := begins(tail, text)) is not None:
@@ -239,7 +239,7 @@ def other_mark() -> re.Pattern[str]:
     )
 
 
-def goes_on(rest: str, letter: str, asked: Asked, *, near: int = 0) -> bool:
+def goes_on(rest: str, letter: str, asked: Question, *, near: int = 0) -> bool:
     """True when another option follows an answer: by letter and text, or by its text after "or".
 
     With `near` it may stand further on, up to that many characters.
@@ -267,7 +267,7 @@ def goes_on(rest: str, letter: str, asked: Asked, *, near: int = 0) -> bool:
     )
 
 
-def longer_text(tail: str, end: int, asked: Asked) -> bool:
+def longer_text(tail: str, end: int, asked: Question) -> bool:
     """True when another option's text goes on where this one's ends: "C. Hepatitis B and C"."""
     return any((begins(tail, text) or 0) > end for text in asked.choices)
 
@@ -275,7 +275,7 @@ def longer_text(tail: str, end: int, asked: Asked) -> bool:
 THROUGH = re.compile(r"[.;,:]\s[(\[*]{0,3}([a-z])[)\].:*]{1,3}\s")
 
 
-def goes_through(rest: str, letter: str, asked: Asked) -> bool:
+def goes_through(rest: str, letter: str, asked: Question) -> bool:
     """True when the options that follow an option are gone through one by one in the same line."""
     marks = [(each[1].upper(), each.end()) for each in THROUGH.finditer(rest)]
     return any(
@@ -297,7 +297,7 @@ def ordinals() -> tuple[re.Pattern[str], ...]:
     )
 
 
-def by_place(value: str, asked: Asked, *, strict: bool = False) -> Found:
+def by_place(value: str, asked: Question, *, strict: bool = False) -> Found:
     """The option that a value names by its place: "4번", "第2项", "the second option"."""
     for form in ordinals():
         found = form.match(value)
@@ -316,7 +316,7 @@ def by_place(value: str, asked: Asked, *, strict: bool = False) -> Found:
     return None
 
 
-def numbered(asked: Asked) -> bool:
+def numbered(asked: Question) -> bool:
     """True where the question shows its options by numbers: "1. first", "(2) second"."""
     lines = asked.question[-8000:].splitlines()
     shown = {found[1]: light(found[2]) for line in lines if (found := NUMBERED.match(line))}
@@ -329,7 +329,7 @@ PAUSE = re.compile(
 )
 
 
-def opens_with(value: str, asked: Asked) -> Found:
+def opens_with(value: str, asked: Question) -> Found:
     """The letter of the option whose text a value opens with before a pause: "Aspirin, not warfarin"."""
     plain = bare(light(value))
     ends = {
@@ -357,7 +357,7 @@ def opens_with(value: str, asked: Asked) -> Found:
     return UNCLEAR if set(others) & named and not DOUBT.search(rest) else letter
 
 
-def only_text(sentence: str, asked: Asked) -> Found:
+def only_text(sentence: str, asked: Question) -> Found:
     """The letter of the only option whose text a sentence names; UNCLEAR for several, None where it is in doubt."""
     if DOUBT.search(sentence):
         return None
@@ -365,7 +365,7 @@ def only_text(sentence: str, asked: Asked) -> Found:
     return UNCLEAR if len(named) > 1 else next(iter(named), None)
 
 
-def mentioned(sentence: str, asked: Asked) -> set[str]:
+def mentioned(sentence: str, asked: Question) -> set[str]:
     """The options whose texts stand in a sentence as words of their own; of texts inside one another the longest."""
     texts = dict(zip(asked.letters, asked.words, strict=True))
     # Options of one or two characters, or alike, cannot be told from the words around them.

@@ -12,7 +12,7 @@ from proctor.grading.reading.forms import bare, begins
 from proctor.grading.reading.jsons import without_json
 from proctor.grading.reading.label import mentions
 from proctor.grading.reading.listing import list_of_options
-from proctor.grading.reading.question import Asked
+from proctor.grading.reading.question import Question
 from proctor.grading.texts import light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found
 
@@ -81,13 +81,13 @@ def last_line(said: str) -> tuple[str, str]:
     return lines[-1], parts[-1] if parts else lines[-1]
 
 
-def ends_in_list(said: str, asked: Asked) -> bool:
+def ends_in_list(said: str, asked: Question) -> bool:
     """True when the last lines list the options: no answer."""
     lines = [each for each in said[-LAST_CHARS:].splitlines() if each.strip()]
     return list_of_options(lines[-2:], asked)
 
 
-def in_last_sentence(said: str, asked: Asked) -> Found:
+def in_last_sentence(said: str, asked: Question) -> Found:
     """One label in the last sentence; of options a last line that is one, or one that is marked in a conclusion."""
     line, sentence = last_line(said)
     if asked.kind == "labels":
@@ -114,7 +114,7 @@ def in_last_sentence(said: str, asked: Asked) -> Found:
     return None
 
 
-def last_label(sentence: str, asked: Asked) -> Found:
+def last_label(sentence: str, asked: Question) -> Found:
     if asked.vocabulary is None:
         return None
     plain = light(sentence)
@@ -127,7 +127,7 @@ def last_label(sentence: str, asked: Asked) -> Found:
     return None if HEDGED.search(plain) else next(iter(names), None)
 
 
-def concluded(said: str, asked: Asked) -> Found:
+def concluded(said: str, asked: Question) -> Found:
     """What the last conclusion says the answer is: "Therefore, the drug not used here is C. Mosapride."."""
     if without_json(said) is None or ends_in_list(said, asked):
         return None
@@ -147,7 +147,7 @@ def concluded(said: str, asked: Asked) -> Found:
     return None
 
 
-def said_to_be(value: str, asked: Asked) -> Found:
+def said_to_be(value: str, asked: Question) -> Found:
     named = lettered(peel(value), asked, strict=True)
     if named is not None:
         return named
@@ -165,7 +165,7 @@ def said_to_be(value: str, asked: Asked) -> Found:
     return None
 
 
-def own_text(plain: str, ends: Mapping[str, int], asked: Asked) -> Found:
+def own_text(plain: str, ends: Mapping[str, int], asked: Question) -> Found:
     """The option whose text a conclusion gives, if nothing else follows that is another's."""
     letter = max(ends, key=lambda each: ends[each])
     rest = plain[ends[letter] :]
@@ -175,7 +175,7 @@ def own_text(plain: str, ends: Mapping[str, int], asked: Asked) -> Found:
     return letter if AFTER_TEXT.match(rest) and not others else None
 
 
-def in_conclusion(said: str, asked: Asked) -> Found:
+def in_conclusion(said: str, asked: Question) -> Found:
     """The one option whose text the last sentence names as its conclusion."""
     if without_json(said) is None or ends_in_list(said, asked):
         return None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from proctor.grading.entities import named_entity
 from proctor.grading.reading.cues import SENTENCE_END, spoken_in
 from proctor.grading.reading.jsons import in_json, without_json
-from proctor.grading.reading.question import Asked
+from proctor.grading.reading.question import Question
 from proctor.grading.reading.stated import BEFORE_CUE, BOXED, Stated, at_line, lines, tagged
 from proctor.grading.reading.values import is_placeholder
 from proctor.grading.texts import LATEX, peel
@@ -27,7 +27,7 @@ DECLINED = re.compile(
 )
 
 
-def in_words(said: str, raw: str, low: str, asked: Asked) -> tuple[Found, int]:
+def in_words(said: str, raw: str, low: str, asked: Question) -> tuple[Found, int]:
     """The answer and its rung; `raw` is the text as it was written, of the same length."""
     for rung, found in ((1, in_json(raw, asked)), (2, on_line(said, raw, low, asked))):
         if found is not None:
@@ -40,14 +40,14 @@ def in_words(said: str, raw: str, low: str, asked: Asked) -> tuple[Found, int]:
     return (mapped(found, asked), 4) if found is not None else (None, 0)
 
 
-def mapped(found: Found, asked: Asked) -> Found:
+def mapped(found: Found, asked: Question) -> Found:
     """An answer in free words as the listed entity it names, where it names one."""
     if asked.kind != "entity" or not isinstance(found, str):
         return found
     return named_entity(found, asked.choices) or found
 
 
-def on_line(said: str, raw: str, low: str, asked: Asked) -> Found:
+def on_line(said: str, raw: str, low: str, asked: Question) -> Found:
     found = [
         replace(each, value=raw[each.start : each.start + len(each.value)])
         for each in lines(said, low)
@@ -58,7 +58,7 @@ def on_line(said: str, raw: str, low: str, asked: Asked) -> Found:
     for each in sorted(found, key=lambda one: -one.start):
         inner = peel(each.value)
         # "<your answer>", "<entity>": the instruction repeated. In free words only the known ones are.
-        if is_placeholder(each.value) and (inner.lower() in INSTRUCTION or not listed(inner, asked)):
+        if is_placeholder(each.value) and (inner.lower() in INSTRUCTION or not is_entity(inner, asked)):
             continue
         plain = inner if LATEX.search(each.value) else each.value.strip(EMPHASIS)
         if not plain or plain in (":", "-"):
@@ -69,7 +69,7 @@ def on_line(said: str, raw: str, low: str, asked: Asked) -> Found:
     return None
 
 
-def listed(text: str, asked: Asked) -> bool:
+def is_entity(text: str, asked: Question) -> bool:
     return asked.kind != "entity" or named_entity(text, asked.choices) is not None
 
 
@@ -83,7 +83,7 @@ def phrases(raw: str, low: str) -> list[tuple[int, int]]:
     return sorted(found)
 
 
-def whole(raw: str, low: str, asked: Asked) -> Found:
+def whole(raw: str, low: str, asked: Question) -> Found:
     """A short reply is the answer itself; of an entity only a listed one is."""
     if len(raw) > SHORT_CHARS or without_json(raw) is None or DECLINED.match(raw):
         return None

@@ -12,7 +12,7 @@ import orjson
 
 from proctor.grading.reading.languages import LANGUAGES
 from proctor.grading.reading.letters import read_list
-from proctor.grading.reading.question import Asked
+from proctor.grading.reading.question import Question
 from proctor.grading.reading.values import READERS, is_placeholder
 from proctor.grading.vocabulary import UNCLEAR, Found, Unclear
 
@@ -57,7 +57,7 @@ HAS_KEY = re.compile(rf"{QUOTE}(?:{FIRST}|{FOREIGN}|{SECOND}|{SCALE}){QUOTE}\s{{
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class KeyValue:
     """An answer key's value: text, or the parts of a list. `ended` is False for a text cut before its quote."""
 
     key: str
@@ -67,7 +67,7 @@ class Pair:
     end: int
 
 
-def in_json(said: str, asked: Asked) -> Found:
+def in_json(said: str, asked: Question) -> Found:
     """The answer of the last object that holds one; several keys of one object have to agree."""
     if ":" not in said or not any(sign in said for sign in "{\"'“"):
         return None
@@ -78,7 +78,7 @@ def in_json(said: str, asked: Asked) -> Found:
     return None
 
 
-def found_pairs(said: str, keys: re.Pattern[str]) -> Iterator[Pair]:
+def found_pairs(said: str, keys: re.Pattern[str]) -> Iterator[KeyValue]:
     for match in keys.finditer(said):
         quoted, closing, single, curly, listed, plain = match.groups()[2:]
         near = said[max(0, match.start() - 4000) : match.start()]
@@ -94,7 +94,7 @@ def found_pairs(said: str, keys: re.Pattern[str]) -> Iterator[Pair]:
             value = None if plain.lower() == "null" else plain
         else:
             value = unescaped(quoted) if quoted is not None else single if single is not None else curly
-        yield Pair(match[2].lower(), value, quoted is None or bool(closing), match.start(), match.end())
+        yield KeyValue(match[2].lower(), value, quoted is None or bool(closing), match.start(), match.end())
 
 
 def unescaped(text: str) -> str:
@@ -112,7 +112,7 @@ def parts(listed: str) -> list[str]:
     return [str(part).lower() if isinstance(part, bool) else str(part) for part in loaded if part is not None]
 
 
-def last_object(said: str, found: list[Pair], asked: Asked) -> Found:
+def last_object(said: str, found: list[KeyValue], asked: Question) -> Found:
     """The pairs of the last object whose values are no placeholders, read together."""
     while found:
         last = found[-1]
@@ -128,7 +128,7 @@ def last_object(said: str, found: list[Pair], asked: Asked) -> Found:
     return None
 
 
-def agreed(found: list[Pair], asked: Asked) -> Found:
+def agreed(found: list[KeyValue], asked: Question) -> Found:
     if asked.kind in ("text", "entity"):
         value = found[0].value
         text = value if isinstance(value, str) else value[0] if value and len(value) == 1 else ""
@@ -141,7 +141,7 @@ def agreed(found: list[Pair], asked: Asked) -> Found:
     return UNCLEAR
 
 
-def read_pair(pair: Pair, asked: Asked) -> Found:
+def read_pair(pair: KeyValue, asked: Question) -> Found:
     """One value; a list of letters counts where several may be right, and an empty one is none."""
     if isinstance(pair.value, list):
         if asked.kind == "letters":

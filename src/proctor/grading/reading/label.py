@@ -9,7 +9,7 @@ from functools import cache
 
 from proctor.grading.mirage import lettered_labels
 from proctor.grading.reading.languages import LANGUAGES
-from proctor.grading.reading.question import Asked
+from proctor.grading.reading.question import Question
 from proctor.grading.texts import MARKUP, SEPARATOR, key, light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found, Vocabulary
 
@@ -30,7 +30,7 @@ LETTERED_LINE = re.compile(r"^\s*[(\[*]{0,3}([a-z])[)\].:*]{1,3}\s*(\S.{0,80})$"
 CHARS = 400
 
 
-def read_label(value: str, asked: Asked) -> Found:
+def read_label(value: str, asked: Question) -> Found:
     """The label that a value names; the one it opens with when a reason follows that names others."""
     known = asked.vocabulary
     if known is None:
@@ -93,7 +93,7 @@ def beside(text: str, found: list[tuple[str, int, int]], start: int) -> bool:
 # Labels by their letter, and in other languages -----------------------------------------------------
 
 
-def lettered(asked: Asked) -> Mapping[str, str]:
+def lettered(asked: Question) -> Mapping[str, str]:
     """The labels by the letters (in lower case) that the prompt gives them, or that MIRAGE does."""
     known = asked.vocabulary
     if known is None:

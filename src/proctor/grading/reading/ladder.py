@@ -30,18 +30,18 @@ from proctor.grading.reading.forms import lowered, plain
 from proctor.grading.reading.free import in_words
 from proctor.grading.reading.jsons import in_json
 from proctor.grading.reading.phrases import in_phrase
-from proctor.grading.reading.question import Asked
+from proctor.grading.reading.question import Question
 from proctor.grading.reading.said import before_invention, spoken, window
 from proctor.grading.reading.stated import in_line
 from proctor.grading.reading.weak import in_weak_phrase
 from proctor.grading.reading.whole import in_first_line, in_opening, in_whole
 from proctor.grading.vocabulary import UNCLEAR, Found, Unclear, Vocabulary
 from proctor.grading.worth import answered, unanswered
-from proctor.types import Item, Outcome, Reading, Reply
+from proctor.types import Grade, Item, Outcome, Reply
 
 EXTRACTOR = "proctor/2"
 
-Look = Callable[[str, str, Asked], Found]
+Look = Callable[[str, str, Question], Found]
 
 UPPER: tuple[tuple[int, Look], ...] = (
     (1, lambda said, low, asked: in_json(said, asked)),
@@ -61,7 +61,7 @@ ENDINGS: tuple[tuple[int, Look], ...] = (
 )
 
 
-def in_cut(said: str, low: str, asked: Asked) -> Found:
+def in_cut(said: str, low: str, asked: Question) -> Found:
     """Of a cut reply a phrase that is whole, or else its first line, where a phrase that was cut says the same."""
     found = in_phrase(said, low, asked)
     first = None if isinstance(found, str) else in_first_line(said, asked)
@@ -85,7 +85,7 @@ def corrections(said: str) -> tuple[tuple[int, Look], ...]:
         return ()
 
     def after(look: Look) -> Look:
-        def found(said: str, low: str, asked: Asked) -> Found:
+        def found(said: str, low: str, asked: Question) -> Found:
             answer = look(said[place:], low[place:], asked)
             return answer if isinstance(answer, str) else None
 
@@ -94,7 +94,7 @@ def corrections(said: str) -> tuple[tuple[int, Look], ...]:
     return tuple((rung, after(look)) for rung, look in UPPER)
 
 
-def rungs(asked: Asked) -> tuple[tuple[int, Look], ...]:
+def rungs(asked: Question) -> tuple[tuple[int, Look], ...]:
     if asked.cut:
         return (*UPPER[:2], (4, in_cut))
     if asked.kind == "choices":
@@ -102,7 +102,7 @@ def rungs(asked: Asked) -> tuple[tuple[int, Look], ...]:
     return (*FULL, ENDINGS[1]) if asked.kind == "labels" else FULL
 
 
-def climb(said: str | None, asked: Asked) -> tuple[str | None, int | None]:
+def climb(said: str | None, asked: Question) -> tuple[str | None, int | None]:
     """The answer that a text after its reasoning states, and the rung that found it."""
     if not said:
         return None, None
@@ -112,7 +112,7 @@ def climb(said: str | None, asked: Asked) -> tuple[str | None, int | None]:
     return (found, rung) if isinstance(found, str) else (None, None)
 
 
-def look(raw: str, asked: Asked) -> tuple[Found, int | None]:
+def look(raw: str, asked: Question) -> tuple[Found, int | None]:
     """As `climb`, with UNCLEAR and its rung where the text answers, but not with one answer."""
     said = plain(raw)
     low = lowered(said)
@@ -125,13 +125,13 @@ def look(raw: str, asked: Asked) -> tuple[Found, int | None]:
     return None, None
 
 
-def asked_of(item: Item, reply: Reply, kind: Kind, vocabulary: Vocabulary | None) -> Asked:
+def asked_of(item: Item, reply: Reply, kind: Kind, vocabulary: Vocabulary | None) -> Question:
     cut = reply.finish if reply.finish in ("length", "cut?") else ""
-    question = item.prompt[-1].content if item.prompt else ""
-    return Asked(kind, vocabulary, item.choices, cut, question)
+    question = item.ask.messages[-1].content if item.ask.messages else ""
+    return Question(kind, vocabulary, item.choices, cut, question)
 
 
-def judge(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Reading:
+def judge(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Grade:
     """What the reply is worth: 1 for a right answer, 0 for a wrong one and for none, parts where a kind has them."""
     if reply.finish == "refused":
         return unanswered(item, Outcome.REFUSED)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from proctor.grading.reading.choice import DOUBT, REASON, STATED, by_text
 from proctor.grading.reading.forms import begins
-from proctor.grading.reading.question import Asked
+from proctor.grading.reading.question import Question
 from proctor.grading.texts import light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found
 
@@ -39,7 +39,7 @@ SPLIT = re.compile(r"\s{0,5}(?:[;\n]|,(?:\s?and\b)?|\band\b)\s{0,5}")
 BULLET = re.compile(r"[ \t]*(?:[-*•][ \t]+|\d{1,2}[.)][ \t]+)")
 
 
-def read_letters(value: str, asked: Asked, *, strict: bool = False) -> Found:
+def read_letters(value: str, asked: Question, *, strict: bool = False) -> Found:
     """The letters that a value names, sorted and joined by commas; "none" when it says that none is right.
 
     With `strict` the value may hold nothing but the letters and their texts.
@@ -59,7 +59,7 @@ def joined(letters: Iterable[str]) -> str:
     return ",".join(sorted(set(letters)))
 
 
-def by_texts(value: str, asked: Asked) -> Found:
+def by_texts(value: str, asked: Question) -> Found:
     """A value made of nothing but the texts of choices."""
     whole = by_text(value, asked)
     parts = [whole] if whole else [by_text(part, asked) for part in SPLIT.split(value)]
@@ -69,7 +69,7 @@ def by_texts(value: str, asked: Asked) -> Found:
     return joined(letters)
 
 
-def with_texts(value: str, asked: Asked) -> Found:
+def with_texts(value: str, asked: Question) -> Found:
     """Letters that each stand before the text of their own choice: "A. Paris, C. London"."""
     marks = list(LETTERED.finditer(value))
     if not marks or marks[0].start() > 0:
@@ -86,7 +86,7 @@ def with_texts(value: str, asked: Asked) -> Found:
     return joined(mark[1] for mark in marks)
 
 
-def bare(value: str, asked: Asked, *, strict: bool) -> Found:
+def bare(value: str, asked: Question, *, strict: bool) -> Found:
     """Letters in a row: "A, C", "A and C", "(A)/(C)", "AC"; a reason may follow."""
     allowed = asked.letters
     if len(value) > 1 and value.isascii() and value.isupper() and value.isalpha():
@@ -134,7 +134,7 @@ def row_of_letters(value: str) -> tuple[list[str], int]:
     return letters, end
 
 
-def read_list(lines: Sequence[str], asked: Asked) -> Found:
+def read_list(lines: Sequence[str], asked: Question) -> Found:
     """The letters of a list with one answer a line; it ends at the first line that is none."""
     answers: list[str] = []
     for line in lines:

@@ -10,7 +10,7 @@ from proctor.grading.reading.cues import first_sentence, spoken_in
 from proctor.grading.reading.label import read_label
 from proctor.grading.reading.letters import read_letters
 from proctor.grading.reading.number import read_number
-from proctor.grading.reading.question import Asked
+from proctor.grading.reading.question import Question
 from proctor.grading.texts import peel
 from proctor.grading.vocabulary import UNCLEAR, Found, Unclear
 
@@ -39,7 +39,7 @@ JOINED = re.compile(
 )
 
 
-def in_phrase(said: str, low: str, asked: Asked) -> Found:
+def in_phrase(said: str, low: str, asked: Question) -> Found:
     """The answer of the last phrase that states one."""
     judged = behind(said, low, asked)
     for match in before(low):
@@ -62,7 +62,7 @@ def before(low: str) -> list[re.Match[str]]:
     return sorted(found, key=lambda each: -each.end())[:MOST_PHRASES]
 
 
-def given(match: re.Match[str], said: str, low: str, asked: Asked) -> Found:
+def given(match: re.Match[str], said: str, low: str, asked: Question) -> Found:
     """What one phrase gives as the answer."""
     start = match.start()
     value = said[match.end() : match.end() + VALUE_CHARS]
@@ -89,7 +89,7 @@ def last_value(said: str, low: str) -> str | None:
     return said[found[0].end() : found[0].end() + VALUE_CHARS].split("\n", 1)[0] if found else None
 
 
-def value_of(value: str, asked: Asked) -> Found:
+def value_of(value: str, asked: Question) -> Found:
     if asked.kind == "choices":
         return read_choice(value, asked)
     sentence = first_sentence(value)
@@ -98,7 +98,7 @@ def value_of(value: str, asked: Asked) -> Found:
     return read_number(sentence) if asked.kind == "number" else read_letters(sentence, asked)
 
 
-def behind(said: str, low: str, asked: Asked) -> tuple[int, str | Unclear] | None:
+def behind(said: str, low: str, asked: Question) -> tuple[int, str | Unclear] | None:
     """The letter or text of an option before "is correct", with its place; one in a clause, and not turned down."""
     if asked.kind != "choices":
         return None
@@ -116,7 +116,7 @@ def behind(said: str, low: str, asked: Asked) -> tuple[int, str | Unclear] | Non
     return found[0] if len({named for _, named in found}) == 1 else None
 
 
-def named_behind(clause: str, phrase: str, asked: Asked) -> Found:
+def named_behind(clause: str, phrase: str, asked: Question) -> Found:
     closers = phrase[: len(phrase) - len(phrase.lstrip(" *_`\"')]"))]
     whole = clause + closers.strip(" ")
     letter = LETTER_BEHIND.search(whole) or BARE.search(clause) or SMALL.search(whole)
@@ -135,7 +135,7 @@ SMALL = re.compile(r"\b(?i:option|choice|answer)\s[(\[*]{0,3}([a-z])[)\]*]{0,3}\
 OWN = re.compile(r"(?:\A|[.:;!?]\s|\s)[(*]{0,3}([A-Z])[).:][*]{0,2}\s")
 
 
-def by_own_text(clause: str, asked: Asked) -> Found:
+def by_own_text(clause: str, asked: Question) -> Found:
     """ "B. Iron deficiency is the correct answer": a letter with its own text, or the text as the whole clause."""
     marks = [each for each in OWN.finditer(clause) if each[1] in asked.letters]
     if marks:

@@ -13,7 +13,7 @@ from proctor.grading.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Question:
     """One item, as its reply is read. `cut` is "" for a whole reply, "length", or "cut?" for one that looks cut.
 
     The options stand by their letters, in light form and as words, too.

@@ -7,7 +7,7 @@ import re
 from proctor.grading.reading.choice import lettered
 from proctor.grading.reading.forms import lowered, plain, words
 from proctor.grading.reading.listing import own_option
-from proctor.grading.reading.question import Asked
+from proctor.grading.reading.question import Question
 from proctor.grading.texts import peel
 
 # Of a longer reply the beginning and the end are read: an answer stands in one of them.
@@ -71,7 +71,7 @@ SPACES = re.compile(r"\s+")
 SHOWN = 60  # characters of a question that tell it from another
 
 
-def before_invention(said: str, asked: Asked) -> tuple[str, str]:
+def before_invention(said: str, asked: Question) -> tuple[str, str]:
     """The part before a question that the reply invents, and how that begins; "" where there is none.
 
     The question that was asked may be repeated before the answer: it is known by its words.
@@ -86,13 +86,13 @@ def before_invention(said: str, asked: Asked) -> tuple[str, str]:
     return said, ""
 
 
-def is_own(text: str, asked: Asked) -> bool:
+def is_own(text: str, asked: Question) -> bool:
     """True when the question is the one that was asked."""
     start = words(text.strip().split("\n", 1)[0][:SHOWN])[:8]
     return len(start) >= 3 and f" {' '.join(start[:-1])} " in f" {' '.join(words(asked.question))} "
 
 
-def foreign_list(said: str, asked: Asked) -> int | None:
+def foreign_list(said: str, asked: Question) -> int | None:
     """Where a list of lettered options begins whose texts are not the item's, with the question before it."""
     if asked.kind != "choices" or len(asked.choices) < 2:
         return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from proctor.grading.reading.cues import spoken_in
 from proctor.grading.reading.letters import read_list
 from proctor.grading.reading.listing import list_of_options
-from proctor.grading.reading.question import Asked
+from proctor.grading.reading.question import Question
 from proctor.grading.reading.values import READERS, is_placeholder
 from proctor.grading.reading.whole import nothing_else, opening_label
 from proctor.grading.texts import peel
@@ -65,7 +65,7 @@ class Stated:
     strict: bool = False
 
 
-def stated(said: str, low: str, asked: Asked) -> list[Stated]:
+def stated(said: str, low: str, asked: Question) -> list[Stated]:
     """Every announced value, the last first."""
     found = [
         *lines(said, low),
@@ -134,7 +134,7 @@ def at_line(
     return Stated(value, start, end >= 0, below, plural, strict)
 
 
-def in_line(said: str, low: str, asked: Asked) -> Found:
+def in_line(said: str, low: str, asked: Question) -> Found:
     """The last announced value that states an answer."""
     for each in stated(said, low, asked):
         found = read_stated(said, each, asked)
@@ -143,7 +143,7 @@ def in_line(said: str, low: str, asked: Asked) -> Found:
     return None
 
 
-def read_stated(said: str, each: Stated, asked: Asked) -> Found:
+def read_stated(said: str, each: Stated, asked: Question) -> Found:
     if each.plural and (each.below or asked.kind != "letters"):
         return None  # "Answers:" above a list repeats the question
     if not peel(each.value) or is_placeholder(each.value):
@@ -160,7 +160,7 @@ def read_stated(said: str, each: Stated, asked: Asked) -> Found:
     return UNCLEAR if asked.cut and not each.ended and asked.may_go_on(each.value, found) else found
 
 
-def strictly(value: str, asked: Asked) -> Found:
+def strictly(value: str, asked: Question) -> Found:
     """A value that weaker words announce: it may hold the answer and nothing else."""
     found = nothing_else(value, asked)
     return opening_label(value, asked) if found is None and asked.kind == "labels" else found

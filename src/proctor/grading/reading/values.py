@@ -9,12 +9,12 @@ from proctor.grading.reading.choice import read_choice
 from proctor.grading.reading.label import read_label
 from proctor.grading.reading.letters import read_letters
 from proctor.grading.reading.number import read_number
-from proctor.grading.reading.question import Asked
+from proctor.grading.reading.question import Question
 from proctor.grading.vocabulary import Found
 
 SHORT_CHARS = 200
 
-READERS: Mapping[Kind, Callable[[str, Asked], Found]] = {
+READERS: Mapping[Kind, Callable[[str, Question], Found]] = {
     "choices": read_choice,
     "labels": read_label,
     "number": lambda value, asked: read_number(value),

@@ -7,7 +7,7 @@ import re
 from proctor.grading.reading.choice import DOUBT, more, read_choice
 from proctor.grading.reading.cues import first_sentence
 from proctor.grading.reading.phrases import NOT_SAID
-from proctor.grading.reading.question import Asked
+from proctor.grading.reading.question import Question
 from proctor.grading.vocabulary import UNCLEAR, Found
 
 VALUE_CHARS = 400
@@ -29,7 +29,7 @@ SMALL = re.compile(r"[(\[*\"]{0,4}([a-z])[)\]*\"]{0,4}[.!]?\Z")
 MOST = 16
 
 
-def in_weak_phrase(said: str, low: str, asked: Asked) -> Found:
+def in_weak_phrase(said: str, low: str, asked: Question) -> Found:
     """What the last such sentence gives; nothing where it is a condition, or what others say."""
     if asked.kind != "choices":
         return None
@@ -55,7 +55,7 @@ ENDS = re.compile(
 )
 
 
-def at_the_end(said: str, asked: Asked) -> Found:
+def at_the_end(said: str, asked: Question) -> Found:
     """The letter that ends the last sentence, where the words before it give it: "Hands down B."."""
     tail = said[-200:]
     found = ENDS.search(tail)
@@ -73,7 +73,7 @@ UNSURE = re.compile(
 BOLD = re.compile(r"(?:^|(?<=[\s]))\*\*([^*\n]{1,400})\*\*(?=[ \t]*[.!]?[ \t]*(?:\n|\Z))")
 
 
-def in_bold(said: str, asked: Asked) -> Found:
+def in_bold(said: str, asked: Question) -> Found:
     """The one option that stands in bold at the end of a line."""
     named = {found for each in BOLD.finditer(said) if (found := read_choice(each[1], asked, strict=True))}
     return None if not named else UNCLEAR if len(named) > 1 else named.pop()
@@ -84,7 +84,7 @@ OTHERS = re.compile(
 )
 
 
-def given(value: str, asked: Asked) -> Found:
+def given(value: str, asked: Question) -> Found:
     sentence = first_sentence(value)
     if sentence.rstrip().endswith("?"):
         return None

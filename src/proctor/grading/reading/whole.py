@@ -10,7 +10,7 @@ from proctor.grading.reading.label import exactly, foreign, lettered
 from proctor.grading.reading.letters import BULLET, read_letters, read_list
 from proctor.grading.reading.listing import OPTION_MARK, list_of_options, own_option
 from proctor.grading.reading.number import read_number
-from proctor.grading.reading.question import Asked
+from proctor.grading.reading.question import Question
 from proctor.grading.texts import key, light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found
 
@@ -18,7 +18,7 @@ VALUE_CHARS = 2000
 FENCE = re.compile(r"\A```\w{0,10}\n(.*?)\n?```\Z", re.DOTALL)
 
 
-def in_whole(said: str, asked: Asked) -> Found:
+def in_whole(said: str, asked: Question) -> Found:
     fence = FENCE.match(said)
     value = fence[1] if fence else said
     if asked.kind == "letters" and "\n" in peel(value):
@@ -36,7 +36,7 @@ SAYS = re.compile(
 ARE = re.compile(r"\A[^.\n]{1,80}\b(?:are|is)(?: both| all)? (?:correct|right|true)[.!]?\s*\Z")
 
 
-def all_of_list(value: str, asked: Asked) -> Found:
+def all_of_list(value: str, asked: Question) -> Found:
     """Letters a line each, and nothing else; or a first line of letters before an explanation."""
     lines = [line for line in value.splitlines() if line.strip()]
     read = [read_letters(BULLET.sub("", line, count=1), asked, strict=True) for line in lines[:12]]
@@ -50,7 +50,7 @@ def all_of_list(value: str, asked: Asked) -> Found:
 POINTER = re.compile(r"\A\s*(?:[-=]>|→|⇒|➡|•|[-–—]\s|=)\s*(?!\d)")
 
 
-def nothing_else(value: str, asked: Asked) -> Found:
+def nothing_else(value: str, asked: Question) -> Found:
     """A value that holds the answer and no other words."""
     if asked.kind == "choices":
         found = read_choice(POINTER.sub("", value, count=1), asked, strict=True)
@@ -63,7 +63,7 @@ def nothing_else(value: str, asked: Asked) -> Found:
     return only_label(value, asked)
 
 
-def only_label(value: str, asked: Asked) -> Found:
+def only_label(value: str, asked: Question) -> Found:
     known = asked.vocabulary
     if known is None:
         return None
@@ -91,7 +91,7 @@ RETURNS = re.compile(
 )
 
 
-def in_opening(said: str, asked: Asked) -> Found:
+def in_opening(said: str, asked: Question) -> Found:
     """The first line, where an explanation follows it: "B. its text", "**B**", "Yes, ..."."""
     lines = said.split("\n", 12)
     if asked.kind == "choices":
@@ -105,7 +105,7 @@ def in_opening(said: str, asked: Asked) -> Found:
     return None
 
 
-def in_first_line(said: str, asked: Asked) -> Found:
+def in_first_line(said: str, asked: Question) -> Found:
     """The first line of a cut reply, if a line break ends it or it is one letter alone."""
     line, broken, _ = said.partition("\n")
     if asked.kind != "choices" or len(line) > VALUE_CHARS or is_listing(said, asked) or goes_through(said):
@@ -121,7 +121,7 @@ def goes_through(said: str) -> bool:
     return len(marks) > 1 and ord(marks[1]) == ord(marks[0]) + 1 and not OTHERS.search(said[:8000])
 
 
-def is_listing(said: str, asked: Asked) -> bool:
+def is_listing(said: str, asked: Question) -> bool:
     """True where the first line is one of several options: another follows at once, or all do in their order."""
     lines = [line for line in said[:8000].split("\n", 60)[:60] if line.strip()]
     if list_of_options(lines[:2], asked):
@@ -142,7 +142,7 @@ VERDICT = re.compile(
 )
 
 
-def only_right_one(said: str, asked: Asked) -> Found:
+def only_right_one(said: str, asked: Question) -> Found:
     """The one option that a list calls correct, where it calls every other one wrong: "B. text: correct"."""
     judged: dict[str, bool] = {}
     for line in said.split("\n", 24)[:24]:
@@ -158,7 +158,7 @@ def only_right_one(said: str, asked: Asked) -> Found:
     return right[0] if len(judged) == len(asked.choices) and len(right) == 1 else None
 
 
-def opening_choice(line: str, asked: Asked) -> Found:
+def opening_choice(line: str, asked: Question) -> Found:
     """A line that is one option, or begins with one's letter and text and turns nothing down."""
     found = read_choice(line, asked, strict=True)
     if found is not None:
@@ -179,7 +179,7 @@ SINGLED = re.compile(r"(?:(?:\*\*|__)\(?([A-Z])\)?(?:\*\*|__)[.,]|(?:Option|Choi
 OTHER_OPTION = re.compile(r"(?:\(|\b[Oo]ption |\b[Cc]hoice |[.;]\s)[A-J][).:]\s")
 
 
-def opening_label(said: str, asked: Asked) -> Found:
+def opening_label(said: str, asked: Question) -> Found:
     known = asked.vocabulary
     plain = (
         light(said[:400].replace("\n", " \n "))

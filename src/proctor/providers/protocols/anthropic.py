@@ -14,9 +14,9 @@ from proctor.providers.contract import Opening, Pacing
 from proctor.providers.protocols.parameters import Parameters
 from proctor.providers.protocols.preflight import look, need_key, need_rows, undescribed
 from proctor.providers.protocols.thoughts import ANTHROPIC_BUDGET, ANTHROPIC_EFFORT, ANTHROPIC_HINT
-from proctor.providers.wire.http import Answer
+from proctor.providers.wire.http import HttpResponse
 from proctor.providers.wire.refusals import Place, bad_reply, refusal
-from proctor.providers.wire.wire_types import Table, table_of, told_usage
+from proctor.providers.wire.wire_types import JsonTable, table_of, told_usage
 from proctor.types import Item, ListedModel, Model, Reply, Sampling, Usage
 
 OFFICIAL = "https://api.anthropic.com"
@@ -87,17 +87,19 @@ class Anthropic:
                 raise refusal(answer, self._place)
 
     def _body(self, item: Item, parameters: Mapping[str, Any]) -> bytes:
-        system = "\n\n".join(m.content for m in item.prompt if m.role == "system")
+        system = "\n\n".join(m.content for m in item.ask.messages if m.role == "system")
         body: dict[str, Any] = {
             "model": self._model.name,
-            "messages": [{"role": m.role, "content": m.content} for m in item.prompt if m.role != "system"],
+            "messages": [
+                {"role": m.role, "content": m.content} for m in item.ask.messages if m.role != "system"
+            ],
             **parameters,
         }
         if system:
             body["system"] = system
         return orjson.dumps(body)
 
-    def _reply(self, answer: Answer) -> Reply:
+    def _reply(self, answer: HttpResponse) -> Reply:
         record = table_of(answer, self._place, "content")
         if record.text("type") == "error":
             raise refusal(replace(answer, status=500), self._place)
@@ -117,7 +119,7 @@ class Anthropic:
             raw=answer.body,
         )
 
-    def _used(self, record: Table) -> Usage:
+    def _used(self, record: JsonTable) -> Usage:
         usage = record.table("usage")
         sent, received = usage.sum(*map(usage.count, _INPUT)), usage.count("output_tokens")
         return Usage(sent, received, self._price.cost_usd(sent, received) if self._price else None)
@@ -146,11 +148,11 @@ def _authorization(key: str | None) -> dict[str, str]:
     return {"anthropic-version": VERSION, **({"x-api-key": key} if key else {})}
 
 
-def _listed(row: Table) -> ListedModel:
+def _listed(row: JsonTable) -> ListedModel:
     return _described(row, row.needed("id"))
 
 
-def _described(row: Table, name: str) -> ListedModel:
+def _described(row: JsonTable, name: str) -> ListedModel:
     return ListedModel(
         Model("anthropic", name),
         context_tokens=row.told(row.count, "max_input_tokens"),
@@ -196,5 +198,5 @@ def _unsent(sampling: Sampling) -> frozenset[str]:
     return frozenset(unsent | ({"temperature", "top_p", "top_k"} if sampling.think else set()))
 
 
-def _joined(blocks: Sequence[Table], kind: str, field: str) -> str:
+def _joined(blocks: Sequence[JsonTable], kind: str, field: str) -> str:
     return "".join(block.text(field) or "" for block in blocks if block.text("type") == kind)

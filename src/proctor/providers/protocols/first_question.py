@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import orjson
 
 from proctor.errors import BadRequest, ModelNotFound, ProviderError, RateLimited
-from proctor.providers.protocols.listing import Listing
+from proctor.providers.protocols.listing import ServerListing
 from proctor.providers.protocols.parameters import refused
-from proctor.providers.wire.http import Answer, Http
+from proctor.providers.wire.http import Http, HttpResponse
 from proctor.providers.wire.refusals import Place, bad_reply, full_words, refusal
 from proctor.providers.wire.wire_types import table_of
 
@@ -18,7 +18,7 @@ QUESTION = "Hi"
 _MODEL = re.compile(r"\bmodel", re.I)
 
 
-async def first_question(http: Http, place: Place, headers: Mapping[str, str], listed: Listing) -> str:
+async def first_question(http: Http, place: Place, headers: Mapping[str, str], listed: ServerListing) -> str:
     """Ask the model one word's worth; what the list said and that it answered all the same, as a remark.
 
     Raises ModelNotFound if the server has no such model, or answers as another that it lists; what else the server
@@ -48,7 +48,7 @@ async def first_question(http: Http, place: Place, headers: Mapping[str, str], l
     raise _with_list(error, listed)
 
 
-def _need_this_one(answer: Answer, place: Place, listed: Listing) -> None:
+def _need_this_one(answer: HttpResponse, place: Place, listed: ServerListing) -> None:
     """Raises ModelNotFound where another model of the list answered: its results would stand under a wrong name."""
     record = table_of(answer, place, "choices")
     if not record.tables("choices"):
@@ -58,7 +58,7 @@ def _need_this_one(answer: Answer, place: Place, listed: Listing) -> None:
         raise _no_such_model(place, listed, f"It answers to any name, and answered as {named!r}")
 
 
-def _unknown(answer: Answer, place: Place) -> bool:
+def _unknown(answer: HttpResponse, place: Place) -> bool:
     """True for a refusal of the model's name, and not of the limit."""
     if answer.status not in (400, 404, 422) or refused(answer.body, ["max_tokens"]):
         return False
@@ -66,13 +66,13 @@ def _unknown(answer: Answer, place: Place) -> bool:
     return bool(_MODEL.search(words)) or place.model in words
 
 
-def _no_such_model(place: Place, listed: Listing, why: str, status: int | None = None) -> ModelNotFound:
+def _no_such_model(place: Place, listed: ServerListing, why: str, status: int | None = None) -> ModelNotFound:
     return ModelNotFound(
         f"{place.words} does not offer the model {place.model!r}. It {listed.words}. {why}", status=status
     )
 
 
-def _with_list(error: ProviderError, listed: Listing) -> ProviderError:
+def _with_list(error: ProviderError, listed: ServerListing) -> ProviderError:
     """The same error, with what the list said."""
     said = f"{str(error).rstrip('.')}. The server {listed.words}, so it was asked a first question"
     return type(error)(

@@ -16,9 +16,9 @@ from proctor.providers.modes import ANSWER, TOP_TOKENS, need_ranking, ranking
 from proctor.providers.protocols.parameters import Parameters
 from proctor.providers.protocols.preflight import look, need_key, undescribed
 from proctor.providers.protocols.thoughts import GEMINI_HINT, GEMINI_NOTES, GEMINI_THINKING
-from proctor.providers.wire.http import Answer
+from proctor.providers.wire.http import HttpResponse
 from proctor.providers.wire.refusals import Place, bad_reply, refusal
-from proctor.providers.wire.wire_types import Table, table_of, told_usage
+from proctor.providers.wire.wire_types import JsonTable, table_of, told_usage
 from proctor.types import Item, ListedModel, Model, Reply, Sampling, Usage
 
 OFFICIAL = "https://generativelanguage.googleapis.com"
@@ -118,11 +118,11 @@ class Gemini:
             config["seed"] += repeat
         if self._mode == "structured":
             config |= {"responseMimeType": "application/json", "responseSchema": _schema(item.options)}
-        system = "\n\n".join(m.content for m in item.prompt if m.role == "system")
+        system = "\n\n".join(m.content for m in item.ask.messages if m.role == "system")
         body: dict[str, Any] = {
             "contents": [
                 {"role": "model" if m.role == "assistant" else "user", "parts": [{"text": m.content}]}
-                for m in item.prompt
+                for m in item.ask.messages
                 if m.role != "system"
             ],
             "generationConfig": config,
@@ -132,13 +132,13 @@ class Gemini:
             body["systemInstruction"] = {"parts": [{"text": system}]}
         return orjson.dumps(body)
 
-    def _reply(self, answer: Answer) -> Reply:
+    def _reply(self, answer: HttpResponse) -> Reply:
         record = table_of(answer, self._place, "candidates")
         candidates = record.tables("candidates")
         blocked = record.table("promptFeedback").text("blockReason")
         if not candidates and not blocked:
             raise bad_reply(answer, self._place, "candidates")
-        candidate = candidates[0] if candidates else Table({}, "", record.where)
+        candidate = candidates[0] if candidates else JsonTable({}, "", record.where)
         parts = candidate.table("content").tables("parts")
         sent, received, thought = _tokens(record.table("usageMetadata"))
         finish = _FINISH.get(candidate.text("finishReason") or "", "stop")
@@ -155,11 +155,11 @@ class Gemini:
         )
         return self._ranked(reply, candidate) if self._mode == "logprob" else reply
 
-    def _used(self, record: Table) -> Usage:
+    def _used(self, record: JsonTable) -> Usage:
         sent, received, _ = _tokens(record.table("usageMetadata"))
         return Usage(sent, received, self._price.cost_usd(sent, received) if self._price else None)
 
-    def _ranked(self, reply: Reply, candidate: Table) -> Reply:
+    def _ranked(self, reply: Reply, candidate: JsonTable) -> Reply:
         """The reply with its first token ranked; it was cut after that token by design."""
         result = candidate.table("logprobsResult")
         top = (row for step in result.tables("topCandidates")[:1] for row in step.tables("candidates"))
@@ -207,11 +207,11 @@ def _path(name: str) -> str:
     return quote(name if name.startswith(("models/", "tunedModels/")) else f"models/{name}", safe="/")
 
 
-def _answers(row: Table) -> bool:
+def _answers(row: JsonTable) -> bool:
     return METHOD in (row.told(row.texts, "supportedGenerationMethods") or (METHOD,))
 
 
-def _listed(row: Table, name: str) -> ListedModel:
+def _listed(row: JsonTable, name: str) -> ListedModel:
     return ListedModel(
         Model("gemini", name),
         context_tokens=row.told(row.count, "inputTokenLimit"),
@@ -253,11 +253,11 @@ def _schema(options: tuple[str, ...]) -> dict[str, Any]:
     return {"type": "OBJECT", "properties": {ANSWER: answer}, "required": [ANSWER]}
 
 
-def _joined(parts: Sequence[Table], *, thought: bool) -> str:
+def _joined(parts: Sequence[JsonTable], *, thought: bool) -> str:
     return "".join(part.text("text") or "" for part in parts if bool(part.flag("thought")) == thought)
 
 
-def _tokens(usage: Table) -> tuple[int | None, int | None, int | None]:
+def _tokens(usage: JsonTable) -> tuple[int | None, int | None, int | None]:
     """(input, output with the thoughts, thoughts): thoughts are billed as output but stand apart."""
     spoken, thought = usage.count("candidatesTokenCount"), usage.count("thoughtsTokenCount")
     return usage.count("promptTokenCount"), usage.sum(spoken, thought), thought

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proctor.providers.contract import Opening
 from proctor.providers.protocols.dialects import GROK
-from proctor.providers.protocols.openai import OpenAI, listed, place_of
+from proctor.providers.protocols.openai import OpenAI, place_of, served_models
 from proctor.providers.protocols.preflight import need_key
 from proctor.types import ListedModel, Model, Sampling
 
@@ -20,4 +20,4 @@ async def list_grok(opening: Opening) -> list[ListedModel]:
     settings = opening.settings
     place = place_of(GROK, "grok", settings.grok_base_url, "")
     need_key(settings.grok_api_key, place, GROK.official)
-    return await listed(opening, place, settings.grok_api_key, GROK)
+    return await served_models(opening, place, settings.grok_api_key, GROK)

@@ -10,7 +10,7 @@ from proctor.providers.protocols.dialects import Dialect
 from proctor.providers.protocols.preflight import need_rows, seen, unlisted
 from proctor.providers.wire.http import Http
 from proctor.providers.wire.refusals import Place
-from proctor.providers.wire.wire_types import Table, table_of
+from proctor.providers.wire.wire_types import JsonTable, table_of
 from proctor.types import ListedModel, Model
 
 # xAI's prices are US cents per 100 million tokens.
@@ -23,7 +23,7 @@ MOST_NAMES = 8  # that a message quotes
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ListedRow:
     """One listed model, the names it answers to, and what it costs if the list says so."""
 
     model: ListedModel
@@ -33,10 +33,10 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ServerListing:
     """What a server lists, and what it calls itself in its Server header. `problem`: there is no list, and why."""
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[ListedRow, ...] = ()
     software: str = ""
     problem: str | None = None
 
@@ -53,7 +53,7 @@ class Listing:
         more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
         return f"lists {', '.join(names[:MOST_NAMES])}{more}" if names else "lists no models"
 
-    def row(self, name: str) -> Row | None:
+    def row(self, name: str) -> ListedRow | None:
         """The row of the model that answers to a name."""
         return next((row for row in self.rows if name in row.names), None)
 
@@ -62,15 +62,15 @@ def authorization(key: str | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
-async def listing(http: Http, place: Place, key: str | None, dialect: Dialect) -> Listing:
+async def listing(http: Http, place: Place, key: str | None, dialect: Dialect) -> ServerListing:
     """What the server lists; that it has no list is no error. Raises: EndpointNotFound (nobody there), AuthError."""
     try:
         return await list_rows(http, place, key, dialect)
     except ProviderError as error:
-        return Listing(problem=unlisted(error))
+        return ServerListing(problem=unlisted(error))
 
 
-async def list_rows(http: Http, place: Place, key: str | None, dialect: Dialect) -> Listing:
+async def list_rows(http: Http, place: Place, key: str | None, dialect: Dialect) -> ServerListing:
     """The list with prices where there is one, else the plain list. Raises: EndpointNotFound, AuthError, BadReply."""
     if dialect.priced_list:
         try:
@@ -80,24 +80,24 @@ async def list_rows(http: Http, place: Place, key: str | None, dialect: Dialect)
     return await _rows(http, place, key, "models", "data")
 
 
-async def _rows(http: Http, place: Place, key: str | None, path: str, field: str) -> Listing:
+async def _rows(http: Http, place: Place, key: str | None, path: str, field: str) -> ServerListing:
     answer = await seen(http, f"{place.address}/{path}", authorization(key), place)
     record = table_of(answer, place, "list of models")
     rows = tuple(_row(row, place.provider) for row in need_rows(record, field))
-    return Listing(rows, answer.headers.get("Server", ""))
+    return ServerListing(rows, answer.headers.get("Server", ""))
 
 
-def _row(row: Table, provider: str) -> Row:
+def _row(row: JsonTable, provider: str) -> ListedRow:
     price = _price(row)
     note = None if price is None else f"${price.input:g} in, ${price.output:g} out per million tokens"
     lengths = (row.told(row.count, name) for name in _LENGTHS)
     name = row.needed("id")
     listed = ListedModel(Model(provider, name), context_tokens=next(filter(None, lengths), None), note=note)
     names = frozenset([name, *(row.told(row.texts, "aliases") or ())])
-    return Row(listed, names, price, row.told(row.text, "owned_by"))
+    return ListedRow(listed, names, price, row.told(row.text, "owned_by"))
 
 
-def _price(row: Table) -> Price | None:
+def _price(row: JsonTable) -> Price | None:
     prompt, completion = (row.told(row.amount, name) for name in _PRICES)
     if prompt is None or completion is None:
         return None

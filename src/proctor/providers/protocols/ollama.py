@@ -22,9 +22,9 @@ from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ran
 from proctor.providers.protocols.ollama_context import loaded_context, own_context
 from proctor.providers.protocols.preflight import need_rows, unlisted
 from proctor.providers.protocols.server_clock import possible
-from proctor.providers.wire.http import Answer, Http
+from proctor.providers.wire.http import Http, HttpResponse
 from proctor.providers.wire.refusals import Place, bad_reply, refusal
-from proctor.providers.wire.wire_types import NS, Table, table_of, told_usage
+from proctor.providers.wire.wire_types import NS, JsonTable, table_of, told_usage
 from proctor.types import Item, ListedModel, Model, Reply, Sampling, Usage
 
 LOOK_S = 10.0
@@ -131,7 +131,7 @@ class Ollama:
         options = self._options
         if repeat and options["seed"] != FREE:
             options = {**options, "seed": options["seed"] + repeat}
-        body = self._request([{"role": m.role, "content": m.content} for m in item.prompt], options)
+        body = self._request([{"role": m.role, "content": m.content} for m in item.ask.messages], options)
         if self._sampling.think is not None:
             body["think"] = self._sampling.think
         if self._sampling.mode == "structured":
@@ -140,7 +140,7 @@ class Ollama:
             body |= {"logprobs": True, "top_logprobs": TOP_TOKENS, "think": False}
         return orjson.dumps(body)
 
-    def _reply(self, answer: Answer) -> Reply:
+    def _reply(self, answer: HttpResponse) -> Reply:
         record = _table(answer, self._place)
         if record.fields.get("error") is not None:
             raise refusal(replace(answer, status=500), self._place)
@@ -169,11 +169,11 @@ class Ollama:
         )
         return self._ranked(reply, record) if self._sampling.mode == "logprob" else reply
 
-    def _used(self, record: Table) -> Usage:
+    def _used(self, record: JsonTable) -> Usage:
         sent, received = record.count("prompt_eval_count"), record.count("eval_count")
         return Usage(sent, received, self._price.cost_usd(sent, received) if self._price else None)
 
-    def _ranked(self, reply: Reply, record: Table) -> Reply:
+    def _ranked(self, reply: Reply, record: JsonTable) -> Reply:
         """The reply with its first token ranked; it was cut after that token by design."""
         tokens = record.tables("logprobs")[:1]
         first = ranking(row for token in tokens for row in token.tables("top_logprobs")) or ranking(tokens)
@@ -221,8 +221,8 @@ async def _list(http: Http, place: Place) -> list[ListedModel]:
     return [_listed(row) for row in need_rows(record, "models")]
 
 
-def _listed(row: Table) -> ListedModel:
-    details = row.told(row.table, "details") or Table({}, "", row.where)
+def _listed(row: JsonTable) -> ListedModel:
+    details = row.told(row.table, "details") or JsonTable({}, "", row.where)
     return ListedModel(
         Model("ollama", row.needed("name")),
         digest=row.told(row.text, "digest"),
@@ -234,7 +234,7 @@ def _listed(row: Table) -> ListedModel:
     )
 
 
-def _note(row: Table, details: Table) -> str | None:
+def _note(row: JsonTable, details: JsonTable) -> str | None:
     if row.told(row.text, "remote_host"):
         return "runs in Ollama's cloud"
     capabilities = row.told(row.texts, "capabilities") or ("completion",)
@@ -244,7 +244,7 @@ def _note(row: Table, details: Table) -> str | None:
     return None
 
 
-def _table(answer: Answer, place: Place) -> Table:
+def _table(answer: HttpResponse, place: Place) -> JsonTable:
     """The reply. A proxy that streams all the same may end its lines with an error."""
     try:
         return table_of(answer, place, "message")

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import orjson
 
 from proctor.errors import ProviderError
-from proctor.providers.wire.http import Answer, Http
+from proctor.providers.wire.http import Http, HttpResponse
 from proctor.providers.wire.refusals import Place
-from proctor.providers.wire.wire_types import Table, table_of
+from proctor.providers.wire.wire_types import JsonTable, table_of
 
 LOOK_S = 10.0
 
@@ -33,17 +33,17 @@ async def loaded_context(http: Http, place: Place, is_ours: Callable[[str], bool
         return None
 
 
-def _told(answer: Answer, place: Place, find: Callable[[Table], int | None]) -> int | None:
+def _told(answer: HttpResponse, place: Place, find: Callable[[JsonTable], int | None]) -> int | None:
     return find(table_of(answer, place, "description of models")) if answer.status == 200 else None
 
 
-def _own(record: Table) -> int | None:
-    facts = record.told(record.table, "model_info") or Table({}, "", record.where)
+def _own(record: JsonTable) -> int | None:
+    facts = record.told(record.table, "model_info") or JsonTable({}, "", record.where)
     family = facts.told(facts.text, "general.architecture")
     return facts.told(facts.count, f"{family}.context_length") or None
 
 
-def _loaded(record: Table, is_ours: Callable[[str], bool]) -> int | None:
+def _loaded(record: JsonTable, is_ours: Callable[[str], bool]) -> int | None:
     rows = record.told(record.tables, "models") or ()
     ours = (row for row in rows if is_ours(row.text("name") or ""))
     return next((row.told(row.count, "context_length") or None for row in ours), None)

@@ -13,15 +13,15 @@ from proctor.providers.contract import Opening, Pacing
 from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ranking
 from proctor.providers.protocols.dialects import ELSEWHERE, OPENAI, SIMULATOR, Dialect, pacing_of
 from proctor.providers.protocols.first_question import first_question
-from proctor.providers.protocols.listing import Listing, authorization, list_rows, listing
+from proctor.providers.protocols.listing import ServerListing, authorization, list_rows, listing
 from proctor.providers.protocols.parameters import Parameters
 from proctor.providers.protocols.preflight import need_key, unlisted
 from proctor.providers.protocols.server_clock import service_s
 from proctor.providers.protocols.servers import identified
 from proctor.providers.protocols.spellings import OFFICIAL, UNKNOWN, Spelling, spelling_of
-from proctor.providers.wire.http import Answer, Http
+from proctor.providers.wire.http import Http, HttpResponse
 from proctor.providers.wire.refusals import Place, bad_reply, refusal
-from proctor.providers.wire.wire_types import Table, table_of, told_usage
+from proctor.providers.wire.wire_types import JsonTable, table_of, told_usage
 from proctor.types import Item, ListedModel, Model, Reply, Sampling, Server, Usage
 
 USD_PER_TICK = 1e-10  # xAI's own unit of cost
@@ -127,7 +127,7 @@ class OpenAI:
                 raise refusal(answer, self._place)
 
     def _body(self, item: Item, repeat: int, parameters: Mapping[str, Any]) -> bytes:
-        messages = [{"role": m.role, "content": m.content} for m in item.prompt]
+        messages = [{"role": m.role, "content": m.content} for m in item.ask.messages]
         body = {"model": self._model.name, "messages": messages, **parameters}
         if repeat and "seed" in body:
             body["seed"] += repeat
@@ -139,7 +139,7 @@ class OpenAI:
             }
         return orjson.dumps(body)
 
-    def _reply(self, answer: Answer) -> Reply:
+    def _reply(self, answer: HttpResponse) -> Reply:
         record = table_of(answer, self._place, "choices[0].message")
         choice = next(iter(record.tables("choices")), None)
         if choice is None or choice.fields.get("message") is None:
@@ -163,12 +163,12 @@ class OpenAI:
         )
         return self._ranked(reply, choice) if self._mode == "logprob" else reply
 
-    def _used(self, record: Table) -> Usage:
+    def _used(self, record: JsonTable) -> Usage:
         usage = record.table("usage")
         received, _ = self._output(usage)
         return Usage(usage.count("prompt_tokens"), received, self._cost_usd(usage, received))
 
-    def _output(self, usage: Table) -> tuple[int | None, int | None]:
+    def _output(self, usage: JsonTable) -> tuple[int | None, int | None]:
         """(output tokens with the reasoning, reasoning tokens)."""
         received, whole = usage.count("completion_tokens"), usage.count("total_tokens")
         thought = usage.table("completion_tokens_details").count("reasoning_tokens")
@@ -178,7 +178,7 @@ class OpenAI:
         inside = whole == (usage.count("prompt_tokens") or 0) + received
         return (received if inside else usage.sum(received, thought)), thought
 
-    def _cost_usd(self, usage: Table, received: int | None) -> float | None:
+    def _cost_usd(self, usage: JsonTable, received: int | None) -> float | None:
         """What the server says it charged, else the price table's word."""
         ticks, cost = usage.amount("cost_in_usd_ticks"), usage.amount("cost")
         if ticks is not None:
@@ -187,7 +187,7 @@ class OpenAI:
             return self._price.cost_usd(usage.count("prompt_tokens"), received)
         return cost
 
-    def _ranked(self, reply: Reply, choice: Table) -> Reply:
+    def _ranked(self, reply: Reply, choice: JsonTable) -> Reply:
         """The reply with its first token ranked. It was cut after that token by design: no word about length."""
         tokens = choice.table("logprobs").tables("content")[:1]
         first = ranking(row for token in tokens for row in token.tables("top_logprobs")) or ranking(tokens)
@@ -196,7 +196,7 @@ class OpenAI:
             reply = replace(reply, finish="stop")
         return replace(reply, first_token=first)
 
-    def _shapeless(self, answer: Answer, record: Table, choice: Table | None) -> ProviderError:
+    def _shapeless(self, answer: HttpResponse, record: JsonTable, choice: JsonTable | None) -> ProviderError:
         """Gateways send an error in place of the choices, or inside the only one."""
         places = (record,) if choice is None else (record, choice)
         if any(place.fields.get("error") is not None for place in places):
@@ -222,10 +222,12 @@ async def list_openai(opening: Opening) -> list[ListedModel]:
     settings = opening.settings
     place = place_of(OPENAI, "openai", settings.openai_base_url, "")
     need_key(settings.openai_api_key, place, OPENAI.official)
-    return await listed(opening, place, settings.openai_api_key, OPENAI)
+    return await served_models(opening, place, settings.openai_api_key, OPENAI)
 
 
-async def listed(opening: Opening, place: Place, key: str | None, dialect: Dialect) -> list[ListedModel]:
+async def served_models(
+    opening: Opening, place: Place, key: str | None, dialect: Dialect
+) -> list[ListedModel]:
     """What a server lists, with the program that it is. Raises what keeps it from listing."""
     try:
         found = await list_rows(opening.http, place, key, dialect)
@@ -240,7 +242,7 @@ async def listed(opening: Opening, place: Place, key: str | None, dialect: Diale
 
 
 async def server_of(
-    http: Http, place: Place, key: str | None, dialect: Dialect, found: Listing
+    http: Http, place: Place, key: str | None, dialect: Dialect, found: ServerListing
 ) -> Server | None:
     """The program behind a list; None for a vendor's own address, and where the dialect settles what is sent."""
     if place.address == dialect.official or dialect.spelling is not None:
@@ -276,7 +278,7 @@ def _parameters(sampling: Sampling, dialect: Dialect, place: Place, spelling: Sp
     return Parameters(fields, place, _OPTIONAL, instead, needed)
 
 
-def _text(message: Table) -> str | None:
+def _text(message: JsonTable) -> str | None:
     """The text of a message whose content may be a list of parts."""
     if not isinstance(message.fields.get("content"), list):
         return message.text("content")

@@ -15,9 +15,9 @@ from proctor.errors import (
     ProviderError,
     ServerError,
 )
-from proctor.providers.wire.http import Answer, Http
+from proctor.providers.wire.http import Http, HttpResponse
 from proctor.providers.wire.refusals import Place, refusal
-from proctor.providers.wire.wire_types import Table, table_of
+from proctor.providers.wire.wire_types import JsonTable, table_of
 from proctor.types import ListedModel, Model
 
 LOOK_S = 30.0
@@ -39,12 +39,12 @@ def undescribed(model: Model, error: ProviderError) -> ListedModel:
     return ListedModel(model, remarks=(f"the server does not describe {model.name}: it {unlisted(error)}",))
 
 
-async def look(http: Http, url: str, headers: Mapping[str, str], place: Place, wanted: str) -> Table:
+async def look(http: Http, url: str, headers: Mapping[str, str], place: Place, wanted: str) -> JsonTable:
     """The JSON object at the address. Raises: EndpointNotFound, AuthError, ModelNotFound, BadReply."""
     return table_of(await seen(http, url, headers, place), place, wanted)
 
 
-async def seen(http: Http, url: str, headers: Mapping[str, str], place: Place) -> Answer:
+async def seen(http: Http, url: str, headers: Mapping[str, str], place: Place) -> HttpResponse:
     """What is at the address. Raises: EndpointNotFound, AuthError, ModelNotFound."""
     try:
         answer = await http.get(url, headers, timeout_s=LOOK_S)
@@ -58,7 +58,7 @@ async def seen(http: Http, url: str, headers: Mapping[str, str], place: Place) -
     return answer
 
 
-def need_rows(record: Table, name: str) -> tuple[Table, ...]:
+def need_rows(record: JsonTable, name: str) -> tuple[JsonTable, ...]:
     """The rows of a list of models. Raises BadReply if there is no such list."""
     if record.fields.get(name) is None:
         raise BadReply(f"{record.where}: no list of models in the reply")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from proctor.errors import ProviderError
 from proctor.providers.wire.http import Http
-from proctor.providers.wire.wire_types import Table
+from proctor.providers.wire.wire_types import JsonTable
 
 # Of a reply: the object it stands in, the fields that add up to the time, and their unit in seconds.
 _IN_REPLIES = (
@@ -25,7 +25,7 @@ LOOK_S = 5.0
 LOOKS, BETWEEN_S = 4, 0.25  # the last replies are counted a moment after they were sent
 
 
-def service_s(record: Table, usage: Table, elapsed_s: float) -> float | None:
+def service_s(record: JsonTable, usage: JsonTable, elapsed_s: float) -> float | None:
     """What a chat completion says of its time; None where it says nothing, or what cannot be.
 
     An odd value is no reason to lose the reply: nothing but a time rests on it.
@@ -37,7 +37,7 @@ def service_s(record: Table, usage: Table, elapsed_s: float) -> float | None:
     return _sum(usage, _IN_USAGE, 1.0, elapsed_s) if _IN_USAGE[1] in usage.fields else None
 
 
-def _sum(place: Table, parts: tuple[str, ...], unit_s: float, elapsed_s: float) -> float | None:
+def _sum(place: JsonTable, parts: tuple[str, ...], unit_s: float, elapsed_s: float) -> float | None:
     told = [place.told(place.amount, name) for name in parts]
     return None if None in told else possible(sum(filter(None, told)) * unit_s, elapsed_s)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from proctor.errors import BadReply, ProviderError
 from proctor.providers.wire.http import Http
 from proctor.providers.wire.refusals import Place
-from proctor.providers.wire.wire_types import Table, table_of
+from proctor.providers.wire.wire_types import JsonTable, table_of
 from proctor.types import Server
 
 LOOK_S = 3.0
@@ -76,21 +76,21 @@ def _sign(owners: set[str], software: str) -> Sign | None:
     return None
 
 
-async def _told(http: Http, place: Place, headers: Mapping[str, str], path: str) -> Table:
+async def _told(http: Http, place: Place, headers: Mapping[str, str], path: str) -> JsonTable:
     """What stands at a path beside the protocol's; nothing where nothing does."""
     url = f"{place.address.removesuffix('/v1')}/{path}"
     with suppress(ProviderError):
         answer = await http.get(url, headers, timeout_s=LOOK_S)
         if answer.status == 200:
             return table_of(answer, place, path)
-    return Table({}, "", place.words)
+    return JsonTable({}, "", place.words)
 
 
-def _version(found: Table, field: str) -> str | None:
+def _version(found: JsonTable, field: str) -> str | None:
     return found.told(found.text, field) or None
 
 
-def _described(found: Table) -> Server | None:
+def _described(found: JsonTable) -> Server | None:
     with suppress(BadReply):
         info, paths = found.table("info"), found.table("paths").fields
         if name := TITLES.get(info.text("title") or ""):

@@ -23,7 +23,7 @@ LEAST_SECRET_CHARACTERS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """A whole HTTP answer. `elapsed_s` runs from the first byte sent to the last byte read."""
 
     status: int
@@ -69,17 +69,19 @@ class Http:
             cookie_jar=aiohttp.DummyCookieJar(),
         )
 
-    async def get(self, url: str, headers: Mapping[str, str], *, timeout_s: float | None = None) -> Answer:
+    async def get(
+        self, url: str, headers: Mapping[str, str], *, timeout_s: float | None = None
+    ) -> HttpResponse:
         extra = {} if timeout_s is None else {"timeout": _timeout(timeout_s)}
         return await self._send("GET", url, headers, None, extra)
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> HttpResponse:
         """Raises: NetworkError, RequestTimeout, BadReply (a reply without end), Forbidden (not public)."""
         return await self._send("POST", url, headers, body, {})
 
     async def _send(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, extra: dict[str, Any]
-    ) -> Answer:
+    ) -> HttpResponse:
         if self._public_only:
             need_public_literal(urlsplit(url).hostname or "")
         start = time.perf_counter()
@@ -90,7 +92,7 @@ class Http:
             ) as response:
                 content = await self._read(response, url)
                 elapsed_s = time.perf_counter() - start
-                return Answer(response.status, response.headers, self.scrub(content), elapsed_s)
+                return HttpResponse(response.status, response.headers, self.scrub(content), elapsed_s)
         except aiohttp.ConnectionTimeoutError as error:
             raise NetworkError(f"{url}: cannot connect (no answer)", away=True) from error
         except TimeoutError as error:

@@ -22,7 +22,7 @@ from proctor.errors import (
     ServerError,
 )
 from proctor.providers.wire.delays import retry_after_s
-from proctor.providers.wire.http import Answer
+from proctor.providers.wire.http import HttpResponse
 from proctor.providers.wire.quotas import is_google, used_up
 
 QUOTED_CHARACTERS = 300
@@ -71,7 +71,7 @@ class Place:
         return f"{self.provider} at {self.address}"
 
 
-def refusal(answer: Answer, place: Place) -> ProviderError:
+def refusal(answer: HttpResponse, place: Place) -> ProviderError:
     """The error that an answer with a status other than 200 means."""
     text = answer.body.decode("utf-8", "replace")
     said = server_words(answer.body)
@@ -89,7 +89,7 @@ def refusal(answer: Answer, place: Place) -> ProviderError:
     )
 
 
-def bad_reply(answer: Answer, place: Place, wanted: str) -> BadReply:
+def bad_reply(answer: HttpResponse, place: Place, wanted: str) -> BadReply:
     """200, but not the protocol's shape."""
     beginning = answer.body[:QUOTED_CHARACTERS].decode("utf-8", "replace").strip() or "(nothing)"
     return BadReply(f"{place.words}: no {wanted} in the reply, which begins: {beginning}")

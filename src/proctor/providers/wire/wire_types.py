@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeVar
 import orjson
 
 from proctor.errors import BadReply
-from proctor.providers.wire.http import Answer
+from proctor.providers.wire.http import HttpResponse
 from proctor.providers.wire.refusals import Place, bad_reply
 from proctor.types import NOTHING_USED, Usage
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class JsonTable:
     """A JSON object. `path` is where it stood in the reply ("choices[0].message."), `where` whose reply it is."""
 
     fields: Mapping[str, Any]
@@ -73,17 +73,17 @@ class Table:
             return None if value is None else value * unit_s
         return self._odd(name, "a length of time")
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> JsonTable:
         """The object in a field; an empty one where there is none."""
         value = self.fields.get(name)
         if value is None or isinstance(value, dict):
-            return Table(value or {}, f"{self.path}{name}.", self.where)
+            return JsonTable(value or {}, f"{self.path}{name}.", self.where)
         return self._odd(name, "an object")
 
-    def tables(self, name: str) -> tuple[Table, ...]:
+    def tables(self, name: str) -> tuple[JsonTable, ...]:
         """The objects of a list; none where there is no list."""
         rows = self._list(name, dict, "a list of objects")
-        return tuple(Table(row, f"{self.path}{name}[{n}].", self.where) for n, row in enumerate(rows))
+        return tuple(JsonTable(row, f"{self.path}{name}[{n}].", self.where) for n, row in enumerate(rows))
 
     def texts(self, name: str) -> tuple[str, ...]:
         """The texts of a list; none where there is no list."""
@@ -123,7 +123,7 @@ class Table:
         )
 
 
-def table_of(answer: Answer, place: Place, wanted: str) -> Table:
+def table_of(answer: HttpResponse, place: Place, wanted: str) -> JsonTable:
     """The JSON object that an answer is. Raises BadReply, which says that there is no `wanted` in it."""
     try:
         record = orjson.loads(answer.body)
@@ -131,15 +131,15 @@ def table_of(answer: Answer, place: Place, wanted: str) -> Table:
         record = None
     if not isinstance(record, dict):
         raise bad_reply(answer, place, wanted)
-    return Table(record, "", place.words)
+    return JsonTable(record, "", place.words)
 
 
-def told_usage(answer: Answer, read: Callable[[Table], Usage]) -> Usage:
+def told_usage(answer: HttpResponse, read: Callable[[JsonTable], Usage]) -> Usage:
     """What `read` finds in the body of a reply that is of no use: it may have been billed all the same."""
     with suppress(orjson.JSONDecodeError, BadReply):
         record = orjson.loads(answer.body)
         if isinstance(record, dict):
-            return read(Table(record, "", ""))
+            return read(JsonTable(record, "", ""))
     return NOTHING_USED
 
 

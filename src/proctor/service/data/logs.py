@@ -23,12 +23,14 @@ from proctor.store import AttemptWriter, Store
 from proctor.types import (
     Attempt,
     Cell,
+    Chat,
     Failure,
+    Gold,
+    Grade,
     Item,
     Model,
     Outcome,
     Plan,
-    Reading,
     Reply,
     Run,
     Sampling,
@@ -200,19 +202,19 @@ def _attempts(log: Log) -> Iterator[Attempt]:
         item = Item(
             id=sample.item,
             group=sample.task,
-            prompt=sample.prompt,
-            target=sample.target or "",  # None would say that it is hidden
+            ask=Chat(sample.prompt),
+            gold=Gold.of(sample.target or ""),
             choices=sample.choices,
             cluster=sample.cluster,
             hash=sample.content,
         )
         if sample.score is None:
             failure = Failure("not-scored", sample.error or "the other tool gave it no score")
-            reading = Reading(Outcome.ERROR, None, None, None)
+            reading = Grade(Outcome.ERROR, None)
             yield Attempt(item, places[sample.item], sample.repeat, 0, at, reading, failure=failure)
             continue
         outcome = Outcome.ANSWERED if sample.task in unbounded else _outcome(sample)
-        reading = Reading(outcome, sample.answer, None, sample.score)
+        reading = Grade(outcome, sample.score, sample.answer)
         yield Attempt(item, places[sample.item], sample.repeat, 0, at, reading, reply=_reply(sample))
 
 

@@ -22,7 +22,7 @@ from proctor.service.results.speeds import with_clock
 from proctor.stats.estimates import scores
 from proctor.store import AttemptRow
 from proctor.store.core.bodies import clean
-from proctor.types import Item, Message, Outcome, Reply, Run, Status
+from proctor.types import Chat, Gold, Item, Message, Outcome, Reply, Run, Status
 
 FORMAT = 2  # raised when a bundle can no longer be read by programs that knew the one before
 ANSWER_CHARACTERS = 200  # of targets and answers, as the store's narrow rows have them
@@ -195,7 +195,7 @@ def item_record(row: AttemptRow, item: Item, *, prompt: bool) -> dict[str, Any]:
         "cluster": row.cluster,
     }
     if prompt:
-        record["prompt"] = [[message.role, message.content] for message in item.prompt]
+        record["prompt"] = [[message.role, message.content] for message in item.ask.messages]
     return record
 
 
@@ -213,11 +213,12 @@ def item_from(record: Mapping[str, Any], where: str) -> Item:
     return Item(
         id=record["id"],
         group=record["task"],
-        prompt=prompt,
-        target=record["target"],
+        ask=Chat(prompt),
+        gold=Gold.of(record["target"], lists["aliases"]),
+        choices=lists["choices"],
+        options=lists["options"],
         cluster=record["cluster"],
         hash=record["hash"],
-        **lists,
     )
 
 

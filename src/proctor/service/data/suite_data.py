@@ -53,4 +53,4 @@ def example_prompts(suite: str, settings: Settings) -> Mapping[str, tuple[Messag
     """Task -> what a model is shown, made of one of proctor's own sample rows; kept, since they never change."""
     keys = tuple(task.key for task in SUITES[suite].tasks)
     source = open_source(SourceRef("suite", suite, tasks=keys, rows="sample", limit=1), settings)
-    return {item.group: item.prompt for item in source.items()}
+    return {item.group: item.ask.messages for item in source.items()}

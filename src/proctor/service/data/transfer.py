@@ -233,7 +233,7 @@ def _record(store: Store, run: Run, row: AttemptRow) -> dict[str, Any]:
         "reply": payload.get("text"),
         "reasoning": payload.get("reasoning"),
         "finish": payload.get("finish"),
-        "prompt": [{"role": m.role, "content": m.content} for m in item.prompt],
+        "prompt": [{"role": m.role, "content": m.content} for m in item.ask.messages],
         "choices": list(item.choices),
         "service_s": row.service_s,
         "in_flight": row.in_flight,

@@ -32,7 +32,7 @@ BOUNDS = Bounds()
 
 
 @dataclass(frozen=True, slots=True)
-class Archive:
+class BundleArchive:
     """An open bundle. Everything raises DataError where the zip file is damaged."""
 
     path: Path
@@ -86,7 +86,7 @@ class Archive:
 
 
 @contextmanager
-def opened(path: Path, bounds: Bounds = BOUNDS) -> Iterator[Archive]:
+def opened(path: Path, bounds: Bounds = BOUNDS) -> Iterator[BundleArchive]:
     """Raises DataError for what is no bundle, or too large a one."""
     try:
         file = zipfile.ZipFile(path)
@@ -97,12 +97,12 @@ def opened(path: Path, bounds: Bounds = BOUNDS) -> Iterator[Archive]:
             f"{path}: {error.strerror or error}. Name a file that `proctor bundle` wrote"
         ) from None
     with file:
-        archive = Archive(path, file, bounds)
+        archive = BundleArchive(path, file, bounds)
         _check_entries(archive)
         yield archive
 
 
-def _check_entries(archive: Archive) -> None:
+def _check_entries(archive: BundleArchive) -> None:
     entries, name = archive.file.infolist(), archive.path.name
     if len({entry.filename for entry in entries}) < len(entries):
         raise DataError(f"{name}: two of its members have the same name")
@@ -118,7 +118,7 @@ def _check_entries(archive: Archive) -> None:
         )
 
 
-def run_ids(archive: Archive) -> tuple[str, Sequence[str]]:
+def run_ids(archive: BundleArchive) -> tuple[str, Sequence[str]]:
     """The version of proctor that wrote the bundle, and its runs in order. Raises DataError for a newer format."""
     head = records.from_bytes(archive.content(records.HEAD), records.HEAD)
     form = head.get("format")
@@ -136,7 +136,7 @@ def run_ids(archive: Archive) -> tuple[str, Sequence[str]]:
     return head["proctor"], ids
 
 
-def sum_faults(archive: Archive) -> Iterator[str]:
+def sum_faults(archive: BundleArchive) -> Iterator[str]:
     """What is wrong with the members, by SHA256SUMS: changed, missing, not listed."""
     told: dict[str, str] = {}
     for where, line in archive.lines(records.SUMS):

@@ -13,7 +13,7 @@ from proctor.grading.extractors import EXTRACTORS, Extractor, extractor
 from proctor.grading.vocabulary import vocabulary
 from proctor.service.data import records
 from proctor.service.data.records import Labels, Snapshot
-from proctor.service.data.unpack import BOUNDS, Archive, Bounds, opened, run_ids, sum_faults
+from proctor.service.data.unpack import BOUNDS, Bounds, BundleArchive, opened, run_ids, sum_faults
 from proctor.service.results.answer_kinds import Reads, reads
 from proctor.settings import Settings
 from proctor.sources.exams.files.questions import open_file
@@ -21,7 +21,7 @@ from proctor.sources.exams.items import item_hash
 from proctor.sources.exams.source import open_suite
 from proctor.store import AttemptRow
 from proctor.store.core.bodies import clean
-from proctor.types import Item, Outcome, Reading, Reply, Run
+from proctor.types import Grade, Item, Outcome, Reply, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def verify(path: Path, *, rows: Settings | None = None, bounds: Bounds = BOUNDS)
     )
 
 
-def _check(archive: Archive, ids: Sequence[str], settings: Settings | None, found: _Finding) -> None:
+def _check(archive: BundleArchive, ids: Sequence[str], settings: Settings | None, found: _Finding) -> None:
     told = records.from_bytes(archive.content(records.RESULTS), records.RESULTS)
     runs = [_packed_run(archive, ident) for ident in ids]
     rows = {}
@@ -127,7 +127,7 @@ def _check(archive: Archive, ids: Sequence[str], settings: Settings | None, foun
             _check_rows(each, settings, found)
 
 
-def _packed_run(archive: Archive, ident: str) -> _PackedRun:
+def _packed_run(archive: BundleArchive, ident: str) -> _PackedRun:
     folder = records.folder(ident)
     name = f"{folder}/{records.MANIFEST}"
     run, labels = records.run_from(records.from_bytes(archive.content(name), name), name)
@@ -169,7 +169,7 @@ def _how_read(run: Run, labels: Labels | None) -> tuple[Extractor, Mapping[str, 
 # Replies -----------------------------------------------------------------------------------------
 
 
-def _read_all(archive: Archive, of: _PackedRun, found: _Finding) -> list[AttemptRow]:
+def _read_all(archive: BundleArchive, of: _PackedRun, found: _Finding) -> list[AttemptRow]:
     """The run's rows in the order of asking; its replies are read again on the way."""
     rows: dict[tuple[int, int], AttemptRow] = {}
     asked = set()
@@ -206,18 +206,18 @@ def _check_reading(of: _PackedRun, row: AttemptRow, reply: Reply, found: _Findin
     item, how = of.items[row.item_id, row.item_hash], of.how[row.task]
     again = chosen.judge(item, reply, kind=how.kind, vocabulary=how.vocabulary)
     found.replies += 1
-    read = Reading(again.outcome, clean(again.answer, records.ANSWER_CHARACTERS), again.rung, again.score)
+    read = Grade(again.outcome, again.score, clean(again.answer, records.ANSWER_CHARACTERS), again.rung)
     if (read.outcome, read.answer, read.score) == (row.outcome, row.answer, row.score):
         return
     repeat = f", repeat {row.repeat}" if row.repeat else ""
-    told = Reading(row.outcome, row.answer, row.rung, row.score)
+    told = Grade(row.outcome, row.score, row.answer, row.rung)
     found.fault(
         "a reply differs",
         f"{of.name}, item {row.item_id}{repeat}: the bundle says {_said(told)}; {chosen.name} reads {_said(read)}",
     )
 
 
-def _said(reading: Reading) -> str:
+def _said(reading: Grade) -> str:
     answer = "no answer" if reading.answer is None else repr(reading.answer)
     score = "no score" if reading.score is None else f"score {reading.score:g}"
     return f"{answer} ({reading.outcome.value}, {score})"
@@ -274,10 +274,10 @@ def _check_hashes(of: _PackedRun, found: _Finding) -> None:
     if of.run.cell.source.kind == "log":
         return  # the other tool's own hashes
     for item in of.items.values():
-        if not item.prompt:
+        if not item.ask.messages:
             continue
         found.items += 1
-        if item_hash(item.prompt, item.choices, item.target, item.aliases) != item.hash:
+        if item_hash(item.ask.messages, item.choices, item.target, item.aliases) != item.hash:
             found.fault(
                 "an item differs", f"{of.name}, item {item.id}: its hash is not that of its prompt and target"
             )

@@ -22,7 +22,7 @@ MOST_DAYS = 3650
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class HistoryLine:
     """A run, and its change from the model's run before it that was asked the same; None where there is none."""
 
     result: RunResult
@@ -34,7 +34,7 @@ class History:
     """Runs newest first. `success_rate` is the share of the ended runs that completed; None if none has ended."""
 
     days: int
-    runs: tuple[Past, ...]
+    runs: tuple[HistoryLine, ...]
     completed: int
     failed: int
     success_rate: float | None
@@ -67,7 +67,8 @@ def history_of(
     since = time.time() - days * DAY_S
     runs = store.runs(limit=None, model=model, source=source, since=since, project_id=project_id)
     past = tuple(
-        Past(shown(store, run), _change(store, run, runs[place + 1 :])) for place, run in enumerate(runs)
+        HistoryLine(shown(store, run), _change(store, run, runs[place + 1 :]))
+        for place, run in enumerate(runs)
     )
     ended = [run for run in runs if run.finished_at is not None]
     completed = sum(1 for run in ended if run.status is Status.COMPLETED)

@@ -8,7 +8,7 @@ from typing import Any
 
 from proctor.errors import ConfigError, NotFound
 from proctor.figures import unmeasured
-from proctor.findings import Board, Difference, Estimate, Place, RunResult, Score
+from proctor.findings import Board, BoardRow, Difference, Estimate, RunResult, Score
 from proctor.service.context import open_store
 from proctor.service.evidence import shared
 from proctor.service.evidence.evaluation import downwards
@@ -20,7 +20,7 @@ from proctor.stats.compare import compare, differences, focused, resampled
 from proctor.stats.estimates import Scored, Shape
 from proctor.stats.ranks import best_shares, rank_intervals
 from proctor.store import Store
-from proctor.store.read.lists import RunLine, Wanted, exists, newest, run_lines
+from proctor.store.read.lists import RunFilter, RunLine, exists, newest, run_lines
 from proctor.types import Run, Status
 
 SMALLER = 0.5  # of the items of most: a run that holds the board's scores to fewer is named
@@ -60,7 +60,7 @@ def board_of(
 
 def _completed(store: Store, suite: str | None, project_id: int | None) -> list[RunLine]:
     """The completed runs of the source, newest first; some of them complete."""
-    wanted = Wanted(source=suite, status=Status.COMPLETED, project_id=project_id)
+    wanted = RunFilter(source=suite, status=Status.COMPLETED, project_id=project_id)
     lines = run_lines(store, wanted, limit=None)[0]
     ranked = [line for line in lines if line.complete]
     if not ranked and suite:
@@ -80,14 +80,14 @@ def _real(lines: Sequence[RunLine]) -> Sequence[RunLine]:
 
 def _rankable(store: Store, project_id: int | None) -> str:
     """What has complete runs, as advice: a suite of one's own goes by the name of its file."""
-    wanted = Wanted(status=Status.COMPLETED, project_id=project_id)
+    wanted = RunFilter(status=Status.COMPLETED, project_id=project_id)
     sources = dict.fromkeys(line.source for line in run_lines(store, wanted, limit=None)[0] if line.complete)
     return f"There are complete runs of {', '.join(sources)}" if sources else "Nothing has complete runs yet"
 
 
 def default_suite(store: Store, project_id: int | None, usual: str = "glue") -> str:
     """`usual` if it has complete runs that are not on sample rows, else what was run last that has, else `usual`."""
-    wanted = Wanted(status=Status.COMPLETED, project_id=project_id, sample=False)
+    wanted = RunFilter(status=Status.COMPLETED, project_id=project_id, sample=False)
     if exists(store, wanted._replace(source=usual)):
         return usual
     last = newest(store, wanted)
@@ -178,7 +178,7 @@ def _board(
         run = result.run
         count = sum(1 for line in complete if line.full_model == str(run.cell.model))
         trend = _trend(store, run, rows[run.id], group, of)
-        places.append(Place(result, score.estimate, rank, lowest, share, count, trend))
+        places.append(BoardRow(result, score.estimate, rank, lowest, share, count, trend))
     places.sort(
         key=lambda place: (place.rank, downwards(place.score.value), str(place.result.run.cell.model))
     )
@@ -300,7 +300,7 @@ def board_document(board: Board) -> dict[str, Any]:
     }
 
 
-def _place_document(place: Place) -> dict[str, Any]:
+def _place_document(place: BoardRow) -> dict[str, Any]:
     run = place.result.run
     return {
         "rank": place.rank,

@@ -11,13 +11,14 @@ from typing import Any
 
 from proctor.errors import ConfigError
 from proctor.figures import dollars, duration
+from proctor.protocols import Source
 from proctor.providers.prices import Prices, read_prices
 from proctor.service.context import open_store
-from proctor.service.forecast.previous_runs import Past, assumed_of, middle, past_of, why_not
+from proctor.service.forecast.previous_runs import PreviousRuns, assumed_of, middle, past_of, why_not
 from proctor.settings import Settings
 from proctor.stats.power import Assumed, detectable, effective_items, half_width, items_for
 from proctor.store import Store
-from proctor.types import Cell, Plan, Source
+from proctor.types import Cell, Plan
 
 PROMPTS_READ = 200  # of a source, for the length of its prompts; any beginning of it is a fair sample
 CHARACTERS_A_TOKEN = 4
@@ -154,7 +155,7 @@ def forecast_from(
 # What it takes -----------------------------------------------------------------------------------
 
 
-def _cell(cell: Cell, source: Source, past: Past, prices: Prices) -> CellForecast:
+def _cell(cell: Cell, source: Source, past: PreviousRuns, prices: Prices) -> CellForecast:
     model, calls = str(cell.model), len(source) * cell.repeats
     if cell.model.provider in ASKS_NOBODY:
         return CellForecast(model, calls, *(Expected(None, NO_SERVER) for _ in AMOUNTS))
@@ -163,17 +164,19 @@ def _cell(cell: Cell, source: Source, past: Past, prices: Prices) -> CellForecas
     return CellForecast(model, calls, tokens_in, tokens_out, _seconds(past, calls), cost)
 
 
-def _tokens_in(source: Source, past: Past, calls: int) -> Expected:
+def _tokens_in(source: Source, past: PreviousRuns, calls: int) -> Expected:
     """Other questions may be much longer or shorter, so their runs say nothing about this."""
     known = middle([tally.input_tokens_per_item for tally in past.tallies]) if past.same_source else None
     if known is not None:
         return Expected(known * calls, past.basis)
-    lengths = [sum(len(m.content) for m in item.prompt) for item in islice(source.items(), PROMPTS_READ)]
+    lengths = [
+        sum(len(m.content) for m in item.ask.messages) for item in islice(source.items(), PROMPTS_READ)
+    ]
     guess = f"the length of the prompts, about {CHARACTERS_A_TOKEN} characters a token: a rough guess"
     return Expected(fmean(lengths) / CHARACTERS_A_TOKEN * calls, guess)
 
 
-def _tokens_out(cell: Cell, past: Past, calls: int) -> Expected:
+def _tokens_out(cell: Cell, past: PreviousRuns, calls: int) -> Expected:
     known = middle([tally.output_tokens_per_item for tally in past.tallies])
     if known is not None:
         return Expected(known * calls, past.basis)
@@ -183,7 +186,7 @@ def _tokens_out(cell: Cell, past: Past, calls: int) -> Expected:
     return Expected(None, why_not(past, "tokens"), high=most * calls)
 
 
-def _seconds(past: Past, calls: int) -> Expected:
+def _seconds(past: PreviousRuns, calls: int) -> Expected:
     """By the pace of whole runs: with loading, retries and as many requests at once as there were."""
     asked = [sum(tally.outcomes.values()) for tally in past.tallies]
     paces = [run.elapsed_s / n for run, n in zip(past.runs, asked, strict=True) if n and run.elapsed_s]
@@ -197,7 +200,7 @@ def _seconds(past: Past, calls: int) -> Expected:
 
 
 def _cost(
-    cell: Cell, past: Past, prices: Prices, tokens_in: Expected, tokens_out: Expected, calls: int
+    cell: Cell, past: PreviousRuns, prices: Prices, tokens_in: Expected, tokens_out: Expected, calls: int
 ) -> Expected:
     """What runs of these questions cost; else prices times tokens; else what runs of other questions cost."""
     asked = [sum(tally.outcomes.values()) for tally in past.tallies]

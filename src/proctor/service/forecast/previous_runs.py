@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from statistics import fmean, median
 
 from proctor.findings import Tally
+from proctor.protocols import Source
 from proctor.service.results.profile import counted_tally
 from proctor.service.results.results import marks
 from proctor.stats.power import Assumed, within_variance
 from proctor.store import Store
-from proctor.types import Cell, Outcome, Run, Source, Status
+from proctor.types import Cell, Outcome, Run, Status
 
 LAST_RUNS = 5
 LOOKED_AT = 200  # of a model's newest runs
@@ -19,7 +20,7 @@ LEAST_SHARE, MOST_SHARE = 0.05, 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PreviousRuns:
     """A model's last runs that are most like what is planned, newest first, and what they are in words."""
 
     runs: tuple[Run, ...] = ()
@@ -41,7 +42,7 @@ _ASKING: dict[str, Callable[[Cell], object]] = {
 }
 
 
-def past_of(store: Store, cell: Cell, source: Source) -> Past:
+def past_of(store: Store, cell: Cell, source: Source) -> PreviousRuns:
     """The runs most like the cell: first in how answers are drawn, then in their source, then in the rest."""
     sample = source.manifest.get("rows") == "sample"
     found = [
@@ -50,7 +51,7 @@ def past_of(store: Store, cell: Cell, source: Source) -> Past:
         if str(run.cell.model) == str(cell.model) and run.settled and run.cell.source.kind != "log"
     ]
     if not found:
-        return Past(basis=f"no earlier run of {cell.model}")
+        return PreviousRuns(basis=f"no earlier run of {cell.model}")
 
     def likeness(run: Run) -> tuple[int, bool, int]:
         same = _same_questions(cell, run.cell) and run.sample == sample
@@ -63,7 +64,7 @@ def past_of(store: Store, cell: Cell, source: Source) -> Past:
     where = "of this source" if best[1] else f"of other questions ({titles})"
     differ = {name for run in runs for name in _other({**_ANSWERING, **_ASKING}, cell, run.cell)}
     asked = f", with other {', '.join(sorted(differ))}" if differ else ""
-    return Past(
+    return PreviousRuns(
         tuple(runs), tuple(counted_tally(store, run) for run in runs), best[1], f"{last} {where}{asked}"
     )
 
@@ -79,7 +80,7 @@ def _same_questions(one: Cell, two: Cell) -> bool:
     return same and set(a.tasks) == set(b.tasks)
 
 
-def assumed_of(store: Store, repeats: int, pasts: Sequence[Past]) -> tuple[Assumed, str]:
+def assumed_of(store: Store, repeats: int, pasts: Sequence[PreviousRuns]) -> tuple[Assumed, str]:
     """What past runs of this source say about two models like these, and in words where that is from."""
     here = [past for past in pasts if past.same_source]
     shares = [
@@ -104,7 +105,7 @@ def _right(tally: Tally) -> float | None:
     return tally.outcomes.get(Outcome.CORRECT, 0) / judged if judged else None
 
 
-def why_not(past: Past, what: str) -> str:
+def why_not(past: PreviousRuns, what: str) -> str:
     """Why a figure is not known: there is no run, or the runs did not say."""
     return f"{past.basis}, which did not report {what}" if past.runs else past.basis
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proctor.figures import among, fraction
+from proctor.protocols import Source
 from proctor.service.forecast.forecast import beyond_shares, power_of
 from proctor.stats.power import Assumed
-from proctor.types import Plan, Source
+from proctor.types import Plan
 
 ENOUGH_TO_TELL = 200  # items of a task; fewer show only differences of 8 points and more
 

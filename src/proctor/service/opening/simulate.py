@@ -10,7 +10,7 @@ from typing import Any
 from proctor.errors import ConfigError, DataMissing
 from proctor.service.opening.sources import answers_to, open_source
 from proctor.settings import Settings
-from proctor.simulator import OPTIONS, Answer, read_options, write_answers
+from proctor.simulator import OPTIONS, KnownAnswer, read_options, write_answers
 from proctor.simulator.serve import serve
 from proctor.sources.exams.tables.tasks import SUITES
 from proctor.types import SourceRef
@@ -19,7 +19,7 @@ from proctor.types import SourceRef
 USER_OPTIONS = tuple(option for option in OPTIONS if option.flag not in ("--answers", "--until-stdin-closes"))
 
 
-def known_answers(settings: Settings, files: Sequence[Path]) -> dict[str, Answer]:
+def known_answers(settings: Settings, files: Sequence[Path]) -> dict[str, KnownAnswer]:
     """Answers to the sample rows, to imported rows, and to the questions of `files`."""
     # Each prompt in its three wordings; in other styles, and with examples before it, it is guessed.
     refs = [SourceRef("suite", suite, preset="full", rows="sample", wording="all") for suite in SUITES]
@@ -30,7 +30,7 @@ def known_answers(settings: Settings, files: Sequence[Path]) -> dict[str, Answer
     ]
     # What a lenient run leaves out, nobody asks.
     refs += [SourceRef("file", str(path.resolve()), lenient=True) for path in files]
-    known: dict[str, Answer] = {}
+    known: dict[str, KnownAnswer] = {}
     for ref in refs:
         try:
             known.update(answers_to([open_source(ref, settings)]))

@@ -9,16 +9,17 @@ from dataclasses import replace
 
 from proctor.errors import ConfigError, DataMissing, EndpointNotFound, Forbidden
 from proctor.plan import parse_model
+from proctor.protocols import Source
 from proctor.providers import PROVIDERS
 from proctor.service.opening.offers import offers
 from proctor.settings import Settings
-from proctor.simulator import Answer, prompt_key
+from proctor.simulator import KnownAnswer, prompt_key
 from proctor.simulator.process import SimulatorDied, spawn
 from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.hub.download import ensure
 from proctor.sources.exams.source import open_suite, task_keys
 from proctor.sources.exams.tables.tasks import SUITES, TASKS
-from proctor.types import Cell, Item, Model, Source, SourceRef
+from proctor.types import Cell, Item, Model, SourceRef
 
 WITHOUT_SERVER = ("baseline", "replay", "simulator")
 Tell = Callable[[int, int], None]  # bytes that have come, of how many
@@ -147,17 +148,17 @@ def with_simulators(cells: Sequence[Cell], sources: Sequence[Source]) -> Iterato
         ]
 
 
-def answers_to(sources: Sequence[Source]) -> dict[str, Answer]:
+def answers_to(sources: Sequence[Source]) -> dict[str, KnownAnswer]:
     """What the simulator knows: for each prompt, by its hash, the right answer and some wrong ones."""
-    known: dict[str, Answer] = {}
+    known: dict[str, KnownAnswer] = {}
     for source in sources:
         items = [item for item in source.items() if item.target is not None]
         others = _targets(items)
         for item in items:
             right = source.spoken(item)
             wrong = tuple(source.wrong(item)) or tuple(t for t in others[item.group] if t != item.target)
-            key = prompt_key([(m.role, m.content) for m in item.prompt])
-            known[key] = Answer(right, wrong or (f"not {right}",))
+            key = prompt_key([(m.role, m.content) for m in item.ask.messages])
+            known[key] = KnownAnswer(right, wrong or (f"not {right}",))
     return known
 
 

@@ -11,7 +11,7 @@ from proctor.figures import shared_items
 from proctor.findings import Cause, Comparison, Difference, Estimate, Evaluation, RunResult, Score
 from proctor.service.results import speeds
 from proctor.service.results.advice import advice, asks_again
-from proctor.service.runs.lifecycle import Outcome
+from proctor.service.results.outcome import PlanOutcome
 from proctor.types import NOTHING_USED, Run, Usage
 
 
@@ -19,7 +19,7 @@ def to_json(document: Any) -> str:
     return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
 
 
-def outcome(ended: Outcome) -> dict[str, Any]:
+def outcome(ended: PlanOutcome) -> dict[str, Any]:
     """A command's whole result, with what stopped it."""
     error = ended.error
     return {

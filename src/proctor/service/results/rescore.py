@@ -17,7 +17,7 @@ from proctor.settings import Settings
 from proctor.sources.exams.source import SuiteSource
 from proctor.stats.intervals import share_stderr, wilson
 from proctor.store import AttemptRow, Store
-from proctor.types import Item, Outcome, Reading, Reply, Run
+from proctor.types import Grade, Item, Outcome, Reply, Run
 
 SHOWN_CHARS = 200
 
@@ -33,7 +33,7 @@ class Reread:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Disagreement:
     """A reply that the extractors read differently: what each made of it, by its name."""
 
     item_id: str
@@ -50,7 +50,7 @@ class Rescoring:
 
     run: Run
     read: tuple[Reread, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[Disagreement, ...]
     replies: int
     errors: int
 
@@ -66,7 +66,7 @@ def rescore(run_id: str, extractors: Sequence[str], settings: Settings) -> Resco
         kinds = {each.kind for each in how.values()}
         chosen = [extractor(name, kinds) for name in names(run, extractors)]
         errors = 0
-        readings: dict[str, list[tuple[str, Reading]]] = {each.name: [] for each in chosen}
+        readings: dict[str, list[tuple[str, Grade]]] = {each.name: [] for each in chosen}
         differences = []
         for row in scored_rows(store, run):
             if row.outcome is Outcome.ERROR:
@@ -136,12 +136,12 @@ def kept(store: Store, run: Run, row: AttemptRow) -> tuple[Item, Reply]:
     return store.item(row.item_hash), reply
 
 
-def read_again(chosen: Extractor, item: Item, reply: Reply, how: Reads) -> Reading:
+def read_again(chosen: Extractor, item: Item, reply: Reply, how: Reads) -> Grade:
     return chosen.judge(item, reply, kind=how.kind, vocabulary=how.vocabulary)
 
 
-def difference(row: AttemptRow, item: Item, reply: Reply, found: Mapping[str, Reading]) -> Difference:
-    return Difference(
+def difference(row: AttemptRow, item: Item, reply: Reply, found: Mapping[str, Grade]) -> Disagreement:
+    return Disagreement(
         row.item_id,
         row.repeat,
         item.target,
@@ -151,7 +151,7 @@ def difference(row: AttemptRow, item: Item, reply: Reply, found: Mapping[str, Re
     )
 
 
-def reread(name: str, found: Sequence[tuple[str, Reading]], asked: int) -> Reread:
+def reread(name: str, found: Sequence[tuple[str, Grade]], asked: int) -> Reread:
     outcomes = Counter(reading.outcome for _, reading in found)
     return Reread(
         name,
@@ -161,7 +161,7 @@ def reread(name: str, found: Sequence[tuple[str, Reading]], asked: int) -> Rerea
     )
 
 
-def accuracy(found: Sequence[tuple[str, Reading]], asked: int) -> Estimate:
+def accuracy(found: Sequence[tuple[str, Grade]], asked: int) -> Estimate:
     """The share of scored replies that are right; repeats of an item count as one for the interval."""
     scored = list(_scored(found))
     if not scored:
@@ -172,7 +172,7 @@ def accuracy(found: Sequence[tuple[str, Reading]], asked: int) -> Estimate:
     return Estimate(share, share_stderr(share, n), low, high, len(scored), asked, "Wilson")
 
 
-def _scored(found: Sequence[tuple[str, Reading]]) -> Iterator[tuple[str, bool]]:
+def _scored(found: Sequence[tuple[str, Grade]]) -> Iterator[tuple[str, bool]]:
     for item_id, reading in found:
         if reading.score is not None:
             yield item_id, reading.outcome is Outcome.CORRECT

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from proctor.errors import DataError
-from proctor.types import Cell, Limits, Run, Source, SourceRef
+from proctor.protocols import Source
+from proctor.types import Cell, Limits, Run, SourceRef
 
 
 def as_it_began(run: Run) -> SourceRef:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from proctor.engine.retry import Retry
 from proctor.errors import Conflict, ProctorError, StoreError
 from proctor.findings import Evaluation, RunResult
 from proctor.plan import check
+from proctor.protocols import Source
 from proctor.service.admin.addresses import settings_to_ask_again
 from proctor.service.context import dead_owner, find, open_store
 from proctor.service.evidence.evaluation import evaluation, of_plan
@@ -19,6 +20,7 @@ from proctor.service.opening.sources import Tell, open_source, resolved_source, 
 from proctor.service.results.causes import failed_whole
 from proctor.service.results.comparable import comparability, exam
 from proctor.service.results.diagnosis import diagnose
+from proctor.service.results.outcome import PlanOutcome
 from proctor.service.results.results import scored_rows, shown
 from proctor.service.results.wordings import by_wording, spread_note
 from proctor.service.runs.going_on import same_rows, with_limits
@@ -27,20 +29,9 @@ from proctor.service.runs.progress import Watch
 from proctor.service.runs.running import Interrupted, Ready, RunContext, run_cells
 from proctor.settings import Settings
 from proctor.store import Store
-from proctor.types import Limits, Plan, Run, Source, Status
+from proctor.types import Limits, Plan, Run, Status
 
 KILLED = "its process was killed"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a command's runs ended: what they show, and the error or interruption that stopped them, if any."""
-
-    evaluation: Evaluation | None
-    unfinished: tuple[str, ...] = ()  # ids that `resume` takes
-    error: ProctorError | None = None
-    interrupted: bool = False
-    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # run id -> what is off, and the cure
 
 
 def open_sources(
@@ -71,7 +62,7 @@ def start(
     sources: Sequence[Source] | None = None,
     parents: Sequence[str] = (),
     retry: Retry = Retry(),
-) -> Outcome:
+) -> PlanOutcome:
     """Run a new plan to its end.
 
     Raises ProctorError while nothing is stored yet (bad plan, rows missing, model not found). From
@@ -124,7 +115,7 @@ def _add_runs(
 
 def resume(
     ids: Sequence[str], settings: Settings, *, limits: Limits | None = None, watch: Watch | None = None
-) -> Outcome:
+) -> PlanOutcome:
     """Continue runs (or all runs of a plan) with what is missing or ended in an error."""
     with open_store(settings) as store:
         runs = [run for ident in ids for run in find(store, ident)]
@@ -151,7 +142,7 @@ def resume(
 
 def rerun(
     ident: str, settings: Settings, *, watch: Watch | None = None, wait_for_server_s: float | None = None
-) -> Outcome:
+) -> PlanOutcome:
     """A new run (or plan) from the same words, with the old one as parent."""
     with open_store(settings) as store:
         runs = find(store, ident)
@@ -200,14 +191,14 @@ def _as_it_is(store: Store, run: Run) -> Run:
     return replace(run, stopped=KILLED) if killed else run
 
 
-def _ended(store: Store, runs: Sequence[Run]) -> Outcome:
+def _ended(store: Store, runs: Sequence[Run]) -> PlanOutcome:
     results = [shown(store, store.run(run.id)) for run in runs]
     unfinished = tuple(r.run.id for r in results if r.run.partial)
     notes = {r.run.id: (*_spread(store, r.run), *diagnose(store, r)) for r in results}
     # Raised by none of them: the other runs of the plan were still to be asked.
     failed = (failed_whole(r) for r in results if r.run.status is Status.FAILED)
     error = next((each for each in failed if each is not None), None)
-    return Outcome(of_plan(store, results), unfinished, error, notes=notes)
+    return PlanOutcome(of_plan(store, results), unfinished, error, notes=notes)
 
 
 def _spread(store: Store, run: Run) -> tuple[str, ...]:
@@ -217,11 +208,11 @@ def _spread(store: Store, run: Run) -> tuple[str, ...]:
     return (note,) if note else ()
 
 
-def _stopped(store: Store, runs: Sequence[Run], error: ProctorError | Interrupted) -> Outcome:
+def _stopped(store: Store, runs: Sequence[Run], error: ProctorError | Interrupted) -> PlanOutcome:
     """What the runs show although something stopped them. A dead database shows nothing more."""
     known = error if isinstance(error, ProctorError) else None
     ids = tuple(run.id for run in runs)
     if isinstance(known, StoreError):
-        return Outcome(None, ids, known)
+        return PlanOutcome(None, ids, known)
     ended = _ended(store, runs)
     return replace(ended, unfinished=ended.unfinished or ids, error=known, interrupted=known is None)

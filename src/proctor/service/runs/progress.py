@@ -63,7 +63,7 @@ class Meter:
         self._pace = Pace(self.clock(), self.run.planned - self.before, self.parallel)
 
     def count(self, attempt: Attempt) -> None:
-        self.outcomes[attempt.reading.outcome] += 1
+        self.outcomes[attempt.grade.outcome] += 1
         if attempt.failure is not None:
             self.errors[attempt.failure.slug] += 1
         if attempt.unused is not NOTHING_USED:

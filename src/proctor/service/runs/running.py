@@ -22,6 +22,7 @@ from proctor.engine.retry import Retry
 from proctor.errors import Conflict, ProctorError, RunTimeout, StoreError
 from proctor.findings import RunResult
 from proctor.plan import share_limits
+from proctor.protocols import Source
 from proctor.providers import open_provider
 from proctor.providers.contract import Labels, Opening, Pacing, Provider
 from proctor.providers.pacing.limiter import Limiter
@@ -39,7 +40,7 @@ from proctor.store import AttemptWriter, Store
 from proctor.store.core.runs import Ending
 from proctor.store.queue import runlog
 from proctor.store.queue.endings import Spent, Verdict
-from proctor.types import Cell, Limits, ListedModel, Run, Source, Status
+from proctor.types import Cell, Limits, ListedModel, Run, Status
 
 LOG = logging.getLogger(__name__)
 MOST_PARALLEL = 256

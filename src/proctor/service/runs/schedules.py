@@ -18,15 +18,15 @@ from proctor.service.runs.queue import Ticket, submit
 from proctor.settings import Settings
 from proctor.store import Store
 from proctor.store.queue import schedules
-from proctor.store.queue.schedules import Schedule, Wanted
+from proctor.store.queue.schedules import NewSchedule, Schedule
 from proctor.types import Plan, Run
 
 __all__ = [
+    "NewSchedule",
     "Schedule",
-    "Wanted",
     "add",
+    "all_schedules",
     "last_run",
-    "listed",
     "next_time",
     "one",
     "remove",
@@ -63,7 +63,7 @@ def next_time(cron: str, after: float) -> float:
     return found
 
 
-def add(store: Store, wanted: Wanted, settings: Settings, *, now: float | None = None) -> Schedule:
+def add(store: Store, wanted: NewSchedule, settings: Settings, *, now: float | None = None) -> Schedule:
     """Raises ConfigError for a cron expression or a cell that cannot be meant, NotFound for a project.
 
     Forbidden for an address that its jobs may not ask: better now than every night.
@@ -82,7 +82,9 @@ def one(store: Store, schedule_id: int) -> Schedule:
     return schedules.schedule(store, schedule_id)
 
 
-def listed(store: Store, *, user: str | None = None, project_id: int | None = None) -> Sequence[Schedule]:
+def all_schedules(
+    store: Store, *, user: str | None = None, project_id: int | None = None
+) -> Sequence[Schedule]:
     """Oldest first; of one user or project, if named."""
     return schedules.schedules(store, user=user, project_id=project_id)
 

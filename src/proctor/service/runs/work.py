@@ -55,7 +55,7 @@ def work_on(
     with open_store(settings) as store:
         begins = entries.job(store, run_id)
         say(_begins(begins))
-        closing = Closing(store, run_id, owner, settings.first_retry_s, begins.run.settled)
+        closing = JobEnding(store, run_id, owner, settings.first_retry_s, begins.run.settled)
         try:
             with Lease(store, run_id, owner, lease_s):
                 _ask(closing, settings, lease_s)
@@ -83,7 +83,7 @@ def _ended(job: entries.Job) -> str:
     return f"{told}, {endings.next_try(job.run_after, job.tries)}: {run.error}"
 
 
-def _ask(closing: Closing, settings: Settings, lease_s: float) -> None:
+def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
     store, owner = closing.store, closing.owner
     run = store.run(closing.run_id)
     settings = settings_for(run.cell, entries.job(store, run.id).user, settings)
@@ -122,7 +122,7 @@ def _ask(closing: Closing, settings: Settings, lease_s: float) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Closing:
+class JobEnding:
     """Decides what a job's row says when its process ends: ended, or waiting for another try."""
 
     store: Store

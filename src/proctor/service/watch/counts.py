@@ -8,11 +8,11 @@ from proctor.findings import Score, Tally
 from proctor.service.context import Context
 from proctor.service.results.results import shown
 from proctor.store.read import counts, lists
-from proctor.store.read.lists import RunLine, Wanted
+from proctor.store.read.lists import RunFilter, RunLine
 
 
 @dataclass(frozen=True, slots=True)
-class Database:
+class DatabaseRoom:
     """Where everything is kept, and the room it takes; None where that is not told."""
 
     where: str
@@ -36,13 +36,13 @@ def runs_by_project(context: Context) -> dict[int, int]:
     return counts.runs_by(context.store, "project_id")
 
 
-def database(context: Context) -> Database:
-    return Database(counts.where(context.store), counts.size_bytes(context.store))
+def database(context: Context) -> DatabaseRoom:
+    return DatabaseRoom(counts.where(context.store), counts.size_bytes(context.store))
 
 
 def model_runs(context: Context, model: str, *, limit: int) -> tuple[list[ModelRun], int]:
     """The newest runs of `provider/name` with their figures, and how many there are in all."""
-    lines, total = lists.run_lines(context.store, Wanted(model=model), limit=limit)
+    lines, total = lists.run_lines(context.store, RunFilter(model=model), limit=limit)
     return [_with_figures(context, line) for line in lines], total
 
 

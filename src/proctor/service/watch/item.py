@@ -11,13 +11,13 @@ from proctor.service.context import Context
 from proctor.service.results import notes
 from proctor.service.results.notes import Note
 from proctor.service.watch import job_states
-from proctor.service.watch.job_states import RunLine, Wanted
+from proctor.service.watch.job_states import RunFilter, RunLine
 from proctor.store import AttemptRow
 from proctor.store.read import pages
-from proctor.store.read.pages import Filter, Page, Place
+from proctor.store.read.pages import Cursor, Filter, ResultsPage
 from proctor.types import Item, Run
 
-__all__ = ["Answer", "Elsewhere", "Filter", "Page", "Place", "all_rows", "answer", "results_page"]
+__all__ = ["Answer", "Cursor", "Elsewhere", "Filter", "ResultsPage", "all_rows", "answer", "results_page"]
 
 EXPORTED_AT_ONCE = 1000
 OTHER_RUNS = 30  # of the same source, looked through for the item
@@ -46,15 +46,15 @@ class Answer:
 
 
 def results_page(
-    context: Context, run_id: str, wanted: Filter, *, after: Place | None = None, limit: int = 50
-) -> Page:
+    context: Context, run_id: str, wanted: Filter, *, after: Cursor | None = None, limit: int = 50
+) -> ResultsPage:
     """Raises NotFound."""
     return pages.page(context.store, run_id, wanted, after=after, limit=limit)
 
 
 def all_rows(context: Context, run_id: str, wanted: Filter) -> Iterator[AttemptRow]:
     """Every row that the filter lets through, page after page. Raises NotFound."""
-    after: Place | None = None
+    after: Cursor | None = None
     while True:
         page = results_page(context, run_id, wanted, after=after, limit=EXPORTED_AT_ONCE)
         yield from page.rows
@@ -94,7 +94,7 @@ def _elsewhere(context: Context, run: Run, row: AttemptRow) -> list[Elsewhere]:
     """The latest attempts at the same item, with the same words, in other runs of the source."""
     source = job_states.source_of(run)
     found = []
-    for line in job_states.run_lines(context, Wanted(source=source), limit=OTHER_RUNS)[0]:
+    for line in job_states.run_lines(context, RunFilter(source=source), limit=OTHER_RUNS)[0]:
         if line.id == run.id:
             continue
         others = pages.attempts_of(context.store, line.id, row.item_id, row.repeat)

@@ -18,12 +18,12 @@ from proctor.store.queue.endings import next_try
 from proctor.store.queue.entries import Job
 from proctor.store.queue.heartbeat import FRESH_S, Load, signs
 from proctor.store.read import lists
-from proctor.store.read.lists import RunLine, Wanted
+from proctor.store.read.lists import RunFilter, RunLine
 from proctor.store.write import throughput
 from proctor.store.write.throughput import Pulse
 from proctor.types import Run, Status
 
-__all__ = ["Job", "JobState", "RunLine", "Wanted"]
+__all__ = ["Job", "JobState", "RunFilter", "RunLine"]
 
 WHOLE_ID = 36  # characters of a run's id
 ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
@@ -46,7 +46,7 @@ class JobState:
         return self.run.status in ENDED
 
 
-def run_lines(context: Context, wanted: Wanted, *, limit: int | None = 20) -> tuple[list[RunLine], int]:
+def run_lines(context: Context, wanted: RunFilter, *, limit: int | None = 20) -> tuple[list[RunLine], int]:
     """The newest runs, and how many there are; runs of the command line too."""
     return lists.run_lines(context.store, wanted, limit=limit)
 
@@ -56,14 +56,14 @@ def source_named(context: Context, name: str | None) -> str | None:
 
     Raises ConfigError, in the words of the API's specification, where it is neither.
     """
-    if name is None or lists.exists(context.store, Wanted(source=name)):
+    if name is None or lists.exists(context.store, RunFilter(source=name)):
         return name
     return suite_named(name).key
 
 
 def loads(context: Context) -> dict[str, Load]:
     """What the jobs at work use, by id: those of this machine's workers that the context's user may see."""
-    lines, _ = lists.run_lines(context.store, Wanted(status=Status.RUNNING), limit=None)
+    lines, _ = lists.run_lines(context.store, RunFilter(status=Status.RUNNING), limit=None)
     seen = {line.id for line in lines}
     fresh = [sign for sign in signs(context.settings.home) if time.time() - sign.at < FRESH_S]
     return {run: load for sign in fresh for run, load in sign.loads.items() if run in seen}

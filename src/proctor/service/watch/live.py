@@ -9,7 +9,7 @@ from proctor.service.context import Context
 from proctor.service.runs import queue, waits
 from proctor.service.runs.waits import Waits
 from proctor.service.watch import job_states
-from proctor.service.watch.job_states import JobState, RunLine, Wanted
+from proctor.service.watch.job_states import JobState, RunFilter, RunLine
 from proctor.store.queue import runlog
 from proctor.store.queue.entries import Job
 from proctor.store.write import throughput
@@ -68,7 +68,9 @@ def active(context: Context, project_id: int | None = None, *, limit: int = 10) 
     """The runs that work or wait, the newest first."""
     lines: list[RunLine] = []
     for status in (Status.RUNNING, Status.PENDING):
-        lines += job_states.run_lines(context, Wanted(status=status, project_id=project_id), limit=limit)[0]
+        lines += job_states.run_lines(context, RunFilter(status=status, project_id=project_id), limit=limit)[
+            0
+        ]
     lying = job_states.by_hand(context, lines)  # what a terminal left is neither at work nor in the queue
     return [live_of(context, line.id) for line in lines if not lying.get(line.id)][:limit]
 

@@ -10,7 +10,7 @@ from statistics import fmean
 from proctor.service.context import Context
 from proctor.service.evidence.leaderboard import default_suite
 from proctor.service.results.results import make_good
-from proctor.service.watch.job_states import RunLine, Wanted
+from proctor.service.watch.job_states import RunFilter, RunLine
 from proctor.sources.exams.tables.tasks import TASKS
 from proctor.store.read import history, lists
 from proctor.store.read.history import HEADLINE, PARTIAL, Measured, Searched, Shown
@@ -90,7 +90,7 @@ def overview(
     recent: int = 10,
 ) -> Overview:
     """Over the runs of the last `days`; `source` None is all."""
-    wanted = Wanted(source=source, project_id=project_id, since=time.time() - days * DAY_S)
+    wanted = RunFilter(source=source, project_id=project_id, since=time.time() - days * DAY_S)
     asked = Searched(wanted)
     make_good(context.store)
     found = history.measured(context.store, asked, metric, extras=EXTRAS)
@@ -134,7 +134,7 @@ def exam_of(run: RunLine) -> tuple[str, str | None, bool]:
 
 def latest_source(context: Context) -> str | None:
     """The suite or file of the newest run, on sample rows only where there is nothing else; None without a run."""
-    for wanted in (Wanted(sample=False), Wanted()):
+    for wanted in (RunFilter(sample=False), RunFilter()):
         if last := lists.newest(context.store, wanted):
             return last.source
     return None

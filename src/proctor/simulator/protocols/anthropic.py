@@ -8,12 +8,12 @@ import orjson
 
 from proctor.simulator.protocols.wire import (
     Ask,
-    Body,
     Denied,
+    JsonBody,
     Known,
-    Said,
+    ServerTerms,
+    SimulatedReply,
     Stamp,
-    Terms,
     count_input,
     read_body,
 )
@@ -36,7 +36,7 @@ _ADAPTIVE_ONLY = (
 )
 
 
-def read(body: bytes, terms: Terms, known: Known) -> Ask:
+def read(body: bytes, terms: ServerTerms, known: Known) -> Ask:
     """Understand a request, or raise Denied with Anthropic's status and type."""
     try:
         fields = read_body(body)
@@ -54,7 +54,7 @@ def read(body: bytes, terms: Terms, known: Known) -> Ask:
     return ask
 
 
-def _read(fields: Body) -> Ask:
+def _read(fields: JsonBody) -> Ask:
     if unknown := fields.only(_FIELDS):
         raise ValueError(f"{unknown}: Extra inputs are not permitted")
     model, messages = fields.text("model"), fields.messages()
@@ -79,7 +79,7 @@ def _read(fields: Body) -> Ask:
     )
 
 
-def _check_thinking(fields: Body, terms: Terms) -> None:
+def _check_thinking(fields: JsonBody, terms: ServerTerms) -> None:
     thinking = fields.inner("thinking")
     kind = thinking.fields.get("type", "disabled")
     if kind not in ("enabled", "disabled", "adaptive"):
@@ -94,7 +94,7 @@ def _check_thinking(fields: Body, terms: Terms) -> None:
         raise ValueError("`temperature` may only be set to 1 when thinking is enabled or in adaptive mode.")
 
 
-def whole(ask: Ask, said: Said, stamp: Stamp) -> bytes:
+def whole(ask: Ask, said: SimulatedReply, stamp: Stamp) -> bytes:
     """The reply in one piece. A refusal says nothing."""
     refused = said.finish in ("refused", "blocked")
     content: list[dict[str, Any]] = []
@@ -120,7 +120,7 @@ def whole(ask: Ask, said: Said, stamp: Stamp) -> bytes:
     })  # fmt: skip
 
 
-def pieces(ask: Ask, said: Said, stamp: Stamp) -> list[bytes]:
+def pieces(ask: Ask, said: SimulatedReply, stamp: Stamp) -> list[bytes]:
     return [whole(ask, said, stamp)]
 
 

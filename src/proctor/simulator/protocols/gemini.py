@@ -10,13 +10,13 @@ import orjson
 
 from proctor.simulator.protocols.wire import (
     Ask,
-    Body,
     Denied,
     Form,
+    JsonBody,
     Known,
-    Said,
+    ServerTerms,
+    SimulatedReply,
     Stamp,
-    Terms,
     count_input,
     read_body,
     read_form,
@@ -58,13 +58,13 @@ _REJECTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Gemini:
+class GeminiShape:
     """The shape for one model: its name stands in the address, not in the body."""
 
     model: str
     STREAM_TYPE: str = "application/json"
 
-    def read(self, body: bytes, terms: Terms, known: Known) -> Ask:
+    def read(self, body: bytes, terms: ServerTerms, known: Known) -> Ask:
         """Understand a request, or raise Denied with Google's status."""
         try:
             fields = read_body(body)
@@ -81,10 +81,10 @@ class Gemini:
             )
         return ask
 
-    def whole(self, ask: Ask, said: Said, stamp: Stamp) -> bytes:
+    def whole(self, ask: Ask, said: SimulatedReply, stamp: Stamp) -> bytes:
         return orjson.dumps(_reply(ask, said, stamp))
 
-    def pieces(self, ask: Ask, said: Said, stamp: Stamp) -> list[bytes]:
+    def pieces(self, ask: Ask, said: SimulatedReply, stamp: Stamp) -> list[bytes]:
         return [self.whole(ask, said, stamp)]
 
     def busy(self, retry_after_s: float) -> Denied:
@@ -106,7 +106,7 @@ class Gemini:
         return self.broken().body
 
 
-def _read(fields: Body, model: str) -> Ask:
+def _read(fields: JsonBody, model: str) -> Ask:
     config, thinking = _known(fields)
     messages = _messages(fields)
     limit = config.count("maxOutputTokens")
@@ -132,7 +132,7 @@ def _read(fields: Body, model: str) -> Ask:
     )
 
 
-def _known(fields: Body) -> tuple[Body, Body]:
+def _known(fields: JsonBody) -> tuple[JsonBody, JsonBody]:
     """(generationConfig, its thinkingConfig). Raises: ValueError for a field that Google does not know."""
     config = fields.inner("generationConfig")
     thinking = config.inner("thinkingConfig")
@@ -155,7 +155,7 @@ def _unknown(name: str, where: str) -> str:
     return f'Invalid JSON payload received. Unknown name "{name}"{where}: Cannot find field.'
 
 
-def _messages(fields: Body) -> tuple[tuple[str, str], ...]:
+def _messages(fields: JsonBody) -> tuple[tuple[str, str], ...]:
     contents = fields.fields.get("contents")
     if not isinstance(contents, list) or not contents:
         raise ValueError("* GenerateContentRequest.contents: contents is not specified")
@@ -176,7 +176,7 @@ def _text(content: dict[str, Any]) -> str:
     return "".join(str(part.get("text", "")) for part in parts)
 
 
-def _form(config: Body) -> Form | None:
+def _form(config: JsonBody) -> Form | None:
     schema = config.fields.get("responseSchema") or config.fields.get("responseJsonSchema")
     json_wanted = config.fields.get("responseMimeType") == "application/json"
     if schema and not json_wanted:
@@ -186,7 +186,7 @@ def _form(config: Body) -> Form | None:
     return Form("answer", ()) if json_wanted else None
 
 
-def _check_rejected(fields: Body, terms: Terms) -> None:
+def _check_rejected(fields: JsonBody, terms: ServerTerms) -> None:
     config = fields.inner("generationConfig").fields
     given = {**config, **(config.get("thinkingConfig") or {})}
     for name in sorted(terms.reject):
@@ -194,7 +194,7 @@ def _check_rejected(fields: Body, terms: Terms) -> None:
             raise bad_request(_REJECTIONS.get(name) or _unknown(name, " at 'generation_config'"))
 
 
-def _reply(ask: Ask, said: Said, stamp: Stamp) -> dict[str, Any]:
+def _reply(ask: Ask, said: SimulatedReply, stamp: Stamp) -> dict[str, Any]:
     frame = {
         "usageMetadata": _usage(ask, said),
         "modelVersion": ask.model,
@@ -221,7 +221,7 @@ def _reply(ask: Ask, said: Said, stamp: Stamp) -> dict[str, Any]:
     return {"candidates": [candidate], **frame}
 
 
-def _ranking(said: Said) -> dict[str, Any]:
+def _ranking(said: SimulatedReply) -> dict[str, Any]:
     if not said.tokens:
         return {}
     return {
@@ -237,7 +237,7 @@ def _ranked(top: Iterable[tuple[str, float]]) -> list[dict[str, Any]]:
     ]
 
 
-def _usage(ask: Ask, said: Said) -> dict[str, int]:
+def _usage(ask: Ask, said: SimulatedReply) -> dict[str, int]:
     """Thoughts stand beside the candidates' tokens; what is 0 is left out."""
     counts = {
         "promptTokenCount": ask.input_tokens,

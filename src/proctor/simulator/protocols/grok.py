@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from proctor.simulator.protocols import openai
-from proctor.simulator.protocols.wire import Ask, Denied, Known, Said, Stamp, Terms, read_body
+from proctor.simulator.protocols.wire import Ask, Denied, Known, ServerTerms, SimulatedReply, Stamp, read_body
 
 STREAM_TYPE = openai.STREAM_TYPE
 # US cents per 100 million tokens, which is also the cost of one token in ticks of 1e-10 dollars.
@@ -17,7 +17,7 @@ COMPLETION_PRICE = 150_000
 _INVALID = "Client specified an invalid argument"
 
 
-def read(body: bytes, terms: Terms, known: Known) -> Ask:
+def read(body: bytes, terms: ServerTerms, known: Known) -> Ask:
     """Understand a request, or raise Denied in xAI's words."""
     try:
         fields = read_body(body)
@@ -44,7 +44,7 @@ def _camel(name: str) -> str:
     return first + "".join(word.capitalize() for word in others)
 
 
-def whole(ask: Ask, said: Said, stamp: Stamp) -> bytes:
+def whole(ask: Ask, said: SimulatedReply, stamp: Stamp) -> bytes:
     """The reply in one piece: completion_tokens without the reasoning, and what it cost."""
     reply = openai.reply(ask, said, stamp)
     ticks = ask.input_tokens * PROMPT_PRICE + said.output_tokens * COMPLETION_PRICE
@@ -56,7 +56,7 @@ def whole(ask: Ask, said: Said, stamp: Stamp) -> bytes:
     return orjson.dumps(reply)
 
 
-def pieces(ask: Ask, said: Said, stamp: Stamp) -> list[bytes]:
+def pieces(ask: Ask, said: SimulatedReply, stamp: Stamp) -> list[bytes]:
     return openai.pieces(ask, said, stamp)
 
 

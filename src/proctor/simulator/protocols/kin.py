@@ -9,9 +9,18 @@ from typing import Any
 import orjson
 
 from proctor.simulator.protocols import openai
-from proctor.simulator.protocols.quirks import EFFECTIVE, Quirks, Words
+from proctor.simulator.protocols.quirks import EFFECTIVE, Quirks, RefusalWords
 from proctor.simulator.protocols.ranges import RANGES, Range
-from proctor.simulator.protocols.wire import Ask, Body, Denied, Known, Said, Stamp, Terms, read_body
+from proctor.simulator.protocols.wire import (
+    Ask,
+    Denied,
+    JsonBody,
+    Known,
+    ServerTerms,
+    SimulatedReply,
+    Stamp,
+    read_body,
+)
 
 _PENALTIES = ("repeat_penalty", "repetition_penalty")
 _NOT_SAMPLING = frozenset({"model", "messages", "stream", "stream_options", "user"})
@@ -25,7 +34,7 @@ class Kin:
     def __init__(self, quirks: Quirks) -> None:
         self._quirks = quirks
 
-    def read(self, body: bytes, terms: Terms, known: Known) -> Ask:
+    def read(self, body: bytes, terms: ServerTerms, known: Known) -> Ask:
         quirks = self._quirks
         try:
             fields = read_body(body)
@@ -34,7 +43,7 @@ class Kin:
         if quirks.strict and (odd := sorted(fields.fields.keys() - quirks.strict)):
             raise self._deny("strict", what="{" + ", ".join(map(repr, odd)) + "}")
         self._check_numbers(fields)
-        read = Body({name: value for name, value in fields.fields.items() if name not in quirks.ignores})
+        read = JsonBody({name: value for name, value in fields.fields.items() if name not in quirks.ignores})
         try:
             ask = openai.parse(read)
         except ValueError as error:
@@ -42,7 +51,7 @@ class Kin:
         ask = self._effects(self._named(ask, known), fields)
         return self._fitted(ask, terms)
 
-    def _check_numbers(self, fields: Body) -> None:
+    def _check_numbers(self, fields: JsonBody) -> None:
         ranges = dict(RANGES)
         if self._quirks.most_temperature:
             ranges["temperature"] = Range(-self._quirks.most_temperature, self._quirks.most_temperature)
@@ -75,7 +84,7 @@ class Kin:
             raise self._deny("model", usual, model=ask.model, known=", ".join(known), first=first)
         return replace(ask, name=first, model=first if self._quirks.any_name == "own" else ask.model)
 
-    def _effects(self, ask: Ask, fields: Body) -> Ask:
+    def _effects(self, ask: Ask, fields: JsonBody) -> Ask:
         effective = (EFFECTIVE - self._quirks.ignores) | self._quirks.obeys
         given = {n: v for n, v in fields.fields.items() if v is not None and n not in _NOT_SAMPLING}
         applied = {name: value for name, value in given.items() if name in effective}
@@ -86,7 +95,7 @@ class Kin:
             varied=any(applied.get(name, 1) != 1 for name in _PENALTIES),
         )
 
-    def _fitted(self, ask: Ask, terms: Terms) -> Ask:
+    def _fitted(self, ask: Ask, terms: ServerTerms) -> Ask:
         """Raises: Denied for a prompt that the context does not hold, with its reply where both must fit."""
         if self._quirks.no_limit:
             return ask
@@ -109,7 +118,7 @@ class Kin:
             return ask
         return replace(ask, limit=min(context - prompt, limit or context))
 
-    def whole(self, ask: Ask, said: Said, stamp: Stamp) -> bytes:
+    def whole(self, ask: Ask, said: SimulatedReply, stamp: Stamp) -> bytes:
         reply = openai.reply(ask, self._told(said), stamp)
         for choice in reply["choices"]:
             self._finish(choice["message"], "message")
@@ -121,7 +130,7 @@ class Kin:
             reply["timings"] = timings(ask, said, stamp)
         return orjson.dumps(self._finish(reply, "reply"))
 
-    def pieces(self, ask: Ask, said: Said, stamp: Stamp) -> list[bytes]:
+    def pieces(self, ask: Ask, said: SimulatedReply, stamp: Stamp) -> list[bytes]:
         chunks = list(openai.chunks(ask, self._told(said), stamp))
         for chunk in chunks:
             self._frame(chunk, ask)
@@ -136,7 +145,7 @@ class Kin:
         events = [b"data: " + orjson.dumps(chunk) + b"\n\n" for chunk in chunks]
         return events if self._quirks.undone else [*events[:-1], events[-1] + openai.DONE]
 
-    def _told(self, said: Said) -> Said:
+    def _told(self, said: SimulatedReply) -> SimulatedReply:
         """The reply as this server tells it: where there is no word for a refusal it is a text like others."""
         if "refusal" in self._quirks.lacks and said.finish in ("refused", "blocked"):
             said = replace(said, finish="stop")
@@ -227,7 +236,7 @@ class Kin:
         return Denied(words.status, shape(replace(words, message=message, param=param), more), headers)
 
 
-def timings(ask: Ask, said: Said, stamp: Stamp) -> dict[str, Any]:
+def timings(ask: Ask, said: SimulatedReply, stamp: Stamp) -> dict[str, Any]:
     """What llama.cpp tells of a reply: its own work in milliseconds, without the wait for a slot."""
     cached = stamp.cached_tokens or 0
     read, written = ask.input_tokens - cached, sum(one.output_tokens for one in said.all)
@@ -248,37 +257,37 @@ def _rates(name: str, tokens: int, ms: float) -> dict[str, Any]:
     }
 
 
-def _usual_words(denied: Denied) -> Words:
+def _usual_words(denied: Denied) -> RefusalWords:
     error = orjson.loads(denied.body)["error"]
     message = error["message"].replace("{", "{{").replace("}", "}}")
-    return Words(denied.status, message, error["type"], error["param"], {})
+    return RefusalWords(denied.status, message, error["type"], error["param"], {})
 
 
-def _as_openai(words: Words, more: Mapping[str, Any]) -> dict[str, Any]:
+def _as_openai(words: RefusalWords, more: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "error": {"message": words.message, "type": words.kind, "param": words.param, "code": None, **more}
     }
 
 
-def _as_llama_cpp(words: Words, more: Mapping[str, Any]) -> dict[str, Any]:
+def _as_llama_cpp(words: RefusalWords, more: Mapping[str, Any]) -> dict[str, Any]:
     return {"error": {"code": words.status, "message": words.message, "type": words.kind, **more}}
 
 
-def _as_vllm(words: Words, more: Mapping[str, Any]) -> dict[str, Any]:
+def _as_vllm(words: RefusalWords, more: Mapping[str, Any]) -> dict[str, Any]:
     error = {"message": words.message, "type": words.kind, "param": words.param, "code": words.status, **more}
     return {"error": error}
 
 
-def _as_litellm(words: Words, more: Mapping[str, Any]) -> dict[str, Any]:
+def _as_litellm(words: RefusalWords, more: Mapping[str, Any]) -> dict[str, Any]:
     error = {"message": words.message, "type": words.kind, "param": words.param, "code": str(words.status)}
     return {"error": {**error, **more}}
 
 
-def _as_llm_katan(words: Words, more: Mapping[str, Any]) -> dict[str, Any]:
+def _as_llm_katan(words: RefusalWords, more: Mapping[str, Any]) -> dict[str, Any]:
     return {"error": {"message": words.message, "type": words.kind, "code": None, **more}}
 
 
-def _as_fastapi(words: Words, more: Mapping[str, Any]) -> dict[str, Any]:
+def _as_fastapi(words: RefusalWords, more: Mapping[str, Any]) -> dict[str, Any]:
     return {"detail": words.message, **more}
 
 

@@ -10,7 +10,7 @@ from aiohttp.typedefs import Middleware
 
 from proctor.simulator.protocols.kin import Kin
 from proctor.simulator.protocols.quirks import Quirks
-from proctor.simulator.protocols.wire import Ask, Denied, Stamp, Terms
+from proctor.simulator.protocols.wire import Ask, Denied, ServerTerms, Stamp
 from proctor.simulator.sending import JSON
 
 _OWN = "/__"  # the simulator's counters have no manners
@@ -20,7 +20,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def manners(
-    kin: Kin, terms: Terms, turned_away: Callable[[web.Request, Denied], web.StreamResponse]
+    kin: Kin, terms: ServerTerms, turned_away: Callable[[web.Request, Denied], web.StreamResponse]
 ) -> Middleware:
     """The middleware of a server that was started now."""
     ready_at = time.monotonic() + terms.loading_s

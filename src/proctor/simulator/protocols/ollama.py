@@ -14,13 +14,13 @@ from proctor.simulator.protocols.memory import FOR_EVER, Resident, keep_alive
 from proctor.simulator.protocols.openai import told_tokens
 from proctor.simulator.protocols.wire import (
     Ask,
-    Body,
     Denied,
     Form,
+    JsonBody,
     Known,
-    Said,
+    ServerTerms,
+    SimulatedReply,
     Stamp,
-    Terms,
     count_input,
     read_body,
     read_form,
@@ -52,7 +52,7 @@ _DETAILS = {
 }
 
 
-def read(body: bytes, terms: Terms, known: Known) -> Ask:
+def read(body: bytes, terms: ServerTerms, known: Known) -> Ask:
     """Understand a request, or raise Denied with Ollama's status and words."""
     try:
         fields = read_body(body)
@@ -84,7 +84,7 @@ def _too_long(tokens: int, context_tokens: int, *, inside: bool) -> Denied:
     return Denied(400, {"error": orjson.dumps({"error": quoted}).decode()})
 
 
-def _read(fields: Body, terms: Terms, known: Known) -> Ask:
+def _read(fields: JsonBody, terms: ServerTerms, known: Known) -> Ask:
     model = fields.text("model")
     messages = () if fields.fields.get("messages") is None else fields.messages()
     options = fields.inner("options")
@@ -110,12 +110,12 @@ def _read(fields: Body, terms: Terms, known: Known) -> Ask:
     )
 
 
-def most_context(terms: Terms) -> int:
+def most_context(terms: ServerTerms) -> int:
     """The longest context that a model of this server can have."""
     return terms.trained_tokens or _LONGEST
 
 
-def _kept(input_tokens: int, context_tokens: int, terms: Terms) -> int:
+def _kept(input_tokens: int, context_tokens: int, terms: ServerTerms) -> int:
     """What is left of a prompt that is cut: in newer versions its beginning and the last half of the context."""
     if input_tokens <= context_tokens:
         return input_tokens
@@ -133,7 +133,7 @@ def _form(wanted: Any) -> Form | None:
     return Form("answer", ())
 
 
-def _ranked(fields: Body) -> int | None:
+def _ranked(fields: JsonBody) -> int | None:
     top = fields.ranked("top_logprobs")
     return top or 0 if fields.flag("logprobs", default=False) else None
 
@@ -147,12 +147,12 @@ def _tagged(name: str) -> str:
     return name if ":" in name else f"{name}:latest"
 
 
-def whole(ask: Ask, said: Said, stamp: Stamp) -> bytes:
+def whole(ask: Ask, said: SimulatedReply, stamp: Stamp) -> bytes:
     """The reply in one piece."""
     return orjson.dumps({**_frame(ask, stamp, said.text, said.reasoning), **_end(ask, said, stamp)})
 
 
-def pieces(ask: Ask, said: Said, stamp: Stamp) -> list[bytes]:
+def pieces(ask: Ask, said: SimulatedReply, stamp: Stamp) -> list[bytes]:
     """The reply as one JSON object a line; the last has no text, but the counts and durations."""
     frames = [_frame(ask, stamp, "", word) for word in split(said.reasoning)]
     frames += [_frame(ask, stamp, word, "") for word in split(said.text)]
@@ -178,7 +178,7 @@ def _moment(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
 
 
-def _end(ask: Ask, said: Said, stamp: Stamp) -> dict[str, Any]:
+def _end(ask: Ask, said: SimulatedReply, stamp: Stamp) -> dict[str, Any]:
     prompt_ns = max(int(stamp.prompt_s * 1e9), _LEAST_NS)
     eval_ns = max(int(stamp.latency_s * 1e9) - prompt_ns, _LEAST_NS * said.output_tokens)
     load_ns = max(int(stamp.load_s * 1e9), _LOAD_NS)
@@ -257,7 +257,7 @@ def _loaded_entry(name: str, one: Resident) -> dict[str, Any]:
     return {**_entry(name), "expires_at": expires_at, "size_vram": 0, "context_length": one.context_tokens}
 
 
-def show(body: bytes, terms: Terms, known: Known) -> bytes:
+def show(body: bytes, terms: ServerTerms, known: Known) -> bytes:
     """What POST /api/show answers. Raises: Denied."""
     try:
         model = read_body(body).text("model")

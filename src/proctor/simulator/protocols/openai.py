@@ -11,13 +11,13 @@ import orjson
 from proctor.simulator.protocols.ranges import MOST_REPLIES, complaint, outside
 from proctor.simulator.protocols.wire import (
     Ask,
-    Body,
     Denied,
     Form,
+    JsonBody,
     Known,
-    Said,
+    ServerTerms,
+    SimulatedReply,
     Stamp,
-    Terms,
     Token,
     count_input,
     read_body,
@@ -37,7 +37,7 @@ _RARE = frozenset({
 _INSTEAD = {"max_tokens": " Use 'max_completion_tokens' instead."}
 
 
-def read(body: bytes, terms: Terms, known: Known) -> Ask:
+def read(body: bytes, terms: ServerTerms, known: Known) -> Ask:
     """Understand a request, or raise Denied with OpenAI's status and code."""
     try:
         fields = read_body(body)
@@ -56,7 +56,7 @@ def read(body: bytes, terms: Terms, known: Known) -> Ask:
     return ask
 
 
-def parse(fields: Body) -> Ask:
+def parse(fields: JsonBody) -> Ask:
     """Raises: ValueError naming the field."""
     model, messages = fields.text("model"), fields.messages()
     if not messages:
@@ -81,21 +81,21 @@ def parse(fields: Body) -> Ask:
     return replace(ask, form=_form(fields), ranked=_ranked(fields), think=_thinks(fields), n=_replies(fields))
 
 
-def _replies(fields: Body) -> int:
+def _replies(fields: JsonBody) -> int:
     n = fields.count("n") or 1
     if not 1 <= n <= MOST_REPLIES:
         raise ValueError(f"n is {n}; it must be from 1 to {MOST_REPLIES}")
     return n
 
 
-def _thinks(fields: Body) -> bool:
+def _thinks(fields: JsonBody) -> bool:
     if fields.fields.get("reasoning_effort") == "none":
         return False
     # The word of vLLM's chat templates.
     return fields.inner("chat_template_kwargs").flag("enable_thinking", default=True)
 
 
-def _ranked(fields: Body) -> int | None:
+def _ranked(fields: JsonBody) -> int | None:
     top = fields.ranked("top_logprobs")
     if fields.flag("logprobs", default=False):
         return top or 0
@@ -104,7 +104,7 @@ def _ranked(fields: Body) -> int | None:
     return None
 
 
-def _form(fields: Body) -> Form | None:
+def _form(fields: JsonBody) -> Form | None:
     wanted = fields.inner("response_format")
     if not wanted.fields or wanted.text("type") == "text":
         return None
@@ -118,12 +118,12 @@ def _form(fields: Body) -> Form | None:
     return read_form(schema)
 
 
-def whole(ask: Ask, said: Said, stamp: Stamp) -> bytes:
+def whole(ask: Ask, said: SimulatedReply, stamp: Stamp) -> bytes:
     """The reply in one piece."""
     return orjson.dumps(reply(ask, said, stamp))
 
 
-def reply(ask: Ask, said: Said, stamp: Stamp) -> dict[str, Any]:
+def reply(ask: Ask, said: SimulatedReply, stamp: Stamp) -> dict[str, Any]:
     """The reply before it becomes bytes."""
     whole_reply = _frame(ask, stamp, "chat.completion")
     whole_reply["choices"] = [_choice(ask, one, index) for index, one in enumerate(said.all)]
@@ -131,7 +131,7 @@ def reply(ask: Ask, said: Said, stamp: Stamp) -> dict[str, Any]:
     return whole_reply
 
 
-def _choice(ask: Ask, said: Said, index: int) -> dict[str, Any]:
+def _choice(ask: Ask, said: SimulatedReply, index: int) -> dict[str, Any]:
     refused = _refused(said)
     message = {
         "role": "assistant",
@@ -144,11 +144,11 @@ def _choice(ask: Ask, said: Said, index: int) -> dict[str, Any]:
     return {"index": index, "message": message, "logprobs": logprobs, "finish_reason": _FINISH[said.finish]}
 
 
-def _refused(said: Said) -> bool:
+def _refused(said: SimulatedReply) -> bool:
     return said.finish in ("refused", "blocked")
 
 
-def _logprobs(said: Said, tokens: Iterable[Token]) -> dict[str, Any]:
+def _logprobs(said: SimulatedReply, tokens: Iterable[Token]) -> dict[str, Any]:
     """Those of a refusal stand apart, as its text does."""
     told = told_tokens(tokens)
     return {"content": None, "refusal": told} if _refused(said) else {"content": told, "refusal": None}
@@ -166,13 +166,13 @@ def _told(token: str, logprob: float) -> dict[str, Any]:
     return {"token": token, "logprob": logprob, "bytes": list(token.encode("utf-8", "surrogatepass"))}
 
 
-def pieces(ask: Ask, said: Said, stamp: Stamp) -> list[bytes]:
+def pieces(ask: Ask, said: SimulatedReply, stamp: Stamp) -> list[bytes]:
     """The reply as server-sent events; the last piece also carries [DONE]."""
     events = [b"data: " + orjson.dumps(chunk) + b"\n\n" for chunk in chunks(ask, said, stamp)]
     return [*events[:-1], events[-1] + DONE]
 
 
-def chunks(ask: Ask, said: Said, stamp: Stamp) -> Iterator[dict[str, Any]]:
+def chunks(ask: Ask, said: SimulatedReply, stamp: Stamp) -> Iterator[dict[str, Any]]:
     """The pieces of a stream before they become bytes."""
     frame = _frame(ask, stamp, "chat.completion.chunk")
     if ask.usage:
@@ -184,7 +184,7 @@ def chunks(ask: Ask, said: Said, stamp: Stamp) -> Iterator[dict[str, Any]]:
         yield {**frame, "choices": [], "usage": _usage(ask, said)}
 
 
-def _deltas(ask: Ask, said: Said, index: int) -> Iterator[dict[str, Any]]:
+def _deltas(ask: Ask, said: SimulatedReply, index: int) -> Iterator[dict[str, Any]]:
     """One reply piece by piece: its role, its thoughts, its words or, where they are ranked, its tokens, its end."""
     part = "refusal" if _refused(said) else "content"
     words: Iterable[tuple[str, Any]] = ((word, None) for word in split(said.text))
@@ -209,7 +209,7 @@ def _frame(ask: Ask, stamp: Stamp, kind: str) -> dict[str, Any]:
     }
 
 
-def _usage(ask: Ask, said: Said) -> dict[str, Any]:
+def _usage(ask: Ask, said: SimulatedReply) -> dict[str, Any]:
     """The prompt once, and the output of all replies."""
     output_tokens = sum(one.output_tokens for one in said.all)
     return {

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from proctor.simulator.protocols import openai
-from proctor.simulator.protocols.wire import Ask, Denied, Known, Said, Stamp, Terms
+from proctor.simulator.protocols.wire import Ask, Denied, Known, ServerTerms, SimulatedReply, Stamp
 
 _TEXT = "text/plain; version=0.0.4"
 _JSON = "application/json"
@@ -65,13 +65,13 @@ class Metered:
     )
 
 
-class Meter:
+class ServerMeter:
     """What the metrics tell: counts and seconds by model, for replies that were given."""
 
     def __init__(self) -> None:
         self.by_model: defaultdict[str, Metered] = defaultdict(Metered)
 
-    def add(self, ask: Ask, said: Said, stamp: Stamp) -> None:
+    def add(self, ask: Ask, said: SimulatedReply, stamp: Stamp) -> None:
         model = self.by_model[ask.name]
         model.requests += 1
         model.prompt_tokens += ask.input_tokens
@@ -89,18 +89,18 @@ class View:
     """What a page may tell."""
 
     known: Known
-    terms: Terms
+    terms: ServerTerms
     slots: int
     serving: int
     waiting: int
-    meter: Meter
+    meter: ServerMeter
 
     @property
     def first(self) -> str:
         return next(iter(self.known))
 
 
-def models(known: Known, terms: Terms) -> bytes:
+def models(known: Known, terms: ServerTerms) -> bytes:
     """What GET /v1/models answers. Raises: Denied where the list is missing or broken."""
     quirks = terms.quirks
     if quirks.listing == "missing":
@@ -115,7 +115,7 @@ def models(known: Known, terms: Terms) -> bytes:
     return orjson.dumps({"models": own, "object": "list", "data": rows})
 
 
-def _entry(name: str, terms: Terms) -> dict[str, Any]:
+def _entry(name: str, terms: ServerTerms) -> dict[str, Any]:
     quirks = terms.quirks
     entry = {**openai.entry(name), **({"owned_by": quirks.owner} if quirks.owner else {})}
     if quirks.entry == "llama.cpp":

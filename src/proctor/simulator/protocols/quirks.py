@@ -21,7 +21,7 @@ EFFECTIVE = _MADE | {
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class RefusalWords:
     """A refusal in a server's words; `message` has places such as {model}, {value}, {input} or {context}."""
 
     status: int
@@ -64,7 +64,7 @@ class Quirks:
     )
     # What is said of a refusal: the shape of the body, and the words by what was wrong.
     errors: str = ""  # llama.cpp, vllm, litellm, llm-katan, fastapi; else OpenAI's
-    words: Mapping[str, Words] = field(default_factory=dict)
+    words: Mapping[str, RefusalWords] = field(default_factory=dict)
     # What a reply holds.
     fingerprint: str = ""
     name: str = ""  # how the model is named in a reply, with {model}
@@ -106,8 +106,8 @@ _VLLM = Quirks(
     room="refused",
     errors="vllm",
     words={
-        "model": Words(404, _NOT_FOUND, "NotFoundError", "model"),
-        "too_long": Words(
+        "model": RefusalWords(404, _NOT_FOUND, "NotFoundError", "model"),
+        "too_long": RefusalWords(
             400,
             "This model's maximum context length is {context} tokens. However, your prompt contains at least "
             "{over} input tokens, which exceeds this limit even without any output tokens. Please reduce the "
@@ -116,7 +116,7 @@ _VLLM = Quirks(
             "input_tokens",
         ),
         # From here on documented, not seen: the words of vLLM 0.25 and later.
-        "no_room": Words(
+        "no_room": RefusalWords(
             400,
             "This model's maximum context length is {context} tokens. However, you requested {limit} output "
             "tokens and your prompt contains at least {least} input tokens, for a total of at least {over} "
@@ -125,28 +125,30 @@ _VLLM = Quirks(
             "BadRequestError",
             "input_tokens",
         ),
-        "limit": Words(
+        "limit": RefusalWords(
             400,
             "max_tokens={limit} cannot be greater than max_model_len={context}. Please request fewer output "
             "tokens. (parameter=max_tokens, value={limit})",
             "BadRequestError",
             "max_tokens",
         ),
-        "above": Words(
+        "above": RefusalWords(
             400,
             "{name} must be in [0, 2], got {value}. (parameter={name}, value={value})",
             "BadRequestError",
             "{name}",
         ),
-        "below": Words(
+        "below": RefusalWords(
             400,
             "{name} must be non-negative, got {value}. (parameter={name}, value={value})",
             "BadRequestError",
             "{name}",
         ),
-        "greedy": Words(400, "n must be 1 when using greedy sampling, got {value}.", "BadRequestError"),
-        "json": Words(400, "1 validation error: JSON decode error", "Bad Request", "body"),
-        "wrong": Words(400, "{what}", "BadRequestError"),
+        "greedy": RefusalWords(
+            400, "n must be 1 when using greedy sampling, got {value}.", "BadRequestError"
+        ),
+        "json": RefusalWords(400, "1 validation error: JSON decode error", "Bad Request", "body"),
+        "wrong": RefusalWords(400, "{what}", "BadRequestError"),
     },
     fingerprint="vllm-0.32.0-simulator",
     lacks=frozenset({"completion_tokens_details"}),
@@ -176,21 +178,21 @@ _LLAMA_CPP = Quirks(
     room="cut",
     errors="llama.cpp",
     words={
-        "too_long": Words(
+        "too_long": RefusalWords(
             400,
             "request ({input} tokens) exceeds the available context size ({context} tokens), try increasing it",
             "exceed_context_size_error",
             more={"n_prompt_tokens": "input", "n_ctx": "context"},
         ),
-        "loading": Words(503, "Loading model", "unavailable_error"),
-        "json": Words(500, "[json.exception.parse_error.101] parse error: {what}", "server_error"),
-        "wrong": Words(400, "{what}", "invalid_request_error"),
-        "replies": Words(
+        "loading": RefusalWords(503, "Loading model", "unavailable_error"),
+        "json": RefusalWords(500, "[json.exception.parse_error.101] parse error: {what}", "server_error"),
+        "wrong": RefusalWords(400, "{what}", "invalid_request_error"),
+        "replies": RefusalWords(
             400,
             "Field 'n': Value must be between 1 <= value <= {most}, but got {value}",
             "invalid_request_error",
         ),
-        "page": Words(404, "File Not Found", "not_found_error"),
+        "page": RefusalWords(404, "File Not Found", "not_found_error"),
     },
     fingerprint=_BUILD,
     lacks=frozenset({"refusal", "completion_tokens_details"}),
@@ -220,10 +222,10 @@ _TRANSFORMERS = Quirks(
     no_limit=True,
     errors="fastapi",
     words={
-        "model": Words(400, "Server is pinned to '{first}'; requested '{model}'."),
-        "strict": Words(422, "Unexpected fields in the request: {what}"),
-        "json": Words(422, "JSON decode error"),
-        "wrong": Words(500, ""),
+        "model": RefusalWords(400, "Server is pinned to '{first}'; requested '{model}'."),
+        "strict": RefusalWords(422, "Unexpected fields in the request: {what}"),
+        "json": RefusalWords(422, "JSON decode error"),
+        "wrong": RefusalWords(500, ""),
     },
     name="{model}@main",
     lacks=frozenset({"refusal", "completion_tokens_details", "logprobs", "system_fingerprint"}),
@@ -250,26 +252,26 @@ _LITELLM = Quirks(
     most_temperature=math.inf,
     errors="litellm",
     words={
-        "model": Words(
+        "model": RefusalWords(
             400,
             "{{'error': '/chat/completions: Invalid model name passed in model={model}. Call `/v1/models` to "
             "view available models for your key.'}}",
             "None",
             "None",
         ),
-        "too_long": Words(
+        "too_long": RefusalWords(
             400,
             "litellm.BadRequestError: OpenAIException - request ({input} tokens) exceeds the available context "
             "size ({context} tokens), try increasing it. Received Model Group={model}\nAvailable Model Group "
             "Fallbacks=None",
         ),
-        "broken": Words(
+        "broken": RefusalWords(
             500,
             "litellm.InternalServerError: InternalServerError: OpenAIException - Connection error.. Received "
             "Model Group={model}\nAvailable Model Group Fallbacks=None",
         ),
-        "json": Words(400, "Invalid JSON payload: {what}", "invalid_request_error", "request_body"),
-        "wrong": Words(400, "litellm.BadRequestError: OpenAIException - {what}"),
+        "json": RefusalWords(400, "Invalid JSON payload: {what}", "invalid_request_error", "request_body"),
+        "wrong": RefusalWords(400, "litellm.BadRequestError: OpenAIException - {what}"),
     },
     lacks=frozenset({"completion_tokens_details"}),
     no_nulls=True,
@@ -290,8 +292,10 @@ _LLM_KATAN = Quirks(
     no_limit=True,
     errors="llm-katan",
     words={
-        "key": Words(401, "missing Authorization header", "invalid_request_error", more={"code": "key"}),
-        "json": Words(400, "Invalid JSON in request body", "invalid_request_error"),
+        "key": RefusalWords(
+            401, "missing Authorization header", "invalid_request_error", more={"code": "key"}
+        ),
+        "json": RefusalWords(400, "Invalid JSON in request body", "invalid_request_error"),
     },
     lacks=frozenset({"refusal", "completion_tokens_details", "system_fingerprint"}),
     thoughts="tags",
@@ -311,7 +315,7 @@ _MOCKLLM = Quirks(
     most_temperature=math.inf,
     no_limit=True,
     errors="fastapi",
-    words={"json": Words(500, ""), "wrong": Words(500, "")},
+    words={"json": RefusalWords(500, ""), "wrong": RefusalWords(500, "")},
     lacks=frozenset({"refusal", "completion_tokens_details", "logprobs", "system_fingerprint"}),
     thoughts="tags",
     static={"/models": {"models": ["sim"], "by_provider": {}}, "/providers": {}},

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from proctor.simulator.protocols.wire import Body
+from proctor.simulator.protocols.wire import JsonBody
 
 MOST_REPLIES = 128
 
@@ -44,7 +44,7 @@ RANGES: Mapping[str, Range] = {
 }
 
 
-def outside(fields: Body, ranges: Mapping[str, Range] = RANGES) -> str | None:
+def outside(fields: JsonBody, ranges: Mapping[str, Range] = RANGES) -> str | None:
     """The first field that is given and is no number of its range."""
     given = fields.fields
     return next((n for n, r in ranges.items() if given.get(n) is not None and not r.holds(given[n])), None)

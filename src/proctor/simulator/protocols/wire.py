@@ -24,7 +24,7 @@ _PIECE = re.compile(r"\S+\s*|\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ServerTerms:
     """What the server accepts: prompts up to `context_tokens`, and no parameter named in `reject`.
 
     After `quota_day` requests the quota of the day is used up; more than `per_second` are refused, but for a
@@ -91,7 +91,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SimulatedReply:
     """A reply before it takes a wire shape. `output_tokens` includes the reasoning tokens."""
 
     text: str
@@ -100,10 +100,10 @@ class Said:
     output_tokens: int
     reasoning_tokens: int
     tokens: tuple[Token, ...] = ()  # of the text, where log-probabilities were asked for
-    others: tuple[Said, ...] = ()  # further replies to the same request
+    others: tuple[SimulatedReply, ...] = ()  # further replies to the same request
 
     @property
-    def all(self) -> tuple[Said, ...]:
+    def all(self) -> tuple[SimulatedReply, ...]:
         """Every reply to the request, in the order of their index."""
         return (self, *self.others)
 
@@ -142,12 +142,12 @@ class Wire(Protocol):
     @property
     def STREAM_TYPE(self) -> str: ...
 
-    def read(self, body: bytes, terms: Terms, known: Known) -> Ask:
+    def read(self, body: bytes, terms: ServerTerms, known: Known) -> Ask:
         """Raises: Denied, in this protocol's words."""
 
-    def whole(self, ask: Ask, said: Said, stamp: Stamp) -> bytes: ...
+    def whole(self, ask: Ask, said: SimulatedReply, stamp: Stamp) -> bytes: ...
 
-    def pieces(self, ask: Ask, said: Said, stamp: Stamp) -> list[bytes]:
+    def pieces(self, ask: Ask, said: SimulatedReply, stamp: Stamp) -> list[bytes]:
         """The same reply as a stream, in the pieces that are sent one after the other."""
 
     def busy(self, retry_after_s: float) -> Denied: ...
@@ -166,7 +166,7 @@ class Wire(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class JsonBody:
     """A JSON object from outside, read with types. Each reader raises ValueError naming the field."""
 
     fields: dict[str, Any]
@@ -192,11 +192,11 @@ class Body:
             raise ValueError(f"{self.within}{name} must be a whole number")
         return value
 
-    def inner(self, name: str) -> Body:
+    def inner(self, name: str) -> JsonBody:
         value = self.fields.get(name)
         if value is not None and not isinstance(value, dict):
             raise ValueError(f"{self.within}{name} must be an object")
-        return Body(value or {}, f"{self.within}{name}.")
+        return JsonBody(value or {}, f"{self.within}{name}.")
 
     def ranked(self, name: str) -> int | None:
         """A whole number of at most MOST_RANKED."""
@@ -216,7 +216,7 @@ class Body:
         return tuple(_read_message(entry, number) for number, entry in enumerate(value))
 
 
-def read_body(body: bytes) -> Body:
+def read_body(body: bytes) -> JsonBody:
     """Raises: ValueError when this is not a JSON object."""
     try:
         fields = orjson.loads(body)
@@ -224,7 +224,7 @@ def read_body(body: bytes) -> Body:
         raise ValueError(f"the body is not JSON: {error}") from None
     if not isinstance(fields, dict):
         raise ValueError("the body must be a JSON object")
-    return Body(fields)
+    return JsonBody(fields)
 
 
 def _read_message(entry: Any, number: int) -> tuple[str, str]:

@@ -21,7 +21,7 @@ LETTERED = ("choices", "letters")
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class Presentation:
     """How rows are put: who writes each task's prompts (one writer a wording), after which worked examples."""
 
     style: Style
@@ -30,7 +30,7 @@ class Asking:
     shuffle: bool
 
 
-def asking_of(ref: SourceRef, tasks: Sequence[Task], own: Mapping[str, tuple[Writer, ...]]) -> Asking:
+def asking_of(ref: SourceRef, tasks: Sequence[Task], own: Mapping[str, tuple[Writer, ...]]) -> Presentation:
     """How the reference wants rows to be put. Raises: ConfigError for what the tasks do not have."""
     style = style_named(ref.style)
     if style.name != OWN and ref.wording != 1:
@@ -44,14 +44,14 @@ def asking_of(ref: SourceRef, tasks: Sequence[Task], own: Mapping[str, tuple[Wri
     lettered = [task for task in tasks if task.kind in LETTERED and task.prompt != "verbatim"]
     if ref.shuffle and not lettered:
         raise ConfigError("No task here has lettered choices that could be shuffled: leave out --shuffle")
-    return Asking(style, writers, {}, ref.shuffle)
+    return Presentation(style, writers, {}, ref.shuffle)
 
 
 def worked_examples(
     ref: SourceRef,
     tasks: Sequence[Task],
     ordered: Sequence[Row],
-    asking: Asking,
+    asking: Presentation,
     teaching: Callable[[str], Sequence[Row]],
 ) -> dict[str, tuple[Shot, ...]]:
     """The worked examples of each task. Raises: ConfigError, DataError when there are too few dev rows."""
@@ -73,7 +73,7 @@ def worked_examples(
     return found
 
 
-def how_asked(ref: SourceRef, tasks: Sequence[Task], asking: Asking) -> dict[str, Any]:
+def how_asked(ref: SourceRef, tasks: Sequence[Task], asking: Presentation) -> dict[str, Any]:
     """What of the manifest is about the words that models are shown."""
     prompts = {task.prompt: " + ".join(w.version for w in asking.writers[task.key]) for task in tasks}
     shots = max(map(len, asking.shots.values()), default=0)
@@ -88,7 +88,7 @@ def how_asked(ref: SourceRef, tasks: Sequence[Task], asking: Asking) -> dict[str
     }
 
 
-def in_words(ref: SourceRef, asking: Asking) -> tuple[str, ...]:
+def in_words(ref: SourceRef, asking: Presentation) -> tuple[str, ...]:
     """How rows are put, where that is not the usual way."""
     said = []
     if asking.style.name != OWN:

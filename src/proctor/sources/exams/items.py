@@ -15,7 +15,7 @@ from proctor.grading.texts import squad
 from proctor.sources.exams.prompts.form import Shot, Writer
 from proctor.sources.exams.rows.normal_form import Row
 from proctor.sources.exams.tables.shapes import Task
-from proctor.types import Item, Message
+from proctor.types import Chat, Gold, Item, Message
 
 # Where a row holds the choices that its answers are taken from.
 CHOICES: Mapping[Kind, str] = {"choices": "choices", "letters": "choices", "entity": "entities"}
@@ -29,10 +29,9 @@ def to_item(row: Row, task: Task, writer: Writer, shots: Sequence[Shot] = ()) ->
     return Item(
         id=row.id,
         group=row.task,
-        prompt=prompt,
-        target=row.target,
+        ask=Chat(prompt),
+        gold=Gold.of(row.target, row.aliases),
         choices=choices,
-        aliases=row.aliases,
         options=options_of(task, choices),
         cluster=cluster_of(row, task),
         hash=item_hash(prompt, choices, row.target, row.aliases),
@@ -85,7 +84,7 @@ def other_answers(task: Task, item: Item) -> tuple[str, ...]:
 
 
 def other_options(task: Task, item: Item) -> tuple[str, ...]:
-    right = {written(task, target) for target in (item.target, *item.aliases) if target is not None}
+    right = {written(task, target) for target in item.accepted}
     return tuple(option for option in item.options if option not in right)
 
 
@@ -108,7 +107,7 @@ def other_numbers(task: Task, item: Item) -> tuple[str, ...]:
 
 
 def other_entities(task: Task, item: Item) -> tuple[str, ...]:
-    right = {squad(text) for text in (item.target or "", *item.aliases)}
+    right = {squad(text) for text in item.accepted}
     return tuple(dict.fromkeys(name for name in item.choices if squad(name) not in right))
 
 

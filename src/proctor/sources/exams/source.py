@@ -15,7 +15,7 @@ from proctor.grading.vocabulary import Vocabulary, vocabulary
 from proctor.sources.exams.asking import (
     LETTERED,
     SEED,
-    Asking,
+    Presentation,
     asking_of,
     how_asked,
     in_words,
@@ -28,7 +28,7 @@ from proctor.sources.exams.sampling import PRESETS, spread, take
 from proctor.sources.exams.shuffle import shuffled
 from proctor.sources.exams.tables.shapes import Suite, Task
 from proctor.sources.exams.tables.tasks import suite_named
-from proctor.types import Item, Reading, Reply, Rows, SourceRef
+from proctor.types import Grade, Item, Reply, Rows, SourceRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class SuiteSource:
     manifest: Mapping[str, Any]
     tasks: Mapping[str, Task]
     rows: tuple[Row, ...]
-    asking: Asking = field(repr=False)
+    asking: Presentation = field(repr=False)
     judge: Judge = field(repr=False)
     vocabularies: Mapping[str, Vocabulary] = field(repr=False)
     row_ids: tuple[str, ...] = field(repr=False)  # of all items, in the order of their files
@@ -87,7 +87,7 @@ class SuiteSource:
                 item = replace(item, id=f"{row.id}@{number}", cluster=item.cluster or row.id)
             yield item
 
-    def read(self, item: Item, reply: Reply) -> Reading:
+    def read(self, item: Item, reply: Reply) -> Grade:
         """What the reply says to one of this source's items, and what that is worth."""
         kind = self.tasks[item.group].kind
         return self.judge(item, reply, kind=kind, vocabulary=self.vocabularies.get(item.group))

@@ -86,7 +86,7 @@ _OUTCOMES = {outcome.value: outcome for outcome in Outcome}  # a look is quicker
 
 def narrow(run_num: int, attempt: Attempt, item_hash: str) -> tuple[Any, ...]:
     """The values of one row of `attempt`, in the order of the table's columns."""
-    item, reading, reply, failure = attempt.item, attempt.reading, attempt.reply, attempt.failure
+    item, reading, reply, failure = attempt.item, attempt.grade, attempt.reply, attempt.failure
     unused = attempt.unused
     measured = (
         (reply.latency_s, reply.input_tokens, reply.output_tokens, reply.reasoning_tokens, reply.cost_usd)

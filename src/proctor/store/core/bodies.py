@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import zstandard
 
-from proctor.types import Attempt, Item, Message
+from proctor.types import Attempt, Chat, Gold, Item, Message
 
 # Measured on prompts and replies of 0.5 to 1.2 kB: levels 1, 2 and 3 give the same size (60 %)
 # in the same time (15 us for a pair); beyond 3 the time doubles for nothing.
@@ -38,7 +38,7 @@ def item_body(item: Item) -> bytes:
         {
             "id": item.id,
             "group": item.group,
-            "prompt": [[message.role, message.content] for message in item.prompt],
+            "prompt": [[message.role, message.content] for message in item.ask.messages],
             "target": item.target,
             "choices": item.choices,
             "aliases": item.aliases,
@@ -52,10 +52,9 @@ def item_from(record: dict[str, Any], digest: str) -> Item:
     return Item(
         id=record["id"],
         group=record["group"],
-        prompt=tuple(Message(role, content) for role, content in record["prompt"]),
-        target=record["target"],
+        ask=Chat(tuple(Message(role, content) for role, content in record["prompt"])),
+        gold=Gold.of(record["target"], tuple(record["aliases"])),
         choices=tuple(record["choices"]),
-        aliases=tuple(record["aliases"]),
         options=tuple(record["options"]),
         cluster=record["cluster"],
         hash=digest,

@@ -27,7 +27,7 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
+class WorkerSign:
     """`waits_for` says why the worker takes no run; `loads` are by run. `at` is the time of the sign (Unix)."""
 
     waits_for: str | None = None
@@ -35,7 +35,7 @@ class Sign:
     at: float = 0.0
 
 
-def beat(home: Path, worker: str, sign: Sign) -> None:
+def beat(home: Path, worker: str, sign: WorkerSign) -> None:
     """The worker of this name was here just now. A disk that is full or read-only must not end the worker."""
     place = home / FOLDER / f"{worker.replace(' ', '-')}.json"
     with suppress(OSError):
@@ -54,7 +54,7 @@ def tidy(home: Path, *, now: float) -> None:
             Path(entry).unlink(missing_ok=True)
 
 
-def signs(home: Path) -> list[Sign]:
+def signs(home: Path) -> list[WorkerSign]:
     """Of all workers of this machine, those that have ended too; the newest first."""
     found = []
     for entry in _files(home):
@@ -63,14 +63,14 @@ def signs(home: Path) -> list[Sign]:
     return sorted(found, key=lambda sign: sign.at, reverse=True)
 
 
-def _read(path: Path, at: float) -> Sign:
+def _read(path: Path, at: float) -> WorkerSign:
     """Raises OSError. What a full disk left half written says no more than its time."""
     try:
         said = orjson.loads(path.read_bytes())
         loads = {run: Load(**load) for run, load in said["loads"].items()}
-        return Sign(said["waits_for"], loads, at)
+        return WorkerSign(said["waits_for"], loads, at)
     except (ValueError, KeyError, TypeError, AttributeError):
-        return Sign(at=at)
+        return WorkerSign(at=at)
 
 
 def _files(home: Path) -> Iterator[os.DirEntry[str]]:

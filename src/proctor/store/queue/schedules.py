@@ -21,7 +21,7 @@ from proctor.types import Cell, Run
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class NewSchedule:
     """A schedule as somebody asks for it. `cron` is read in UTC."""
 
     name: str
@@ -54,7 +54,7 @@ class Schedule:
         return cell_from_json(self.body)
 
 
-def add(store: Database, wanted: Wanted, *, next_at: float, now: float) -> Schedule:
+def add(store: Database, wanted: NewSchedule, *, next_at: float, now: float) -> Schedule:
     """Raises NotFound for an unknown project."""
     row = {
         "name": wanted.name,

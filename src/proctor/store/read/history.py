@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, and_, case, exists, func, or_, sel
 from proctor.findings import OVER_TASKS
 from proctor.store.core.schema import Database
 from proctor.store.core.tables import RUN, SCORE
-from proctor.store.read.lists import COLUMNS, RunLine, Wanted, where
+from proctor.store.read.lists import COLUMNS, RunFilter, RunLine, where
 from proctor.types import Status
 
 _COMPLETED = RUN.c.status == Status.COMPLETED.value
@@ -23,7 +23,7 @@ _FIGURES = [SCORE.c[name] for name in ("metric", "value", "low", "high", "scored
 class Searched(NamedTuple):
     """Which runs: `wanted`, and of these those whose provider/model holds `text`, whatever its case."""
 
-    wanted: Wanted = Wanted()
+    wanted: RunFilter = RunFilter()
     text: str | None = None
 
 

@@ -51,7 +51,7 @@ class RunLine(NamedTuple):
         return self.status == Status.COMPLETED and not self.partial
 
 
-class Wanted(NamedTuple):
+class RunFilter(NamedTuple):
     """Which runs a list is of; None is any. `model` is a name with or without its provider."""
 
     model: str | None = None
@@ -65,7 +65,7 @@ class Wanted(NamedTuple):
 COLUMNS = [RUN.c[name] for name in RunLine._fields]
 
 
-def run_lines(store: Database, wanted: Wanted, *, limit: int | None = 20) -> tuple[list[RunLine], int]:
+def run_lines(store: Database, wanted: RunFilter, *, limit: int | None = 20) -> tuple[list[RunLine], int]:
     """The newest runs, and how many there are in all."""
     query = where(select(*COLUMNS), wanted).order_by(RUN.c.created_at.desc(), RUN.c.num.desc()).limit(limit)
     with store.reading() as connection:
@@ -76,7 +76,7 @@ def run_lines(store: Database, wanted: Wanted, *, limit: int | None = 20) -> tup
         return rows, total
 
 
-def newest(store: Database, wanted: Wanted) -> RunLine | None:
+def newest(store: Database, wanted: RunFilter) -> RunLine | None:
     """The newest run alone; how many there are is not counted."""
     query = where(select(*COLUMNS), wanted).order_by(RUN.c.created_at.desc(), RUN.c.num.desc()).limit(1)
     with store.reading() as connection:
@@ -84,7 +84,7 @@ def newest(store: Database, wanted: Wanted) -> RunLine | None:
     return None if row is None else RunLine(*row)
 
 
-def exists(store: Database, wanted: Wanted) -> bool:
+def exists(store: Database, wanted: RunFilter) -> bool:
     """Whether there is such a run; the quickest of all questions about a list."""
     query = where(select(RUN.c.num), wanted).limit(1)
     with store.reading() as connection:
@@ -98,7 +98,7 @@ def jobs_among(store: Database, run_ids: Sequence[str]) -> frozenset[str]:
         return frozenset(connection.execute(query).scalars())
 
 
-def where(query: Select[Any], wanted: Wanted) -> Select[Any]:
+def where(query: Select[Any], wanted: RunFilter) -> Select[Any]:
     if wanted.model is not None:
         provider, slash, name = wanted.model.partition("/")
         query = query.where(

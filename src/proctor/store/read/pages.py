@@ -25,7 +25,7 @@ OUTCOMES: dict[str, tuple[str, ...]] = {
 _KEY = (ATTEMPT.c.item_id, ATTEMPT.c.repeat, ATTEMPT.c.attempt)
 
 
-class Place(NamedTuple):
+class Cursor(NamedTuple):
     """Where a row stands in its run: what a page begins after."""
 
     position: int
@@ -50,15 +50,17 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ResultsPage:
     """Rows in order. `after` begins the next page, None at the end; `searched_to` is the last position looked at."""
 
     rows: tuple[AttemptRow, ...]
-    after: Place | None
+    after: Cursor | None
     searched_to: int | None = None
 
 
-def page(store: Store, run_id: str, wanted: Filter, *, after: Place | None = None, limit: int = 50) -> Page:
+def page(
+    store: Store, run_id: str, wanted: Filter, *, after: Cursor | None = None, limit: int = 50
+) -> ResultsPage:
     """The rows after a place. A search ends after so many positions, with or without a row.
 
     Raises NotFound.
@@ -83,7 +85,7 @@ def page(store: Store, run_id: str, wanted: Filter, *, after: Place | None = Non
     found.sort(key=lambda row: (row.position, row.repeat), reverse=wanted.descending)
     rows = tuple(found[:limit])
     if len(found) > limit:
-        return Page(rows, Place(rows[-1].position, rows[-1].repeat))
+        return ResultsPage(rows, Cursor(rows[-1].position, rows[-1].repeat))
     return _last_of(store, num, rows, window, wanted)
 
 
@@ -111,7 +113,7 @@ def _at_most_few(store: Store, *conditions: ColumnElement[bool]) -> bool:
 
 
 def _by_outcome(
-    store: Store, num: int, base: Select[Any], wanted: Filter, after: Place | None
+    store: Store, num: int, base: Select[Any], wanted: Filter, after: Cursor | None
 ) -> list[Select[Any]]:
     """A query for each outcome that is wanted: the index gives the rows of one in order, but not of two."""
     shown = OUTCOMES.get(wanted.show)
@@ -134,15 +136,15 @@ def _by_outcome(
 
 def _last_of(
     store: Store, num: int, rows: tuple[AttemptRow, ...], window: tuple[int, int] | None, wanted: Filter
-) -> Page:
+) -> ResultsPage:
     """The page at the end of the run, or at the end of what a search may look through."""
     if window is None:
-        return Page(rows, None)
+        return ResultsPage(rows, None)
     low, high = _ends(store, num, wanted.task)
     edge = window[0] if wanted.descending else window[1]
     if (edge <= low) if wanted.descending else (edge >= high):
-        return Page(rows, None)
-    return Page(rows, Place(edge, 0 if wanted.descending else 2**30), searched_to=edge)
+        return ResultsPage(rows, None)
+    return ResultsPage(rows, Cursor(edge, 0 if wanted.descending else 2**30), searched_to=edge)
 
 
 def _filtered(query: Select[Any], num: int, wanted: Filter, *, by_id: bool) -> Select[Any]:
@@ -167,14 +169,14 @@ def _begins(start: str, of: ColumnElement[str]) -> ColumnElement[bool]:
     return and_(of >= start, of < start + "\U0010ffff")
 
 
-def _window(store: Store, num: int, wanted: Filter, after: Place | None) -> tuple[int, int]:
+def _window(store: Store, num: int, wanted: Filter, after: Cursor | None) -> tuple[int, int]:
     """The positions that this search may look through."""
     low, high = _left(store, num, wanted, after)
     most = LOOKED_THROUGH if wanted.text else IDS_LOOKED_THROUGH
     return (max(low, high - most), high) if wanted.descending else (low, min(high, low + most))
 
 
-def _left(store: Store, num: int, wanted: Filter, after: Place | None) -> tuple[int, int]:
+def _left(store: Store, num: int, wanted: Filter, after: Cursor | None) -> tuple[int, int]:
     """The first and last position that can still be on a page."""
     low, high = _ends(store, num, wanted.task)
     if after is None:
@@ -194,7 +196,7 @@ def _ends(store: Store, num: int, task: str | None = None) -> tuple[int, int]:
 
 def neighbours(store: Store, run_id: str, row: AttemptRow, wanted: Filter) -> list[AttemptRow | None]:
     """The row before and the row after one, under the same filter; None at an end. Raises NotFound."""
-    here, found = Place(row.position, row.repeat), []
+    here, found = Cursor(row.position, row.repeat), []
     for descending in (not wanted.descending, wanted.descending):
         rows = page(store, run_id, replace(wanted, descending=descending), after=here, limit=1).rows
         found.append(rows[0] if rows else None)

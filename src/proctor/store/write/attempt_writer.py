@@ -248,7 +248,7 @@ class AttemptWriter:
             attempts=rows,
             payloads=[(*row[:4], body) for row, body in zip(rows, packed, strict=False)],
             items=list(zip(digests, packed[len(rows) :], strict=True)),
-            settled=sum(attempt.reading.outcome is not Outcome.ERROR for attempt in attempts),
+            settled=sum(attempt.grade.outcome is not Outcome.ERROR for attempt in attempts),
         )
 
     def _commit(self, batch: Batch) -> None:

@@ -15,7 +15,7 @@ from proctor.store.core.tables import ATTEMPT, RUN
 ROWS_AT_ONCE = 10_000
 
 
-class Measured(NamedTuple):
+class MeasuredAttempt(NamedTuple):
     """What one latest attempt measured."""
 
     task: str
@@ -26,16 +26,16 @@ class Measured(NamedTuple):
     output_tokens: int | None
 
 
-_COLUMNS = [ATTEMPT.c[name] for name in Measured._fields]
+_COLUMNS = [ATTEMPT.c[name] for name in MeasuredAttempt._fields]
 
 
-def measured(store: Store, run_id: str) -> Iterator[list[Measured]]:
+def measured(store: Store, run_id: str) -> Iterator[list[MeasuredAttempt]]:
     """All latest attempts of a run, in no order, many at a time. Raises NotFound."""
     query = select(*_COLUMNS).where(ATTEMPT.c.run_num == store.number(run_id), is_latest())
     with store.reading() as connection:
         rows = connection.execution_options(stream_results=True).execute(query)
         while page := rows.fetchmany(ROWS_AT_ONCE):
-            yield [Measured(*row) for row in page]
+            yield [MeasuredAttempt(*row) for row in page]
 
 
 def get(store: Store, run_id: str) -> dict[str, Any] | None:

@@ -169,7 +169,7 @@ def choices(record: Record, columns: Columns) -> tuple[str, ...]:
     """The options of a row. Raises: RowFault unless there are 1 to 26 and none is empty."""
     if columns.choices is not None:
         column = columns.choices
-        values = listed(record.values.get(column), column)
+        values = as_options(record.values.get(column), column)
     else:
         column = columns.wide[0]
         values = [record.values.get(name) for name in columns.wide]
@@ -180,7 +180,7 @@ def choices(record: Record, columns: Columns) -> tuple[str, ...]:
     return tuple([as_option(value, column) for value in values])
 
 
-def listed(value: Any, column: str) -> list[Any]:
+def as_options(value: Any, column: str) -> list[Any]:
     """Options written as a list, an object by letter or number, or a cell "red|green|blue". Raises: RowFault."""
     value = parsed(value, column)
     if isinstance(value, list):

@@ -23,7 +23,7 @@ from proctor.sources.exams.files.columns import (
     question_fields,
 )
 from proctor.sources.exams.files.records import Records, read_records
-from proctor.sources.exams.files.rows import FileRows, Wanted, file_rows
+from proctor.sources.exams.files.rows import FileReading, FileRows, file_rows
 from proctor.sources.exams.files.user_suites import open_user_suite
 from proctor.sources.exams.prompts.exams import EXAM_PROMPTS
 from proctor.sources.exams.prompts.own_cue import in_own_words, language_of
@@ -45,7 +45,7 @@ def open_file(ref: SourceRef) -> SuiteSource:
     read = file_rows(
         table,
         columns,
-        Wanted(
+        FileReading(
             stem=path.stem,
             task=path.stem,
             fields=lambda record: question_fields(record, columns),

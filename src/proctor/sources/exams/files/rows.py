@@ -17,7 +17,7 @@ from proctor.sources.exams.files.faults import LeftOut, left_out_facts
 from proctor.sources.exams.files.records import Record, Records
 from proctor.sources.exams.files.targets import (
     TARGETS,
-    Asked,
+    AnswerColumn,
     Targets,
     given_answers,
     given_rows,
@@ -29,7 +29,7 @@ from proctor.types import Numbers
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FileReading:
     """How the rows of a file are to be read.
 
     `fields` gives what a row's prompt is made of, `shown` the names of those by which two rows ask the same,
@@ -77,7 +77,7 @@ def odd_facts(parts: Sequence[FileRows]) -> dict[str, Any]:
     }
 
 
-def file_rows(table: Records, columns: Columns, wanted: Wanted) -> FileRows:
+def file_rows(table: Records, columns: Columns, wanted: FileReading) -> FileRows:
     """The usable rows of a file. Raises: DataError with all faults of the file, unless it may do without bad rows."""
     faults, records = table.faults, table.records
     answers = faults.each(records, lambda record: given_answers(record, columns.answer))
@@ -89,7 +89,7 @@ def file_rows(table: Records, columns: Columns, wanted: Wanted) -> FileRows:
     )
     fields = faults.each(records, wanted.fields)
     names = row_ids(table, columns)
-    asked = Asked(columns, faults, wanted.numbers)
+    asked = AnswerColumn(columns, faults, wanted.numbers)
     given = given_rows(table, answers, options)
     targets = named_targets(given, asked, wanted.labels) if wanted.labels else TARGETS[kind](given, asked)
     left_out = faults.settle(len(records), lenient=wanted.lenient)
@@ -101,7 +101,7 @@ def file_rows(table: Records, columns: Columns, wanted: Wanted) -> FileRows:
 
 
 def kind_wanted(
-    table: Records, columns: Columns, wanted: Wanted, answers: Sequence[tuple[Any, ...] | None]
+    table: Records, columns: Columns, wanted: FileReading, answers: Sequence[tuple[Any, ...] | None]
 ) -> Kind:
     if wanted.kind is None and not wanted.labels and not columns.has_choices:
         return kind_of([answer for answer in answers if answer is not None])
@@ -125,7 +125,7 @@ class Parts:
     columns: Columns
 
 
-def to_rows(good: Sequence[Record], wanted: Wanted, of: Parts) -> tuple[list[Row], Copies | None]:
+def to_rows(good: Sequence[Record], wanted: FileReading, of: Parts) -> tuple[list[Row], Copies | None]:
     """The rows in normal form; `fields` holds what the prompt shows, and what user suites' clusters rest on."""
     labels = [label.shown for label in of.targets.labels]
     found = [asked_of(record, wanted, of) for record in good]
@@ -146,7 +146,7 @@ def to_rows(good: Sequence[Record], wanted: Wanted, of: Parts) -> tuple[list[Row
     return rows, copies
 
 
-def asked_of(record: Record, wanted: Wanted, of: Parts) -> tuple[dict[str, Any], Hashable]:
+def asked_of(record: Record, wanted: FileReading, of: Parts) -> tuple[dict[str, Any], Hashable]:
     """The row's fields, and what it asks: copies are alike in it, whatever the order of their options."""
     fields = of.fields[record.index] or {}
     key: Hashable
@@ -158,7 +158,7 @@ def asked_of(record: Record, wanted: Wanted, of: Parts) -> tuple[dict[str, Any],
     return fields, (key, *sorted(options)) if options else key
 
 
-def cluster_name(record: Record, fields: dict[str, Any], wanted: Wanted) -> str | None:
+def cluster_name(record: Record, fields: dict[str, Any], wanted: FileReading) -> str | None:
     if wanted.cluster is None:
         return None
     value = fields.get(wanted.cluster, record.values.get(wanted.cluster))

@@ -57,7 +57,7 @@ class Targets:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnswerColumn:
     """How the answers of one file are to be read, and where its faults are kept."""
 
     columns: Columns
@@ -116,11 +116,11 @@ def is_number(answer: Any) -> bool:
     return isinstance(answer, (int, float)) or number(light(str(answer))) is not None
 
 
-def text_targets(rows: Sequence[Given], asked: Asked) -> Targets:
+def text_targets(rows: Sequence[Given], asked: AnswerColumn) -> Targets:
     return Targets("text", {row.record.index: tuple([spelled(a) for a in row.answers]) for row in rows})
 
 
-def label_targets(rows: Sequence[Given], asked: Asked) -> Targets:
+def label_targets(rows: Sequence[Given], asked: AnswerColumn) -> Targets:
     """Labels under their most frequent spelling. One label alone is a fault of the file."""
     spellings: dict[str, Counter[str]] = {}
     for row in rows:
@@ -140,7 +140,7 @@ def label_targets(rows: Sequence[Given], asked: Asked) -> Targets:
     return Targets("labels", answers, labels)
 
 
-def named_targets(rows: Sequence[Given], asked: Asked, labels: Sequence[Label]) -> Targets:
+def named_targets(rows: Sequence[Given], asked: AnswerColumn, labels: Sequence[Label]) -> Targets:
     """Answers under the labels that the task names; an answer that is none of them is a fault of its row."""
     words = {key(word): label.name for label in labels for word in (*label.synonyms, label.shown)}
     words |= {key(label.name): label.name for label in labels}
@@ -164,7 +164,7 @@ def named_targets(rows: Sequence[Given], asked: Asked, labels: Sequence[Label]) 
 # Letters ------------------------------------------------------------------------------------------
 
 
-def choice_targets(rows: Sequence[Given], asked: Asked) -> Targets:
+def choice_targets(rows: Sequence[Given], asked: AnswerColumn) -> Targets:
     """Letters. An answer may be a letter, an option's exact text, or a number whose meaning is certain."""
     column = asked.columns.answer
     reading = number_reading(rows, asked.columns, asked.faults, asked.numbers)
@@ -245,7 +245,7 @@ def no_option(text: str, letters: str, *, several: bool) -> str:
     return f"the answer {short(text)!r} names {why}; it has to be {last} or the exact text of one option"
 
 
-TARGETS: Mapping[Kind, Callable[[Sequence[Given], Asked], Targets]] = {
+TARGETS: Mapping[Kind, Callable[[Sequence[Given], AnswerColumn], Targets]] = {
     "choices": choice_targets,
     "labels": label_targets,
     "text": text_targets,

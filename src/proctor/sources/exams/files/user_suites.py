@@ -32,7 +32,7 @@ from proctor.sources.exams.asking import SEED
 from proctor.sources.exams.files.columns import KNOWN_NAMES, Columns, asked_by, find_columns, question_fields
 from proctor.sources.exams.files.faults import RowFault
 from proctor.sources.exams.files.records import Record, Records, read_records
-from proctor.sources.exams.files.rows import FileRows, Wanted, file_rows, odd_facts
+from proctor.sources.exams.files.rows import FileReading, FileRows, file_rows, odd_facts
 from proctor.sources.exams.files.user_tables import UserSuite, UserTask, parse_suite
 from proctor.sources.exams.prompts.form import Fields, Prompt, Writer, lettered, placeholders
 from proctor.sources.exams.rows.normal_form import Row
@@ -43,7 +43,7 @@ from proctor.types import SourceRef
 
 
 @dataclass(frozen=True, slots=True)
-class Exam:
+class TaskRows:
     """One task with its rows, ready to be asked."""
 
     task: Task
@@ -102,7 +102,7 @@ def chosen(suite: UserSuite, ref: SourceRef, place: str) -> tuple[UserTask, ...]
     return tuple(one for one in suite.tasks if not ref.tasks or one.key in ref.tasks)
 
 
-def in_words(exam: Exam) -> Iterator[str]:
+def in_words(exam: TaskRows) -> Iterator[str]:
     named = f" ({', '.join(label.name for label in exam.task.labels)})" if exam.task.labels else ""
     yield (
         f"{exam.task.key}: {len(exam.table.records):,} rows from {exam.table.name} ({exam.table.form}), "
@@ -111,7 +111,7 @@ def in_words(exam: Exam) -> Iterator[str]:
     yield from (f"{exam.task.key}: {line}" if line[:1].strip() else line for line in exam.read.said)
 
 
-def open_task(one: UserTask, suite: UserSuite, toml: Path, ref: SourceRef) -> Exam:
+def open_task(one: UserTask, suite: UserSuite, toml: Path, ref: SourceRef) -> TaskRows:
     """A task with its rows read. Raises: ConfigError, DataError."""
     table = read_records(toml.parent / one.file, KNOWN_NAMES)
     columns = find_columns(table, asks=one.prompt is None)
@@ -136,7 +136,7 @@ def open_task(one: UserTask, suite: UserSuite, toml: Path, ref: SourceRef) -> Ex
     )
     check_metrics(one, task, toml.name)
     writers = written_prompt(suite, one) if one.prompt else None
-    return Exam(task, read, table, writers, partial(dev_rows, one, task, toml))
+    return TaskRows(task, read, table, writers, partial(dev_rows, one, task, toml))
 
 
 def dev_rows(one: UserTask, task: Task, toml: Path) -> Sequence[Row]:
@@ -150,7 +150,7 @@ def dev_rows(one: UserTask, task: Task, toml: Path) -> Sequence[Row]:
     return file_rows(table, columns, wanted).rows
 
 
-def wanted_of(one: UserTask, table: Records, columns: Columns, stem: str) -> Wanted:
+def wanted_of(one: UserTask, table: Records, columns: Columns, stem: str) -> FileReading:
     """How the rows of the task's files are read: what its prompt shows, and what its clusters rest on."""
     needed = tuple(name for name in placeholders(one.prompt or "") if name in table.columns)
     more = (*needed, *([one.cluster] if one.cluster else []))
@@ -163,7 +163,7 @@ def wanted_of(one: UserTask, table: Records, columns: Columns, stem: str) -> Wan
 
     shown = needed if one.prompt else asked_by(columns)
     cluster = one.cluster or columns.cluster
-    return Wanted(stem, one.key, fields, shown, kind=one.kind, labels=one.labels, cluster=cluster)
+    return FileReading(stem, one.key, fields, shown, kind=one.kind, labels=one.labels, cluster=cluster)
 
 
 def prompt_name(columns: Columns, kind: Kind) -> str:

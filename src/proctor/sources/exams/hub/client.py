@@ -55,7 +55,7 @@ class Fetched:
 
 
 @dataclass(slots=True)
-class Meter:
+class DownloadMeter:
     """Bytes done and expected, told to whoever shows them."""
 
     tell: Progress | None
@@ -76,7 +76,7 @@ class Hub:
     session: aiohttp.ClientSession
     endpoint: str
     token: str | None = field(repr=False)
-    meter: Meter
+    meter: DownloadMeter
     pause: Pause
     slots: asyncio.Semaphore
 
@@ -115,7 +115,7 @@ class Hub:
         raise AssertionError("unreachable: the last try returns or raises")
 
     async def _once(self, url: str, metered: bool) -> Fetched:
-        meter = self.meter if metered else Meter(None)
+        meter = self.meter if metered else DownloadMeter(None)
         body = bytearray()
         total_bytes = 0
         try:
@@ -190,4 +190,4 @@ async def open_hub(
     async with aiohttp.ClientSession(
         timeout=timeout, trust_env=True, cookie_jar=aiohttp.DummyCookieJar()
     ) as session:
-        yield Hub(session, endpoint, token, Meter(tell), pause, asyncio.Semaphore(PARALLEL))
+        yield Hub(session, endpoint, token, DownloadMeter(tell), pause, asyncio.Semaphore(PARALLEL))

@@ -34,7 +34,7 @@ BROKEN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Member:
     """A file by the name that people see, such as "BoolQ.zip/BoolQ/val.jsonl"."""
 
     name: str
@@ -57,15 +57,15 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ArchiveListing:
     """The files found, those left out with the reason, and those that are damaged."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[Member, ...]
     skipped: tuple[tuple[str, str], ...]
     failed: tuple[tuple[str, str], ...]
     folder: Path | None = None  # where a single file lies: its companions may lie beside it
 
-    def beside(self, entry: Entry, name: str) -> Entry | None:
+    def beside(self, entry: Member, name: str) -> Member | None:
         """The file of that name in the same folder as the entry."""
         wanted = str(PurePosixPath(entry.name).with_name(name))
         for other in self.entries:
@@ -76,12 +76,12 @@ class Listing:
         return None
 
 
-Found = list[Entry]
+Found = list[Member]
 Reasons = list[tuple[str, str]]
 
 
 @contextmanager
-def listing(path: Path) -> Iterator[Listing]:
+def listing(path: Path) -> Iterator[ArchiveListing]:
     """What lies at a path, in order of name; readable while the context lasts.
 
     Raises: DataError when there is nothing at the path.
@@ -107,7 +107,7 @@ def listing(path: Path) -> Iterator[Listing]:
             entries += members
             skipped += odd
         folder = path.parent if path.is_file() else None
-        yield Listing(tuple(entries), tuple(skipped), tuple(failed), folder)
+        yield ArchiveListing(tuple(entries), tuple(skipped), tuple(failed), folder)
 
 
 def walk(path: Path) -> Iterator[tuple[str, Path]]:
@@ -127,8 +127,8 @@ def hidden(name: str) -> bool:
     return name.startswith(".") or name == "__MACOSX"
 
 
-def file_entry(path: Path, name: str) -> Entry:
-    return Entry(name, path.stat().st_size, path.read_bytes)
+def file_entry(path: Path, name: str) -> Member:
+    return Member(name, path.stat().st_size, path.read_bytes)
 
 
 def open_archive(path: Path, prefix: str, stack: ExitStack) -> tuple[Found, Reasons]:
@@ -138,7 +138,7 @@ def open_archive(path: Path, prefix: str, stack: ExitStack) -> tuple[Found, Reas
     odd: Reasons = []
     for member in sorted(opened(path, stack), key=lambda entry: entry.name):
         parts = PurePosixPath(member.name.replace("\\", "/")).parts
-        named = Entry(f"{prefix}{member.name}", member.size_bytes, member.fetch)
+        named = Member(f"{prefix}{member.name}", member.size_bytes, member.fetch)
         if not parts or ".." in parts or parts[0] == "/":
             odd.append((named.name, "its path leads out of the archive"))
         elif not any(hidden(part) for part in parts if part != "."):
@@ -146,11 +146,11 @@ def open_archive(path: Path, prefix: str, stack: ExitStack) -> tuple[Found, Reas
     return entries, odd
 
 
-def open_zip(path: Path, stack: ExitStack) -> Iterator[Entry]:
+def open_zip(path: Path, stack: ExitStack) -> Iterator[Member]:
     archive = stack.enter_context(zipfile.ZipFile(path))
     for member in archive.infolist():
         if not member.is_dir():
-            yield Entry(member.filename, member.file_size, partial(read_zip, archive, member))
+            yield Member(member.filename, member.file_size, partial(read_zip, archive, member))
 
 
 def read_zip(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
@@ -160,11 +160,11 @@ def read_zip(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
         return file.read(FILE_LIMIT_BYTES + 1)
 
 
-def open_tar(path: Path, stack: ExitStack) -> Iterator[Entry]:
+def open_tar(path: Path, stack: ExitStack) -> Iterator[Member]:
     archive = stack.enter_context(tarfile.open(path))  # noqa: SIM115 - the stack closes it
     for member in archive.getmembers():
         if member.isfile():
-            yield Entry(member.name, member.size, partial(read_tar, archive, member))
+            yield Member(member.name, member.size, partial(read_tar, archive, member))
 
 
 def read_tar(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:

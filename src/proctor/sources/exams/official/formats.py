@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from proctor.errors import DataError
-from proctor.sources.exams.official.archives import ARCHIVE_ENDINGS, Entry, Listing
+from proctor.sources.exams.official.archives import ARCHIVE_ENDINGS, ArchiveListing, Member
 from proctor.sources.exams.official.glue import read_table
 from proctor.sources.exams.official.medical import (
     LABELLED,
@@ -39,7 +39,7 @@ from proctor.sources.exams.rows.normal_form import Row
 from proctor.sources.exams.tables.exams import MMLU
 
 
-def read_entry(entry: Entry, found: Listing) -> Outcome:
+def read_entry(entry: Member, found: ArchiveListing) -> Outcome:
     """The rows of a file, or the reason to skip it. Raises: DataError naming file and row."""
     name = entry.name.lower()
     if name.endswith(ARCHIVE_ENDINGS):
@@ -52,7 +52,7 @@ MMLU_NAME = re.compile(r"(.+)_(test|dev|val)\.csv", re.IGNORECASE)
 MMLU_SPLITS = {"test": "eval", "dev": "dev", "val": "val"}
 
 
-def read_csv(entry: Entry, found: Listing) -> Outcome:
+def read_csv(entry: Member, found: ArchiveListing) -> Outcome:
     """A subject of MMLU: no header, a question, four choices and a letter in each row."""
     match = MMLU_NAME.fullmatch(PurePosixPath(entry.name).name)
     subject = match[1].lower() if match else ""
@@ -83,13 +83,13 @@ def mmlu_row(subject: str, index: int, cells: Sequence[str], where: str) -> Row:
     )
 
 
-EXAMS: Mapping[str, Callable[[Entry, bytes, str, Listing], Outcome]] = {
+EXAMS: Mapping[str, Callable[[Member, bytes, str, ArchiveListing], Outcome]] = {
     "medqa": read_medqa,
     "medmcqa": read_medmcqa,
 }
 
 
-def read_json(entry: Entry, found: Listing) -> Outcome:
+def read_json(entry: Member, found: ArchiveListing) -> Outcome:
     """JSON lines, a JSON array or one JSON object; both endings are in use for all of them."""
     base = base_name(entry)
     if base == TRUTH:
@@ -112,7 +112,7 @@ def read_json(entry: Entry, found: Listing) -> Outcome:
     return f"rows of no known set (keys {', '.join(sorted(first)[:6])})"
 
 
-READERS: Mapping[str, Callable[[Entry, Listing], Outcome]] = {
+READERS: Mapping[str, Callable[[Member, ArchiveListing], Outcome]] = {
     ".csv": read_csv,
     ".tsv": read_table,
     ".txt": read_table,

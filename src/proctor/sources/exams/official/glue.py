@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from proctor.errors import DataError
-from proctor.sources.exams.official.archives import Entry, Listing
+from proctor.sources.exams.official.archives import ArchiveListing, Member
 from proctor.sources.exams.official.text import (
     NO_FORMAT,
     Outcome,
@@ -32,7 +32,7 @@ Lines = list[tuple[int, dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableShape:
     """A task's table: the columns that tell it, how they are named in records, the column of indices."""
 
     task: str
@@ -41,24 +41,24 @@ class Table:
     index: str | None = "index"
 
 
-TABLES: tuple[Table, ...] = (
-    Table(
+TABLES: tuple[TableShape, ...] = (
+    TableShape(
         "mrpc",
         frozenset({"#1 String", "#2 String"}),
         {"#1 String": "sentence1", "#2 String": "sentence2", "Quality": "label"},
         None,
     ),
-    Table("qqp", frozenset({"question1", "question2"}), {"is_duplicate": "label"}, None),
-    Table("stsb", frozenset({"old_index", "sentence1", "sentence2"}), {}),
+    TableShape("qqp", frozenset({"question1", "question2"}), {"is_duplicate": "label"}, None),
+    TableShape("stsb", frozenset({"old_index", "sentence1", "sentence2"}), {}),
     # The many annotators' labels are left alone: gold_label is what they agreed on.
-    Table(
+    TableShape(
         "mnli",
         frozenset({"index", "promptID", "pairID", "sentence1", "sentence2"}),
         {"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label"},
     ),
-    Table("mnli", frozenset({"index", "premise", "hypothesis", "gold_label"}), {"gold_label": "label"}),
-    Table("qnli", frozenset({"question", "sentence"}), {}),
-    Table(
+    TableShape("mnli", frozenset({"index", "premise", "hypothesis", "gold_label"}), {"gold_label": "label"}),
+    TableShape("qnli", frozenset({"question", "sentence"}), {}),
+    TableShape(
         "ax",
         frozenset({"Premise", "Hypothesis"}),
         {"Premise": "premise", "Hypothesis": "hypothesis", "Label": "label"},
@@ -75,7 +75,7 @@ DEV_IDS = ("dev_ids.tsv", "mrpc_dev_ids.tsv")
 MOST_BROKEN = 10  # lines of QQP's train file that broke in the making; more are a damaged file
 
 
-def read_table(entry: Entry, found: Listing) -> Outcome:
+def read_table(entry: Member, found: ArchiveListing) -> Outcome:
     """The rows of a table of GLUE, or the reason to skip it. Raises: DataError."""
     base = PurePosixPath(entry.name).name.lower()
     if base in DEV_IDS:
@@ -97,7 +97,9 @@ def read_table(entry: Entry, found: Listing) -> Outcome:
     return table if isinstance(table, str) else rows_of(entry, table, lines)
 
 
-def table_of(header: Sequence[str], lines: Sequence[tuple[int, list[str]]], around: set[str]) -> Table | str:
+def table_of(
+    header: Sequence[str], lines: Sequence[tuple[int, list[str]]], around: set[str]
+) -> TableShape | str:
     """Which table the columns make, or why it is none of ours."""
     columns = set(header)
     for table in TABLES:
@@ -110,7 +112,7 @@ def table_of(header: Sequence[str], lines: Sequence[tuple[int, list[str]]], arou
     if columns >= SENTENCE_PAIR:
         return pair_table(header, lines, around)
     if columns == {"sentence", "label"}:
-        return Table("cola" if "cola" in around else "sst2", frozenset(), {}, None)
+        return TableShape("cola" if "cola" in around else "sst2", frozenset(), {}, None)
     if columns == {"index", "sentence"}:
         return "sentences without answers (the hidden test split)"
     return f"a table of no known set (columns {', '.join(list(header)[:6])})"
@@ -118,12 +120,12 @@ def table_of(header: Sequence[str], lines: Sequence[tuple[int, list[str]]], arou
 
 def pair_table(
     header: Sequence[str], lines: Sequence[tuple[int, list[str]]], around: set[str]
-) -> Table | str:
+) -> TableShape | str:
     """RTE, WNLI and AX have the same columns: their labels tell them, else the names around the file."""
     named = next((task for word, task in PAIR_NAMES.items() if word in around), None)
     if "label" not in header:
         if named == "ax":
-            return Table("ax", frozenset(), AX_COLUMNS)
+            return TableShape("ax", frozenset(), AX_COLUMNS)
         return "sentence pairs without answers (the hidden test split)"
     place = list(header).index("label")
     labels = {cells[place] for _, cells in lines[1:] if len(cells) > place and not hidden(cells[place])}
@@ -132,7 +134,7 @@ def pair_table(
         told = named or "rte"
     if named is not None and named != told:
         return f"the names say {named}, the labels ({', '.join(sorted(labels)[:4])}) say {told}"
-    return Table(told, frozenset(), AX_COLUMNS if told == "ax" else {})
+    return TableShape(told, frozenset(), AX_COLUMNS if told == "ax" else {})
 
 
 def headless_task(first: Sequence[str], around: set[str]) -> str | None:
@@ -153,14 +155,14 @@ COLUMNS_HEADLESS: Mapping[str, list[str]] = {
 MRPC = TABLES[0]
 
 
-def headless_rows(entry: Entry, task: str, lines: list[tuple[int, list[str]]]) -> Outcome:
+def headless_rows(entry: Member, task: str, lines: list[tuple[int, list[str]]]) -> Outcome:
     if "domain" in PurePosixPath(entry.name).name.lower():
         return "one half of CoLA as its authors cut it; GLUE's dev.tsv and train.tsv hold both"
-    table = Table(task, frozenset(), {}, "index" if task == "wnli" else None)
+    table = TableShape(task, frozenset(), {}, "index" if task == "wnli" else None)
     return rows_of(entry, table, [(0, COLUMNS_HEADLESS[task]), *lines])
 
 
-def rows_of(entry: Entry, table: Table, lines: list[tuple[int, list[str]]]) -> Outcome:
+def rows_of(entry: Member, table: TableShape, lines: list[tuple[int, list[str]]]) -> Outcome:
     """The rows of a table whose first line names the columns."""
     split, half = split_and_half(entry, table)
     if split == "test":
@@ -181,7 +183,7 @@ def answer(row: Mapping[str, Any]) -> object:
     return row["score"] if "score" in row else given_label(row)
 
 
-def _no_gaps_in_answers(entry: Entry, task: str, named: Lines) -> None:
+def _no_gaps_in_answers(entry: Member, task: str, named: Lines) -> None:
     if task == "ax":
         return
     for number, row in named:
@@ -189,7 +191,7 @@ def _no_gaps_in_answers(entry: Entry, task: str, named: Lines) -> None:
             raise DataError(f"{entry.name}, line {number}: the answer is {answer(row)!r}, others have one")
 
 
-def split_and_half(entry: Entry, table: Table) -> tuple[str | None, str | None]:
+def split_and_half(entry: Member, table: TableShape) -> tuple[str | None, str | None]:
     """Our split, and for the evaluation of MNLI its half."""
     base = PurePosixPath(entry.name).name.lower()
     if table.task == "ax":
@@ -204,7 +206,9 @@ def split_and_half(entry: Entry, table: Table) -> tuple[str | None, str | None]:
     return split, ("mm" if "mismatched" in base else "m") if split == "eval" else None
 
 
-def records(entry: Entry, table: Table, lines: list[tuple[int, list[str]]]) -> tuple[Lines, tuple[str, ...]]:
+def records(
+    entry: Member, table: TableShape, lines: list[tuple[int, list[str]]]
+) -> tuple[Lines, tuple[str, ...]]:
     """The lines as records by column. Raises: DataError for a line with too few or too many cells."""
     (_, header), *body = lines
     names = [table.renamed.get(column, column) for column in header]
@@ -227,7 +231,7 @@ def records(entry: Entry, table: Table, lines: list[tuple[int, list[str]]]) -> t
     return named, (f"{entry.name}: {len(broken)} broken lines were left out ({at}).",)
 
 
-def paraphrases(entry: Entry, found: Listing, named: Lines) -> Outcome:
+def paraphrases(entry: Member, found: ArchiveListing, named: Lines) -> Outcome:
     """MRPC from its authors: GLUE's list of ids says which pairs of the train file are its dev split."""
     ids = next((beside for name in DEV_IDS if (beside := found.beside(entry, name))), None)
     if ids is None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import orjson
 
 from proctor.errors import DataError
-from proctor.sources.exams.official.archives import Entry, Listing
+from proctor.sources.exams.official.archives import ArchiveListing, Member
 from proctor.sources.exams.official.text import (
     BOM,
     Outcome,
@@ -37,7 +37,7 @@ def medical_task(first: Mapping[str, Any]) -> str | None:
     return "medmcqa" if {"opa", "opb", "opc", "opd"} <= first.keys() else None
 
 
-def read_medqa(entry: Entry, body: bytes, task: str, found: Listing) -> Outcome:
+def read_medqa(entry: Member, body: bytes, task: str, found: ArchiveListing) -> Outcome:
     """The United States' questions with 4 or 5 options. Raises: DataError."""
     around = folder_words(entry, found)
     if language := next((text for word, text in OTHER_LANGUAGES.items() if word in around), None):
@@ -53,7 +53,7 @@ def read_medqa(entry: Entry, body: bytes, task: str, found: Listing) -> Outcome:
     return [Parsed("medqa", split, tuple(rows), (entry.name,))]
 
 
-def read_medmcqa(entry: Entry, body: bytes, task: str, found: Listing) -> Outcome:
+def read_medmcqa(entry: Member, body: bytes, task: str, found: ArchiveListing) -> Outcome:
     """MedMCQA; `cop` counts from 1 in the authors' files, from 0 in copies of the hub's. Raises: DataError."""
     lines = json_lines(entry.name, body)
     split = split_named(entry.name)
@@ -84,13 +84,13 @@ def counts_from(name: str, lines: Sequence[tuple[int, Mapping[str, Any]]]) -> Li
     return 0 if 0 in given else 1
 
 
-def read_truth(entry: Entry, found: Listing) -> Outcome:
+def read_truth(entry: Member, found: ArchiveListing) -> Outcome:
     """The official test ids are read with the articles beside them."""
     beside = found.beside(entry, LABELLED)
     return [] if beside else f"the official test ids of PubMedQA; {LABELLED} is not beside it"
 
 
-def read_pubmedqa(entry: Entry, found: Listing) -> Outcome:
+def read_pubmedqa(entry: Member, found: ArchiveListing) -> Outcome:
     """The labelled articles: those of the official test ids are the evaluation, the others dev."""
     beside = found.beside(entry, TRUTH)
     if beside is None:
@@ -141,5 +141,5 @@ def is_articles(first: Mapping[str, Any]) -> bool:
     return any(isinstance(value, dict) and "CONTEXTS" in value for value in first.values())
 
 
-def base_name(entry: Entry) -> str:
+def base_name(entry: Member) -> str:
     return PurePosixPath(entry.name).name.lower()

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from proctor.errors import DataError
-from proctor.sources.exams.official.archives import Entry, Listing
+from proctor.sources.exams.official.archives import ArchiveListing, Member
 from proctor.sources.exams.official.text import (
     Outcome,
     Parsed,
@@ -41,7 +41,7 @@ AXB_NOTES = frozenset({"logic", "knowledge", "lexical-semantics", "predicate-arg
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class KeyShape:
     """What the keys of a row say about its task."""
 
     task: str
@@ -49,10 +49,10 @@ class Shape:
     fits: Callable[[Mapping[str, Any]], bool] = lambda row: True
 
 
-SHAPES: tuple[Shape, ...] = (
-    Shape("multirc", frozenset({"passage"}), lambda row: "questions" in _inside(row, "passage")),
-    Shape("record", frozenset({"passage", "qas"}), lambda row: "text" in _inside(row, "passage")),
-    Shape(
+SHAPES: tuple[KeyShape, ...] = (
+    KeyShape("multirc", frozenset({"passage"}), lambda row: "questions" in _inside(row, "passage")),
+    KeyShape("record", frozenset({"passage", "qas"}), lambda row: "text" in _inside(row, "passage")),
+    KeyShape(
         "boolq",
         frozenset({"question", "passage"}),
         lambda row: (
@@ -60,11 +60,11 @@ SHAPES: tuple[Shape, ...] = (
             and row.keys() <= {"question", "passage", "title", "label", "answer", "idx"}
         ),
     ),
-    Shape("copa", frozenset({"premise", "choice1", "choice2", "question"})),
-    Shape("wic", frozenset({"word", "sentence1", "sentence2"})),
-    Shape("wsc", frozenset({"text", "target"}), lambda row: "span1_text" in _inside(row, "target")),
-    Shape("wsc", frozenset({"text", "span1_text", "span2_text"})),
-    Shape("axb", frozenset({"sentence1", "sentence2"}), lambda row: bool(AXB_NOTES & row.keys())),
+    KeyShape("copa", frozenset({"premise", "choice1", "choice2", "question"})),
+    KeyShape("wic", frozenset({"word", "sentence1", "sentence2"})),
+    KeyShape("wsc", frozenset({"text", "target"}), lambda row: "span1_text" in _inside(row, "target")),
+    KeyShape("wsc", frozenset({"text", "span1_text", "span2_text"})),
+    KeyShape("axb", frozenset({"sentence1", "sentence2"}), lambda row: bool(AXB_NOTES & row.keys())),
 )
 
 
@@ -87,7 +87,7 @@ def superglue_task(first: Mapping[str, Any], around: set[str]) -> str | None:
     return None
 
 
-def read_superglue(entry: Entry, body: bytes, task: str, found: Listing) -> Outcome:
+def read_superglue(entry: Member, body: bytes, task: str, found: ArchiveListing) -> Outcome:
     """The rows of a file of SuperGLUE, or the reason to skip it. Raises: DataError."""
     split = "eval" if task in DIAGNOSTICS else split_named(entry.name)
     lines = json_lines(entry.name, body)

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from proctor.errors import DataError
-from proctor.sources.exams.official.archives import Entry, Listing
+from proctor.sources.exams.official.archives import ArchiveListing, Member
 from proctor.sources.exams.rows.labels import Record
 from proctor.sources.exams.rows.normal_form import Row
 
@@ -58,7 +58,7 @@ def split_named(name: str) -> str | None:
     return next((SPLITS[word] for word in words if word in SPLITS), None)
 
 
-def folder_words(entry: Entry, found: Listing) -> set[str]:
+def folder_words(entry: Member, found: ArchiveListing) -> set[str]:
     """The names around a file in lower-case letters and digits only: "STS-B/dev.tsv" gives stsb and dev."""
     parts = list(PurePosixPath(entry.name).parts)
     if found.folder is not None:

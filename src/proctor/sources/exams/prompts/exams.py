@@ -12,7 +12,7 @@ from proctor.sources.exams.prompts.form import (
     Fields,
     Prompt,
     Shot,
-    Words,
+    Wording,
     Writer,
     three,
     with_options,
@@ -28,16 +28,16 @@ def subject_in_words(fields: Fields) -> Fields:
 
 MMLU = three(
     "mmlu",
-    Words(
+    Wording(
         head="This is a multiple-choice question about {subject}. One option is correct.",
         case="{question}\n\n{options}",
         ask=CLOSE_1 + LETTER,
     ),
-    Words(
+    Wording(
         case="{question}\n\n{options}",
         ask="A question from {subject}. Pick the option that an expert would pick.\n\n" + CLOSE_2 + LETTER,
     ),
-    Words(
+    Wording(
         head="EXAM SHEET\nSubject: {subject}\nRule: exactly one letter is right; enter that letter.",
         case="QUESTION\n{question}\n\nOPTIONS\n{options}",
         ask=CLOSE_3 + LETTER,
@@ -47,16 +47,16 @@ MMLU = three(
 
 MEDQA = three(
     "medqa",
-    Words(
+    Wording(
         head="This question is from a licensing exam for physicians. One option is the best answer.",
         case="{question}\n\n{options}",
         ask=CLOSE_1 + LETTER,
     ),
-    Words(
+    Wording(
         case="{question}\n\n{options}",
         ask="You are the physician here: decide on the best of the options.\n\n" + CLOSE_2 + LETTER,
     ),
-    Words(
+    Wording(
         head="EXAM SHEET: CLINICAL KNOWLEDGE\nRead the case and enter the letter of the single best option.",
         case="CASE\n{question}\n\nOPTIONS\n{options}",
         ask=CLOSE_3 + LETTER,
@@ -66,16 +66,16 @@ MEDQA = three(
 
 MEDMCQA = three(
     "medmcqa",
-    Words(
+    Wording(
         head="This question is from an entrance exam for postgraduate medical studies. One option is correct.",
         case="{question}\n\n{options}",
         ask=CLOSE_1 + LETTER,
     ),
-    Words(
+    Wording(
         case="{question}\n\n{options}",
         ask="Which letter would a well-prepared young doctor choose?\n\n" + CLOSE_2 + LETTER,
     ),
-    Words(
+    Wording(
         head="EXAM SHEET: MEDICINE\nEach question has one right option. Enter its letter.",
         case="QUESTION\n{question}\n\nOPTIONS\n{options}",
         ask=CLOSE_3 + LETTER,
@@ -90,19 +90,19 @@ def abstract(fields: Fields) -> Fields:
 
 PUBMEDQA = three(
     "pubmedqa",
-    Words(
+    Wording(
         head="This is the abstract of a medical study, without its conclusion.",
         case="{abstract}\n\nQuestion: {question}",
         ask="Judging by this study alone, answer yes, no, or maybe (the findings do not settle it).\n\n"
         + CLOSE_1
         + "<yes|no|maybe>",
     ),
-    Words(
+    Wording(
         case="{question}\n\nA study was made of this. Its report, as far as the results:\n\n{abstract}",
         ask="Reply to the question at the top as the authors would on these results: yes, no, or maybe where "
         "the results leave it undecided.\n\n" + CLOSE_2 + "<yes|no|maybe>",
     ),
-    Words(
+    Wording(
         head="EXAM SHEET: MEDICAL LITERATURE\nConclude from the findings. Enter yes, no or maybe; maybe means "
         "that they point both ways.",
         case="FINDINGS\n{abstract}\n\nQUESTION\n{question}",
@@ -113,16 +113,16 @@ PUBMEDQA = three(
 
 CHOICES = three(
     "choices",
-    Words(
+    Wording(
         case="{question}\n\n{options}",
         ask="Choose the one option that answers best. " + CLOSE_1 + LETTER,
     ),
-    Words(
+    Wording(
         head="A question with several options follows. Exactly one of them is to be picked.",
         case="{question}\n\n{options}",
         ask=CLOSE_2 + LETTER,
     ),
-    Words(
+    Wording(
         head="EXAM SHEET\nEnter the letter of the best option.",
         case="QUESTION\n{question}\n\nOPTIONS\n{options}",
         ask=CLOSE_3 + LETTER,
@@ -137,16 +137,16 @@ def listed_labels(fields: Fields) -> Fields:
 
 LABELS = three(
     "labels",
-    Words(
+    Wording(
         case="{question}",
         ask="The answer is one of: {list}.\n\n" + CLOSE_1 + "<{bars}>",
     ),
-    Words(
+    Wording(
         head="Reply to what follows with one of these words and no other: {list}.",
         case="{question}",
         ask=CLOSE_2 + "<{bars}>",
     ),
-    Words(
+    Wording(
         head="EXAM SHEET\nPermitted entries: {list}.",
         case="QUESTION\n{question}",
         ask=CLOSE_3 + "<{bars}>",
@@ -156,16 +156,16 @@ LABELS = three(
 
 TEXT = three(
     "text",
-    Words(
+    Wording(
         case="{question}",
         ask="Give the answer itself in as few words as it needs. " + CLOSE_1 + "<your answer>",
     ),
-    Words(
+    Wording(
         head="A question follows. What is wanted is a name, a number or a few words, not a sentence.",
         case="{question}",
         ask=CLOSE_2 + "<your answer>",
     ),
-    Words(
+    Wording(
         head="EXAM SHEET\nFill in the shortest entry that answers the question.",
         case="QUESTION\n{question}",
         ask=CLOSE_3 + "<your answer>",

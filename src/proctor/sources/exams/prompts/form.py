@@ -106,7 +106,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class Wording:
     """One wording of a prompt before it has a version."""
 
     case: str
@@ -115,7 +115,7 @@ class Words:
 
 
 def three(
-    name: str, one: Words, two: Words, sheet: Words, *, ready: Callable[[Fields], Fields] = as_is
+    name: str, one: Wording, two: Wording, sheet: Wording, *, ready: Callable[[Fields], Fields] = as_is
 ) -> tuple[Prompt, ...]:
     """The wordings 1, 2 and 3 of a prompt, each with its own version."""
     versions = (f"{name}/1", f"{name}/w2/1", f"{name}/w3/1")

@@ -11,7 +11,7 @@ from proctor.sources.exams.prompts.form import (
     CLOSE_3,
     Fields,
     Prompt,
-    Words,
+    Wording,
     three,
     with_options,
 )
@@ -28,16 +28,16 @@ def asked(fields: Fields) -> Fields:
 
 BOOLQ = three(
     "boolq",
-    Words(
+    Wording(
         head="Read the passage, then answer the question with yes or no.",
         case="Passage: {passage}\n\nQuestion: {question}",
         ask=CLOSE_1 + YES_NO,
     ),
-    Words(
+    Wording(
         case="{question}\n\nHere is what an encyclopedia says on the matter:\n{passage}",
         ask="Settle the question at the top by this text: yes or no?\n\n" + CLOSE_2 + YES_NO,
     ),
-    Words(
+    Wording(
         head="EXAM SHEET: READING\nThe text decides the question below it. Enter yes or no.",
         case="TEXT\n{passage}\n\nQUESTION\n{question}",
         ask=CLOSE_3 + YES_NO,
@@ -47,18 +47,18 @@ BOOLQ = three(
 
 CB = three(
     "cb",
-    Words(
+    Wording(
         head="Read what was said or written. Does its author hold the statement true (entailment), hold it "
         "false (contradiction), or leave it open (neutral)?",
         case="Text: {premise}\nStatement: {hypothesis}",
         ask=CLOSE_1 + CB_LABELS,
     ),
-    Words(
+    Wording(
         case="{premise}\n\nStatement: {hypothesis}",
         ask="How does the passage above commit its author to the statement? Choose entailment if to its truth, "
         "contradiction if to its falsehood, neutral if to neither.\n\n" + CLOSE_2 + CB_LABELS,
     ),
-    Words(
+    Wording(
         head="EXAM SHEET: COMMITMENT\nEnter entailment where (a) makes (b) true, contradiction where (a) makes "
         "(b) false, neutral where (a) does neither.",
         case="(a) {premise}\n(b) {hypothesis}",
@@ -79,15 +79,15 @@ def causal(fields: Fields) -> Fields:
 
 COPA = three(
     "copa",
-    Words(
+    Wording(
         case="{premise}\n\n{plain}\n\n{options}",
         ask=CLOSE_1 + "<A|B>",
     ),
-    Words(
+    Wording(
         case="{options}\n\nOne of these two {tale}:\n{premise}",
         ask="Give the letter of the likelier one.\n\n" + CLOSE_2 + "<A|B>",
     ),
-    Words(
+    Wording(
         head="EXAM SHEET: CAUSE AND EFFECT\nEnter the letter of the more likely alternative.",
         case="EVENT\n{premise}\n\n{heading}\n{options}",
         ask=CLOSE_3 + "<A|B>",
@@ -97,19 +97,19 @@ COPA = three(
 
 MULTIRC = three(
     "multirc",
-    Words(
+    Wording(
         head="Read the paragraph. Under the question stand possible answers; any number of them may be right.",
         case="Paragraph: {paragraph}\n\nQuestion: {question}\n\n{options}",
         ask="Give the letters of all right ones with commas between them, or none if there is none. "
         + CLOSE_1
         + LETTERS,
     ),
-    Words(
+    Wording(
         case="{question}\n\n{options}\n\nThe text to go by:\n{paragraph}",
         ask="Which of the lettered replies does the text bear out? There may be one, several or none: name "
         "every letter, separated by commas, or write none.\n\n" + CLOSE_2 + LETTERS,
     ),
-    Words(
+    Wording(
         head="EXAM SHEET: MULTIPLE RESPONSE\nTick every option that the text makes right. List the ticked "
         "letters with commas; list none if no option is right.",
         case="TEXT\n{paragraph}\n\nQUESTION\n{question}\n\n{options}",
@@ -135,17 +135,17 @@ def cloze(fields: Fields) -> Fields:
 
 RECORD = three(
     "record",
-    Words(
+    Wording(
         head="Read the article. In the sentence after it a name is missing (____). Say which of the listed "
         "names belongs there.",
         case="Article: {article}\n\nSentence: {blank}\n\nNames:\n{names}",
         ask=CLOSE_1 + "<name>",
     ),
-    Words(
+    Wording(
         case="{blank}\n\nThe gap above is filled by one of\n{names}\n\nas this article shows:\n{article}",
         ask="Write the name that fills the gap, as the list spells it.\n\n" + CLOSE_2 + "<name>",
     ),
-    Words(
+    Wording(
         head="EXAM SHEET: MISSING NAMES\nComplete the sentence with one name of the list, going by the text.",
         case="TEXT\n{article}\n\nLIST\n{names}\n\nSENTENCE\n{blank}",
         ask=CLOSE_3 + "<name>",
@@ -155,17 +155,17 @@ RECORD = three(
 
 WIC = three(
     "wic",
-    Words(
+    Wording(
         head="Does the word have the same meaning in both sentences? Answer yes or no.",
         case="Word: {word}\nSentence 1: {sentence1}\nSentence 2: {sentence2}",
         ask=CLOSE_1 + YES_NO,
     ),
-    Words(
+    Wording(
         case='{sentence1}\n{sentence2}\n\nHow is "{word}" used in these two?',
         ask="Imagine that you look the word up in a dictionary for each of the two sentences. Do both uses "
         "belong under one sense? Say yes or no.\n\n" + CLOSE_2 + YES_NO,
     ),
-    Words(
+    Wording(
         head="EXAM SHEET: SENSES OF A WORD\nEnter yes if the word stands for the same thing in (a) and (b), no "
         "if its sense changes.",
         case="WORD\n{word}\n\n(a) {sentence1}\n(b) {sentence2}",
@@ -196,18 +196,18 @@ def two_spans(fields: Fields) -> Fields:
 
 WSC = three(
     "wsc",
-    Words(
+    Wording(
         head="In the text two spans are marked with brackets. Does the pronoun marked 2 stand for what is "
         "marked 1? Answer yes or no.",
         case="Text: {marked}\n\nMarked 1: {span1_text}\nMarked 2: {span2_text}",
         ask=CLOSE_1 + YES_NO,
     ),
-    Words(
+    Wording(
         case="{marked}",
         ask='Suppose you replace "{span2_text}" (bracket 2) in the text above by "{span1_text}" (bracket 1). '
         "Is that what the writer meant? Say yes or no.\n\n" + CLOSE_2 + YES_NO,
     ),
-    Words(
+    Wording(
         head="EXAM SHEET: REFERENCE\nEnter yes if brackets 1 and 2 refer to the same one, no if they do not.",
         case='TEXT\n{marked}\n\nBRACKETS\n1 "{span1_text}", 2 "{span2_text}"',
         ask=CLOSE_3 + YES_NO,
@@ -222,7 +222,7 @@ def as_sentences(fields: Fields) -> Fields:
 
 AXG = three(
     "axg",
-    *(Words(prompt.case, prompt.ask, prompt.head) for prompt in RTE),
+    *(Wording(prompt.case, prompt.ask, prompt.head) for prompt in RTE),
     ready=as_sentences,
 )
 

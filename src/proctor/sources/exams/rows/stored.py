@@ -35,7 +35,7 @@ class StoredSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class StoredPreview:
     """A stored set with its first rows."""
 
     stored: StoredSet
@@ -43,7 +43,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class StoredCheck:
     """What is wrong with a stored set; nothing when it is what its manifest and its task say."""
 
     stored: StoredSet
@@ -63,7 +63,7 @@ def stored_sets(home: Path) -> Iterator[StoredSet]:
             yield StoredSet(origin, task, split, read_manifest(home, task, split, origin))
 
 
-def show_task(home: Path, task: str, *, first: int = 3) -> list[Shown]:
+def show_task(home: Path, task: str, *, first: int = 3) -> list[StoredPreview]:
     """The stored sets of a task with their first rows.
 
     Raises: NotFound for a task of no suite, DataMissing when none of its rows are here, DataError for
@@ -76,12 +76,12 @@ def show_task(home: Path, task: str, *, first: int = 3) -> list[Shown]:
         )
     if not mine:
         raise DataMissing(f"No rows for {task} in {home / 'suites'} or {home / 'hub'}")
-    return [Shown(each, checked(task, home, each.split, each.origin).rows[:first]) for each in mine]
+    return [StoredPreview(each, checked(task, home, each.split, each.origin).rows[:first]) for each in mine]
 
 
-def verify_stored(home: Path) -> list[Verdict]:
+def verify_stored(home: Path) -> list[StoredCheck]:
     """Every stored set checked against its manifest and against the official size and answers."""
-    return [Verdict(each, tuple(faults(home, each))) for each in stored_sets(home)]
+    return [StoredCheck(each, tuple(faults(home, each))) for each in stored_sets(home)]
 
 
 def faults(home: Path, stored: StoredSet) -> Iterator[str]:
