@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from proctor.plan.doors import from_params
-from proctor.plan.option import Option
-from proctor.plan.values import Choice, FilePath, Flag, Number, Texts
+from proctor.plan.option import RunOption
+from proctor.plan.values import FilePath, Flag, NumberIn, OneOf, Texts
 from proctor.plan.wanted import BY_NAME, OPTIONS, Wanted
 from proctor.types import Limits
 
@@ -45,13 +45,13 @@ def option_named(name: str, *, unset: str | None = None) -> Callable[[Command], 
     return lambda command: _click_option(BY_NAME[name], unset)(command)
 
 
-def with_options(options: Iterable[Option], command: Command) -> Command:
+def with_options(options: Iterable[RunOption], command: Command) -> Command:
     for option in reversed(tuple(options)):
         command = _click_option(option)(command)
     return command
 
 
-def _click_option(option: Option, unset: str | None = None) -> Callable[[Command], Command]:
+def _click_option(option: RunOption, unset: str | None = None) -> Callable[[Command], Command]:
     unset = option.default_told if unset is None else unset
     about = f"{option.help}  [default: {unset}]" if unset else option.help
     names, kind = (option.flag_word, option.name), option.kind
@@ -62,13 +62,13 @@ def _click_option(option: Option, unset: str | None = None) -> Callable[[Command
     return click.option(*names, type=_click_type(option), metavar=option.metavar, help=about)
 
 
-def _click_type(option: Option) -> Any:
-    if isinstance(option.kind, Number):
+def _click_type(option: RunOption) -> Any:
+    if isinstance(option.kind, NumberIn):
         return int if option.kind.whole else float
     if isinstance(option.kind, FilePath):
         return click.Path(dir_okay=False)
     # A choice with a metavar lists its words in the help text.
-    if isinstance(option.kind, Choice) and not option.metavar:
+    if isinstance(option.kind, OneOf) and not option.metavar:
         return click.Choice(list(option.kind.values))
     return str
 

@@ -135,4 +135,6 @@ def is_sentence(text: str) -> bool:
     lower = sum(word[:1].islower() for word in words)
     if len(UNSPACED_SIGN.findall(text)) >= 16:
         return True
-    return len(words) >= 8 and lower >= 4 or len(words) >= 4 and lower >= 2 and ENDS.search(text) is not None
+    return (len(words) >= 8 and lower >= 4) or (
+        len(words) >= 4 and lower >= 2 and ENDS.search(text) is not None
+    )

@@ -33,8 +33,9 @@ def reference(kind: str, name: str, given: Mapping[str, Any]) -> SourceRef:
             raise ConfigError(
                 f"{option.flag_word} is for {' and '.join(SPOKEN[of] for of in option.sources)}"
             )
-    unsized = kind == "suite" and not given.get("preset") and not given.get("limit")
-    return SourceRef(kind, name, **{**given, **({"preset": DEFAULT_PRESET} if unsized else {})})  # type: ignore[arg-type]
+    sized = kind != "suite" or given.get("preset") or given.get("limit")
+    fields: dict[str, Any] = {"kind": kind, "name": name, **given}
+    return SourceRef(**fields if sized else {**fields, "preset": DEFAULT_PRESET})
 
 
 def sampling_of(wanted: Wanted) -> Sampling:

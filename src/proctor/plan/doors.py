@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proctor.errors import ConfigError
-from proctor.plan.option import Option
+from proctor.plan.option import RunOption
 from proctor.plan.values import Flag, Texts
 from proctor.plan.wanted import BY_NAME, OPTIONS, Wanted
 
@@ -61,7 +61,7 @@ def as_words(wanted: Wanted) -> list[str]:
     return words
 
 
-def _option_words(option: Option, value: Any) -> list[str]:
+def _option_words(option: RunOption, value: Any) -> list[str]:
     if isinstance(option.kind, Flag):
         return [option.flag_word] if value else []
     if isinstance(option.kind, Texts) and not option.kind.commas:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from proctor.errors import ConfigError
-from proctor.plan.values import Number, ValueKind
+from proctor.plan.values import NumberIn, ValueKind
 from proctor.types import Cell, Limits, Model, Plan, Sampling, SourceRef
 
 Part = Literal["model", "source", "sampling", "limits", "cell", "plan"]  # what an option is a field of
@@ -16,7 +16,7 @@ FILES = ("file",)
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class RunOption:
     """One row of the table.
 
     `flag`, `rest` and `ollama` are the spellings of the command line, of the REST body (and the form) and in
@@ -66,7 +66,7 @@ class Option:
     @property
     def opens(self) -> bool:
         """True where None is a value of its own: what the provider or server does by itself."""
-        return isinstance(self.kind, Number) and self.kind.opens
+        return isinstance(self.kind, NumberIn) and self.kind.opens
 
     def read(self, told: Any, called: str = "") -> Any:
         """The value that the words of a door mean. Raises ConfigError that names the option, or what it is `called`."""

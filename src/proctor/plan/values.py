@@ -44,7 +44,7 @@ class ValueKind:
 
 
 @dataclass(frozen=True, slots=True)
-class Number(ValueKind):
+class NumberIn(ValueKind):
     """A number from `low` to `high`, or above `above`; with `opens`, -1 leaves it to the provider (None).
 
     `served` is the narrower range that a server takes from others.
@@ -110,7 +110,7 @@ class Duration(ValueKind):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(ValueKind):
+class OneOf(ValueKind):
     """One of several values, each with the word that a command line and a form have for it."""
 
     values: Mapping[str, Any]
@@ -137,9 +137,9 @@ def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def choice(*words: str, advice: str = "") -> Choice:
+def one_of(*words: str, advice: str = "") -> OneOf:
     """A choice whose values are its words."""
-    return Choice({word: word for word in words}, advice)
+    return OneOf({word: word for word in words}, advice)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, get_args
 
-from proctor.plan.option import FILES, SUITES, Option, Part
-from proctor.plan.values import Choice, Duration, FilePath, Flag, Number, Text, Texts, choice
+from proctor.plan.option import FILES, SUITES, RunOption, Part
+from proctor.plan.values import Duration, FilePath, Flag, NumberIn, OneOf, Text, Texts, one_of
 from proctor.types import Numbers, Rows
 
 THINKING_TOKENS = 8192  # of a reply, for a model that thinks and is given no other limit
 DEFAULT_PRESET = "quick"  # of a suite, where neither a preset nor a limit is given
-THINK = Choice({"on": True, "off": False, **{each: each for each in ("low", "medium", "high", "max")}})
-WORDINGS = Choice({"1": 1, "2": 2, "3": 3, "all": "all"})
+THINK = OneOf({"on": True, "off": False, **{each: each for each in ("low", "medium", "high", "max")}})
+WORDINGS = OneOf({"1": 1, "2": 2, "3": 3, "all": "all"})
 
-OPTIONS: tuple[Option, ...] = (
-    Option(
+OPTIONS: tuple[RunOption, ...] = (
+    RunOption(
         "base_url",
         "model",
         Text(500),
@@ -30,78 +30,80 @@ OPTIONS: tuple[Option, ...] = (
         "URL",
         label="Address",
     ),
-    Option("replies", "plan", FilePath(), "Replies for replay/NAME models.", "FILE", at_server=False),
+    RunOption("replies", "plan", FilePath(), "Replies for replay/NAME models.", "FILE", at_server=False),
     # What is asked, and how it is put and read.
-    Option("tasks", "source", Texts(100, commas=True), "Only these tasks of the suite.", "A,B"),
-    Option(
+    RunOption("tasks", "source", Texts(100, commas=True), "Only these tasks of the suite.", "A,B"),
+    RunOption(
         "preset",
         "source",
-        choice("quick", "standard", "full"),
+        one_of("quick", "standard", "full"),
         "Size of a suite's run: 200, 2,000 or all items.",
         unset="quick, unless --limit is given",
         label="Size",
         sources=SUITES,
     ),
-    Option(
+    RunOption(
         "limit",
         "source",
-        Number(whole=True, above=0, served=(1, 1_000_000)),
+        NumberIn(whole=True, above=0, served=(1, 1_000_000)),
         "At most N items of each task (of the file, for a file).",
         "N",
         label="Items per task",
     ),
-    Option(
+    RunOption(
         "rows",
         "source",
-        choice(*get_args(Rows), advice="limit= says how many"),
+        one_of(*get_args(Rows), advice="limit= says how many"),
         "Where a suite's rows come from.",
         unset="imported, else the hub's",
         flag="--data",
         rest="data",
         sources=SUITES,
     ),
-    Option(
+    RunOption(
         "shots",
         "source",
-        Number(whole=True, low=0, served=(0, 100)),
+        NumberIn(whole=True, low=0, served=(0, 100)),
         "Worked examples before each question.",
         "K",
         unset="as many as the style has",
     ),
-    Option("repeats", "cell", Number(whole=True, above=0, served=(1, 100)), "Ask every item K times.", "K"),
-    Option(
+    RunOption(
+        "repeats", "cell", NumberIn(whole=True, above=0, served=(1, 100)), "Ask every item K times.", "K"
+    ),
+    RunOption(
         "style",
         "source",
         Text(),
         "Prompt style of MMLU: proctor, original-5shot, simple-evals, lm-eval-generative.",
         "NAME",
     ),
-    Option("wording", "source", WORDINGS, "Which of the three wordings of each prompt."),
-    Option("shuffle", "source", Flag(), "Lettered options in a seeded order of each item's own."),
-    Option(
+    RunOption("wording", "source", WORDINGS, "Which of the three wordings of each prompt."),
+    RunOption("shuffle", "source", Flag(), "Lettered options in a seeded order of each item's own."),
+    RunOption(
         "mode",
         "sampling",
-        choice("generate", "structured", "logprob"),
+        one_of("generate", "structured", "logprob"),
         "How answers are drawn: written, written under a schema, or ranked by first-token log-probability.",
     ),
-    Option("extractor", "source", Text(), "How answers are read.", "NAME", unset="the style's, proctor/2"),
-    Option(
+    RunOption("extractor", "source", Text(), "How answers are read.", "NAME", unset="the style's, proctor/2"),
+    RunOption(
         "answer_type",
         "source",
-        choice("choices", "labels", "text"),
+        one_of("choices", "labels", "text"),
         "How answers of a file are read.",
         unset="seen from the rows",
         sources=FILES,
     ),
-    Option(
+    RunOption(
         "numbers",
         "source",
-        choice(*get_args(Numbers)),
+        one_of(*get_args(Numbers)),
         "What numbers as answers of a file mean: options' places or texts.",
         unset="seen from the rows",
         sources=FILES,
     ),
-    Option(
+    RunOption(
         "lenient",
         "source",
         Flag(),
@@ -109,101 +111,101 @@ OPTIONS: tuple[Option, ...] = (
         sources=FILES,
     ),
     # How replies are drawn.
-    Option(
+    RunOption(
         "temperature",
         "sampling",
-        Number(low=0, high=2, opens=True),
+        NumberIn(low=0, high=2, opens=True),
         "Sampling temperature, 0 to 2; -1: the provider's own.",
         "T",
         ollama="temperature",
     ),
-    Option(
+    RunOption(
         "top_p",
         "sampling",
-        Number(low=0, high=1),
+        NumberIn(low=0, high=1),
         "Nucleus sampling, 0 to 1.",
         "P",
         ollama="top_p",
         label="Top P",
     ),
-    Option(
+    RunOption(
         "top_k",
         "sampling",
-        Number(whole=True, low=0, high=100),
+        NumberIn(whole=True, low=0, high=100),
         "Sample from the K likeliest tokens, 0 to 100.",
         "K",
         ollama="top_k",
         label="Top K",
     ),
-    Option(
+    RunOption(
         "min_p",
         "sampling",
-        Number(low=0, high=1),
+        NumberIn(low=0, high=1),
         "Drop tokens below P times the likeliest.",
         "P",
         ollama="min_p",
         label="Min P",
     ),
-    Option(
+    RunOption(
         "repeat_penalty",
         "sampling",
-        Number(low=0, high=10),
+        NumberIn(low=0, high=10),
         "Penalty on repeated tokens; 1 is none.",
         "R",
         ollama="repeat_penalty",
         label="Repeat Penalty",
     ),
-    Option(
+    RunOption(
         "repeat_last_n",
         "sampling",
-        Number(whole=True, low=-1, high=1_000_000),
+        NumberIn(whole=True, low=-1, high=1_000_000),
         "How far back repetition is looked for; -1 is the whole context.",
         "N",
         ollama="repeat_last_n",
         label="Repeat Last N",
     ),
-    Option(
+    RunOption(
         "max_tokens",
         "sampling",
-        Number(whole=True, low=1, high=10_000_000, opens=True),
+        NumberIn(whole=True, low=1, high=10_000_000, opens=True),
         "Most tokens of a reply (Ollama: num_predict); -1: no limit.",
         "N",
         unset=f"{THINKING_TOKENS} with --think",
         ollama="num_predict",
         label="Num Predict",
     ),
-    Option(
+    RunOption(
         "context_tokens",
         "sampling",
-        Number(whole=True, low=1, high=100_000_000, opens=True),
+        NumberIn(whole=True, low=1, high=100_000_000, opens=True),
         "Context size (Ollama: num_ctx); -1: the server's own.",
         "N",
         ollama="num_ctx",
         label="Num Context",
     ),
-    Option(
+    RunOption(
         "seed",
         "sampling",
-        Number(whole=True, served=(0, 2**31 - 1), opens=True),
+        NumberIn(whole=True, served=(0, 2**31 - 1), opens=True),
         "Seed of the sampling; -1: none.",
         "N",
         ollama="seed",
     ),
-    Option(
+    RunOption(
         "think", "sampling", THINK, "Reasoning of models that can: on, off, low, medium, high, max.", "HOW"
     ),
-    Option("stop", "sampling", Texts(16), "Text that ends a reply; repeatable.", "TEXT", ollama="stop"),
+    RunOption("stop", "sampling", Texts(16), "Text that ends a reply; repeatable.", "TEXT", ollama="stop"),
     # How much it may take.
-    Option(
+    RunOption(
         "parallel",
         "limits",
-        Number(whole=True, above=0, served=(1, 256)),
+        NumberIn(whole=True, above=0, served=(1, 256)),
         "Requests under way at once.",
         "N",
         unset="found by watching the server",
         label="Concurrency",
     ),
-    Option(
+    RunOption(
         "for_s",
         "limits",
         Duration(),
@@ -213,24 +215,24 @@ OPTIONS: tuple[Option, ...] = (
         rest="for",
         label="Time to ask",
     ),
-    Option(
+    RunOption(
         "max_cost_usd",
         "limits",
-        Number(above=0, served=(0, 1_000_000)),
+        NumberIn(above=0, served=(0, 1_000_000)),
         "Stop asking at this cost and score what is complete.",
         "USD",
         flag="--max-cost",
         label="Cost limit",
     ),
-    Option(
+    RunOption(
         "max_total_tokens",
         "limits",
-        Number(whole=True, above=0, served=(1, 10**12)),
+        NumberIn(whole=True, above=0, served=(1, 10**12)),
         "Stop asking at so many tokens, in and out, and score what is complete.",
         "N",
         label="Token limit",
     ),
-    Option(
+    RunOption(
         "timeout_s",
         "limits",
         Duration(),
@@ -240,7 +242,7 @@ OPTIONS: tuple[Option, ...] = (
         rest="timeout",
         label="Time limit",
     ),
-    Option(
+    RunOption(
         "request_timeout_s",
         "limits",
         Duration(),
@@ -249,7 +251,7 @@ OPTIONS: tuple[Option, ...] = (
         flag="--request-timeout",
         rest="request_timeout",
     ),
-    Option(
+    RunOption(
         "wait_for_server_s",
         "limits",
         Duration(or_none=True),
@@ -260,7 +262,7 @@ OPTIONS: tuple[Option, ...] = (
         label="Wait for the server",
     ),
 )
-BY_NAME: Mapping[str, Option] = {option.name: option for option in OPTIONS}
+BY_NAME: Mapping[str, RunOption] = {option.name: option for option in OPTIONS}
 
 
 @dataclass(frozen=True, slots=True)

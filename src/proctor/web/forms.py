@@ -15,8 +15,8 @@ from starlette.datastructures import FormData
 
 from proctor.plan import OPTIONS, wanted_of
 from proctor.plan.doors import as_command
-from proctor.plan.option import Option
-from proctor.plan.values import OPEN, Choice, Flag, Number, Texts
+from proctor.plan.option import RunOption
+from proctor.plan.values import OPEN, Flag, NumberIn, OneOf, Texts
 from proctor.plan.wanted import BY_NAME
 from proctor.service.runs.requests import PlanRequest, wanted_by
 from proctor.types import Cell
@@ -25,7 +25,7 @@ YES = "yes"  # a flag that is on
 
 SERVED = tuple(option for option in OPTIONS if option.at_server)
 # Numbers of Ollama's own card; with other models they are words of the custom configuration.
-DRAWN = tuple(option for option in SERVED if option.ollama and isinstance(option.kind, Number))
+DRAWN = tuple(option for option in SERVED if option.ollama and isinstance(option.kind, NumberIn))
 PLAIN = {option.key: option for option in SERVED}
 # Those of PLAIN that have an input of their own; the others are words of the custom configuration.
 SHOWN = {key: option for key, option in PLAIN.items() if option not in DRAWN and "suite" in option.sources}
@@ -54,16 +54,16 @@ class FormField:
     choices: tuple[str, ...] = ()
 
 
-def form_field(name: str, option: Option) -> FormField:
+def form_field(name: str, option: RunOption) -> FormField:
     """The input of an option, under a name of PLAIN or OLLAMA."""
     kind, unset = option.kind, option.default_told.replace("--", "")
     field_of = partial(FormField, name, option.title, option.help.rstrip("."))
-    if isinstance(kind, Choice | Flag):
-        words = tuple(kind.values) if isinstance(kind, Choice) else (YES,)
+    if isinstance(kind, OneOf | Flag):
+        words = tuple(kind.values) if isinstance(kind, OneOf) else (YES,)
         return field_of("select", placeholder=f"default: {unset}" if unset else "not set", choices=words)
     if isinstance(kind, Texts) and not kind.commas:
         return field_of("lines", placeholder="one on a line; \\n is a new line inside")
-    if not isinstance(kind, Number):
+    if not isinstance(kind, NumberIn):
         return field_of("text", placeholder=unset)
     low, high = kind.served or (kind.low, kind.high)
     step = "1" if kind.whole else "0.01"
@@ -128,14 +128,14 @@ def _body(values: Mapping[str, str], tasks: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _told(values: Mapping[str, str], options: Mapping[str, Option]) -> dict[str, Any]:
+def _told(values: Mapping[str, str], options: Mapping[str, RunOption]) -> dict[str, Any]:
     """What fields say, as JSON would; numbers stay text, which the request reads and finds fault with."""
     return {name: _as_json(option, values[name]) for name, option in options.items() if values.get(name)}
 
 
-def _as_json(option: Option, text: str) -> Any:
+def _as_json(option: RunOption, text: str) -> Any:
     match option.kind:
-        case Choice(known):
+        case OneOf(known):
             return known.get(text, text)
         case Flag():
             return text == YES
@@ -173,7 +173,7 @@ def form_values(cell: Cell) -> dict[str, str]:
     return found | ({"custom": json.dumps(custom, ensure_ascii=False)} if custom else {})
 
 
-def _as_text(option: Option, value: Any) -> str:
+def _as_text(option: RunOption, value: Any) -> str:
     if isinstance(option.kind, Flag):
         return YES
     if isinstance(option.kind, Texts) and not option.kind.commas:

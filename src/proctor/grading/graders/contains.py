@@ -107,8 +107,10 @@ def places(said: str, words: Words, answer: str) -> Iterator[Place]:
 
 # Kinds of answers that are more, or less, than words ----------------------------------------------
 
-YES = frozenset("yes yeah yep ja oui si sim ano tak да hai はい 是 yes.".split())
-NO = frozenset("no nope nein non nao ne nie нет 不 いいえ".split())
+YES = frozenset(
+    ["yes", "yeah", "yep", "ja", "oui", "si", "sim", "ano", "tak", "да", "hai", "はい", "是", "yes."]
+)
+NO = frozenset(["no", "nope", "nein", "non", "nao", "ne", "nie", "нет", "不", "いいえ"])
 FIRST_WORD = re.compile(r"[^\w]{0,8}(\w{1,6})\b")
 
 

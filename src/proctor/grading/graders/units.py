@@ -1,6 +1,5 @@
 """Units and words of scale that may follow a number, in the spellings of several languages."""
 
-# ruff: noqa: RUF001 - letters of other scripts are data here
 from __future__ import annotations
 
 from collections.abc import Iterator

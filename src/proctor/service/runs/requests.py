@@ -14,8 +14,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 from proctor.errors import ConfigError
 from proctor.plan import OPTIONS, Wanted, build, reference
 from proctor.plan.doors import from_config
-from proctor.plan.option import Option
-from proctor.plan.values import OPEN, Choice, Duration, Flag, Number, Text, Texts
+from proctor.plan.option import RunOption
+from proctor.plan.values import OPEN, Duration, Flag, NumberIn, OneOf, Text, Texts
 from proctor.providers import PROVIDERS
 from proctor.service.opening.sources import model_named
 from proctor.settings import Settings
@@ -32,25 +32,25 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def _with_fields(key: Callable[[Option], str]) -> type[Body]:
+def _with_fields(key: Callable[[RunOption], str]) -> type[Body]:
     """A body with a field for each option that has a spelling there."""
     named = {key(option): option for option in OPTIONS if option.at_server and key(option)}
     fields: dict[str, Any] = {name: _field(option) for name, option in named.items()}
     return create_model("Options", __base__=Body, **fields)
 
 
-def _field(option: Option) -> tuple[Any, Any]:
+def _field(option: RunOption) -> tuple[Any, Any]:
     """What pydantic has to know of an option: its type with its range, and its field; None is not given."""
     told = f"Default: {option.default_told.replace('--', '')}." if option.default_told else ""
     about = " ".join(filter(None, (option.help, told)))
     return _type(option) | None, Field(None, description=about)
 
 
-def _type(option: Option) -> Any:
+def _type(option: RunOption) -> Any:
     match option.kind:
-        case Number() as kind:
+        case NumberIn() as kind:
             return _number(kind)
-        case Choice(values):
+        case OneOf(values):
             words = tuple(value for value in values.values() if not isinstance(value, bool))
             return Literal[words] if len(words) == len(values) else bool | Literal[words]
         case Duration():
@@ -64,7 +64,7 @@ def _type(option: Option) -> Any:
     raise TypeError(f"{option.name}: no JSON type for {type(option.kind).__name__}")
 
 
-def _number(kind: Number) -> Any:
+def _number(kind: NumberIn) -> Any:
     low, high = kind.served or (kind.low, kind.high)
     above = kind.above if low in (None, kind.above) else None
     least = OPEN if kind.opens else None if above is not None else low
