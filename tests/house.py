@@ -44,6 +44,22 @@ AT_IMPORT = re.compile(
 )
 MOCKS = {"mock", "unittest.mock", "pytest_mock"}
 MONKEYPATCH_MAY = {"setenv", "delenv", "chdir", "syspath_prepend", "context"}
+# What makes figures of figures. Not meant: how long a server takes, how a simulator draws, another tool's file format.
+STATISTICS = {
+    "mean",
+    "fmean",
+    "median",
+    "quantile",
+    "quantiles",
+    "percentile",
+    "variance",
+    "stdev",
+    "std",
+    "var",
+}
+STATISTICS |= {"avg", "sqrt", "erf", "NormalDist", "bootstrap", "wilson", "corrcoef"}
+QUANTILES = {1.645, 1.96, 2.576}  # of the normal distribution
+OWN_STATISTICS = {"engine", "providers", "simulator", "interop", "sources"}
 VAGUE = re.compile(r"(Manager|Handler|Helper|Utils?|Base|Enhanced)(?=[A-Z_0-9]|$)")
 
 
@@ -242,6 +258,41 @@ def nothing_is_mocked(file: File) -> Iterator[str]:
             yield file.at(node, "mocker: use real files, a real database, the simulator")
 
 
+def what_is_expected_is_not_raised(file: File) -> Iterator[str]:
+    """A test that raises what it expects shows nothing of the program."""
+    for node in ast.walk(file.tree):
+        if not isinstance(node, ast.With) or not isinstance(node.body[0], ast.Raise):
+            continue
+        if any(ast.unparse(each.context_expr).startswith("pytest.raises") for each in node.items):
+            yield file.at(node, "the test itself raises what it expects: assert what the program said")
+
+
+def statistics_are_made_in_stats(file: File) -> Iterator[str]:
+    """One number has one maker: elsewhere a mean or an interval is asked for, never worked out."""
+    if file.row in {"stats", *OWN_STATISTICS}:
+        return
+    for node, name in imports(file, ast.walk(file.tree)):
+        if name.partition(".")[0] in {"statistics", "scipy"}:
+            yield file.at(node, f"{name}: a statistic is made in stats and asked for there")
+    for node in ast.walk(file.tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in STATISTICS
+        ):
+            yield file.at(node, f"{ast.unparse(node.func)}: a statistic is made in stats and asked for there")
+        elif isinstance(node, ast.Constant) and isinstance(node.value, float) and node.value in QUANTILES:
+            yield file.at(node, f"{node.value} is a normal quantile: intervals are made in stats")
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "Estimate" and _worked_out(node):
+            yield file.at(node, "an Estimate of a figure worked out here: stats makes it")
+
+
+def _worked_out(call: ast.Call) -> bool:
+    """Whether any of the estimate's figures is an arithmetic expression: others are read back as they were kept."""
+    figures = [*call.args, *(each.value for each in call.keywords)]
+    return any(isinstance(node, ast.BinOp) for each in figures for node in ast.walk(each))
+
+
 Rule = Callable[[File], Iterator[str]]
 EVERYWHERE: list[Rule] = [says_what_it_is, file_is_small, exceptions_have_reasons, todos_have_numbers]
 OF_CODE: list[Rule] = [
@@ -257,6 +308,7 @@ OF_SRC: list[Rule] = [
     excepts_are_narrow,
     nothing_happens_at_import,
     records_have_slots,
+    statistics_are_made_in_stats,
 ]
-OF_TESTS: list[Rule] = [functions_are_small, nothing_is_mocked]
+OF_TESTS: list[Rule] = [functions_are_small, nothing_is_mocked, what_is_expected_is_not_raised]
 RULES = {"src": EVERYWHERE + OF_CODE + OF_SRC, "tools": EVERYWHERE + OF_CODE, "tests": EVERYWHERE + OF_TESTS}

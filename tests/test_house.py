@@ -38,7 +38,9 @@ from house import (
     records_have_slots,
     returns_are_typed,
     says_what_it_is,
+    statistics_are_made_in_stats,
     todos_have_numbers,
+    what_is_expected_is_not_raised,
 )
 
 # In pieces, so that this file does not find itself.
@@ -229,11 +231,20 @@ FAULTS: list[tuple[Rule, str, str]] = [
     (nothing_happens_at_import, "src/proctor/x.py", "class A:\n    started = time.monotonic()\n"),
     (names_are_exact, "src/proctor/x.py", "class RunManager: ...\n"),
     (records_have_slots, "src/proctor/x.py", "@dataclass(frozen=True)\nclass A: ...\n"),
+    (statistics_are_made_in_stats, "src/proctor/service/a.py", "from statistics import fmean\n"),
+    (statistics_are_made_in_stats, "src/proctor/store/a.py", "a = func.avg(SCORE.c.value)\n"),
+    (statistics_are_made_in_stats, "src/proctor/web/a.py", "half = 1.96 * stderr\n"),
+    (
+        statistics_are_made_in_stats,
+        "src/proctor/service/a.py",
+        "a = Estimate(right / n, None, low, high, n, n, 'x')\n",
+    ),
     (exceptions_have_reasons, "tests/x.py", "a = 1  # no" + "qa: E501\n"),
     (exceptions_have_reasons, "tests/x.py", "a = 1  # type" + ": ignore[arg-type]\n"),
     (todos_have_numbers, "tools/x.py", "a = 1  # TO" + "DO: later\n"),
     (nothing_is_mocked, "tests/x.py", "from unittest import mock\n"),
     (nothing_is_mocked, "tests/x.py", "def test_a(monkeypatch): monkeypatch.setattr(a, 'b', 1)\n"),
+    (what_is_expected_is_not_raised, "tests/x.py", "with pytest.raises(ValueError): raise ValueError\n"),
 ]
 
 

@@ -2,6 +2,7 @@
 
     Estimate    a number and how sure we are of it
     Score       one metric of a task, or of the whole, in one run
+    Histogram   how measured values lie
     Speed       how long a request took, by which clock, among how many
     Difference  one metric of two runs, on the items both have scored
     Comparison  two runs: the whole, then task by task
@@ -68,6 +69,14 @@ class Score:
     title: str
     metric: str
     estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """`counts[i]` values lie between `edges[i]` and `edges[i + 1]`."""
+
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
 
 
 Basis = Literal["server", "measured"]

@@ -42,6 +42,16 @@ class House:
         assert found.status == 200, found.words
         return _plain(found.text)
 
+    def records(self, path: str) -> Any:
+        return json.loads(Browser(self.server.url).get(path).text)
+
+    def drawn(self, path: str) -> list[Any]:
+        """The points of the page's chart over time."""
+        text = Browser(self.server.url).get(path).text
+        found = re.search(r'<script[^>]*id="trend-data"[^>]*>(.*?)</script>', text, re.DOTALL)
+        assert found, text[:2000]
+        return [point for series in json.loads(found[1])["series"] for point in series["points"]]
+
     def rows(self, path: str, run_id: str) -> list[str]:
         """The rows of a page's tables that lead to the run, as a reader sees them."""
         text = Browser(self.server.url).get(path).text
@@ -189,6 +199,53 @@ def test_the_leaderboard_shows_it_too(house: House) -> None:
         assert f"{told['score']:.3f} [{told['ci'][0]:.3f}, {told['ci'][1]:.3f}]" in row
         board = house.said("leaderboard", "--suite", SUITE)
         assert f"{told['score']:.3f} [{told['ci'][0]:.3f}, {told['ci'][1]:.3f}]" in board
+
+
+def means(house: House, name: str, metric: str) -> dict[str, Number]:
+    """The run's mean over tasks of a metric at each door that shows one, by the door; the name of the number apart."""
+    run_id = house.runs[name]
+    record = house.document("show", run_id)["runs"][0]
+    named = [s for s in record["scores"] if re.match(rf"{metric}(, mean of .*)?$", s["metric"])]
+    kept = next((score for score in named if not score["task"]), named[0])  # of one task alone the task's own
+    at = (kept["task"], kept["metric"])
+    (past,) = (r for r in house.document("history")["runs"] if r["run_id"] == run_id)
+    shown = house.ask(f"/results/{run_id}")
+    overall = {**shown["overall"], **shown["performance_data"][SUITE].get(kept["task"], {})}
+    lists = {"History": house.records("/runs/export?form=json")}
+    lists["Overview"] = house.records(f"/overview/export?form=json&suite={SUITE}&metric={metric}")["results"]
+    found = {
+        "CLI history": next(written(s) for s in past["scores"] if (s["task"], s["metric"]) == at),
+        "REST": written({**overall[kept["metric"]], "metric": kept["metric"]}),
+        "JSON": written(kept),
+    }
+    for door, records in lists.items():
+        (of,) = (each for each in records if each["job_id"] == run_id)
+        ends = {"low": of[f"{metric}_low"], "high": of[f"{metric}_high"]}
+        found[f"{door} export"] = written({"value": of[metric], **ends, "metric": kept["metric"]})
+    for door, path in {"Overview row": f"/?suite={SUITE}", "History row": "/runs"}.items():
+        (row,) = house.rows(path, run_id)
+        assert str(found["JSON"]) in row, (door, row)
+    return found
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "f1"])
+def test_a_mean_over_tasks_is_one_number_too(house: House, metric: str) -> None:
+    """Also where it is drawn, averaged over runs (of one there is no other average) and ranked by."""
+    for name in ("whole", "few"):
+        found = means(house, name, metric)
+        assert len(set(found.values())) == 1, found
+    wanted, run_id = found["JSON"], house.runs["few"]
+    overview = house.page(f"/?suite={SUITE}&metric={metric}")
+    card = number_in(overview, before=f"Average {metric.capitalize() if metric == 'accuracy' else 'F1'}")
+    assert str(card) == str(wanted)
+    assert f"95 % interval of {wanted.name}; {SUITE}" in overview
+    (point,) = (p for p in house.drawn(f"/?suite={SUITE}&metric={metric}") if p["said"] == str(wanted))
+    assert written({**point, "metric": wanted.name}) == wanted
+    told = house.ask(f"/leaderboard?suite={SUITE}&metric={metric}")["leaderboard"]
+    (place,) = (place for place in told if place["job_id"] == run_id)
+    assert str(written({**place, "value": place["score"], "metric": metric, "low": 0, "high": 0})) == str(
+        wanted
+    )
 
 
 def test_the_board_says_on_which_items_and_which_run_is_not_on_it(house: House) -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from proctor.service.results.profile import BINS, GRADES, Profile, profile_of, summary_of
+from proctor.service.results.profile import Profile, profile_of, summary_of
+from proctor.stats.descriptive.histograms import BINS, GRADES
 from proctor.store import AttemptWriter, Store
 from proctor.store.core import scores
 from proctor.store.core.scores import Figures

@@ -9,8 +9,8 @@ import pytest
 
 from bundles import answers, replayed, rows
 from proctor.errors import ConfigError
-from proctor.findings import Sharing
-from proctor.service.context import open_store
+from proctor.findings import RunResult, Score, Sharing
+from proctor.service.context import open_context, open_store
 from proctor.service.evidence.compare import compare_named
 from proctor.service.evidence.history import history
 from proctor.service.evidence.leaderboard import default_suite, leaderboard
@@ -18,6 +18,7 @@ from proctor.service.evidence.standing import standing
 from proctor.service.results import headline
 from proctor.service.results.results import shape
 from proctor.service.runs.lifecycle import list_runs, start
+from proctor.service.watch.overview import overview
 from proctor.types import Cell, Model, Plan, SourceRef
 from simulators import settings
 
@@ -177,16 +178,33 @@ def test_models_are_compared_on_real_rows_before_sample_rows(home: Path) -> None
     assert pair.sharing == Sharing(N, 12, 12)
 
 
-def test_scores_that_an_older_version_did_not_keep_are_computed_once(tmp_path: Path) -> None:
+def older(tmp_path: Path) -> tuple[RunResult, Score]:
+    """A run whose mean over its tasks was not kept, and that mean as it is."""
     ref = SourceRef("suite", "superglue", tasks=("boolq", "rte"), preset="full", rows="sample")
     start(Plan((Cell(Model("baseline", "random"), ref),)), settings(tmp_path))
+    (result,) = list_runs(settings(tmp_path))
+    kept = next(score for score in result.scores if score.metric == "accuracy, mean of 2 tasks")
+    without = tuple(score for score in result.scores if score is not kept)
     with open_store(settings(tmp_path)) as store:
-        (result,) = list_runs(settings(tmp_path))
-        name = "accuracy, mean of 2 tasks"
-        kept = next(score for score in result.scores if score.metric == name)
-        older = tuple(score for score in result.scores if score.metric != name)
-        store.put_scores(result.run.id, older)
-        found = headline.kept(store, replace(result, scores=older), "accuracy")
-        assert found == kept
-        assert store.scores(result.run.id) == (*older, kept)
+        store.put_scores(result.run.id, without)
+    return replace(result, scores=without), kept
+
+
+def test_scores_that_an_older_version_did_not_keep_are_computed_once(tmp_path: Path) -> None:
+    result, kept = older(tmp_path)
+    with open_store(settings(tmp_path)) as store:
+        assert headline.kept(store, result, "accuracy") == kept
+        assert store.scores(result.run.id) == (*result.scores, kept)
         assert headline.picked(store.scores(result.run.id), "accuracy", shape(result.run)) == kept
+
+
+def test_lists_show_the_mean_that_an_older_version_did_not_keep_with_its_interval(tmp_path: Path) -> None:
+    """The Overview's cards and trend, and the rows of every list."""
+    result, kept = older(tmp_path)
+    of = kept.estimate
+    with open_context(settings(tmp_path)) as context:
+        found = overview(context, source="superglue", metric="accuracy", days=30)
+        assert (found.cards.average, found.cards.low, found.cards.high) == (of.value, of.low, of.high)
+        shown = (kept.metric, of.value, of.low, of.high, of.scored, of.asked)
+        assert found.trend[0].score == found.figures[result.run.id]["accuracy"] == shown
+        assert context.store.scores(result.run.id) == (*result.scores, kept), "computed once"

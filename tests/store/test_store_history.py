@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -60,10 +59,10 @@ def test_a_metric_of_a_run_is_what_was_kept_over_its_tasks(store: Store) -> None
     """The interval too: a list makes none of its own."""
     run = scored(store)
     store.put_scores(run.id, [*store.scores(run.id), MEAN])
-    (found,) = history.measured(store, Searched(), "accuracy")
+    (found,), _ = history.measured(store, Searched(), "accuracy")
     assert found.run.id == run.id
     assert found.score == ("accuracy, mean of 3 tasks", 0.6, 0.55, 0.66, 90, 90)
-    assert history.figures(store, [run.id], ("accuracy",)) == {run.id: {"accuracy": found.score}}
+    assert history.figures(store, [run.id], ("accuracy",)) == ({run.id: {"accuracy": found.score}}, [])
 
 
 @pytest.mark.parametrize("name", ["accuracy", "accuracy (46 of 57 tasks)"])
@@ -72,32 +71,22 @@ def test_a_suite_whose_headline_is_an_accuracy_has_that_as_its_accuracy(store: S
     first, *others = store.scores(run.id)
     macro = replace(first, metric="macro accuracy", estimate=replace(first.estimate, value=0.1))
     store.put_scores(run.id, [replace(first, metric=name), macro, *others])
-    (found,) = history.measured(store, Searched(), "accuracy")
+    (found,), _ = history.measured(store, Searched(), "accuracy")
     assert (found.score.metric, found.score.value) == (name, 0.5)
 
 
-@pytest.mark.parametrize(("metric", "items"), [("accuracy", 90), ("f1", 60)])
-def test_of_a_run_of_an_older_version_the_mean_is_told_without_an_interval(
-    store: Store, metric: str, items: int
+@pytest.mark.parametrize("metric", ["accuracy", "f1"])
+def test_no_mean_is_made_of_the_tasks_of_a_run_of_which_an_older_version_kept_none(
+    store: Store, metric: str
 ) -> None:
+    """It is named, so that whoever can makes the mean and its interval."""
     run = scored(store)
-    (found,) = history.measured(store, Searched(), metric)
-    values = [metrics[metric][0] for metrics in VALUES.values() if metric in metrics]
-    assert found.run.id == run.id
-    assert found.score.value == pytest.approx(statistics.fmean(values))
-    assert found.score.metric == f"{metric}, mean of {len(values)} tasks"
-    assert (found.score.low, found.score.high, found.score.scored) == (None, None, items)
-
-
-def test_such_a_mean_says_how_many_tasks_have_no_score(store: Store) -> None:
-    run = scored(store)
-    lost = Estimate(None, None, None, None, 0, 30, "x", "every item asked ended in an error")
-    store.put_scores(
-        run.id, [replace(s, estimate=lost) if s.task == "rte" else s for s in store.scores(run.id)]
+    found, lacking = history.measured(store, Searched(), metric)
+    assert (found, [line.id for line in lacking]) == ([], [run.id])
+    assert history.figures(store, [run.id], (metric, "score", "mcc")) == (
+        {run.id: {"score": ("score", 0.5, 0.4, 0.6, 90, 90)}},
+        [(run.id, metric)],
     )
-    (found,) = history.measured(store, Searched(), "accuracy")
-    assert found.score.metric == "accuracy, mean of 2 of 3 tasks"
-    assert found.score.value == pytest.approx(0.775)
 
 
 def with_estimates(store: Store, run: Run, tasks: Mapping[str, Estimate]) -> None:
@@ -108,25 +97,26 @@ def test_a_run_of_one_task_has_the_interval_of_the_task_to_the_digit(store: Stor
     """A perfect score of 40 items has a standard error of 0, and an interval that is not."""
     run = scored(store)
     with_estimates(store, run, {"rte": Estimate(1.0, 0.0, 0.9123, 1.0, 40, 40, "Wilson")})
-    (found,) = history.measured(store, Searched(), "accuracy")
+    (found,), _ = history.measured(store, Searched(), "accuracy")
     assert found.score == ("accuracy", 1.0, 0.9123, 1.0, 40, 40)
 
 
 def test_extras_are_no_part_of_a_mean(store: Store) -> None:
     run, of = scored(store), Estimate(0.5, 0.1, 0.3, 0.7, 20, 20, "Wilson")
     with_estimates(store, run, {"rte": of, "axb": replace(of, value=0.9)})
-    (found,) = history.measured(store, Searched(), "accuracy", extras=("axb",))
+    (found,), _ = history.measured(store, Searched(), "accuracy", extras=("axb",))
     assert found.score == ("accuracy", 0.5, 0.3, 0.7, 20, 20)
-    assert history.figures(store, [run.id], ("accuracy",), extras=("axb",)) == {
-        run.id: {"accuracy": found.score}
-    }
+    assert history.figures(store, [run.id], ("accuracy",), extras=("axb",)) == (
+        {run.id: {"accuracy": found.score}},
+        [],
+    )
 
 
 def test_the_headline_is_the_first_score(store: Store) -> None:
     run = scored(store, shift=0.1)
-    (found,) = history.measured(store, Searched(), "score")
+    (found,), _ = history.measured(store, Searched(), "score")
     assert found.score == ("score", pytest.approx(0.6), 0.4, 0.6, 90, 90)
-    assert history.figures(store, [run.id], ("score",)) == {run.id: {"score": found.score}}
+    assert history.figures(store, [run.id], ("score",)) == ({run.id: {"score": found.score}}, [])
 
 
 def test_scores_are_added_to_a_run_that_has_ended_and_to_none_at_work(store: Store) -> None:
@@ -148,12 +138,11 @@ def test_only_complete_runs_are_measured_the_oldest_first_and_the_newest_kept(st
     with store.writing() as connection:
         connection.execute(text("UPDATE run SET planned = 2 WHERE id = :id"), {"id": partial.id})
         connection.execute(text("UPDATE run SET status = 'failed' WHERE id = :id"), {"id": failed_run.id})
-    found = history.measured(store, Searched(), "accuracy")
+    found, _ = history.measured(store, Searched(), "score")
     assert [each.run.id for each in found] == [run.id for run in runs]
-    assert [e.run.id for e in history.measured(store, Searched(), "accuracy", limit=2)] == [
-        run.id for run in runs[2:]
-    ]
-    assert history.measured(store, Searched(), "no such metric") == []
+    newest, _ = history.measured(store, Searched(), "score", limit=2)
+    assert [each.run.id for each in newest] == [run.id for run in runs[2:]]
+    assert history.measured(store, Searched(), "no such metric") == ([], [])
 
 
 def test_pages_of_history_lose_and_double_nothing(store: Store) -> None:
@@ -198,9 +187,12 @@ def test_runs_are_counted_by_state(store: Store) -> None:
 
 def test_figures_are_by_run_and_metric(store: Store) -> None:
     one, two = scored(store), scored(store, shift=0.1)
-    found = history.figures(store, [one.id, two.id], ("accuracy", "f1", "mcc"))
+    for run, shift in ((one, 0.0), (two, 0.1)):
+        mean = replace(MEAN, estimate=replace(MEAN.estimate, value=0.6 + shift))
+        store.put_scores(run.id, [*store.scores(run.id), mean])
+    found, lacking = history.figures(store, [one.id, two.id], ("accuracy", "score", "mcc"))
     assert {run: {metric: of.value for metric, of in each.items()} for run, each in found.items()} == {
-        one.id: {"accuracy": pytest.approx(0.6), "f1": pytest.approx(0.4)},
-        two.id: {"accuracy": pytest.approx(0.7), "f1": pytest.approx(0.5)},
+        one.id: {"accuracy": pytest.approx(0.6), "score": pytest.approx(0.5)},
+        two.id: {"accuracy": pytest.approx(0.7), "score": pytest.approx(0.6)},
     }
-    assert history.figures(store, [], ("accuracy",)) == {}
+    assert lacking == [] and history.figures(store, [], ("accuracy",)) == ({}, [])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from import_files import imported, run, stored, tsv, what, write_all
 
-from proctor.errors import DataError
 from proctor.sources.exams.rows.normal_form import read_manifest
 
 PAIR = ("index", "sentence1", "sentence2", "label")
@@ -262,8 +263,7 @@ def test_other_tables_are_skipped_with_a_reason(tmp_path, name, body, reason):
 )
 def test_a_damaged_table_is_named_with_its_line(tmp_path, body, message):
     report, _ = imported(tmp_path, {"RTE/dev.tsv": body})
-    with pytest.raises(DataError, match=message):
-        raise DataError(report.failed[0][1])
+    assert re.search(message, report.failed[0][1])
 
 
 def test_broken_lines_of_qqp_are_left_out_and_told(tmp_path):

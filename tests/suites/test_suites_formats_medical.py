@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from import_files import imported, jsonl, stored, what
-
-from proctor.errors import DataError
 
 OPTIONS = {"A": "rest", "B": "salt", "C": "water", "D": "iron"}
 MEDQA = {
@@ -79,8 +78,7 @@ def test_four_and_five_options_in_one_download_are_not_mixed(tmp_path):
 )
 def test_damaged_rows_of_medqa(tmp_path, row, message):
     report, _ = imported(tmp_path, {"test.jsonl": jsonl(MEDQA if "sent1" not in row else ENDINGS, row)})
-    with pytest.raises(DataError, match=rf"test\.jsonl, line 2: .*{message}"):
-        raise DataError(report.failed[0][1])
+    assert re.search(rf"test\.jsonl, line 2: .*{message}", report.failed[0][1])
 
 
 @pytest.mark.parametrize(("cops", "letters"), [((1, 4, 2), "ADB"), ((0, 3, 2), "ADC"), ((4, 4, 4), "DDD")])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 
 import pytest
 from import_files import imported, jsonl, run, stored, what
 
-from proctor.errors import DataError
 from proctor.sources.exams.rows.normal_form import read_rows
 
 PASSAGE = "Ann met Bo.\n@highlight\nBo left Oslo with Ann"
@@ -320,8 +320,7 @@ WSC = FILES["wsc"][1][0]
 )
 def test_a_damaged_row_is_named(tmp_path, name, row, message):
     report, _ = imported(tmp_path, {name: jsonl(row)})
-    with pytest.raises(DataError, match=message):
-        raise DataError(report.failed[0][1])
+    assert re.search(message, report.failed[0][1])
 
 
 def test_a_row_without_its_answer_among_others_is_damage(tmp_path):

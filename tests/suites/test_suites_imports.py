@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import tarfile
 import zipfile
 
@@ -202,8 +203,7 @@ def test_a_damaged_file_is_named_with_its_line_and_the_others_are_imported(
     report = run(folder, home)
     ((failed, reason),) = report.failed
     assert failed == name
-    with pytest.raises(DataError, match=message):
-        raise DataError(reason)
+    assert re.search(message, reason)
     assert what(report) == {("virology", "eval"): 1}
 
 
@@ -245,8 +245,7 @@ def test_other_files_are_skipped_with_a_reason(tmp_path, home, name, body, reaso
 def test_damaged_pubmedqa_files(tmp_path, home, articles, truth, message):
     files = {"ori_pqal.json": json.dumps(articles), "test_ground_truth.json": json.dumps(truth)}
     report = run(write_all(tmp_path / "in", files), home)
-    with pytest.raises(DataError, match=message):
-        raise DataError(report.failed[0][1])
+    assert re.search(message, report.failed[0][1])
 
 
 def test_a_single_file_finds_its_companion(tmp_path, home):

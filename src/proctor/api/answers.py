@@ -17,9 +17,6 @@ from proctor.types import Run, Status
 # What stands in front of a job's error, by its slug (the specification's "Job-Specific Errors").
 DATA = frozenset({"data", "data-missing"})
 RESOURCES = frozenset({"resource-limit", "run-timeout"})
-# Metrics from -1 to 1; all others go from 0 to 1. Half the range is the largest standard deviation there can be.
-SIGNED = frozenset({"mcc", "pearson", "spearman"})
-SIGNED_MOST, SHARE_MOST = 1.0, 0.5
 PROVIDER = frozenset({"error-budget", *(error.slug for error in provider_errors())})
 
 
@@ -142,14 +139,13 @@ def figures(score: Score) -> dict[str, Any]:
     """`std` is the standard error of `mean`; `stderr` says so by its name. Not measured is null, with a reason.
 
     Where so few items tell nothing of the spread, as one item does, `stderr` is null and `std` the most that it
-    can be: half the metric's range (Popoviciu's inequality for the variance of a bounded quantity), as `note` says.
+    can be, as `note` says.
     """
     e = score.estimate
-    most = SIGNED_MOST if score.metric in SIGNED else SHARE_MOST
     unknown = e.value is not None and e.stderr is None
     return {
         "mean": e.value,
-        "std": most if unknown else e.stderr,
+        "std": documents.stderr_at_most(score),
         "stderr": e.stderr,
         "note": f"n = {e.scored} tells nothing of the spread: std is the most it can be" if unknown else None,
         "ci": None if e.low is None else [e.low, e.high],

@@ -20,7 +20,7 @@ from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 from starlette.exceptions import HTTPException
 
-from proctor.api.spotless import check_body, check_head
+from proctor.api.control_characters import check_body, check_head
 from proctor.errors import ConfigError, Forbidden, ProctorError, TooManyRequests
 from proctor.service.admin.access import LOCAL, User, user_of
 from proctor.service.admin.sessions import COOKIE, user_of_session

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from proctor.errors import BadRequest, ConfigError
 from proctor.providers.contract import ALL_SAMPLING, Opening, Pacing
+from proctor.providers.finish import UNSAID
 from proctor.providers.replay_lines import Recorded, read_replies
-from proctor.providers.unsaid import UNSAID
 from proctor.types import Item, ListedModel, Model, Reply, Sampling
 
 NUMBERED = re.compile(r"(.*?)(\d{1,15})", re.DOTALL)  # an id that ends in a number

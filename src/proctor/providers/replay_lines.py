@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from proctor.errors import DataError
-from proctor.providers.unsaid import UNSAID, as_it_looks
+from proctor.providers.finish import UNSAID, as_it_looks
 from proctor.types import Reply
 
 IDS = ("custom_id", "item_id", "id", "item")

@@ -12,19 +12,19 @@ import orjson
 from aiohttp import web
 
 from proctor.simulator.answers import Answers, prompt_key
+from proctor.simulator.authorization import XAI, gate, is_anthropic
 from proctor.simulator.behaviour import Behaviour, fault_of, latency_of
-from proctor.simulator.gate import XAI, gate, is_anthropic
 from proctor.simulator.protocols import anthropic, gemini, grok, ollama, openai
-from proctor.simulator.protocols.kin import Kin
 from proctor.simulator.protocols.manners import dresser, manners, reply_headers
 from proctor.simulator.protocols.memory import Memory
+from proctor.simulator.protocols.openai_servers import Kin
 from proctor.simulator.protocols.pages import MADE, ServerMeter, View
 from proctor.simulator.protocols.pages import models as listed
 from proctor.simulator.protocols.wire import Ask, Denied, ServerTerms, SimulatedReply, Stamp, Wire
 from proctor.simulator.replies import Lot, compose
 from proctor.simulator.sending import UNANSWERED, denial, in_json, stream, with_odd_field
+from proctor.simulator.slots import Quota, Slots, SlotsPolicy
 from proctor.simulator.tally import ServerTally
-from proctor.simulator.turns import Quota, Slots, SlotsPolicy
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 _TERMS = ServerTerms()

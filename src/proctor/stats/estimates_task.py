@@ -195,6 +195,17 @@ def ends(of: TaskSheet, metric: str) -> tuple[float, float]:
     return (0.0, 1.0) if bounded else (-math.inf, math.inf)
 
 
+def most_stderr(metric: str) -> float:
+    """The largest that the standard error of a mean can be: half the metric's range.
+
+    Popoviciu's inequality (1935) for the variance of a bounded quantity.
+
+    >>> most_stderr("mcc"), most_stderr("accuracy")
+    (1.0, 0.5)
+    """
+    return 1.0 if metric in SIGNED else 0.5
+
+
 def own_value(of: TaskSheet) -> float | None:
     """The task's own score: the mean of its official metrics."""
     values = [value(of, metric) for metric in of.spec.official]

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import Response, StreamingResponse
 
 from proctor.errors import Conflict, errors
-from proctor.findings import NOT_ENFORCED, Cause, RunResult, Score, adherence
+from proctor.findings import NOT_ENFORCED, Cause, Histogram, RunResult, Score, adherence
 from proctor.plan import cell_to_json
 from proctor.service.admin import access, prune
 from proctor.service.context import Context
@@ -22,7 +22,7 @@ from proctor.service.data.transfer import report_from
 from proctor.service.results import notes
 from proctor.service.results.advice import advice, askings, goes_on
 from proctor.service.results.diagnosis import diagnose
-from proctor.service.results.profile import Histogram, profile_of
+from proctor.service.results.profile import profile_of
 from proctor.service.runs import queue
 from proctor.service.runs.pulse import longest_gap_s
 from proctor.service.runs.queue import Ticket

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +12,7 @@ import orjson
 from proctor import __version__
 from proctor.findings import METRIC_VERSIONS
 from proctor.interop.logs import Group, Log, LoggedTask
+from proctor.stats.descriptive.averages import weighed
 
 GROUP_ROUNDING = 1e-6  # the mean over items and the mean over tasks differ by more, or not at all
 
@@ -112,6 +112,5 @@ def _pooled(log: Log, group: Group) -> bool:
         return True
     sizes = Counter(sample.task for sample in log.samples)
     known = [(task.theirs, sizes[task.key]) for task in tasks if task.theirs is not None]
-    pooled = math.fsum(value * size for value, size in known) / sum(size for _, size in known)
-    plain = math.fsum(value for value, _ in known) / len(known)
+    pooled, plain = weighed(known), weighed((value, 1) for value, _ in known)
     return abs(pooled - group.theirs) <= abs(plain - group.theirs) + GROUP_ROUNDING

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from statistics import fmean
 from typing import Any
 
 from proctor.errors import ConfigError, NotFound
@@ -17,6 +16,7 @@ from proctor.service.results.comparable import check_comparable
 from proctor.service.results.results import scored_rows, shown
 from proctor.settings import Settings
 from proctor.stats.compare import focused
+from proctor.stats.descriptive.averages import mean_score
 from proctor.store import AttemptRow, Store
 from proctor.types import Outcome, Run, Status
 
@@ -215,7 +215,7 @@ def _differing(store: Store, pair: Comparison, tasks: Container[str], most: int)
     for key in first:
         if key not in second or first[key][0].task not in tasks:
             continue
-        scores = {ident: fmean(row.score or 0.0 for row in rows[key]) for ident, rows in sides.items()}
+        scores = {ident: mean_score([row.score for row in rows[key]]) for ident, rows in sides.items()}
         if scores[pair.first.id] == scores[pair.second.id]:
             continue
         row = first[key][0]

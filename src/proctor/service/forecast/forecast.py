@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
-from statistics import fmean, median
 from typing import Any
 
 from proctor.errors import ConfigError
@@ -14,8 +13,9 @@ from proctor.figures import dollars, duration
 from proctor.protocols import Source
 from proctor.providers.prices import Prices, read_prices
 from proctor.service.context import open_store
-from proctor.service.forecast.previous_runs import PreviousRuns, assumed_of, middle, past_of, why_not
+from proctor.service.forecast.previous_runs import PreviousRuns, assumed_of, past_of, why_not
 from proctor.settings import Settings
+from proctor.stats.descriptive.averages import mean, middle
 from proctor.stats.power import Assumed, detectable, effective_items, half_width, items_for
 from proctor.store import Store
 from proctor.types import Cell, Plan
@@ -173,7 +173,8 @@ def _tokens_in(source: Source, past: PreviousRuns, calls: int) -> Expected:
         sum(len(m.content) for m in item.ask.messages) for item in islice(source.items(), PROMPTS_READ)
     ]
     guess = f"the length of the prompts, about {CHARACTERS_A_TOKEN} characters a token: a rough guess"
-    return Expected(fmean(lengths) / CHARACTERS_A_TOKEN * calls, guess)
+    length = mean(lengths)
+    return Expected(None if length is None else length / CHARACTERS_A_TOKEN * calls, guess)
 
 
 def _tokens_out(cell: Cell, past: PreviousRuns, calls: int) -> Expected:
@@ -190,9 +191,9 @@ def _seconds(past: PreviousRuns, calls: int) -> Expected:
     """By the pace of whole runs: with loading, retries and as many requests at once as there were."""
     asked = [sum(tally.outcomes.values()) for tally in past.tallies]
     paces = [run.elapsed_s / n for run, n in zip(past.runs, asked, strict=True) if n and run.elapsed_s]
-    if not paces:
+    usual = middle(paces)
+    if usual is None:
         return Expected(None, why_not(past, "time"))
-    usual = median(paces)
     low = min(min(paces), usual * (1 - LEAST_SPREAD)) * calls
     return Expected(
         usual * calls, past.basis, low=low, high=max(max(paces), usual * (1 + LEAST_SPREAD)) * calls

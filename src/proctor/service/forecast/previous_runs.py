@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, median
 
 from proctor.findings import Tally
 from proctor.protocols import Source
 from proctor.service.results.profile import counted_tally
 from proctor.service.results.results import marks
+from proctor.stats.descriptive.averages import mean, middle
 from proctor.stats.power import Assumed, within_variance
 from proctor.store import Store
 from proctor.types import Cell, Outcome, Run, Status
@@ -83,18 +83,16 @@ def _same_questions(one: Cell, two: Cell) -> bool:
 def assumed_of(store: Store, repeats: int, pasts: Sequence[PreviousRuns]) -> tuple[Assumed, str]:
     """What past runs of this source say about two models like these, and in words where that is from."""
     here = [past for past in pasts if past.same_source]
-    shares = [
-        share for past in here if (share := middle([_right(tally) for tally in past.tallies])) is not None
-    ]
+    share = mean(middle(map(_right, past.tallies)) for past in here)
     assumed = Assumed(repeats=repeats)
     basis = "an assumption, for want of earlier runs of this source"
-    if shares:
-        share = min(MOST_SHARE, max(LEAST_SHARE, fmean(shares)))
+    if share is not None:
+        share = min(MOST_SHARE, max(LEAST_SHARE, share))
         assumed, basis = replace(assumed, share=share), "the share of right answers in earlier runs"
     if repeats > 1:
         repeated = [run for past in here for run in past.runs[:1] if run.cell.repeats > 1]
-        within = [w for run in repeated if (w := within_variance(marks(store, run))) is not None]
-        assumed = replace(assumed, within=fmean(within) if within else 0.0)
+        within = mean(within_variance(marks(store, run)) for run in repeated)
+        assumed = replace(assumed, within=within or 0.0)
     return assumed, basis
 
 
@@ -108,8 +106,3 @@ def _right(tally: Tally) -> float | None:
 def why_not(past: PreviousRuns, what: str) -> str:
     """Why a figure is not known: there is no run, or the runs did not say."""
     return f"{past.basis}, which did not report {what}" if past.runs else past.basis
-
-
-def middle(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None

@@ -12,6 +12,7 @@ from proctor.findings import Cause, Comparison, Difference, Estimate, Evaluation
 from proctor.service.results import speeds
 from proctor.service.results.advice import advice, asks_again
 from proctor.service.results.outcome import PlanOutcome
+from proctor.stats.estimates_task import most_stderr
 from proctor.types import NOTHING_USED, Run, Usage
 
 
@@ -122,6 +123,12 @@ def score(s: Score) -> dict[str, Any]:
 def estimate(e: Estimate) -> dict[str, Any]:
     """`low` and `high` are the ends of the 95 % interval; a value that was not measured is null, with a reason."""
     return asdict(e)
+
+
+def stderr_at_most(s: Score) -> float | None:
+    """The standard error of the value; where so few items tell nothing of it, as one item does, the most it can be."""
+    unknown = s.estimate.value is not None and s.estimate.stderr is None
+    return most_stderr(s.metric) if unknown else s.estimate.stderr
 
 
 def comparison(c: Comparison) -> dict[str, Any]:

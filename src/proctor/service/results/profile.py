@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from proctor.findings import Speed, Tally
+from proctor.findings import Histogram, Speed, Tally
 from proctor.service.results.speeds import with_clock
+from proctor.stats.descriptive.histograms import graded, growing, quantiles
 from proctor.store import Store
 from proctor.store.write import summaries
 from proctor.types import Outcome, Run, Usage
-
-BINS = 24
-GRADES = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """`counts[i]` values lie between `edges[i]` and `edges[i + 1]`."""
-
-    edges: tuple[float, ...]
-    counts: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,50 +87,11 @@ def _counted(store: Store, run_id: str) -> Profile:
                 tokens[name] = (tokens[name] or 0) + sum(known)
     return Profile(
         tasks={task: {o.value: found[o] for o in Outcome if found[o]} for task, found in tasks.items()},
-        latency=_spread(latencies),
-        quantiles=_quantiles(latencies),
-        grades=_graded(scores),
+        latency=growing(latencies),
+        quantiles=quantiles(latencies),
+        grades=graded(scores),
         **tokens,
     )
-
-
-def _quantiles(values: Sequence[float]) -> dict[str, float]:
-    import numpy as np
-
-    if not values:
-        return {}
-
-    found = np.quantile(np.asarray(values), [0.5, 0.95, 0.99])
-    return dict(zip(("p50", "p95", "p99"), map(float, found), strict=True))
-
-
-def _spread(values: Sequence[float]) -> Histogram | None:
-    """Bins that grow by a factor: latencies span orders of magnitude."""
-    import numpy as np
-
-    if not values:
-        return None
-
-    array = np.maximum(np.asarray(values), 1e-6)
-    low, high = float(array.min()), float(array.max())
-    if high <= low * 1.01:  # one value, or as good as one: bins would only split hairs
-        return Histogram((low, high), (len(values),))
-    edges = np.geomspace(low, high, BINS + 1)
-    edges[0], edges[-1] = low, high
-    return Histogram(tuple(map(float, edges)), tuple(map(int, np.histogram(array, edges)[0])))
-
-
-def _graded(scores: Sequence[float]) -> Histogram | None:
-    """Only where grades lie between right and wrong: of rights and wrongs the counts say it all."""
-    import numpy as np
-
-    array = np.asarray(scores)
-    if not len(array) or bool(np.isin(array, (0.0, 1.0)).all()):
-        return None
-    counts, edges = np.histogram(
-        array, bins=GRADES, range=(min(0.0, float(array.min())), max(1.0, float(array.max())))
-    )
-    return Histogram(tuple(map(float, edges)), tuple(map(int, counts)))
 
 
 def _from(record: Mapping[str, Any]) -> Profile:

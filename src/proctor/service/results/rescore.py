@@ -15,7 +15,9 @@ from proctor.service.results.answer_kinds import Reads, reads
 from proctor.service.results.results import scored_rows
 from proctor.settings import Settings
 from proctor.sources.exams.source import SuiteSource
-from proctor.stats.intervals import share_stderr, wilson
+from proctor.stats.estimates import Count
+from proctor.stats.estimates import accuracy as share_of
+from proctor.stats.estimates_sheet import nothing
 from proctor.store import AttemptRow, Store
 from proctor.types import Grade, Item, Outcome, Reply, Run
 
@@ -165,11 +167,9 @@ def accuracy(found: Sequence[tuple[str, Grade]], asked: int) -> Estimate:
     """The share of scored replies that are right; repeats of an item count as one for the interval."""
     scored = list(_scored(found))
     if not scored:
-        return Estimate(None, None, None, None, 0, asked, "Wilson", "no reply was scored")
-    share = sum(right for _, right in scored) / len(scored)
-    n = len({item_id for item_id, _ in scored})
-    low, high = wilson(share, n)
-    return Estimate(share, share_stderr(share, n), low, high, len(scored), asked, "Wilson")
+        return nothing(asked, "no reply was scored")
+    items = {item_id for item_id, _ in scored}
+    return share_of(Count(asked, len(scored), sum(right for _, right in scored), len(items)))
 
 
 def _scored(found: Sequence[tuple[str, Grade]]) -> Iterator[tuple[str, bool]]:

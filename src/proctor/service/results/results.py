@@ -131,9 +131,9 @@ def scored_rows(store: Kept, run: Run) -> Iterator[AttemptRow]:
 
 
 def shape(run: Run) -> Shape:
-    """What the statistics need of the run's source, from its manifest."""
+    """What the statistics need of the run's source, from its manifest: nothing where it says of no task what counts."""
     manifest = run.manifest
-    specs = manifest["metrics"]
+    specs = manifest.get("metrics", {})
     tasks = {
         key: TaskShape(
             title=title,
@@ -145,7 +145,8 @@ def shape(run: Run) -> Shape:
             full_size=manifest["full_sizes"].get(key),
             extra=specs[key]["extra"],
         )
-        for key, title in manifest["tasks"].items()
+        for key, title in manifest.get("tasks", {}).items()
+        if key in specs
     }
     return Shape(
         suite=run.source_title,
@@ -159,10 +160,10 @@ def shape(run: Run) -> Shape:
 
 def marks(store: Kept, run: Run) -> Iterator[Scored]:
     """The run's rows as the statistics take them."""
-    specs = run.manifest["metrics"]
+    tasks = shape(run).tasks
     for row in scored_rows(store, run):
         # Only where a question has several right answers does a metric need to know how many were offered.
-        several = specs[row.task]["kind"] == "letters"
+        several = row.task in tasks and tasks[row.task].kind == "letters"
         yield mark(row, len(store.item(row.item_hash).choices) if several else None)
 
 

@@ -23,9 +23,9 @@ from proctor.service.results.diagnosis import diagnose
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.results.results import scored_rows, shown
 from proctor.service.results.wordings import by_wording, spread_note
-from proctor.service.runs.going_on import same_rows, with_limits
 from proctor.service.runs.manifest import new_manifest
 from proctor.service.runs.progress import Watch
+from proctor.service.runs.resuming import same_rows, with_limits
 from proctor.service.runs.running import Interrupted, Ready, RunContext, run_cells
 from proctor.settings import Settings
 from proctor.store import Store

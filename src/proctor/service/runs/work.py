@@ -18,9 +18,9 @@ from proctor.service.opening.sources import open_source, with_origin, with_simul
 from proctor.service.results.advice import goes_on
 from proctor.service.results.causes import causes_of
 from proctor.service.results.comparable import comparability, exam
-from proctor.service.runs.going_on import as_it_began, same_rows
 from proctor.service.runs.lease import Lease
 from proctor.service.runs.manifest import new_manifest
+from proctor.service.runs.resuming import as_it_began, same_rows
 from proctor.service.runs.running import Interrupted, Ready, RunContext, as_it_ended, run_cells
 from proctor.settings import Settings
 from proctor.store import Store

@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
+from proctor.errors import ConfigError
 from proctor.service.context import Context
 from proctor.service.evidence.leaderboard import default_suite
-from proctor.service.results.results import make_good
+from proctor.service.results import headline
+from proctor.service.results.results import make_good, shown
 from proctor.service.watch.job_states import RunFilter, RunLine
 from proctor.sources.exams.tables.tasks import TASKS
+from proctor.stats.descriptive.averages import Bounded, together
+from proctor.store import Store
 from proctor.store.read import history, lists
 from proctor.store.read.history import HEADLINE, PARTIAL, Measured, Searched, Shown
 
@@ -32,6 +35,7 @@ __all__ = [
 ]
 
 DAY_S = 86400.0
+MOST = 2000  # complete runs that are looked at, the newest
 ENDED = ("completed", PARTIAL, "failed", "cancelled")
 EXTRAS = tuple(key for key, task in TASKS.items() if task.extra)  # no part of a suite's score
 LISTED = (HEADLINE, "accuracy", "f1")  # what lists of runs show of each
@@ -43,9 +47,8 @@ class Cards:
     """`average` is the mean of the complete runs' values of one exam, `low` to `high` its 95 % interval at widest.
 
     `of` are the runs that it is of, all asked the very same: those of the exam that ended last, on sample rows only
-    where nothing else is. Their errors go together; the interval is that of errors that go together wholly, the mean
-    of the runs' own, and no dependence makes the true one wider. None where a run has no
-    interval. `counts` has the partial runs apart; `models` and `latest` are of all complete runs.
+    where nothing else is. Their errors go together, see `stats.descriptive.averages`; no interval where a run has none.
+    `counts` has the partial runs apart; `models` and `latest` are of all complete runs.
     """
 
     average: float | None
@@ -93,7 +96,7 @@ def overview(
     wanted = RunFilter(source=source, project_id=project_id, since=time.time() - days * DAY_S)
     asked = Searched(wanted)
     make_good(context.store)
-    found = history.measured(context.store, asked, metric, extras=EXTRAS)
+    found = _measured(context.store, asked, metric)
     lines, _ = history.page(context.store, asked, limit=recent)
     made = cards(found, history.counts(context.store, asked))
     return Overview(made, found, lines, figures_of(context, lines), any(each.run.sample for each in found))
@@ -101,19 +104,43 @@ def overview(
 
 def figures_of(context: Context, lines: Sequence[RunLine]) -> Figures:
     """The headline, accuracy and F1 of the runs of a list that have ended."""
-    return history.figures(context.store, [line.id for line in lines], LISTED, extras=EXTRAS)
+    store = context.store
+    found, lacking = history.figures(store, [line.id for line in lines], LISTED, extras=EXTRAS)
+    for run_id, metric in lacking:
+        if score := _made(store, run_id, metric):
+            found.setdefault(run_id, {})[metric] = score
+    return found
+
+
+def _measured(store: Store, asked: Searched, metric: str) -> list[Measured]:
+    """The complete runs that have the metric, by the time of their end."""
+    found, lacking = history.measured(store, asked, metric, extras=EXTRAS, limit=MOST)
+    made = [(line, _made(store, line.id, metric)) for line in lacking]
+    found += [Measured(line, score) for line, score in made if score and score.value is not None]
+    return sorted(found, key=lambda each: each.run.finished_at or 0.0)[-MOST:]
+
+
+def _made(store: Store, run_id: str, metric: str) -> Shown | None:
+    """What an older version did not keep over the run's tasks, made as every view has it, and kept; None if it cannot.
+
+    What cannot be scored, such as damaged rows, must not take the list with it.
+    """
+    try:
+        score = headline.kept(store, shown(store, store.run(run_id)), metric)
+    except (ConfigError, ArithmeticError, LookupError, TypeError, ValueError):
+        return None
+    of = score.estimate
+    return Shown(score.metric, of.value, of.low, of.high, of.scored, of.asked)
 
 
 def cards(found: Sequence[Measured], counts: Mapping[str, int]) -> Cards:
     """What the cards show of complete runs, and of all runs by state."""
     of = _one_exam(found)
-    values = [each.score.value for each in of if each.score.value is not None]
-    lows = [each.score.low for each in of if each.score.low is not None]
-    highs = [each.score.high for each in of if each.score.high is not None]
+    average = together([Bounded(each.score.value, each.score.low, each.score.high) for each in of])
     return Cards(
-        average=fmean(values) if values else None,
-        low=fmean(lows) if lows and len(lows) == len(of) else None,
-        high=fmean(highs) if highs and len(highs) == len(of) else None,
+        average=average.value,
+        low=average.low,
+        high=average.high,
         of=of,
         counts=counts,
         models=len({each.run.full_model for each in found}),

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from proctor.simulator.protocols.kin import Kin
+from proctor.simulator.protocols.openai_servers import Kin
 from proctor.simulator.protocols.quirks import Quirks
 from proctor.simulator.protocols.wire import Ask, Denied, ServerTerms, Stamp
 from proctor.simulator.sending import JSON

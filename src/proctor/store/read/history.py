@@ -45,6 +45,13 @@ class Measured(NamedTuple):
     score: Shown
 
 
+class Lacking(NamedTuple):
+    """A run and a metric that its tasks have, of which an older version kept no score over them."""
+
+    run_id: str
+    metric: str
+
+
 def _searched(query: Select[Any], asked: Searched) -> Select[Any]:
     query = where(query, asked.wanted)
     if asked.text:
@@ -75,62 +82,58 @@ def counts(store: Database, asked: Searched) -> dict[str, int]:
 
 def measured(
     store: Database, asked: Searched, metric: str, *, extras: Sequence[str] = (), limit: int = 2000
-) -> list[Measured]:
-    """Complete runs that have the metric, by the time of their end, the oldest first; at most the newest `limit`.
+) -> tuple[list[Measured], list[RunLine]]:
+    """Complete runs that have the metric, by the time of their end: the newest `limit`. Those that lack it apart.
 
     `metric` "score" is the headline; of another what was kept over all tasks, see
     `service/results/headline.py`, without the tasks `extras`. No page reads scores run by run.
     """
     found: list[Measured] = []
+    lacking: list[RunLine] = []
     width = len(COLUMNS)
     with store.reading() as connection:
         for columns, joined in _kept(metric, extras):
             query = _searched(select(*COLUMNS, *columns), asked).join(SCORE, SCORE.c.run_num == RUN.c.num)
             query = joined(query.where(*COMPLETE), COLUMNS)
             newest = query.order_by(RUN.c.finished_at.desc()).limit(limit)
-            found += [
-                Measured(RunLine(*row[:width]), _shown(metric, row[width:]))
-                for row in connection.execute(newest)
-            ]
-    known = [each for each in found if each.score.value is not None]
-    return sorted(known, key=lambda each: each.run.finished_at or 0.0)[-limit:]
+            for row in connection.execute(newest):
+                line, score = RunLine(*row[:width]), _shown(row[width:])
+                if score is None:
+                    lacking.append(line)
+                elif score.value is not None:
+                    found.append(Measured(line, score))
+    return sorted(found, key=lambda each: each.run.finished_at or 0.0)[-limit:], lacking
 
 
 def figures(
     store: Database, run_ids: Sequence[str], metrics: Sequence[str], *, extras: Sequence[str] = ()
-) -> dict[str, dict[str, Shown]]:
-    """Run id -> metric -> its score over the run's tasks without `extras`; complete or not."""
+) -> tuple[dict[str, dict[str, Shown]], list[Lacking]]:
+    """Run id -> metric -> its score over the run's tasks without `extras`; complete or not. What is lacking apart."""
     found: dict[str, dict[str, Shown]] = {}
+    lacking: list[Lacking] = []
     with store.reading() as connection:
-        for metric in metrics:
-            for columns, joined in _kept(metric, extras):
-                query = select(RUN.c.id, *columns).join(SCORE, SCORE.c.run_num == RUN.c.num)
-                query = joined(query.where(RUN.c.id.in_(run_ids)), [RUN.c.id])
-                for row in connection.execute(query):
-                    found.setdefault(row[0], {})[metric] = _shown(metric, row[1:])
-    return found
+        for metric, columns, joined in ((name, *way) for name in metrics for way in _kept(name, extras)):
+            query = select(RUN.c.id, *columns).join(SCORE, SCORE.c.run_num == RUN.c.num)
+            for run_id, *row in connection.execute(joined(query.where(RUN.c.id.in_(run_ids)), [RUN.c.id])):
+                if score := _shown(row):
+                    found.setdefault(run_id, {})[metric] = score
+                else:
+                    lacking.append(Lacking(run_id, metric))
+    return found, lacking
 
 
 def _kept(metric: str, extras: Sequence[str]) -> list[tuple[Sequence[ColumnElement[Any]], Any]]:
     """The ways in which a run may have the metric: columns to read, and what narrows a query to such runs.
 
     Over tasks as it was kept; of one task alone the task's own. Of several tasks of a run that an older version
-    ended, their plain mean without an interval.
+    ended nothing: a mean and its interval are not made here.
     """
     if metric == HEADLINE:
         return [(_FIGURES, lambda query, _: query.where(SCORE.c.place == 0))]
     whole = SCORE.alias("whole")
     there = exists().where(whole.c.run_num == RUN.c.num, _over_tasks(whole, metric))
     single = (SCORE.c.metric == metric, SCORE.c.task.not_in(["", *extras]), ~there)
-    columns = (
-        func.count(SCORE.c.value),
-        func.avg(SCORE.c.value),
-        func.max(SCORE.c.low),
-        func.max(SCORE.c.high),
-        func.sum(SCORE.c.scored),
-        func.sum(SCORE.c.asked),
-        func.count(),
-    )
+    columns = (*(func.max(column) for column in _FIGURES), func.count())
     return [
         (_FIGURES, lambda query, _: query.where(_over_tasks(SCORE, metric))),
         (columns, lambda query, named: query.where(*single).group_by(RUN.c.num, *named)),
@@ -144,12 +147,9 @@ def _over_tasks(of: Any, metric: str) -> ColumnElement[bool]:
     return and_(of.c.task == "", or_(of.c.metric == metric, named, part))
 
 
-def _shown(metric: str, row: Sequence[Any]) -> Shown:
+def _shown(row: Sequence[Any]) -> Shown | None:
+    """None where the run has the metric of several tasks, and none was kept over them."""
     if len(row) == len(_FIGURES):
         return Shown(*row)
-    known, value, low, high, scored, asked, tasks = row
-    if tasks == 1:
-        return Shown(metric, value, low, high, int(scored), int(asked))
-    of = tasks if known == tasks else f"{known} of {tasks}"
-    value = None if value is None else float(value)
-    return Shown(f"{metric}{OVER_TASKS}{of} tasks", value, None, None, int(scored), int(asked))
+    *alone, tasks = row
+    return Shown(*alone) if tasks == 1 else None

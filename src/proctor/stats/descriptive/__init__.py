@@ -1,0 +1,1 @@
+"""Figures that describe and infer nothing: averages, histograms, shares by wording."""
