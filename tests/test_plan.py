@@ -302,12 +302,12 @@ def test_the_edges_of_the_ranges_are_allowed() -> None:
 
 def test_a_budget_is_shared_by_the_runs_that_are_left() -> None:
     limits = Limits(for_s=600, max_cost_usd=3.0, timeout_s=50)
-    part = share_limits(limits, spent_s=100, spent_usd=1.0, runs_left=2)
+    part = share_limits(limits, spent_s=100, spent_usd=1.0, spent_tokens=0, runs_left=2)
     assert (part.for_s, part.max_cost_usd, part.timeout_s) == (250, 1.0, 50)
-    assert share_limits(limits, spent_s=700, spent_usd=9, runs_left=1) == replace(
+    assert share_limits(limits, spent_s=700, spent_usd=9, spent_tokens=0, runs_left=1) == replace(
         limits, for_s=0.0, max_cost_usd=0.0
     )
-    assert share_limits(Limits(), spent_s=5, spent_usd=5, runs_left=1) == Limits()
+    assert share_limits(Limits(), spent_s=5, spent_usd=5, spent_tokens=5, runs_left=1) == Limits()
 
 
 def test_a_cell_of_an_older_version_knows_nothing_of_numbers_and_bad_rows() -> None:

@@ -82,16 +82,22 @@ def parts_of(cell: Cell, plan: Plan) -> Mapping[str, Any]:
     }
 
 
-def share_limits(limits: Limits, *, spent_s: float, spent_usd: float, runs_left: int) -> Limits:
+def share_limits(
+    limits: Limits, *, spent_s: float, spent_usd: float, spent_tokens: int, runs_left: int
+) -> Limits:
     """What one of `runs_left` runs may use of a budget that the whole command was given.
 
-    >>> share_limits(Limits(for_s=600), spent_s=100, spent_usd=0, runs_left=2).for_s
+    >>> share_limits(Limits(for_s=600), spent_s=100, spent_usd=0, spent_tokens=0, runs_left=2).for_s
     250.0
     """
 
     def left(total: float | None, spent: float) -> float | None:
         return None if total is None else max(0.0, total - spent) / runs_left
 
+    tokens = left(limits.max_total_tokens, spent_tokens)
     return replace(
-        limits, for_s=left(limits.for_s, spent_s), max_cost_usd=left(limits.max_cost_usd, spent_usd)
+        limits,
+        for_s=left(limits.for_s, spent_s),
+        max_cost_usd=left(limits.max_cost_usd, spent_usd),
+        max_total_tokens=None if tokens is None else int(tokens),
     )

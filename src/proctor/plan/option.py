@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from proctor.errors import ConfigError
-from proctor.plan.values import NumberIn, ValueKind
+from proctor.plan.values import NumberIn, ValueKind, figure
 from proctor.types import Cell, Limits, Model, Plan, Sampling, SourceRef
 
 Part = Literal["model", "source", "sampling", "limits", "cell", "plan"]  # what an option is a field of
@@ -78,7 +78,8 @@ class RunOption:
     def check(self, value: Any) -> None:
         """Raises ConfigError if the value lies outside what the option takes; None never does."""
         if value is not None and (fault := self.kind.fault(value)):
-            told = f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else value
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            told = figure(value) if number else value
             raise ConfigError(f"{self.flag_word} {told}: {fault}")
 
 

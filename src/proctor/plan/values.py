@@ -72,12 +72,13 @@ class NumberIn(ValueKind):
     def fault(self, value: Any) -> str | None:
         if self.above is not None:
             fits = self.above < value < math.inf  # NaN is neither
-            return None if fits else f"must be more than {self.above:g}, and finite"
+            return None if fits else f"must be more than {figure(self.above)}, and finite"
         if self.low is None:
             return None
         if self.high is None:
-            return None if self.low <= value < math.inf else f"must be {self.low:g} or more, and finite"
-        return None if self.low <= value <= self.high else f"must lie between {self.low:g} and {self.high:g}"
+            return None if self.low <= value < math.inf else f"must be {figure(self.low)} or more, and finite"
+        fits = self.low <= value <= self.high
+        return None if fits else f"must lie between {figure(self.low)} and {figure(self.high)}"
 
     def word(self, value: Any) -> str:
         plain = self.plain(value)
@@ -85,6 +86,15 @@ class NumberIn(ValueKind):
 
     def plain(self, value: Any) -> Any:
         return OPEN if value is None else value
+
+
+def figure(value: float) -> str:
+    """A number as a message has it.
+
+    >>> figure(10_000_001), figure(0.5), figure(float("nan"))
+    ('10000001', '0.5', 'nan')
+    """
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:g}"
 
 
 @dataclass(frozen=True, slots=True)

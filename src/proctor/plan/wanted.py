@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, get_args
 
-from proctor.plan.option import FILES, SUITES, RunOption, Part
+from proctor.plan.option import FILES, SUITES, Part, RunOption
 from proctor.plan.values import Duration, FilePath, Flag, NumberIn, OneOf, Text, Texts, one_of
 from proctor.types import Numbers, Rows
 

@@ -114,8 +114,6 @@ def _body(values: Mapping[str, str], tasks: tuple[str, ...]) -> dict[str, Any]:
     config |= _told(values, PLAIN)
     if tasks:
         config["tasks"] = list(tasks)
-    if config.get("limit"):
-        config.pop("preset", None)
     if drawn := _told(values, OLLAMA):
         config["ollama_params"] = {OLLAMA[name].ollama: value for name, value in drawn.items()}
     config |= _custom(values.get("custom", ""), config)

@@ -33,17 +33,17 @@ from proctor.web.render import show
 from proctor.web.words import ERROR_TITLES
 
 ROUTER = APIRouter()
-_BY_HAND = {"base_url", "tasks", "preset", "limit", "data"}  # laid out in the page itself
+BY_HAND = {"base_url", "tasks", "preset", "limit", "data"}  # laid out in the page itself
 OLLAMA_FIELDS = tuple(form_field(name, option) for name, option in OLLAMA.items())
 ASKED_FIELDS, LIMIT_FIELDS = (
     tuple(
         form_field(key, option)
         for key, option in SHOWN.items()
-        if option.part in parts and key not in _BY_HAND
+        if option.part in parts and key not in BY_HAND
     )
     for parts in (("source", "sampling"), ("cell", "limits"))
 )
-DEFAULTS = {"provider": "ollama", "suite": "glue", "preset": "quick", "project": "1"}
+DEFAULTS = {"provider": "ollama", "suite": "glue", "project": "1"}
 
 
 @ROUTER.get("/runs/new")
