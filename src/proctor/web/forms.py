@@ -22,6 +22,7 @@ from proctor.service.runs.requests import PlanRequest, wanted_by
 from proctor.types import Cell
 
 YES = "yes"  # a flag that is on
+SHORT = 10  # characters of a default that an empty input shows; a longer one stands below it
 
 SERVED = tuple(option for option in OPTIONS if option.at_server)
 # Numbers of Ollama's own card; with other models they are words of the custom configuration.
@@ -57,18 +58,21 @@ class FormField:
 def form_field(name: str, option: RunOption) -> FormField:
     """The input of an option, under a name of PLAIN or OLLAMA."""
     kind, unset = option.kind, option.default_told.replace("--", "")
-    field_of = partial(FormField, name, option.title, option.help.rstrip("."))
+    short = len(unset) <= SHORT
+    hint = option.help if short else f"{option.help.rstrip('.')}; default: {unset}."
+    field_of = partial(FormField, name, option.title, hint, placeholder=unset if short else "")
     if isinstance(kind, OneOf | Flag):
         words = tuple(kind.values) if isinstance(kind, OneOf) else (YES,)
-        return field_of("select", placeholder=f"default: {unset}" if unset else "not set", choices=words)
+        nothing = f"{unset} (default)" if unset and short else "not set"
+        return replace(field_of("select", choices=words), placeholder=nothing)
     if isinstance(kind, Texts) and not kind.commas:
-        return field_of("lines", placeholder="one on a line; \\n is a new line inside")
+        return replace(field_of("lines"), placeholder="one a line")
     if not isinstance(kind, NumberIn):
-        return field_of("text", placeholder=unset)
+        return field_of("text")
     low, high = kind.served or (kind.low, kind.high)
     step = "1" if kind.whole else "0.01"
     least = str(OPEN) if kind.opens else step if low == kind.above else "" if low is None else f"{low:g}"
-    return field_of("number", step, least, "" if high is None else f"{high:.0f}", unset)
+    return field_of("number", step, least, "" if high is None else f"{high:.0f}")
 
 
 @dataclass(frozen=True, slots=True)
