@@ -11,7 +11,7 @@ from typing import Any
 
 from proctor.service.data.bundle import bundle
 from proctor.service.runs.lifecycle import start
-from proctor.types import Cell, Model, Plan, SourceRef
+from proctor.types import Cell, ExamRef, Model, Plan
 from simulators import settings
 
 CHOICES = ["north", "south", "east", "west"]
@@ -29,13 +29,13 @@ def rows(home: Path, n: int = 12, name: str = "ways") -> Path:
 
 
 def replayed(
-    home: Path, source: Path | SourceRef, replies: Sequence[str | None], name: str = "one", **more: Any
+    home: Path, source: Path | ExamRef, replies: Sequence[str | None], name: str = "one", **more: Any
 ) -> str:
     """The id of a run of a model that gives these replies; None is a line that names an error."""
     file = home / f"{name}.jsonl"
     lines = [{"error": "no answer came"} if r is None else {"outputs": [r]} for r in replies]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    ref = source if isinstance(source, SourceRef) else SourceRef("file", str(source))
+    ref = source if isinstance(source, ExamRef) else ExamRef("file", str(source))
     ended = start(Plan((Cell(Model("replay", name), ref, **more),), replies=str(file)), settings(home))
     assert ended.evaluation is not None
     return ended.evaluation.results[0].run.id

@@ -13,7 +13,7 @@ import orjson
 
 from proctor.findings import RunResult
 from proctor.service.runs.lifecycle import start
-from proctor.types import Cell, Limits, Model, Plan, SourceRef
+from proctor.types import Cell, ExamRef, Limits, Model, Plan
 from programs import csv_of_sums
 from simulators import settings
 from wire_bodies import BODIES
@@ -75,7 +75,7 @@ def telling(
 
 def asked(home: Path, server: ThreadingHTTPServer, n: int = 12) -> RunResult:
     model = Model("openai", "m", f"http://127.0.0.1:{server.server_address[1]}/v1")
-    cell = Cell(model, SourceRef("file", str(csv_of_sums(home / "sums.csv", n))), limits=Limits(parallel=2))
+    cell = Cell(model, ExamRef("file", str(csv_of_sums(home / "sums.csv", n))), limits=Limits(parallel=2))
     ended = start(Plan((cell,)), settings(home))
     assert ended.evaluation is not None
     return ended.evaluation.results[0]

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from proctor.findings import Comparison
+from proctor.manifest import UNOPENED
 from proctor.stats.compare import compare
 from proctor.stats.estimates import Shape, TaskShape
 from proctor.stats.metrics import Scored
-from proctor.types import Cell, Model, Outcome, Run, SourceRef, Status
+from proctor.types import Cell, ExamRef, Model, Outcome, Run, Status
 
 
 def run(name: str) -> Run:
@@ -18,11 +19,11 @@ def run(name: str) -> Run:
         id=name,
         plan_id="plan",
         status=Status.COMPLETED,
-        cell=Cell(Model("sim", name), SourceRef("file", "/q.csv")),
+        cell=Cell(Model("sim", name), ExamRef("file", "/q.csv")),
         source_title="q.csv",
         planned=0,
         settled=0,
-        manifest={},
+        manifest=UNOPENED,
         created_at=0.0,
     )
 

@@ -7,6 +7,9 @@ import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args, get_type_hints
+
+from proctor.types import SourceRef
 
 ROOT = Path(__file__).parents[1]
 
@@ -20,11 +23,11 @@ LAYERS = [
     {"sources", "providers", "sandbox", "store", "stats", "interop", "report", "simulator"},
     {"grading"},
     {"plan", "settings", "figures", "log"},
-    {"types", "protocols", "findings", "errors"},
+    {"types", "protocols", "findings", "manifest", "manifest_json", "errors"},
 ]
 RANK = {name: row for row, names in enumerate(reversed(LAYERS)) for name in names}
 TOP = len(LAYERS)  # proctor/__init__.py stands above all; from it, others may take __version__ only
-WORDS = {"types", "protocols", "findings", "errors"}
+WORDS = {"types", "protocols", "findings", "manifest", "manifest_json", "errors"}
 VIEWS_SEE = {"service", "plan", "settings", "figures", "log", *WORDS}
 SEES = {
     "cli": VIEWS_SEE | {"cli"},
@@ -60,6 +63,9 @@ STATISTICS = {
 STATISTICS |= {"avg", "sqrt", "erf", "NormalDist", "bootstrap", "wilson", "corrcoef"}
 QUANTILES = {1.645, 1.96, 2.576}  # of the normal distribution
 OWN_STATISTICS = {"engine", "providers", "simulator", "interop", "sources"}
+KINDS_ROOMS = ("src/proctor/service/kinds/", "src/proctor/plan/")  # where alone kinds of sources are told apart
+SOURCE = re.compile(r"\b(source|ref)$")
+SOURCE_KINDS = {kind for each in get_args(SourceRef) for kind in get_args(get_type_hints(each)["kind"])}
 VAGUE = re.compile(r"(Manager|Handler|Helper|Utils?|Base|Enhanced)(?=[A-Z_0-9]|$)")
 
 
@@ -227,6 +233,29 @@ def records_have_slots(file: File) -> Iterator[str]:
                 yield file.at(node, f"{node.name} is a dataclass without slots=True")
 
 
+def kinds_are_rows_of_a_table(file: File) -> Iterator[str]:
+    if file.where.startswith(KINDS_ROOMS):
+        return
+    for node in ast.walk(file.tree):
+        if isinstance(node, ast.Attribute) and node.attr == "kind" and SOURCE.search(ast.unparse(node.value)):
+            yield file.at(
+                node, f"{ast.unparse(node)}: what is done with a kind of source is a field of its row"
+            )
+        elif isinstance(node, ast.Compare | ast.Match) and (found := kinds_told_apart(node)):
+            yield file.at(
+                node, f"a kind is compared with {found}: what is done with it is a field of its row"
+            )
+
+
+def kinds_told_apart(node: ast.Compare | ast.Match) -> str:
+    """The kind of source that something called `kind` is compared with; "" for none."""
+    sides = [node.subject, *node.cases] if isinstance(node, ast.Match) else [node.left, *node.comparators]
+    if not any(re.search(r"\bkind$", ast.unparse(side)) for side in sides if isinstance(side, ast.expr)):
+        return ""
+    texts = [part.value for side in sides for part in ast.walk(side) if isinstance(part, ast.Constant)]
+    return next((text for text in texts if text in SOURCE_KINDS), "")
+
+
 def comments(file: File) -> Iterator[tuple[int, str]]:
     for token in tokenize.generate_tokens(io.StringIO(file.text).readline):
         if token.type == tokenize.COMMENT:
@@ -309,6 +338,7 @@ OF_SRC: list[Rule] = [
     nothing_happens_at_import,
     records_have_slots,
     statistics_are_made_in_stats,
+    kinds_are_rows_of_a_table,
 ]
 OF_TESTS: list[Rule] = [functions_are_small, nothing_is_mocked, what_is_expected_is_not_raised]
 RULES = {"src": EVERYWHERE + OF_CODE + OF_SRC, "tools": EVERYWHERE + OF_CODE, "tests": EVERYWHERE + OF_TESTS}

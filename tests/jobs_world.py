@@ -25,7 +25,7 @@ from proctor.service.runs.queue import Ticket
 from proctor.settings import Settings, read_settings
 from proctor.simulator import Simulated, prompt_key, spawn
 from proctor.store import Store
-from proctor.types import Cell, Limits, Model, Plan, Run, SourceRef, Status
+from proctor.types import Cell, ExamRef, Limits, Model, Plan, Run, Status
 from programs import HANG_S, csv_of_sums, environment, started
 
 ENDED = (Status.COMPLETED, Status.FAILED, Status.CANCELLED)
@@ -78,7 +78,7 @@ class World:
     def submit(self, model: str = "ollama/sim", *, user: str = "ann", **limits: float) -> Run:
         given = Limits(**{"parallel": 4, **limits})  # type: ignore[arg-type]  # the fields' own types vary
         provider, _, name = model.partition("/")
-        cell = Cell(Model(provider, name), SourceRef("file", str(self.file)), limits=given)
+        cell = Cell(Model(provider, name), ExamRef("file", str(self.file)), limits=given)
         return self.submit_cell(cell, user=user)
 
     def submit_cell(self, cell: Cell, *, user: str = "ann") -> Run:
@@ -120,7 +120,7 @@ class World:
         """How often the server saw the question of each item."""
         with urllib.request.urlopen(f"{server.url}/__stats?keys=1", timeout=10) as answer:
             seen: dict[str, int] = json.load(answer)["by_key"]
-        source = open_source(SourceRef("file", str(self.file)), self.settings)
+        source = open_source(ExamRef("file", str(self.file)), self.settings)
         keys = {
             item.id: prompt_key([(m.role, m.content) for m in item.ask.messages]) for item in source.items()
         }

@@ -63,7 +63,7 @@ def test_items_become_a_data_frame(file):
 
 def test_a_suites_sample_rows_can_be_asked(file):
     result = proctor.evaluate("superglue", "baseline/majority", rows="sample")
-    assert result.runs[0].run.manifest["rows"] == "sample"
+    assert result.runs[0].run.manifest.facts.sample
 
 
 def test_it_works_inside_a_running_event_loop(file):

@@ -25,12 +25,12 @@ from proctor.plan import (
 from proctor.plan.doors import from_keywords, from_params
 from proctor.service.runs.requests import PlanRequest, plan_of
 from proctor.settings import read_settings
-from proctor.types import Cell, Limits, Model, Plan, Sampling, SourceRef
+from proctor.types import Cell, ExamRef, Limits, LogRef, Model, Plan, Sampling
 from proctor.web import forms
 
 PROVIDERS = ("ollama", "openai")
 SUITES = ("superglue", "mmlu")
-CELL = Cell(Model("ollama", "m"), SourceRef("suite", "mmlu"))
+CELL = Cell(Model("ollama", "m"), ExamRef("suite", "mmlu"))
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 TEXT = st.text(max_size=20)
@@ -38,7 +38,7 @@ CELLS = st.builds(
     Cell,
     model=st.builds(Model, TEXT, TEXT, st.none() | TEXT),
     source=st.builds(
-        SourceRef,
+        ExamRef,
         kind=st.sampled_from(["suite", "file"]),
         name=TEXT,
         tasks=st.lists(TEXT, max_size=3).map(tuple),
@@ -69,6 +69,38 @@ def test_a_cell_comes_back_from_json(cell: Cell) -> None:
     text = cell_to_json(cell)
     assert cell_from_json(text) == cell
     assert cell_to_json(cell_from_json(text)) == text
+
+
+def stored(source: str) -> str:
+    """A cell of `source` as the store holds it."""
+    record = json.loads(cell_to_json(CELL)) | {"source": json.loads(source)}
+    return json.dumps(record, ensure_ascii=False, sort_keys=True)
+
+
+# As versions before references of their own wrote them: every kind with the fields of an exam.
+EXAM_FIELDS = (
+    '"answer_type": null, "extractor": null, "kind": "%s", "lenient": false, "limit": 5, "name": "%s", "numbers": null, '
+    '"preset": null, "rows": null, "shots": null, "shuffle": false, "style": null, "tasks": ["a"], "wording": 1'
+)
+
+
+@pytest.mark.parametrize(("kind", "name"), [("suite", "glue"), ("file", "/home/ann/q.csv")])
+def test_cells_of_exams_are_read_and_written_as_older_versions_did(kind: str, name: str) -> None:
+    text = stored("{" + EXAM_FIELDS % (kind, name) + "}")
+    assert cell_from_json(text).source == ExamRef(kind, name, tasks=("a",), limit=5)
+    assert cell_to_json(cell_from_json(text)) == text
+
+
+def test_cells_of_logs_that_older_versions_wrote_are_read() -> None:
+    """They hold an exam's choices, which no log ever had."""
+    found = cell_from_json(stored("{" + EXAM_FIELDS % ("log", "inspect theory of mind") + "}"))
+    assert found.source == LogRef("inspect theory of mind")
+    assert cell_from_json(cell_to_json(found)) == found
+
+
+def test_a_kind_of_source_that_a_newer_version_knows_is_refused_in_words() -> None:
+    with pytest.raises(ConfigError, match="of the kind 'opera', which this version does not know: update"):
+        cell_from_json(stored('{"kind": "opera", "name": "aida"}'))
 
 
 @settings(deadline=None, max_examples=30)
@@ -175,8 +207,8 @@ def test_a_password_in_an_address_is_refused_and_not_repeated(url: str) -> None:
 def test_a_source_is_a_suite_or_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.csv").write_text("question,answer\n")
-    assert parse_source("mmlu", SUITES, limit=5) == SourceRef("suite", "mmlu", limit=5)
-    assert parse_source("q.csv", SUITES) == SourceRef("file", str(tmp_path / "q.csv"))
+    assert parse_source("mmlu", SUITES, limit=5) == ExamRef("suite", "mmlu", limit=5)
+    assert parse_source("q.csv", SUITES) == ExamRef("file", str(tmp_path / "q.csv"))
     with pytest.raises(ConfigError, match=r"No file nowhere\.jsonl.*superglue, mmlu"):
         parse_source("nowhere.jsonl", SUITES)
     with pytest.raises(ConfigError, match=r"^Invalid benchmark suite\. Supported: superglue, mmlu"):
@@ -223,7 +255,7 @@ def test_a_model_given_twice_is_refused(base_url: str | None) -> None:
     [
         replace(CELL, model=Model("ollama", "n")),
         replace(CELL, model=Model("ollama", "m", "http://other:11434")),
-        replace(CELL, source=SourceRef("suite", "superglue")),
+        replace(CELL, source=ExamRef("suite", "superglue")),
         replace(CELL, sampling=Sampling(temperature=1.0)),
     ],
 )
@@ -258,7 +290,7 @@ def test_sampling_out_of_range_names_the_option(option: str, sampling: Sampling)
         ("--max-cost inf", replace(CELL, limits=Limits(max_cost_usd=float("inf")))),
         ("--timeout 0", replace(CELL, limits=Limits(timeout_s=0))),
         ("--request-timeout 0", replace(CELL, limits=Limits(request_timeout_s=0))),
-        ("--limit 0", replace(CELL, source=SourceRef("suite", "mmlu", limit=0))),
+        ("--limit 0", replace(CELL, source=ExamRef("suite", "mmlu", limit=0))),
         ("--repeats 0", replace(CELL, repeats=0)),
     ],
 )
@@ -311,7 +343,7 @@ def test_a_budget_is_shared_by_the_runs_that_are_left() -> None:
 
 
 def test_a_cell_of_an_older_version_knows_nothing_of_numbers_and_bad_rows() -> None:
-    record = json.loads(cell_to_json(Cell(Model("baseline", "random"), SourceRef("file", "/q.csv"))))
+    record = json.loads(cell_to_json(Cell(Model("baseline", "random"), ExamRef("file", "/q.csv"))))
     for name in ("numbers", "lenient"):
         del record["source"][name]
-    assert cell_from_json(json.dumps(record)).source == SourceRef("file", "/q.csv")
+    assert cell_from_json(json.dumps(record)).source == ExamRef("file", "/q.csv")

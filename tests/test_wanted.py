@@ -30,7 +30,7 @@ from proctor.plan.wanted import BY_NAME
 from proctor.service.runs.planning import plan_of_wanted
 from proctor.service.runs.requests import OllamaParams, PlanRequest, RunConfig, plan_of, wanted_by
 from proctor.settings import Settings, read_settings
-from proctor.types import Cell, Limits, Model, SourceRef
+from proctor.types import Cell, Limits, Model, ExamRef
 from proctor.web import forms, new_run
 
 Given = Mapping[str, Any]
@@ -179,7 +179,7 @@ def expected(name: str, value: Any, model: str) -> Cell:
     kind, source = source_of({name: value})
     provider, _, model_name = model.partition("/")
     preset = "quick" if kind == "suite" and name != "limit" else None
-    cell = Cell(Model(provider, model_name), SourceRef(kind, source, preset=preset))  # type: ignore[arg-type]  # a kind
+    cell = Cell(Model(provider, model_name), ExamRef(kind, source, preset=preset))  # type: ignore[arg-type]  # a kind
     if name == "think" and value:
         cell = replace(cell, sampling=replace(cell.sampling, max_tokens=8192))
     part = BY_NAME[name].part

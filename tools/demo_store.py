@@ -24,18 +24,19 @@ from sqlalchemy import select, update
 from proctor.engine.retry import Retry
 from proctor.service.admin import access
 from proctor.service.context import open_store
-from proctor.service.opening.sources import answers_to, open_source
+from proctor.service.kinds.exams import answers_to
 from proctor.service.runs import queue, schedules
 from proctor.service.runs.lifecycle import start
 from proctor.settings import Settings, read_settings
 from proctor.simulator.process import spawn
+from proctor.sources.exams.source import open_suite
 from proctor.store import Store
 from proctor.store.core.tables import ATTEMPT, JOB, PLAN, PULSE, RUN
 from proctor.store.queue.entries import Ticket
 from proctor.store.queue.schedules import NewSchedule
 from proctor.store.write import notes
 from proctor.store.write.notes import Note
-from proctor.types import Cell, Limits, Model, Plan, Run, SourceRef
+from proctor.types import Cell, ExamRef, Limits, Model, Plan, Run
 
 DAY_S = 86400.0
 NIGHTS = (29, 23, 17, 11, 5, 0)  # days ago
@@ -138,15 +139,16 @@ def build(home: Path) -> Demo:
 @contextmanager
 def simulator(settings: Settings, night: int, *, latency_s: float) -> Iterator[Settings]:
     """Settings whose Ollama server is a simulator that knows the sample rows and behaves as on that night."""
-    sources = [open_source(SourceRef("suite", s, preset="full", rows="sample"), settings) for s in SUITES]
+    exams = [open_suite(ExamRef("suite", s, preset="full", rows="sample"), settings.home) for s in SUITES]
+    known = {key: answer for exam in exams for key, answer in answers_to(exam).items()}
     models = [word for name, found in ACCURACY.items() for word in ("--model", f"{name}={found[night]}")]
     pace = ["--latency", str(latency_s), "--sigma", "0.6"]
-    with spawn(["--seed", str(SEED), *FAULTS, *models, *pace], answers_to(sources)) as running:
+    with spawn(["--seed", str(SEED), *FAULTS, *models, *pace], known) as running:
         yield replace(settings, ollama_host=running.url.rstrip("/"))
 
 
 def cell(model: Model, suite: str, limits: Limits = NO_LIMITS) -> Cell:
-    return Cell(model, SourceRef("suite", suite, preset="full", rows="sample"), limits=limits)
+    return Cell(model, ExamRef("suite", suite, preset="full", rows="sample"), limits=limits)
 
 
 def _night(store: Store, settings: Settings, night: int, suites: Sequence[str]) -> list[Run]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from proctor.findings import Basis, Comparison, Difference, Estimate, Sharing, Speed
+from proctor.manifest import LeftOut
 from proctor.types import Usage
 
 LEFT_OUT = re.compile(r"[\d,]+ of [\d,]+ rows left out(?=\)$)")
@@ -30,14 +30,13 @@ def fraction(value: float | None) -> str:
     return f"-{text}" if value < 0 else text
 
 
-def left_out_mark(manifest: Mapping[str, Any]) -> str:
+def left_out_mark(gone: LeftOut | None) -> str:
     """What the title of a source adds where rows of its file are left out, so that it stands with every score.
 
-    >>> left_out_mark({"left_out": {"rows": 3, "of": 1200}}), left_out_mark({})
+    >>> left_out_mark(LeftOut(3, 1200)), left_out_mark(None)
     (' (3 of 1,200 rows left out)', '')
     """
-    gone = manifest.get("left_out")
-    return f" ({gone['rows']:,} of {gone['of']:,} rows left out)" if gone else ""
+    return f" ({gone.rows:,} of {gone.of:,} rows left out)" if gone else ""
 
 
 def left_out(title: str) -> str | None:

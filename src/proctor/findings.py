@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from proctor.types import NOTHING_USED, Run, Usage
 
@@ -341,41 +341,3 @@ class Board:
     models: int = 0
     shared: int | None = None
     note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Adherence:
-    """How many replies under a schema kept it. Cut, refused and empty ones tell nothing of it and are not counted.
-
-    Decoding under a schema cannot break it, so that a single reply which does shows a server that does not enforce it.
-    """
-
-    replies: int
-    held: int
-
-    @property
-    def enforced(self) -> bool:
-        return self.held == self.replies
-
-    @property
-    def sentence(self) -> str:
-        """
-        >>> Adherence(48, 41).sentence
-        'The server did not enforce the schema: 41 of 48 replies are JSON of it'
-        """
-        how = "ignored the schema" if 2 * self.held < self.replies else "did not enforce the schema"
-        count = f"{self.held:,} of {self.replies:,} replies"
-        if self.enforced:
-            return f"The schema held: all {self.replies:,} whole replies are JSON of it"
-        return f"The server {how}: {count} are JSON of it"
-
-
-NOT_ENFORCED = (
-    "this run is not compared with runs where the schema held. --mode generate asks the same of every server"
-)
-
-
-def adherence(manifest: Mapping[str, Any]) -> Adherence | None:
-    """What a run's manifest says of its schema; None where it was asked without one, or before this was counted."""
-    found = manifest.get("schema")
-    return Adherence(found["replies"], found["held"]) if isinstance(found, Mapping) else None

@@ -49,7 +49,8 @@ class Result:
 
     def __str__(self) -> str:
         heads = (
-            f"{r.run.cell.model}  {r.scores[0].metric} {estimate(r.scores[0].estimate)}{left_out_mark(r.run.manifest)}"
+            f"{r.run.cell.model}  {r.scores[0].metric} {estimate(r.scores[0].estimate)}"
+            f"{left_out_mark(r.run.manifest.facts.left_out)}"
             for r in self.runs
             if r.scores
         )
@@ -77,7 +78,7 @@ def evaluate(
 
     `source` is a path (JSONL, CSV) or a suite's name; `model` is "provider/name" or a list of them.
     `options` are those of `proctor run`, named as in docs/reference/options.md: the fields of types.Sampling
-    (temperature, max_tokens, seed, think, ...), of types.SourceRef (tasks, preset, limit, rows, style, ...) and of
+    (temperature, max_tokens, seed, think, ...), of types.ExamRef (tasks, preset, limit, rows, style, ...) and of
     types.Limits (timeout_s, max_cost_usd, ..., which `limits` gives together), `repeats`, `base_url` and `replies`.
     They mean the same as there: a suite is asked at its quick size unless `preset` or `limit` says another.
     None leaves temperature, max_tokens, context_tokens and seed to the provider. Everything is kept in PROCTOR_HOME.

@@ -8,15 +8,19 @@ A benchmark is a table. Its rows are models, its columns are sources of items.
     Attempt  one try at one Item                 kept by the store, never changed
     Run      a Cell on its way                   has a Status
 
-Everything here is frozen and imports nothing of ours.
+Everything here is frozen and, when it runs, imports nothing of ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal
+from pathlib import PurePath
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from proctor.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,11 +255,11 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceRef:
-    """Which items: a suite by name, or a file by path, and how many of them."""
+class ExamRef:
+    """Which questions of an exam, and how they are put: a suite by name, or a file by path."""
 
-    kind: Literal["suite", "file", "log"]  # log: imported from another tool, which alone can ask again
-    name: str  # suite name, absolute path, or what a log is about
+    kind: Literal["suite", "file"]
+    name: str  # suite name, or absolute path
     tasks: tuple[str, ...] = ()  # empty: all
     preset: Literal["quick", "standard", "full"] | None = None
     limit: int | None = None  # per task
@@ -268,6 +272,28 @@ class SourceRef:
     extractor: str | None = None  # by name and version; None: the style's own
     numbers: Numbers | None = None  # files: what answers that are numbers mean; None: "see the rows"
     lenient: bool = False  # files: rows that cannot be used are left out, and the run says so
+    imported: ClassVar[bool] = False
+
+    @property
+    def listed(self) -> str:
+        """Its name in lists: a file's without its folder."""
+        return PurePath(self.name).name
+
+
+@dataclass(frozen=True, slots=True)
+class LogRef:
+    """What the log of another tool is about; only that tool can ask it again."""
+
+    name: str
+    kind: Literal["log"] = "log"
+    imported: ClassVar[bool] = True
+
+    @property
+    def listed(self) -> str:
+        return self.name
+
+
+SourceRef = ExamRef | LogRef  # what is done with each kind is in service/kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,16 +324,6 @@ class Status(StrEnum):
     CANCELLED = "cancelled"
 
 
-# Resume brings a failed or cancelled run, a partial one, or one whose worker died, back to pending.
-NEXT: Mapping[Status, frozenset[Status]] = {
-    Status.PENDING: frozenset({Status.RUNNING, Status.CANCELLED}),
-    Status.RUNNING: frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED, Status.PENDING}),
-    Status.COMPLETED: frozenset({Status.PENDING}),
-    Status.FAILED: frozenset({Status.PENDING}),
-    Status.CANCELLED: frozenset({Status.PENDING}),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Run:
     """A cell on its way, as the store knows it. `planned` counts items times repeats."""
@@ -319,7 +335,7 @@ class Run:
     source_title: str
     planned: int
     settled: int  # items with an outcome other than error
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     created_at: float
     started_at: float | None = None
     finished_at: float | None = None

@@ -18,7 +18,7 @@ from proctor.service.admin.sessions import log_in, user_of_session
 from proctor.service.runs.lifecycle import start
 from proctor.store import Store
 from proctor.store.queue import runlog
-from proctor.types import Cell, Model, Plan, SourceRef
+from proctor.types import Cell, ExamRef, Model, Plan
 from simulators import settings
 
 
@@ -122,9 +122,7 @@ def test_the_trail_says_who_did_what(store: Store) -> None:
 
 def test_pruning_takes_old_runs_and_all_that_is_theirs(tmp_path: Path) -> None:
     home = settings(tmp_path)
-    plan = Plan(
-        (Cell(Model("baseline", "majority"), SourceRef("suite", "superglue", rows="sample", limit=2)),)
-    )
+    plan = Plan((Cell(Model("baseline", "majority"), ExamRef("suite", "superglue", rows="sample", limit=2)),))
     for _ in range(2):
         assert start(plan, home).error is None
     store = Store.open(home.database_url)
@@ -167,7 +165,7 @@ def test_pruning_takes_old_runs_and_all_that_is_theirs(tmp_path: Path) -> None:
     ],
 )
 def test_a_server_for_others_asks_no_inner_address(url: str, tmp_path: Path) -> None:
-    cell = Cell(Model("openai", "m", url), SourceRef("suite", "glue"))
+    cell = Cell(Model("openai", "m", url), ExamRef("suite", "glue"))
     shared = replace(settings(tmp_path), auth=True)
     with pytest.raises((Forbidden, ConfigError)):
         check_address(cell, shared)
@@ -182,5 +180,5 @@ def test_a_server_for_others_asks_no_inner_address(url: str, tmp_path: Path) -> 
 
 def test_public_addresses_and_the_operators_own_are_asked(tmp_path: Path) -> None:
     shared = replace(settings(tmp_path), auth=True)
-    check_address(Cell(Model("openai", "m", "http://8.8.8.8/v1"), SourceRef("suite", "glue")), shared)
-    check_address(Cell(Model("ollama", "m"), SourceRef("suite", "glue")), shared)
+    check_address(Cell(Model("openai", "m", "http://8.8.8.8/v1"), ExamRef("suite", "glue")), shared)
+    check_address(Cell(Model("ollama", "m"), ExamRef("suite", "glue")), shared)

@@ -19,7 +19,7 @@ from proctor.providers.prices import read_prices
 from proctor.providers.wire.http import Http
 from proctor.providers.wire.reach import is_public
 from proctor.service.admin.addresses import check_address, settings_for
-from proctor.types import Cell, Model, Sampling, SourceRef
+from proctor.types import Cell, ExamRef, Model, Sampling
 from providers.recording import Script, recording
 from simulators import questions, settings
 from wire_bodies import BODIES, saying
@@ -50,7 +50,7 @@ PUBLIC = ["1.1.1.1", "2606:4700:4700::1111", "64:ff9b::1.1.1.1", "::ffff:1.1.1.1
 
 
 def of(url: str) -> Cell:
-    return Cell(Model("openai", "m", url), SourceRef("suite", "glue"))
+    return Cell(Model("openai", "m", url), ExamRef("suite", "glue"))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -164,7 +164,7 @@ def test_a_redirect_leads_nowhere(tmp_path):
 def test_whose_jobs_ask_public_addresses_alone(tmp_path, user, auth, allowed, fenced):
     known = settings(tmp_path, PROCTOR_AUTH=auth, PROCTOR_ALLOWED_ADDRESSES=allowed)
     assert settings_for(of("http://models.example/v1"), user, known).public_only is fenced
-    own = Cell(Model("ollama", "m"), SourceRef("suite", "glue"))
+    own = Cell(Model("ollama", "m"), ExamRef("suite", "glue"))
     assert not settings_for(own, user, known).public_only, "the operator's own addresses may lead anywhere"
 
 
@@ -172,7 +172,7 @@ def test_whose_jobs_ask_public_addresses_alone(tmp_path, user, auth, allowed, fe
 def test_a_job_whose_address_is_no_longer_allowed_fails_before_it_asks(tmp_path):
     with world(tmp_path) as made, recording([Script(BODIES["ollama"])]) as server:
         made.set(PROCTOR_AUTH="keys", PROCTOR_ALLOWED_ADDRESSES="127.0.0.1")
-        cell = Cell(Model("ollama", "m", server.url), SourceRef("file", str(made.file)))
+        cell = Cell(Model("ollama", "m", server.url), ExamRef("file", str(made.file)))
         run = made.submit_cell(cell)
         made.set(PROCTOR_ALLOWED_ADDRESSES="models.example")
         worker = made.worker()

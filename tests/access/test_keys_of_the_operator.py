@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from proctor.manifest import UNOPENED
 from proctor.service.admin.addresses import settings_for, settings_to_ask_again
 from proctor.service.context import open_store
 from proctor.service.runs import queue
-from proctor.types import Cell, Model, Plan, SourceRef
+from proctor.types import Cell, ExamRef, Model, Plan
 from programs import proctor, proctor_json
 from served import PREFIX, serving
 from simulators import questions, settings, simulator
@@ -34,18 +35,24 @@ OURS = "http://127.0.0.1:9000/v1"
 def test_who_is_told_the_operators_key(
     user: str, auth: str, url: str | None, told: bool, tmp_path: Path
 ) -> None:
-    cell = Cell(Model("openai", "m", url), SourceRef("suite", "mmlu"))
+    cell = Cell(Model("openai", "m", url), ExamRef("suite", "mmlu"))
     ours = settings(tmp_path, PROCTOR_AUTH=auth, OPENAI_API_KEY=KEY, OPENAI_BASE_URL=OURS)
     assert (settings_for(cell, user, ours).openai_api_key == KEY) is told
 
 
 def test_a_job_that_the_operator_reruns_shows_the_key_no_more_than_before(tmp_path: Path) -> None:
     """Nor does the rerun of a rerun, whose address is still the word of the job's user."""
-    cell = Cell(Model("openai", "m", "http://127.0.0.1:9001/v1"), SourceRef("suite", "mmlu"))
+    cell = Cell(Model("openai", "m", "http://127.0.0.1:9001/v1"), ExamRef("suite", "mmlu"))
     ours = settings(tmp_path, OPENAI_API_KEY=KEY, OPENAI_BASE_URL=OURS)
     with open_store(ours) as store:
         job = queue.submit(store, Plan((cell,)), queue.Ticket("ann"), ours)
-        facts = {"source_title": "MMLU", "planned": 1, "manifest": {}, "comparability": None, "sample": True}
+        facts = {
+            "source_title": "MMLU",
+            "planned": 1,
+            "manifest": UNOPENED,
+            "comparability": None,
+            "sample": True,
+        }
         plan = store.add_plan(Plan((cell,)), now=1.0)
         own = store.add_run(plan, cell, **facts, now=1.0)
         again = store.add_run(plan, cell, **facts, now=1.0, parent_id=job.id)

@@ -22,6 +22,7 @@ from proctor.store.core.tables import (
     API_KEY,
     ATTEMPT,
     AUDIT,
+    GRADE,
     JOB,
     KEY_PROJECT,
     NOTE,
@@ -33,10 +34,10 @@ from proctor.store.core.tables import (
     SCORE,
 )
 from proctor.store.queue import runlog
-from proctor.types import Cell, Model, Plan, Run, SourceRef, Status
+from proctor.types import Cell, ExamRef, Model, Plan, Run, Status
 
 SUITE = "superglue"
-ROWS = SourceRef("suite", SUITE, rows="sample", limit=2)
+ROWS = ExamRef("suite", SUITE, rows="sample", limit=2)
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ def state(store: Store, of: Owner, home: Path) -> dict[str, list[Any]]:
     project = of.names.project
     nums = select(RUN.c.num).where(RUN.c.project_id == project)
     whole = {"project": PROJECT, "key_project": KEY_PROJECT}
-    by_run = {"job": JOB, "note": NOTE, "score": SCORE, "attempt": ATTEMPT, "pulse": PULSE}
+    by_run = {"job": JOB, "note": NOTE, "grade": GRADE, "score": SCORE, "attempt": ATTEMPT, "pulse": PULSE}
     queries = {name: select(table) for name, table in whole.items()}
     queries |= {name: select(table).where(table.c.run_num.in_(nums)) for name, table in by_run.items()}
     for name, table in {"run": RUN, "schedule": SCHEDULE, "audit": AUDIT}.items():

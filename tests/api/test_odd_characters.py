@@ -20,7 +20,7 @@ from proctor.service.runs import schedules
 from proctor.service.runs.schedules import NewSchedule
 from proctor.store import Store
 from proctor.store.queue import runlog
-from proctor.types import Cell, Model, SourceRef
+from proctor.types import Cell, ExamRef, Model
 from programs import proctor, started
 from served import PREFIX, Server
 from simulators import settings
@@ -155,7 +155,7 @@ def test_names_are_one_line_on_the_command_line_too(tmp_path: Path, sqlite_url: 
     told = proctor(tmp_path, "run", "glue", "--model", f"simulator/{FORGED}", "--data", "sample", code=2)
     assert "one line of printable" in told.stderr and FORGED not in told.stderr
     store = Store.open(sqlite_url)
-    cell = Cell(Model("simulator", "sim"), SourceRef("suite", "glue"))
+    cell = Cell(Model("simulator", "sim"), ExamRef("suite", "glue"))
     with pytest.raises(ConfigError, match="one line of printable"):
         schedules.add(store, NewSchedule(FORGED, "0 2 * * *", cell, "ann", 1), given)
     store.close()

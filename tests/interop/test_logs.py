@@ -11,11 +11,12 @@ import pytest
 from logs_made import DATE, inspect, line, lm_eval, members, quiz, sample, written, zipped
 from proctor.errors import ConfigError, DataError
 from proctor.interop.lm_eval import read_lm_eval
+from proctor.manifest_json import manifest_document
 from proctor.service.context import open_store
 from proctor.service.data.logs import import_logs
 from proctor.service.data.transfer import item_records
 from proctor.service.evidence.compare import compare_named
-from proctor.service.results.rescore import rescore
+from proctor.service.grades.regrading import rescore
 from proctor.service.runs.lifecycle import look, rerun, resume
 from proctor.types import Outcome, Plan, Status
 from simulators import settings
@@ -273,8 +274,8 @@ def test_no_key_of_the_other_tool_is_kept(tmp_path: Path) -> None:
     home = settings(tmp_path / "home")
     config = {"model": "local", "model_args": "model=m,api_key=sk-very-secret"}
     run = import_logs([quiz(tmp_path / "a", "m", [1.0], config=config)], home).imported[0].result.run
-    assert "sk-very-secret" not in json.dumps(dict(run.manifest))
-    assert run.manifest["log_settings"]["model_args"] == "model=m,api_key=(removed)"
+    assert "sk-very-secret" not in json.dumps(manifest_document(run.manifest))
+    assert run.manifest.facts.log_settings["model_args"] == "model=m,api_key=(removed)"
 
 
 def test_the_order_of_the_lines_does_not_matter(tmp_path: Path) -> None:

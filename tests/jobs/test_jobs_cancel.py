@@ -18,7 +18,7 @@ from proctor.jobs.worker import Worker
 from proctor.service.runs import lease, queue
 from proctor.simulator import spawn
 from proctor.store.core.tables import ATTEMPT
-from proctor.types import Cell, Model, Run, SourceRef, Status
+from proctor.types import Cell, ExamRef, Model, Run, Status
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
 SLOW = ("--latency", "30")
@@ -102,7 +102,7 @@ def silent_server() -> Iterator[tuple[str, threading.Event]]:
 def test_a_job_is_cancelled_while_its_rows_are_being_fetched(here: World) -> None:
     with silent_server() as (address, met):
         here.set(HF_ENDPOINT=address)
-        cell = Cell(Model("ollama", "sim"), SourceRef("suite", "glue", tasks=("cola",), limit=5, rows="hub"))
+        cell = Cell(Model("ollama", "sim"), ExamRef("suite", "glue", tasks=("cola",), limit=5, rows="hub"))
         run = here.submit_cell(cell)
         worker = here.worker()
         until(met.is_set, "it asks the hub", step=lambda: step(worker))

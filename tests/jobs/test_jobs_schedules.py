@@ -17,12 +17,12 @@ from proctor.service.runs.requests import RunRequest, plan_of
 from proctor.service.runs.schedules import NewSchedule, Schedule, next_time
 from proctor.settings import Settings, read_settings
 from proctor.store import Store
-from proctor.types import Cell, Model, Plan, SourceRef, Status
+from proctor.types import Cell, ExamRef, Model, Plan, Status
 
 NOW = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC).timestamp()
 NIGHTLY = "0 2 * * *"
 ANY = read_settings({"PROCTOR_HOME": "/nowhere"})
-CELL = Cell(Model("ollama", "qwen3:8b"), SourceRef("suite", "glue", preset="quick"))
+CELL = Cell(Model("ollama", "qwen3:8b"), ExamRef("suite", "glue", preset="quick"))
 
 
 @pytest.fixture

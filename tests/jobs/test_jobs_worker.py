@@ -22,7 +22,7 @@ from proctor.store.queue import entries as places
 from proctor.store.queue.endings import Verdict, end
 from proctor.store.write import throughput
 from proctor.store.write.throughput import Pulse
-from proctor.types import Cell, Model, Plan, Run, SourceRef, Status
+from proctor.types import Cell, ExamRef, Model, Plan, Run, Status
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
 SLOW = ("--latency", "30")
@@ -48,7 +48,7 @@ def test_a_job_completes_and_is_a_run_like_any_other(tmp_path: Path, database_ur
         run = here.submit()
         done = work_until_ended(here, run)
         assert (done.status, done.planned, done.settled, done.partial) == (Status.COMPLETED, 40, 40, False)
-        assert done.manifest["item_set_sha256"] and done.source_title == "sums.csv"
+        assert done.manifest.facts.item_set_sha256 and done.source_title == "sums.csv"
         assert here.store.scores(run.id)[0].estimate.value is not None
         assert "completed, 40 of 40 items settled" in here.log(run)
         assert (here.home / "logs" / f"{run.id}.log").stat().st_mode & 0o077 == 0
@@ -173,7 +173,7 @@ def test_a_new_job_at_an_address_where_nobody_is_fails_at_once_unless_a_schedule
     here: World, schedule_id: int | None
 ) -> None:
     here.set(OLLAMA_HOST="http://127.0.0.1:9")
-    cell = Cell(Model("ollama", "sim"), SourceRef("file", str(here.file)))
+    cell = Cell(Model("ollama", "sim"), ExamRef("file", str(here.file)))
     ticket = queue.Ticket("ann", schedule_id=schedule_id)
     run = queue.submit(here.store, Plan((cell,)), ticket, here.settings)
     done = work_until_ended(here, run)

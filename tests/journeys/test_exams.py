@@ -19,7 +19,7 @@ from proctor.service.opening.simulate import known_answers
 from proctor.service.opening.sources import open_source
 from proctor.service.runs.lifecycle import look, start
 from proctor.simulator import spawn
-from proctor.types import Cell, Limits, Model, Plan, Sampling, SourceRef
+from proctor.types import Cell, ExamRef, Limits, Model, Plan, Sampling
 from programs import NOBODY
 from simulators import settings
 
@@ -41,7 +41,7 @@ def server(home):
 
 def ask(home, server, suite, model, **source):
     """One model on a suite's sample rows, extras included."""
-    ref = SourceRef("suite", suite, preset="full", rows="sample", **source)
+    ref = ExamRef("suite", suite, preset="full", rows="sample", **source)
     cell = Cell(Model("openai", model, f"{server.url}/v1"), ref, limits=Limits(parallel=32))
     ended = start(Plan((cell,)), settings(home, **NOBODY), retry=Retry(first_s=0.0))
     assert ended.error is None and ended.unfinished == ()
@@ -84,7 +84,7 @@ def test_a_silent_model_scores_nothing_and_is_told_apart_from_a_wrong_one(home, 
 @pytest.mark.parametrize("suite", SUITES)
 def test_majority_gets_its_share_of_every_label_task(home, suite):
     """A model of one label: accuracy is the label's share, MCC is 0, whatever the label is."""
-    ref = SourceRef("suite", suite, preset="full", rows="sample")
+    ref = ExamRef("suite", suite, preset="full", rows="sample")
     ended = start(Plan((Cell(Model("baseline", "majority"), ref),)), settings(home, **NOBODY))
     result = ended.evaluation.results[0]
     said, counts = ended.evaluation, defaultdict(Counter)
@@ -117,7 +117,7 @@ def test_all_real_rows_end_within_the_interval_they_must(tmp_path, shared):
     asked = 0
     with spawn(["--accuracy", "0.7"], known_answers(given, [])) as server:
         for suite, tasks in REAL.items():
-            ref = SourceRef("suite", suite, tasks=tasks, preset="full", rows="imported")
+            ref = ExamRef("suite", suite, tasks=tasks, preset="full", rows="imported")
             cell = Cell(Model("openai", "sim", f"{server.url}/v1"), ref, limits=Limits(parallel=64))
             ended = start(Plan((cell,)), given)
             assert ended.error is None and ended.unfinished == ()
@@ -143,22 +143,22 @@ def test_label_metrics_are_those_of_scikit_learn(home, server, suite):
     """A model of middling accuracy: every label metric of every task, computed again from the exported items."""
     ended = ask(home, server, suite, "sim-small")
     result = ended.evaluation.results[0]
-    specs = result.run.manifest["metrics"]
+    specs = result.run.manifest.facts.tasks
     by_task = defaultdict(list)
     for task, target, answer, outcome in rows_of(ended, home, **NOBODY):
         assert outcome in ("correct", "wrong")
         by_task[task].append((target, answer))
     checked = 0
     for score in result.scores:
-        if score.task not in specs or specs[score.task]["kind"] not in ("labels", "choices"):
+        if score.task not in specs or specs[score.task].kind not in ("labels", "choices"):
             continue
         targets, answers = zip(*by_task[score.task], strict=True)
-        labels = specs[score.task]["labels"]
+        labels = specs[score.task].labels
         oracle = {
             "accuracy": lambda t, a: accuracy_score(t, a),
             "mcc": lambda t, a: matthews_corrcoef(t, a),
             "macro_f1": lambda t, a, names=labels: f1_score(t, a, labels=names, average="macro"),
-            "f1": lambda t, a, name=specs[score.task]["positive"]: f1_score(t, a, pos_label=name),
+            "f1": lambda t, a, name=specs[score.task].positive: f1_score(t, a, pos_label=name),
         }.get(score.metric)
         if oracle:
             assert score.estimate.value == pytest.approx(oracle(targets, answers)), score
@@ -187,9 +187,7 @@ def test_all_wordings_ask_every_item_three_times_and_count_it_once(home, server,
 
 
 def test_wordings_of_two_models_are_compared_item_by_item(home, server):
-    ref = SourceRef(
-        "suite", "superglue", tasks=("boolq", "copa"), preset="full", rows="sample", wording="all"
-    )
+    ref = ExamRef("suite", "superglue", tasks=("boolq", "copa"), preset="full", rows="sample", wording="all")
     cells = tuple(
         Cell(Model("openai", name, f"{server.url}/v1"), ref) for name in ("sim-perfect", "sim-small")
     )
@@ -201,7 +199,7 @@ def test_wordings_of_two_models_are_compared_item_by_item(home, server):
 
 
 def test_repeats_are_kept_apart_and_count_once(home, server):
-    ref = SourceRef("suite", "medical", tasks=("medqa",), preset="full", rows="sample")
+    ref = ExamRef("suite", "medical", tasks=("medqa",), preset="full", rows="sample")
     cell = Cell(Model("openai", "sim", f"{server.url}/v1"), ref, repeats=3)
     ended = start(Plan((cell,)), settings(home, **NOBODY))
     result = ended.evaluation.results[0]
@@ -216,30 +214,30 @@ def test_repeats_are_kept_apart_and_count_once(home, server):
 def test_the_other_modes_of_answering_are_read_and_scored(home, server, shape, mode):
     url = f"{server.url}/v1" if shape == "openai" else server.url
     for suite, tasks in (("superglue", ("boolq", "copa")), ("medical", ("medqa", "pubmedqa"))):
-        ref = SourceRef("suite", suite, tasks=tasks, preset="full", rows="sample")
+        ref = ExamRef("suite", suite, tasks=tasks, preset="full", rows="sample")
         cell = Cell(Model(shape, "sim-perfect", url), ref, Sampling(mode=mode))
         ended = start(Plan((cell,)), settings(home, **NOBODY))
         result = ended.evaluation.results[0]
         assert result.tally.outcomes == {"correct": 40}, (suite, result.tally)
-        assert result.run.manifest["mode"] == mode
+        assert result.run.manifest.mode == mode
 
 
 @pytest.mark.parametrize("style", ["proctor", "original-5shot", "simple-evals", "lm-eval-generative"])
 def test_every_style_of_mmlu_is_asked_and_read(home, style):
     shots = 2 if style == "original-5shot" else None  # the sample rows have two examples a subject
-    ref = SourceRef(
+    ref = ExamRef(
         "suite", "mmlu", tasks=("anatomy", "virology"), preset="full", rows="sample", style=style, shots=shots
     )
     ended = start(Plan((Cell(Model("simulator", "sim-perfect"), ref),)), settings(home, **NOBODY))
     result = ended.evaluation.results[0]
-    assert result.run.manifest["style"] == style
+    assert result.run.manifest.facts.style == style
     assert sum(result.tally.outcomes.values()) == 6
     if style != "lm-eval-generative":  # which takes a letter alone, and the simulator talks
         assert result.tally.outcomes == {"correct": 6}
 
 
 def test_runs_in_different_modes_styles_or_wordings_are_not_compared(home, server):
-    ref = SourceRef("suite", "superglue", tasks=("boolq",), preset="full", rows="sample")
+    ref = ExamRef("suite", "superglue", tasks=("boolq",), preset="full", rows="sample")
     model = Model("openai", "sim", f"{server.url}/v1")
     given = settings(home, **NOBODY)
     plain = start(Plan((Cell(model, ref),)), given).evaluation.results[0].run.id
@@ -267,7 +265,7 @@ def test_every_provider_takes_an_exam(home, server, provider):
             ("GOOGLE_API_KEY", "XAI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"), "key-of-a-test"
         ),
     }
-    ref = SourceRef("suite", "medical", tasks=("medqa", "pubmedqa"), preset="full", rows="sample")
+    ref = ExamRef("suite", "medical", tasks=("medqa", "pubmedqa"), preset="full", rows="sample")
     ended = start(Plan((Cell(Model(provider, "sim-perfect"), ref),)), settings(home, **{**NOBODY, **environ}))
     result = ended.evaluation.results[0]
     assert result.tally.outcomes == {"correct": 40}
@@ -275,7 +273,7 @@ def test_every_provider_takes_an_exam(home, server, provider):
 
 
 def test_what_was_asked_differently_has_another_comparability_key(home, server):
-    ref = SourceRef("suite", "superglue", tasks=("boolq",), preset="full", rows="sample")
+    ref = ExamRef("suite", "superglue", tasks=("boolq",), preset="full", rows="sample")
     model = Model("openai", "sim", f"{server.url}/v1")
     given = settings(home, **NOBODY)
 

@@ -15,7 +15,7 @@ from proctor.service.context import open_store
 from proctor.service.opening.simulate import known_answers
 from proctor.service.opening.sources import open_source
 from proctor.simulator import prompt_key, spawn
-from proctor.types import SourceRef
+from proctor.types import ExamRef
 from programs import HANG_S, csv_of_sums, proctor, proctor_json, started
 from simulators import settings
 
@@ -42,7 +42,7 @@ def seen(server) -> dict[str, int]:
 
 
 def keys_of_items(file: Path, given) -> dict[str, str]:
-    source = open_source(SourceRef("file", str(file)), given)
+    source = open_source(ExamRef("file", str(file)), given)
     return {i.id: prompt_key([(m.role, m.content) for m in i.ask.messages]) for i in source.items()}
 
 

@@ -17,7 +17,7 @@ from proctor.service.runs.lifecycle import start
 from proctor.settings import Settings
 from proctor.simulator import spawn
 from proctor.store import Store
-from proctor.types import Cell, Limits, Model, Plan, SourceRef
+from proctor.types import Cell, ExamRef, Limits, Model, Plan
 from programs import csv_of_sums
 from served import serving
 from simulators import settings
@@ -58,7 +58,7 @@ def _asked(shape: str, home: Path, given: Settings) -> RunResult:
     rows = csv_of_sums(home / f"{shape}.csv", n)
     with saying(between(bodies, orjson.dumps(BODIES[shape]))) as url:
         model = Model(shape, "m", url + PATHS.get(shape, ""))
-        cell = Cell(model, SourceRef("file", str(rows), preset="full"), limits=Limits(parallel=1))
+        cell = Cell(model, ExamRef("file", str(rows), preset="full"), limits=Limits(parallel=1))
         ended = start(Plan((cell,)), given, retry=AT_ONCE)
     (result,) = ended.evaluation.results
     outcomes, errors = dict(result.tally.outcomes), result.tally.errors
@@ -76,7 +76,7 @@ def test_items_with_odd_replies_are_errors_and_the_others_are_scored(tmp_path, s
     paths = {"openai": "/v1", "grok": "/xai/v1"}
     with spawn(["--odd-rate", "0.3", "--accuracy", "1"], known_answers(given, [rows])) as server:
         model = Model(shape, "sim", server.url + paths.get(shape, ""))
-        cell = Cell(model, SourceRef("file", str(rows), preset="full"))
+        cell = Cell(model, ExamRef("file", str(rows), preset="full"))
         first = start(Plan((cell,)), given, retry=AT_ONCE).evaluation.results[0]
         again = start(Plan((cell,)), given, retry=Retry(most=30, first_s=0.0)).evaluation.results[0]
     assert first.run.status == "completed" and set(first.tally.outcomes) == {"correct", "error"}
@@ -92,7 +92,7 @@ def test_a_run_that_an_older_version_kept_text_for_counts_in_still_opens(tmp_pat
     rows = csv_of_sums(tmp_path / "sums.csv", 30)
     given = settings(home)
     with spawn([], known_answers(given, [rows])) as server:
-        cell = Cell(Model("ollama", "sim", server.url), SourceRef("file", str(rows), preset="full"))
+        cell = Cell(Model("ollama", "sim", server.url), ExamRef("file", str(rows), preset="full"))
         run = start(Plan((cell,)), given).evaluation.results[0].run
     with closing(Store.open(given.database_url)) as store:
         with store.writing() as connection:

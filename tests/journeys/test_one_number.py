@@ -18,7 +18,7 @@ from proctor.app import program
 from proctor.service.opening.sources import open_source
 from proctor.service.runs.lifecycle import start
 from proctor.sources.exams.source import SuiteSource
-from proctor.types import Cell, Model, Plan, SourceRef
+from proctor.types import Cell, ExamRef, Model, Plan
 from served import Server, serving
 from simulators import settings
 
@@ -80,7 +80,7 @@ def _plain(text: str) -> str:
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     home = tmp_path_factory.mktemp("numbers")
-    source = open_source(SourceRef("suite", SUITE, preset="full", rows="sample"), settings(home))
+    source = open_source(ExamRef("suite", SUITE, preset="full", rows="sample"), settings(home))
     assert isinstance(source, SuiteSource)
     runs = {}
     for name, wrong, lost, limit in (("whole", 5, 0, None), ("few", 3, 0, 3), ("lossy", 4, 9, None)):
@@ -92,7 +92,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
                     {"error": "no answer came"} if lost and n % lost == 0 else {"output": f"Answer: {says}"}
                 )
                 out.write(json.dumps({"id": item.id, **lines}) + "\n")
-        ref = SourceRef("suite", SUITE, preset="full", rows="sample", limit=limit)
+        ref = ExamRef("suite", SUITE, preset="full", rows="sample", limit=limit)
         plan = Plan((Cell(Model("replay", name), ref),), replies=str(home / "replies.jsonl"))
         ended = start(plan, settings(home)).evaluation
         assert ended is not None

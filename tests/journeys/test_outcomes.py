@@ -12,7 +12,7 @@ from proctor.plan import cell_from_json, cell_to_json
 from proctor.service.opening.simulate import known_answers
 from proctor.service.runs.lifecycle import look, resume, start
 from proctor.simulator import spawn
-from proctor.types import Cell, Limits, Model, Plan, SourceRef
+from proctor.types import Cell, ExamRef, Limits, Model, Plan
 from simulators import settings
 
 pytestmark = pytest.mark.slow  # whole commands and runs; make test-fast leaves them out
@@ -37,7 +37,7 @@ def server(file, tmp_path_factory):
 
 def plan(file, server, name, shape="openai", **limits):
     url = f"{server.url}/v1" if shape == "openai" else server.url
-    return Plan((Cell(Model(shape, name, url), SourceRef("file", str(file)), limits=Limits(**limits)),))
+    return Plan((Cell(Model(shape, name, url), ExamRef("file", str(file)), limits=Limits(**limits)),))
 
 
 @pytest.mark.parametrize("shape", ["openai", "ollama"])

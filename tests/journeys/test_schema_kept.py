@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from odd_servers import Answers, models, odd_server, said
 from proctor.cli.tables import evaluation_lines, list_entry
 from proctor.errors import ConfigError
-from proctor.findings import Adherence, adherence
+from proctor.manifest import Adherence
 from proctor.report.setup import how_it_was_asked
 from proctor.service.evidence.compare import compared
 from proctor.service.evidence.leaderboard import board_of
@@ -21,7 +22,7 @@ from proctor.service.results.outcome import PlanOutcome
 from proctor.service.runs.lifecycle import look, resume, start
 from proctor.settings import Settings
 from proctor.store import Store
-from proctor.types import Cell, Model, Plan, Run, Sampling, SourceRef
+from proctor.types import Cell, ExamRef, Model, Plan, Run, Sampling
 from simulators import settings
 
 ROWS = 12
@@ -69,7 +70,7 @@ def with_rows(tmp_path: Path, **environ: str) -> Settings:
 
 def ask(given: Settings, home: Path, **servers: Answers) -> PlanOutcome:
     """One plan under a schema: a model of each server's name, at that server."""
-    source = SourceRef("file", str(home / "sums.csv"))
+    source = ExamRef("file", str(home / "sums.csv"))
     with ExitStack() as stack:
         cells = []
         for name, answers in servers.items():
@@ -89,8 +90,8 @@ def test_a_run_whose_schema_was_ignored_says_so_and_is_not_compared_with_one_whe
     given = with_rows(tmp_path, PROCTOR_DATABASE_URL=database_url)
     outcome = ask(given, tmp_path, kept=strict, free=ignoring)
     kept, free = runs_of(outcome)
-    assert adherence(kept.manifest) == Adherence(ROWS, ROWS)
-    assert adherence(free.manifest) == Adherence(ROWS, 0)
+    assert kept.manifest.schema == Adherence(ROWS, ROWS)
+    assert free.manifest.schema == Adherence(ROWS, 0)
     assert kept.comparability != free.comparability
     assert kept.exam != free.exam
     assert (
@@ -117,26 +118,26 @@ def test_a_run_whose_schema_was_ignored_says_so_and_is_not_compared_with_one_whe
 
 def test_one_reply_that_breaks_the_schema_shows_that_it_is_not_enforced(given, tmp_path):
     (run,) = runs_of(ask(given, tmp_path, slipping=Slipping()))
-    assert adherence(run.manifest) == Adherence(ROWS - 2, ROWS - 3), "cut and empty replies tell nothing"
-    assert not adherence(run.manifest).enforced
+    assert run.manifest.schema == Adherence(ROWS - 2, ROWS - 3), "cut and empty replies tell nothing"
+    assert not run.manifest.schema.enforced
 
 
 def test_a_resumed_run_counts_all_its_replies(given, tmp_path):
     broken = iter([(400, {"error": {"message": "not this one"}})])
     outcome = ask(given, tmp_path, kept=lambda request: next(broken, None) or strict(request))
     (run,) = runs_of(outcome)
-    assert adherence(run.manifest) == Adherence(ROWS - 1, ROWS - 1)
+    assert run.manifest.schema == Adherence(ROWS - 1, ROWS - 1)
     url = run.cell.model.base_url
     assert url is not None
     port = int(url.rpartition(":")[2].removesuffix("/v1"))
     with odd_server({"/v1/models": models("kept")}, ignoring, port=port):
         (run,) = runs_of(resume([run.id], given))
-    assert adherence(run.manifest) == Adherence(ROWS, ROWS - 1)
+    assert run.manifest.schema == Adherence(ROWS, ROWS - 1)
 
 
 def test_a_run_kept_before_this_was_counted_is_compared_as_it_was(given, tmp_path):
     (kept,) = runs_of(ask(given, tmp_path, kept=strict))
     (other,) = runs_of(ask(given, tmp_path, other=strict))
     with closing(Store.open(given.database_url)) as store:
-        store.set_manifest(other.id, {k: v for k, v in other.manifest.items() if k != "schema"})
+        store.set_manifest(other.id, replace(other.manifest, schema=None))
         assert len(compared(store, [kept.id, other.id]).evaluation.comparisons) == 1

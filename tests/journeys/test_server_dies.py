@@ -22,7 +22,7 @@ from proctor.service.watch.live import live_of
 from proctor.simulator import Simulated
 from proctor.store.queue import runlog, waits
 from proctor.store.queue.waits import Absence, Wait, Waits
-from proctor.types import Cell, Limits, Model, Plan, SourceRef, Status
+from proctor.types import Cell, ExamRef, Limits, Model, Plan, Status
 from served import serving
 
 N = 60
@@ -68,7 +68,7 @@ def here(tmp_path: Path):
 
 
 def plan(here: World, server: Simulated, **limits: float) -> Plan:
-    ref = SourceRef("file", str(here.file))
+    ref = ExamRef("file", str(here.file))
     return Plan((Cell(Model("ollama", "sim", server.url), ref, limits=Limits(parallel=4, **limits)),))
 
 

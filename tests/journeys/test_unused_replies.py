@@ -18,7 +18,7 @@ from proctor.service.data.transfer import report
 from proctor.service.data.verify import verify
 from proctor.service.results import documents
 from proctor.service.runs.lifecycle import look, resume, start
-from proctor.types import Cell, Limits, Model, Plan, SourceRef, Usage
+from proctor.types import Cell, ExamRef, Limits, Model, Plan, Usage
 from programs import csv_of_sums
 from simulators import settings
 from wire_bodies import OPENAI, saying
@@ -29,7 +29,7 @@ N = 30
 
 
 def plan(url, tmp_path, **limits):
-    ref = SourceRef("file", str(csv_of_sums(tmp_path / "sums.csv", N)))
+    ref = ExamRef("file", str(csv_of_sums(tmp_path / "sums.csv", N)))
     return Plan((Cell(Model("openai", "m", f"{url}/v1"), ref, limits=Limits(parallel=1, **limits)),))
 
 

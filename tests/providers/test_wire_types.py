@@ -19,7 +19,7 @@ from recording import Script, recording
 from proctor.errors import BadReply, BadRequest, ContextOverflow, EndpointNotFound, ProviderError
 from proctor.providers.wire.delays import retry_after_s
 from proctor.sources.exams.source import open_suite
-from proctor.types import Model, Reply, Sampling, SourceRef
+from proctor.types import ExamRef, Model, Reply, Sampling
 from simulators import provider
 from wire_bodies import BODIES, PATHS, SHAPELESS, paths, replaced, saying
 
@@ -36,9 +36,7 @@ values = st.recursive(
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory):
-    return open_suite(
-        SourceRef("suite", "superglue", rows="sample", limit=1), tmp_path_factory.mktemp("home")
-    )
+    return open_suite(ExamRef("suite", "superglue", rows="sample", limit=1), tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture(scope="module")

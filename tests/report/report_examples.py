@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from proctor.findings import Comparison, Difference, Estimate, Evaluation, RunResult, Score, Speed, Tally
+from proctor.manifest_json import manifest_from
 from proctor.report import render
 from proctor.report.blocks import Table
 from proctor.report.page import page_of
 from proctor.stats import compare, pairs_share
 from proctor.stats.pairs import RANDOMISED
-from proctor.types import Cell, Model, Run, Sampling, SourceRef, Status
+from proctor.types import Cell, ExamRef, Model, Run, Sampling, Status
 
 NOW = 1763683200.0  # 2025-11-21 00:00 UTC
 WEIGHTED = "Wilson on the effective n, tasks weighted by their full sizes"
@@ -74,7 +75,7 @@ MANIFEST: Mapping[str, Any] = {
     "replies": None,
 }
 
-BOOLQ = SourceRef("suite", "superglue", tasks=("boolq",), limit=500)
+BOOLQ = ExamRef("suite", "superglue", tasks=("boolq",), limit=500)
 
 
 def estimate(
@@ -106,7 +107,7 @@ def run(
         "source_title": "SuperGLUE (BoolQ so far)",
         "planned": 500,
         "settled": 500,
-        "manifest": manifest,
+        "manifest": manifest_from(manifest),
         "created_at": NOW - 86400.0,
         "started_at": NOW - 86390.0,
         "finished_at": NOW - 86000.0,
@@ -242,7 +243,7 @@ def many_tasks(models: int = 1, tasks: int = 57) -> Evaluation:
             source_title="MMLU (57 subjects)",
             planned=2000,
             settled=2000,
-            cell=Cell(Model("ollama", "abc"[m] + "-model"), SourceRef("suite", "mmlu", preset="standard")),
+            cell=Cell(Model("ollama", "abc"[m] + "-model"), ExamRef("suite", "mmlu", preset="standard")),
         )
         results.append(result(of, [overall, *each]))
     return Evaluation("plan-1", tuple(results), (), "")

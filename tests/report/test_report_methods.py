@@ -29,6 +29,7 @@ from report_examples import (
 
 from proctor import stats
 from proctor.findings import METRIC_VERSIONS, Evaluation
+from proctor.manifest_json import manifest_from
 from proctor.report import comparison
 from proctor.report.measures import MEANINGS, NAMES, PASSES
 from proctor.report.papers import INTERVALS, PAPERS, TESTS, split
@@ -36,7 +37,7 @@ from proctor.report.setup import sampling_words
 from proctor.report.words import day
 from proctor.stats import estimates, estimates_share, estimates_sheet, estimates_task, resample
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
-from proctor.types import Cell, Model, Outcome, SourceRef
+from proctor.types import Cell, ExamRef, LogRef, Model, Outcome, Sampling
 
 NO_METHODS = {resample.SAID, estimates.ACCURACY, estimates.MACRO, estimates.OVER_TASKS}
 METHODS = INTERVALS.keys() - PAIR_METHODS
@@ -214,16 +215,19 @@ def test_the_methods_tell_what_was_asked_and_how() -> None:
         assert part in said
 
 
+LEFT = Sampling(temperature=None, max_tokens=None, context_tokens=None, seed=None)  # all to the provider
+
+
 def test_sampling_names_only_what_was_chosen() -> None:
-    assert sampling_words(asdict(THINKING)) == (
+    assert sampling_words(THINKING) == (
         "The requests named at most 8,192 output tokens and reasoning high; "
         "all other settings were left to the provider."
     )
-    assert sampling_words({"stop": ["\n"]}).startswith("The requests named 1 stop sequence;")
+    assert sampling_words(replace(LEFT, stop=("\n",))).startswith("The requests named 1 stop sequence;")
     assert "at most 512 output tokens and the seeds 7 to 11, one for each repeat;" in sampling_words(
-        {"max_tokens": 512, "seed": 7}, repeats=5
+        replace(LEFT, max_tokens=512, seed=7), repeats=5
     )
-    assert sampling_words({"temperature": None}) == "How replies were drawn was left to the provider."
+    assert sampling_words(LEFT) == "How replies were drawn was left to the provider."
 
 
 def test_only_what_was_sent_is_said_of_the_sampling() -> None:
@@ -236,7 +240,7 @@ def test_only_what_was_sent_is_said_of_the_sampling() -> None:
 
 def test_models_that_were_asked_differently_are_told_apart() -> None:
     a = run("a")
-    b = run("b", manifest={**MANIFEST, "sampling": asdict(THINKING)})
+    b = run("b", manifest={**MANIFEST, "sampling": {**asdict(THINKING), "stop": []}})
     said = methods_of(Evaluation("p", (result(a), result(b)), (), ""))
     assert "For ollama/a: The requests named temperature 0" in said
     assert "For ollama/b: The requests named at most 8,192 output tokens and reasoning high" in said
@@ -251,8 +255,10 @@ def test_a_baseline_is_no_model_and_draws_nothing() -> None:
 
 
 def test_a_file_of_the_users_own_is_called_that() -> None:
-    own = replace(run("a"), cell=Cell(Model("ollama", "a"), SourceRef("file", "/tmp/q.csv")))
-    own = replace(own, manifest={"data_sha256": HASH}, source_title="q.csv")
+    own = replace(run("a"), cell=Cell(Model("ollama", "a"), ExamRef("file", "/tmp/q.csv")))
+    own = replace(
+        own, manifest=manifest_from({"rows": "file", "data_sha256": {"q": HASH}}), source_title="q.csv"
+    )
     said = methods_of(one(result(own)))
     assert "The rows are a file of the user's own." in said
     assert "No item of the chosen tasks was left out of the plan." in said
@@ -265,12 +271,14 @@ def test_scores_over_repeated_askings_are_explained_where_they_are_shown(metric:
     assert cited not in text_of(one())
 
 
-LOG = SourceRef("log", "/tmp/results.json")
+LOG = LogRef("/tmp/results.json")
 
 
 def test_a_log_of_another_tool_is_called_that_and_nothing_is_said_of_how_it_was_asked() -> None:
     of = run(
-        "a", cell=Cell(Model("lm-eval", "a"), LOG), manifest={"tool": "lm-eval", "tool_version": "0.4.9"}
+        "a",
+        cell=Cell(Model("lm-eval", "a"), LOG),
+        manifest={"rows": "log", "tool": "lm-eval", "tool_version": "0.4.9"},
     )
     said = methods_of(one(result(of)))
     assert "made by another program, lm-eval 0.4.9, and imported from its log" in said
@@ -285,14 +293,17 @@ def test_a_log_of_another_tool_is_called_that_and_nothing_is_said_of_how_it_was_
 
 
 def test_a_log_of_an_unknown_tool_has_no_name_for_it() -> None:
-    of = run("a", cell=Cell(Model("inspect", "a"), LOG), manifest={})
+    of = run("a", cell=Cell(Model("inspect", "a"), LOG), manifest={"rows": "log"})
     assert "made by another program and imported from its log" in methods_of(one(result(of)))
 
 
 def test_a_log_is_of_the_day_it_was_made_and_its_further_metrics_are_no_items() -> None:
     manifest = {
         "tasks": {"quiz": "quiz acc", "quiz (acc_norm)": "quiz acc_norm"},
-        "metrics": {"quiz": {"extra": False}, "quiz (acc_norm)": {"extra": True}},
+        "metrics": {
+            "quiz": {"kind": "choices", "extra": False},
+            "quiz (acc_norm)": {"kind": "choices", "extra": True},
+        },
         "asked": {"quiz": 250, "quiz (acc_norm)": 250},
     }
     of = run(
@@ -307,7 +318,7 @@ def test_a_log_is_of_the_day_it_was_made_and_its_further_metrics_are_no_items() 
 
 @pytest.mark.parametrize(("asked", "left_out"), [(20, False), (12, True)])
 def test_a_preset_that_took_every_item_is_not_said_to_have_chosen(asked: int, left_out: bool) -> None:
-    source = SourceRef("suite", "glue", tasks=("cola",), preset="quick")
+    source = ExamRef("suite", "glue", tasks=("cola",), preset="quick")
     facts = {**MANIFEST, "full_sizes": {"cola": 20}, "asked": {"cola": asked}}
     said = methods_of(one(result(run(cell=Cell(Model("ollama", "a"), source), manifest=facts))))
     assert ('up to the size of the preset "quick"' in said) == left_out

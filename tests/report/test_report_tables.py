@@ -54,7 +54,8 @@ def test_categories_are_called_that() -> None:
 
 def with_categories(of: RunResult) -> RunResult:
     headline, *tasks = of.scores
-    manifest = {**of.run.manifest, "categories": {"STEM": ["subject_00", "subject_01"]}}
+    facts = replace(of.run.manifest.facts, categories={"STEM": ("subject_00", "subject_01")})
+    manifest = replace(of.run.manifest, facts=facts)
     extra = [
         replace(headline, metric="macro accuracy", estimate=estimate(0.61)),
         replace(headline, metric="STEM accuracy (2 of 18 tasks)", estimate=estimate(0.5)),

@@ -19,7 +19,7 @@ from proctor.service.data.verify import verify
 from proctor.service.opening.sources import open_source
 from proctor.service.runs.lifecycle import look, start
 from proctor.store import AttemptWriter
-from proctor.types import Attempt, Cell, Model, Plan, Reply, SourceRef, Status
+from proctor.types import Attempt, Cell, ExamRef, Model, Plan, Reply, Status
 from simulators import settings
 
 
@@ -128,7 +128,7 @@ def test_a_run_with_errors_verifies_and_says_partial(tmp_path):
 
 def test_a_run_that_stopped_early_verifies_on_what_it_was_scored_on(tmp_path):
     """Positions 0 to 4 count; what came beyond the gap came because it was quick."""
-    ref = SourceRef("file", str(rows(tmp_path)))
+    ref = ExamRef("file", str(rows(tmp_path)))
     whole = replayed(tmp_path, ref, answers())
     source = open_source(ref, settings(tmp_path))
     with open_store(settings(tmp_path)) as store:
@@ -186,7 +186,7 @@ def test_an_extractor_of_another_version_is_not_read_but_said(packed):
 
 @pytest.mark.parametrize("extractor", ["mirage/1", "simple-evals/1"])
 def test_replies_are_read_by_the_extractor_of_the_run(tmp_path, extractor):
-    ref = SourceRef("file", str(rows(tmp_path, 4)), extractor=extractor)
+    ref = ExamRef("file", str(rows(tmp_path, 4)), extractor=extractor)
     replies = ["Answer: A", "First Answer: C\nthen\nAnswer: B", "None of these", ""]
     run_id = replayed(tmp_path, ref, replies)
     found = verify(bundle([run_id], settings(tmp_path), tmp_path / "x.zip").path)
@@ -244,7 +244,7 @@ def test_items_are_compared_with_the_rows_at_hand(packed, tmp_path):
 
 
 def test_items_of_a_suite_are_compared_and_missing_rows_are_not_fetched(tmp_path):
-    cell = Cell(Model("baseline", "majority"), SourceRef("suite", "glue", ("cola", "stsb"), rows="sample"))
+    cell = Cell(Model("baseline", "majority"), ExamRef("suite", "glue", ("cola", "stsb"), rows="sample"))
     ended = start(Plan((cell,)), settings(tmp_path))
     assert ended.evaluation is not None
     path = bundle([ended.evaluation.results[0].run.id], settings(tmp_path), tmp_path / "glue.zip").path

@@ -23,7 +23,7 @@ from proctor.service.runs.lifecycle import list_runs, look, resume, start
 from proctor.simulator import Simulated, spawn
 from proctor.store import Store
 from proctor.store.core.tables import RUN
-from proctor.types import Cell, Limits, Model, Plan, SourceRef
+from proctor.types import Cell, ExamRef, Limits, Model, Plan
 from simulators import settings
 
 pytestmark = pytest.mark.slow  # whole runs on simulators
@@ -54,7 +54,7 @@ def server(file, tmp_path_factory) -> Iterator[Simulated]:
 
 
 def ran(file: Path, home: Path, *models: Model, **limits: int) -> PlanOutcome:
-    cells = (Cell(model, SourceRef("file", str(file)), limits=Limits(**limits)) for model in models)
+    cells = (Cell(model, ExamRef("file", str(file)), limits=Limits(**limits)) for model in models)
     return start(Plan(tuple(cells)), settings(home), retry=AT_ONCE)
 
 
@@ -138,7 +138,7 @@ def test_asking_again_is_offered_for_failures_that_may_pass(file, tmp_path):
 
 
 def test_with_ollama_the_context_is_the_users_to_raise(file, server, tmp_path):
-    cell = Cell(Model("ollama", "sim-perfect", server.url), SourceRef("file", str(file)))
+    cell = Cell(Model("ollama", "sim-perfect", server.url), ExamRef("file", str(file)))
     cell = replace(cell, sampling=replace(cell.sampling, context_tokens=100))
     result = only(start(Plan((cell,)), settings(tmp_path), retry=AT_ONCE))
     (cause,) = result.causes

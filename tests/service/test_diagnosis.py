@@ -25,7 +25,7 @@ from proctor.service.results.diagnosis import (
 from proctor.service.runs.lifecycle import start
 from proctor.simulator import spawn
 from proctor.store import AnswerGroup, AttemptRow
-from proctor.types import Cell, Chat, Gold, Item, Message, Model, Outcome, Plan, Reply, Sampling, SourceRef
+from proctor.types import Cell, Chat, ExamRef, Gold, Item, Message, Model, Outcome, Plan, Reply, Sampling
 from simulators import settings
 
 ITEM = Item("t/0", "t", Chat((Message("user", "?"),)), Gold("B"), choices=("north", "south", "east", "west"))
@@ -227,7 +227,7 @@ PLAIN = Sampling()
 
 
 def notes(file, server, home, name, sampling=PLAIN):
-    cell = Cell(Model("openai", name, f"{server.url}/v1"), SourceRef("file", str(file)), sampling)
+    cell = Cell(Model("openai", name, f"{server.url}/v1"), ExamRef("file", str(file)), sampling)
     ended = start(Plan((cell,)), settings(home))
     (said,) = ended.notes.values()
     return said
@@ -271,7 +271,7 @@ def test_recorded_replies_that_all_say_one_thing_are_called_out(file, tmp_path):
     replies = tmp_path / "replies.jsonl"
     lines = [json.dumps({"outputs": ["Answer: A" if i else "Answer: A or B"]}) for i in range(N)]
     replies.write_text("\n".join(lines))
-    cell = Cell(Model("replay", "mine"), SourceRef("file", str(file)))
+    cell = Cell(Model("replay", "mine"), ExamRef("file", str(file)))
     ended = start(Plan((cell,), replies=str(replies)), settings(tmp_path))
     rate, example, cure, one_thing = next(iter(ended.notes.values()))
     assert rate == "An answer was read from 39 of 40 replies (0.975); the others: 1 no answer."

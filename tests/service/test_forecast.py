@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from proctor.errors import ConfigError
+from proctor.manifest import Manifest
 from proctor.service.context import open_store
 from proctor.service.forecast.forecast import Forecast, duration_words, forecast, forecast_document
 from proctor.service.results.comparable import comparability
@@ -22,6 +23,7 @@ from proctor.store import AttemptWriter
 from proctor.types import (
     Attempt,
     Cell,
+    ExamRef,
     Grade,
     Limits,
     Model,
@@ -29,7 +31,6 @@ from proctor.types import (
     Plan,
     Reply,
     Sampling,
-    SourceRef,
     Status,
 )
 from simulators import settings
@@ -43,14 +44,14 @@ def home(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def rows(tmp_path: Path) -> SourceRef:
+def rows(tmp_path: Path) -> ExamRef:
     return _file(tmp_path / "sums.csv", 40)
 
 
-def _file(path: Path, n: int) -> SourceRef:
+def _file(path: Path, n: int) -> ExamRef:
     lines = [f"What is {i} plus {i}?,{2 * i},{2 * i + 1},A" for i in range(n)]
     path.write_text("\n".join(["question,A,B,answer", *lines]) + "\n")
-    return SourceRef("file", str(path))
+    return ExamRef("file", str(path))
 
 
 def _forecast(known: Settings, *cells: Cell, **options: Any) -> Forecast:
@@ -61,7 +62,7 @@ def _forecast(known: Settings, *cells: Cell, **options: Any) -> Forecast:
 def test_what_is_said_of_differences_does_not_hold_for_mcc(home: Settings) -> None:
     def notes(task: str) -> str:
         return " ".join(
-            _forecast(home, Cell(API, SourceRef("suite", "glue", rows="sample", tasks=(task,)))).notes
+            _forecast(home, Cell(API, ExamRef("suite", "glue", rows="sample", tasks=(task,)))).notes
         )
 
     assert "one as small in mcc takes about four times the items" in notes("cola")
@@ -72,7 +73,7 @@ def _kept(known: Settings, cell: Cell, elapsed_s: float, **reply: Any) -> str:
     """A completed run of the cell as the store has it after asking: 3 of 4 answers right; the run's id."""
     plan = resolved(Plan((cell,)), known)
     cell, source = plan.cells[0], open_sources(plan, known)[0]
-    manifest = {**source.manifest, "repeats": cell.repeats}
+    manifest = Manifest(source.facts, repeats=cell.repeats)
     planned = len(source) * cell.repeats
     with open_store(known) as store:
         run = store.add_run(
@@ -82,7 +83,7 @@ def _kept(known: Settings, cell: Cell, elapsed_s: float, **reply: Any) -> str:
             planned=planned,
             manifest=manifest,
             comparability=comparability(manifest),
-            sample=manifest["rows"] == "sample",
+            sample=manifest.facts.sample,
             now=0.0,
         )
         store.claim(run.id, owner="test", now=0.0, lease_s=60.0)
@@ -294,7 +295,7 @@ def test_tasks_count_by_their_weight_in_the_score(home, tmp_path, aggregate, eff
     _file(tmp_path / "small.csv", 10)
     tasks = "".join(f'[[tasks]]\nkey = "{key}"\nfile = "{key}.csv"\n' for key in ("large", "small"))
     (tmp_path / "own.toml").write_text(f'[suite]\nname = "own"\naggregate = "{aggregate}"\n{tasks}')
-    ref = SourceRef("file", str(tmp_path / "own.toml"), limit=90)
+    ref = ExamRef("file", str(tmp_path / "own.toml"), limit=90)
     power = _forecast(home, Cell(API, ref), difference=0.05).power
     assert (power.items, power.available) == (100, 410)
     assert power.effective == pytest.approx(effective, abs=0.01)
@@ -319,14 +320,14 @@ def test_a_plan_of_many_models_allows_for_their_comparisons(home, tmp_path):
 
 
 def test_one_item_of_a_task_shows_nothing(home):
-    ref = SourceRef("suite", "mmlu", preset="quick", rows="sample", limit=1)
+    ref = ExamRef("suite", "mmlu", preset="quick", rows="sample", limit=1)
     power = _forecast(home, Cell(API, ref)).power
     assert len(power.tasks) == power.items == 57
     assert {task.detectable for task in power.tasks} == {None}
 
 
 def test_wordings_are_calls_but_no_further_items(home):
-    ref = SourceRef("suite", "mmlu", preset="full", rows="sample", wording="all")
+    ref = ExamRef("suite", "mmlu", preset="full", rows="sample", wording="all")
     found = _forecast(home, Cell(API, ref))
     assert found.sample and found.power.items == 171 and found.cells[0].calls == 3 * 171
 

@@ -12,7 +12,7 @@ from proctor.service.context import open_store
 from proctor.service.results.answer_kinds import Reads
 from proctor.service.results.diagnosis import cures, unread
 from proctor.service.runs.lifecycle import resume, start
-from proctor.types import Cell, Chat, Gold, Item, Message, Model, Outcome, Plan, Reply, SourceRef
+from proctor.types import Cell, Chat, ExamRef, Gold, Item, Message, Model, Outcome, Plan, Reply
 from simulators import settings
 
 ITEM = Item("t/0", "t", Chat((Message("user", "?"),)), Gold("B"), choices=("north", "south", "east", "west"))
@@ -42,14 +42,14 @@ def test_a_run_that_began_under_proctor_1_is_resumed_with_it(tmp_path):
     """A database of the version before kept no extractor in the cell of such a run: its manifest alone names it."""
     rows = rows_file(tmp_path, 2)
     replies = replies_file(tmp_path, [{"text": "So.\nAnswer: B"}])
-    cell = Cell(Model("replay", "recorded"), SourceRef("file", str(rows), extractor="proctor/1"))
+    cell = Cell(Model("replay", "recorded"), ExamRef("file", str(rows), extractor="proctor/1"))
     (result,) = start(Plan((cell,), replies=str(replies)), settings(tmp_path)).evaluation.results
-    assert result.run.manifest["extractor"] == "proctor/1" and result.run.partial
+    assert result.run.manifest.facts.extractor == "proctor/1" and result.run.partial
     with sqlite3.connect(tmp_path / "proctor.db") as database:
         database.execute("update run set cell = json_set(cell, '$.source.extractor', null)")
     replies_file(tmp_path, [{"text": "So.\nAnswer: B"}, {"text": "Antwort: B"}])
     (again,) = resume([result.run.id], settings(tmp_path)).evaluation.results
-    assert again.run.manifest["extractor"] == "proctor/1" and not again.run.partial
+    assert again.run.manifest.facts.extractor == "proctor/1" and not again.run.partial
     outcomes = {item: row.outcome for item, row in attempts_of(tmp_path, result.run.id).items()}
     assert outcomes == {"rows/0": Outcome.CORRECT, "rows/1": Outcome.NO_ANSWER}  # proctor/2 reads German
 
@@ -62,7 +62,7 @@ def test_a_replayed_reply_that_ends_inside_a_sentence_is_marked_unless_somebody_
         {"response": {"status_code": 200, "body": said}},
         {"text": "Therefore the answer is B"},
     ]
-    cell = Cell(Model("replay", "recorded"), SourceRef("file", str(rows_file(tmp_path, 3))))
+    cell = Cell(Model("replay", "recorded"), ExamRef("file", str(rows_file(tmp_path, 3))))
     ended = start(Plan((cell,), replies=str(replies_file(tmp_path, replies))), settings(tmp_path))
     run_id = ended.evaluation.results[0].run.id
     rows = attempts_of(tmp_path, run_id)

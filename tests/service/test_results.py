@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from proctor.app import program
 from proctor.findings import RunResult
+from proctor.manifest_json import manifest_from
 from proctor.service.context import open_store
 from proctor.service.results.results import close, make_good, shown
 from proctor.store import AttemptWriter, Store
@@ -18,6 +19,7 @@ from proctor.types import (
     Attempt,
     Cell,
     Chat,
+    ExamRef,
     Grade,
     Item,
     Message,
@@ -26,7 +28,6 @@ from proctor.types import (
     Plan,
     Reply,
     Run,
-    SourceRef,
     Status,
 )
 from simulators import settings
@@ -36,10 +37,10 @@ SAYS_NOTHING_OF_METRICS = {"proctor": "0.9.0", "data": {"lines": 2}}
 
 def answered(store: Store) -> Run:
     """A run at work whose manifest names no metric, with a reply that there is nothing to compare with."""
-    cell = Cell(Model("ollama", "m"), SourceRef("suite", "lines"))
+    cell = Cell(Model("ollama", "m"), ExamRef("suite", "lines"))
     plan = store.add_plan(Plan((cell,)), now=time.time())
     run = store.add_run(
-        plan, cell, source_title="lines", planned=2, manifest=SAYS_NOTHING_OF_METRICS, comparability=None,
+        plan, cell, source_title="lines", planned=2, manifest=manifest_from(SAYS_NOTHING_OF_METRICS), comparability=None,
         sample=False, now=time.time(),
     )  # fmt: skip
     run = store.claim(run.id, owner="me", now=time.time(), lease_s=600)

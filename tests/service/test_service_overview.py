@@ -13,6 +13,7 @@ import pytest
 
 from proctor.errors import NotFound
 from proctor.findings import Estimate, Score
+from proctor.manifest import UNOPENED
 from proctor.service.context import Context
 from proctor.service.watch import overview
 from proctor.service.watch.item import Filter, answer
@@ -24,6 +25,7 @@ from proctor.types import (
     Attempt,
     Cell,
     Chat,
+    ExamRef,
     Gold,
     Grade,
     Item,
@@ -33,7 +35,6 @@ from proctor.types import (
     Plan,
     Reply,
     Run,
-    SourceRef,
     Status,
 )
 from simulators import settings
@@ -139,11 +140,11 @@ def _normal_point(share: float) -> float:
 
 def added(store: Store, model: str = "m", source: str = "glue", **given: Any) -> Run:
     """A run of one answered item that has ended; `created` is days ago, `words` what the item asks."""
-    cell = Cell(Model("p", model), SourceRef("suite", source))
+    cell = Cell(Model("p", model), ExamRef("suite", source))
     plan = store.add_plan(Plan((cell,)), now=1.0)
     created = NOW - 86400.0 * given.get("created", 1)
     run = store.add_run(
-        plan, cell, source_title="GLUE", planned=given.get("planned", 1), manifest={}, comparability=None,
+        plan, cell, source_title="GLUE", planned=given.get("planned", 1), manifest=UNOPENED, comparability=None,
         sample=given.get("sample", False), now=created, exam=given.get("exam"),
     )  # fmt: skip
     store.claim(run.id, owner="me", now=time.time(), lease_s=600)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from proctor.manifest import UNOPENED
 from proctor.service.results.profile import Profile, profile_of, summary_of
 from proctor.stats.descriptive.histograms import BINS, GRADES
 from proctor.store import AttemptWriter, Store
@@ -22,6 +23,7 @@ from proctor.types import (
     Attempt,
     Cell,
     Chat,
+    ExamRef,
     Failure,
     Gold,
     Grade,
@@ -31,7 +33,6 @@ from proctor.types import (
     Plan,
     Reply,
     Run,
-    SourceRef,
     Status,
 )
 from programs import csv_of_sums, proctor_json
@@ -39,10 +40,11 @@ from simulators import simulator
 
 
 def ended(store: Store, attempts: Sequence[Attempt]) -> Run:
-    cell = Cell(Model("openai", "m"), SourceRef("suite", "glue"))
+    cell = Cell(Model("openai", "m"), ExamRef("suite", "glue"))
     plan = store.add_plan(Plan((cell,)), now=1.0)
     run = store.add_run(
-        plan, cell, source_title="GLUE", planned=len(attempts), manifest={}, comparability=None, sample=False, now=1.0
+        plan, cell, source_title="GLUE", planned=len(attempts), manifest=UNOPENED, comparability=None,
+        sample=False, now=1.0,
     )  # fmt: skip
     store.claim(run.id, owner="me", now=time.time(), lease_s=600)
     with AttemptWriter(store, run.id, owner="me") as writer:

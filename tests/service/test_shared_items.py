@@ -19,7 +19,7 @@ from proctor.service.results import headline
 from proctor.service.results.results import shape
 from proctor.service.runs.lifecycle import list_runs, start
 from proctor.service.watch.overview import overview
-from proctor.types import Cell, Model, Plan, SourceRef
+from proctor.types import Cell, ExamRef, Model, Plan
 from simulators import settings
 
 N = 40
@@ -35,7 +35,7 @@ def home(tmp_path: Path) -> Path:
 def asked(home: Path, name: str, wrong: int = 0, limit: int | None = None, lost: int = 0) -> str:
     """A run of a model that is wrong on its first `wrong` items and has no reply to the last `lost`."""
     said: list[str | None] = list(answers(N, wrong=range(wrong)))
-    source = SourceRef("file", str(home / "ways.jsonl"), limit=limit)
+    source = ExamRef("file", str(home / "ways.jsonl"), limit=limit)
     if lost:
         said[-lost:] = [None] * lost
     return replayed(home, source, said, name)
@@ -43,7 +43,7 @@ def asked(home: Path, name: str, wrong: int = 0, limit: int | None = None, lost:
 
 def sampled(home: Path, *models: str, suite: str = "medical") -> None:
     """Runs on sample rows, as the demo makes them."""
-    ref = SourceRef("suite", suite, tasks=("medqa",), preset="full", rows="sample")
+    ref = ExamRef("suite", suite, tasks=("medqa",), preset="full", rows="sample")
     start(Plan(tuple(Cell(Model("baseline", name), ref) for name in models)), settings(home))
 
 
@@ -86,7 +86,7 @@ def test_without_a_shared_item_there_is_no_comparison(home: Path) -> None:
 
 
 def test_tasks_that_only_one_run_has_are_no_part_of_the_comparison(tmp_path: Path) -> None:
-    whole = SourceRef("suite", "medical", tasks=("medqa", "medmcqa"), preset="full", rows="sample")
+    whole = ExamRef("suite", "medical", tasks=("medqa", "medmcqa"), preset="full", rows="sample")
     ids = []
     for model, ref in (("majority", whole), ("random", replace(whole, tasks=("medqa",)))):
         ended = start(Plan((Cell(Model("baseline", model), ref),)), settings(tmp_path))
@@ -168,7 +168,7 @@ def test_demo_runs_are_on_no_board_of_the_users(home: Path) -> None:
 
 
 def test_models_are_compared_on_real_rows_before_sample_rows(home: Path) -> None:
-    ref = SourceRef("file", str(home / "ways.jsonl"))
+    ref = ExamRef("file", str(home / "ways.jsonl"))
     sampled(home, "majority", "random")
     for name, limit in (("majority", None), ("random", 12)):
         start(Plan((Cell(Model("baseline", name), replace(ref, limit=limit)),)), settings(home))
@@ -180,7 +180,7 @@ def test_models_are_compared_on_real_rows_before_sample_rows(home: Path) -> None
 
 def older(tmp_path: Path) -> tuple[RunResult, Score]:
     """A run whose mean over its tasks was not kept, and that mean as it is."""
-    ref = SourceRef("suite", "superglue", tasks=("boolq", "rte"), preset="full", rows="sample")
+    ref = ExamRef("suite", "superglue", tasks=("boolq", "rte"), preset="full", rows="sample")
     start(Plan((Cell(Model("baseline", "random"), ref),)), settings(tmp_path))
     (result,) = list_runs(settings(tmp_path))
     kept = next(score for score in result.scores if score.metric == "accuracy, mean of 2 tasks")

@@ -8,13 +8,13 @@ import pytest
 
 from proctor.findings import RunResult, Speed, Tally
 from proctor.service.results.speeds import common, unlike
-from proctor.types import Cell, Limits, Model, Run, SourceRef, Status
+from proctor.types import Cell, ExamRef, Limits, Model, Run, Status
 
 SERVED = Speed(8.2, 48, 16.4, service_s=2.0, served=48)  # 16.4 there, 4 at work
 
 
 def result(speed: Speed | None, name: str = "a", parallel: int | None = None) -> RunResult:
-    cell = Cell(Model("openai", name), SourceRef("suite", "glue"), limits=Limits(parallel=parallel))
+    cell = Cell(Model("openai", name), ExamRef("suite", "glue"), limits=Limits(parallel=parallel))
     run = Run(f"{name}0000000", "p", Status.COMPLETED, cell, "GLUE", 48, 48, {}, 0.0)
     return RunResult(run, (), Tally({"correct": 48}, 1.0, speed, None, None, None))
 

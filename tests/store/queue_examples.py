@@ -12,10 +12,10 @@ from proctor.errors import QueueFull
 from proctor.store import Store
 from proctor.store.queue import entries
 from proctor.store.queue.entries import Ticket
-from proctor.types import Cell, Model, Plan, Run, SourceRef
+from proctor.types import Cell, ExamRef, Model, Plan, Run
 
 NOW = 1_800_000_000.0
-CELL = Cell(Model("ollama", "qwen3:8b"), SourceRef("suite", "superglue"))
+CELL = Cell(Model("ollama", "qwen3:8b"), ExamRef("suite", "superglue"))
 
 
 def submitted(

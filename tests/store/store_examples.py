@@ -8,11 +8,13 @@ import sys
 import time
 from typing import Any
 
+from proctor.manifest import UNOPENED
 from proctor.store import AttemptWriter, Store
 from proctor.types import (
     Attempt,
     Cell,
     Chat,
+    ExamRef,
     Failure,
     Gold,
     Grade,
@@ -23,11 +25,10 @@ from proctor.types import (
     Plan,
     Reply,
     Run,
-    SourceRef,
 )
 
 NOW = 1_800_000_000.0
-CELL = Cell(Model("ollama", "qwen3:8b"), SourceRef("suite", "superglue"))
+CELL = Cell(Model("ollama", "qwen3:8b"), ExamRef("suite", "superglue"))
 
 
 def new_run(store: Store, planned: int = 10, cell: Cell = CELL, now: float = NOW, **facts: Any) -> Run:
@@ -38,7 +39,7 @@ def new_run(store: Store, planned: int = 10, cell: Cell = CELL, now: float = NOW
 def add_run(
     store: Store, plan_id: str, planned: int = 10, cell: Cell = CELL, now: float = NOW, **facts: Any
 ) -> Run:
-    usual = {"source_title": "SuperGLUE", "manifest": {}, "comparability": None, "sample": False}
+    usual = {"source_title": "SuperGLUE", "manifest": UNOPENED, "comparability": None, "sample": False}
     return store.add_run(plan_id, cell, planned=planned, now=now, **{**usual, **facts})
 
 

@@ -17,7 +17,7 @@ from proctor.store.core import scores
 from proctor.store.read import history
 from proctor.store.read.history import Searched
 from proctor.store.read.lists import RunFilter
-from proctor.types import Model, Run, SourceRef, Status
+from proctor.types import ExamRef, Model, Run, Status
 
 
 def finished(store: Store, run: Run, status: Status = Status.COMPLETED, **ending: Any) -> Run:
@@ -33,7 +33,7 @@ VALUES = {
 
 def scored(store: Store, model: str = "qwen3:8b", *, source: str = "glue", shift: float = 0.0) -> Run:
     """A complete run with the scores above, each higher by `shift`; the headline is 0.5 and more."""
-    cell = replace(CELL, model=Model("ollama", model), source=SourceRef("suite", source))
+    cell = replace(CELL, model=Model("ollama", model), source=ExamRef("suite", source))
     run = store.claim(new_run(store, 1, cell).id, owner="me", now=time.time(), lease_s=600)
     keep_all(store, run, answered(0))
     finished(store, run, now=NOW + len(list(store.runs())))

@@ -10,6 +10,7 @@ from queue_examples import CELL, NOW, at_once, submitted, taken
 from store_examples import answered, new_run
 
 from proctor.errors import Conflict, NotFound, QueueFull
+from proctor.manifest import UNOPENED
 from proctor.store import AttemptWriter, Store
 from proctor.store.queue import endings, entries
 from proctor.store.queue.endings import Spent, Try, Verdict
@@ -32,7 +33,7 @@ CANCELLED = Verdict(Status.CANCELLED, "cancelled")
 
 def test_a_submitted_run_waits_and_knows_who_handed_it_over(store: Store) -> None:
     run = submitted(store, "ann", priority="normal")
-    assert (run.status, run.planned, run.settled, dict(run.manifest)) == (Status.PENDING, 0, 0, {})
+    assert (run.status, run.planned, run.settled, run.manifest) == (Status.PENDING, 0, 0, UNOPENED)
     assert (run.source_title, run.cell) == ("SuperGLUE", CELL)
     job = entries.job(store, run.id)
     assert (job.run, job.user, job.priority, job.tries, job.project_id) == (run, "ann", "normal", 0, 1)

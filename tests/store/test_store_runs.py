@@ -9,12 +9,13 @@ import pytest
 from store_examples import CELL, NOW, add_run, answered, claimed, failed, keep_all, new_run
 
 from proctor.errors import ConfigError, Conflict, NotFound
+from proctor.manifest import UNOPENED, ExamFacts, Manifest
 from proctor.store import Store
-from proctor.types import Cell, Limits, Model, Outcome, Plan, Run, Sampling, SourceRef, Status
+from proctor.types import Cell, ExamRef, Limits, Model, Outcome, Plan, Run, Sampling, Status
 
 ODD = Cell(
     Model("openai", "org/model", "http://127.0.0.1:8000/v1"),
-    SourceRef("file", "/data/fragen/größe.jsonl", tasks=("a", "b"), limit=7, answer_type="text"),
+    ExamRef("file", "/data/fragen/größe.jsonl", tasks=("a", "b"), limit=7, answer_type="text"),
     Sampling(temperature=None, stop=("\n", "END"), think="high"),
     Limits(parallel=3, max_cost_usd=0.5),
     repeats=5,
@@ -26,7 +27,7 @@ def take(store: Store, run: Run, owner: str, now: float = NOW, dead_owner: str |
 
 
 def test_a_run_is_read_back_as_it_was_added(store: Store) -> None:
-    manifest = {"data": "sha256:ab", "nested": {"n": [1, 2.5, None]}, "word": "größe"}
+    manifest = Manifest(ExamFacts(suite="größe"), unread={"nested": {"n": [1, 2.5, None]}, "word": "größe"})
     parent = new_run(store)
     plan_id = store.add_plan(Plan((CELL, ODD), name="two"), now=NOW)
     run = add_run(
@@ -77,7 +78,7 @@ def test_an_ambiguous_beginning_lists_what_it_fits(store: Store) -> None:
 
 def test_runs_come_newest_first_and_filtered(store: Store) -> None:
     other = replace(CELL, model=Model("openai", "org/model"))
-    file = replace(CELL, source=SourceRef("file", "/somewhere/mine.jsonl"))
+    file = replace(CELL, source=ExamRef("file", "/somewhere/mine.jsonl"))
     a, b, c, d = (new_run(store, cell=cell, now=NOW + n) for n, cell in enumerate((CELL, other, file, CELL)))
     same_moment = new_run(store, now=NOW + 3)
     take(store, a, "me")
@@ -106,10 +107,10 @@ def test_the_runs_of_a_plan_come_in_order_of_creation(store: Store) -> None:
 
 def test_a_manifest_is_replaced(store: Store) -> None:
     run = new_run(store)
-    store.set_manifest(run.id, {"digest": "d1"})
-    assert store.run(run.id).manifest == {"digest": "d1"}
+    store.set_manifest(run.id, Manifest(repeats=3))
+    assert store.run(run.id).manifest == Manifest(repeats=3)
     with pytest.raises(NotFound):
-        store.set_manifest("nothing", {})
+        store.set_manifest("nothing", UNOPENED)
 
 
 def test_a_pending_run_is_claimed_once(store: Store) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from proctor.sources.exams.files.questions import open_file
-from proctor.types import SourceRef
+from proctor.types import ExamRef
 
 
 def source(path, **more):
-    return open_file(SourceRef("file", str(path), **more))
+    return open_file(ExamRef("file", str(path), **more))
 
 
 def by_id(found):

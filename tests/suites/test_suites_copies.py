@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from question_files import answered, by_id, source
 
+from proctor.manifest import CopiedRows
 from proctor.sources.exams.files.copies import clustered
 from proctor.sources.exams.source import SuiteSource
 
@@ -31,7 +32,7 @@ def test_copies_are_one_cluster_and_told_whatever_their_ids(file):
         "4 questions stand more than once (10 rows; line 1 and line 5): copies are one cluster, so that they narrow "
         "no interval"
     ) in found.understood
-    assert found.manifest["copies"] == {"questions": 4, "rows": 10}
+    assert found.facts.copies == CopiedRows(questions=4, rows=10)
 
 
 def test_options_in_another_order_make_no_other_question(file):
@@ -54,7 +55,7 @@ def test_copies_with_different_answers_are_told_with_their_places(file):
 
 def test_a_file_without_copies_says_nothing_and_has_no_clusters(file):
     found = source(file("q.jsonl", answered("a", "b", "c")))
-    assert clusters(found) == {} and "copies" not in found.manifest
+    assert clusters(found) == {} and found.facts.copies is None
     assert "more than once" not in "".join(found.understood)
 
 
@@ -117,4 +118,4 @@ def test_real_answers_of_several_models_to_one_question_are_copies(shared, file)
     found = source(file("nq.jsonl", "\n".join(lines)))
     told = [line for line in found.understood if "questions stand more than once" in line]
     assert len(told) == 1
-    assert len(clusters(found)) == found.manifest["copies"]["questions"]
+    assert len(clusters(found)) == found.facts.copies.questions

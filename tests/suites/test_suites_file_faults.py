@@ -73,9 +73,9 @@ def test_a_lenient_run_leaves_bad_rows_out_and_says_which(file):
     told = "\n".join(found.understood)
     assert "LEFT OUT (--lenient): 6 of 8 rows cannot be used" in told
     assert "line 4, column 'answer': the answer 'E' names no choice" in told
-    facts = found.manifest["left_out"]
-    assert (facts["rows"], facts["of"], len(facts["faults"])) == (6, 8, len(FAULTS))
-    assert found.manifest["tasks"] == {"q": "q.jsonl (6 of 8 rows left out)"}
+    gone = found.facts.left_out
+    assert (gone.rows, gone.of, len(gone.faults)) == (6, 8, len(FAULTS))
+    assert found.facts.tasks["q"].title == "q.jsonl (6 of 8 rows left out)"
     # Replies that were made row by row still find their rows.
     assert found.row_ids == tuple(f"q/{n}" for n in range(8))
 
@@ -83,7 +83,7 @@ def test_a_lenient_run_leaves_bad_rows_out_and_says_which(file):
 def test_a_lenient_run_of_a_good_file_is_like_any_other(file):
     path = file("q.jsonl", GOOD)
     strict, lenient = source(path), source(path, lenient=True)
-    assert strict.manifest == lenient.manifest
+    assert strict.facts == lenient.facts
     assert (strict.title, strict.understood) == (lenient.title, lenient.understood)
 
 
@@ -101,7 +101,7 @@ def test_lenience_does_not_settle_what_numbers_mean(file):
         source(file("q.jsonl", rows), lenient=True)
     assert "line 3, column 'question'" in str(raised.value)
     found = source(file("q.jsonl", rows), lenient=True, numbers="from-1")
-    assert [found.manifest["left_out"][key] for key in ("rows", "of")] == [1, 3]
+    assert (found.facts.left_out.rows, found.facts.left_out.of) == (1, 3)
 
 
 def test_ids_that_stand_twice_are_faults_of_their_rows(file):
@@ -126,8 +126,11 @@ def test_rows_of_a_suite_of_ones_own_are_left_out_by_task(file):
         source(toml)
     found = source(toml, lenient=True)
     assert found.title == "mine (6 of 12 rows left out)"
-    assert found.manifest["tasks"] == {"one": "one (6 of 8 rows left out)", "two": "two"}
-    assert found.manifest["asked"] == {"one": 2, "two": 4}
+    assert {key: task.title for key, task in found.facts.tasks.items()} == {
+        "one": "one (6 of 8 rows left out)",
+        "two": "two",
+    }
+    assert found.facts.asked == {"one": 2, "two": 4}
 
 
 def test_worked_examples_are_mended_and_not_left_out(file):

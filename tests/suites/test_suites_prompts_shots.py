@@ -15,14 +15,14 @@ from proctor.sources.exams.rows.normal_form import Row, write_rows
 from proctor.sources.exams.shots import choose
 from proctor.sources.exams.source import open_suite
 from proctor.sources.exams.tables.tasks import SUITES, TASKS
-from proctor.types import SourceRef
+from proctor.types import ExamRef
 
 SUITE_OF = {task.key: suite.key for suite in SUITES.values() for task in suite.tasks}
 KEYS = [key for key in TASKS if SUITE_OF[key] != "mmlu"] + ["astronomy"]
 
 
 def sample(task, home, **more):
-    return open_suite(SourceRef("suite", SUITE_OF[task], tasks=(task,), rows="sample", **more), home)
+    return open_suite(ExamRef("suite", SUITE_OF[task], tasks=(task,), rows="sample", **more), home)
 
 
 def pool(count, labels):
@@ -55,8 +55,8 @@ def test_every_item_is_shown_the_same_examples_with_their_right_answers(key, wor
         assert len(answers) == 2
         assert all(answer in item.options for answer in answers if TASKS[key].kind in ("labels", "choices"))
     assert len(beginnings) == 1
-    assert source.manifest["shots"] == 2
-    assert source.manifest["prompts"]["shots"] == "shots/1"
+    assert source.facts.shots == 2
+    assert source.facts.prompts["shots"] == "shots/1"
 
 
 def test_labels_are_shown_evenly():
@@ -100,7 +100,7 @@ def test_an_item_among_the_dev_rows_is_not_shown(tmp_path):
         "rte/dev-new", "rte", "entailment", {"sentence1": "It rains a lot.", "sentence2": "It rains."}
     )
     write_rows(tmp_path, "rte", "dev", [*twins, fresh], source=("x",), now=1.0)
-    ref = SourceRef("suite", "glue", tasks=("rte",), shots=1, limit=1)
+    ref = ExamRef("suite", "glue", tasks=("rte",), shots=1, limit=1)
     (item,) = open_suite(ref, tmp_path).items()
     assert "Sentence 1: It rains a lot." in item.ask.messages[0].content
     with pytest.raises(DataError, match="rte: 2 worked examples wanted, and there are 1"):
@@ -119,7 +119,7 @@ def test_no_dev_rows_at_all(tmp_path):
     with pytest.raises(
         DataError, match=r"rte: 1 worked example wanted, .* no dev rows here.*proctor data import PATH"
     ):
-        open_suite(SourceRef("suite", "glue", tasks=("rte",), shots=1), tmp_path)
+        open_suite(ExamRef("suite", "glue", tasks=("rte",), shots=1), tmp_path)
     with pytest.raises(ConfigError, match="--shots -1"):
         sample("rte", tmp_path, shots=-1)
 
@@ -127,9 +127,9 @@ def test_no_dev_rows_at_all(tmp_path):
 def test_a_file_of_questions_has_no_dev_rows(file):
     path = file("q.csv", "question,answer\nWho?,Ann\nWhere?,Oslo\n")
     with pytest.raises(DataError, match="q: 2 worked examples wanted, and there are no dev rows"):
-        open_file(SourceRef("file", str(path), shots=2))
+        open_file(ExamRef("file", str(path), shots=2))
     rows = [{"messages": [{"role": "user", "content": f"Say {word}"}], "answer": word} for word in ("a", "b")]
     with pytest.raises(ConfigError, match="The rows of m bring their own messages: leave out --shots"):
-        open_file(SourceRef("file", str(file("m.jsonl", rows)), shots=2))
+        open_file(ExamRef("file", str(file("m.jsonl", rows)), shots=2))
     with pytest.raises(ConfigError, match="has one wording only"):
-        open_file(SourceRef("file", str(file("m.jsonl", rows)), wording="all"))
+        open_file(ExamRef("file", str(file("m.jsonl", rows)), wording="all"))

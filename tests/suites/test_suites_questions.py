@@ -9,6 +9,7 @@ import pytest
 from question_files import REVIEWS, answered, by_id, numbered, source
 
 from proctor.errors import DataError
+from proctor.manifest_json import facts_document
 from proctor.types import Outcome, Reply
 
 
@@ -31,7 +32,7 @@ def test_a_csv_of_labels_is_understood_and_said(file):
 def test_the_manifest(file):
     path = file("my_reviews.csv", REVIEWS)
     found = source(path, limit=7)
-    manifest = dict(found.manifest)
+    manifest = facts_document(found.facts)
     assert len(manifest.pop("item_set_sha256")) == 64
     assert manifest == {
         "suite": "my_reviews",
@@ -177,13 +178,13 @@ def test_numbers_count_when_the_file_makes_their_start_certain(file):
     ],
 )
 def test_the_kind_of_answers_is_seen_in_the_rows(file, answers, kind):
-    assert source(file("q.jsonl", answered(*answers))).manifest["answer_type"] == kind
+    assert source(file("q.jsonl", answered(*answers))).facts.answer_type == kind
 
 
 def test_the_kind_can_be_forced(file):
     path = file("q.jsonl", answered("spam", "ham"))
-    assert source(path, answer_type="labels").manifest["answer_type"] == "labels"
-    assert source(file("r.jsonl", CHOICE_ROWS), answer_type="text").manifest["answer_type"] == "text"
+    assert source(path, answer_type="labels").facts.answer_type == "labels"
+    assert source(file("r.jsonl", CHOICE_ROWS), answer_type="text").facts.answer_type == "text"
     numbers = source(file("n.jsonl", answered(0, 1)), answer_type="labels")
     assert next(numbers.items()).ask.messages[0].content.endswith("Answer: <0|1>")
     with pytest.raises(DataError, match=r"no column with choices\. Recognised: choices, options; A, B, C"):
@@ -229,7 +230,7 @@ def test_messages_are_sent_as_they_are(file):
             ("system", " Be brief. "),
             ("user", "Hi\n"),
         ]
-        assert found.manifest["prompts"] == {"verbatim": "verbatim/1"}
+        assert found.facts.prompts == {"verbatim": "verbatim/1"}
 
 
 def test_ids(file):

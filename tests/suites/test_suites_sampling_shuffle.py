@@ -13,7 +13,7 @@ from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.rows.normal_form import Row
 from proctor.sources.exams.shuffle import shuffled
 from proctor.sources.exams.source import open_suite
-from proctor.types import SourceRef
+from proctor.types import ExamRef
 
 
 def row(choices, target="A", name="t/0", aliases=()):
@@ -116,10 +116,10 @@ def test_choices_that_only_sound_so_are_shuffled(choices):
 
 def test_a_shuffled_item_is_another_item_and_the_manifest_says_so(tmp_path):
     plain, other = (
-        open_suite(SourceRef("suite", "medical", rows="sample", shuffle=shuffle), tmp_path)
+        open_suite(ExamRef("suite", "medical", rows="sample", shuffle=shuffle), tmp_path)
         for shuffle in (False, True)
     )
-    assert (plain.manifest["shuffle"], other.manifest["shuffle"]) == (False, True)
+    assert (plain.facts.shuffle, other.facts.shuffle) == (False, True)
     pairs = list(zip(plain.items(), other.items(), strict=True))
     changed = 0
     for before, after in pairs:
@@ -135,7 +135,7 @@ def test_a_shuffled_item_is_another_item_and_the_manifest_says_so(tmp_path):
 
 
 def test_all_wordings_of_an_item_have_the_same_order(tmp_path):
-    source = open_suite(SourceRef("suite", "mmlu", rows="sample", shuffle=True, wording="all"), tmp_path)
+    source = open_suite(ExamRef("suite", "mmlu", rows="sample", shuffle=True, wording="all"), tmp_path)
     orders = {}
     for item in source.items():
         orders.setdefault(item.id.partition("@")[0], set()).add(item.choices)
@@ -144,7 +144,7 @@ def test_all_wordings_of_an_item_have_the_same_order(tmp_path):
 
 def test_nothing_to_shuffle(tmp_path, file):
     with pytest.raises(ConfigError, match="No task here has lettered choices that could be shuffled"):
-        open_suite(SourceRef("suite", "glue", rows="sample", shuffle=True), tmp_path)
+        open_suite(ExamRef("suite", "glue", rows="sample", shuffle=True), tmp_path)
     path = file("q.csv", "question,answer\nWho?,Ann\nWhere?,Oslo\n")
     with pytest.raises(ConfigError, match="leave out --shuffle"):
-        open_file(SourceRef("file", str(path), shuffle=True))
+        open_file(ExamRef("file", str(path), shuffle=True))

@@ -8,15 +8,16 @@ import json
 import pytest
 
 from proctor.errors import ConfigError, DataMissing
+from proctor.manifest_json import facts_document
 from proctor.sources.exams.official.imports import import_path
 from proctor.sources.exams.rows.normal_form import write_rows
 from proctor.sources.exams.source import open_suite, task_keys
 from proctor.sources.exams.tables.tasks import SUITES
-from proctor.types import SourceRef
+from proctor.types import ExamRef
 
 
 def sample(name, home, **more):
-    return open_suite(SourceRef("suite", name, rows="sample", **more), home)
+    return open_suite(ExamRef("suite", name, rows="sample", **more), home)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def test_the_hash_is_of_what_is_shown_and_of_what_is_right(tmp_path):
 
 
 def test_questions_on_one_passage_share_a_cluster(imported):
-    items = list(open_suite(SourceRef("suite", "superglue", tasks=("boolq",)), imported).items())
+    items = list(open_suite(ExamRef("suite", "superglue", tasks=("boolq",)), imported).items())
     clusters = {item.cluster for item in items}
     assert None not in clusters
     assert 2000 < len(clusters) < len(items) == 3270
@@ -63,7 +64,7 @@ def test_questions_on_one_passage_share_a_cluster(imported):
 
 def test_the_manifest_names_what_a_number_rests_on(tmp_path):
     source = sample("medical", tmp_path, tasks=("anatomy", "pubmedqa"), preset="quick", limit=3)
-    manifest = dict(source.manifest)
+    manifest = facts_document(source.facts)
     assert manifest.pop("data_sha256").keys() == {"pubmedqa", "anatomy"}
     assert len(manifest.pop("item_set_sha256")) == 64
     sizes = manifest.pop("full_sizes")
@@ -105,14 +106,14 @@ def test_the_manifest_names_what_a_number_rests_on(tmp_path):
         "preset": "quick",
         "limit": 3,
     }
-    json.dumps(dict(source.manifest))
+    json.dumps(facts_document(source.facts))
     assert source.title == "Medical (MedQA, MedMCQA, PubMedQA and six MMLU subjects): pubmedqa, anatomy"
 
 
 def test_mmlu_comes_with_its_categories(tmp_path):
-    manifest = sample("mmlu", tmp_path, tasks=("anatomy", "virology", "astronomy")).manifest
-    assert manifest["categories"] == {"STEM": ["astronomy"], "other": ["anatomy", "virology"]}
-    assert "categories" not in sample("glue", tmp_path).manifest
+    manifest = sample("mmlu", tmp_path, tasks=("anatomy", "virology", "astronomy")).facts
+    assert manifest.categories == {"STEM": ("astronomy",), "other": ("anatomy", "virology")}
+    assert not sample("glue", tmp_path).facts.categories
 
 
 def test_diagnostics_are_asked_by_name_or_in_a_full_run(tmp_path):
@@ -123,15 +124,15 @@ def test_diagnostics_are_asked_by_name_or_in_a_full_run(tmp_path):
         full = sample(name, tmp_path, preset="full")
         assert set(full.tasks) == usual | extras
         assert full.title == SUITES[name].title
-        assert all(full.manifest["metrics"][key]["extra"] for key in extras)
+        assert all(full.facts.tasks[key].extra for key in extras)
     assert set(sample("glue", tmp_path, tasks=("ax",)).tasks) == {"ax"}
 
 
 def test_a_full_run_does_without_diagnostics_whose_rows_are_not_here(imported):
-    ref = SourceRef("suite", "superglue", tasks=("boolq", "axb"))
+    ref = ExamRef("suite", "superglue", tasks=("boolq", "axb"))
     with pytest.raises(DataMissing, match="axb"):
         open_suite(ref, imported)
-    assert task_keys(SourceRef("suite", "glue", preset="full")) == tuple(
+    assert task_keys(ExamRef("suite", "glue", preset="full")) == tuple(
         task.key for task in SUITES["glue"].tasks if task.key != "ax"
     )
 
@@ -140,28 +141,28 @@ def test_a_full_run_says_which_diagnostics_it_leaves_out(tmp_path):
     for task in ("cola", "sst2", "mrpc", "qqp", "stsb", "mnli", "qnli", "rte", "wnli"):
         rows = sample("glue", tmp_path, tasks=(task,)).rows
         write_rows(tmp_path, task, "eval", rows, source=("x",), now=1.0)
-    source = open_suite(SourceRef("suite", "glue", preset="full"), tmp_path)
+    source = open_suite(ExamRef("suite", "glue", preset="full"), tmp_path)
     assert "ax" not in source.tasks
     assert source.understood == ("left out, for want of rows: ax",)
     assert source.title == "GLUE"
-    assert source.manifest["rows"] == "imported"
+    assert source.facts.rows == "imported"
 
 
 def test_imported_suites_have_their_official_sizes_and_nest(imported):
     sizes = {}
     for name, tasks in (("superglue", ("boolq", "copa", "wsc", "axg")), ("medical", ()), ("mmlu", ())):
-        full = open_suite(SourceRef("suite", name, tasks=tasks), imported)
-        quick = open_suite(SourceRef("suite", name, tasks=tasks, preset="quick"), imported)
+        full = open_suite(ExamRef("suite", name, tasks=tasks), imported)
+        quick = open_suite(ExamRef("suite", name, tasks=tasks, preset="quick"), imported)
         ids = [item.id for item in full.items()]
         assert [item.id for item in quick.items()] == ids[:200]
-        assert quick.manifest["full_sizes"] == full.manifest["full_sizes"]
-        assert quick.manifest["item_set_sha256"] != full.manifest["item_set_sha256"]
+        assert quick.facts.full_sizes == full.facts.full_sizes
+        assert quick.facts.item_set_sha256 != full.facts.item_set_sha256
         sizes[name] = len(full)
     assert sizes == {"superglue": 3270 + 100 + 104 + 356, "medical": 7045, "mmlu": 14_042}
 
 
 def test_pairs_of_the_gender_diagnostics_share_a_cluster(imported):
-    items = list(open_suite(SourceRef("suite", "superglue", tasks=("axg",)), imported).items())
+    items = list(open_suite(ExamRef("suite", "superglue", tasks=("axg",)), imported).items())
     numbers: dict[str, set[int]] = {}
     for item in items:
         numbers.setdefault(item.cluster, set()).add(int(item.id.partition("/")[2]))
@@ -177,7 +178,7 @@ def test_the_half_of_mnli_stands_in_the_id(tmp_path):
 
 
 def test_a_quick_mmlu_meets_nearly_every_subject_in_proportion(imported):
-    items = list(open_suite(SourceRef("suite", "mmlu", preset="quick"), imported).items())
+    items = list(open_suite(ExamRef("suite", "mmlu", preset="quick"), imported).items())
     law = sum(item.group == "professional_law" for item in items)
     assert 18 <= law <= 26  # 1,534 of 14,042 rows are 21.8 of 200
     assert len({item.group for item in items}) > 40
@@ -185,16 +186,16 @@ def test_a_quick_mmlu_meets_nearly_every_subject_in_proportion(imported):
 
 def test_the_item_set_is_the_same_whatever_the_seeming_of_the_request(tmp_path):
     named = sample("medical", tmp_path, tasks=[task.key for task in SUITES["medical"].tasks], preset="full")
-    assert named.manifest["item_set_sha256"] == sample("medical", tmp_path).manifest["item_set_sha256"]
+    assert named.facts.item_set_sha256 == sample("medical", tmp_path).facts.item_set_sha256
 
 
 def test_labels_are_counted_in_the_dev_rows_where_there_are_any(imported, tmp_path):
     medical = ("pubmedqa", "anatomy")
-    counts, where = open_suite(SourceRef("suite", "medical", tasks=medical), imported).labels()
+    counts, where = open_suite(ExamRef("suite", "medical", tasks=medical), imported).labels()
     assert where == "the dev rows"
     assert sum(counts["pubmedqa"].values()) == 500
     assert counts["anatomy"].keys() <= set("ABCD")
-    counts, where = open_suite(SourceRef("suite", "superglue", tasks=("boolq",)), imported).labels()
+    counts, where = open_suite(ExamRef("suite", "superglue", tasks=("boolq",)), imported).labels()
     assert (where, counts) == ("the evaluated rows", {"boolq": {"yes": 2033, "no": 1237}})
     assert sample("superglue", tmp_path).labels()[1] == "the dev rows"
 
@@ -210,7 +211,7 @@ def test_an_unknown_suite_or_task(tmp_path):
     with pytest.raises(
         ConfigError, match=r"^Invalid benchmark suite\. Supported: glue, superglue, mmlu, medical$"
     ):
-        open_suite(SourceRef("suite", "gleu"), tmp_path)
+        open_suite(ExamRef("suite", "gleu"), tmp_path)
     with pytest.raises(ConfigError, match=r"No task 'bolq' in superglue\. Its tasks: boolq, cb, "):
         sample("superglue", tmp_path, tasks=("bolq",))
     with pytest.raises(ConfigError, match="The limit is 0"):
@@ -219,4 +220,4 @@ def test_an_unknown_suite_or_task(tmp_path):
 
 def test_rows_that_are_not_there(tmp_path):
     with pytest.raises(DataMissing, match="No imported rows for boolq, "):
-        open_suite(SourceRef("suite", "superglue"), tmp_path)
+        open_suite(ExamRef("suite", "superglue"), tmp_path)

@@ -9,14 +9,14 @@ import pytest
 from proctor.sources.exams.items import written
 from proctor.sources.exams.source import open_suite
 from proctor.sources.exams.tables.tasks import SUITES, TASKS
-from proctor.types import Outcome, Reply, SourceRef
+from proctor.types import ExamRef, Outcome, Reply
 
 SUITE_OF = {task.key: suite.key for suite in SUITES.values() for task in suite.tasks}
 KEYS = [key for key in TASKS if SUITE_OF[key] != "mmlu"] + ["astronomy"]
 
 
 def sample(task, home, **more):
-    return open_suite(SourceRef("suite", SUITE_OF[task], tasks=(task,), rows="sample", **more), home)
+    return open_suite(ExamRef("suite", SUITE_OF[task], tasks=(task,), rows="sample", **more), home)
 
 
 LETTERED = [key for key in KEYS if TASKS[key].kind in ("choices", "letters")]

@@ -11,11 +11,11 @@ from proctor.sources.exams.official.imports import import_path
 from proctor.sources.exams.prompts.styles import STYLES, styles_of, writers_of
 from proctor.sources.exams.source import open_suite
 from proctor.sources.exams.tables.tasks import TASKS
-from proctor.types import Outcome, Reply, SourceRef
+from proctor.types import ExamRef, Outcome, Reply
 
 
 def sample(name, home, **more):
-    return open_suite(SourceRef("suite", name, rows="sample", **more), home)
+    return open_suite(ExamRef("suite", name, rows="sample", **more), home)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def mmlu(shared, tmp_path_factory):
 
 
 def items(home, **more):
-    return list(open_suite(SourceRef("suite", "mmlu", tasks=("anatomy",), **more), home).items())
+    return list(open_suite(ExamRef("suite", "mmlu", tasks=("anatomy",), **more), home).items())
 
 
 def text(item):
@@ -58,11 +58,11 @@ def test_five_worked_examples_are_a_default_and_not_a_must(mmlu):
     assert items(mmlu, style="original-5shot", shots=0)[0].ask.messages[0].content.count("Answer:") == 1
     manifests = [
         open_suite(
-            SourceRef("suite", "mmlu", tasks=("anatomy",), style="original-5shot", shots=shots), mmlu
-        ).manifest
+            ExamRef("suite", "mmlu", tasks=("anatomy",), style="original-5shot", shots=shots), mmlu
+        ).facts
         for shots in (None, 2)
     ]
-    assert [(m["style"], m["shots"], m["prompts"]) for m in manifests] == [
+    assert [(m.style, m.shots, m.prompts) for m in manifests] == [
         ("original-5shot", 5, {"mmlu": "original-5shot/1"}),
         ("original-5shot", 2, {"mmlu": "original-5shot/1"}),
     ]
@@ -96,7 +96,7 @@ def test_each_style_reads_replies_in_its_own_way(tmp_path):
             "mmlu", tmp_path, tasks=("anatomy",), style=style, shots=0 if style[0] == "o" else None
         )
         item = next(iter(source.items()))
-        read[style] = (source.manifest["extractor"], source.read(item, Reply(talk)).answer)
+        read[style] = (source.facts.extractor, source.read(item, Reply(talk)).answer)
     assert read == {
         "proctor": ("proctor/2", "B"),
         "original-5shot": ("proctor/2", "B"),
@@ -108,7 +108,7 @@ def test_each_style_reads_replies_in_its_own_way(tmp_path):
 def test_the_first_line_counts_in_lm_evals_style_and_the_model_is_stopped_there(tmp_path):
     source = sample("mmlu", tmp_path, tasks=("anatomy",), style="lm-eval-generative")
     assert source.stop == ("\n",)
-    assert source.manifest["stop"] == ["\n"]
+    assert source.facts.stop == ("\n",)
     assert sample("mmlu", tmp_path).stop == ()
     for item in source.items():
         assert source.read(item, Reply(f"{item.target}.")).outcome is Outcome.CORRECT
@@ -119,7 +119,7 @@ def test_the_first_line_counts_in_lm_evals_style_and_the_model_is_stopped_there(
 
 def test_an_extractor_that_is_asked_for_wins_over_the_styles(tmp_path):
     source = sample("mmlu", tmp_path, style="simple-evals", extractor="proctor/1")
-    assert source.manifest["extractor"] == "proctor/1"
+    assert source.facts.extractor == "proctor/1"
     with pytest.raises(ConfigError, match="No extractor 'proctor/9'"):
         sample("mmlu", tmp_path, extractor="proctor/9")
 
@@ -134,7 +134,7 @@ def test_a_prompt_that_nobody_wrote_is_named():
 
 def test_the_styles_of_mmlu_are_there_in_the_medical_suite_too(tmp_path):
     source = sample("medical", tmp_path, tasks=("anatomy",), style="simple-evals")
-    assert source.manifest["prompts"] == {"mmlu": "simple-evals/1"}
+    assert source.facts.prompts == {"mmlu": "simple-evals/1"}
     assert styles_of(TASKS["virology"]) == ("proctor", "original-5shot", "simple-evals", "lm-eval-generative")
 
 
@@ -152,8 +152,8 @@ def test_a_style_that_a_task_does_not_have(tmp_path):
 @pytest.mark.parametrize("wording", [1, 2, 3])
 def test_a_wording_is_recorded_by_its_version(wording, tmp_path):
     source = sample("glue", tmp_path, tasks=("rte",), wording=wording)
-    assert source.manifest["wording"] == wording
-    assert source.manifest["prompts"] == {"rte": ["rte/1", "rte/w2/1", "rte/w3/1"][wording - 1]}
+    assert source.facts.wording == wording
+    assert source.facts.prompts == {"rte": ["rte/1", "rte/w2/1", "rte/w3/1"][wording - 1]}
 
 
 def test_all_wordings_ask_each_item_three_times_in_a_row(tmp_path):
@@ -170,16 +170,16 @@ def test_all_wordings_ask_each_item_three_times_in_a_row(tmp_path):
         alone = single[int(number) - 1][name]
         assert (item.ask.messages, item.hash, item.group) == (alone.ask.messages, alone.hash, alone.group)
         assert item.cluster == (alone.cluster or name)
-    assert source.manifest["wording"] == "all"
-    assert source.manifest["prompts"]["cola"] == "cola/1 + cola/w2/1 + cola/w3/1"
-    assert source.manifest["n"] == len(single[0])
+    assert source.facts.wording == "all"
+    assert source.facts.prompts["cola"] == "cola/1 + cola/w2/1 + cola/w3/1"
+    assert source.facts.n == len(single[0])
     assert sorted(source.row_ids) == sorted(ids)
 
 
 def test_a_limit_counts_items_and_not_their_wordings(tmp_path):
     source = sample("glue", tmp_path, tasks=("cola", "rte"), wording="all", limit=2)
     assert len(source) == 12
-    assert source.manifest["full_sizes"] == {"cola": 20, "rte": 20}
+    assert source.facts.full_sizes == {"cola": 20, "rte": 20}
 
 
 def test_what_is_unusual_is_said(tmp_path):

@@ -7,9 +7,10 @@ from collections import Counter
 import pytest
 
 from proctor.errors import ConfigError, DataError
+from proctor.manifest_json import facts_document
 from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.files.user_suites import open_user_suite
-from proctor.types import Outcome, Reply, SourceRef
+from proctor.types import ExamRef, Outcome, Reply
 
 SUITE = """
 [suite]
@@ -72,7 +73,7 @@ def suite(file, tmp_path):
 
 
 def opened(path, **more):
-    return open_file(SourceRef("file", str(path), **more))
+    return open_file(ExamRef("file", str(path), **more))
 
 
 def by_id(source):
@@ -92,7 +93,7 @@ def test_a_suite_is_opened_like_any_file(suite):
 
 
 def test_the_manifest_says_what_the_toml_says(suite):
-    manifest = opened(suite()).manifest
+    manifest = facts_document(opened(suite()).facts)
     assert manifest["suite"] == "kitchen"
     assert manifest["rows"] == "file"
     assert manifest["aggregate"] == "macro"
@@ -146,7 +147,7 @@ def test_rows_of_one_cluster_hang_together(suite):
 
 
 def test_the_words_of_a_prompt_make_its_version(suite):
-    one, two = (opened(suite(*change)).manifest["prompts"] for change in ((), ("keep {food}", "put {food}")))
+    one, two = (opened(suite(*change)).facts.prompts for change in ((), ("keep {food}", "put {food}")))
     assert one["storage"].startswith("kitchen.storage/")
     assert one["storage"] != two["storage"]
     assert one["tools"] == two["tools"]

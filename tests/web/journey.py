@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from browser import Watched, until
 
-from proctor.service.opening.sources import answers_to, open_source
+from proctor.service.kinds.exams import answers_to
 from proctor.settings import read_settings
 from proctor.simulator import KnownAnswer, spawn
-from proctor.types import SourceRef
+from proctor.sources.exams.source import open_suite
+from proctor.types import ExamRef
 from served import Server, serving
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def world(
 ) -> Iterator[World]:
     """Until the block ends. `say` may change what the models answer."""
     settings = read_settings({"PROCTOR_HOME": str(home)})
-    known = answers_to([open_source(SourceRef("suite", SUITE, preset="full", rows="sample"), settings)])
+    known = answers_to(open_suite(ExamRef("suite", SUITE, preset="full", rows="sample"), settings.home))
     with spawn(options, {key: say(answer) for key, answer in known.items()}) as models:
         ollama = models.url.rstrip("/")
         with serving(home, OLLAMA_HOST=ollama, **UNHURRIED, **environ) as server:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from proctor.findings import Evaluation, RunResult, Speed, Tally
 from proctor.service.evidence.standing import Standing
-from proctor.types import Cell, Model, Run, SourceRef, Status
+from proctor.types import Cell, ExamRef, Model, Run, Status
 from proctor.web.compare import on_front
 
 
 def result(name: str, speed: Speed | None) -> RunResult:
-    cell = Cell(Model("openai", name), SourceRef("suite", "glue"))
+    cell = Cell(Model("openai", name), ExamRef("suite", "glue"))
     run = Run(name, "p", Status.COMPLETED, cell, "GLUE", 48, 48, {}, 0.0)
     return RunResult(run, (), Tally({"correct": 48}, 1.0, speed, None, None, None))
 

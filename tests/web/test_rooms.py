@@ -12,10 +12,11 @@ from urllib.parse import unquote, urlencode
 import pytest
 
 from pages import Browser
+from proctor.manifest import UNOPENED
 from proctor.service.admin.access import create_key
 from proctor.service.opening.catalogue import suite_facts
 from proctor.store import Store
-from proctor.types import Cell, Model, Plan, SourceRef, Status
+from proctor.types import Cell, ExamRef, Model, Plan, Status
 from programs import proctor, proctor_json
 from served import Server, serving
 
@@ -312,7 +313,7 @@ def test_a_model_s_page_shows_its_runs(browser: Browser, home: Path) -> None:
 
 def ended_run(home: Path, *, model: str, at: float) -> str:
     """A run of one model that failed long ago; its id."""
-    cell = Cell(Model("openai", model), SourceRef("suite", "mmlu"))
+    cell = Cell(Model("openai", model), ExamRef("suite", "mmlu"))
     with closing(Store.open(f"sqlite:///{home / 'proctor.db'}")) as store:
         plan = store.add_plan(Plan((cell,)), now=at)
         run = store.add_run(
@@ -320,7 +321,7 @@ def ended_run(home: Path, *, model: str, at: float) -> str:
             cell,
             source_title="MMLU",
             planned=1,
-            manifest={},
+            manifest=UNOPENED,
             comparability=None,
             sample=False,
             now=at,

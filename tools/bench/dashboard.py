@@ -22,6 +22,7 @@ from sqlalchemy import text
 
 import served
 from proctor.findings import Estimate, Score
+from proctor.manifest_json import manifest_from
 from proctor.service.results.profile import summary_of
 from proctor.store import Store
 from proctor.store.core import bodies
@@ -34,6 +35,7 @@ from proctor.types import (
     Attempt,
     Cell,
     Chat,
+    ExamRef,
     Failure,
     Gold,
     Grade,
@@ -44,7 +46,6 @@ from proctor.types import (
     Plan,
     Reply,
     Run,
-    SourceRef,
     Status,
 )
 
@@ -114,11 +115,11 @@ def batches(num: int) -> Iterator[Batch]:
 
 def fill(store: Store) -> Run:
     """The run with its scores and its summary, as it is when it has ended."""
-    cell = Cell(Model("bench", "big"), SourceRef("suite", "large"))
+    cell = Cell(Model("bench", "big"), ExamRef("suite", "large"))
     tasks = {f"t{n}": f"Task {n}" for n in range(TASKS)}
     plan = store.add_plan(Plan((cell,)), now=1.0)
     run = store.add_run(
-        plan, cell, source_title="Large", planned=RESULTS, manifest={"tasks": tasks}, comparability=None,
+        plan, cell, source_title="Large", planned=RESULTS, manifest=manifest_from({"tasks": tasks}), comparability=None,
         sample=False, now=time.time(),
     )  # fmt: skip
     store.claim(run.id, owner="bench", now=time.time(), lease_s=1e9)

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from proctor.findings import METRIC_VERSIONS
+from proctor.manifest_json import manifest_from
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.results.results import computed
 from proctor.store import AttemptWriter, Store
@@ -21,6 +22,7 @@ from proctor.types import (
     Attempt,
     Cell,
     Chat,
+    ExamRef,
     Gold,
     Grade,
     Item,
@@ -29,7 +31,6 @@ from proctor.types import (
     Plan,
     Reply,
     Run,
-    SourceRef,
     Status,
 )
 
@@ -47,14 +48,16 @@ def stored(store: Store, right: np.ndarray, name: str) -> Run:
         "labels": [],
         "extra": False,
     }
-    manifest = {
-        "tasks": {key: key for key in keys},
-        "metrics": dict.fromkeys(keys, spec),
-        "metric_versions": {"accuracy": METRIC_VERSIONS["accuracy"]},
-        "full_sizes": {key: len(range(i, ITEMS, SUBJECTS)) for i, key in enumerate(keys)},
-        "aggregate": "micro",
-    }
-    cell = Cell(Model("bench", name), SourceRef("suite", "mmlu"))
+    manifest = manifest_from(
+        {
+            "tasks": {key: key for key in keys},
+            "metrics": dict.fromkeys(keys, spec),
+            "metric_versions": {"accuracy": METRIC_VERSIONS["accuracy"]},
+            "full_sizes": {key: len(range(i, ITEMS, SUBJECTS)) for i, key in enumerate(keys)},
+            "aggregate": "micro",
+        }
+    )
+    cell = Cell(Model("bench", name), ExamRef("suite", "mmlu"))
     plan = store.add_plan(Plan((cell,)), now=1.0)
     run = store.add_run(
         plan,

@@ -18,12 +18,14 @@ from pathlib import Path
 from sqlalchemy import text
 
 from proctor.findings import METRIC_VERSIONS, Estimate, Score
+from proctor.manifest_json import manifest_from
 from proctor.service.results.comparable import comparability, exam
 from proctor.store import AttemptWriter, Store
 from proctor.types import (
     Attempt,
     Cell,
     Chat,
+    ExamRef,
     Gold,
     Grade,
     Item,
@@ -31,7 +33,6 @@ from proctor.types import (
     Outcome,
     Plan,
     Reply,
-    SourceRef,
     Status,
 )
 
@@ -54,15 +55,17 @@ def fill(url: str) -> None:
         "labels": [],
         "extra": False,
     }
-    manifest = {
-        "tasks": {"q": "Questions"},
-        "metrics": {"q": spec},
-        "metric_versions": {"accuracy": METRIC_VERSIONS["accuracy"]},
-        "full_sizes": {"q": ITEMS},
-        "item_set_sha256": "0" * 64,
-    }
+    manifest = manifest_from(
+        {
+            "tasks": {"q": "Questions"},
+            "metrics": {"q": spec},
+            "metric_versions": {"accuracy": METRIC_VERSIONS["accuracy"]},
+            "full_sizes": {"q": ITEMS},
+            "item_set_sha256": "0" * 64,
+        }
+    )
     for m in range(MODELS):
-        cell = Cell(Model("bench", f"m{m}"), SourceRef("suite", "bench"))
+        cell = Cell(Model("bench", f"m{m}"), ExamRef("suite", "bench"))
         plan = store.add_plan(Plan((cell,)), now=1.0)
         run = store.add_run(
             plan,

@@ -8,6 +8,8 @@ from typing import Any
 
 from proctor.errors import provider_errors
 from proctor.findings import Cause, RunResult, Score
+from proctor.manifest_json import manifest_document
+from proctor.service.kinds import kind_of
 from proctor.service.opening.catalogue import brand
 from proctor.service.results import documents, speeds
 from proctor.service.watch.job_states import JobState, RunLine
@@ -70,7 +72,7 @@ def job(result: RunResult, state: JobState) -> dict[str, Any]:
     run, tally = result.run, result.tally
     again = "a restart of the job" if state.is_job else None
     tasks = {score.task for score in result.scores if score.task}
-    suite = run.cell.source.name if run.cell.source.kind == "suite" else run.source_title
+    suite = kind_of(run.cell.source).called(run)
     scored = any(score.estimate.value is not None for score in result.scores)
     return {
         "job_id": run.id,
@@ -113,7 +115,7 @@ def job(result: RunResult, state: JobState) -> dict[str, Any]:
         "error": job_error(run),
         "error_slug": run.error_slug,
         "progress": progress(state),
-        "manifest": dict(run.manifest),
+        "manifest": manifest_document(run.manifest),
     }
 
 

@@ -14,7 +14,8 @@ from proctor.api.examples import example
 from proctor.api.schemas import JOB_ID, CompareRequest, HistoryQuery, ListQuery
 from proctor.errors import ConfigError, Conflict
 from proctor.service.admin import access
-from proctor.service.forecast.duration import estimated_duration, items_of
+from proctor.service.forecast.duration import estimated_duration
+from proctor.service.kinds import exam_ref, kind_of
 from proctor.service.runs import queue
 from proctor.service.runs.queue import Ticket
 from proctor.service.runs.requests import RunRequest, plan_of
@@ -36,7 +37,9 @@ def run(request: RunRequest, context: OpenContext, user: Runner) -> dict[str, An
     plan = plan_of(request, context.settings)
     ticket = Ticket(user.name, request.project_id, request.priority)
     made = queue.submit(context.store, plan, ticket, context.settings)
-    source = made.cell.source
+    source = exam_ref(made.cell.source)
+    whole = replace(source, preset=None, limit=None, rows=None)
+    sized = kind_of(source).sized
     access.note(context.store, user.name, "submit", made.id, f"{made.cell.model} on {source.name}")
     duration, basis = estimated_duration(context.store, made.cell)
     return {
@@ -45,8 +48,8 @@ def run(request: RunRequest, context: OpenContext, user: Runner) -> dict[str, An
         "estimated_duration": duration,
         "estimate_basis": basis,
         "preset": source.preset,
-        "items": items_of(source),
-        "full_size": items_of(replace(source, preset=None, limit=None, rows=None)),
+        "items": sized(source, context.store),
+        "full_size": sized(whole, context.store),
         "sample": source.rows == "sample",
     }
 

@@ -35,7 +35,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "results": ("remote", "Show what a server's job measured (--server)."),
     "cancel": ("remote", "End a server's job (--server)."),
     "restart": ("remote", "Put a server's job back into the queue (--server)."),
-    "rescore": ("rescore", "Read a run's kept replies again with other extractors, without asking anything."),
+    "grade": (
+        "grade",
+        "Grade a run's kept replies with other graders, beside its own, without asking anything.",
+    ),
+    "rescore": ("grade", "Read a run's kept replies again with other extractors, without asking anything."),
     "export": (
         "export",
         "Write a run's items, answers and scores as CSV, JSON or JSONL, or as lm-eval does.",

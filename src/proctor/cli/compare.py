@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.cli.options import json_option
+from proctor.cli.options import json_option, kept_grader_option
 from proctor.errors import ProctorError
 from proctor.settings import read_settings
 
@@ -50,6 +50,7 @@ MOST_ANSWER = 40  # characters of an answer in the list of items
     metavar="D",
     help="Exit with 1 if B lost more than D against A, the whole 95 % interval lying above D; with 2 on errors.",
 )
+@kept_grader_option
 @json_option
 def compare_command(names: tuple[str, ...], as_json: bool, gate: float | None, **given: Any) -> int:
     """Compare runs or models on the items they share.

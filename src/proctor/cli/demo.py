@@ -13,7 +13,7 @@ from proctor.cli.finish import finish, say
 from proctor.cli.progress import shower
 from proctor.cli.tables import result_lines
 from proctor.settings import Settings, read_settings
-from proctor.types import Cell, Model, Plan, SourceRef
+from proctor.types import Cell, ExamRef, Model, Plan
 
 if TYPE_CHECKING:
     from proctor.service.opening.offers import Probe
@@ -35,7 +35,7 @@ def demo_command() -> int:
 
     settings = read_settings(os.environ)
     for suite in SUITES:
-        ref = SourceRef("suite", suite, preset="full", rows="sample")
+        ref = ExamRef("suite", suite, preset="full", rows="sample")
         plan = Plan(tuple(Cell(model, ref) for model in MODELS), name=f"demo {suite}")
         show = shower()
         with show:

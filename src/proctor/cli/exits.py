@@ -45,7 +45,7 @@ class Ended(NamedTuple):
 
     @property
     def done(self) -> bool:
-        """Complete, or ended where the user's own --for, --max-cost or --max-total-tokens ended it, with nothing lost."""
+        """Complete, or ended where the user's own budget (--for, --max-cost, ...) ended it, with nothing lost."""
         by_its_bound = self.stopped and not self.failed and self.settled > 0
         return self.status == "completed" and (self.settled >= self.planned or by_its_bound)
 

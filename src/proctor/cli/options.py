@@ -16,6 +16,11 @@ from proctor.types import Limits
 Command = Callable[..., Any]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+kept_grader_option = click.option(
+    "--grader",
+    metavar="NAME",
+    help="By the grades of `proctor grade RUN --grader NAME` in place of the runs' first ones.",
+)
 models_option = click.option(
     "--model",
     "models",

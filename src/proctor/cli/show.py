@@ -6,21 +6,24 @@ import os
 
 import click
 
-from proctor.cli.options import json_option
+from proctor.cli.options import json_option, kept_grader_option
 from proctor.settings import read_settings
 
 
 @click.command("show")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@kept_grader_option
 @json_option
-def show_command(runs: tuple[str, ...], as_json: bool) -> int:
+def show_command(runs: tuple[str, ...], grader: str | None, as_json: bool) -> int:
     """Show RUN: its scores, its counts, and what they rest on; several runs are compared."""
     from proctor.cli.finish import say
     from proctor.cli.tables import evaluation_lines, manifest_lines, on_resume
+    from proctor.service.grades.view import graders_of
     from proctor.service.results import documents
     from proctor.service.runs.lifecycle import look
 
-    evaluation = look(runs, read_settings(os.environ))
+    settings = read_settings(os.environ)
+    evaluation = look(runs, settings, grader=grader)
     if as_json:
         click.echo(documents.to_json(documents.evaluation(evaluation)))
         return 0
@@ -33,6 +36,8 @@ def show_command(runs: tuple[str, ...], as_json: bool) -> int:
         click.echo("")
         for line in manifest_lines(result):
             click.echo(line)
+        for each in graders_of(result.run.id, settings):
+            click.echo(f"  also graded by: {each.grader}, {each.attempts:,} replies (--grader {each.grader})")
     return 0
 
 

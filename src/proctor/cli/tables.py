@@ -18,7 +18,9 @@ from proctor.figures import (
     speed,
     unmeasured,
 )
-from proctor.findings import NOT_ENFORCED, Comparison, Evaluation, RunResult, adherence, failed_in_short
+from proctor.findings import Comparison, Evaluation, RunResult, failed_in_short
+from proctor.manifest import NOT_ENFORCED
+from proctor.manifest_json import manifest_document
 from proctor.service.results.advice import advice, askings, goes_on
 from proctor.types import Run
 
@@ -61,7 +63,7 @@ def result_lines(result: RunResult, *, fold: bool = False) -> Iterator[str]:
     run = result.run
     tasks = {score.task for score in result.scores if score.task}
     folded = fold and len(tasks) > MOST_TASKS
-    mark = "  [sample rows, no real score]" if run.manifest.get("rows") == "sample" else ""
+    mark = "  [sample rows, no real score]" if run.manifest.facts.sample else ""
     if not result.scores:
         yield f"{run.cell.model}  {run.source_title}  nothing was scored{mark}"
     for index, score in enumerate(result.scores):
@@ -73,17 +75,17 @@ def result_lines(result: RunResult, *, fold: bool = False) -> Iterator[str]:
     if folded:
         yield f"  {len(tasks)} tasks: proctor show {run.id[:8]}"
     yield f"  {run_facts(result)}"
-    if server := (run.manifest.get("model") or {}).get("server"):
+    if server := run.manifest.model.server:
         yield f"  served by {server}"
     if spent := besides(result.tally.unused):
         yield f"  {spent}"
-    if not_sent := run.manifest.get("not_sent"):
+    if not_sent := run.manifest.not_sent:
         yield f"  not sent, because the model's protocol or server has no word for it: {', '.join(not_sent)}"
-    if changed := run.manifest.get("adjustments"):
+    if changed := run.manifest.adjustments:
         yield f"  changed at the server's wish: {'; '.join(changed)}"
-    if (held := adherence(run.manifest)) and not held.enforced:
+    if held := run.manifest.unenforced:
         yield f"  {held.sentence}; {NOT_ENFORCED}."
-    for remark in run.manifest.get("remarks") or ():
+    for remark in run.manifest.remarks:
         yield f"  note: {remark}"
     if problems := problem_words(result):
         yield f"  {problems}"
@@ -137,7 +139,7 @@ def cause_lines(result: RunResult) -> Iterator[str]:
 
 def on_resume(results: Sequence[RunResult]) -> Iterator[str]:
     """With which command the unfinished ones of the runs go on, and which would only fail again."""
-    ours = [r for r in results if r.run.cell.source.kind != "log"]  # others only their own tool can ask again
+    ours = [r for r in results if not r.run.cell.source.imported]  # others only their own tool can ask again
     further = [r.run.id[:8] for r in ours if goes_on(r.run, r.causes)]
     in_vain = [r.run.id[:8] for r in ours if not goes_on(r.run, r.causes)]
     if further:
@@ -195,16 +197,14 @@ def list_entry(result: RunResult) -> Listed:
 
 def _source(run: Run) -> str:
     """The run's source, and what sets its figures apart from those of other runs on it."""
-    facts = run.manifest
-    wording, mode = facts.get("wording") or 1, facts.get("mode") or "generate"
-    held = adherence(facts)
+    facts, mode = run.manifest.facts, run.manifest.mode
     apart = [
-        ("sample", facts.get("rows") == "sample"),
-        ("all wordings" if wording == "all" else f"wording {wording}", wording != 1),
-        (f"style {facts.get('style')}", (facts.get("style") or "proctor") != "proctor"),
-        (f"{facts.get('shots')} shots", bool(facts.get("shots"))),
-        (f"mode {mode}", mode != "generate"),
-        ("its schema not enforced", held is not None and not held.enforced),
+        ("sample", facts.sample),
+        ("all wordings" if facts.worded else f"wording {facts.wording}", facts.wording not in (None, 1)),
+        (f"style {facts.style}", facts.style not in (None, "proctor")),
+        (f"{facts.shots} shots", bool(facts.shots)),
+        (f"mode {mode}", mode not in (None, "generate")),
+        ("its schema not enforced", run.manifest.unenforced is not None),
         (f"{run.cell.repeats} repeats", run.cell.repeats > 1),
     ]
     words = ", ".join(word for word, holds in apart if holds)
@@ -226,7 +226,7 @@ def manifest_lines(result: RunResult) -> Iterator[str]:
     yield f"  status: {run.status}{' (partial)' if run.partial else ''}, {run.settled:,} of {run.planned:,} settled"
     yield f"  outcomes: {', '.join(f'{name} {n:,}' for name, n in sorted(result.tally.outcomes.items()))}"
     yield from (f"  {fact}" for fact in _speed_facts(result))
-    for key, value in _flat(run.manifest):
+    for key, value in _flat(manifest_document(run.manifest)):
         yield f"  {key}: {value}"
 
 
@@ -241,8 +241,8 @@ def _speed_facts(result: RunResult) -> Iterator[str]:
     yield f"all requests together: {rate(result.output_tokens_per_s)} of output"
 
 
-def _flat(manifest: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, object]]:
-    for key, value in manifest.items():
+def _flat(document: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in document.items():
         if value is None or value == [] or key in ("tasks", "full_sizes"):
             continue
         if isinstance(value, Mapping) and len(value) > MOST_TASKS:

@@ -9,7 +9,7 @@ from proctor.grading.reading.forms import lowered, plain
 from proctor.grading.reading.free import on_line
 from proctor.grading.reading.jsons import in_json
 from proctor.grading.reading.ladder import asked_of, climb
-from proctor.grading.reading.question import Asked
+from proctor.grading.reading.question import Question
 from proctor.grading.reading.said import before_invention, spoken, window
 from proctor.types import Item, Reply
 
@@ -50,7 +50,7 @@ def find_answer(item: Item, reply: Reply, read: Read) -> Answer:
     return Answer(None, cut=True) if reply.finish == "length" else Answer(said, WHOLE)
 
 
-def in_announcement(text: str, asked: Asked) -> Answer | None:
+def in_announcement(text: str, asked: Question) -> Answer | None:
     """An answer under an answer key, or behind "Answer:"; none in it where it is announced and declined."""
     said = plain(text)
     for rung, found in ((1, in_json(text, asked)), (2, on_line(said, text, lowered(said), asked))):

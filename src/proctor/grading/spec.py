@@ -16,9 +16,10 @@ from typing import Any, get_args
 
 from proctor.errors import ConfigError
 from proctor.grading.contract import GraderEntry, Mark, Read
+from proctor.grading.extractors import EXTRACTORS
 from proctor.grading.found import ANNOUNCED, find_answer
 from proctor.grading.graders.table import GRADERS
-from proctor.grading.reading import ladder
+from proctor.grading.reading.ladder import EXTRACTOR as LADDER
 from proctor.grading.vocabulary import Vocabulary
 from proctor.types import Grade, Item, Outcome, Reply
 
@@ -61,7 +62,9 @@ class OpenGrader:
     def grade(self, item: Item, reply: Reply) -> Grade:
         """What the reply is worth. It waits for nothing."""
         if self.entry.kind != "text":
-            grade = ladder.judge(item, reply, kind=self.entry.kind, vocabulary=self.vocabulary)
+            grade = EXTRACTORS[LADDER].grade_reply(
+                item, reply, kind=self.entry.kind, vocabulary=self.vocabulary
+            )
             return replace(grade, grader=self.name)
         measured = item.gold is not None or self.entry.without_gold
         nothing = 0.0 if measured else None
@@ -75,8 +78,8 @@ class OpenGrader:
             return Grade(
                 Outcome.ANSWERED, None, found.text, found.rung, self.name, "no right answer is known"
             )
-        announced = found.rung in ANNOUNCED and self.entry.on_line is not None
-        compare = self.entry.on_line if announced else self.entry.compare
+        on_line = self.entry.on_line if found.rung in ANNOUNCED else None
+        compare = on_line or self.entry.compare
         mark: Mark = compare(found.text, item.accepted, self.options)
         return Grade(outcome_of(mark), mark.score, mark.answer, found.rung, self.name, mark.note)
 
@@ -166,7 +169,8 @@ def known(entry: GraderEntry[Any]) -> str:
 
 def value_of(one: Field[Any], value: Any, where: str, folder: Path | None) -> Any:
     """A setting's value, of the type that its default has. Raises: ConfigError."""
-    kind, where = type(one.default), f"{where}: {one.name}"
+    kind: type[Any] = type(one.default)
+    where = f"{where}: {one.name}"
     if kind is tuple:
         listed = value if isinstance(value, list) else str(value).split("|")
         if not all(isinstance(part, str) and part.strip() for part in listed):
@@ -177,7 +181,7 @@ def value_of(one: Field[Any], value: Any, where: str, folder: Path | None) -> An
         if truth is None:
             raise ConfigError(f"{where} is true or false, not {value!r}")
         return truth
-    if kind in (int, float):
+    if issubclass(kind, (int, float)):
         return number_of(kind, value, where)
     if not isinstance(value, str):
         raise ConfigError(f"{where} is text, not {value!r}")

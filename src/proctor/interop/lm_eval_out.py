@@ -16,6 +16,7 @@ import orjson
 from proctor.errors import ConfigError
 from proctor.findings import RunResult, Score
 from proctor.interop.lm_eval import file_word
+from proctor.types import ExamRef
 
 # proctor's metrics that are the mean of a number of each item -> lm-eval's word.
 NAMES = {"accuracy": "acc", "em": "exact_match", "f1": "f1", "mean": "mean"}
@@ -56,23 +57,18 @@ def _pretty(document: Mapping[str, Any]) -> bytes:
 
 def _metrics(result: RunResult, task: str) -> list[str]:
     """The task's metrics that each item has a number of."""
-    by_words = _facts(result, "metrics").get(task, {}).get("kind") in WORDS
+    spec = result.run.manifest.facts.tasks.get(task)
+    by_words = spec is not None and spec.kind in WORDS
     own = [score.metric for score in result.scores if score.task == task]
     return [metric for metric in own if metric in NAMES and (metric != "f1" or by_words)]
-
-
-def _facts(result: RunResult, name: str) -> Mapping[str, Any]:
-    """A table of the run's manifest; an empty one where the manifest has none."""
-    found: Mapping[str, Any] = result.run.manifest.get(name) or {}
-    return found
 
 
 # The results file --------------------------------------------------------------------------------
 
 
 def _results(result: RunResult, lines: Mapping[str, Sequence[Record]]) -> dict[str, Any]:
-    run, shots = result.run, result.run.manifest.get("shots") or 0
-    asked, model = _facts(result, "asked"), run.cell.model
+    run, facts, model = result.run, result.run.manifest.facts, result.run.cell.model
+    shots, prompts = facts.shots or 0, facts.prompts or {}
     name = model.name if model.provider == "lm-eval" else str(model)  # its own logs go back as they came
     return {
         "results": {task: _figures(result, task) for task in lines},
@@ -80,12 +76,12 @@ def _results(result: RunResult, lines: Mapping[str, Sequence[Record]]) -> dict[s
         "configs": {
             task: {"task": task, "num_fewshot": shots, "repeats": run.cell.repeats} for task in lines
         },
-        "versions": {task: str(_facts(result, "prompts").get(task, "")) for task in lines},
+        "versions": {task: prompts.get(task, "") for task in lines},
         "n-shot": dict.fromkeys(lines, shots),
         "higher_is_better": {task: {NAMES[m]: True for m in _metrics(result, task)} for task in lines},
         "n-samples": {
             task: {
-                "original": _facts(result, "full_sizes").get(task) or asked.get(task) or len(samples),
+                "original": facts.full_sizes.get(task) or facts.asked.get(task) or len(samples),
                 "effective": len(samples),
             }
             for task, samples in lines.items()
@@ -93,7 +89,7 @@ def _results(result: RunResult, lines: Mapping[str, Sequence[Record]]) -> dict[s
         "config": {
             "model": model.provider,
             "model_args": f"model={model.name}",
-            "limit": run.cell.source.limit,
+            "limit": run.cell.source.limit if isinstance(run.cell.source, ExamRef) else None,
         },
         "date": run.created_at,
         "task_hashes": {task: _task_hash(samples) for task, samples in lines.items()},

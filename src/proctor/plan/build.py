@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from proctor.errors import ConfigError
-from proctor.plan.wanted import BY_NAME, DEFAULT_PRESET, OPTIONS, THINKING_TOKENS, Wanted
-from proctor.types import Cell, Limits, Model, Plan, Sampling, SourceRef
+from proctor.plan.wanted import BY_NAME, OPTIONS, THINKING_TOKENS, Wanted
+from proctor.types import Cell, ExamRef, Limits, Model, Plan, Sampling
 
 SPOKEN = {"suite": "suites", "file": "files of questions"}  # what sources of a kind are called
 
 
-def build(wanted: Wanted, source: SourceRef, models: Sequence[Model], *, base: Limits | None = None) -> Plan:
+def build(wanted: Wanted, source: ExamRef, models: Sequence[Model], *, base: Limits | None = None) -> Plan:
     """The plan: one cell for each model. `base` has the limits that count where none were given."""
     limits = replace(base or Limits(), **wanted.of("limits"))
     sampling = sampling_of(wanted)
@@ -21,21 +21,24 @@ def build(wanted: Wanted, source: SourceRef, models: Sequence[Model], *, base: L
     return Plan(cells, name=wanted.source, **wanted.of("plan"))
 
 
-def reference(kind: str, name: str, given: Mapping[str, Any]) -> SourceRef:
+def reference(kind: str, name: str, given: Mapping[str, Any]) -> ExamRef:
     """The one place where a source's reference is made. Raises ConfigError for an option of other kinds of source.
 
     `given` are the options of part "source", by name. A suite is asked at its quick size unless something was said
     of its size.
     """
-    for each in given:
+    for each, value in given.items():
         option = BY_NAME[each]
-        if kind not in option.sources and option.kind.says(given[each]):
+        if kind not in option.sources and option.kind.says(value):
             raise ConfigError(
                 f"{option.flag_word} is for {' and '.join(SPOKEN[of] for of in option.sources)}"
             )
-    sized = kind != "suite" or given.get("preset") or given.get("limit")
     fields: dict[str, Any] = {"kind": kind, "name": name, **given}
-    return SourceRef(**fields if sized else {**fields, "preset": DEFAULT_PRESET})
+    for option in OPTIONS:
+        unsaid = option.fallback and not any(given.get(other) for other in (option.name, *option.instead))
+        if unsaid and kind in option.sources:
+            fields[option.name] = option.fallback
+    return ExamRef(**fields)
 
 
 def sampling_of(wanted: Wanted) -> Sampling:
@@ -47,7 +50,7 @@ def sampling_of(wanted: Wanted) -> Sampling:
 
 
 def wanted_of(cell: Cell) -> Wanted:
-    """What somebody would have to say to get this cell: no more than what differs from the defaults."""
+    """What somebody would have to say to get this cell, of an exam: no more than what differs from the defaults."""
     usual, parts = parts_of(_usual(cell), Plan(())), parts_of(cell, Plan(()))
     given = {}
     for option in OPTIONS:
@@ -55,7 +58,7 @@ def wanted_of(cell: Cell) -> Wanted:
         said = option.kind.says(value) or option.opens
         if said and value != getattr(usual[option.part], option.name):
             given[option.name] = value
-    if cell.source.kind == "suite" and not (cell.source.preset or cell.source.limit):
+    if usual["source"].preset and not given.get("preset") and not parts["source"].preset:
         given["preset"] = "full"  # of an older version, which asked all where nothing was said
     return Wanted(cell.source.name, (str(cell.model),), given)
 
@@ -65,7 +68,10 @@ def _usual(cell: Cell) -> Cell:
     sampling = sampling_of(Wanted("", (), {"think": cell.sampling.think}))
     return Cell(
         Model(cell.model.provider, cell.model.name),
-        replace(reference(cell.source.kind, cell.source.name, {"limit": cell.source.limit}), limit=None),
+        replace(
+            reference(cell.source.kind, cell.source.name, {"limit": getattr(cell.source, "limit", None)}),
+            limit=None,
+        ),
         replace(sampling, think=None),
     )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, fields
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from proctor.errors import ConfigError
-from proctor.types import Cell, Limits, Model, Plan, Sampling, SourceRef
+from proctor.types import Cell, ExamRef, Limits, Model, Plan, Sampling, SourceRef
 
 
 def cell_to_json(cell: Cell) -> str:
@@ -21,11 +21,30 @@ def cell_from_json(text: str) -> Cell:
     record = json.loads(text)
     return Cell(
         model=_build(Model, record.pop("model")),
-        source=_build(SourceRef, record.pop("source")),
+        source=_source(record.pop("source")),
         sampling=_build(Sampling, record.pop("sampling")),
         limits=_build(Limits, record.pop("limits")),
         **_known(Cell, record),
     )
+
+
+_REFERENCES = {kind: each for each in get_args(SourceRef) for kind in get_args(get_type_hints(each)["kind"])}
+_OF_EXAMS = frozenset(field.name for field in fields(ExamRef))
+
+
+def _source(record: Mapping[str, Any]) -> SourceRef:
+    """The reference of the kind that the record names. Older versions gave every kind the fields of an exam."""
+    kind = record.get("kind")
+    reference = _REFERENCES.get(str(kind))
+    if reference is None:
+        raise ConfigError(
+            f"A stored source is of the kind {kind!r}, which this version does not know: update proctor"
+        )
+    unused = _OF_EXAMS - {field.name for field in fields(reference)}
+    built: SourceRef = _build(
+        reference, {name: value for name, value in record.items() if name not in unused}
+    )
+    return built
 
 
 def plan_to_json(plan: Plan) -> str:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from proctor.errors import ConfigError, in_one_line
 from proctor.plan.build import reference
-from proctor.types import Model, SourceRef
+from proctor.types import ExamRef, Model
 
 # What a bare model name says about its provider.
 PREFIXES = (
@@ -72,7 +72,7 @@ def _checked_url(url: str | None) -> str | None:
     return parts.geturl().rstrip("/")
 
 
-def parse_source(text: str, suites: Sequence[str], **given: Any) -> SourceRef:
+def parse_source(text: str, suites: Sequence[str], **given: Any) -> ExamRef:
     """A suite by its name in any case, else a file of questions by its path; `given` are options of its part.
 
     Raises ConfigError if it is neither.

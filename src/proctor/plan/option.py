@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from proctor.errors import ConfigError
 from proctor.plan.values import NumberIn, ValueKind, figure
-from proctor.types import Cell, Limits, Model, Plan, Sampling, SourceRef
+from proctor.types import Cell, ExamRef, Limits, Model, Plan, Sampling
 
 Part = Literal["model", "source", "sampling", "limits", "cell", "plan"]  # what an option is a field of
 SUITES = ("suite",)
@@ -21,7 +21,8 @@ class RunOption:
 
     `flag`, `rest` and `ollama` are the spellings of the command line, of the REST body (and the form) and in
     `ollama_params`; without one, the first two are made of the name, and Ollama has none. `unset` says what
-    counts where nothing is given and the field's default does not say it.
+    counts where nothing is given and the field's default does not say it. `fallback` is given for it where neither it
+    nor one of `instead` was.
     """
 
     name: str
@@ -36,6 +37,8 @@ class RunOption:
     label: str = ""
     sources: tuple[str, ...] = (*SUITES, *FILES)
     at_server: bool = True
+    fallback: Any = None
+    instead: tuple[str, ...] = ()
 
     @property
     def flag_word(self) -> str:
@@ -89,7 +92,7 @@ def _defaults(*kinds: type) -> dict[str, Any]:
 
 DEFAULTS: Mapping[Part, Mapping[str, Any]] = {
     "model": _defaults(Model),
-    "source": _defaults(SourceRef),
+    "source": _defaults(ExamRef),
     "sampling": _defaults(Sampling),
     "limits": _defaults(Limits),
     "cell": _defaults(Cell),

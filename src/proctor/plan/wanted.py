@@ -17,7 +17,6 @@ from proctor.plan.values import Duration, FilePath, Flag, NumberIn, OneOf, Text,
 from proctor.types import Numbers, Rows
 
 THINKING_TOKENS = 8192  # of a reply, for a model that thinks and is given no other limit
-DEFAULT_PRESET = "quick"  # of a suite, where neither a preset nor a limit is given
 THINK = OneOf({"on": True, "off": False, **{each: each for each in ("low", "medium", "high", "max")}})
 WORDINGS = OneOf({"1": 1, "2": 2, "3": 3, "all": "all"})
 
@@ -39,6 +38,8 @@ OPTIONS: tuple[RunOption, ...] = (
         one_of("quick", "standard", "full"),
         "Size of a suite's run: 200, 2,000 or all items.",
         unset="quick, unless --limit is given",
+        fallback="quick",
+        instead=("limit",),
         label="Size",
         sources=SUITES,
     ),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from proctor.figures import amount
 from proctor.findings import OF_LABELS
+from proctor.manifest import TaskSpec
 from proctor.report.words import names_joined, unique
 from proctor.types import Run
 
@@ -102,33 +102,21 @@ UNREAD: Mapping[str, str] = {
 }
 
 
-def specs(run: Run) -> dict[str, Mapping[str, Any]]:
-    """Task -> what the manifest says of its metrics."""
-    found = run.manifest.get("metrics")
-    return (
-        {str(key): spec for key, spec in found.items() if isinstance(spec, Mapping)}
-        if isinstance(found, Mapping)
-        else {}
-    )
+def specs(run: Run) -> list[TaskSpec]:
+    """The tasks whose metrics are known."""
+    return [task for task in run.manifest.facts.tasks.values() if task.metrics]
 
 
-def metrics_of(spec: Mapping[str, Any]) -> list[str]:
-    """The official metrics of a task, then those shown beside them."""
-    return unique(map(str, (*(spec.get("official") or ()), *(spec.get("also") or ()))))
-
-
-def short_title(run: Run, task: str) -> str:
+def short_title(task: TaskSpec) -> str:
     """A task's title up to its first comma, for a sentence."""
-    tasks = run.manifest.get("tasks")
-    title = str(tasks.get(task, task)) if isinstance(tasks, Mapping) else task
-    return title.partition(",")[0]
+    return task.title.partition(",")[0]
 
 
 def scored_by(run: Run) -> str:
     """Which metrics score which tasks, and what is shown beside them."""
     by_metrics: dict[str, list[str]] = {}
-    for task, spec in specs(run).items():
-        by_metrics.setdefault(_official(spec), []).append(short_title(run, task))
+    for spec in specs(run):
+        by_metrics.setdefault(_official(spec), []).append(short_title(spec))
     if not by_metrics:
         return ""
     groups = [f"{_tasks(tasks)} by {metrics}" for metrics, tasks in by_metrics.items()]
@@ -137,15 +125,15 @@ def scored_by(run: Run) -> str:
     return "; ".join([first.replace(" by ", f" {verb} scored by ", 1), *others]) + "."
 
 
-def _official(spec: Mapping[str, Any]) -> str:
-    names = [_named(metric, spec) for metric in map(str, spec.get("official") or ())]
+def _official(spec: TaskSpec) -> str:
+    names = [_named(metric, spec) for metric in spec.official]
     return names[0] if len(names) == 1 else f"the mean of {names_joined(names)}" if names else "no metric"
 
 
-def _named(metric: str, spec: Mapping[str, Any]) -> str:
+def _named(metric: str, spec: TaskSpec) -> str:
     if metric == "f1" and _words(spec):
         return "F1 over words"
-    label = f' of the label "{spec["positive"]}"' if metric == "f1" and spec.get("positive") else ""
+    label = f' of the label "{spec.positive}"' if metric == "f1" and spec.positive else ""
     return NAMES.get(metric, metric) + label
 
 
@@ -159,22 +147,21 @@ def meanings(run: Run) -> str:
 
 
 def _keys(run: Run) -> Iterator[str]:
-    for spec in specs(run).values():
-        for metric in metrics_of(spec):
+    for spec in specs(run):
+        for metric in spec.metrics:
             if metric in ("f1", "em", "accuracy"):
                 yield from _by_kind(metric, spec)
             else:
                 yield "accuracy_m" if metric == "accuracy_mm" else metric
 
 
-def _by_kind(metric: str, spec: Mapping[str, Any]) -> Iterator[str]:
-    kind = spec.get("kind")
+def _by_kind(metric: str, spec: TaskSpec) -> Iterator[str]:
     if metric == "accuracy":
         yield metric
-        if kind == "number":
+        if spec.kind == "number":
             yield "accuracy number"
     elif metric == "em":
-        yield "em letters" if kind == "letters" else "em"
+        yield "em letters" if spec.kind == "letters" else "em"
     else:
         yield "f1 words" if _words(spec) else "f1"
 
@@ -185,36 +172,35 @@ def unread(run: Run) -> str:
 
 
 def _unread_keys(run: Run) -> Iterator[str]:
-    for spec in specs(run).values():
-        named = metrics_of(spec)
-        if any(metric in OF_LABELS for metric in named) and not _words(spec):
-            yield "two labels" if len(spec.get("labels") or ()) == 2 else "more labels"
-        if "f1" in named and _words(spec):
+    for spec in specs(run):
+        if any(metric in OF_LABELS for metric in spec.metrics) and not _words(spec):
+            yield "two labels" if len(spec.labels) == 2 else "more labels"
+        if "f1" in spec.metrics and _words(spec):
             yield "f1 words"
-        yield from ("pearson" if metric == "spearman" else metric for metric in named)
+        yield from ("pearson" if metric == "spearman" else metric for metric in spec.metrics)
 
 
-def _words(spec: Mapping[str, Any]) -> bool:
-    return spec.get("kind") in ("entity", "text")
+def _words(spec: TaskSpec) -> bool:
+    return spec.kind in ("entity", "text")
 
 
 def headline(run: Run) -> str:
     """How the score over all tasks is made; "" where one task is all there is."""
-    known = specs(run)
-    extras = [key for key, spec in known.items() if spec.get("extra")]
+    known, facts = specs(run), run.manifest.facts
+    extras = [spec for spec in known if spec.extra]
     counted = len(known) - len(extras)
     said = []
     if counted > 1:
-        said.append(_AGGREGATES.get(str(run.manifest.get("aggregate", "micro")), ""))
-        whole = run.manifest.get("scored_tasks")
-        if isinstance(whole, int) and whole > counted:
+        said.append(_AGGREGATES[facts.aggregate or "micro"])
+        whole = facts.scored_tasks
+        if whole is not None and whole > counted:
             said.append(
                 f"Only {amount(counted)} of the {amount(whole)} tasks that make up the suite's score were asked: "
                 "the headline is no score of the suite."
             )
         if extras:
             verb = "is" if len(extras) == 1 else "are"
-            titles = _tasks([short_title(run, key) for key in extras])
+            titles = _tasks([short_title(spec) for spec in extras])
             said.append(f"{titles} {verb} scored apart and {verb} no part of the headline.")
     return " ".join(filter(None, said))
 

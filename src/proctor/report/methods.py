@@ -82,7 +82,7 @@ def _how_it_was_counted(evaluation: Evaluation) -> Iterator[str]:
         yield COUNTING
     yield from once(evaluation, {run.id: measures.unread(run) for run in runs})
     yield ERRORS
-    ours = [result for result in evaluation.results if result.run.cell.source.kind != "log"]
+    ours = [result for result in evaluation.results if not result.run.cell.source.imported]
     if any(result.tally.outcomes.get("answered") for result in ours):
         yield HIDDEN
     if any(run.partial or run.stopped for run in runs):
@@ -90,7 +90,7 @@ def _how_it_was_counted(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _reading(run: Run) -> str:
-    name = str(run.manifest.get("extractor") or "")
+    name = run.manifest.facts.extractor
     if not name:
         return ""
     what = f": {EXTRACTORS[name]}" if name in EXTRACTORS else ""
@@ -98,8 +98,8 @@ def _reading(run: Run) -> str:
 
 
 def _metric_versions(run: Run) -> str:
-    found = run.manifest.get("metric_versions")
-    return versions("metrics", found.values()) if isinstance(found, Mapping) and found else ""
+    found = run.manifest.facts.metric_versions
+    return versions("metrics", found.values()) if found else ""
 
 
 def _how_sure(evaluation: Evaluation) -> Iterator[str]:

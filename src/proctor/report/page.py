@@ -52,9 +52,9 @@ def _notices(evaluation: Evaluation) -> Iterator[Block]:
         yield Notice("warning", f"{words.capital(words.SAMPLE_MARK)}.", sample)
     labels = words.labels(evaluation)
     for result in evaluation.results:
-        if gone := result.run.manifest.get("left_out"):
-            where = " ".join(map(words.ended, gone["faults"]))
-            lost = f"{gone['rows']:,} of {gone['of']:,} rows of the file cannot be used. {where}"
+        if gone := result.run.manifest.facts.left_out:
+            where = " ".join(map(words.ended, gone.faults))
+            lost = f"{gone.rows:,} of {gone.of:,} rows of the file cannot be used. {where}"
             yield Notice("warning", f"Rows left out: {labels[result.run.id]}.", lost)
         if text := words.shortfall(result):
             yield Notice("warning", f"Not complete: {labels[result.run.id]}.", text)

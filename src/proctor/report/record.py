@@ -7,9 +7,8 @@ from typing import Any
 
 from proctor.figures import amount
 from proctor.findings import Evaluation
+from proctor.manifest_json import manifest_document
 from proctor.report.blocks import Table
-from proctor.report.measures import specs
-from proctor.report.setup import data_hashes, revisions
 from proctor.report.words import began_at, capital, labels, stamp, unique
 from proctor.types import Run
 
@@ -21,7 +20,7 @@ _OWN: Mapping[str, Callable[[Run], str]] = {
     "Status": lambda run: str(run.status),
     "Started": lambda run: stamp(began_at(run) if run.started_at else None),
     # What is known of another tool's log is when it began; it was imported later.
-    "Finished": lambda run: stamp(None if run.cell.source.kind == "log" else run.finished_at),
+    "Finished": lambda run: stamp(None if run.cell.source.imported else run.finished_at),
     "Askings planned": lambda run: amount(run.planned),
     "Askings with an outcome": lambda run: amount(run.settled),
 }
@@ -32,9 +31,7 @@ _NAMES: Mapping[str, str] = {
     "suite": "Suite",
     "rows": "Rows",
     "n": "Items",
-    "item_set": "Item set, SHA-256",
     "item_set_sha256": "Item set, SHA-256",
-    "data": "Data, SHA-256",
     "data_sha256": "Data, SHA-256",
     "seed": "Seed of the order",
     "preset": "Preset",
@@ -100,7 +97,7 @@ def record_tables(evaluation: Evaluation) -> Iterator[Table]:
 def _facts(run: Run) -> dict[str, str]:
     """Name -> value of everything known; what is unknown is left out."""
     found = {name: fact(run) for name, fact in _OWN.items()}
-    flat = dict(_flat(run.manifest))
+    flat = dict(_flat(run))
     ordered = [key for key in _NAMES if key in flat]
     ordered += [key for key in flat if key not in _NAMES]
     for key in ordered:
@@ -109,10 +106,10 @@ def _facts(run: Run) -> dict[str, str]:
     return {name: value for name, value in found.items() if value not in ("", "-")}
 
 
-def _flat(manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    many_hashes = len(data_hashes(manifest)) > _MOST_HASHES
-    for key, value in manifest.items():
-        if key in _ELSEWHERE or (many_hashes and key in ("data", "data_sha256")):
+def _flat(run: Run) -> Iterator[tuple[str, Any]]:
+    many_hashes = len(run.manifest.facts.data_sha256) > _MOST_HASHES
+    for key, value in manifest_document(run.manifest).items():
+        if key in _ELSEWHERE or (many_hashes and key == "data_sha256"):
             continue
         if key in _NESTED and isinstance(value, Mapping):
             yield from ((f"{key}.{inner}", part) for inner, part in value.items())
@@ -178,29 +175,17 @@ def _data_rows(run: Run) -> tuple[tuple[str, ...], ...]:
 
 def _data_columns(run: Run) -> dict[str, dict[str, str]]:
     """Head -> task -> what stands there."""
-    manifest, hashes = run.manifest, data_hashes(run.manifest)
-    sizes, asked = _counts(manifest.get("full_sizes")), _counts(manifest.get("asked"))
-    if len(hashes) == 1 and len(sizes) == 1:  # a single hash may be named after something else than the task
-        hashes = dict.fromkeys(sizes, next(iter(hashes.values())))
-    elif len(hashes) <= _MOST_HASHES:
-        hashes = {}
-    of_tasks = specs(run)
+    facts = run.manifest.facts
     return {
-        "Items in the whole set": sizes,
-        "Items of the plan": asked,
-        "Official metrics": {task: written(spec.get("official")) for task, spec in of_tasks.items()},
-        "Metrics beside them": {task: written(spec.get("also")) for task, spec in of_tasks.items()},
-        "Category": categories_by_task(manifest),
-        "Revision": revisions(manifest),
-        "SHA-256 of its rows": hashes,
+        "Items in the whole set": {task: amount(n) for task, n in facts.full_sizes.items()},
+        "Items of the plan": {task: amount(n) for task, n in facts.asked.items()},
+        "Official metrics": {key: ", ".join(task.official) for key, task in facts.tasks.items()},
+        "Metrics beside them": {key: ", ".join(task.also) for key, task in facts.tasks.items()},
+        "Category": categories_by_task(run),
+        "Revision": facts.revisions,
+        "SHA-256 of its rows": facts.data_sha256,
     }
 
 
-def _counts(found: object) -> dict[str, str]:
-    return {str(task): amount(n) for task, n in found.items()} if isinstance(found, Mapping) else {}
-
-
-def categories_by_task(manifest: Mapping[str, Any]) -> dict[str, str]:
-    found = manifest.get("categories")
-    groups = found if isinstance(found, Mapping) else {}
-    return {str(task): str(title) for title, tasks in groups.items() for task in tasks}
+def categories_by_task(run: Run) -> dict[str, str]:
+    return {task: title for title, tasks in run.manifest.facts.categories.items() for task in tasks}

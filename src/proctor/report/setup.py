@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
 
 from proctor.figures import amount
-from proctor.findings import Evaluation, adherence
+from proctor.findings import Evaluation
+from proctor.manifest import Facts, LogFacts, ServedModel
 from proctor.report.words import ended, items_planned, labels, metrics_beside, names_joined, once, unique
-from proctor.types import Run
+from proctor.types import ExamRef, Run, Sampling
 
 # Providers that stand for no model: what their scores are.
 NO_MODEL: Mapping[str, str] = {
@@ -23,11 +22,12 @@ LOGGED = (
     "and nothing was asked, read or scored anew here."
 )
 
-# Where the rows of a suite came from.
+# Where the rows of an exam came from.
 ROWS: Mapping[str, str] = {
     "sample": "The rows are sample rows that come with proctor, not those of the benchmark.",
     "imported": "The rows were imported from a copy of the benchmark's own files.",
     "hub": "The rows were downloaded from the hub{revision}.",
+    "file": "The rows are a file of the user's own.",
 }
 
 MODES: Mapping[str, str] = {
@@ -50,89 +50,76 @@ def what_was_asked(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _amount_asked(run: Run) -> str:
-    tasks = len(run.manifest.get("tasks") or ()) - len(metrics_beside(run))
+    facts = run.manifest.facts
+    tasks = len(facts.tasks) - len(metrics_beside(run))
     of = f" of {amount(tasks)} tasks" if tasks > 1 else ""
     times = ""
     if run.cell.repeats > 1:
-        wording = " in each wording" if run.manifest.get("wording") == "all" else ""
+        wording = " in each wording" if facts.worded else ""
         times = f", each asked {amount(run.cell.repeats)} times{wording}"
     return f"The plan held {amount(items_planned(run))} items{of}{times}."
 
 
 def _rows(run: Run) -> str:
-    said = []
+    said, facts = [], run.manifest.facts
     if logged(run):
-        said.append(LOGGED.format(tool=_tool(run)))
-    elif run.cell.source.kind == "file":
-        said.append("The rows are a file of the user's own.")
-        said += file_words(run.manifest)
-    elif words := ROWS.get(str(run.manifest.get("rows"))):
-        said.append(words.format(revision=_revision(run)))
-    hashes = data_hashes(run.manifest)
+        said.append(LOGGED.format(tool=_tool(facts)))
+    elif words := ROWS.get(facts.rows or ""):
+        said.append(words.format(revision=_revision(facts)))
+        said += file_words(facts)
+    hashes = facts.data_sha256
     if len(hashes) == 1:
         said.append(f"The SHA-256 of the data is {next(iter(hashes.values()))}.")
     elif hashes:
         said.append("The SHA-256 of the rows of each task stands under Data.")
-    if item_set := run.manifest.get("item_set_sha256") or run.manifest.get("item_set"):
-        said.append(f"The set of items has the SHA-256 {item_set}.")
+    if facts.item_set_sha256:
+        said.append(f"The set of items has the SHA-256 {facts.item_set_sha256}.")
     return " ".join(said)
 
 
-def file_words(manifest: Mapping[str, Any]) -> Iterator[str]:
+def file_words(facts: Facts) -> Iterator[str]:
     """What is odd in a user's file and bears on its score: rows that were left out, questions that return."""
-    if gone := manifest.get("left_out"):
+    if gone := facts.left_out:
         yield (
-            f"Of its {amount(gone['of'])} rows, {amount(gone['rows'])} could not be used and were left out; no score "
+            f"Of its {amount(gone.of)} rows, {amount(gone.rows)} could not be used and were left out; no score "
             "counts them."
         )
-    if copies := manifest.get("copies"):
+    if copies := facts.copies:
         yield (
-            f"In {amount(copies['rows'])} of its rows {amount(copies['questions'])} "
-            f"{'question stands' if copies['questions'] == 1 else 'questions stand'} more than once; copies of a "
+            f"In {amount(copies.rows)} of its rows {amount(copies.questions)} "
+            f"{'question stands' if copies.questions == 1 else 'questions stand'} more than once; copies of a "
             "question are one cluster."
         )
 
 
 def logged(run: Run) -> bool:
     """True for the log of another tool: what it asked, and how, is not proctor's to say."""
-    return run.cell.source.kind == "log"
+    return run.cell.source.imported
 
 
-def _tool(run: Run) -> str:
-    known = [str(run.manifest[key]) for key in ("tool", "tool_version") if run.manifest.get(key)]
-    return f", {' '.join(known)}," if known else ""
+def _tool(facts: Facts) -> str:
+    known = [facts.tool, facts.tool_version] if isinstance(facts, LogFacts) else []
+    words = " ".join(filter(None, known))
+    return f", {words}," if words else ""
 
 
-def data_hashes(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """What the data is -> its SHA-256; one entry a task, or a single one."""
-    found = manifest.get("data_sha256") or manifest.get("data")
-    if isinstance(found, Mapping):
-        return {str(name): str(value) for name, value in found.items()}
-    return {"data": str(found)} if found else {}
-
-
-def revisions(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Task -> the commit of its rows on the hub, as far as it is known."""
-    found = manifest.get("revisions")
-    return {str(k): str(v) for k, v in found.items() if v} if isinstance(found, Mapping) else {}
-
-
-def _revision(run: Run) -> str:
-    known = unique(revisions(run.manifest).values())
+def _revision(facts: Facts) -> str:
+    known = unique(facts.revisions.values())
     if not known:
         return ""
     return f", revision {known[0]}" if len(known) == 1 else ", in the revisions that stand under Data"
 
 
 def _chosen(run: Run) -> str:
-    source, said = run.cell.source, []
-    seed = run.manifest.get("seed")
-    if seed is not None:
+    source, facts, said = run.cell.source, run.manifest.facts, []
+    if facts.seed is not None:
         said.append(
-            f"The items stand in a fixed order, drawn with seed {seed} and spread evenly over tasks and answers."
+            f"The items stand in a fixed order, drawn with seed {facts.seed} and spread evenly over tasks and answers."
         )
-    whole = (source.preset in (None, "full") and source.limit is None) or _all_taken(run.manifest)
-    if whole and not logged(run):
+    if not isinstance(source, ExamRef):
+        return " ".join(said)
+    whole = (source.preset in (None, "full") and source.limit is None) or _all_taken(facts)
+    if whole:
         said.append("No item of the chosen tasks was left out of the plan.")
         return " ".join(said)
     if source.limit is not None:
@@ -144,10 +131,9 @@ def _chosen(run: Run) -> str:
     return " ".join(said)
 
 
-def _all_taken(manifest: Mapping[str, Any]) -> bool:
+def _all_taken(facts: Facts) -> bool:
     """True if a preset or a limit was wide enough for every item that there is."""
-    sizes, asked = manifest.get("full_sizes"), manifest.get("asked")
-    return bool(sizes) and sizes == asked
+    return bool(facts.full_sizes) and facts.full_sizes == facts.asked
 
 
 def how_it_was_asked(evaluation: Evaluation) -> Iterator[str]:
@@ -170,34 +156,31 @@ def how_it_was_asked(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _how_drawn(run: Run) -> str:
-    held = adherence(run.manifest)
+    held, mode = run.manifest.schema, run.manifest.mode or run.cell.sampling.mode
     if held is None:
-        return MODES.get(_mode(run), "")
+        return MODES.get(mode, "")
     if held.enforced:
-        return f"{MODES[_mode(run)]} {held.sentence}."
+        return f"{MODES[mode]} {held.sentence}."
     return f"The replies were asked for under a schema that admits only the options of the item. {held.sentence}."
 
 
 def _prompts(run: Run) -> str:
     """Style, wordings, worked examples, order of the choices, and the versions of the prompts."""
-    manifest, said = run.manifest, []
-    prompts = manifest.get("prompts")
-    names = list(prompts) if isinstance(prompts, Mapping) else []
-    style = manifest.get("style")
-    if style is not None and names != ["verbatim"]:
-        said.append(_style(str(style), manifest.get("wording", 1)))
-        said.append(_shots(manifest.get("shots") or 0))
-    if manifest.get("shuffle"):
+    facts, said = run.manifest.facts, []
+    prompts = facts.prompts or {}
+    if facts.style is not None and list(prompts) != ["verbatim"]:
+        said.append(_style(facts.style, facts.wording or 1))
+        said.append(_shots(facts.shots or 0))
+    if facts.shuffle:
         said.append(
-            f"The lettered choices stood in an order of their own for each item, drawn with seed "
-            f"{manifest.get('seed', 0)}."
+            f"The lettered choices stood in an order of their own for each item, drawn with seed {facts.seed or 0}."
         )
     if prompts:
-        said.append(versions("prompts", prompts.values() if isinstance(prompts, Mapping) else [prompts]))
+        said.append(versions("prompts", prompts.values()))
     return " ".join(said)
 
 
-def _style(style: str, wording: object) -> str:
+def _style(style: str, wording: int | str) -> str:
     if style != "proctor":
         return f'The prompts are those of the style "{style}".'
     if wording == "all":
@@ -212,8 +195,8 @@ def _shots(shots: int) -> str:
     return f"Before each item stood {examples} from the dev rows."
 
 
-def versions(what: str, found: Iterable[object]) -> str:
-    known = unique(map(str, found))
+def versions(what: str, found: Iterable[str]) -> str:
+    known = unique(found)
     if len(known) == 1:
         return f"The version of the {what} is {known[0]}."
     return f"The versions of the {what} are {names_joined(known)}."
@@ -233,29 +216,23 @@ _CHOICES: Mapping[str, str] = {
 }
 
 
-def _mode(run: Run) -> str:
-    return str(run.manifest.get("mode") or run.cell.sampling.mode)
-
-
-def sampling_sent(run: Run) -> Mapping[str, Any]:
+def sampling_sent(run: Run) -> Sampling:
     """The settings that reached the model; those of the plan where the run did not write them down."""
-    sent = run.manifest.get("sampling")
-    return sent if isinstance(sent, Mapping) else asdict(run.cell.sampling)
+    return run.manifest.sampling.values if run.manifest.sampling else run.cell.sampling
 
 
-def sampling_words(sampling: Mapping[str, Any], repeats: int = 1) -> str:
-    """How replies were drawn, in one sentence; the names are those of Sampling. A repeat raises the seed by one."""
+def sampling_words(sampling: Sampling, repeats: int = 1) -> str:
+    """How replies were drawn, in one sentence. A repeat raises the seed by one."""
     chosen = []
     for name, words in _CHOICES.items():
-        value = sampling.get(name)
+        value = getattr(sampling, name)
         if value is not None:
             chosen.append(words.format(amount(value) if name.endswith("_tokens") else value))
             if name == "seed" and repeats > 1:
                 chosen[-1] = f"the seeds {value} to {value + repeats - 1}, one for each repeat"
-    if stop := sampling.get("stop"):
-        count = len(stop) if isinstance(stop, Sequence) and not isinstance(stop, str) else 1
+    if count := len(sampling.stop):
         chosen.append("1 stop sequence" if count == 1 else f"{amount(count)} stop sequences")
-    think = sampling.get("think")
+    think = sampling.think
     if think is not None:
         effort = "on" if think is True else "off" if think is False else think
         chosen.append(f"reasoning {effort}")
@@ -265,7 +242,7 @@ def sampling_words(sampling: Mapping[str, Any], repeats: int = 1) -> str:
 
 
 def _not_sent(run: Run) -> str:
-    names = [str(name).replace("_", " ") for name in run.manifest.get("not_sent") or ()]
+    names = [name.replace("_", " ") for name in run.manifest.not_sent]
     if not names:
         return ""
     verb = "was" if len(names) == 1 else "were"
@@ -273,20 +250,17 @@ def _not_sent(run: Run) -> str:
 
 
 def _model_facts(run: Run, name: str) -> Iterator[str]:
-    model = run.manifest.get("model")
-    facts = model if isinstance(model, Mapping) else {}
-    said = [f"the digest {facts['digest']}"] if facts.get("digest") else []
-    if facts.get("quantization"):
-        said.append(f"the quantization {facts['quantization']}")
+    model = run.manifest.model
+    said = [f"the digest {model.digest}"] if model.digest else []
+    if model.quantization:
+        said.append(f"the quantization {model.quantization}")
     if said:
         yield f"{name} had {names_joined(said)}."
-    elif model:
+    elif model != ServedModel():
         yield f"The server named no digest of {name}, so its weights cannot be identified beyond the name."
-    if facts.get("server"):
-        yield f"{name} was served by {facts['server']}."
-    for remark in run.manifest.get("remarks") or ():
+    if model.server:
+        yield f"{name} was served by {model.server}."
+    for remark in run.manifest.remarks:
         yield ended(f"Of {name}: {remark}")
-    if adjustments := run.manifest.get("adjustments"):
-        yield ended(
-            f"For {name} the server's refusals changed these parameters: {'; '.join(map(str, adjustments))}"
-        )
+    if adjustments := run.manifest.adjustments:
+        yield ended(f"For {name} the server's refusals changed these parameters: {'; '.join(adjustments)}")

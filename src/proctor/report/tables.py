@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 from proctor.figures import amount, besides, dollars, duration, estimate, fraction, rate, speed, unmeasured
 from proctor.findings import Basis, Estimate, Evaluation, RunResult, Score
-from proctor.report import measures
+from proctor.manifest import TaskSpec
 from proctor.report.blocks import Table
 from proctor.report.pairs import NONE, value_and_interval
 from proctor.report.record import categories_by_task
@@ -105,18 +104,17 @@ def _titles(evaluation: Evaluation) -> dict[Key, tuple[str, str]]:
     First what is over all tasks, then task by task its official metrics and those beside them.
     """
     names: dict[Key, tuple[str, str]] = {}
-    specs: dict[str, Mapping[str, Any]] = {}
+    specs: dict[str, TaskSpec] = {}
     for result in evaluation.results:
-        specs = {**measures.specs(result.run), **specs}
-        groups = set(categories_by_task(result.run.manifest).values())
+        specs = {**result.run.manifest.facts.tasks, **specs}
+        groups = set(categories_by_task(result.run).values())
         for score in result.scores:
             names.setdefault((score.task, score.metric), _named(score, groups))
     tasks = unique([*specs, *(task for task, _ in names)])
-    metrics = {task: measures.metrics_of(spec) for task, spec in specs.items()}
 
     def place(key: Key) -> tuple[int, int]:
         task, metric = key
-        known = metrics.get(task, [])
+        known = specs[task].metrics if task in specs else ()
         where = known.index(metric) if metric in known else len(known)
         return (tasks.index(task) if task else -1), where
 

@@ -64,7 +64,7 @@ def subtitle(evaluation: Evaluation, *, now: float) -> str:
 
 def began_at(run: Run) -> float:
     """When the run began. Another tool's log began when that tool did: `started_at` is the time of the import."""
-    return run.created_at if run.cell.source.kind == "log" else run.started_at or run.created_at
+    return run.created_at if run.cell.source.imported else run.started_at or run.created_at
 
 
 def sample_notice(evaluation: Evaluation) -> str | None:
@@ -92,7 +92,7 @@ def sharing_notice(evaluation: Evaluation) -> str | None:
 
 
 def is_sample(run: Run) -> bool:
-    return run.sample or run.manifest.get("rows") == "sample"
+    return run.sample or run.manifest.facts.sample
 
 
 def state(run: Run) -> str:
@@ -176,21 +176,21 @@ def once(evaluation: Evaluation, sentences: Mapping[str, str]) -> Iterator[str]:
 
 def items_planned(run: Run) -> int:
     """How many items the plan held; `run.planned` counts an item once for each wording and each repeat."""
-    wordings = 3 if run.manifest.get("wording") == "all" else 1
+    facts = run.manifest.facts
+    wordings = 3 if facts.worded else 1
     planned = run.planned // max(1, wordings * run.cell.repeats)
     if not (beside := metrics_beside(run)):
         return planned
-    asked: Mapping[str, int] = run.manifest.get("asked") or {}
+    asked = facts.asked
     whole = sum(asked.values())
     return planned * (whole - sum(asked.get(task, 0) for task in beside)) // max(1, whole)
 
 
 def metrics_beside(run: Run) -> frozenset[str]:
     """Of another tool's log: what its manifest has as tasks of their own, and what are further metrics of one."""
-    if run.cell.source.kind != "log":
+    if not run.cell.source.imported:
         return frozenset()
-    found = run.manifest.get("metrics") or {}
-    return frozenset(task for task, spec in found.items() if isinstance(spec, Mapping) and spec.get("extra"))
+    return frozenset(key for key, task in run.manifest.facts.tasks.items() if task.extra)
 
 
 def unique(texts: Iterable[str]) -> list[str]:

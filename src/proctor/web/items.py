@@ -10,6 +10,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
+from proctor.manifest_json import sampling_document
 from proctor.service.admin import access
 from proctor.service.results import notes
 from proctor.service.watch import job_states
@@ -72,7 +73,7 @@ def _sent(run: Run, item: Item) -> str:
     request = {
         "model": str(run.cell.model),
         "messages": said,
-        "sampling": run.manifest.get("sampling", {}),
+        "sampling": sampling_document(run.manifest.sampling) if run.manifest.sampling else {},
     }
     return json.dumps(request, indent=2, ensure_ascii=False)
 

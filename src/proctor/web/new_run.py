@@ -10,6 +10,7 @@ from proctor.service.admin import access
 from proctor.service.context import Context
 from proctor.service.forecast.duration import estimated_duration
 from proctor.service.forecast.forecast import forecast_from
+from proctor.service.kinds import exam_ref
 from proctor.service.opening.catalogue import provider_status, suite_facts
 from proctor.service.opening.offers import Offer, chat_models, offers
 from proctor.service.runs import queue
@@ -53,7 +54,7 @@ def empty_form(request: Request, context: OpenContext, user: Runner, like: Text 
     tasks: tuple[str, ...] = ()
     if like:
         cell = job_states.run_of(context, like).cell
-        values, tasks = DEFAULTS | form_values(cell), cell.source.tasks
+        values, tasks = DEFAULTS | form_values(cell), exam_ref(cell.source).tasks
     values |= {
         name: value
         for name, value in request.query_params.items()

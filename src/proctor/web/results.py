@@ -89,7 +89,7 @@ def results(
     }
     if is_fragment(request) and request.headers.get("hx-target") == "rows":
         return show(request, "_rows.html", **facts)
-    tasks = sorted(run.manifest.get("tasks") or profile_of(context.store, run).tasks)
+    tasks = sorted(run.manifest.facts.tasks or profile_of(context.store, run).tasks)
     return show(request, "results.html", here="history", shows=SHOWS, filter=asked, tasks=tasks, **facts)
 
 

@@ -14,11 +14,14 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import Response, StreamingResponse
 
 from proctor.errors import Conflict, errors
-from proctor.findings import NOT_ENFORCED, Cause, Histogram, RunResult, Score, adherence
+from proctor.findings import Cause, Histogram, RunResult, Score
+from proctor.manifest import NOT_ENFORCED
+from proctor.manifest_json import manifest_document
 from proctor.plan import cell_to_json
 from proctor.service.admin import access, prune
 from proctor.service.context import Context
 from proctor.service.data.transfer import report_from
+from proctor.service.kinds import kind_of
 from proctor.service.results import notes
 from proctor.service.results.advice import advice, askings, goes_on
 from proctor.service.results.diagnosis import diagnose
@@ -64,6 +67,7 @@ def _common(context: Context, live: Live) -> dict[str, Any]:
         "pulse": live.pulse,
         "job": live.job,
         "ended": live.state.ended,
+        "again": live.state.ended and kind_of(run.cell.source).on_server,
         "problem": _problem(run, causes, is_job),
         "causes": [] if _said_already(run, causes) else [_told(cause, run, is_job) for cause in causes],
         "goes_on": goes_on(run, causes),
@@ -78,8 +82,8 @@ def _common(context: Context, live: Live) -> dict[str, Any]:
 
 
 def _unenforced(run: Run) -> str:
-    held = adherence(run.manifest)
-    return "" if held is None or held.enforced else f"{held.sentence}; {NOT_ENFORCED}"
+    held = run.manifest.unenforced
+    return f"{held.sentence}; {NOT_ENFORCED}" if held else ""
 
 
 def _told(cause: Cause, run: Run, is_job: bool) -> dict[str, str]:
@@ -213,7 +217,7 @@ def _config(context: Context, live: Live) -> dict[str, Any]:
     run = live.run
     return {
         "cell": json.dumps(json.loads(cell_to_json(run.cell)), indent=2, ensure_ascii=False),
-        "manifest": json.dumps(dict(run.manifest), indent=2, ensure_ascii=False, default=str),
+        "manifest": json.dumps(manifest_document(run.manifest), indent=2, ensure_ascii=False),
     }
 
 
@@ -287,7 +291,7 @@ def restart(request: Request, context: OpenContext, user: Runner, run_id: RunId)
 def rerun(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
     """A new run from the same words."""
     run = job_states.run_of(context, run_id)
-    if run.cell.source.kind == "log":
+    if run.cell.source.imported:
         raise Conflict("This run was imported from another tool, which alone can ask again")
     ticket = Ticket(user.name, job_states.project_of(context, run.id), "high")
     made = queue.submit(

@@ -12,12 +12,13 @@ from starlette.responses import HTMLResponse, Response
 from proctor.errors import ConfigError
 from proctor.service.admin import access
 from proctor.service.admin.access import User
+from proctor.service.kinds import exam_ref
 from proctor.service.opening.catalogue import provider_status, suite_facts
 from proctor.service.runs import queue, schedules
 from proctor.service.runs.requests import RunRequest, plan_of
 from proctor.service.runs.schedules import NewSchedule, Schedule
 from proctor.service.watch import counts, job_states
-from proctor.types import SourceRef, Status
+from proctor.types import ExamRef, Status
 from proctor.web.dependencies import Admin, OpenContext, Reader, Runner, go
 from proctor.web.render import ago, show
 
@@ -119,16 +120,16 @@ def _facts(context: OpenContext, of: Schedule) -> dict[str, Any]:
         cell = of.cell
     except ConfigError as error:
         return {**facts, "model": "-", "what": str(error)}
-    source = cell.source
+    source = exam_ref(cell.source)
     rows = f", {source.rows} rows" if source.rows else ""
     tasks = f": {', '.join(source.tasks)}" if source.tasks else ""
     return {**facts, "model": str(cell.model), "what": f"{source.name}{tasks}, {_size(source)}{rows}"}
 
 
-def _size(source: SourceRef) -> str:
+def _size(source: ExamRef) -> str:
     """How many items, with both of its limits where it has both.
 
-    >>> _size(SourceRef("suite", "glue", preset="quick", limit=5)), _size(SourceRef("suite", "glue", limit=5))
+    >>> _size(ExamRef("suite", "glue", preset="quick", limit=5)), _size(ExamRef("suite", "glue", limit=5))
     ('quick, at most 5 items a task', 'at most 5 items a task')
     """
     limit = f"at most {source.limit:,} items a task" if source.limit else None

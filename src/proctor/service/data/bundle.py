@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from proctor import __version__
-from proctor.errors import ConfigError, Conflict, DataError
+from proctor.errors import ConfigError, Conflict
 from proctor.providers.wire.http import LEAST_SECRET_CHARACTERS
 from proctor.service.context import find, open_store
 from proctor.service.data import records
-from proctor.service.data.records import FORMAT, Labels, Snapshot
-from proctor.service.opening.sources import open_source
+from proctor.service.data.records import FORMAT, Snapshot
 from proctor.service.results import documents
+from proctor.service.results.answer_kinds import row_labels
 from proctor.settings import Settings
-from proctor.sources.exams.source import SuiteSource
 from proctor.store import AttemptRow, Store
 from proctor.types import Outcome, Run, Usage
 
@@ -123,21 +122,7 @@ def _stale(store: Store, runs: Sequence[Run], results: Mapping[str, Any]) -> tup
 
 
 def _head(run: Run, settings: Settings) -> bytes:
-    return records.to_bytes(records.run_record(run, _labels(run, settings)), indent=True)
-
-
-def _labels(run: Run, settings: Settings) -> Labels | None:
-    """The labels of a file's tasks; None for suites, which proctor knows, and where the file is no longer the same."""
-    if run.cell.source.kind != "file":
-        return None
-    try:
-        source = open_source(run.cell.source, settings)
-    except (ConfigError, DataError):
-        return None
-    same = source.manifest.get("item_set_sha256") == run.manifest.get("item_set_sha256")
-    if not same or not isinstance(source, SuiteSource):
-        return None
-    return {key: task.labels for key, task in source.tasks.items()}
+    return records.to_bytes(records.run_record(run, row_labels(run, settings)), indent=True)
 
 
 # Members -----------------------------------------------------------------------------------------

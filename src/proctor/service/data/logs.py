@@ -14,6 +14,7 @@ from proctor.findings import RunResult
 from proctor.interop.inspect_log import is_inspect, read_inspect
 from proctor.interop.lm_eval import is_results, read_lm_eval
 from proctor.interop.logs import Log, Sample, wrong
+from proctor.manifest import LogFacts
 from proctor.service.context import dead_owner, open_store
 from proctor.service.data.logs_manifest import content_sha256, figures, log_manifest, whole_group
 from proctor.service.results.comparable import comparability, exam
@@ -28,13 +29,13 @@ from proctor.types import (
     Gold,
     Grade,
     Item,
+    LogRef,
     Model,
     Outcome,
     Plan,
     Reply,
     Run,
     Sampling,
-    SourceRef,
     Status,
 )
 
@@ -131,8 +132,10 @@ def _earlier(store: Store, log: Log) -> Run | None:
     """The run that this log became before, be it from another kind of file; or that an import broke off in."""
     content = content_sha256(log)
     for run in store.runs(limit=None, source=log_title(log)):
-        known = run.manifest
-        if log.sha256 == known.get("log_sha256") or content == known.get("log_content_sha256"):
+        known = run.manifest.facts
+        if isinstance(known, LogFacts) and (
+            log.sha256 == known.log_sha256 or content == known.log_content_sha256
+        ):
             return run
     return None
 
@@ -142,7 +145,7 @@ def _add(store: Store, log: Log) -> Run:
     title = log_title(log)
     cell = Cell(
         Model(log.tool, log.model),
-        SourceRef("log", title),
+        LogRef(title),
         UNKNOWN,
         repeats=max((sample.repeat for sample in log.samples), default=0) + 1,
     )

@@ -5,50 +5,45 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 import orjson
 
 from proctor import __version__
 from proctor.findings import METRIC_VERSIONS
+from proctor.grading.formats import Kind
 from proctor.interop.logs import Group, Log, LoggedTask
+from proctor.manifest import LogFacts, Manifest, ServedModel, TaskSpec
 from proctor.stats.descriptive.averages import weighed
 
 GROUP_ROUNDING = 1e-6  # the mean over items and the mean over tasks differ by more, or not at all
 
 
-def log_manifest(log: Log) -> dict[str, Any]:
+def log_manifest(log: Log) -> Manifest:
+    """Everything that the log says of its run."""
     asked = {task: len(items) for task, items in _items(log).items()}
     graded, group = graded_tasks(log), whole_group(log)
     # Only shares of right answers can be pooled over items.
-    aggregate = "micro" if group and graded.isdisjoint(group.tasks) and _pooled(log, group) else "macro"
-    metrics = {task.key: "mean" if task.key in graded else "accuracy" for task in log.tasks}
-    below = {each.title: list(each.tasks) for each in log.groups if each is not group}
-    return {
-        "tool": log.tool,
-        "tool_version": log.version,
-        "log": str(log.path.absolute()),
-        "log_sha256": log.sha256,
-        "log_content_sha256": content_sha256(log),
-        "log_settings": dict(log.settings),
-        **({"log_notes": list(log.notes)} if log.notes else {}),
-        "suite": None,
-        "rows": "log",
-        "tasks": {task.key: task.title for task in log.tasks},
-        "metrics": {task.key: _spec(task, metrics[task.key]) for task in log.tasks},
+    pooled = group is not None and graded.isdisjoint(group.tasks) and _pooled(log, group)
+    below = {each.title: each.tasks for each in log.groups if each is not group}
+    facts = LogFacts(
+        tool=log.tool,
+        tool_version=log.version,
+        log=str(log.path.absolute()),
+        log_sha256=log.sha256,
+        log_content_sha256=content_sha256(log),
+        log_settings=log.settings,
+        log_notes=log.notes,
+        tasks={task.key: _spec(task, task.key in graded, asked[task.key]) for task in log.tasks},
         # Both, for whichever a task has: one grade in between must not part two runs of the same scorer.
-        "metric_versions": {name: METRIC_VERSIONS[name] for name in ("accuracy", "mean")},
-        "full_sizes": {},
-        "aggregate": aggregate,
-        **({"categories": below} if aggregate == "micro" and below else {}),
-        "asked": asked,
-        "n": sum(asked.values()),
-        "item_set_sha256": _item_set(log),
-        "prompts": dict(log.prompts),
-        "extractor": log.extractor,
-        "proctor": __version__,
-        "model": {"name": f"{log.tool}/{log.model}"},
-    }
+        metric_versions={name: METRIC_VERSIONS[name] for name in ("accuracy", "mean")},
+        aggregate="micro" if pooled else "macro",
+        categories=below if pooled else {},
+        n=sum(asked.values()),
+        item_set_sha256=_item_set(log),
+        prompts=log.prompts,
+        extractor=log.extractor,
+    )
+    return Manifest(facts, proctor=__version__, model=ServedModel(name=f"{log.tool}/{log.model}"))
 
 
 def content_sha256(log: Log) -> str:
@@ -91,15 +86,11 @@ def _item_set(log: Log) -> str:
     return hashlib.sha256(orjson.dumps(pairs)).hexdigest()
 
 
-def _spec(task: LoggedTask, metric: str) -> dict[str, Any]:
-    return {
-        "official": [metric],
-        "also": [],
-        "positive": None,
-        "kind": "choices" if metric == "accuracy" else "graded",
-        "labels": [],
-        "extra": task.extra,
-    }
+def _spec(task: LoggedTask, graded: bool, asked: int) -> TaskSpec:
+    """A grade in between is one of free words: what is chosen is right or wrong."""
+    kind: Kind = "text" if graded else "choices"
+    metric = "mean" if graded else "accuracy"
+    return TaskSpec(task.title, kind, official=(metric,), extra=task.extra, asked=asked)
 
 
 def _pooled(log: Log, group: Group) -> bool:

@@ -13,10 +13,12 @@ import orjson
 from proctor.errors import ConfigError, DataError
 from proctor.findings import METRIC_VERSIONS, Evaluation, RunResult
 from proctor.grading.formats import Label
+from proctor.manifest_json import manifest_document, manifest_from
 from proctor.plan import cell_from_json, cell_to_json
 from proctor.service.data.counted import tally
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.results import documents
+from proctor.service.results.answer_kinds import kind_told
 from proctor.service.results.results import marks, shape
 from proctor.service.results.speeds import with_clock
 from proctor.stats.estimates import scores
@@ -138,7 +140,7 @@ def checked(record: Mapping[str, Any], keys: Mapping[str, Types], where: str) ->
 def run_record(run: Run, labels: Labels | None) -> dict[str, Any]:
     """`labels` are those of a file's tasks, with their synonyms, which nothing else in a bundle knows."""
     facts = {field.name: getattr(run, field.name) for field in fields(Run)}
-    facts |= {"status": run.status.value, "manifest": dict(run.manifest)}
+    facts |= {"status": run.status.value, "manifest": manifest_document(run.manifest)}
     facts["cell"] = json.loads(cell_to_json(run.cell))
     known = (
         None
@@ -157,6 +159,7 @@ def run_from(record: Mapping[str, Any], where: str) -> tuple[Run, Labels | None]
         facts = dict(record["run"])
         checked({key: facts[key] for key in RUN_KEYS}, RUN_KEYS, where)
         facts |= {"status": Status(facts["status"]), "cell": cell_from_json(json.dumps(facts["cell"]))}
+        facts["manifest"] = manifest_from(facts["manifest"])
         run = Run(**facts)
         _check_metrics(run)
         labels = record["labels"]
@@ -165,18 +168,17 @@ def run_from(record: Mapping[str, Any], where: str) -> tuple[Run, Labels | None]
                 task: tuple(Label(name, tuple(others), shown) for name, others, shown in of)
                 for task, of in labels.items()
             }
-    except (KeyError, TypeError, ValueError, AttributeError, ConfigError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ConfigError, DataError) as error:
         raise DataError(f"{where}: not a run as this version of proctor writes it ({error})") from None
     return run, labels
 
 
 def _check_metrics(run: Run) -> None:
-    """What the statistics need is all there. Raises: KeyError, ValueError for a metric that is not known."""
-    for task, spec in shape(run).tasks.items():
-        if not all(isinstance(word, str) for word in (spec.title, spec.kind, *spec.labels)):
-            raise ValueError(f"task {task}: title, kind and labels are texts")
-        if unknown := [metric for metric in (*spec.official, *spec.also) if metric not in METRIC_VERSIONS]:
-            raise ValueError(f"task {task} is scored by {unknown[0]!r}")
+    """What the statistics need is all there. Raises: ConfigError, ValueError for a metric that is not known."""
+    for key, task in run.manifest.facts.tasks.items():
+        kind_told(run, key)
+        if unknown := [metric for metric in task.metrics if metric not in METRIC_VERSIONS]:
+            raise ValueError(f"task {key} is scored by {unknown[0]!r}")
 
 
 # Items and replies -------------------------------------------------------------------------------
@@ -292,7 +294,7 @@ class Snapshot:
 
 def recomputed(kept: Snapshot, runs: Sequence[Run]) -> Evaluation:
     """Everything that the rows show. Raises ConfigError for runs that cannot be compared."""
-    tallies = [with_clock(tally(list(kept.latest(run.id))), run.manifest) for run in runs]
+    tallies = [with_clock(tally(list(kept.latest(run.id))), run.manifest.server_clock) for run in runs]
     results = [
         RunResult(run, scores(marks(kept, run), shape(run)), counts)
         for run, counts in zip(runs, tallies, strict=True)

@@ -10,7 +10,7 @@ from proctor.service.data.transfer import present_data
 from proctor.service.opening.sources import open_source
 from proctor.settings import Settings
 from proctor.sources.exams.tables.tasks import SUITES, TASKS
-from proctor.types import Message, SourceRef
+from proctor.types import ExamRef, Message
 
 # What publishers state of data sets that have one licence; the others' own pages say which holds for what.
 LICENCES: Mapping[str, str] = {
@@ -52,5 +52,5 @@ def hub_pages(settings: Settings) -> dict[str, HubPage]:
 def example_prompts(suite: str, settings: Settings) -> Mapping[str, tuple[Message, ...]]:
     """Task -> what a model is shown, made of one of proctor's own sample rows; kept, since they never change."""
     keys = tuple(task.key for task in SUITES[suite].tasks)
-    source = open_source(SourceRef("suite", suite, tasks=keys, rows="sample", limit=1), settings)
+    source = open_source(ExamRef("suite", suite, tasks=keys, rows="sample", limit=1), settings)
     return {item.group: item.ask.messages for item in source.items()}

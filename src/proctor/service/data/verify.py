@@ -9,16 +9,15 @@ from typing import Any
 
 from proctor import __version__
 from proctor.errors import ConfigError, DataError
+from proctor.grading.exam import Reads
 from proctor.grading.extractors import EXTRACTORS, Extractor, extractor
-from proctor.grading.vocabulary import vocabulary
 from proctor.service.data import records
 from proctor.service.data.records import Labels, Snapshot
 from proctor.service.data.unpack import BOUNDS, Bounds, BundleArchive, opened, run_ids, sum_faults
-from proctor.service.results.answer_kinds import Reads, reads
+from proctor.service.kinds import kind_of
+from proctor.service.results.answer_kinds import reads, with_labels
 from proctor.settings import Settings
-from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.items import item_hash
-from proctor.sources.exams.source import open_suite
 from proctor.store import AttemptRow
 from proctor.store.core.bodies import clean
 from proctor.types import Grade, Item, Outcome, Reply, Run
@@ -136,7 +135,7 @@ def _packed_run(archive: BundleArchive, ident: str) -> _PackedRun:
     items: dict[tuple[str, str], Item] = {}
     for where, line in archive.lines(f"{folder}/{records.ITEMS}"):
         item = records.item_from(records.from_bytes(line, where), where)
-        if item.group not in run.manifest["tasks"]:
+        if item.group not in run.manifest.facts.tasks:
             raise DataError(f"{where}: {item.group!r} is no task of the run")
         if (item.id, item.hash) in items:
             raise DataError(f"{where}: item {item.id!r} stands there twice")
@@ -150,19 +149,16 @@ def _packed_run(archive: BundleArchive, ident: str) -> _PackedRun:
 
 def _how_read(run: Run, labels: Labels | None) -> tuple[Extractor, Mapping[str, Reads]]:
     """Raises ConfigError saying why the replies cannot be read again."""
-    if run.cell.source.kind == "log":
+    if run.cell.source.imported:
         raise ConfigError("another tool asked and read them")
-    name = run.manifest.get("extractor")
+    name = run.manifest.facts.extractor
     if name not in EXTRACTORS:
         raise ConfigError(f"this version does not know the extractor {name}")
-    how = reads(run)
-    if run.cell.source.kind == "file":
+    how: Mapping[str, Reads] = reads(run)
+    if kind_of(run.cell.source).row_labels is not None:
         if labels is None and any(each.vocabulary for each in how.values()):
             raise ConfigError("the file with the labels and their synonyms was gone when the bundle was made")
-        how = {
-            task: Reads(each.kind, vocabulary(labels[task]) if labels and labels.get(task) else None)
-            for task, each in how.items()
-        }
+        how = with_labels(how, labels or {})
     return extractor(str(name), {each.kind for each in how.values()}), how
 
 
@@ -204,7 +200,7 @@ def _check_reading(of: _PackedRun, row: AttemptRow, reply: Reply, found: _Findin
         found.unread += 1
         return
     item, how = of.items[row.item_id, row.item_hash], of.how[row.task]
-    again = chosen.judge(item, reply, kind=how.kind, vocabulary=how.vocabulary)
+    again = chosen.grade_reply(item, reply, kind=how.kind, vocabulary=how.vocabulary)
     found.replies += 1
     read = Grade(again.outcome, again.score, clean(again.answer, records.ANSWER_CHARACTERS), again.rung)
     if (read.outcome, read.answer, read.score) == (row.outcome, row.answer, row.score):
@@ -271,7 +267,7 @@ def _check_figures(told: Mapping[str, Any], kept: Snapshot, runs: Sequence[Run],
 
 def _check_hashes(of: _PackedRun, found: _Finding) -> None:
     """Where the bundle has the prompts, each item's hash must be that of what was asked."""
-    if of.run.cell.source.kind == "log":
+    if of.run.cell.source.imported:
         return  # the other tool's own hashes
     for item in of.items.values():
         if not item.ask.messages:
@@ -286,11 +282,11 @@ def _check_hashes(of: _PackedRun, found: _Finding) -> None:
 def _check_rows(of: _PackedRun, settings: Settings, found: _Finding) -> None:
     """Each item against the rows on this machine. Raises: DataMissing, DataError; nothing is fetched."""
     ref = of.run.cell.source
-    if ref.kind == "log":
+    if ref.imported:
         found.notes.append(f"{of.name}: its items were not compared with rows: another tool asked them")
         return
     try:
-        source = open_file(ref) if ref.kind == "file" else open_suite(ref, settings.home)
+        source = kind_of(ref).open(ref, settings)
     except ConfigError as error:
         raise DataError(f"{of.name}: its source cannot be opened here: {error}") from error
     here = {item.id: item for item in source.items()}

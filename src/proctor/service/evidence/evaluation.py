@@ -42,7 +42,7 @@ def evaluation(
     # A tie must not depend on the order in which models were named only by accident: sorted() keeps it.
     ranked = sorted(runs, key=lambda run: downwards(values[run.id]))
     verdict = sentence(pairs, [run.id for run in ranked])
-    if runs[0].manifest.get("wording") == "all":
+    if runs[0].manifest.facts.worded:
         best, runner_up = (by_wording(scored_rows(store, run)) for run in ranked[:2])
         verdict = f"{verdict} {sign_note(best, runner_up)}".rstrip()
     return Evaluation(plan_id, tuple(results), pairs, verdict, compared, common(results), unlike(results))

@@ -14,6 +14,7 @@ from proctor.protocols import Source
 from proctor.providers.prices import Prices, read_prices
 from proctor.service.context import open_store
 from proctor.service.forecast.previous_runs import PreviousRuns, assumed_of, past_of, why_not
+from proctor.service.kinds import kind_of
 from proctor.settings import Settings
 from proctor.stats.descriptive.averages import mean, middle
 from proctor.stats.power import Assumed, detectable, effective_items, half_width, items_for
@@ -144,7 +145,7 @@ def forecast_from(
     return Forecast(
         source_title=source.title,
         understood=tuple(source.understood),
-        sample=source.manifest.get("rows") == "sample",
+        sample=source.facts.sample,
         cells=cells,
         total=total,
         power=power_of(source, assumed, basis, difference, models=len(plan.cells)),
@@ -258,15 +259,12 @@ def power_of(
     models: int = 2,
 ) -> Power:
     """What the source's items can show of two of so many models, each task with its weight in the score."""
-    facts = source.manifest
-    scored = [task for task, spec in facts["metrics"].items() if not spec["extra"]] or list(facts["metrics"])
+    facts = source.facts
+    scored = [task for task, spec in facts.tasks.items() if not spec.extra] or list(facts.tasks)
     # Wordings are not items of their own: what counts is how many different questions there are.
-    asked = {task: facts["asked"][task] for task in scored if facts["asked"].get(task)}
-    asked = asked or dict(facts["asked"])
-    full = {task: n for task in scored if (n := facts["full_sizes"][task])}
-    weights = (
-        dict.fromkeys(facts["full_sizes"], 1) if facts.get("aggregate") == "macro" else facts["full_sizes"]
-    )
+    asked = {task: n for task, n in facts.asked.items() if task in scored} or facts.asked
+    full = {task: n for task, n in facts.full_sizes.items() if task in scored and n}
+    weights = dict.fromkeys(facts.full_sizes, 1) if facts.aggregate == "macro" else facts.full_sizes
     items, effective, best = (
         sum(asked.values()),
         effective_items(asked, weights),
@@ -292,7 +290,8 @@ def power_of(
         detectable_close=detectable(effective, replace(assumed, correlation=CLOSE), family, counted=counted),
         at_best=detectable(best, assumed, family, counted=math.isclose(best, sum(full.values()))),
         tasks=tuple(
-            TaskPower(t, facts["tasks"][t], n, detectable(n, assumed, len(asked))) for t, n in asked.items()
+            TaskPower(t, facts.tasks[t].title, n, detectable(n, assumed, len(asked)))
+            for t, n in asked.items()
         ),
         difference=difference,
         needed=needed,
@@ -301,8 +300,7 @@ def power_of(
 
 def beyond_shares(source: Source) -> Iterator[str]:
     """What the power leaves out: it takes every score for a share of right answers."""
-    specs = source.manifest["metrics"].values()
-    if any("mcc" in spec["official"] and not spec["extra"] for spec in specs):
+    if any("mcc" in task.official and not task.extra for task in source.facts.tasks.values()):
         # Of two labels as frequent MCC is twice the share less one, so its errors are twice as large.
         yield "These differences are in shares of right answers; one as small in mcc takes about four times the items."
 
@@ -335,7 +333,7 @@ def _notes(plan: Plan, cells: Sequence[CellForecast], total: CellForecast) -> It
     if most is not None and unpriced:
         yield f"--max-cost can be kept for {', '.join(unpriced)} only if the server tells its costs."
     if new := [cell.model for cell in served if cell.seconds.value is None]:
-        few = "--preset quick --limit 20" if plan.cells[0].source.kind == "suite" else "--limit 20"
+        few = kind_of(plan.cells[0].source).short
         yield f"No time is known yet for {', '.join(new)}: a first `proctor run` with {few} tells."
 
 

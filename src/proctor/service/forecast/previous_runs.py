@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from proctor.findings import Tally
 from proctor.protocols import Source
+from proctor.service.kinds import kind_of
 from proctor.service.results.profile import counted_tally
 from proctor.service.results.results import marks
 from proctor.stats.descriptive.averages import mean, middle
@@ -44,11 +45,11 @@ _ASKING: dict[str, Callable[[Cell], object]] = {
 
 def past_of(store: Store, cell: Cell, source: Source) -> PreviousRuns:
     """The runs most like the cell: first in how answers are drawn, then in their source, then in the rest."""
-    sample = source.manifest.get("rows") == "sample"
+    sample = source.facts.sample
     found = [
         run
         for run in store.runs(limit=LOOKED_AT, model=str(cell.model), status=Status.COMPLETED)
-        if str(run.cell.model) == str(cell.model) and run.settled and run.cell.source.kind != "log"
+        if str(run.cell.model) == str(cell.model) and run.settled and not run.cell.source.imported
     ]
     if not found:
         return PreviousRuns(basis=f"no earlier run of {cell.model}")
@@ -75,9 +76,8 @@ def _other(facts: Mapping[str, Callable[[Cell], object]], one: Cell, two: Cell) 
 
 def _same_questions(one: Cell, two: Cell) -> bool:
     """Questions of one kind, as long as each other; how many of them does not matter."""
-    a, b = one.source, two.source
-    same = (a.kind, a.name, a.style, a.shots) == (b.kind, b.name, b.style, b.shots)
-    return same and set(a.tasks) == set(b.tasks)
+    a, b = (kind_of(cell.source).alike(cell.source) for cell in (one, two))
+    return a == b
 
 
 def assumed_of(store: Store, repeats: int, pasts: Sequence[PreviousRuns]) -> tuple[Assumed, str]:

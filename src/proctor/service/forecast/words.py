@@ -16,12 +16,12 @@ ENOUGH_TO_TELL = 200  # items of a task; fewer show only differences of 8 points
 def plan_lines(plan: Plan, source: Source) -> Iterator[str]:
     """Lines for a person, before the first request."""
     yield from source.understood
-    models, wordings = len(plan.cells), 3 if source.manifest.get("wording") == "all" else 1
+    models, wordings = len(plan.cells), 3 if source.facts.worded else 1
     calls = len(source) * sum(cell.repeats for cell in plan.cells)
     n = len(source) // wordings
     items = f"{n:,} {'item' if n == 1 else 'items'}"
     yield f"{source.title}: {items}, {models} {'model' if models == 1 else 'models'}, {calls:,} calls."
-    asked = source.manifest.get("asked", {})
+    asked = source.facts.asked
     if len(asked) > 1 and min(asked.values()) < ENOUGH_TO_TELL:
         least, most = min(asked.values()), max(asked.values())
         alike = least == most
@@ -32,6 +32,6 @@ def plan_lines(plan: Plan, source: Source) -> Iterator[str]:
         yield f"{len(asked)} tasks with {sizes} items each: {few} to compare two models task by task."
     power = power_of(source, Assumed(), models=models)
     if models > 1 and power.detectable is not None:
-        least = f"{fraction(power.detectable)} or more (80 % power{among(power.comparisons)})"
-        yield f"{n:,} items show a difference between two models if it is about {least}."
+        smallest = f"{fraction(power.detectable)} or more (80 % power{among(power.comparisons)})"
+        yield f"{n:,} items show a difference between two models if it is about {smallest}."
         yield from beyond_shares(source)

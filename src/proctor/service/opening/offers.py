@@ -15,7 +15,7 @@ from proctor.providers.wire.http import Http
 from proctor.settings import Settings
 from proctor.simulator import NAMED
 from proctor.sources.exams.source import open_suite
-from proctor.types import ListedModel, Model, Sampling, SourceRef
+from proctor.types import ExamRef, ListedModel, Model, Sampling
 
 PROBE_S = 30.0
 UNSUITED = "embeddings only"  # a note of providers/protocols/ollama.py
@@ -83,7 +83,7 @@ async def _probe_all(models: Sequence[Model], settings: Settings) -> list[Probe]
 
 
 async def _probe(model: Model, opening: Opening) -> Probe:
-    source = open_suite(SourceRef("suite", "superglue", rows="sample", limit=1), opening.settings.home)
+    source = open_suite(ExamRef("suite", "superglue", rows="sample", limit=1), opening.settings.home)
     try:
         async with asyncio.timeout(PROBE_S):
             provider = open_provider(model, Sampling(), opening)

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from proctor.errors import ConfigError, DataMissing
-from proctor.service.opening.sources import answers_to, open_source
+from proctor.service.kinds import kind_of
+from proctor.service.opening.sources import open_source
 from proctor.settings import Settings
 from proctor.simulator import OPTIONS, KnownAnswer, read_options, write_answers
 from proctor.simulator.serve import serve
 from proctor.sources.exams.tables.tasks import SUITES
-from proctor.types import SourceRef
+from proctor.types import ExamRef
 
 # Decided here, not by the user: the answers come from this machine's rows.
 USER_OPTIONS = tuple(option for option in OPTIONS if option.flag not in ("--answers", "--until-stdin-closes"))
@@ -22,18 +23,18 @@ USER_OPTIONS = tuple(option for option in OPTIONS if option.flag not in ("--answ
 def known_answers(settings: Settings, files: Sequence[Path]) -> dict[str, KnownAnswer]:
     """Answers to the sample rows, to imported rows, and to the questions of `files`."""
     # Each prompt in its three wordings; in other styles, and with examples before it, it is guessed.
-    refs = [SourceRef("suite", suite, preset="full", rows="sample", wording="all") for suite in SUITES]
+    refs = [ExamRef("suite", suite, preset="full", rows="sample", wording="all") for suite in SUITES]
     refs += [
-        SourceRef("suite", suite.key, tasks=(task.key,), preset="full", rows="imported", wording="all")
+        ExamRef("suite", suite.key, tasks=(task.key,), preset="full", rows="imported", wording="all")
         for suite in SUITES.values()
         for task in suite.tasks
     ]
     # What a lenient run leaves out, nobody asks.
-    refs += [SourceRef("file", str(path.resolve()), lenient=True) for path in files]
+    refs += [ExamRef("file", str(path.resolve()), lenient=True) for path in files]
     known: dict[str, KnownAnswer] = {}
     for ref in refs:
         try:
-            known.update(answers_to([open_source(ref, settings)]))
+            known.update(kind_of(ref).answers(open_source(ref, settings)))
         except DataMissing:
             continue  # not imported: the simulator need not know it
     return known

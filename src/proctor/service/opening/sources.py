@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -11,18 +11,16 @@ from proctor.errors import ConfigError, DataMissing, EndpointNotFound, Forbidden
 from proctor.plan import parse_model
 from proctor.protocols import Source
 from proctor.providers import PROVIDERS
+from proctor.service.kinds import kind_of
+from proctor.service.kinds.contract import Tell
 from proctor.service.opening.offers import offers
 from proctor.settings import Settings
-from proctor.simulator import KnownAnswer, prompt_key
+from proctor.simulator import KnownAnswer
 from proctor.simulator.process import SimulatorDied, spawn
-from proctor.sources.exams.files.questions import open_file
-from proctor.sources.exams.hub.download import ensure
-from proctor.sources.exams.source import open_suite, task_keys
-from proctor.sources.exams.tables.tasks import SUITES, TASKS
-from proctor.types import Cell, Item, Model, SourceRef
+from proctor.sources.exams.tables.tasks import SUITES
+from proctor.types import Cell, Model, SourceRef
 
 WITHOUT_SERVER = ("baseline", "replay", "simulator")
-Tell = Callable[[int, int], None]  # bytes that have come, of how many
 
 
 def open_source(
@@ -33,30 +31,24 @@ def open_source(
     `tell` hears of the download. Raises: ConfigError, DataError, DataMissing; Forbidden where the hub would have to
     be asked and `fetch` is False: whoever may only read sends this machine nowhere.
     """
-    if ref.kind == "log":
-        raise ConfigError(
-            f"{ref.name} was imported from another tool: proctor has its answers but not its questions as they were "
-            "asked. Ask again with that tool and import the new log, or run one of proctor's own suites"
-        )
-    if ref.kind == "file":
-        with _without_gc():
-            return open_file(ref)
-    ref = resolved_source(ref, settings)
+    kind = kind_of(ref)
+    ref = kind.resolved(ref, settings)
+    missing = kind.missing(ref)
     try:
-        with _without_gc():
-            return open_suite(ref, settings.home)
+        return _opened(ref, settings)
     except DataMissing:
-        if ref.rows not in (None, "hub"):
+        if missing is None:
             raise
     if not fetch:
-        raise Forbidden(
-            f"The rows of {ref.name} are not on this server, and to fetch them from the hub takes a key with the "
-            "scope 'run'. The sample rows are here: data \"sample\""
-        )
-    tasks = [TASKS[key] for key in task_keys(ref)]
-    splits = ("eval", "dev") if ref.shots or ref.style else ("eval",)
-    ensure(tasks, settings.home, settings, on_progress=tell, splits=splits)
-    return open_suite(ref, settings.home)
+        raise Forbidden(missing.refused)
+    missing.get(settings, tell)
+    return _opened(ref, settings)
+
+
+def _opened(ref: SourceRef, settings: Settings) -> Source:
+    with _without_gc():
+        source: Source = kind_of(ref).open(ref, settings)
+    return source
 
 
 @contextmanager
@@ -69,18 +61,6 @@ def _without_gc() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def resolved_source(ref: SourceRef, settings: Settings) -> SourceRef:
-    """The reference with the environment's choice of rows, where it makes none itself."""
-    if ref.kind != "suite" or ref.rows:
-        return ref
-    return replace(ref, rows=settings.rows)
-
-
-def with_origin(ref: SourceRef, source: Source) -> SourceRef:
-    """The reference with the kind of rows that were found, so that a resume takes the same."""
-    return ref if ref.kind != "suite" else replace(ref, rows=source.manifest["rows"])
 
 
 def models_named(
@@ -135,7 +115,7 @@ def with_simulators(cells: Sequence[Cell], sources: Sequence[Source]) -> Iterato
         yield list(cells)
         return
     try:
-        simulated = spawn([], answers_to(sources))
+        simulated = spawn([], _known(cells, sources))
     except SimulatorDied as error:
         raise EndpointNotFound(str(error)) from error
     with simulated:
@@ -148,25 +128,11 @@ def with_simulators(cells: Sequence[Cell], sources: Sequence[Source]) -> Iterato
         ]
 
 
-def answers_to(sources: Sequence[Source]) -> dict[str, KnownAnswer]:
-    """What the simulator knows: for each prompt, by its hash, the right answer and some wrong ones."""
+def _known(cells: Sequence[Cell], sources: Sequence[Source]) -> dict[str, KnownAnswer]:
+    """What a simulator can know of the sources; cells that ask the same share one."""
     known: dict[str, KnownAnswer] = {}
-    for source in sources:
-        items = [item for item in source.items() if item.target is not None]
-        others = _targets(items)
-        for item in items:
-            right = source.spoken(item)
-            wrong = tuple(source.wrong(item)) or tuple(t for t in others[item.group] if t != item.target)
-            key = prompt_key([(m.role, m.content) for m in item.ask.messages])
-            known[key] = KnownAnswer(right, wrong or (f"not {right}",))
+    for cell, source in {
+        id(source): (cell, source) for cell, source in zip(cells, sources, strict=True)
+    }.values():
+        known.update(kind_of(cell.source).answers(source))
     return known
-
-
-def _targets(items: Sequence[Item]) -> dict[str, list[str]]:
-    """Some targets of each task, in order of appearance: what a wrong answer in free words may look like."""
-    seen: dict[str, dict[str, None]] = {}
-    for item in items:
-        group = seen.setdefault(item.group, {})
-        if item.target is not None and len(group) < 10:
-            group[item.target] = None
-    return {group: list(targets) for group, targets in seen.items()}

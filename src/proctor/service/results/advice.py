@@ -8,6 +8,7 @@ from typing import Protocol
 
 from proctor.errors import ContextOverflow, ProviderError, provider_errors
 from proctor.findings import Cause
+from proctor.service.kinds import kind_of
 from proctor.types import Run
 
 # An error that also tells how much the reply may take says that a shorter reply would fit too.
@@ -62,7 +63,7 @@ def advice(cause: Cause, run: Run, again: str | None = None) -> str:
     `again` is what to do for the run to go on; None is `proctor resume`.
     """
     kind = _kind(cause.slug)
-    if kind is None or run.cell.source.kind == "log":
+    if kind is None or run.cell.source.imported:
         return ""
     again = again or f"`proctor resume {run.id[:8]}`"
     if kind is ContextOverflow:
@@ -74,7 +75,7 @@ def advice(cause: Cause, run: Run, again: str | None = None) -> str:
 def _longer(cause: Cause, run: Run, again: str) -> str:
     """A prompt that does not fit: who sets the context, and what of it can be changed."""
     or_shorter = f"Or {', '.join(_shorter(cause, run))}."
-    if "context_tokens" in run.manifest.get("sampling", {}):
+    if run.manifest.sampling and run.manifest.sampling.sent("context_tokens"):
         return (
             f"Begin a new run with a higher --context-tokens (now {run.cell.sampling.context_tokens}), memory "
             f"permitting. {or_shorter} {_sentence(again)} asks with the same context and would fail again."
@@ -90,8 +91,8 @@ def _longer(cause: Cause, run: Run, again: str) -> str:
 
 def _shorter(cause: Cause, run: Run) -> Iterator[str]:
     """What fits into a context that cannot be had longer."""
-    sampling, shots = run.cell.sampling, run.manifest.get("shots")
-    if run.cell.source.kind == "file":
+    sampling, shots = run.cell.sampling, run.manifest.facts.shots
+    if kind_of(run.cell.source).own:
         yield "shorten these items"
     yield "take a model with a longer context"
     if shots:
@@ -114,11 +115,11 @@ _LONGER = {
 
 def _can_be_set(run: Run) -> bool:
     """Whether whoever runs the server may be at hand: an own address, and no service that sells its models."""
-    address = (run.manifest.get("model") or {}).get("address") or ""
+    address = run.manifest.model.address or ""
     return run.cell.model.provider == "openai" and "api.openai.com" not in address
 
 
 def _server(run: Run) -> str:
     """The first word of what the server says of itself; "" where it says nothing."""
-    named = str((run.manifest.get("model") or {}).get("server") or "")
+    named = run.manifest.model.server or ""
     return named.split()[0].lower() if named else ""

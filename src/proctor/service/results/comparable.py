@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from proctor.errors import ConfigError
-from proctor.findings import adherence
+from proctor.manifest import Manifest
 from proctor.stats.compare import Side
 from proctor.types import Run
 
@@ -18,35 +18,32 @@ UNENFORCED = "structured, the schema not enforced"
 
 # What two runs must share for a comparison on the items that both were asked, as far as this version can vary it.
 # Prompts and metric versions are told by task; the items themselves are matched one by one, by id and words.
-COMPARABILITY: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+COMPARABILITY: dict[str, Callable[[Manifest], Any]] = {
     # An imported copy and the hub's are the same rows if their hash says so; sample rows never are.
-    "kind of rows": lambda m: m.get("rows") if m.get("rows") in ("sample", "file") else "official",
-    "suite": lambda m: m.get("suite"),
-    "tasks": lambda m: sorted(m.get("tasks") or ()),
-    "prompts": lambda m: m.get("prompts"),
-    "style": lambda m: [m.get(key) for key in ("style", "wording", "shots", "shuffle")],
-    "mode of answering": lambda m: _mode(m),
-    "extractor": lambda m: m.get("extractor"),
-    "metric versions": lambda m: m.get("metric_versions"),
+    "kind of rows": lambda m: m.facts.rows if m.facts.rows in ("sample", "file") else "official",
+    "suite": lambda m: m.facts.suite,
+    "tasks": lambda m: sorted(m.facts.tasks),
+    "prompts": lambda m: m.facts.prompts,
+    "style": lambda m: [m.facts.style, m.facts.wording, m.facts.shots, m.facts.shuffle],
+    # A run whose server did not enforce its schema was written freely, under prompts made for one.
+    "mode of answering": lambda m: UNENFORCED if m.unenforced else m.mode or "generate",
+    "extractor": lambda m: m.facts.extractor,
+    "metric versions": lambda m: m.facts.metric_versions,
 }
 BY_TASK = ("prompts", "metric versions")  # need be the same only where both runs have them
 
 
-def _mode(manifest: Mapping[str, Any]) -> str:
-    """A run whose server did not enforce its schema was written freely, under prompts made for one."""
-    held = adherence(manifest)
-    mode: str = manifest.get("mode", "generate")
-    return UNENFORCED if held is not None and not held.enforced else mode
-
-
-def comparability(manifest: Mapping[str, Any]) -> str:
+def comparability(manifest: Manifest) -> str:
     """32 hex digits that runs share if their scores may be compared on the items that all of them were asked."""
-    return _key([look(manifest) for look in COMPARABILITY.values()])
+    facts = [look(manifest) for look in COMPARABILITY.values()]
+    graders = manifest.facts.graders
+    # Only where there are some: runs of the exam's own grader keep the key that they have always had.
+    return _key([*facts, graders] if graders else facts)
 
 
-def exam(manifest: Mapping[str, Any]) -> str:
+def exam(manifest: Manifest) -> str:
     """32 hex digits that runs share if they were asked the very same: all items alike too."""
-    return _key([comparability(manifest), manifest.get("item_set_sha256")])
+    return _key([comparability(manifest), manifest.facts.item_set_sha256])
 
 
 def _key(facts: Any) -> str:
@@ -56,7 +53,7 @@ def _key(facts: Any) -> str:
 def check_comparable(runs: Sequence[Run]) -> None:
     """Raises ConfigError naming what differs between runs that cannot be compared, whatever items they share."""
     for run in runs:
-        if not run.manifest:
+        if not run.manifest.opened:
             raise ConfigError(
                 f"Run {run.id[:8]} ({run.source_title}) is {run.status} and was asked nothing: choose one that was"
             )
@@ -69,14 +66,14 @@ def check_comparable(runs: Sequence[Run]) -> None:
 def check_shared(sides: Sequence[Side]) -> None:
     """Raises ConfigError for two runs that were asked different items, none of them the same."""
     for (one, rows), (other, others) in combinations(sides, 2):
-        if one.manifest.get("item_set_sha256") != other.manifest.get("item_set_sha256"):
+        if one.manifest.facts.item_set_sha256 != other.manifest.facts.item_set_sha256:
             mine, theirs = ({(row.item, row.content) for row in side} for side in (rows, others))
             if mine and theirs and mine.isdisjoint(theirs):
                 counts = f"of the {len(mine):,} and {len(theirs):,} that they were asked"
                 raise ConfigError(_refusal(one, other, f"they share no item {counts}"))
 
 
-def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+def _difference(one: Manifest, other: Manifest) -> str:
     """What keeps two runs from being compared on shared items, in words; "" where nothing does."""
     for word, look in COMPARABILITY.items():
         mine, theirs = look(one), look(other)
@@ -87,15 +84,18 @@ def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
             mine, theirs = ({key: of[key] for key in sorted(both)} for of in (mine, theirs))
         if word != "tasks" and mine != theirs:
             return f"{word} ({_apart(mine, theirs)})"
-    return ""
+    mine, theirs = one.facts.graders, other.facts.graders
+    return f"graders ({_apart(mine, theirs)})" if mine != theirs else ""
 
 
 def _refusal(one: Run, other: Run, why: str) -> str:
     named = " and ".join(f"{run.id[:8]} ({run.source_title})" for run in (one, other))
-    unlike = one.manifest.get("wording") != other.manifest.get("wording")
+    unlike = one.manifest.facts.wording != other.manifest.facts.wording
     cure = "; with --wording all every item is asked in all three wordings" if unlike else ""
+    if one.manifest.facts.graders != other.manifest.facts.graders:
+        cure += ". `proctor grade RUN --grader NAME` gives both the grades of one, and --grader NAME compares by them"
     for run in (one, other):
-        if (held := adherence(run.manifest)) and not held.enforced:
+        if held := run.manifest.unenforced:
             cure += f". {held.sentence} in {run.id[:8]}; --mode generate asks the same of every server"
     return f"Runs {named} cannot be compared: {why}. Ask the same of both, in the same way{cure}"
 

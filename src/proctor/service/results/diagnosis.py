@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from proctor.errors import ConfigError
 from proctor.figures import fraction
 from proctor.findings import RunResult
+from proctor.grading.exam import Reads
 from proctor.grading.nearest import BROKEN_JSON, EMPTY, LATER, REFUSING, RUN_ON, UNFINISHED, Nearest, nearest
 from proctor.grading.nearest import EXTRACTOR as LADDER
-from proctor.service.results.answer_kinds import Reads, reads
+from proctor.service.results.answer_kinds import reads
 from proctor.store import AnswerGroup, AttemptRow, Store
 from proctor.types import Item, Outcome, Reply, Run, Sampling
 
@@ -60,7 +61,7 @@ class Counts:
 def diagnose(store: Store, result: RunResult) -> tuple[str, ...]:
     """Sentences for a person; none when nothing is off."""
     run = result.run
-    if not run.manifest:
+    if not run.manifest.opened:
         return ()  # a job that ended, or has yet to begin, before anything was asked
     try:
         known = reads(run)
@@ -71,7 +72,7 @@ def diagnose(store: Store, result: RunResult) -> tuple[str, ...]:
     counts.unread.sort(key=lambda row: (row.position, row.repeat))
     said = list(unread_sentences(store, run, counts, known))
     if run.cell.model.provider != "baseline":  # a baseline that says one thing does what it is for
-        said += one_answer(counts, run.manifest["tasks"])
+        said += one_answer(counts, {key: task.title for key, task in run.manifest.facts.tasks.items()})
     return (*said, *much_reasoning(counts))
 
 

@@ -9,6 +9,7 @@ import orjson
 
 from proctor.figures import shared_items
 from proctor.findings import Cause, Comparison, Difference, Estimate, Evaluation, RunResult, Score
+from proctor.manifest_json import manifest_document
 from proctor.service.results import speeds
 from proctor.service.results.advice import advice, asks_again
 from proctor.service.results.outcome import PlanOutcome
@@ -99,10 +100,10 @@ def run(r: Run) -> dict[str, Any]:
         "provider": r.cell.model.provider,
         "source": r.cell.source.name,
         "source_title": r.source_title,
-        "rows": r.manifest.get("rows"),
+        "rows": r.manifest.facts.rows,
         "status": r.status.value,
         "partial": r.partial,
-        "left_out": r.manifest["left_out"]["rows"] if r.manifest.get("left_out") else 0,
+        "left_out": r.manifest.facts.left_out.rows if r.manifest.facts.left_out else 0,
         "planned": r.planned,
         "settled": r.settled,
         "stopped": r.stopped,
@@ -112,7 +113,7 @@ def run(r: Run) -> dict[str, Any]:
         "started_at": r.started_at,
         "finished_at": r.finished_at,
         "elapsed_s": r.elapsed_s,
-        "manifest": dict(r.manifest),
+        "manifest": manifest_document(r.manifest),
     }
 
 

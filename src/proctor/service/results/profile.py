@@ -53,7 +53,7 @@ def tally_of(store: Store, run: Run) -> Tally:
 
 def counted_tally(store: Store, run: Run) -> Tally:
     """The tally by the rows of now, with what the server's clock says of the run."""
-    return with_clock(store.tally(run.id), run.manifest)
+    return with_clock(store.tally(run.id), run.manifest.server_clock)
 
 
 def _tally(record: Mapping[str, Any]) -> Tally:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Protocol, Unpack
 
 from proctor.engine.prefix import gapless
-from proctor.errors import NotFound, StoreError
+from proctor.errors import ConfigError, DataError, NotFound, StoreError
 from proctor.findings import RunResult, Score
 from proctor.service.results.causes import as_records, causes_of
 from proctor.service.results.profile import counted_tally, has_summary, summary_of, tally_of
@@ -57,7 +57,7 @@ def _figures(store: Store, result: RunResult) -> Figures:
 
 def shown(store: Store, run: Run) -> RunResult:
     """The run as it stands: its kept figures if it has ended, else computed from the rows so far."""
-    if not run.manifest:  # a job that nothing was asked for yet
+    if not run.manifest.opened:  # a job that nothing was asked for yet
         return _counted(store, run, ())
     kept = store.scores(run.id) if run.finished_at else ()
     if run.finished_at and not has_summary(store, run):
@@ -103,7 +103,7 @@ def make_good(store: Store, *, longest_s: float = math.inf, hopeless: set[str] |
             told.append(f"run {run_id}: it had ended without scores; they are counted and kept now")
         except NotFound:
             continue  # deleted meanwhile
-        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        except (ArithmeticError, LookupError, TypeError, ValueError, ConfigError, DataError) as error:
             hopeless.add(run_id)
             told.append(f"run {run_id}: it ended without scores, and its rows cannot be scored: {error!r}")
     return told
@@ -131,30 +131,29 @@ def scored_rows(store: Kept, run: Run) -> Iterator[AttemptRow]:
 
 
 def shape(run: Run) -> Shape:
-    """What the statistics need of the run's source, from its manifest: nothing where it says of no task what counts."""
-    manifest = run.manifest
-    specs = manifest.get("metrics", {})
+    """What the statistics need of the run's source: nothing where it says of no task what counts."""
+    facts = run.manifest.facts
     tasks = {
         key: TaskShape(
-            title=title,
-            official=tuple(specs[key]["official"]),
-            also=tuple(specs[key]["also"]),
-            positive=specs[key]["positive"],
-            labels=tuple(specs[key]["labels"]),
-            kind=specs[key]["kind"],
-            full_size=manifest["full_sizes"].get(key),
-            extra=specs[key]["extra"],
+            title=spec.title,
+            official=spec.official,
+            also=spec.also,
+            positive=spec.positive,
+            labels=spec.labels,
+            kind=spec.kind,
+            full_size=spec.full_size,
+            extra=spec.extra,
         )
-        for key, title in manifest.get("tasks", {}).items()
-        if key in specs
+        for key, spec in facts.tasks.items()
+        if spec.kind is not None
     }
     return Shape(
         suite=run.source_title,
         tasks=tasks,
-        aggregate=manifest.get("aggregate", "micro"),
-        categories=tuple((title, tuple(keys)) for title, keys in manifest.get("categories", {}).items()),
-        whole=manifest.get("scored_tasks"),
-        worded=manifest.get("wording") == "all",
+        aggregate=facts.aggregate or "micro",
+        categories=tuple(facts.categories.items()),
+        whole=facts.scored_tasks,
+        worded=facts.worded,
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
-from proctor.findings import Adherence
+from proctor.manifest import Adherence
 from proctor.providers import entry
 from proctor.providers.modes import keeps
 from proctor.service.results.comparable import comparability, exam
@@ -22,7 +22,7 @@ def with_adherence(store: Store, run: Run) -> Run:
     counted = _counted(store, run) if _under_schema(run) else None
     if counted is None:
         return run
-    manifest = {**run.manifest, "schema": asdict(counted)}
+    manifest = replace(run.manifest, schema=counted)
     alike, same = comparability(manifest), exam(manifest)
     store.set_manifest(run.id, manifest, keys=(alike, same))
     return replace(run, manifest=manifest, comparability=alike, exam=same)
@@ -30,8 +30,8 @@ def with_adherence(store: Store, run: Run) -> Run:
 
 def _under_schema(run: Run) -> bool:
     """Baselines, replays and other tools' logs were never sent a schema."""
-    asked = run.cell.source.kind != "log" and bool(entry(run.cell.model.provider).modes)
-    return asked and run.manifest.get("mode") == "structured"
+    asked = not run.cell.source.imported and bool(entry(run.cell.model.provider).modes)
+    return asked and run.manifest.mode == "structured"
 
 
 def _counted(store: Store, run: Run) -> Adherence | None:

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 from proctor.figures import amount
 from proctor.findings import Basis, RunResult, Speed, Tally
+from proctor.manifest import ServerClock
 
 ABOUT = 1.25  # times as many requests at once are about as many
-CLOCK = "server_clock"  # of a manifest: what the server's own metrics say of a run's requests
 CURE = "To compare their speed run both with the same --parallel, such as 1"
 
 
-def with_clock(tally: Tally, manifest: Mapping[str, Any]) -> Tally:
+def with_clock(tally: Tally, clock: ServerClock | None) -> Tally:
     """The tally with the service time that the server's metrics gave for the run, where its replies carry none."""
-    clock, speed = manifest.get(CLOCK) or {}, tally.speed
-    if speed is None or speed.service_s is not None or not clock.get("requests"):
+    speed = tally.speed
+    if speed is None or speed.service_s is not None or clock is None or not clock.requests:
         return tally
-    service_s = clock["seconds"] / clock["requests"]
+    service_s = clock.seconds / clock.requests
     rate = speed.wire_tokens_per_s
     told = replace(
         speed,
         service_s=service_s,
-        served=min(clock["requests"], speed.timed),
+        served=min(clock.requests, speed.timed),
         service_tokens_per_s=rate * speed.wire_s / service_s if rate and service_s else None,
     )
     return replace(tally, speed=told)

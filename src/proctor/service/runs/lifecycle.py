@@ -16,7 +16,10 @@ from proctor.protocols import Source
 from proctor.service.admin.addresses import settings_to_ask_again
 from proctor.service.context import dead_owner, find, open_store
 from proctor.service.evidence.evaluation import evaluation, of_plan
-from proctor.service.opening.sources import Tell, open_source, resolved_source, with_origin, with_simulators
+from proctor.service.grades.view import GradedView
+from proctor.service.kinds import kind_of
+from proctor.service.kinds.contract import Tell
+from proctor.service.opening.sources import open_source, with_simulators
 from proctor.service.results.causes import failed_whole
 from proctor.service.results.comparable import comparability, exam
 from proctor.service.results.diagnosis import diagnose
@@ -49,7 +52,7 @@ def resolved(plan: Plan, settings: Settings) -> Plan:
     """The plan with what the environment decides written into it, so that a resume decides the same."""
     return replace(
         plan,
-        cells=tuple(replace(c, source=resolved_source(c.source, settings)) for c in plan.cells),
+        cells=tuple(replace(c, source=kind_of(c.source).resolved(c.source, settings)) for c in plan.cells),
         replies=str(Path(plan.replies).absolute()) if plan.replies else None,
     )
 
@@ -71,7 +74,9 @@ def start(
     plan = resolved(check(plan), settings)
     sources = sources or open_sources(plan, settings)
     pairs = zip(plan.cells, sources, strict=True)
-    plan = replace(plan, cells=tuple(replace(c, source=with_origin(c.source, s)) for c, s in pairs))
+    plan = replace(
+        plan, cells=tuple(replace(c, source=kind_of(c.source).found(c.source, s)) for c, s in pairs)
+    )
     with open_store(settings) as store:
         made: list[Run] = []
         submit = partial(_add_runs, store, plan, parents, made)
@@ -105,7 +110,7 @@ def _add_runs(
             manifest=manifest,
             comparability=comparability(manifest),
             exam=exam(manifest),
-            sample=manifest.get("rows") == "sample",
+            sample=manifest.facts.sample,
             now=now,
             parent_id=parents[index] if parents else None,
         )
@@ -124,7 +129,7 @@ def resume(
             raise Conflict(f"Nothing to resume: every item of {', '.join(ids)} has its outcome")
         settings = settings_to_ask_again(store, todo, settings)
         plan = Plan(tuple(with_limits(run, limits) for run in todo))
-        replies = todo[0].manifest.get("replies")
+        replies = todo[0].manifest.replies
         sources = open_sources(plan, settings)
 
         def submit(ready: Sequence[Ready]) -> Sequence[Run]:
@@ -152,22 +157,23 @@ def rerun(
         cells = tuple(
             replace(cell, limits=replace(cell.limits, wait_for_server_s=wait_for_server_s)) for cell in cells
         )
-    plan = Plan(cells, replies=runs[0].manifest.get("replies"))
+    plan = Plan(cells, replies=runs[0].manifest.replies)
     return start(plan, settings, watch=watch, parents=[run.id for run in runs])
 
 
-def look(ids: Sequence[str], settings: Settings) -> Evaluation:
-    """Runs as they stand, side by side; an id may be a plan's."""
+def look(ids: Sequence[str], settings: Settings, *, grader: str | None = None) -> Evaluation:
+    """Runs as they stand, side by side; an id may be a plan's. `grader` as in `GradedView`."""
     with open_store(settings) as store:
-        return look_in(store, ids)
+        return look_in(store, ids, grader=grader)
 
 
-def look_in(store: Store, ids: Sequence[str]) -> Evaluation:
+def look_in(store: Store, ids: Sequence[str], *, grader: str | None = None) -> Evaluation:
     """`look` in an open store."""
     runs = [run for ident in ids for run in find(store, ident)]
-    results = [shown(store, _as_it_is(store, run)) for run in runs]
+    view = GradedView(store, grader)
+    results = [view.shown(_as_it_is(store, run)) for run in runs]
     one_plan = len({run.plan_id for run in runs}) == 1
-    return of_plan(store, results) if one_plan else evaluation(store, results)
+    return of_plan(view, results) if one_plan else evaluation(view, results)
 
 
 def list_runs(
@@ -202,7 +208,7 @@ def _ended(store: Store, runs: Sequence[Run]) -> PlanOutcome:
 
 
 def _spread(store: Store, run: Run) -> tuple[str, ...]:
-    if run.manifest.get("wording") != "all":
+    if not run.manifest.facts.worded:
         return ()
     note = spread_note(by_wording(scored_rows(store, run)))
     return (note,) if note else ()

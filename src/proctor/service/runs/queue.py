@@ -9,11 +9,9 @@ from dataclasses import dataclass, replace
 from proctor.errors import ConfigError
 from proctor.plan import check
 from proctor.service.admin.addresses import check_address
-from proctor.service.opening.sources import resolved_source
+from proctor.service.kinds import kind_of
 from proctor.settings import Settings
-from proctor.sources.exams.tables.tasks import suite_named
 from proctor.store import Store
-from proctor.store.core.runs import source_name
 from proctor.store.queue import entries
 from proctor.store.queue.entries import PRIORITIES, Also, Job, Ticket
 from proctor.store.queue.heartbeat import signs
@@ -59,13 +57,13 @@ def submit(store: Store, plan: Plan, ticket: Ticket, settings: Settings, *, also
         raise ConfigError(f"priority {ticket.priority!r}: choose from {', '.join(PRIORITIES)}")
     cell = plan.cells[0]
     check_address(cell, settings)
-    source = resolved_source(cell.source, settings)
+    kind = kind_of(cell.source)
+    source = kind.resolved(cell.source, settings)
     plan = replace(plan, cells=(replace(cell, source=source, limits=_limits(cell.limits, settings)),))
-    title = suite_named(source.name).title if source.kind == "suite" else source_name(source)
     return entries.submit(
         store,
         plan,
-        replace(ticket, title=title),
+        replace(ticket, title=kind.named(source)),
         most_queued=settings.most_queued,
         now=time.time(),
         also=also,

@@ -21,7 +21,7 @@ from proctor.service.opening.sources import model_named
 from proctor.settings import Settings
 from proctor.sources.exams.source import task_keys
 from proctor.sources.exams.tables.tasks import suite_named
-from proctor.types import Limits, Plan, SourceRef
+from proctor.types import ExamRef, Limits, Plan
 
 Priority = Literal["high", "normal", "low"]
 
@@ -156,7 +156,7 @@ def plan_of(request: RunRequest, settings: Settings) -> Plan:
     return build(wanted, source, [model], base=Limits(timeout_s=settings.job_timeout_s))
 
 
-def _source(suite: str, wanted: Wanted) -> SourceRef:
+def _source(suite: str, wanted: Wanted) -> ExamRef:
     """The reference, its tasks known: an unknown one is named now, not when the job begins, which may be at night."""
     source = reference("suite", suite, wanted.of("source"))
     task_keys(source)

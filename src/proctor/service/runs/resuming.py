@@ -6,20 +6,24 @@ from dataclasses import replace
 
 from proctor.errors import DataError
 from proctor.protocols import Source
-from proctor.types import Cell, Limits, Run, SourceRef
+from proctor.types import Cell, ExamRef, Limits, Run, SourceRef
 
 
 def as_it_began(run: Run) -> SourceRef:
     """The run's source, its replies read as they were when it began, whatever the default has become since."""
-    name = run.manifest.get("extractor")
-    source = run.cell.source
-    return replace(source, extractor=name) if name and source.kind != "log" else source
+    name, source = run.manifest.facts.extractor, run.cell.source
+    return replace(source, extractor=name) if name and isinstance(source, ExamRef) else source
 
 
 def same_rows(run: Run, source: Source) -> None:
     """Raises DataError unless the source still holds the rows that the run began with."""
-    for key, word in (("item_set_sha256", "items"), ("prompts", "prompts"), ("extractor", "extractor")):
-        if run.manifest.get(key) != source.manifest.get(key):
+    began, now = run.manifest.facts, source.facts
+    for word, same in (
+        ("items", began.item_set_sha256 == now.item_set_sha256),
+        ("prompts", began.prompts == now.prompts),
+        ("extractor", began.extractor == now.extractor),
+    ):
+        if not same:
             raise DataError(
                 f"Run {run.id[:8]} cannot be resumed: {word} are no longer those it began with "
                 f"({source.title} has changed). `proctor rerun {run.id[:8]}` starts afresh on the rows of now"

@@ -24,11 +24,13 @@ from proctor.findings import RunResult
 from proctor.plan import share_limits
 from proctor.protocols import Source
 from proctor.providers import open_provider
-from proctor.providers.contract import Labels, Opening, Pacing, Provider
+from proctor.providers.contract import Opening, Pacing, Provider
 from proctor.providers.pacing.limiter import Limiter
 from proctor.providers.prices import read_prices
 from proctor.providers.wire.http import Http
 from proctor.service.context import LEASE_S, dead_owner
+from proctor.service.kinds import kind_of
+from proctor.service.kinds.contract import Method
 from proctor.service.results.causes import causes_of, failed_whole
 from proctor.service.results.results import close
 from proctor.service.runs import server_time
@@ -38,8 +40,7 @@ from proctor.service.runs.pulse import keep_pulse
 from proctor.settings import Settings
 from proctor.store import AttemptWriter, Store
 from proctor.store.core.runs import Ending
-from proctor.store.queue import runlog
-from proctor.store.queue import endings
+from proctor.store.queue import endings, runlog
 from proctor.store.queue.endings import Spent, Verdict
 from proctor.types import Cell, Limits, ListedModel, Run, Status
 
@@ -82,6 +83,7 @@ class Ready:
 
     cell: Cell
     source: Source
+    method: Method
     provider: Provider
     listed: ListedModel
     http: Http
@@ -171,21 +173,22 @@ def _end_on_sigterm() -> None:
 
 
 async def _check(cell: Cell, source: Source, http: Http, context: RunContext, replies: str | None) -> Ready:
+    method = kind_of(cell.source).method(source)
     opening = Opening(
         settings=context.settings,
         http=http,
         prices=read_prices(context.settings.home),
-        labels=lambda: Labels(*source.labels()),
-        row_ids=source.row_ids,
+        labels=method.labels,
+        row_ids=method.row_ids,
         replies=Path(replies) if replies else None,
     )
     # A style may say where the model is to stop; the user's own stops stay.
-    cell = replace(cell, sampling=replace(cell.sampling, stop=(*cell.sampling.stop, *source.stop)))
+    cell = replace(cell, sampling=replace(cell.sampling, stop=(*cell.sampling.stop, *method.stop)))
     provider = open_provider(cell.model, cell.sampling, opening)
     limits = cell.limits
     wait_s = min(limits.wait_for_server_s, limits.timeout_s, limits.for_s or limits.timeout_s)
     listed = await once_ready(provider.check, wait_s)
-    return Ready(cell, source, provider, listed, http)
+    return Ready(cell, source, method, provider, listed, http)
 
 
 async def _fill(run: Run, ready: Ready, limits: Limits, context: RunContext) -> RunResult:
@@ -204,7 +207,7 @@ async def _fill(run: Run, ready: Ready, limits: Limits, context: RunContext) -> 
         clock = await server_time.begin(ready.http, ready.provider.address, ready.listed)
         stopped = await _ask_all(run, ready, limits, context)
         replies = store.run(run.id).settled - run.settled
-        told = await clock.facts(run.manifest, replies)
+        told = await clock.told(run.manifest.server_clock, replies)
     except asyncio.CancelledError:
         ending.write(Status.CANCELLED, stopped="interrupted")
         raise
@@ -214,7 +217,8 @@ async def _fill(run: Run, ready: Ready, limits: Limits, context: RunContext) -> 
     except Exception as error:
         ending.write(Status.FAILED, error=error)
         raise
-    store.set_manifest(run.id, {**run.manifest, "adjustments": list(ready.provider.adjustments), **told})
+    adjusted = replace(run.manifest, adjustments=tuple(ready.provider.adjustments), server_clock=told)
+    store.set_manifest(run.id, adjusted)
     if failure := _nothing_measured(store, run.id):
         # Not raised: what ails this model need not ail the next one of the plan.
         return ending.write(Status.FAILED, stopped=stopped, error=failure)
@@ -296,7 +300,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) 
         async with asyncio.timeout(limits.timeout_s):
             await once_ready(ready.provider.warm, limits.wait_for_server_s)
             _relax_gc()
-            async for attempt in attempts(asked, ready.provider, ready.source.read, terms, meter.traffic):
+            async for attempt in attempts(asked, ready.provider, ready.method.grade, terms, meter.traffic):
                 writer.keep(attempt)
                 meter.count(attempt)
                 meter.committed = writer.committed

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from proctor.manifest import ServerClock
 from proctor.providers.protocols.server_clock import Clock, read_clock, served_since
 from proctor.providers.wire.http import Http
-from proctor.service.results.speeds import CLOCK
 from proctor.types import ListedModel
 
 TELLS_IN_METRICS = "vllm"
@@ -22,17 +20,13 @@ class ServerTime:
     address: str
     before: Clock | None
 
-    async def facts(self, manifest: Mapping[str, Any], replies: int) -> dict[str, Any]:
-        """What to add to the run's manifest after so many replies: the sum with earlier stretches of its work."""
+    async def told(self, earlier: ServerClock | None, replies: int) -> ServerClock | None:
+        """The run's clock after so many replies: the sum with earlier stretches of its work."""
         if self.before is None or not replies:
-            return {}
+            return earlier
         served = await served_since(self.http, self.address, self.before, replies)
-        earlier = manifest.get(CLOCK) or {}
-        told = {
-            "requests": earlier.get("requests", 0) + served.requests,
-            "seconds": earlier.get("seconds", 0.0) + served.seconds,
-        }
-        return {CLOCK: told if served.why_not is None else {**told, "why_not": served.why_not}}
+        before = earlier or ServerClock()
+        return ServerClock(before.requests + served.requests, before.seconds + served.seconds, served.why_not)
 
 
 async def begin(http: Http, address: str, listed: ListedModel) -> ServerTime:

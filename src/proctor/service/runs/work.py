@@ -8,13 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import FrameType
 
-import orjson
-
 from proctor.errors import DiskFull, EndpointNotFound, ErrorBudget, ProctorError, ProviderError, StoreError
 from proctor.plan import cell_to_json
 from proctor.service.admin.addresses import settings_for
 from proctor.service.context import LEASE_S, open_store
-from proctor.service.opening.sources import open_source, with_origin, with_simulators
+from proctor.service.kinds import kind_of
+from proctor.service.opening.sources import open_source, with_simulators
 from proctor.service.results.advice import goes_on
 from proctor.service.results.causes import causes_of
 from proctor.service.results.comparable import comparability, exam
@@ -24,6 +23,7 @@ from proctor.service.runs.resuming import as_it_began, same_rows
 from proctor.service.runs.running import Interrupted, Ready, RunContext, as_it_ended, run_cells
 from proctor.settings import Settings
 from proctor.store import Store
+from proctor.store.core.runs import manifest_text
 from proctor.store.queue import endings, entries
 from proctor.store.queue.endings import Try, Verdict
 from proctor.types import Run, Status
@@ -88,10 +88,10 @@ def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
     run = store.run(closing.run_id)
     settings = settings_for(run.cell, entries.job(store, run.id).user, settings)
     source = open_source(as_it_began(run), settings)
-    began_before = bool(run.manifest)
+    began_before = run.manifest.opened
     if began_before:
         same_rows(run, source)
-    cell = replace(run.cell, source=with_origin(run.cell.source, source))
+    cell = replace(run.cell, source=kind_of(run.cell.source).found(run.cell.source, source))
 
     def submit(ready: Sequence[Ready]) -> Sequence[Run]:
         if began_before:
@@ -101,10 +101,10 @@ def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
             "cell": cell_to_json(cell),  # with the rows that were found, so that a later try takes the same
             "source_title": source.title,
             "planned": len(source) * cell.repeats,
-            "manifest": orjson.dumps(manifest).decode(),
+            "manifest": manifest_text(manifest),
             "comparability": comparability(manifest),
             "exam": exam(manifest),
-            "sample": manifest.get("rows") == "sample",
+            "sample": source.facts.sample,
         }
         return [entries.prepare(store, run.id, owner=owner, facts=facts)]
 
@@ -171,7 +171,7 @@ def _nobody_answers_yet(job: entries.Job, error: BaseException | None) -> bool:
     For a new job it is more likely a wrong address, which its user is to hear of at once. An error with
     a status is a server's own word, and final.
     """
-    known = bool(job.run.manifest) or job.schedule_id is not None
+    known = job.run.manifest.opened or job.schedule_id is not None
     return known and isinstance(error, EndpointNotFound) and error.status is None
 
 

@@ -12,7 +12,6 @@ from proctor.service.context import Context, dead_owner
 from proctor.service.results.results import shown
 from proctor.service.runs.pulse import longest_gap_s
 from proctor.sources.exams.tables.tasks import suite_named
-from proctor.store.core.runs import source_name
 from proctor.store.queue import entries
 from proctor.store.queue.endings import next_try
 from proctor.store.queue.entries import Job
@@ -116,7 +115,7 @@ def _begins_an_id(text: str) -> bool:
 
 def source_of(run: Run) -> str:
     """The name under which lists find the run's source."""
-    return source_name(run.cell.source)
+    return run.cell.source.listed
 
 
 def project_of(context: Context, run_id: str) -> int:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from proctor.errors import ConfigError
+from proctor.manifest import ExamFacts
 from proctor.sources.exams.items import written
 from proctor.sources.exams.prompts.form import SHOTS_VERSION, Shot, Writer
 from proctor.sources.exams.prompts.styles import OWN, Style, pick, shots_of, style_named, writers_of
 from proctor.sources.exams.rows.normal_form import Row
 from proctor.sources.exams.shots import choose, worked
 from proctor.sources.exams.tables.shapes import Task
-from proctor.types import SourceRef
+from proctor.types import ExamRef
 
 SEED = 0  # of the order; one for all runs, or two models would not be asked the same items
 
@@ -30,7 +30,7 @@ class Presentation:
     shuffle: bool
 
 
-def asking_of(ref: SourceRef, tasks: Sequence[Task], own: Mapping[str, tuple[Writer, ...]]) -> Presentation:
+def asking_of(ref: ExamRef, tasks: Sequence[Task], own: Mapping[str, tuple[Writer, ...]]) -> Presentation:
     """How the reference wants rows to be put. Raises: ConfigError for what the tasks do not have."""
     style = style_named(ref.style)
     if style.name != OWN and ref.wording != 1:
@@ -48,7 +48,7 @@ def asking_of(ref: SourceRef, tasks: Sequence[Task], own: Mapping[str, tuple[Wri
 
 
 def worked_examples(
-    ref: SourceRef,
+    ref: ExamRef,
     tasks: Sequence[Task],
     ordered: Sequence[Row],
     asking: Presentation,
@@ -73,22 +73,23 @@ def worked_examples(
     return found
 
 
-def how_asked(ref: SourceRef, tasks: Sequence[Task], asking: Presentation) -> dict[str, Any]:
-    """What of the manifest is about the words that models are shown."""
+def how_asked(facts: ExamFacts, ref: ExamRef, tasks: Sequence[Task], asking: Presentation) -> ExamFacts:
+    """The facts with what is about the words that models are shown."""
     prompts = {task.prompt: " + ".join(w.version for w in asking.writers[task.key]) for task in tasks}
     shots = max(map(len, asking.shots.values()), default=0)
     layout = {"shots": SHOTS_VERSION} if shots and asking.style.name == OWN else {}
-    return {
-        "prompts": {**prompts, **layout},
-        "style": asking.style.name,
-        "wording": ref.wording,
-        "shots": shots,
-        "shuffle": asking.shuffle,
-        **({"stop": list(asking.style.stop)} if asking.style.stop else {}),
-    }
+    return replace(
+        facts,
+        prompts={**prompts, **layout},
+        style=asking.style.name,
+        wording=ref.wording,
+        shots=shots,
+        shuffle=asking.shuffle,
+        stop=asking.style.stop,
+    )
 
 
-def in_words(ref: SourceRef, asking: Presentation) -> tuple[str, ...]:
+def in_words(ref: ExamRef, asking: Presentation) -> tuple[str, ...]:
     """How rows are put, where that is not the usual way."""
     said = []
     if asking.style.name != OWN:

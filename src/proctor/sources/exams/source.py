@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from proctor.errors import ConfigError, DataError, DataMissing
 from proctor.findings import METRIC_VERSIONS
-from proctor.grading.extractors import Judge, check_labels, extractor
+from proctor.grading.exam import ExamGrader, Reads
+from proctor.grading.extractors import check_labels, extractor
 from proctor.grading.vocabulary import Vocabulary, vocabulary
+from proctor.manifest import ExamFacts, TaskSpec
 from proctor.sources.exams.asking import (
     LETTERED,
     SEED,
@@ -28,7 +29,7 @@ from proctor.sources.exams.sampling import PRESETS, spread, take
 from proctor.sources.exams.shuffle import shuffled
 from proctor.sources.exams.tables.shapes import Suite, Task
 from proctor.sources.exams.tables.tasks import suite_named
-from proctor.types import Grade, Item, Reply, Rows, SourceRef
+from proctor.types import ExamRef, Grade, Item, Reply, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +37,11 @@ class SuiteSource:
     """The items of a run, in order. Items are made when they are drawn; the rows are in memory."""
 
     title: str
-    manifest: Mapping[str, Any]
+    facts: ExamFacts
     tasks: Mapping[str, Task]
     rows: tuple[Row, ...]
     asking: Presentation = field(repr=False)
-    judge: Judge = field(repr=False)
-    vocabularies: Mapping[str, Vocabulary] = field(repr=False)
+    grader: ExamGrader = field(repr=False)
     row_ids: tuple[str, ...] = field(repr=False)  # of all items, in the order of their files
     understood: tuple[str, ...] = ()
     teaching: Callable[[str], Sequence[Row]] = field(default=lambda task: (), repr=False)  # a task's dev rows
@@ -89,8 +89,12 @@ class SuiteSource:
 
     def read(self, item: Item, reply: Reply) -> Grade:
         """What the reply says to one of this source's items, and what that is worth."""
-        kind = self.tasks[item.group].kind
-        return self.judge(item, reply, kind=kind, vocabulary=self.vocabularies.get(item.group))
+        return self.grader.grade(item, reply)
+
+    @property
+    def vocabularies(self) -> Mapping[str, Vocabulary]:
+        """The labels of each task that has some, ready for reading."""
+        return {task: each.vocabulary for task, each in self.grader.forms.items() if each.vocabulary}
 
     def spoken(self, item: Item) -> str:
         """How a model writes the right answer: "yes" where the target is called "entailment"."""
@@ -101,12 +105,12 @@ class SuiteSource:
         return other_answers(self.tasks[item.group], item)
 
 
-def task_keys(ref: SourceRef) -> tuple[str, ...]:
+def task_keys(ref: ExamRef) -> tuple[str, ...]:
     """The tasks of a suite that a reference needs rows of. Raises: ConfigError."""
     return tuple(task.key for task in select(suite_named(ref.name), ref) if not optional(task, ref))
 
 
-def open_suite(ref: SourceRef, home: Path) -> SuiteSource:
+def open_suite(ref: ExamRef, home: Path) -> SuiteSource:
     """The items of a suite. Raises: ConfigError for an unknown suite or task, DataMissing, DataError."""
     suite = suite_named(ref.name)
     wanted = select(suite, ref)
@@ -127,13 +131,14 @@ def open_suite(ref: SourceRef, home: Path) -> SuiteSource:
         tasks,
         spread(rows, {task.key: task for task in tasks}, seed=SEED),
         title=f"{suite.title}{some}",
-        facts={
-            "suite": suite.key,
-            "rows": origin,
-            "data_sha256": {task: row_set.sha256 for task, row_set in sets.items()},
-            **revision_facts(sets),
-            **aggregate_facts(suite, tasks),
-        },
+        facts=ExamFacts(
+            suite=suite.key,
+            rows=origin,
+            aggregate=suite.aggregate,
+            scored_tasks=sum(not task.extra for task in suite.tasks),
+            categories=categories_of(suite, tasks),
+            tasks={task: rows_spec(row_set) for task, row_set in sets.items()},
+        ),
         teaching=dev_rows,
     )
     left_out = [task.key for task in wanted if task.key not in sets]
@@ -142,7 +147,7 @@ def open_suite(ref: SourceRef, home: Path) -> SuiteSource:
     return replace(plain, row_ids=item_ids(plain, named), understood=(*plain.understood, *said))
 
 
-def select(suite: Suite, ref: SourceRef) -> tuple[Task, ...]:
+def select(suite: Suite, ref: ExamRef) -> tuple[Task, ...]:
     """The tasks asked for, in the suite's order; without any, all that are scored, and extras if it is all.
 
     Raises: ConfigError.
@@ -155,12 +160,12 @@ def select(suite: Suite, ref: SourceRef) -> tuple[Task, ...]:
     return tuple(task for task in suite.tasks if not task.extra or ref.preset == "full")
 
 
-def optional(task: Task, ref: SourceRef) -> bool:
+def optional(task: Task, ref: ExamRef) -> bool:
     """True for an extra that came along with preset full: a run does without it when its rows are not here."""
     return task.extra and task.key not in ref.tasks
 
 
-def read_suite(tasks: Sequence[Task], ref: SourceRef, home: Path) -> tuple[dict[str, RowSet], Rows]:
+def read_suite(tasks: Sequence[Task], ref: ExamRef, home: Path) -> tuple[dict[str, RowSet], Rows]:
     """The rows of the tasks, all of one origin. Raises: DataMissing, DataError."""
     sets = dict(read_tasks([task.key for task in tasks if not optional(task, ref)], ref.rows, home))
     origin = next(iter(sets.values())).origin
@@ -182,91 +187,89 @@ def with_half(row: Row) -> Row:
     return replace(row, id=f"{row.task}/{half}-{rest}")
 
 
-def revision_facts(sets: Mapping[str, RowSet]) -> dict[str, Any]:
-    """The hub's commit of each task's rows; nothing for rows that have none."""
-    known = {task: each.manifest.revision for task, each in sets.items() if each.manifest}
-    found = {task: revision for task, revision in known.items() if revision}
-    return {"revisions": found} if found else {}
+def rows_spec(row_set: RowSet) -> TaskSpec:
+    revision = row_set.manifest.revision if row_set.manifest else None
+    return TaskSpec(row_set.task, data_sha256=row_set.sha256, revision=revision or None)
 
 
-def aggregate_facts(suite: Suite, tasks: Sequence[Task]) -> dict[str, Any]:
+def categories_of(suite: Suite, tasks: Sequence[Task]) -> dict[str, tuple[str, ...]]:
     here = {task.key for task in tasks}
-    groups = {title: [key for key in keys if key in here] for title, keys in suite.categories.items()}
-    return {
-        "aggregate": suite.aggregate,
-        "scored_tasks": sum(not task.extra for task in suite.tasks),
-        **({"categories": {title: keys for title, keys in groups.items() if keys}} if groups else {}),
-    }
+    groups = {title: tuple(key for key in keys if key in here) for title, keys in suite.categories.items()}
+    return {title: keys for title, keys in groups.items() if keys}
 
 
 def make_source(
-    ref: SourceRef,
+    ref: ExamRef,
     tasks: Sequence[Task],
     ordered: Sequence[Row],
     *,
     title: str,
-    facts: Mapping[str, Any],
+    facts: ExamFacts,
     teaching: Callable[[str], Sequence[Row]] = lambda task: (),
     own: Mapping[str, tuple[Writer, ...]] | None = None,
 ) -> SuiteSource:
-    """The source of the rows that preset and limit leave, with the manifest of what it rests on.
+    """The source of the rows that preset and limit leave, with the facts that it rests on.
 
-    `own` are writers of tasks whose prompts are not in our table. `row_ids` is for the caller to fill, who knows the
-    order of the file. Raises: ConfigError, DataError.
+    `facts` are those that the caller knows; `own` are writers of tasks whose prompts are not in our table. `row_ids` is
+    for the caller to fill, who knows the order of the file. Raises: ConfigError, DataError.
     """
     rows = take_asked(ref, ordered)
     asking = asking_of(ref, tasks, own or {})
     asking = replace(asking, shots=worked_examples(ref, tasks, ordered, asking, teaching))
     reading = extractor(ref.extractor or asking.style.extractor, {task.kind for task in tasks})
-    manifest = {
-        **facts,
-        **described(tasks, ordered, rows),
-        **how_asked(ref, tasks, asking),
-        "extractor": reading.name,
-        "seed": SEED,
-        "preset": ref.preset,
-        "limit": ref.limit,
-    }
+    facts = replace(
+        how_asked(described(facts, tasks, ordered, rows), ref, tasks, asking),
+        extractor=reading.name,
+        seed=SEED,
+        preset=ref.preset,
+        limit=ref.limit,
+    )
     vocabularies = {task.key: vocabulary(task.labels) for task in tasks if task.labels}
     for known in vocabularies.values():
         check_labels(reading, known)
     return SuiteSource(
         title=title,
-        manifest=manifest,
+        facts=facts,
         tasks={task.key: task for task in tasks},
         rows=tuple(rows),
         asking=asking,
-        judge=reading.judge,
-        vocabularies=vocabularies,
+        grader=ExamGrader(
+            reading, {task.key: Reads(task.kind, vocabularies.get(task.key)) for task in tasks}
+        ),
         row_ids=(),
         understood=in_words(ref, asking),
         teaching=teaching,
     )
 
 
-def described(tasks: Sequence[Task], ordered: Sequence[Row], rows: Sequence[Row]) -> dict[str, Any]:
-    """What of the manifest is about tasks, sizes and metrics."""
-    sizes = Counter(row.task for row in ordered)
+def described(
+    facts: ExamFacts, tasks: Sequence[Task], ordered: Sequence[Row], rows: Sequence[Row]
+) -> ExamFacts:
+    """The facts with what is about tasks, sizes and metrics."""
+    sizes, asked = (Counter(row.task for row in each) for each in (ordered, rows))
     metrics = dict.fromkeys(metric for task in tasks for metric in (*task.metrics, *task.also))
-    return {
-        "tasks": {task.key: task.title for task in tasks},
-        "n": len(rows),
-        "asked": dict(Counter(row.task for row in rows)),
-        "full_sizes": {task.key: sizes[task.key] for task in tasks},
-        "item_set_sha256": item_set_sha256(rows),
-        "metrics": {
-            task.key: {
-                "official": list(task.metrics),
-                "also": list(task.also),
-                "positive": task.positive,
-                "kind": task.kind,
-                "labels": [label.name for label in task.labels],
-                "extra": task.extra,
-            }
-            for task in tasks
-        },
-        "metric_versions": {metric: METRIC_VERSIONS[metric] for metric in metrics},
+    known = {
+        task.key: replace(
+            facts.tasks[task.key],
+            title=task.title,
+            kind=task.kind,
+            official=task.metrics,
+            also=task.also,
+            positive=task.positive,
+            labels=tuple(label.name for label in task.labels),
+            extra=task.extra,
+            full_size=sizes[task.key],
+            asked=asked.get(task.key),
+        )
+        for task in tasks
     }
+    return replace(
+        facts,
+        tasks=known,
+        n=len(rows),
+        item_set_sha256=item_set_sha256(rows),
+        metric_versions={metric: METRIC_VERSIONS[metric] for metric in metrics},
+    )
 
 
 def item_ids(source: SuiteSource, rows: Sequence[tuple[str, str]]) -> tuple[str, ...]:
@@ -281,7 +284,7 @@ def item_ids(source: SuiteSource, rows: Sequence[tuple[str, str]]) -> tuple[str,
     )
 
 
-def take_asked(ref: SourceRef, ordered: Sequence[Row]) -> list[Row]:
+def take_asked(ref: ExamRef, ordered: Sequence[Row]) -> list[Row]:
     """The rows that preset and limit leave. Raises: ConfigError, DataError when none is left."""
     if ref.preset is not None and ref.preset not in PRESETS:
         raise ConfigError(f"No preset {ref.preset!r}. Presets: {', '.join(PRESETS)}")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, NotRequired, Self, TypedDict, Unpack
 
 import orjson
@@ -13,6 +12,8 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import IntegrityError
 
 from proctor.errors import ConfigError, Conflict, NotFound
+from proctor.manifest import Manifest
+from proctor.manifest_json import manifest_document, manifest_from
 from proctor.plan import cell_from_json, cell_to_json, plan_to_json
 from proctor.store.core import scores
 from proctor.store.core.bodies import clean
@@ -21,7 +22,7 @@ from proctor.store.core.schema import Database
 from proctor.store.core.scores import Figures
 from proctor.store.core.tables import PLAN, RUN, SCORE
 from proctor.store.core.walls import Reach
-from proctor.types import NEXT, Cell, Plan, Run, SourceRef, Status
+from proctor.types import Cell, Plan, Run, Status
 
 ID_CHARACTERS = 36  # of a whole id
 MIN_PREFIX = 4  # characters of an id that must be given
@@ -35,7 +36,7 @@ class RunFacts(TypedDict):
 
     source_title: str
     planned: int
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     comparability: str | None
     sample: bool
     now: float
@@ -97,14 +98,14 @@ class RunStore(Database):
             "cell": cell_to_json(cell),
             "provider": cell.model.provider,
             "model": cell.model.name,
-            "source": source_name(cell.source),
+            "source": cell.source.listed,
             "source_title": facts["source_title"],
             "sample": facts["sample"],
             "comparability": facts["comparability"],
             "exam": facts.get("exam"),
             "planned": facts["planned"],
             "settled": 0,
-            "manifest": _manifest_text(facts["manifest"]),
+            "manifest": manifest_text(facts["manifest"]),
             "created_at": facts["now"],
             "elapsed_s": 0.0,
             "parent_id": facts.get("parent_id"),
@@ -174,7 +175,7 @@ class RunStore(Database):
         All of it is one transaction. A completed run that lacks items stays completed and is partial.
         Raises Conflict if the run is not running under `owner`, NotFound.
         """
-        if status not in NEXT[Status.RUNNING]:
+        if status is Status.RUNNING:
             raise Conflict(f"Run {run_id}: running work cannot end as {status}")
         final = status is not Status.PENDING
         ended = (
@@ -261,11 +262,9 @@ class RunStore(Database):
         owner: str | None = row.owner
         return owner
 
-    def set_manifest(
-        self, run_id: str, manifest: Mapping[str, Any], *, keys: tuple[str, str] | None = None
-    ) -> None:
+    def set_manifest(self, run_id: str, manifest: Manifest, *, keys: tuple[str, str] | None = None) -> None:
         """Replace what the run's numbers rest on, and with it its `keys` of comparability and exam. Raises NotFound."""
-        values = {"manifest": _manifest_text(manifest)}
+        values = {"manifest": manifest_text(manifest)}
         if keys is not None:
             values |= {"comparability": keys[0], "exam": keys[1]}
         changed = update(RUN).where(RUN.c.id == run_id).values(values)
@@ -291,11 +290,6 @@ class RunStore(Database):
         return Conflict(f"Run {run_id} is {row.status}; {refusal}")
 
 
-def source_name(source: SourceRef) -> str:
-    """The suite's or log's name, or the file's without its folder: what `runs(source=...)` compares with."""
-    return Path(source.name).name if source.kind == "file" else source.name
-
-
 def _only(rows: Sequence[Row[Any]], kind: str, start: str) -> Row[Any]:
     if not rows:
         raise NotFound(f"No {kind} {start}")
@@ -305,8 +299,9 @@ def _only(rows: Sequence[Row[Any]], kind: str, start: str) -> Row[Any]:
     return rows[0]
 
 
-def _manifest_text(manifest: Mapping[str, Any]) -> str:
-    return orjson.dumps(dict(manifest)).decode()
+def manifest_text(manifest: Manifest) -> str:
+    """The manifest as its column keeps it; "{}" while nothing is known of the run."""
+    return orjson.dumps(manifest_document(manifest)).decode()
 
 
 def run_from(row: Row[Any]) -> Run:
@@ -318,7 +313,7 @@ def run_from(row: Row[Any]) -> Run:
         source_title=row.source_title,
         planned=row.planned,
         settled=row.settled,
-        manifest=orjson.loads(row.manifest),
+        manifest=manifest_from(orjson.loads(row.manifest), f"Run {row.id}: manifest"),
         created_at=row.created_at,
         started_at=row.started_at,
         finished_at=row.finished_at,

@@ -10,6 +10,7 @@
     project, schedule, api_key, audit             what the server knows besides
     key_project                                   which projects a key reaches
     pulse    how fast a run went, moment by moment  a few hundred rows a run
+    grade    what further graders give an attempt   beside its first grade, never over it
     note     what a person says of an answer      beside its score, never over it
     session  a browser that showed its key
 
@@ -305,6 +306,26 @@ PULSE = Table(
     Column("low_s", Double),  # time left, from ... to; null while nothing is known of it
     Column("high_s", Double),
     PrimaryKeyConstraint("run_num", "at"),
+)
+
+# What further graders make of a kept reply. The first grade stands in the attempt's own row, which statistics read
+# without another table; these are read for the grader that is asked for, which is one range of the key.
+GRADE = Table(
+    "grade",
+    METADATA,
+    Column("run_num", Integer, ForeignKey("run.num"), nullable=False),
+    Column("grader", Text, nullable=False),  # its name, version and settings
+    Column("item_id", ITEM_ID, nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("score", Double),
+    Column("answer", Text),  # its first 200 characters
+    Column("note", Text),  # why, in words for a person; its first 2,000 characters
+    Column("cost_usd", Double),  # of grading
+    Column("at", Double, nullable=False),
+    PrimaryKeyConstraint("run_num", "grader", "item_id", "repeat", "attempt"),
+    sqlite_with_rowid=False,
 )
 
 NOTE = Table(

@@ -31,6 +31,7 @@ from sqlalchemy.sql.elements import BinaryExpression
 from proctor.store.core.tables import (
     ATTEMPT,
     AUDIT,
+    GRADE,
     ITEM,
     JOB,
     NOTE,
@@ -45,7 +46,7 @@ from proctor.store.core.tables import (
 
 # Which column says of a row whose it is; a row of OF_RUN is its run's.
 PROJECT_OF = {RUN: "project_id", SCHEDULE: "project_id", AUDIT: "project_id", PROJECT: "id"}
-OF_RUN = frozenset({ATTEMPT, PAYLOAD, SCORE, JOB, PULSE, NOTE})
+OF_RUN = frozenset({ATTEMPT, PAYLOAD, SCORE, JOB, PULSE, NOTE, GRADE})
 # An item is found by the hash of its whole words, which only its own attempts tell. All tables else stay shut.
 OPEN = frozenset({ITEM})
 

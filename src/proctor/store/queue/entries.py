@@ -15,8 +15,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, or_, select, text, update
 
 from proctor.errors import Conflict, NotFound, QueueFull
+from proctor.manifest import UNOPENED
 from proctor.plan import cell_to_json, plan_to_json
-from proctor.store.core.runs import run_from, source_name
+from proctor.store.core.runs import manifest_text, run_from
 from proctor.store.core.schema import Database
 from proctor.store.core.tables import JOB, PLAN, PROJECT, RUN
 from proctor.store.core.walls import WHOLE
@@ -98,12 +99,12 @@ def _add(connection: Connection, plan: Plan, ticket: Ticket, now: float) -> Row[
         "cell": cell_to_json(cell),
         "provider": cell.model.provider,
         "model": cell.model.name,
-        "source": source_name(cell.source),
-        "source_title": ticket.title or source_name(cell.source),
+        "source": cell.source.listed,
+        "source_title": ticket.title or cell.source.listed,
         "sample": False,
         "planned": 0,
         "settled": 0,
-        "manifest": "{}",
+        "manifest": manifest_text(UNOPENED),
         "created_at": now,
         "elapsed_s": 0.0,
         "project_id": ticket.project_id,

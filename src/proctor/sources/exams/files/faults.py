@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from proctor.errors import DataError
+from proctor.manifest import LeftOut
 
 MOST_FAULTS = 20  # that one error lists; the rest is counted
 MOST_PLACES = 20  # of one fault
@@ -35,15 +35,6 @@ class Placed(Protocol):
 
 
 P = TypeVar("P", bound=Placed)
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """Rows that a lenient run does without: how many of how many, and the faults as one error would list them."""
-
-    rows: int
-    of: int
-    faults: tuple[str, ...]
 
 
 class Faults:
@@ -134,12 +125,12 @@ def _further(others: Sequence[str]) -> str:
     return f" (and in {len(others):,} more {rows}: {named}{more})"
 
 
-def left_out_facts(parts: Sequence[LeftOut | None], total: int) -> dict[str, Any]:
-    """The manifest's word for rows that were left out; nothing where none was. `total` counts all rows."""
+def left_out_of(parts: Sequence[LeftOut | None], total: int) -> LeftOut | None:
+    """The rows that were left out of several files; None where none was. `total` counts all rows."""
     gone = [part for part in parts if part is not None]
     if not gone:
-        return {}
+        return None
     faults = [fault for part in gone for fault in part.faults]
     rest = [f"and {len(faults) - MOST_FAULTS:,} more"] if len(faults) > MOST_FAULTS else []
     rows = sum(part.rows for part in gone)
-    return {"left_out": {"rows": rows, "of": total, "faults": [*faults[:MOST_FAULTS], *rest]}}
+    return LeftOut(rows, total, (*faults[:MOST_FAULTS], *rest))

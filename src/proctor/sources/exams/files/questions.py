@@ -11,6 +11,7 @@ from proctor.errors import ConfigError
 from proctor.figures import left_out_mark
 from proctor.grading.reading.ladder import EXTRACTOR
 from proctor.grading.reading.languages import ENGLISH, Language
+from proctor.manifest import ExamFacts, TaskSpec
 from proctor.sources.exams.asking import SEED
 from proctor.sources.exams.files.columns import (
     ANSWER,
@@ -23,17 +24,17 @@ from proctor.sources.exams.files.columns import (
     question_fields,
 )
 from proctor.sources.exams.files.records import Records, read_records
-from proctor.sources.exams.files.rows import FileReading, FileRows, file_rows
+from proctor.sources.exams.files.rows import FileReading, FileRows, file_rows, with_odd
 from proctor.sources.exams.files.user_suites import open_user_suite
 from proctor.sources.exams.prompts.exams import EXAM_PROMPTS
 from proctor.sources.exams.prompts.own_cue import in_own_words, language_of
 from proctor.sources.exams.sampling import spread
 from proctor.sources.exams.source import SuiteSource, item_ids, make_source
 from proctor.sources.exams.tables.shapes import Task
-from proctor.types import SourceRef
+from proctor.types import ExamRef
 
 
-def open_file(ref: SourceRef) -> SuiteSource:
+def open_file(ref: ExamRef) -> SuiteSource:
     """The items of a file of questions, or of a user's suite if it is TOML. Raises DataError with every fault."""
     path = Path(ref.name)
     if path.suffix.lower() == ".toml":
@@ -57,7 +58,7 @@ def open_file(ref: SourceRef) -> SuiteSource:
         ),
     )
     kind = read.targets.kind
-    title = path.name + left_out_mark(read.facts)
+    title = path.name + left_out_mark(read.left_out)
     prompt = "verbatim" if columns.questions_are_messages else kind
     task = Task(path.stem, title, kind, prompt, labels=read.targets.labels)
     language = _own_language(ref, read, prompt)
@@ -66,14 +67,16 @@ def open_file(ref: SourceRef) -> SuiteSource:
         (task,),
         spread(read.rows, {task.key: task}, seed=SEED),
         title=title,
-        facts={
-            "suite": path.stem,
-            "rows": "file",
-            "data_sha256": {path.stem: table.sha256},
-            "answer_type": kind,
-            "aggregate": "micro",
-            **read.facts,
-        },
+        facts=with_odd(
+            ExamFacts(
+                suite=path.stem,
+                rows="file",
+                tasks={task.key: TaskSpec(title, data_sha256=table.sha256)},
+                answer_type=kind,
+                aggregate="micro",
+            ),
+            [read],
+        ),
         own={task.key: in_own_words(EXAM_PROMPTS[prompt], language)} if language else None,
     )
     said = [*sentences(table, columns, read)]
@@ -83,7 +86,7 @@ def open_file(ref: SourceRef) -> SuiteSource:
     return replace(plain, row_ids=ids, understood=(*said, *plain.understood))
 
 
-def _own_language(ref: SourceRef, read: FileRows, prompt: str) -> Language | None:
+def _own_language(ref: ExamRef, read: FileRows, prompt: str) -> Language | None:
     """The language in whose words the last line is asked for; None: in English.
 
     The other extractors know the English cue only, and a style has words of its own.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import ascii_uppercase
 from typing import Any
 
@@ -11,9 +11,10 @@ import orjson
 
 from proctor.errors import DataError
 from proctor.grading.formats import Kind, Label
+from proctor.manifest import CopiedRows, ExamFacts, LeftOut
 from proctor.sources.exams.files.columns import CHOICES, Columns, choices, row_ids
 from proctor.sources.exams.files.copies import Copies, clustered
-from proctor.sources.exams.files.faults import LeftOut, left_out_facts
+from proctor.sources.exams.files.faults import left_out_of
 from proctor.sources.exams.files.records import Record, Records
 from proctor.sources.exams.files.targets import (
     TARGETS,
@@ -60,21 +61,16 @@ class FileRows:
     copies: Copies | None
     said: tuple[str, ...]
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The manifest's words of what is odd in these rows; empty where nothing is."""
-        return odd_facts([self])
 
-
-def odd_facts(parts: Sequence[FileRows]) -> dict[str, Any]:
-    """`left_out`: rows, of how many, faults. `copies`: questions that stand more than once, and their rows."""
+def with_odd(facts: ExamFacts, parts: Sequence[FileRows]) -> ExamFacts:
+    """The facts with what is odd in the rows of files: some are left out, questions stand there more than once."""
     copies = [part.copies for part in parts if part.copies is not None]
-    told = {"questions": sum(c.questions for c in copies), "rows": sum(c.rows for c in copies)}
     total = sum(len(part.ids) for part in parts)
-    return {
-        **left_out_facts([part.left_out for part in parts], total),
-        **({"copies": told} if copies else {}),
-    }
+    return replace(
+        facts,
+        left_out=left_out_of([part.left_out for part in parts], total),
+        copies=CopiedRows(sum(c.questions for c in copies), sum(c.rows for c in copies)) if copies else None,
+    )
 
 
 def file_rows(table: Records, columns: Columns, wanted: FileReading) -> FileRows:

@@ -28,18 +28,19 @@ from proctor.errors import ConfigError, DataError
 from proctor.figures import left_out_mark
 from proctor.findings import OF_LABELS
 from proctor.grading.formats import Kind
+from proctor.manifest import ExamFacts, TaskSpec
 from proctor.sources.exams.asking import SEED
 from proctor.sources.exams.files.columns import KNOWN_NAMES, Columns, asked_by, find_columns, question_fields
 from proctor.sources.exams.files.faults import RowFault
 from proctor.sources.exams.files.records import Record, Records, read_records
-from proctor.sources.exams.files.rows import FileReading, FileRows, file_rows, odd_facts
+from proctor.sources.exams.files.rows import FileReading, FileRows, file_rows, with_odd
 from proctor.sources.exams.files.user_tables import UserSuite, UserTask, parse_suite
 from proctor.sources.exams.prompts.form import Fields, Prompt, Writer, lettered, placeholders
 from proctor.sources.exams.rows.normal_form import Row
 from proctor.sources.exams.sampling import spread
 from proctor.sources.exams.source import SuiteSource, item_ids, make_source
 from proctor.sources.exams.tables.shapes import Task
-from proctor.types import SourceRef
+from proctor.types import ExamRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +54,12 @@ class TaskRows:
     dev: Callable[[], Sequence[Row]]
 
 
-def open_user_suite(path: Path, ref: SourceRef | None = None) -> SuiteSource:
+def open_user_suite(path: Path, ref: ExamRef | None = None) -> SuiteSource:
     """The items of the suite in a TOML file; `ref` says which tasks, how many and how they are put.
 
     Raises: ConfigError for what the TOML says, DataError for rows, naming file and line.
     """
-    ref = ref or SourceRef("file", str(path))
+    ref = ref or ExamRef("file", str(path))
     if ref.answer_type is not None:
         raise ConfigError(f"{path.name} says itself how answers are read: leave out --answer-type")
     try:
@@ -70,23 +71,23 @@ def open_user_suite(path: Path, ref: SourceRef | None = None) -> SuiteSource:
         raise ConfigError(f"{path.name}: not TOML in UTF-8 ({error})") from None
     exams = {one.key: open_task(one, suite, path, ref) for one in chosen(suite, ref, path.name)}
     rows = [row for exam in exams.values() for row in exam.read.rows]
-    odd = odd_facts([exam.read for exam in exams.values()])
+    facts = ExamFacts(
+        suite=suite.name,
+        rows="file",
+        tasks={name: TaskSpec(name, data_sha256=exam.table.sha256) for name, exam in exams.items()},
+        toml_sha256=hashlib.sha256(body).hexdigest(),
+        aggregate=suite.aggregate,
+        scored_tasks=len(suite.tasks),
+    )
+    facts = with_odd(facts, [exam.read for exam in exams.values()])
     tasks = {name: exam.task for name, exam in exams.items()}
     some = f": {', '.join(tasks)}" if len(tasks) < len(suite.tasks) else ""
     plain = make_source(
         ref,
         tuple(tasks.values()),
         spread(rows, tasks, seed=SEED),
-        title=f"{suite.title}{some}{left_out_mark(odd)}",
-        facts={
-            "suite": suite.name,
-            "rows": "file",
-            "data_sha256": {name: exam.table.sha256 for name, exam in exams.items()},
-            "toml_sha256": hashlib.sha256(body).hexdigest(),
-            "aggregate": suite.aggregate,
-            "scored_tasks": len(suite.tasks),
-            **odd,
-        },
+        title=f"{suite.title}{some}{left_out_mark(facts.left_out)}",
+        facts=facts,
         teaching=lambda name: exams[name].dev(),
         own={name: exam.writers for name, exam in exams.items() if exam.writers},
     )
@@ -95,7 +96,7 @@ def open_user_suite(path: Path, ref: SourceRef | None = None) -> SuiteSource:
     return replace(plain, row_ids=ids, understood=(*said, *plain.understood))
 
 
-def chosen(suite: UserSuite, ref: SourceRef, place: str) -> tuple[UserTask, ...]:
+def chosen(suite: UserSuite, ref: ExamRef, place: str) -> tuple[UserTask, ...]:
     known = [one.key for one in suite.tasks]
     if unknown := [name for name in ref.tasks if name not in known]:
         raise ConfigError(f"{place}: no task {unknown[0]!r}. Its tasks: {', '.join(known)}")
@@ -111,7 +112,7 @@ def in_words(exam: TaskRows) -> Iterator[str]:
     yield from (f"{exam.task.key}: {line}" if line[:1].strip() else line for line in exam.read.said)
 
 
-def open_task(one: UserTask, suite: UserSuite, toml: Path, ref: SourceRef) -> TaskRows:
+def open_task(one: UserTask, suite: UserSuite, toml: Path, ref: ExamRef) -> TaskRows:
     """A task with its rows read. Raises: ConfigError, DataError."""
     table = read_records(toml.parent / one.file, KNOWN_NAMES)
     columns = find_columns(table, asks=one.prompt is None)
@@ -125,7 +126,7 @@ def open_task(one: UserTask, suite: UserSuite, toml: Path, ref: SourceRef) -> Ta
     kind = read.targets.kind
     task = Task(
         one.key,
-        one.title + left_out_mark(read.facts),
+        one.title + left_out_mark(read.left_out),
         kind,
         one.key if one.prompt else prompt_name(columns, kind),
         labels=read.targets.labels,
@@ -174,7 +175,7 @@ def prompt_name(columns: Columns, kind: Kind) -> str:
 MADE: dict[Kind, str] = {"choices": "choices", "labels": "labels"}
 
 
-def check_prompt(one: UserTask, kind: Kind, table: Records, ref: SourceRef) -> None:
+def check_prompt(one: UserTask, kind: Kind, table: Records, ref: ExamRef) -> None:
     """Raises: DataError when the prompt shows, or the clusters rest on, what the file does not have."""
     shown = placeholders(one.prompt or "")
     known = {*table.columns, *([MADE[kind]] if kind in MADE else [])}

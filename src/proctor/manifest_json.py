@@ -1,0 +1,391 @@
+"""The JSON of a manifest, as it is kept in databases and bundles and shown by `--json`: read once, written once.
+
+Every version wrote more than the one before, so any key may be missing; a key that is not known is kept unread. What
+is known must be of its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any, TypeVar, get_args
+
+from proctor.errors import DataError
+from proctor.manifest import (
+    UNOPENED,
+    Adherence,
+    Aggregate,
+    CopiedRows,
+    ExamFacts,
+    Facts,
+    LeftOut,
+    LogFacts,
+    Manifest,
+    Origin,
+    SentSampling,
+    ServedModel,
+    ServerClock,
+    TaskFacts,
+    TaskSpec,
+)
+from proctor.types import Sampling
+
+T = TypeVar("T")
+_NAMES = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list of texts",
+    dict: "an object",
+}
+_SAMPLING: Mapping[str, tuple[type, ...]] = {
+    "temperature": (float, int),
+    "top_p": (float, int),
+    "top_k": (int,),
+    "min_p": (float, int),
+    "repeat_penalty": (float, int),
+    "repeat_last_n": (int,),
+    "max_tokens": (int,),
+    "context_tokens": (int,),
+    "seed": (int,),
+    "stop": (list,),
+    "think": (bool, str),
+    "mode": (str,),
+}
+
+
+class _Object:
+    """A JSON object being read. What nobody takes is left over."""
+
+    def __init__(self, found: object, where: str) -> None:
+        if not isinstance(found, dict):
+            raise DataError(f"{where} is {_told(found)} where an object belongs")
+        self.where = where
+        self.left: dict[str, Any] = dict(found)
+        self.inner: dict[str, _Object] = {}
+
+    def take(self, key: str, *kinds: type[T]) -> T | None:
+        """The value, None where it is missing or null. Raises DataError for another type."""
+        value = self.left.pop(key, None)
+        # A bool is an int to Python, but not a count.
+        if value is None or (isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))):
+            return value
+        raise DataError(
+            f"{self.where}.{key} is {_told(value)} where {' or '.join(_NAMES[k] for k in kinds)} belongs"
+        )
+
+    def need(self, key: str, kind: type[T]) -> T:
+        value = self.take(key, kind)
+        if value is None:
+            raise DataError(f"{self.where}.{key} is missing")
+        return value
+
+    def word(self, key: str, words: Any) -> Any:
+        """One of the words of a Literal; None where it is missing."""
+        value = self.take(key, str)
+        if value is None or value in get_args(words):
+            return value
+        raise DataError(f"{self.where}.{key} is {value!r}, none of {', '.join(get_args(words))}")
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        found: list[Any] = self.take(key, list) or []
+        if not all(isinstance(text, str) for text in found):
+            raise DataError(f"{self.where}.{key} holds what is no text")
+        return tuple(found)
+
+    def object(self, key: str) -> _Object | None:
+        found = self.take(key, dict)
+        if found is None:
+            return None
+        self.inner[key] = _Object(found, f"{self.where}.{key}")
+        return self.inner[key]
+
+    def table(self, key: str, kind: type[T]) -> dict[str, T] | None:
+        """A table of values that are all of one type."""
+        found = self.take(key, dict)
+        if found is None or all(type(value) is kind for value in found.values()):
+            return found
+        told = _Object(found, f"{self.where}.{key}")
+        return {name: told.need(name, kind) for name in found}
+
+    def rest(self) -> dict[str, Any]:
+        return {**self.left, **{key: rest for key, each in self.inner.items() if (rest := each.rest())}}
+
+
+def _told(value: object) -> str:
+    return _NAMES.get(type(value), "null") if not isinstance(value, list) else "a list"
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def manifest_from(document: object, where: str = "manifest") -> Manifest:
+    """The manifest that the JSON object tells. Raises DataError naming what is not as it must be."""
+    if document == {}:
+        return UNOPENED
+    told = _Object(document, where)
+    return Manifest(
+        facts=_facts(told),
+        proctor=told.take("proctor", str),
+        model=_model(told.object("model")),
+        sampling=_sampling(told.object("sampling")),
+        mode=told.take("mode", str),
+        remarks=told.texts("remarks"),
+        not_sent=told.texts("not_sent"),
+        repeats=told.take("repeats", int),
+        replies=told.take("replies", str),
+        adjustments=told.texts("adjustments") if "adjustments" in told.left else None,
+        server_clock=_clock(told.object("server_clock")),
+        schema=_schema(told.object("schema")),
+        unread=told.rest(),
+    )
+
+
+def _facts(told: _Object) -> Facts:
+    rows = told.word("rows", Origin)
+    shared: dict[str, Any] = {
+        "suite": told.take("suite", str),
+        "rows": rows,
+        "tasks": _tasks(told),
+        "n": told.take("n", int),
+        "item_set_sha256": told.take("item_set_sha256", str),
+        "metric_versions": told.table("metric_versions", str),
+        "aggregate": told.word("aggregate", Aggregate),
+        "categories": _categories(told.object("categories")),
+        "prompts": told.table("prompts", str),
+        "style": told.take("style", str),
+        "wording": told.take("wording", int, str),
+        "shots": told.take("shots", int),
+        "shuffle": told.take("shuffle", bool),
+        "stop": told.texts("stop"),
+        "extractor": told.take("extractor", str),
+        "seed": told.take("seed", int),
+        "scored_tasks": told.take("scored_tasks", int),
+        "left_out": _left_out(told.object("left_out")),
+        "copies": _copies(told.object("copies")),
+    }
+    return _log_facts(told, shared) if rows == "log" else _exam_facts(told, shared)
+
+
+def _exam_facts(told: _Object, shared: dict[str, Any]) -> ExamFacts:
+    texts: dict[str, Any] = {name: told.take(name, str) for name in ("answer_type", "toml_sha256", "preset")}
+    return ExamFacts(**shared, **texts, limit=told.take("limit", int))
+
+
+def _log_facts(told: _Object, shared: dict[str, Any]) -> LogFacts:
+    return LogFacts(
+        **shared,
+        tool=told.take("tool", str),
+        tool_version=told.take("tool_version", str),
+        log=told.take("log", str),
+        log_sha256=told.take("log_sha256", str),
+        log_content_sha256=told.take("log_content_sha256", str),
+        log_settings=told.take("log_settings", dict) or {},
+        log_notes=told.texts("log_notes"),
+    )
+
+
+def _tasks(told: _Object) -> dict[str, TaskSpec]:
+    """One record a task of what the JSON has in tables side by side."""
+    if isinstance(told.left.get("tasks"), list):  # as the first version wrote them
+        told.left["tasks"] = {key: key for key in told.texts("tasks")}
+    titles = told.table("tasks", str) or {}
+    specs = _specs(told)
+    sizes, asked = told.table("full_sizes", int) or {}, told.table("asked", int) or {}
+    hashes, revisions = told.table("data_sha256", str) or {}, told.table("revisions", str) or {}
+    graders = told.table("graders", str) or {}
+    keys = dict.fromkeys((*titles, *specs, *sizes, *asked, *hashes, *revisions, *graders))
+    return {
+        key: TaskSpec(
+            title=titles.get(key, key),
+            **specs.get(key, {}),
+            full_size=sizes.get(key),
+            asked=asked.get(key),
+            data_sha256=hashes.get(key),
+            revision=revisions.get(key),
+            grader=graders.get(key),
+        )
+        for key in keys
+    }
+
+
+def _specs(told: _Object) -> dict[str, dict[str, Any]]:
+    found = told.left.get("metrics")
+    if isinstance(found, dict) and found and all(isinstance(version, str) for version in found.values()):
+        return {}  # the first version wrote the metrics' versions under this key, and no kinds of answers
+    table = told.object("metrics")
+    specs = {} if table is None else {key: _inner(table, key) for key in list(table.left)}
+    return {
+        key: {
+            "kind": spec.need("kind", str),
+            "official": spec.texts("official"),
+            "also": spec.texts("also"),
+            "positive": spec.take("positive", str),
+            "labels": spec.texts("labels"),
+            "extra": bool(spec.take("extra", bool)),
+        }
+        for key, spec in specs.items()
+    }
+
+
+def _inner(table: _Object, key: str) -> _Object:
+    found = table.object(key)
+    if found is None:
+        raise DataError(f"{table.where}.{key} is missing")
+    return found
+
+
+def _categories(told: _Object | None) -> dict[str, tuple[str, ...]]:
+    return {} if told is None else {title: told.texts(title) for title in list(told.left)}
+
+
+def _left_out(told: _Object | None) -> LeftOut | None:
+    return (
+        None if told is None else LeftOut(told.need("rows", int), told.need("of", int), told.texts("faults"))
+    )
+
+
+def _copies(told: _Object | None) -> CopiedRows | None:
+    return None if told is None else CopiedRows(told.need("questions", int), told.need("rows", int))
+
+
+def _model(told: _Object | None) -> ServedModel:
+    if told is None:
+        return ServedModel()
+    return ServedModel(**{each.name: told.take(each.name, str) for each in fields(ServedModel)})
+
+
+def _sampling(told: _Object | None) -> SentSampling | None:
+    if told is None:
+        return None
+    unsent = _SAMPLING.keys() - told.left.keys()
+    values: dict[str, Any] = {name: told.take(name, *types) for name, types in _SAMPLING.items()}
+    values["stop"] = tuple(values["stop"] or ())
+    return SentSampling.without(Sampling(**values), unsent)
+
+
+def _clock(told: _Object | None) -> ServerClock | None:
+    if told is None:
+        return None
+    return ServerClock(
+        told.take("requests", int) or 0, told.take("seconds", float, int) or 0.0, told.take("why_not", str)
+    )
+
+
+def _schema(told: _Object | None) -> Adherence | None:
+    return None if told is None else Adherence(told.need("replies", int), told.need("held", int))
+
+
+# Writing -----------------------------------------------------------------------------------------
+
+# None says something here: no suite, no preset, no limit, no file of replies, no positive label.
+_NULLS = frozenset({"suite", "preset", "limit", "replies", "positive"})
+_SPEC = ("official", "also", "positive", "kind", "labels", "extra")
+
+
+def manifest_document(manifest: Manifest) -> dict[str, Any]:
+    """The manifest as JSON; `{}` while nothing is known of the run. What was not told is left out."""
+    if not manifest.opened:
+        return {}
+    asked, model = _asked(manifest), asdict(manifest.model)
+    if isinstance(manifest.facts, LogFacts):  # what another tool asked tells less
+        asked, model = {key: value for key, value in asked.items() if value}, _plain(model)
+    else:
+        asked["replies"] = manifest.replies
+    about = _plain({"proctor": manifest.proctor, "model": model, **asked})
+    return _joined({**facts_document(manifest.facts), **about}, manifest.unread)
+
+
+def facts_document(facts: Facts) -> dict[str, Any]:
+    """What the source knew, as JSON."""
+    return _plain({**_log(facts), **_shared(facts)} if isinstance(facts, LogFacts) else _exam(facts))
+
+
+def sampling_document(sent: SentSampling) -> dict[str, Any]:
+    """The settings that reached the model, by their names in Sampling; None was left to the server."""
+    values = {**asdict(sent.values), "stop": list(sent.values.stop)}
+    return {name: value for name, value in values.items() if sent.sent(name)}
+
+
+def _plain(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What was told, with lists as JSON has them."""
+    told = {key: value for key, value in record.items() if value is not None or key in _NULLS}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in told.items()}
+
+
+def _joined(document: dict[str, Any], unread: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with what was not read in its old place."""
+    for key, value in unread.items():
+        inner = document.get(key)
+        nested = isinstance(inner, dict) and isinstance(value, dict)
+        document[key] = _joined(inner or {}, value) if nested else value
+    return document
+
+
+def _shared(facts: TaskFacts) -> dict[str, Any]:
+    tasks = facts.tasks
+    specs = {
+        key: _plain({name: getattr(task, name) for name in _SPEC})
+        for key, task in tasks.items()
+        if task.kind is not None
+    }
+    return {
+        "suite": facts.suite,
+        "rows": facts.rows,
+        "data_sha256": facts.data_sha256 or None,
+        "revisions": facts.revisions or None,
+        "aggregate": facts.aggregate,
+        "scored_tasks": facts.scored_tasks,
+        "categories": {title: list(keys) for title, keys in facts.categories.items()} or None,
+        "left_out": facts.left_out and _plain(asdict(facts.left_out)),
+        "copies": facts.copies and asdict(facts.copies),
+        "tasks": {key: task.title for key, task in tasks.items()},
+        "n": facts.n,
+        "asked": facts.asked or None,
+        "full_sizes": facts.full_sizes,
+        "item_set_sha256": facts.item_set_sha256,
+        "metrics": specs or None,
+        "metric_versions": facts.metric_versions,
+        "prompts": facts.prompts,
+        "style": facts.style,
+        "wording": facts.wording,
+        "shots": facts.shots,
+        "shuffle": facts.shuffle,
+        "stop": facts.stop or None,
+        "extractor": facts.extractor,
+        "graders": facts.graders or None,
+        "seed": facts.seed,
+    }
+
+
+def _exam(facts: ExamFacts) -> dict[str, Any]:
+    own = {name: getattr(facts, name) for name in ("answer_type", "toml_sha256", "preset", "limit")}
+    return {**_shared(facts), **own}
+
+
+def _log(facts: LogFacts) -> dict[str, Any]:
+    return {
+        "tool": facts.tool,
+        "tool_version": facts.tool_version,
+        "log": facts.log,
+        "log_sha256": facts.log_sha256,
+        "log_content_sha256": facts.log_content_sha256,
+        "log_settings": facts.log_settings,
+        "log_notes": facts.log_notes or None,
+    }
+
+
+def _asked(manifest: Manifest) -> dict[str, Any]:
+    """How the model was asked."""
+    clock = manifest.server_clock
+    return {
+        "sampling": manifest.sampling and sampling_document(manifest.sampling),
+        "mode": manifest.mode,
+        "remarks": manifest.remarks,
+        "not_sent": manifest.not_sent,
+        "repeats": manifest.repeats,
+        "adjustments": manifest.adjustments,
+        "server_clock": clock and _plain(asdict(clock)),
+        "schema": manifest.schema and asdict(manifest.schema),
+    }

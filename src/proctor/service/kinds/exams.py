@@ -1,0 +1,173 @@
+"""Exams as kinds of sources: proctor's suites, and files of questions of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import get_args
+
+from proctor.grading.formats import Label
+from proctor.protocols import Exam
+from proctor.providers.contract import Labels
+from proctor.service.kinds.contract import Fetch, Method, SourceKind, TaskLabels, Tell
+from proctor.settings import Settings
+from proctor.simulator import KnownAnswer, prompt_key
+from proctor.sources.exams.files.questions import open_file
+from proctor.sources.exams.hub.download import ensure
+from proctor.sources.exams.rows.normal_form import read_sample
+from proctor.sources.exams.sampling import PRESETS
+from proctor.sources.exams.source import SuiteSource, open_suite, task_keys
+from proctor.sources.exams.tables.tasks import SUITES, TASKS, suite_named
+from proctor.store import Store
+from proctor.types import ExamRef, Item, Rows, Run
+
+WORDINGS = 3
+
+
+# Planned ---------------------------------------------------------------------------------------
+
+
+def with_rows(ref: ExamRef, settings: Settings) -> ExamRef:
+    """The reference with the environment's choice of rows, where it makes none itself."""
+    return ref if ref.rows else replace(ref, rows=settings.rows)
+
+
+def suite_title(ref: ExamRef) -> str:
+    return suite_named(ref.name).title
+
+
+def wordings(ref: ExamRef) -> int:
+    return WORDINGS if ref.wording == "all" else 1
+
+
+def sized(ref: ExamRef, _store: Store) -> int:
+    return items_of(ref)
+
+
+def items_of(ref: ExamRef) -> int:
+    """How many questions a suite's reference asks for, as far as that is known without its rows."""
+    suite = SUITES.get(ref.name)
+    keys = ref.tasks
+    if suite and not keys:
+        keys = tuple(task.key for task in suite.tasks if not task.extra or ref.preset == "full")
+    known = [key for key in keys if key in TASKS]
+    if ref.rows == "sample":
+        sizes = [len(found.rows) for found in read_sample(known, Path(), "eval").values()]
+    else:
+        sizes = [TASKS[key].official_size or 0 for key in known]
+    if ref.limit:
+        return sum(min(ref.limit, size) for size in sizes) or ref.limit
+    most = PRESETS[ref.preset or "full"]
+    return sum(sizes) if most is None else min(sum(sizes) or most, most)
+
+
+def questions(ref: ExamRef) -> Hashable:
+    return ref.kind, ref.name, ref.style, ref.shots, frozenset(ref.tasks)
+
+
+# Opened ----------------------------------------------------------------------------------------
+
+
+def opened_suite(ref: ExamRef, settings: Settings) -> SuiteSource:
+    return open_suite(ref, settings.home)
+
+
+def opened_file(ref: ExamRef, _settings: Settings) -> SuiteSource:
+    return open_file(ref)
+
+
+def on_hub(ref: ExamRef) -> Fetch | None:
+    """The hub has what was not imported, unless other rows were asked for."""
+    if ref.rows not in (None, "hub"):
+        return None
+    return Fetch(
+        partial(_download, ref),
+        f"The rows of {ref.name} are not on this server, and to fetch them from the hub takes a key with the "
+        "scope 'run'. The sample rows are here: data \"sample\"",
+    )
+
+
+def _download(ref: ExamRef, settings: Settings, tell: Tell | None) -> None:
+    tasks = [TASKS[key] for key in task_keys(ref)]
+    splits = ("eval", "dev") if ref.shots or ref.style else ("eval",)
+    ensure(tasks, settings.home, settings, on_progress=tell, splits=splits)
+
+
+def with_origin(ref: ExamRef, source: SuiteSource) -> ExamRef:
+    """The reference with the kind of rows that were found."""
+    return replace(ref, rows=next((rows for rows in get_args(Rows) if rows == source.facts.rows), None))
+
+
+# Run -------------------------------------------------------------------------------------------
+
+
+def method_of(exam: Exam) -> Method:
+    return Method(exam.read, exam.stop, lambda: Labels(*exam.labels()), exam.row_ids)
+
+
+def answers_to(exam: Exam) -> dict[str, KnownAnswer]:
+    """What the simulator knows: for each prompt, by its hash, the right answer and some wrong ones."""
+    items = [item for item in exam.items() if item.target is not None]
+    others = _targets(items)
+    known: dict[str, KnownAnswer] = {}
+    for item in items:
+        right = exam.spoken(item)
+        wrong = tuple(exam.wrong(item)) or tuple(t for t in others[item.group] if t != item.target)
+        key = prompt_key([(m.role, m.content) for m in item.ask.messages])
+        known[key] = KnownAnswer(right, wrong or (f"not {right}",))
+    return known
+
+
+def _targets(items: Sequence[Item]) -> dict[str, list[str]]:
+    """Some targets of each task, in order of appearance: what a wrong answer in free words may look like."""
+    seen: dict[str, dict[str, None]] = {}
+    for item in items:
+        group = seen.setdefault(item.group, {})
+        if item.target is not None and len(group) < 10:
+            group[item.target] = None
+    return {group: list(targets) for group, targets in seen.items()}
+
+
+# Shown -----------------------------------------------------------------------------------------
+
+
+def suite_key(run: Run) -> str:
+    return run.cell.source.name
+
+
+def labels_of_task(task: str) -> tuple[Label, ...] | None:
+    return TASKS[task].labels if task in TASKS else None
+
+
+def labels_in_rows(exam: SuiteSource) -> TaskLabels:
+    return {key: task.labels for key, task in exam.tasks.items()}
+
+
+SUITE: SourceKind[ExamRef, SuiteSource] = SourceKind(
+    short="--preset quick --limit 20",
+    resolved=with_rows,
+    named=suite_title,
+    sized=sized,
+    wordings=wordings,
+    alike=questions,
+    open=opened_suite,
+    missing=on_hub,
+    found=with_origin,
+    method=method_of,
+    answers=answers_to,
+    called=suite_key,
+    on_server=True,
+    task_labels=labels_of_task,
+)
+FILE: SourceKind[ExamRef, SuiteSource] = SourceKind(
+    sized=sized,
+    wordings=wordings,
+    alike=questions,
+    open=opened_file,
+    method=method_of,
+    answers=answers_to,
+    own=True,
+    row_labels=labels_in_rows,
+)
