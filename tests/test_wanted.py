@@ -30,7 +30,7 @@ from proctor.plan.wanted import BY_NAME
 from proctor.service.runs.planning import plan_of_wanted
 from proctor.service.runs.requests import OllamaParams, PlanRequest, RunConfig, plan_of, wanted_by
 from proctor.settings import Settings, read_settings
-from proctor.types import Cell, Limits, Model, ExamRef
+from proctor.types import Cell, ExamRef, Limits, Model
 from proctor.web import forms, new_run
 
 Given = Mapping[str, Any]
