@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from proctor.errors import ConfigError
+from proctor.plan.option import SPOKEN
 from proctor.plan.wanted import BY_NAME, OPTIONS, THINKING_TOKENS, Wanted
 from proctor.types import Cell, ExamRef, Limits, Model, Plan, Sampling
-
-SPOKEN = {"suite": "suites", "file": "files of questions"}  # what sources of a kind are called
 
 
 def build(wanted: Wanted, source: ExamRef, models: Sequence[Model], *, base: Limits | None = None) -> Plan:

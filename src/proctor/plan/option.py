@@ -11,6 +11,7 @@ from proctor.plan.values import NumberIn, ValueKind, figure
 from proctor.types import Cell, ExamRef, Limits, Model, Plan, Sampling
 
 Part = Literal["model", "source", "sampling", "limits", "cell", "plan"]  # what an option is a field of
+SPOKEN = {"suite": "suites", "file": "files of questions"}  # what sources of a kind are called
 SUITES = ("suite",)
 FILES = ("file",)
 

@@ -42,6 +42,11 @@ class ValueKind:
     def plain(self, value: Any) -> Any:
         return value
 
+    @property
+    def range_told(self) -> str:
+        """What it may be, for documents."""
+        return "text"
+
 
 @dataclass(frozen=True, slots=True)
 class NumberIn(ValueKind):
@@ -79,6 +84,14 @@ class NumberIn(ValueKind):
             return None if self.low <= value < math.inf else f"must be {figure(self.low)} or more, and finite"
         fits = self.low <= value <= self.high
         return None if fits else f"must lie between {figure(self.low)} and {figure(self.high)}"
+
+    @property
+    def range_told(self) -> str:
+        ends = [figure(end) for end in (self.low, self.high) if end is not None]
+        told = " to ".join(ends) + (" or more" if len(ends) == 1 else "")
+        served = f" (server: {figure(self.served[0])} to {figure(self.served[1])})" if self.served else ""
+        above = "" if self.above is None else f"more than {figure(self.above)}"
+        return f"{told or above or 'whole number'}{', or -1' if self.opens else ''}{served}"
 
     def word(self, value: Any) -> str:
         plain = self.plain(value)
@@ -118,6 +131,10 @@ class Duration(ValueKind):
     def plain(self, value: Any) -> Any:
         return duration_word(value)
 
+    @property
+    def range_told(self) -> str:
+        return f"seconds, or 90s, 10m, 1h30m; {'0 or more' if self.or_none else 'more than 0'}"
+
 
 @dataclass(frozen=True, slots=True)
 class OneOf(ValueKind):
@@ -137,6 +154,10 @@ class OneOf(ValueKind):
 
     def _told(self) -> str:
         return f"choose from {', '.join(self.values)}{f'; {self.advice}' if self.advice else ''}"
+
+    @property
+    def range_told(self) -> str:
+        return ", ".join(f"`{word}`" for word in self.values)
 
     def word(self, value: Any) -> str:
         return next(word for word, each in self.values.items() if _same(each, value))
@@ -160,6 +181,10 @@ class Flag(ValueKind):
         if not isinstance(given, bool):
             raise ConfigError("give True or False")
         return given
+
+    @property
+    def range_told(self) -> str:
+        return "given or not"
 
     def says(self, value: Any) -> bool:
         return bool(value)
@@ -204,6 +229,10 @@ class Texts(ValueKind):
 
     def says(self, value: Any) -> bool:
         return bool(value)
+
+    @property
+    def range_told(self) -> str:
+        return f"texts, at a server at most {self.most}"
 
     def word(self, value: Any) -> str:
         return ",".join(value)
