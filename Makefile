@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run run-real test test-fast test-real check bench calibrate docs promises screenshots size
+.PHONY: help setup run run-real test test-fast test-real check bench calibrate docs examples promises screenshots size
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -47,6 +47,9 @@ calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, ho
 
 docs: $(VENV)/.test  ## rewrite the generated parts of the documents
 	$(BIN)/python tools/docs.py
+
+examples: $(VENV)/.test  ## record the answers that the OpenAPI document shows, from a server
+	PYTHONPATH=tests $(BIN)/python tests/api/conversation.py
 
 promises: $(VENV)/.test  ## the promises of the specification that no passing test carries
 	$(BIN)/python tools/promises.py

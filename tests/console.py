@@ -8,8 +8,9 @@
 
 A line that begins with "$ " is a command; lines that begin with "> " continue it. The lines below it must
 occur in its output, in that order; "..." stands for anything, within a line or as a line (in "0...." the
-first dot is itself). A block marked "console no-run" is not run. A command that ends with "&" is waited for
-until it prints something, and is ended, by its process id, when the document ends.
+first dot is itself). A block marked "console no-run" is not run; in one marked "console figures" each number
+and each id of a run stands for any other, so that what one run printed may be shown whole. A command that
+ends with "&" is waited for until it prints something, and is ended, by its process id, when the document ends.
 """
 
 import os
@@ -23,6 +24,7 @@ from pathlib import Path
 
 BLOCK = re.compile(r"^```console[ \t]*(.*?)\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 ANYTHING = re.compile(r"\.{3}(?!\.)")  # in "0...." the first dot is itself
+FIGURE = re.compile(r"\b[0-9a-f]{8}\b|\d[\d,]*(?:\.\d+)?")
 # Ours, so that the reader's own settings and keys do not change what a document shows.
 KEPT = ("PATH", "LANG", "TMPDIR", "SYSTEMROOT")
 LONGEST_S = 300
@@ -32,11 +34,12 @@ ENDING = "trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT"
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What is typed, the line of the document, and the output shown below it."""
+    """What is typed, the line of the document, and the output shown below it; `figures`: whatever its numbers are."""
 
     text: str
     line: int
     shown: tuple[str, ...]
+    figures: bool = False
 
 
 def commands(document: str) -> list[Command]:
@@ -44,11 +47,12 @@ def commands(document: str) -> list[Command]:
     found = []
     for block in BLOCK.finditer(document):
         if block[1] != "no-run":
-            found += _block(block[2].splitlines(), document.count("\n", 0, block.start(2)) + 1)
+            first = document.count("\n", 0, block.start(2)) + 1
+            found += _block(block[2].splitlines(), first, figures=block[1] == "figures")
     return found
 
 
-def _block(lines: list[str], first: int) -> list[Command]:
+def _block(lines: list[str], first: int, *, figures: bool) -> list[Command]:
     typed: list[tuple[list[str], int, list[str]]] = []
     for number, line in enumerate(lines, first):
         if line.startswith("$ "):
@@ -59,19 +63,25 @@ def _block(lines: list[str], first: int) -> list[Command]:
             typed[-1][0].append(line[2:])
         else:
             typed[-1][2].append(line)
-    return [Command("\n".join(text), number, tuple(shown)) for text, number, shown in typed]
+    return [Command("\n".join(text), number, tuple(shown), figures) for text, number, shown in typed]
 
 
-def missing(shown: tuple[str, ...], output: str) -> list[str]:
+def missing(command: Command, output: str) -> list[str]:
     """The shown lines that the output does not hold, in their order."""
     rest = iter([line.strip() for line in output.splitlines()])
     lost = []
-    for line in filter(None, (line.strip() for line in shown)):
-        pattern = re.compile(".*".join(re.escape(part) for part in ANYTHING.split(line)))
+    for line in filter(None, (line.strip() for line in command.shown)):
+        pattern = re.compile(".*".join(_pattern(part, command) for part in ANYTHING.split(line)))
         if line != "..." and not any(pattern.fullmatch(real) for real in rest):
             lost.append(line)
             rest = iter(output.splitlines())  # what follows may be there all the same
     return lost
+
+
+def _pattern(text: str, command: Command) -> str:
+    if not command.figures:
+        return re.escape(text)
+    return f"(?:{FIGURE.pattern})".join(re.escape(part) for part in FIGURE.split(text))
 
 
 def run(document: str, folder: Path, *, beside: Path | None = None) -> list[str]:
@@ -118,9 +128,7 @@ def _faults(command: Command, log: Path) -> list[str]:
         return [f"{where} was not reached"]
     code, output = Path(f"{log}.code").read_text().strip(), Path(f"{log}.out").read_text()
     faults = [f"{where} exit code {code}\n{output}"] if code != "0" else []
-    return faults + [
-        f"{where} does not print {line!r}, but:\n{output}" for line in missing(command.shown, output)
-    ]
+    return faults + [f"{where} does not print {line!r}, but:\n{output}" for line in missing(command, output)]
 
 
 def environment(folder: Path) -> dict[str, str]:

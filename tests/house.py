@@ -63,7 +63,10 @@ STATISTICS = {
 STATISTICS |= {"avg", "sqrt", "erf", "NormalDist", "bootstrap", "wilson", "corrcoef"}
 QUANTILES = {1.645, 1.96, 2.576}  # of the normal distribution
 OWN_STATISTICS = {"engine", "providers", "simulator", "interop", "sources"}
-KINDS_ROOMS = ("src/proctor/service/kinds/", "src/proctor/plan/")  # where alone kinds of sources are told apart
+KINDS_ROOMS = (
+    "src/proctor/service/kinds/",
+    "src/proctor/plan/",
+)  # where alone kinds of sources are told apart
 SOURCE = re.compile(r"\b(source|ref)$")
 SOURCE_KINDS = {kind for each in get_args(SourceRef) for kind in get_args(get_type_hints(each)["kind"])}
 VAGUE = re.compile(r"(Manager|Handler|Helper|Utils?|Base|Enhanced)(?=[A-Z_0-9]|$)")

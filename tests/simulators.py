@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
+from loops import loop_in_thread
 from proctor.providers import open_provider
 from proctor.providers.contract import Opening, Provider
 from proctor.providers.prices import read_prices
@@ -97,14 +97,7 @@ def nearby(items: Sequence[Item] | Answers, *options: str) -> Iterator[str]:
     setup = parse(options)
     answers = items if isinstance(items, Mapping) else known(items)
     app = make_app(answers, setup.behaviours, slots=setup.slots, terms=setup.terms)
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    try:
+    with loop_in_thread() as loop:
         listening = asyncio.run_coroutine_threadsafe(listen(app), loop).result()
         yield listening.url
         asyncio.run_coroutine_threadsafe(listening.close(), loop).result()
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()

@@ -182,6 +182,10 @@ one
 ...
 three
 ```
+```console figures
+$ echo "$WORD 0.552 [0.508, 0.6], 1,390 tokens/s in run 0a1b2c3d"
+hello 0.1 [0.22, 3], 7 tokens/s in run deadbeef
+```
 ```console no-run
 $ exit 7
 ```
@@ -208,6 +212,20 @@ def test_a_session_shares_one_shell(tmp_path: Path) -> None:
 def test_a_session_that_differs_is_found(body: str, fault: str, tmp_path: Path) -> None:
     faults = console.run(f"```console\n{body}\n```\n", tmp_path / "work")
     assert faults and fault in faults[-1]
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("hello 0.5 of none", "hello 0.5 of 7"),
+        ("hello 0.5", "hello 0.5 0.5"),
+        ("hello 0.5 s", "hello 0.5 ms"),
+        ("accuracy unknown", "accuracy 0.792"),
+    ],
+)
+def test_where_figures_may_differ_nothing_else_may(said: str, shown: str, tmp_path: Path) -> None:
+    faults = console.run(f"```console figures\n$ echo {said}\n{shown}\n```\n", tmp_path / "work")
+    assert faults and f"does not print {shown!r}" in faults[-1]
 
 
 def test_a_server_started_by_a_document_is_there_for_it_and_ends_with_it(tmp_path: Path) -> None:

@@ -17,7 +17,9 @@ SUITE, LOG = ExamRef("suite", "superglue", tasks=("boolq",), rows="sample", limi
 @pytest.fixture
 def file(tmp_path: Path) -> ExamRef:
     path = tmp_path / "q.csv"
-    path.write_text("question,A,B,answer\n" + "".join(f"Is {n} odd?,yes,no,{'AB'[n % 2]}\n" for n in range(4)))
+    path.write_text(
+        "question,A,B,answer\n" + "".join(f"Is {n} odd?,yes,no,{'AB'[n % 2]}\n" for n in range(4))
+    )
     return ExamRef("file", str(path))
 
 
@@ -32,11 +34,15 @@ def test_a_file_is_listed_without_its_folder() -> None:
 
 
 def test_a_log_is_not_opened_and_says_who_can_ask_again() -> None:
-    with pytest.raises(ConfigError, match="lm-eval mmlu was imported from another tool.*Ask again with that tool"):
+    with pytest.raises(
+        ConfigError, match="lm-eval mmlu was imported from another tool.*Ask again with that tool"
+    ):
         open_source(LOG, settings(Path()))
 
 
-@pytest.mark.parametrize(("rows", "error"), [("imported", DataMissing), ("hub", Forbidden), (None, Forbidden)])
+@pytest.mark.parametrize(
+    ("rows", "error"), [("imported", DataMissing), ("hub", Forbidden), (None, Forbidden)]
+)
 def test_only_rows_that_the_hub_has_are_fetched_and_only_by_whoever_may(rows, error, tmp_path: Path) -> None:
     ref = ExamRef("suite", "superglue", tasks=("boolq",), rows=rows)
     with pytest.raises(error):

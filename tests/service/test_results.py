@@ -39,8 +39,9 @@ def answered(store: Store) -> Run:
     """A run at work whose manifest names no metric, with a reply that there is nothing to compare with."""
     cell = Cell(Model("ollama", "m"), ExamRef("suite", "lines"))
     plan = store.add_plan(Plan((cell,)), now=time.time())
+    silent = manifest_from(SAYS_NOTHING_OF_METRICS)
     run = store.add_run(
-        plan, cell, source_title="lines", planned=2, manifest=manifest_from(SAYS_NOTHING_OF_METRICS), comparability=None,
+        plan, cell, source_title="lines", planned=2, manifest=silent, comparability=None,
         sample=False, now=time.time(),
     )  # fmt: skip
     run = store.claim(run.id, owner="me", now=time.time(), lease_s=600)

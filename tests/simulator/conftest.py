@@ -6,7 +6,6 @@ import asyncio
 import http.client
 import json
 import logging
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from loops import loop_in_thread
 from proctor.simulator import NAMED, KnownAnswer, prompt_key
 from proctor.simulator.app import listen, make_app
 
@@ -99,9 +99,6 @@ def running(
 ) -> Iterator[Running]:
     """Serve in a thread. A server that logged an error or a warning fails the test."""
     complaints = _Complaints()
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
     logging.getLogger("aiohttp").addHandler(complaints)
     logging.getLogger("asyncio").addHandler(complaints)
 
@@ -109,13 +106,11 @@ def running(
         return await listen(make_app(answers, behaviours, **options))
 
     try:
-        listening = asyncio.run_coroutine_threadsafe(start(), loop).result()
-        yield Running(listening.url)
-        asyncio.run_coroutine_threadsafe(listening.close(), loop).result()
+        with loop_in_thread() as loop:
+            listening = asyncio.run_coroutine_threadsafe(start(), loop).result()
+            yield Running(listening.url)
+            asyncio.run_coroutine_threadsafe(listening.close(), loop).result()
     finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
         logging.getLogger("aiohttp").removeHandler(complaints)
         logging.getLogger("asyncio").removeHandler(complaints)
     assert complaints.heard == []

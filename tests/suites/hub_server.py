@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import io
-import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,8 @@ from dataclasses import dataclass, field
 from aiohttp import web
 from arro3.core import Array, DataType, Field, Table, list_array, struct_array
 from arro3.io import write_parquet
+
+from loops import loop_in_thread
 
 COMMIT = "a" * 40
 OTHER_COMMIT = "b" * 40
@@ -118,8 +119,6 @@ class HubServer:
 def running_hub() -> Iterator[HubServer]:
     """The server in a thread with an event loop of its own: the client runs one too."""
     server = HubServer()
-    ready = threading.Event()
-    loop = asyncio.new_event_loop()
 
     async def start():
         app = web.Application()
@@ -130,21 +129,11 @@ def running_hub() -> Iterator[HubServer]:
             await web.TCPSite(runner, "127.0.0.1", 0).start()
         ports = [address[1] for address in runner.addresses]
         server.url, server.store_url = (f"http://127.0.0.1:{port}" for port in ports)
-        ready.set()
         return runner
 
-    def serve():
-        asyncio.set_event_loop(loop)
-        runner = loop.run_until_complete(start())
-        loop.run_forever()
-        loop.run_until_complete(runner.cleanup())
-        loop.close()
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    try:
-        assert ready.wait(30)
-        yield server
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(30)
+    with loop_in_thread() as loop:
+        runner = asyncio.run_coroutine_threadsafe(start(), loop).result()
+        try:
+            yield server
+        finally:
+            asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,13 @@ from typing import Any
 from fastapi import Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, JSONResponse, Response
-from fastapi.routing import APIRoute
 from starlette.staticfiles import StaticFiles
 
 from proctor import __version__
 from proctor.api import benchmarking, jobs, resources
 from proctor.api.dependencies import PREFIX, OpenContext, Reader, only_known_query
 from proctor.api.errors import RESPONSES, add_handlers
-from proctor.api.examples import example
-from proctor.api.examples_around import HEALTHY, READY
+from proctor.api.examples import add_examples
 from proctor.api.guard import Guard
 from proctor.api.metrics import CONTENT_TYPE, Metrics
 from proctor.service.context import Context, open_context
@@ -87,7 +85,7 @@ def create_app(settings: Settings) -> FastAPI:
 
 
 def _add_health(app: FastAPI, context_of: Any, metrics: Metrics) -> None:
-    @app.get("/healthz", tags=["health"], summary="Is the server there", responses=example(HEALTHY))
+    @app.get("/healthz", tags=["health"], summary="Is the server there")
     def healthz() -> dict[str, str]:
         return {"status": "ok"}
 
@@ -96,7 +94,6 @@ def _add_health(app: FastAPI, context_of: Any, metrics: Metrics) -> None:
         tags=["health"],
         summary="Can the server take and do work",
         response_model=None,
-        responses=example(READY),
     )
     def readyz() -> JSONResponse:
         """503 with what is wrong if the database does not answer; a missing worker is said, and is no error."""
@@ -133,24 +130,8 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
                 operation["responses"].pop("422", None)
         for name in ("HTTPValidationError", "ValidationError"):
             document.get("components", {}).get("schemas", {}).pop(name, None)
-        _keep_nulls(document, app)
+        add_examples(
+            document
+        )  # only now: FastAPI drops every null, and in an example null is what a field says
         app.openapi_schema = document
     return app.openapi_schema
-
-
-def _keep_nulls(document: dict[str, Any], app: FastAPI) -> None:
-    """FastAPI drops every null from the document; in an example null is what a field says."""
-    routes = [("", route) for route in app.routes]
-    routes += [(PREFIX, route) for router in ROUTERS for route in router.routes]
-    for prefix, route in routes:
-        if isinstance(route, APIRoute) and route.include_in_schema:
-            operations = document["paths"][prefix + route.path_format]
-            for method in route.methods or ():
-                _tell(operations[method.lower()]["responses"], route.responses)
-
-
-def _tell(told: dict[str, Any], responses: Mapping[int | str, dict[str, Any]]) -> None:
-    for status, said in responses.items():
-        content = said.get("content", {}).get("application/json", {})
-        if "example" in content:
-            told[str(status)]["content"]["application/json"]["example"] = content["example"]

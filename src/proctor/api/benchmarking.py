@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
 
-from proctor.api import answers, boards, examples
+from proctor.api import answers, boards
 from proctor.api.dependencies import OpenContext, Reader, Runner
-from proctor.api.examples import example
 from proctor.api.schemas import JOB_ID, CompareRequest, HistoryQuery, ListQuery
 from proctor.errors import ConfigError, Conflict
 from proctor.service.admin import access
@@ -31,7 +30,7 @@ JobId = Annotated[str, Path(max_length=100, examples=[JOB_ID])]
 States = Literal["pending", "running", "completed", "failed", "cancelled"]
 
 
-@ROUTER.post("/run", summary="Run benchmarks", responses=example(examples.SUBMITTED))
+@ROUTER.post("/run", summary="Run benchmarks")
 def run(request: RunRequest, context: OpenContext, user: Runner) -> dict[str, Any]:
     """Put a benchmark of one model into the queue. It runs in a process of its own; the answer comes at once."""
     plan = plan_of(request, context.settings)
@@ -54,13 +53,13 @@ def run(request: RunRequest, context: OpenContext, user: Runner) -> dict[str, An
     }
 
 
-@ROUTER.get("/results/{job_id}", summary="Get benchmark results", responses=example(examples.RESULT))
+@ROUTER.get("/results/{job_id}", summary="Get benchmark results")
 def results(job_id: JobId, context: OpenContext, user: Reader) -> dict[str, Any]:
     """A job's state and what it shows so far; beside each `mean` its standard error (`std`), interval, n and method."""
     return answers.job(job_states.result_of(context, job_id), job_states.state_of(context, job_id))
 
 
-@ROUTER.post("/cancel/{job_id}", summary="Cancel a benchmark job", responses=example(examples.CANCELLED))
+@ROUTER.post("/cancel/{job_id}", summary="Cancel a benchmark job")
 def cancel(job_id: JobId, context: OpenContext, user: Runner) -> dict[str, Any]:
     """End a waiting or running job; what it asked so far is kept, and it can be restarted."""
     run = job_states.run_of(context, job_id)
@@ -80,20 +79,20 @@ def cancel(job_id: JobId, context: OpenContext, user: Runner) -> dict[str, Any]:
     }
 
 
-@ROUTER.get("/results", summary="List benchmark results", responses=example(examples.LISTED))
+@ROUTER.get("/results", summary="List benchmark results")
 def list_results(asked: Annotated[ListQuery, Query()], context: OpenContext, user: Reader) -> dict[str, Any]:
     """The newest runs, those of the command line too; `total` counts all that the filters let through."""
     lines, total = job_states.run_lines(context, asked.wanted(context), limit=asked.limit)
     return {"results": boards.run_list(context, lines), "total": total}
 
 
-@ROUTER.post("/compare", summary="Compare models", responses=example(examples.COMPARED))
+@ROUTER.post("/compare", summary="Compare models")
 def compare(request: CompareRequest, context: OpenContext, user: Reader) -> dict[str, Any]:
     """Models (or runs) side by side, on the items that all share; verdicts need a test and an interval."""
     return boards.comparison(context, request)
 
 
-@ROUTER.get("/history", summary="Get benchmark history", responses=example(examples.HISTORY))
+@ROUTER.get("/history", summary="Get benchmark history")
 def history(asked: Annotated[HistoryQuery, Query()], context: OpenContext, user: Reader) -> dict[str, Any]:
     """The runs of the last days. With `model_name`, `trend` has the model's scores and how each differs."""
     wanted = asked.wanted(context, since=time.time() - asked.days * DAY_S)
@@ -108,7 +107,7 @@ def history(asked: Annotated[HistoryQuery, Query()], context: OpenContext, user:
     return found
 
 
-@ROUTER.get("/leaderboard", summary="Get leaderboard", responses=example(examples.BOARD))
+@ROUTER.get("/leaderboard", summary="Get leaderboard")
 def leaderboard(
     context: OpenContext,
     user: Reader,

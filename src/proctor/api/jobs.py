@@ -12,10 +12,9 @@ import orjson
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 
-from proctor.api import answers, benchmarking, examples
+from proctor.api import answers, benchmarking
 from proctor.api.benchmarking import JobId, States
 from proctor.api.dependencies import OpenContext, Reader, Runner
-from proctor.api.examples import example
 from proctor.service.admin import access, prune
 from proctor.service.context import Context
 from proctor.service.runs import queue
@@ -27,14 +26,12 @@ LOOK_EVERY_S = 0.5
 HEARTBEAT_S = 15.0
 
 
-@ROUTER.get("/status/{job_id}", summary="Where a job is", responses=example(examples.RUNNING))
+@ROUTER.get("/status/{job_id}", summary="Where a job is")
 def status(job_id: JobId, context: OpenContext, user: Reader) -> dict[str, Any]:
     return _document(job_states.state_of(context, job_id))
 
 
-@ROUTER.get(
-    "/status/{job_id}/poll", summary="Wait until a job changes its state", responses=example(examples.ENDED)
-)
+@ROUTER.get("/status/{job_id}/poll", summary="Wait until a job changes its state")
 async def poll(
     job_id: JobId,
     request: Request,
@@ -98,7 +95,7 @@ def _document(state: JobState) -> dict[str, Any]:
     }
 
 
-@ROUTER.get("/queue/stats", summary="How the queue stands", responses=example(examples.QUEUE))
+@ROUTER.get("/queue/stats", summary="How the queue stands")
 def stats(context: OpenContext, user: Reader) -> dict[str, Any]:
     standing = queue.standing(context.store, context.settings)
     return {
@@ -114,17 +111,13 @@ def stats(context: OpenContext, user: Reader) -> dict[str, Any]:
     }
 
 
-@ROUTER.post("/cancel/{job_id}", summary="Cancel a job", responses=example(examples.CANCELLED))
+@ROUTER.post("/cancel/{job_id}", summary="Cancel a job")
 def cancel(job_id: JobId, context: OpenContext, user: Runner) -> dict[str, Any]:
     """The same as POST /benchmarking/cancel/{job_id}."""
     return benchmarking.cancel(job_id, context, user)
 
 
-@ROUTER.post(
-    "/restart/{job_id}",
-    summary="Restart a failed, cancelled or partial job",
-    responses=example(examples.RESTARTED),
-)
+@ROUTER.post("/restart/{job_id}", summary="Restart a failed, cancelled or partial job")
 def restart(job_id: JobId, context: OpenContext, user: Runner) -> dict[str, Any]:
     """It goes on where it stopped: what was answered is not asked again."""
     run = queue.restart(context.store, job_states.run_of(context, job_id).id, context.settings)
@@ -132,7 +125,7 @@ def restart(job_id: JobId, context: OpenContext, user: Runner) -> dict[str, Any]
     return {"job_id": run.id, "message": f"Job {run.id} waits for a worker", "status": run.status.value}
 
 
-@ROUTER.delete("/{job_id}", summary="Delete an ended job", responses=example(examples.DELETED))
+@ROUTER.delete("/{job_id}", summary="Delete an ended job")
 def delete(job_id: JobId, context: OpenContext, user: Runner) -> dict[str, Any]:
     """Its scores, answers and log go with it, for good. A job that waits or runs must be cancelled first."""
     run = job_states.run_of(context, job_id)

@@ -22,9 +22,10 @@ from proctor.service.results.answer_kinds import kind_told
 from proctor.service.results.results import marks, shape
 from proctor.service.results.speeds import with_clock
 from proctor.stats.estimates import scores
-from proctor.store import AttemptRow
+from proctor.store import AttemptRow, reply_of
+from proctor.store.core import bodies
 from proctor.store.core.bodies import clean
-from proctor.types import Chat, Gold, Item, Message, Outcome, Reply, Run, Status
+from proctor.types import Item, Outcome, Reply, Run, Status
 
 FORMAT = 2  # raised when a bundle can no longer be read by programs that knew the one before
 ANSWER_CHARACTERS = 200  # of targets and answers, as the store's narrow rows have them
@@ -186,42 +187,23 @@ def _check_metrics(run: Run) -> None:
 
 def item_record(row: AttemptRow, item: Item, *, prompt: bool) -> dict[str, Any]:
     """What reading and scoring need of an item. The row knows its id, task and cluster better than a shared body."""
-    record: dict[str, Any] = {
-        "id": row.item_id,
-        "hash": row.item_hash,
-        "task": row.task,
-        "target": item.target,
-        "choices": list(item.choices),
-        "aliases": list(item.aliases),
-        "options": list(item.options),
-        "cluster": row.cluster,
-    }
-    if prompt:
-        record["prompt"] = [[message.role, message.content] for message in item.ask.messages]
-    return record
+    record = bodies.item_record(item)
+    del record["group"]  # the row's task stands for it
+    if not prompt:
+        del record["prompt"]
+    return {**record, "id": row.item_id, "hash": row.item_hash, "task": row.task, "cluster": row.cluster}
 
 
 def item_from(record: Mapping[str, Any], where: str) -> Item:
     """Raises DataError."""
     keys = {**ITEM_KEYS, "prompt": (list,)} if "prompt" in record else ITEM_KEYS
     checked(record, keys, where)
-    lists = {key: tuple(record[key]) for key in ("choices", "aliases", "options")}
-    if not all(isinstance(text, str) for texts in lists.values() for text in texts):
+    if not all(isinstance(text, str) for key in ("choices", "aliases", "options") for text in record[key]):
         raise DataError(f"{where}: choices, aliases and options are lists of texts")
     try:
-        prompt = tuple(Message(role, content) for role, content in record.get("prompt", ()))
+        return bodies.item_from({"prompt": (), **record, "group": record["task"]}, record["hash"])
     except (TypeError, ValueError):
         raise DataError(f"{where}: a prompt is a list of [role, text]") from None
-    return Item(
-        id=record["id"],
-        group=record["task"],
-        ask=Chat(prompt),
-        gold=Gold.of(record["target"], lists["aliases"]),
-        choices=lists["choices"],
-        options=lists["options"],
-        cluster=record["cluster"],
-        hash=record["hash"],
-    )
 
 
 def reply_record(row: AttemptRow, said: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,30 +231,21 @@ def reply_from(
     item = items.get((record["item"], record["hash"]))
     if item is None:
         raise DataError(f"{where}: {ITEMS} has no item {record['item']!r} with hash {record['hash']!r}")
+    taken = [f.name for f in fields(AttemptRow) if f.name in REPLY_KEYS and f.name != "outcome"]
     try:
-        outcome = Outcome(record["outcome"])
-        first_token = tuple((str(token), float(logprob)) for token, logprob in record["first_token"])
+        row = AttemptRow(
+            item_id=item.id,
+            item_hash=item.hash,
+            task=item.group,
+            target=clean(item.target, ANSWER_CHARACTERS),
+            cluster=item.cluster,
+            outcome=Outcome(record["outcome"]),
+            **{name: record[name] for name in taken},
+        )
+        reply = reply_of(record, row)
     except (TypeError, ValueError) as error:
         raise DataError(f"{where}: {error}") from None
-    taken = [f.name for f in fields(AttemptRow) if f.name in REPLY_KEYS and f.name != "outcome"]
-    row = AttemptRow(
-        item_id=item.id,
-        item_hash=item.hash,
-        task=item.group,
-        target=clean(item.target, ANSWER_CHARACTERS),
-        cluster=item.cluster,
-        outcome=outcome,
-        **{name: record[name] for name in taken},
-    )
-    if record["text"] is None:
-        return row, None
-    reply = Reply(
-        record["text"],
-        reasoning=record["reasoning"],
-        finish=record["finish"] or "stop",
-        first_token=first_token,
-    )
-    return row, reply
+    return row, None if record["text"] is None else reply
 
 
 # What the rows show ------------------------------------------------------------------------------

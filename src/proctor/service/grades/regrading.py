@@ -169,15 +169,8 @@ def _names(first: str, others: Sequence[Grader]) -> list[str]:
 
 def said(store: Store, run: Run, row: AttemptRow) -> tuple[Item, Reply]:
     """What was asked and what was said, as they were kept."""
-    kept = store.payload(run.id, row.item_id, row.repeat, row.attempt)
-    reply = Reply(
-        kept.get("text") or "",
-        reasoning=kept.get("reasoning"),
-        finish=kept.get("finish") or "stop",
-        first_token=tuple((token, logprob) for token, logprob in kept.get("first_token") or ()),
-    )
     # Items that show the same are kept once: whose they are, their attempt says.
-    return replace(store.item(row.item_hash), id=row.item_id, group=row.task), reply
+    return replace(store.item(row.item_hash), id=row.item_id, group=row.task), store.reply(run.id, row)
 
 
 # Grading ---------------------------------------------------------------------------------------

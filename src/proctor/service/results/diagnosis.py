@@ -117,16 +117,7 @@ def unread_sentences(store: Store, run: Run, counts: Counts, known: Mapping[str,
 
 def opened(store: Store, run: Run, row: AttemptRow, known: Mapping[str, Reads]) -> Unread:
     """The row with what was said."""
-    said = store.payload(run.id, row.item_id, row.repeat, row.attempt)
-    item = store.item(row.item_hash)
-    reply = Reply(
-        said.get("text") or "",
-        reasoning=said.get("reasoning"),
-        finish=said.get("finish") or "stop",
-        output_tokens=row.output_tokens,
-        reasoning_tokens=row.reasoning_tokens,
-        first_token=tuple((token, logprob) for token, logprob in said.get("first_token") or ()),
-    )
+    item, reply = store.item(row.item_hash), store.reply(run.id, row)
     return unread(row.item_id, row.outcome, item, reply, known[row.task])
 
 

@@ -37,9 +37,7 @@ class Budget:
             )
             self._used_up = True
         elif limits.max_total_tokens is not None and tokens >= limits.max_total_tokens:
-            self.stopped = (
-                f"the tokens allowed by --max-total-tokens ({limits.max_total_tokens:,} for this run) were used up"
-            )
+            self.stopped = f"the tokens allowed by --max-total-tokens ({limits.max_total_tokens:,} for this run) were used up"
             self._used_up = True
         return self.stopped is None
 

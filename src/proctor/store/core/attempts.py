@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from proctor.store.core import scores as kept
 from proctor.store.core.latest import is_latest
 from proctor.store.core.runs import RunStore
 from proctor.store.core.tables import ATTEMPT, ITEM, PAYLOAD
-from proctor.types import NOTHING_USED, Attempt, Item, Outcome, Usage
+from proctor.types import NOTHING_USED, Attempt, Item, Outcome, Reply, Usage
 
 ANSWER_CHARACTERS = 200  # of an answer in its narrow row; the whole reply is in the payload
 PAGE_ROWS = 2000  # of `latest`, between two looks into the database
@@ -50,6 +50,25 @@ class AttemptRow:
     unused_input_tokens: int | None = None
     unused_output_tokens: int | None = None
     unused_cost_usd: float | None = None
+
+
+def reply_of(said: Mapping[str, Any], row: AttemptRow) -> Reply:
+    """The reply of an attempt that has one, from what was said in it (see `Store.payload`) and its row.
+
+    Raises: TypeError, ValueError for ranked first tokens that are none, which only a damaged record has.
+    """
+    return Reply(
+        said.get("text") or "",
+        reasoning=said.get("reasoning"),
+        finish=said.get("finish") or "stop",
+        input_tokens=row.input_tokens,
+        output_tokens=row.output_tokens,
+        reasoning_tokens=row.reasoning_tokens,
+        latency_s=row.latency_s,
+        cost_usd=row.cost_usd,
+        service_s=row.service_s,
+        first_token=tuple((str(token), float(logprob)) for token, logprob in said.get("first_token") or ()),
+    )
 
 
 class AnswerGroup(NamedTuple):
@@ -225,6 +244,10 @@ class Store(RunStore):
             which = "" if attempt is None else f", attempt {attempt}"
             raise NotFound(f"Run {run_id} has no reply to item {item_id}, repeat {repeat}{which}")
         return bodies.unpack(body)
+
+    def reply(self, run_id: str, row: AttemptRow) -> Reply:
+        """What the model said in an attempt that has a reply. Raises NotFound."""
+        return reply_of(self.payload(run_id, row.item_id, row.repeat, row.attempt), row)
 
     def item(self, digest: str) -> Item:
         """What was asked, by the `item_hash` of an attempt. Raises NotFound.

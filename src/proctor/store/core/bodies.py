@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -34,21 +34,25 @@ def unpack(body: bytes) -> dict[str, Any]:
 
 
 def item_body(item: Item) -> bytes:
-    return _to_json(
-        {
-            "id": item.id,
-            "group": item.group,
-            "prompt": [[message.role, message.content] for message in item.ask.messages],
-            "target": item.target,
-            "choices": item.choices,
-            "aliases": item.aliases,
-            "options": item.options,
-            "cluster": item.cluster,
-        }
-    )
+    return _to_json(item_record(item))
 
 
-def item_from(record: dict[str, Any], digest: str) -> Item:
+def item_record(item: Item) -> dict[str, Any]:
+    """The item as it is kept, but for its hash, by which it is found. `item_from` takes it back."""
+    return {
+        "id": item.id,
+        "group": item.group,
+        "prompt": [[message.role, message.content] for message in item.ask.messages],
+        "target": item.target,
+        "choices": list(item.choices),
+        "aliases": list(item.aliases),
+        "options": list(item.options),
+        "cluster": item.cluster,
+    }
+
+
+def item_from(record: Mapping[str, Any], digest: str) -> Item:
+    """Raises: TypeError, ValueError for a prompt that is no list of [role, text]."""
     return Item(
         id=record["id"],
         group=record["group"],

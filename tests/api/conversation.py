@@ -1,0 +1,144 @@
+"""One request to every JSON route of a server: the OpenAPI document's examples are recorded from it and held to it.
+
+`make examples` records them anew. A new route needs a line in `told_by` and a recording.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from proctor.api.examples import FILE
+from proctor.api.schemas import JOB_ID
+from served import PREFIX, Server, serving
+
+SMALL = {"tasks": ["sst2", "mrpc"]}
+JOB = {
+    "project_id": 1,
+    "suite": "glue",
+    "config": {"provider": "simulator", "model": "sim", "data": "sample", "tasks": ["sst2"]},
+}
+SCHEDULE = {"name": "nightly GLUE", "cron": "0 2 * * *", "job": JOB}
+PAIR = {"model_ids": ["sim", "majority"], "metrics": ["accuracy"], "items": 1}
+JOBS = "/api/v1/jobs"
+HANG_S = 60.0
+
+Operation = tuple[str, str]  # method in small letters, path in the document
+Told = Mapping[Operation, tuple[int, Any]]
+
+
+def told_by(server: Server) -> Told:
+    """What each route answers: status and body."""
+    job, other = (
+        server.submit(*model.split("/"), **SMALL) for model in ("simulator/sim", "baseline/majority")
+    )
+    server.ended(job)
+    server.ended(other)
+    slow = server.submit("simulator", "sim", repeats=100)
+    found: dict[Operation, tuple[int, Any]] = {}
+
+    def ask(method: str, path: str, body: object = None, query: str = "", **names: object) -> None:
+        answer = server.ask(method, path.format(**names) + query, body)
+        found[method.lower(), path] = answer.status, answer.body
+
+    for path, query in (("results", ""), ("history", "?model_name=sim"), ("leaderboard", "?metric=accuracy")):
+        ask("GET", f"{PREFIX}/{path}", query=query)
+    ask("GET", f"{PREFIX}/results/{{job_id}}", job_id=job)
+    ask("POST", f"{PREFIX}/compare", PAIR)
+    _until_at_work(server, slow)
+    ask("GET", f"{JOBS}/queue/stats")
+    ask("GET", f"{JOBS}/status/{{job_id}}", job_id=slow)
+    ask("POST", f"{PREFIX}/run", JOB)
+    server.ended(found["post", f"{PREFIX}/run"][1]["job_id"])
+    ask("POST", f"{PREFIX}/cancel/{{job_id}}", job_id=slow)
+    server.ended(slow)
+    ask("POST", f"{JOBS}/restart/{{job_id}}", job_id=slow)
+    ask("POST", f"{JOBS}/cancel/{{job_id}}", job_id=slow)
+    ask("GET", f"{JOBS}/status/{{job_id}}/poll", job_id=job)
+    ask("POST", "/api/v1/plan", JOB)
+    ask("GET", "/api/v1/providers/{name}/models", name="simulator")
+    ask("POST", "/api/v1/projects", {"name": "Nightly"})
+    ask("POST", "/api/v1/schedules", SCHEDULE)
+    ask("POST", "/api/v1/keys", {"user": "ann", "name": "laptop"})
+    for name in ("providers", "suites", "projects", "schedules", "keys", "audit"):
+        ask("GET", f"/api/v1/{name}")
+    ask("PATCH", "/api/v1/schedules/{number}", {"enabled": False}, number=1)
+    ask("PATCH", "/api/v1/keys/{number}", {"project_ids": [1, 2]}, number=1)
+    for name in ("schedules", "keys"):
+        ask("DELETE", f"/api/v1/{name}/{{number}}", number=1)
+    ask("DELETE", f"{JOBS}/{{job_id}}", job_id=other)
+    ask("GET", "/healthz")
+    ask("GET", "/readyz")
+    return found
+
+
+def _until_at_work(server: Server, job_id: str) -> None:
+    """Wait until answers came in and the worker has said what the job uses."""
+    deadline = time.monotonic() + HANG_S
+    while not (
+        server.get(f"{JOBS}/status/{job_id}")["settled"] and server.get(f"{JOBS}/queue/stats")["at_work"]
+    ):
+        assert time.monotonic() < deadline, "no job is at work"
+        time.sleep(0.05)
+
+
+@contextmanager
+def asked(home: Path) -> Iterator[Server]:
+    with serving(home, PROCTOR_REQUESTS_PER_MINUTE="100000") as running:
+        yield running
+
+
+# Recording ---------------------------------------------------------------------------------------
+
+ENTRIES = 2  # kept of a list
+AT, NIGHT = "2026-11-21T07:30:39Z", "2026-11-22T02:00:00Z"
+WHO, HOME = "proctor_a1B2c3", "/home/ann/.proctor"
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def recorded(told: Told, home: Path) -> dict[str, Any]:
+    """Answers as examples: lists in short, figures rounded, and nothing of this day, machine or key."""
+    text = json.dumps({" ".join(operation): _short(body) for operation, (_, body) in sorted(told.items())})
+    first = told["get", f"{PREFIX}/results/{{job_id}}"][1]["job_id"]
+    others = [found for found in dict.fromkeys(UUID.findall(text)) if found != first]
+    names = {first: JOB_ID} | {each: str(uuid.UUID(int=n, version=4)) for n, each in enumerate(others, 1)}
+    text = UUID.sub(lambda found: names[found[0]], text)
+    text = re.sub(r"\d{4}-\d\d-\d\dT02:00:00Z", NIGHT, text)
+    text = re.sub(rf"(?!{NIGHT})\d{{4}}-\d\d-\d\dT[\d:.]+Z", AT, text)
+    text = re.sub(r'(?<="key": ")proctor_[^"]+', f"{WHO}...shown-this-once", text)
+    text = re.sub(r'(?<="prefix": ")proctor_[^"]+', WHO, text).replace(str(home), HOME)
+    record: dict[str, Any] = json.loads(text)
+    return record
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _short(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_short(each) for each in value[:ENTRIES]]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as folder, asked(home := Path(folder)) as server:
+        told = told_by(server)
+    if wrong := [
+        f"{' '.join(operation)}: {body}" for operation, (status, body) in told.items() if status >= 300
+    ]:
+        print("\n".join(wrong), file=sys.stderr)
+        return 1
+    FILE.write_text(json.dumps(recorded(told, home), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"{len(told)} answers are in {FILE}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
