@@ -79,8 +79,8 @@ def stored(source: str) -> str:
 
 # As versions before references of their own wrote them: every kind with the fields of an exam.
 EXAM_FIELDS = (
-    '"answer_type": null, "extractor": null, "kind": "%s", "lenient": false, "limit": 5, "name": "%s", "numbers": null, '
-    '"preset": null, "rows": null, "shots": null, "shuffle": false, "style": null, "tasks": ["a"], "wording": 1'
+    '"answer_type": null, "extractor": null, "kind": "%s", "lenient": false, "limit": 5, "name": "%s", "numbers": '
+    'null, "preset": null, "rows": null, "shots": null, "shuffle": false, "style": null, "tasks": ["a"], "wording": 1'
 )
 
 

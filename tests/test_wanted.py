@@ -71,7 +71,7 @@ CASES = [
 ]
 
 
-def source_of(given: Given) -> tuple[str, str]:
+def source_of(given: Given) -> tuple[Any, str]:
     """A kind of source, and one of it, with which all these options go."""
     is_file = any("suite" not in BY_NAME[name].sources for name in given)
     return ("file", FILE) if is_file else ("suite", SUITE)
@@ -178,8 +178,8 @@ def expected(name: str, value: Any, model: str) -> Cell:
     """The cell, written down here once more: a default cell with this value, and what hangs on it."""
     kind, source = source_of({name: value})
     provider, _, model_name = model.partition("/")
-    preset = "quick" if kind == "suite" and name != "limit" else None
-    cell = Cell(Model(provider, model_name), ExamRef(kind, source, preset=preset))  # type: ignore[arg-type]  # a kind
+    preset: Any = "quick" if kind == "suite" and name != "limit" else None
+    cell = Cell(Model(provider, model_name), ExamRef(kind, source, preset=preset))
     if name == "think" and value:
         cell = replace(cell, sampling=replace(cell.sampling, max_tokens=8192))
     part = BY_NAME[name].part

@@ -35,7 +35,7 @@ def test_a_file_is_listed_without_its_folder() -> None:
 
 def test_a_log_is_not_opened_and_says_who_can_ask_again() -> None:
     with pytest.raises(
-        ConfigError, match="lm-eval mmlu was imported from another tool.*Ask again with that tool"
+        ConfigError, match=r"lm-eval mmlu was imported from another tool.*Ask again with that tool"
     ):
         open_source(LOG, settings(Path()))
 
