@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -43,7 +43,7 @@ class RunOption:
     label: str = ""
     sources: tuple[str, ...] = (*SUITES, *FILES)
     at_server: bool = True
-    fallback: Mapping[str, Any] = MappingProxyType({})
+    fallback: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     instead: tuple[str, ...] = ()
 
     @property
