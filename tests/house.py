@@ -7,6 +7,9 @@ import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args, get_type_hints
+
+from proctor.types import SourceRef
 
 ROOT = Path(__file__).parents[1]
 
@@ -60,6 +63,12 @@ STATISTICS = {
 STATISTICS |= {"avg", "sqrt", "erf", "NormalDist", "bootstrap", "wilson", "corrcoef"}
 QUANTILES = {1.645, 1.96, 2.576}  # of the normal distribution
 OWN_STATISTICS = {"engine", "providers", "simulator", "interop", "sources"}
+KINDS_ROOMS = (
+    "src/proctor/service/kinds/",
+    "src/proctor/plan/",
+)  # where alone kinds of sources are told apart
+SOURCE = re.compile(r"\b(source|ref)$")
+SOURCE_KINDS = {kind for each in get_args(SourceRef) for kind in get_args(get_type_hints(each)["kind"])}
 VAGUE = re.compile(r"(Manager|Handler|Helper|Utils?|Base|Enhanced)(?=[A-Z_0-9]|$)")
 
 
@@ -227,6 +236,65 @@ def records_have_slots(file: File) -> Iterator[str]:
                 yield file.at(node, f"{node.name} is a dataclass without slots=True")
 
 
+# Packages in which nothing speaks JSON to the outside; what is made for it there is called a document.
+TYPED = re.compile(
+    r"proctor\.(engine|jobs|stats|report|plan|figures|settings|types|protocols|findings|manifest"
+    r"|service\.(runs|watch|admin|evidence|forecast))(\.|$)"
+)
+BARE = re.compile(r"\b(dict|Mapping|MutableMapping)(\[str, (Any|object)\]|$)")
+OF_DICTIONARIES = {"get", "items", "keys", "values", "pop", "setdefault", "update"}
+
+
+def manifests_are_typed(file: File) -> Iterator[str]:
+    """A manifest is read by its attributes; its JSON has one place, manifest_json.py."""
+    if "/migrations/" in file.where:
+        return  # they know the JSON as it was when they were written
+    for node in ast.walk(file.tree):
+        told = node.annotation if isinstance(node, ast.arg) and node.arg == "manifest" else None
+        if told is not None and BARE.search(ast.unparse(told)):
+            yield file.at(node, "a manifest is a Manifest: manifest_json.manifest_from reads one")
+        read = node.value if isinstance(node, ast.Subscript) else None
+        if isinstance(node, ast.Attribute) and node.attr in OF_DICTIONARIES:
+            read = node.value
+        if read is not None and re.search(r"(^|\.)manifest$", ast.unparse(read)):
+            yield file.at(node, "a manifest has attributes, no keys: see manifest.py")
+
+
+def facts_have_types(file: File) -> Iterator[str]:
+    if not TYPED.match(file.module):
+        return
+    for f in functions(file.tree):
+        if f.name.startswith("_") or f.name.endswith("document"):
+            continue
+        taken = [a for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs) if a.annotation]
+        for where in (*(a.annotation for a in taken), f.returns):
+            if where is not None and BARE.search(ast.unparse(where)):
+                yield file.at(where, f"{f.name} hands on a bare {ast.unparse(where)}: give the facts a type")
+
+
+def kinds_are_rows_of_a_table(file: File) -> Iterator[str]:
+    if file.where.startswith(KINDS_ROOMS):
+        return
+    for node in ast.walk(file.tree):
+        if isinstance(node, ast.Attribute) and node.attr == "kind" and SOURCE.search(ast.unparse(node.value)):
+            yield file.at(
+                node, f"{ast.unparse(node)}: what is done with a kind of source is a field of its row"
+            )
+        elif isinstance(node, ast.Compare | ast.Match) and (found := kinds_told_apart(node)):
+            yield file.at(
+                node, f"a kind is compared with {found}: what is done with it is a field of its row"
+            )
+
+
+def kinds_told_apart(node: ast.Compare | ast.Match) -> str:
+    """The kind of source that something called `kind` is compared with; "" for none."""
+    sides = [node.subject, *node.cases] if isinstance(node, ast.Match) else [node.left, *node.comparators]
+    if not any(re.search(r"\bkind$", ast.unparse(side)) for side in sides if isinstance(side, ast.expr)):
+        return ""
+    texts = [part.value for side in sides for part in ast.walk(side) if isinstance(part, ast.Constant)]
+    return next((text for text in texts if text in SOURCE_KINDS), "")
+
+
 def comments(file: File) -> Iterator[tuple[int, str]]:
     for token in tokenize.generate_tokens(io.StringIO(file.text).readline):
         if token.type == tokenize.COMMENT:
@@ -308,7 +376,10 @@ OF_SRC: list[Rule] = [
     excepts_are_narrow,
     nothing_happens_at_import,
     records_have_slots,
+    manifests_are_typed,
+    facts_have_types,
     statistics_are_made_in_stats,
+    kinds_are_rows_of_a_table,
 ]
 OF_TESTS: list[Rule] = [functions_are_small, nothing_is_mocked, what_is_expected_is_not_raised]
 RULES = {"src": EVERYWHERE + OF_CODE + OF_SRC, "tools": EVERYWHERE + OF_CODE, "tests": EVERYWHERE + OF_TESTS}

@@ -23,12 +23,15 @@ from house import (
     at_import,
     exceptions_have_reasons,
     excepts_are_narrow,
+    facts_have_types,
     file_is_small,
     functions_are_flat,
     functions_are_small,
     functions_take_few,
     imports,
     imports_go_down,
+    kinds_are_rows_of_a_table,
+    manifests_are_typed,
     names_are_exact,
     nothing_happens_at_import,
     nothing_is_mocked,
@@ -239,8 +242,17 @@ FAULTS: list[tuple[Rule, str, str]] = [
         "src/proctor/service/a.py",
         "a = Estimate(right / n, None, low, high, n, n, 'x')\n",
     ),
+    (manifests_are_typed, "src/proctor/report/x.py", "a = run.manifest.get('wording')\n"),
+    (manifests_are_typed, "src/proctor/service/x.py", "a = manifest['metrics']\n"),
+    (manifests_are_typed, "src/proctor/store/x.py", "def put(manifest: Mapping[str, Any]) -> None: ...\n"),
+    (facts_have_types, "src/proctor/engine/x.py", "def told(facts: Mapping[str, Any]) -> int: ...\n"),
+    (facts_have_types, "src/proctor/service/runs/x.py", "def told() -> list[dict[str, Any]]: ...\n"),
     (exceptions_have_reasons, "tests/x.py", "a = 1  # no" + "qa: E501\n"),
     (exceptions_have_reasons, "tests/x.py", "a = 1  # type" + ": ignore[arg-type]\n"),
+    (kinds_are_rows_of_a_table, "src/proctor/cli/a.py", "if run.cell.source.kind == 'log': ...\n"),
+    (kinds_are_rows_of_a_table, "src/proctor/report/a.py", "words = WORDS[ref.kind]\n"),
+    (kinds_are_rows_of_a_table, "src/proctor/service/a.py", "own = kind in ('file', 'dataset')\n"),
+    (kinds_are_rows_of_a_table, "src/proctor/web/a.py", "match kind:\n    case 'suite': ...\n"),
     (todos_have_numbers, "tools/x.py", "a = 1  # TO" + "DO: later\n"),
     (nothing_is_mocked, "tests/x.py", "from unittest import mock\n"),
     (nothing_is_mocked, "tests/x.py", "def test_a(monkeypatch): monkeypatch.setattr(a, 'b', 1)\n"),
@@ -252,6 +264,11 @@ FAULTS: list[tuple[Rule, str, str]] = [
 def test_each_rule_finds_its_fault(rule: Rule, where: str, text: str) -> None:
     faults = list(rule(File(where, text, ast.parse(text))))
     assert faults and all(re.match(rf"{re.escape(where)}:\d+: ", fault) for fault in faults)
+
+
+def test_templates_do_not_tell_kinds_of_sources_apart() -> None:
+    pages = (ROOT / "src/proctor/web/templates").rglob("*.html")
+    assert not [page.name for page in pages if re.search(r"source\.kind", page.read_text("utf-8"))]
 
 
 def test_every_rule_has_its_fault() -> None:

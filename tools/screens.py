@@ -43,6 +43,8 @@ SCREENS = (
     ("item", "Item", "/runs/{best}/items/{item}"),
     ("models", "Models & providers", "/models"),
     ("suites", "Suites", "/suites"),
+    ("datasets", "Data sets", "/datasets"),
+    ("dataset", "Data set", "/datasets/{dataset}"),
     ("system", "Queue & workers", "/system"),
     ("schedules", "Schedules", "/schedules"),
     ("projects", "Projects", "/projects"),
@@ -62,7 +64,8 @@ _SETTLED = """() => document.readyState === "complete"
 def address(pattern: str, demo: Demo) -> str:
     """The screen's address on this store."""
     names = {
-        name: getattr(demo, name) for name in ("best", "second", "failed", "partial", "running", "waiting")
+        name: getattr(demo, name)
+        for name in ("best", "second", "failed", "partial", "running", "waiting", "dataset")
     }
     return pattern.format(**names, item=quote(demo.noted[0]))
 

@@ -41,6 +41,7 @@ class TaskSpec:
     asked: int | None = None
     data_sha256: str | None = None
     revision: str | None = None  # the hub's commit of its rows
+    grader: str | None = None  # as `parse_grader` takes it; None: the exam's own, which the extractor names
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -106,6 +107,11 @@ class TaskFacts:
     def asked(self) -> dict[str, int]:
         """Task -> how many of its items are asked, as far as that is known."""
         return {key: task.asked for key, task in self.tasks.items() if task.asked is not None}
+
+    @property
+    def graders(self) -> dict[str, str]:
+        """By task; none for those that the exam's own grader graded."""
+        return {key: spec.grader for key, spec in self.tasks.items() if spec.grader is not None}
 
     @property
     def full_sizes(self) -> dict[str, int]:

@@ -194,7 +194,8 @@ def _tasks(told: _Object) -> dict[str, TaskSpec]:
     specs = _specs(told)
     sizes, asked = told.table("full_sizes", int) or {}, told.table("asked", int) or {}
     hashes, revisions = told.table("data_sha256", str) or {}, told.table("revisions", str) or {}
-    keys = dict.fromkeys((*titles, *specs, *sizes, *asked, *hashes, *revisions))
+    graders = told.table("graders", str) or {}
+    keys = dict.fromkeys((*titles, *specs, *sizes, *asked, *hashes, *revisions, *graders))
     return {
         key: TaskSpec(
             title=titles.get(key, key),
@@ -203,6 +204,7 @@ def _tasks(told: _Object) -> dict[str, TaskSpec]:
             asked=asked.get(key),
             data_sha256=hashes.get(key),
             revision=revisions.get(key),
+            grader=graders.get(key),
         )
         for key in keys
     }
@@ -352,6 +354,7 @@ def _shared(facts: TaskFacts) -> dict[str, Any]:
         "shuffle": facts.shuffle,
         "stop": facts.stop or None,
         "extractor": facts.extractor,
+        "graders": facts.graders or None,
         "seed": facts.seed,
     }
 

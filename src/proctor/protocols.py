@@ -1,8 +1,8 @@
-"""The protocols that the engine and the parts work with: where items come from, and what tries an item."""
+"""The protocols of the engine and the parts: where items come from, what tries an item, what grades a reply."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from proctor.manifest import Facts
@@ -42,7 +42,9 @@ class Exam(Source, Protocol):
     def labels(self) -> tuple[Mapping[str, Mapping[str, int]], str]:
         """Task -> target -> count over rows that tell what targets are common, and which rows those are."""
 
-    def read(self, item: Item, reply: Reply) -> Grade: ...
+    @property
+    def grader(self) -> Grader:
+        """By which its replies are graded, unless the run names another."""
 
     def spoken(self, item: Item) -> str:
         """How a model writes the right answer: "yes" where the target is called "entailment"."""
@@ -61,3 +63,21 @@ class Solver(Protocol):
     """
 
     async def __call__(self, item: Item, repeat: int) -> Reply: ...
+
+
+# What the engine calls with each reply. A plain Grade is the quick way; what has to be waited for (a model that judges,
+# a program that checks) gives an awaitable.
+GradeReply = Callable[[Item, Reply], Grade | Awaitable[Grade]]
+
+
+class Grader(Protocol):
+    """What a reply is worth, by one way of telling.
+
+    `name` is its name with version and settings (`number/1:rel=0.01`), and gives the same grader wherever it is
+    named. `grade` raises ProctorError where it cannot grade a reply; the reply is kept without a score then.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def grade(self, item: Item, reply: Reply) -> Grade | Awaitable[Grade]: ...

@@ -90,6 +90,7 @@ SETTINGS: tuple[Setting, ...] = (
         "API calls a minute of one user, or of one address without keys.",
         "100",
     ),
+    Setting("PROCTOR_UPLOAD_MB", "How large a data set may be that is uploaded to the server.", "50"),
     Setting("PROCTOR_JOB_TIMEOUT", "How long a job may take.", "3h"),
     Setting("PROCTOR_JOB_MEMORY_MB", "Memory that a job's processes may use together.", "2147"),
     Setting(
@@ -149,6 +150,7 @@ class Settings:
     most_memory_bytes: int = 2 * 2**30
     least_disk_bytes: int = 500_000_000
     first_retry_s: float = 60.0
+    most_upload_bytes: int = 50_000_000
     server: str | None = None
     api_key: str | None = field(default=None, repr=False)
     public_only: bool = False  # no variable: set for a job that asks an address its user named
@@ -200,6 +202,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         most_memory_bytes=MB * _count(environ, "PROCTOR_JOB_MEMORY_MB", 2147),
         least_disk_bytes=MB * _count(environ, "PROCTOR_DISK_FREE_MB", 500),
         first_retry_s=_seconds(environ, "PROCTOR_FIRST_RETRY", 60.0),
+        most_upload_bytes=MB * _count(environ, "PROCTOR_UPLOAD_MB", 50),
         server=_base_url(environ, "PROCTOR_SERVER", "") or None,
         api_key=environ.get("PROCTOR_API_KEY") or None,
     )

@@ -256,10 +256,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ExamRef:
-    """Which questions of an exam, and how they are put: a suite by name, or a file by path."""
+    """Which questions of an exam, and how they are put: a suite by name, a file by path, or a data set."""
 
-    kind: Literal["suite", "file"]
-    name: str  # suite name, or absolute path
+    kind: Literal["suite", "file", "dataset"]
+    name: str  # suite name, absolute path, or what a data set is called
     tasks: tuple[str, ...] = ()  # empty: all
     preset: Literal["quick", "standard", "full"] | None = None
     limit: int | None = None  # per task
@@ -270,14 +270,18 @@ class ExamRef:
     shots: int | None = None  # worked examples from the dev rows; None: as many as the style has
     shuffle: bool = False  # lettered choices in a seeded order of their own for each item
     extractor: str | None = None  # by name and version; None: the style's own
+    grader: str | None = None  # of answers in free text, by name and settings; None: chosen by the answers
     numbers: Numbers | None = None  # files: what answers that are numbers mean; None: "see the rows"
     lenient: bool = False  # files: rows that cannot be used are left out, and the run says so
+    columns: tuple[str, ...] = ()  # files: which column is what, as "answer=Antwort"; else by their names
+    sheet: str | None = None  # workbooks: which sheet; None: the first that is shown and has cells
+    content: str | None = None  # data sets: the hash by which the store finds the files
     imported: ClassVar[bool] = False
 
     @property
     def listed(self) -> str:
         """Its name in lists: a file's without its folder."""
-        return PurePath(self.name).name
+        return PurePath(self.name).name if self.content is None else self.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,13 @@ from sqlalchemy import update
 from walls_probes import ACTS, NOTHING, PROBES, REFUSED, SEES, Key, Probe, routes
 from walls_world import NOBODYS, Names, Owner, owner, state
 
+from opened import over
 from proctor.service.admin import access
 from proctor.store import Store
 from proctor.store.core.tables import RUN
 from served import serving
 from simulators import settings
+from uploads import BOUNDARY, form
 
 pytestmark = pytest.mark.slow
 CHANGED = [b"event: changed\n", b"data: 1\n", b"\n"]
@@ -46,15 +48,18 @@ class Caller:
     def ask(self, method: str, probe: Probe) -> Answer:
         cookie = self._cookie(anew=probe.path == "/logout")
         headers = {"Authorization": f"Bearer {self.secret}", "Accept": "text/html", "Cookie": cookie}
-        body = None
-        if probe.body is not None:
+        body: str | bytes | None = None
+        if probe.files:
+            body = form(probe.files, **probe.form)
+            headers["Content-Type"] = f"multipart/form-data; boundary={BOUNDARY}"
+        elif probe.body is not None:
             body, headers["Content-Type"] = json.dumps(probe.body), "application/json"
         elif method == "POST" and probe.form is not None:
             body = urlencode(probe.form, doseq=True)
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         return self._send(method, probe, body, headers)
 
-    def _send(self, method: str, probe: Probe, body: str | None, headers: dict[str, str]) -> Answer:
+    def _send(self, method: str, probe: Probe, body: str | bytes | None, headers: dict[str, str]) -> Answer:
         with closing(HTTPConnection(self.address, timeout=60)) as caller:
             caller.request(method, probe.path, body, headers)
             with caller.getresponse() as answer:
@@ -226,7 +231,7 @@ def test_events_tell_of_the_own_project_alone(world: World) -> None:
 
 
 def test_metrics_count_the_runs_that_the_key_reaches(world: World) -> None:
-    _, everybody = access.create_key(world.store, "root", "", ["admin"], by="root")
+    _, everybody = access.create_key(over(world.store), "root", "", ["admin"], by="root")
     found = {}
     for name, secret in (("one", world.stranger.secret), ("all", everybody)):
         text = Caller(world.address, secret).ask("GET", Probe("/metrics")).text

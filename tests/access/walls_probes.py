@@ -25,6 +25,7 @@ class Probe:
     owner: str = SEES
     body: Any = None  # as JSON
     form: Any = None
+    files: tuple[tuple[str, bytes], ...] = ()  # the form is sent with them
     word: str = ""  # what the owner sees where no name is told
     endless: bool = False  # a stream of events that does not end by itself
 
@@ -139,6 +140,14 @@ def _forecast(of: Names) -> dict[str, Any]:
     return {"project_id": of.project, "suite": SUITE, "config": config}
 
 
+DATASETS = f"{V1}/datasets"
+FILE = (("new.csv", b"question,answer\nWhere is it?,here\n"),)
+
+
+def _uploads(path: str, **fields: str) -> Make:
+    return lambda of: [Probe(path, ACTS, form={_project_in(path): str(of.project), **fields}, files=FILE)]
+
+
 KEYS = {"user": "eve", "scopes": ["read"], "project_ids": [2]}
 
 PROBES: dict[Key, Make] = {
@@ -163,6 +172,14 @@ PROBES: dict[Key, Make] = {
     ("GET", f"{V1}/providers/{{name}}/models"): _same(f"{V1}/providers/simulator/models", NOTHING),
     ("GET", f"{V1}/suites"): _same(f"{V1}/suites", NOTHING),
     ("POST", f"{V1}/plan"): lambda of: [Probe(f"{V1}/plan", body=_forecast(of), word="its last")],
+    ("POST", DATASETS): _uploads(DATASETS),
+    ("GET", DATASETS): _lists(DATASETS, project_id="project"),
+    ("GET", f"{DATASETS}/{{dataset_id}}"): _run(f"{DATASETS}/{{}}", name="dataset"),
+    ("GET", f"{DATASETS}/{{dataset_id}}/rows"): _run(f"{DATASETS}/{{}}/rows", name="dataset"),
+    ("PATCH", f"{DATASETS}/{{dataset_id}}"): _run(
+        f"{DATASETS}/{{}}", ACTS, "dataset", body={"name": "renamed"}
+    ),
+    ("DELETE", f"{DATASETS}/{{dataset_id}}"): _run(f"{DATASETS}/{{}}", ACTS, "dataset"),
     ("GET", f"{V1}/projects"): _same(f"{V1}/projects"),
     ("POST", f"{V1}/projects"): _same(f"{V1}/projects", REFUSED, body={"name": "walled"}),
     ("GET", f"{V1}/schedules"): _same(f"{V1}/schedules"),
@@ -235,6 +252,16 @@ PROBES: dict[Key, Make] = {
     ("POST", "/models/test"): _same("/models/test", NOTHING, form={"provider": "simulator"}),
     ("GET", "/models/{provider}/{name:path}"): lambda of: [Probe(f"/models/ollama/{of.model}")],
     ("GET", "/suites"): _same("/suites", NOTHING),
+    ("GET", "/datasets"): _lists("/datasets", project="project"),
+    ("POST", "/datasets"): _uploads("/datasets"),
+    ("GET", "/datasets/{dataset_id}"): _run("/datasets/{}", name="dataset"),
+    ("POST", "/datasets/{dataset_id}/layout"): _run(
+        "/datasets/{}/layout", ACTS, "dataset", form={"lenient": "on"}
+    ),
+    ("POST", "/datasets/{dataset_id}/rename"): _run(
+        "/datasets/{}/rename", ACTS, "dataset", form={"name": "renamed"}
+    ),
+    ("POST", "/datasets/{dataset_id}/delete"): _run("/datasets/{}/delete", ACTS, "dataset", form={}),
     ("GET", "/system"): _same("/system"),
     ("GET", "/system/live"): _same("/system/live"),
     ("GET", "/schedules"): _same("/schedules"),

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import select, update
 
+from opened import over, start
 from proctor.plan import cell_to_json
 from proctor.service.admin import access
+from proctor.service.datasets.kept import Uploaded, Wish, upload
 from proctor.service.results import notes
 from proctor.service.runs import queue, schedules
-from proctor.service.runs.lifecycle import start
 from proctor.service.runs.queue import Ticket
 from proctor.service.runs.schedules import NewSchedule
 from proctor.settings import Settings
@@ -22,6 +24,8 @@ from proctor.store.core.tables import (
     API_KEY,
     ATTEMPT,
     AUDIT,
+    DATASET,
+    GRADE,
     JOB,
     KEY_PROJECT,
     NOTE,
@@ -56,6 +60,7 @@ class Names:
     item: str
     user: str
     key: int
+    dataset: str
 
 
 NOBODYS = Names(
@@ -72,6 +77,7 @@ NOBODYS = Names(
     item="boolq/none",
     user="nobody",
     key=993,
+    dataset="66666666-0000-4000-8000-666666666666",
 )
 
 
@@ -86,23 +92,23 @@ class Owner:
 
 def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
     """A project with complete runs, a failed, a waiting and a running one, notes, a schedule, a log and deeds."""
-    project = access.create_project(store, f"{word} project", by="root")
-    key, secret = access.create_key(store, user, "", ["run"], by="root", projects=[project.id])
+    project = access.create_project(over(store), f"{word} project", by="root")
+    key, secret = access.create_key(over(store), user, "", ["run"], by="root", projects=[project.id])
     done, beside, failed = _runs(store, settings, word, project.id)
     ticket = Ticket(user, project.id)
-    waiting = queue.submit(store, Plan((_cell(word, "1"),)), ticket, settings)
-    running = queue.submit(store, Plan((_cell(word, "1"),)), ticket, settings)
+    waiting = queue.submit(over(store, settings), Plan((_cell(word, "1"),)), ticket)
+    running = queue.submit(over(store, settings), Plan((_cell(word, "1"),)), ticket)
     _set(
         store, failed, status=Status.FAILED.value, error=f"{word} has broken", error_slug="config", settled=1
     )
     far = {"owner": f"{word}-host:1", "lease_until": time.time() + 9000.0, "started_at": time.time()}
     _set(store, running, status=Status.RUNNING.value, planned=9, **far)
     row = next(store.latest(done.id))
-    note = notes.add(store, done.id, row.item_id, 0, user=user, text=f"{word} remark", flag=True)
+    note = notes.add(over(store), done.id, row.item_id, 0, user=user, text=f"{word} remark", flag=True)
     wanted = NewSchedule(f"{word} nightly", "0 2 * * *", _cell(word, "1"), user, project.id)
-    schedule = schedules.add(store, wanted, settings)
+    schedule = schedules.add(over(store, settings), wanted)
     runlog.say(settings.home, done.id, f"{word} was logged")
-    access.note(store, user, "submit", done.id, f"{word} was submitted")
+    access.note(over(store), user, "submit", done.id, f"{word} was submitted")
     names = Names(
         project=project.id,
         model=f"{word}-1",
@@ -117,9 +123,16 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
         item=row.item_id,
         user=user,
         key=key.id,
+        dataset=_dataset(store, settings, word, user, project.id),
     )
-    ids = {run.id for run in (done, beside, failed, waiting, running)}
+    ids = {names.dataset, *(run.id for run in (done, beside, failed, waiting, running))}
     return Owner(secret, names, frozenset({word, user, *ids, *(ident[:8] for ident in ids)}))
+
+
+def _dataset(store: Store, settings: Settings, word: str, user: str, project: int) -> str:
+    rows = f"question,answer\nWhat does a {word} eat?,grass\n".encode()
+    wish = Wish(f"{word} questions", project_id=project, user=user)
+    return upload(store, [Uploaded(f"{word}.csv", BytesIO(rows))], wish, settings).id
 
 
 def _runs(store: Store, settings: Settings, word: str, project: int) -> list[Run]:
@@ -165,10 +178,10 @@ def state(store: Store, of: Owner, home: Path) -> dict[str, list[Any]]:
     project = of.names.project
     nums = select(RUN.c.num).where(RUN.c.project_id == project)
     whole = {"project": PROJECT, "key_project": KEY_PROJECT}
-    by_run = {"job": JOB, "note": NOTE, "score": SCORE, "attempt": ATTEMPT, "pulse": PULSE}
+    by_run = {"job": JOB, "note": NOTE, "grade": GRADE, "score": SCORE, "attempt": ATTEMPT, "pulse": PULSE}
     queries = {name: select(table) for name, table in whole.items()}
     queries |= {name: select(table).where(table.c.run_num.in_(nums)) for name, table in by_run.items()}
-    for name, table in {"run": RUN, "schedule": SCHEDULE, "audit": AUDIT}.items():
+    for name, table in {"run": RUN, "schedule": SCHEDULE, "audit": AUDIT, "dataset": DATASET}.items():
         queries[name] = select(table).where(table.c.project_id == project)
     queries["plan"] = select(PLAN).where(
         PLAN.c.id.in_(select(RUN.c.plan_id).where(RUN.c.project_id == project))

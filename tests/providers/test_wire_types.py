@@ -118,7 +118,7 @@ def test_whatever_stands_in_a_field_the_outcome_is_a_typed_reply_or_a_bad_reply(
             assert mode == "logprob", "only a reply without a ranking cannot be asked for again"
             return
         assert is_typed(reply), reply
-        source.read(item, reply)
+        source.grader.grade(item, reply)
 
     holds()
 

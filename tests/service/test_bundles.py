@@ -10,14 +10,13 @@ from dataclasses import replace
 import pytest
 
 from bundles import altered, answers, in_json, in_lines, members, one_bundle, replayed, rows
+from opened import bundle, look, start
 from proctor.errors import ConfigError, Conflict, DataError, DataMissing, NotFound
 from proctor.service.context import open_store
-from proctor.service.data.bundle import bundle
 from proctor.service.data.counted import tally
 from proctor.service.data.records import from_bytes, to_line
 from proctor.service.data.verify import verify
 from proctor.service.opening.sources import open_source
-from proctor.service.runs.lifecycle import look, start
 from proctor.store import AttemptWriter
 from proctor.types import Attempt, Cell, ExamRef, Model, Plan, Reply, Status
 from simulators import settings
@@ -140,7 +139,7 @@ def test_a_run_that_stopped_early_verifies_on_what_it_was_scored_on(tmp_path):
             for place, item in enumerate(source.items()):
                 if place in (0, 1, 2, 3, 4, 8):
                     reply = Reply(f"Answer: {item.target}" if place else "Answer: none")
-                    reading = source.read(item, reply)
+                    reading = source.grader.grade(item, reply)
                     writer.keep(Attempt(item, place, 0, 0, time.time(), reading, reply))
         store.finish(run.id, Status.COMPLETED, owner="me", now=2.0, elapsed_s=1.0, stopped="time was up")
     path = bundle([run.id], settings(tmp_path), tmp_path / "early.zip").path

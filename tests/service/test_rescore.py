@@ -6,9 +6,8 @@ import json
 
 import pytest
 
+from opened import rescore, start
 from proctor.errors import ConfigError, NotFound
-from proctor.service.results.rescore import rescore
-from proctor.service.runs.lifecycle import start
 from proctor.types import Cell, ExamRef, Model, Plan
 from programs import proctor, proctor_json
 from simulators import settings
@@ -46,7 +45,7 @@ def replayed(home, path, replies, **source):
 def test_each_extractor_has_its_counts_and_differences_are_listed(tmp_path, rows):
     run_id = replayed(tmp_path, rows, REPLIES)
     found = rescore(run_id, ["proctor/2", "mirage/1"], settings(tmp_path))
-    ladder, mirage = found.read
+    ladder, mirage = found.by
     assert (found.replies, found.errors) == (5, 0)
     assert ladder.outcomes == {"correct": 2, "no_answer": 3}
     assert (ladder.accuracy.value, ladder.accuracy.scored) == (0.4, 5)
@@ -68,15 +67,15 @@ def test_each_extractor_has_its_counts_and_differences_are_listed(tmp_path, rows
 def test_a_single_extractor_stands_beside_the_runs_own(tmp_path, rows):
     run_id = replayed(tmp_path, rows, REPLIES, extractor="simple-evals/1")
     found = rescore(run_id[:8], ["proctor/2"], settings(tmp_path))
-    assert [each.extractor for each in found.read] == ["simple-evals/1", "proctor/2"]
+    assert [each.grader for each in found.by] == ["simple-evals/1", "proctor/2"]
     assert [each.item_id for each in found.differences] == ["rows/1"]
     own = rescore(run_id, ["simple-evals/1"], settings(tmp_path))
-    assert [each.extractor for each in own.read] == ["simple-evals/1"] and own.differences == ()
+    assert [each.grader for each in own.by] == ["simple-evals/1"] and own.differences == ()
 
 
 def test_the_runs_own_extractor_gives_the_runs_own_score(tmp_path, rows):
     run_id = replayed(tmp_path, rows, REPLIES)
-    (again,) = rescore(run_id, ["proctor/2"], settings(tmp_path)).read
+    (again,) = rescore(run_id, ["proctor/2"], settings(tmp_path)).by
     shown = proctor_json(tmp_path, "show", run_id)["runs"][0]
     assert shown["score"]["value"] == again.accuracy.value
     assert shown["outcomes"] == dict(again.outcomes)
@@ -89,7 +88,7 @@ def test_labels_of_a_file_keep_their_synonyms(tmp_path):
     )
     run_id = replayed(tmp_path, path, ["Answer: true"] * 8)
     for _ in range(2):
-        (again,) = rescore(run_id, ["proctor/2"], settings(tmp_path)).read
+        (again,) = rescore(run_id, ["proctor/2"], settings(tmp_path)).by
         assert again.outcomes == {"correct": 4, "wrong": 4}
         path.unlink(missing_ok=True)  # the second time only the manifest is left
 
@@ -141,7 +140,7 @@ def test_recorded_replies_are_replayed_and_read_as_their_benchmark_read_them(sha
     cell = Cell(Model("replay", "gpt"), ExamRef("file", str(path), preset="full"))
     run_id = start(Plan((cell,), replies=str(replies)), settings(tmp_path)).evaluation.results[0].run.id
     found = rescore(run_id, ["proctor/2", "mirage/1"], settings(tmp_path))
-    ladder, mirage = found.read
+    ladder, mirage = found.by
     assert mirage.outcomes == {"correct": 826, "wrong": 441, "no_answer": 6}
     assert (mirage.accuracy.scored, round(mirage.accuracy.value, 5)) == (1273, 0.64886)  # as MIRAGE published
     assert ladder.accuracy.value == pytest.approx(0.644, abs=0.005)

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from proctor.service.results.rescore import rescore
 from sqlalchemy import insert, select
 
 from proctor.service.opening.simulate import known_answers
 from proctor.service.results import documents
-from proctor.service.results.rescore import rescore
 from proctor.service.runs.lifecycle import look, resume
 from proctor.settings import Settings, read_settings
 from proctor.simulator import spawn

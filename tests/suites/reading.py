@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from proctor.grading.extractors import EXTRACTORS
 from proctor.grading.formats import Label
-from proctor.grading.ladder1.ladder import judge as judge1
-from proctor.grading.reading.ladder import judge as judge2
 from proctor.grading.vocabulary import vocabulary
 from proctor.sources.exams.tables.exams import PUBMEDQA
 from proctor.sources.exams.tables.superglue import BOOLQ
@@ -17,7 +16,7 @@ ACCEPTABLE = vocabulary((Label("acceptable"), Label("unacceptable", ("not accept
 EQUIVALENT = vocabulary((Label("equivalent"), Label("not_equivalent")))
 
 
-LADDERS = {"proctor/1": judge1, "proctor/2": judge2}
+LADDERS = {name: EXTRACTORS[name].grade_reply for name in ("proctor/1", "proctor/2")}
 
 
 def read_answer(reply, *, kind, vocabulary=None, choices=(), ladder="proctor/1"):

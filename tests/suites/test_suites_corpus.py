@@ -13,11 +13,13 @@ from typing import get_args
 
 import pytest
 
+from proctor.grading.extractors import EXTRACTORS
 from proctor.grading.formats import Kind, Label
-from proctor.grading.ladder1.ladder import judge
-from proctor.grading.reading.ladder import judge as judge2
 from proctor.grading.vocabulary import vocabulary
 from proctor.types import Chat, Gold, Item, Message, Outcome, Reply
+
+grade = EXTRACTORS["proctor/1"].grade_reply
+grade2 = EXTRACTORS["proctor/2"].grade_reply
 
 
 def load():
@@ -47,7 +49,7 @@ def test_a_reply_is_read_as_its_words_say(row):
         Gold.of(row["target"]),
         choices=tuple(row.get("choices", ())),
     )
-    reading = judge(
+    reading = grade(
         item,
         Reply(row["reply"], finish=row["finish"]),
         kind=row["kind"],
@@ -78,7 +80,7 @@ def test_proctor_2_reads_the_same_answers_but_for_those_named(row):
         Gold.of(row["target"]),
         choices=tuple(row.get("choices", ())),
     )
-    reading = judge2(
+    reading = grade2(
         item,
         Reply(row["reply"], finish=row["finish"]),
         kind=row["kind"],

@@ -21,7 +21,7 @@ YES = Item("t/2", "t", Chat((Message("user", "?"),)), Gold("yes"))
 
 
 def read(name, text, item=FOUR, *, kind="choices", vocabulary=None, finish="stop"):
-    reading = EXTRACTORS[name].judge(item, Reply(text, finish=finish), kind=kind, vocabulary=vocabulary)
+    reading = EXTRACTORS[name].grade_reply(item, Reply(text, finish=finish), kind=kind, vocabulary=vocabulary)
     return reading.outcome, reading.answer, reading.score
 
 
@@ -142,7 +142,7 @@ def test_any_text_is_read_by_every_extractor_and_given_its_worth(text, finish, k
             continue
         if each.name == "mirage/1" and words is not None:
             continue  # it has letters for PubMedQA's labels only
-        reading = each.judge(item, reply, kind=kind, vocabulary=words)
+        reading = each.grade_reply(item, reply, kind=kind, vocabulary=words)
         assert (reading.answer is None) == (reading.outcome not in (Outcome.CORRECT, Outcome.WRONG))
         assert reading.score is None or 0.0 <= reading.score <= 1.0
         assert reading.outcome is not Outcome.CORRECT or reading.score >= 0.9

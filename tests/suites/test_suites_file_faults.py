@@ -8,7 +8,7 @@ import pytest
 from question_files import answered, by_id, numbered, source
 
 from proctor.errors import ConfigError, DataError
-from proctor.plan import parse_source
+from proctor.plan.doors import from_keywords
 
 GOOD = [{"question": f"Is it {n}?", "choices": ["w", "x"], "answer": "AB"[n % 2]} for n in range(4)]
 MIXED = "\n".join(
@@ -152,8 +152,8 @@ def test_worked_examples_are_mended_and_not_left_out(file):
         ("q.csv", b"%PDF-1.7\n%\xe2\xe3", "a PDF, not text"),
         ("q.csv", "<!DOCTYPE html>\n<html></html>", "a page of HTML or XML, not questions"),
         ("q.jsonl", b"\x1f\x8b\x08\x00", "packed with gzip. Unpack it first"),
-        ("q.parquet", b"PAR1\x15\x04", "a Parquet file"),
-        ("q.xls", b"\xd0\xcf\x11\xe0\xa1\xb1", "an old workbook, not text. Save it as CSV"),
+        ("q.parquet", b"PAR1\x15\x04", "not a whole Parquet file"),
+        ("q.xls", b"\xd0\xcf\x11\xe0\xa1\xb1", "an old workbook, not text. Save it as XLSX or CSV"),
         ("q.csv", "question,answer\nwas,wer\n".encode("utf-16-le"), "text in UTF-16 without its mark"),
         ("q.csv", b"\xff\xfeq\x00u", "not whole as UTF-16"),
         (
@@ -191,8 +191,6 @@ def test_a_file_beyond_all_bounds_is_not_opened(tmp_path):
         source(path)
 
 
-def test_numbers_have_three_meanings(tmp_path):
-    with pytest.raises(
-        ConfigError, match="numbers='from-2': what numbers as answers mean: from-0, from-1, texts"
-    ):
-        parse_source(str(tmp_path / "q.csv"), (), numbers="from-2")
+def test_numbers_have_three_meanings():
+    with pytest.raises(ConfigError, match="numbers='from-2': choose from from-0, from-1, texts"):
+        from_keywords({"numbers": "from-2"})

@@ -22,7 +22,7 @@ def told(found):
 def test_a_row_with_one_option_is_asked_and_told(file):
     found = source(file("q.jsonl", [*numbered("A", options=("only",)), *numbered("B")]))
     assert by_id(found)["q/0"].options == ("A",)
-    assert found.read(by_id(found)["q/0"], Reply("Answer: A")).outcome is Outcome.CORRECT
+    assert found.grader.grade(by_id(found)["q/0"], Reply("Answer: A")).outcome is Outcome.CORRECT
     assert "1 row has one option only (line 1): nothing else can be answered" in told(found)
 
 

@@ -75,7 +75,7 @@ def rows(shared, name):
 )
 def test_mirage_reads_as_mirage_read(shared, name, n, agree, right, empty):
     outcomes, agreed, by_column = Counter(), 0, 0
-    judge = EXTRACTORS["mirage/1"].judge
+    judge = EXTRACTORS["mirage/1"].grade_reply
     for line, item, reply in rows(shared, name):
         reading = judge(item, reply, kind="choices")
         agreed += reading.answer == line["mirage_parsed"]
@@ -92,7 +92,7 @@ def test_mirage_reads_as_mirage_read(shared, name, n, agree, right, empty):
 def test_the_ladder_differs_only_where_mirage_guessed_or_the_reply_is_open(shared, name, share, ladder):
     """Whatever the ladder reads is what MIRAGE read, but for replies that MIRAGE took by its fallback or first word."""
     right, n, unread, other = 0, 0, 0, []
-    judge = EXTRACTORS[ladder].judge
+    judge = EXTRACTORS[ladder].grade_reply
     for line, item, reply in rows(shared, name):
         reading = judge(item, reply, kind="choices")
         n += 1
@@ -106,7 +106,7 @@ def test_the_ladder_differs_only_where_mirage_guessed_or_the_reply_is_open(share
 
 def test_an_empty_reply_is_wrong_and_counted(shared):
     item = Item("t/0", "t", Chat((Message("user", "?"),)), Gold("A"), choices=("w", "x", "y", "z"))
-    reading = EXTRACTORS["mirage/1"].judge(item, Reply(" \n"), kind="choices")
+    reading = EXTRACTORS["mirage/1"].grade_reply(item, Reply(" \n"), kind="choices")
     assert (reading.outcome, reading.answer, reading.score) == (Outcome.NO_ANSWER, None, 0.0)
 
 
@@ -123,5 +123,7 @@ def test_an_empty_reply_is_wrong_and_counted(shared):
 )
 def test_lettered_replies_to_pubmedqa_are_read_as_its_labels(name, text, label):
     item = Item("p/0", "pubmedqa", Chat((Message("user", "?"),)), Gold.of(label))
-    reading = EXTRACTORS[name].judge(item, Reply(text), kind="labels", vocabulary=vocabulary(PUBMEDQA.labels))
+    reading = EXTRACTORS[name].grade_reply(
+        item, Reply(text), kind="labels", vocabulary=vocabulary(PUBMEDQA.labels)
+    )
     assert (reading.outcome, reading.answer, reading.score) == (Outcome.CORRECT, label, 1.0)

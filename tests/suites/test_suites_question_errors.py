@@ -90,7 +90,7 @@ def test_bad_messages(file, messages, message):
             "question,answer\nx,\ny,z\nx,\nx,\n",
             r"line 2, column 'answer': the answer is missing \(and in 2 more rows: line 4, line 5\)",
         ),
-        ("q.xlsx", b"PK\x03\x04\x14\x00", "q\\.xlsx: a workbook or an archive, not text. Save it as CSV"),
+        ("q.xlsx", b"PK\x03\x04\x14\x00", "q\\.xlsx: an archive, and no workbook that can be read"),
         (
             "q.csv",
             'question,answer\n"x\ny",z\nq\n',

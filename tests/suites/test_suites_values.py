@@ -7,13 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reading import NOTHING, read_answer
 
+from proctor.grading.extractors import EXTRACTORS
 from proctor.grading.first_token import by_first_token
 from proctor.grading.formats import Label
-from proctor.grading.ladder1.ladder import judge
 from proctor.grading.texts import squad, token_f1
 from proctor.grading.vocabulary import vocabulary
 from proctor.sources.exams.tables.tasks import TASKS
 from proctor.types import Chat, Gold, Item, Message, Outcome, Reply
+
+grade = EXTRACTORS["proctor/1"].grade_reply
 
 ANSWERS = ("Paris", "London", "a small town in France", "None of his friends")
 ENTITIES = ("Barack Obama", "Obama", "Michelle Obama", "United States", "The New York Times")
@@ -93,7 +95,7 @@ def test_a_number_counts_by_its_distance():
         ("Answer: 3.2", Outcome.WRONG, 0.88),
         ("Answer: 0", Outcome.WRONG, 0.24),
     ):
-        reading = judge(item, Reply(said), kind="number")
+        reading = grade(item, Reply(said), kind="number")
         assert (reading.outcome, reading.score) == (outcome, pytest.approx(score)), said
 
 
@@ -156,7 +158,7 @@ def test_no_letters_are_taken_where_none_or_others_are_stated(text):
 
 def test_letters_count_only_as_a_whole_set():
     for target, said, right in (("A,C", "C, A", True), ("A,C", "A", False), ("none", "none", True)):
-        reading = judge(an_item(target, ANSWERS), Reply(f"Answer: {said}"), kind="letters")
+        reading = grade(an_item(target, ANSWERS), Reply(f"Answer: {said}"), kind="letters")
         assert (reading.outcome is Outcome.CORRECT, reading.score) == (right, float(right))
 
 
@@ -197,7 +199,7 @@ def test_an_entity_scores_by_its_words():
         ("Michelle Obama", Outcome.WRONG, 2 / 3),
         ("Joe Biden", Outcome.WRONG, 0.0),
     ):
-        reading = judge(item, Reply(f"Answer: {said}"), kind="entity")
+        reading = grade(item, Reply(f"Answer: {said}"), kind="entity")
         assert (reading.outcome, reading.score) == (outcome, pytest.approx(score)), said
 
 
@@ -209,11 +211,11 @@ def test_squads_normal_form():
 
 def test_without_a_target_an_answer_is_read_and_nothing_is_scored():
     item = an_item(None, ("x", "y"))
-    reading = judge(item, Reply("Answer: B"), kind="choices")
+    reading = grade(item, Reply("Answer: B"), kind="choices")
     assert (reading.outcome, reading.answer, reading.rung, reading.score) == (Outcome.ANSWERED, "B", 2, None)
-    silent = judge(item, Reply("Who knows"), kind="choices")
+    silent = grade(item, Reply("Who knows"), kind="choices")
     assert (silent.outcome, silent.answer, silent.score) == (Outcome.NO_ANSWER, None, None)
-    refused = judge(item, Reply("", finish="refused"), kind="choices")
+    refused = grade(item, Reply("", finish="refused"), kind="choices")
     assert (refused.outcome, refused.score) == (Outcome.REFUSED, None)
 
 
@@ -278,9 +280,9 @@ def test_a_token_may_be_the_beginning_of_one_label_only():
 
 
 def test_a_ranked_reply_has_rung_0_and_is_never_cut():
-    read = judge(LETTER_ITEM, Reply("B", finish="length", first_token=(("B", -0.1),)), kind="choices")
+    read = grade(LETTER_ITEM, Reply("B", finish="length", first_token=(("B", -0.1),)), kind="choices")
     assert (read.outcome, read.answer, read.rung, read.score) == (Outcome.CORRECT, "B", 0, 1.0)
-    other = judge(LETTER_ITEM, Reply("I", finish="length", first_token=(("I", -0.1),)), kind="choices")
+    other = grade(LETTER_ITEM, Reply("I", finish="length", first_token=(("I", -0.1),)), kind="choices")
     assert (other.outcome, other.answer, other.score) == (Outcome.NO_ANSWER, None, 0.0)
 
 

@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from proctor import __version__
-from proctor.api import benchmarking, jobs, resources
+from proctor.api import benchmarking, datasets, jobs, resources
 from proctor.api.dependencies import PREFIX, OpenContext, Reader, only_known_query
 from proctor.api.errors import RESPONSES, add_handlers
 from proctor.api.examples import add_examples
@@ -25,7 +25,7 @@ from proctor.service.runs import queue
 from proctor.service.watch import job_states
 from proctor.settings import Settings
 
-ROUTERS = (benchmarking.ROUTER, jobs.ROUTER, resources.ROUTER)
+ROUTERS = (benchmarking.ROUTER, jobs.ROUTER, resources.ROUTER, datasets.ROUTER)
 STATIC = Path(__file__).parent / "static"
 WORKER_SILENT_S = 60.0
 DOCS_PAGE = """<!doctype html>
@@ -113,7 +113,7 @@ def _add_health(app: FastAPI, context_of: Any, metrics: Metrics) -> None:
 
 def _worker(context: Context) -> str:
     """Whether a worker of this machine looked into the queue lately."""
-    seen = queue.worker_seen(context.settings)
+    seen = queue.worker_seen(context)
     if seen is None:
         return "none seen"
     return "at work" if time.time() - seen < WORKER_SILENT_S else "silent"

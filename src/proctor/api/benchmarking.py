@@ -14,11 +14,10 @@ from proctor.api.schemas import JOB_ID, CompareRequest, HistoryQuery, ListQuery
 from proctor.errors import ConfigError, Conflict
 from proctor.service.admin import access
 from proctor.service.forecast.duration import estimated_duration
-from proctor.service.kinds import exam_ref
-from proctor.service.kinds.exams import items_of
+from proctor.service.kinds import exam_ref, kind_of
 from proctor.service.runs import queue
 from proctor.service.runs.queue import Ticket
-from proctor.service.runs.requests import RunRequest, plan_of
+from proctor.service.runs.requests import RunRequest, plan_for
 from proctor.service.watch import job_states
 from proctor.service.watch.overview import board_suite
 from proctor.types import Status
@@ -34,20 +33,22 @@ States = Literal["pending", "running", "completed", "failed", "cancelled"]
 @ROUTER.post("/run", summary="Run benchmarks")
 def run(request: RunRequest, context: OpenContext, user: Runner) -> dict[str, Any]:
     """Put a benchmark of one model into the queue. It runs in a process of its own; the answer comes at once."""
-    plan = plan_of(request, context.settings)
+    plan = plan_for(context, request)
     ticket = Ticket(user.name, request.project_id, request.priority)
-    made = queue.submit(context.store, plan, ticket, context.settings)
+    made = queue.submit(context, plan, ticket)
     source = exam_ref(made.cell.source)
-    access.note(context.store, user.name, "submit", made.id, f"{made.cell.model} on {source.name}")
-    duration, basis = estimated_duration(context.store, made.cell)
+    whole = replace(source, preset=None, limit=None, rows=None)
+    sized = kind_of(source).sized
+    access.note(context, user.name, "submit", made.id, f"{made.cell.model} on {source.name}")
+    duration, basis = estimated_duration(context, made.cell)
     return {
         "job_id": made.id,
         "message": f"Benchmarking started for suite: {source.name}",
         "estimated_duration": duration,
         "estimate_basis": basis,
         "preset": source.preset,
-        "items": items_of(source),
-        "full_size": items_of(replace(source, preset=None, limit=None, rows=None)),
+        "items": sized(source, context.store),
+        "full_size": sized(whole, context.store),
         "sample": source.rows == "sample",
     }
 
@@ -63,12 +64,12 @@ def cancel(job_id: JobId, context: OpenContext, user: Runner) -> dict[str, Any]:
     """End a waiting or running job; what it asked so far is kept, and it can be restarted."""
     run = job_states.run_of(context, job_id)
     try:
-        ended = queue.cancel(context.store, run.id)
+        ended = queue.cancel(context, run.id)
     except Conflict:
         raise ConfigError(
             f"Failed to cancel job {job_id}: job not found or already completed (it is {run.status})"
         ) from None
-    access.note(context.store, user.name, "cancel", run.id)
+    access.note(context, user.name, "cancel", run.id)
     deadline = time.monotonic() + CANCEL_WAIT_S
     while not ended and time.monotonic() < deadline:
         time.sleep(0.05)

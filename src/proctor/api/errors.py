@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from proctor.api.guard import HEADERS
-from proctor.errors import ProctorError, in_one_line
+from proctor.errors import ProctorError, TooLarge, in_one_line
 
 LOG = logging.getLogger("proctor.api")
 QUEUE_FULL = "Queue is full. Please try again later."
@@ -51,6 +51,12 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     500: _example("Benchmark execution failed: an error that proctor did not foresee", "internal"),
     502: _example("ollama at http://127.0.0.1:11434: nobody answers", "endpoint-not-found"),
     503: _example("PostgreSQL at db:5432: connection refused", "store"),
+}
+
+
+# What an upload may be told besides.
+TOO_LARGE: dict[int | str, dict[str, Any]] = {
+    413: _example("The upload is larger than 50 MB, which is what this server takes", TooLarge.slug)
 }
 
 
@@ -103,7 +109,7 @@ def _field(each: Mapping[str, Any]) -> dict[str, str]:
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    slug = {404: "not-found", 405: "method-not-allowed"}.get(error.status_code, "config")
+    slug = {404: "not-found", 405: "method-not-allowed", 413: TooLarge.slug}.get(error.status_code, "config")
     return _answer(request, error.status_code, str(error.detail), slug)
 
 

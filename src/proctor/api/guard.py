@@ -21,10 +21,11 @@ from limits.strategies import MovingWindowRateLimiter
 from starlette.exceptions import HTTPException
 
 from proctor.api.control_characters import check_body, check_head
-from proctor.errors import ConfigError, Forbidden, ProctorError, TooManyRequests
+from proctor.errors import ConfigError, Forbidden, ProctorError, TooLarge, TooManyRequests
 from proctor.service.admin.access import LOCAL, User, user_of
 from proctor.service.admin.sessions import COOKIE, user_of_session
 from proctor.service.context import Context
+from proctor.settings import MB
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -37,6 +38,8 @@ REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 MOST_BODY_BYTES = 10_000_000
 TOO_LARGE = f"The body is larger than {MOST_BODY_BYTES:,} bytes"
 UNCOUNTED = re.compile(r".*/stream$")
+UPLOADS = re.compile(r"(/api/v1)?/datasets")
+FORM_BYTES = 100_000  # of a form around its files
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
     "object-src 'none'; img-src 'self' data:",
@@ -78,11 +81,18 @@ class Guard:
             self._check_origin(scope, headers)
             scope["state"]["user"] = self._user(scope, headers)
             self._count(scope)
-            received = _bounded(receive, headers)
+            received = self._received(scope, receive, headers)
         except ProctorError as error:
             await refuse(sending, error, ident)
             return
         await self.app(scope, received, sending)
+
+    def _received(self, scope: Scope, receive: Receive, headers: Mapping[str, str]) -> Receive:
+        """Raises ConfigError, TooLarge for a length that says so."""
+        sent = headers.get("content-type", "").strip().lower()
+        if scope["method"] == "POST" and UPLOADS.fullmatch(scope["path"]) and sent.startswith("multipart/"):
+            return _streamed(receive, headers, self.context_of().settings.most_upload_bytes)
+        return _bounded(receive, headers)
 
     def _check_origin(self, scope: Scope, headers: Mapping[str, str]) -> None:
         """Raises ConfigError for a Host that is not ours, Forbidden for a page of another site."""
@@ -118,10 +128,10 @@ class Guard:
             return LOCAL
         if not scope["path"].startswith(("/api/", "/metrics")):
             token = _cookie(headers.get("cookie", ""))
-            return user_of_session(self.context_of().store, token) if token else None
+            return user_of_session(self.context_of(), token) if token else None
         bearer = headers.get("authorization", "")
         sent = bearer[7:].strip() if bearer.lower().startswith("bearer ") else headers.get("x-api-key")
-        return user_of(self.context_of().store, sent)
+        return user_of(self.context_of(), sent)
 
     def _count(self, scope: Scope) -> None:
         """Raises TooManyRequests; pages, streams, health and metrics are not counted."""
@@ -164,6 +174,28 @@ def _bounded(receive: Receive, headers: Mapping[str, str]) -> Receive:
                 check_body(headers.get("content-type", "").strip().lower(), bytes(body))
             except ConfigError as error:
                 raise HTTPException(400, str(error)) from None
+        return message
+
+    return received
+
+
+def _streamed(receive: Receive, headers: Mapping[str, str], most: int) -> Receive:
+    """The body of an upload, piece by piece, and no more of it than may come; what is in it is its readers' to judge.
+
+    Raises TooLarge for a length that says so.
+    """
+    told = f"The upload is larger than {most // MB:,} MB, which is what this server takes"
+    length = headers.get("content-length", "0")
+    if length.isdigit() and int(length) > most + FORM_BYTES:
+        raise TooLarge(told)
+    came = 0
+
+    async def received() -> MutableMapping[str, Any]:
+        nonlocal came
+        message = await receive()
+        came += len(message.get("body", b""))
+        if came > most + FORM_BYTES:
+            raise HTTPException(413, told)
         return message
 
     return received

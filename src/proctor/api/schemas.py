@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.service.context import Context
+from proctor.service.datasets.layout import AnswerType, Layout
 from proctor.service.runs.requests import Body, RunRequest
 from proctor.service.watch.job_states import RunFilter, source_named
-from proctor.types import Status
+from proctor.types import Numbers, Status
 
 JOB_ID = "a967f363-ee96-4bac-9f52-4d169bbc4851"
 
@@ -63,6 +64,30 @@ class ListQuery(BaseModel):
 class HistoryQuery(ListQuery):
     days: int = Field(30, ge=1, le=3650)
     limit: int = Field(100, ge=1, le=1000)
+
+
+class LayoutRequest(Body):
+    """How a data set is read; what is left out is seen in its rows."""
+
+    columns: list[Annotated[str, Field(max_length=300)]] = Field(
+        [],
+        max_length=50,
+        description="Which column is what, as PART=COLUMN; parts: question, answer, choices (repeatable), id, cluster.",
+        examples=[["question=Frage", "answer=Antwort"]],
+    )
+    sheet: str | None = Field(None, max_length=100)
+    answer_type: AnswerType | None = None
+    numbers: Numbers | None = None
+    lenient: bool = False
+
+    def meant(self) -> Layout:
+        """Raises ConfigError."""
+        return Layout(tuple(self.columns), self.sheet, self.answer_type, self.numbers, self.lenient).checked()
+
+
+class DatasetChange(Body):
+    name: str | None = Field(None, min_length=1, max_length=200, examples=["Support questions"])
+    layout: LayoutRequest | None = None
 
 
 class ProjectRequest(Body):

@@ -35,7 +35,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "results": ("remote", "Show what a server's job measured (--server)."),
     "cancel": ("remote", "End a server's job (--server)."),
     "restart": ("remote", "Put a server's job back into the queue (--server)."),
-    "rescore": ("rescore", "Read a run's kept replies again with other extractors, without asking anything."),
+    "grade": (
+        "grade",
+        "Grade a run's kept replies with other graders, beside its own, without asking anything.",
+    ),
+    "rescore": ("grade", "Read a run's kept replies again with other extractors, without asking anything."),
     "export": (
         "export",
         "Write a run's items, answers and scores as CSV, JSON or JSONL, or as lm-eval does.",
@@ -43,6 +47,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("export", "Write a report as one file: HTML, Markdown or LaTeX."),
     "models": ("models", "List the models that providers offer now."),
     "data": ("data", "Import the official rows of suites, and list what is here."),
+    "dataset": ("dataset", "Keep files of questions under a name that runs and schedules know."),
     "keys": ("keys", "Create, list and revoke the API keys of the server."),
     "projects": ("keys", "List and create projects."),
     "prune": ("prune", "Delete old runs."),
@@ -88,7 +93,8 @@ class Lazy(click.Group):
     "--server",
     envvar="PROCTOR_SERVER",
     metavar="URL",
-    help="Ask this proctor server: run, list, status, results, cancel, restart, compare, history, leaderboard.",
+    help="Ask this proctor server: run, list, status, results, cancel, restart, compare, history, "
+    "leaderboard, dataset.",
 )
 @click.option(
     "--log-level",

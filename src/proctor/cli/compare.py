@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.cli.options import json_option
+from proctor.cli.options import json_option, kept_grader_option
 from proctor.errors import ProctorError
 from proctor.settings import read_settings
 
@@ -50,6 +50,7 @@ MOST_ANSWER = 40  # characters of an answer in the list of items
     metavar="D",
     help="Exit with 1 if B lost more than D against A, the whole 95 % interval lying above D; with 2 on errors.",
 )
+@kept_grader_option
 @json_option
 def compare_command(names: tuple[str, ...], as_json: bool, gate: float | None, **given: Any) -> int:
     """Compare runs or models on the items they share.
@@ -59,10 +60,12 @@ def compare_command(names: tuple[str, ...], as_json: bool, gate: float | None, *
     """
     from proctor.cli import tell
     from proctor.cli.finish import say
-    from proctor.service.evidence.compare import compare_named, gates
+    from proctor.service.context import open_context
+    from proctor.service.evidence.compare import compared, gates
 
     try:
-        found = compare_named(names, read_settings(os.environ), **given)
+        with open_context(read_settings(os.environ)) as context:
+            found = compared(context, names, **given)
         checked = gates(found, gate) if gate is not None else []
     except ProctorError as error:
         if gate is None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -25,6 +27,7 @@ from proctor.errors import (
     ProctorError,
     QueueFull,
     StoreError,
+    TooLarge,
     TooManyRequests,
     Unauthorized,
 )
@@ -40,6 +43,7 @@ ERRORS: Mapping[str, type[ProctorError]] = {
         ProctorError,
         DataError,
         DataMissing,
+        TooLarge,
         NotFound,
         Conflict,
         StoreError,
@@ -64,21 +68,33 @@ class ServerCall:
     def post(self, path: str, body: object = None) -> Any:
         return self._call("POST", path, {} if body is None else body)
 
-    def _call(self, method: str, path: str, body: object) -> Any:
+    def patch(self, path: str, body: object) -> Any:
+        return self._call("PATCH", path, body)
+
+    def delete(self, path: str) -> Any:
+        return self._call("DELETE", path, None)
+
+    def upload(self, path: str, files: Sequence[Path], fields: Mapping[str, object]) -> Any:
+        """A form with files; fields that are no text go as JSON. Raises ProctorError."""
+        boundary = secrets.token_hex(16)
+        body = b"".join(_form(files, fields, boundary))
+        return self._call("POST", path, body, f"multipart/form-data; boundary={boundary}")
+
+    def _call(self, method: str, path: str, body: object, kind: str = "application/json") -> Any:
         """Raises ProctorError with the server's own words."""
         give_up = time.monotonic() + PATIENCE_S
         while True:
             try:
-                return self._once(method, path, body)
+                return self._once(method, path, body, kind)
             except TooManyRequests as error:
                 if time.monotonic() + error.retry_after_s > give_up:
                     raise
                 time.sleep(error.retry_after_s)
 
-    def _once(self, method: str, path: str, body: object) -> Any:
-        data = None if body is None else json.dumps(body).encode()
+    def _once(self, method: str, path: str, body: object, kind: str) -> Any:
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.url}{PREFIX}{path}", data, method=method)
-        request.add_header("Content-Type", "application/json")
+        request.add_header("Content-Type", kind)
         if self.key:
             request.add_header("Authorization", f"Bearer {self.key}")
         try:
@@ -90,6 +106,20 @@ class ServerCall:
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", None) or error
             raise _nobody(f"No proctor server answers at {self.url} ({reason})") from error
+
+
+def _form(files: Sequence[Path], fields: Mapping[str, object], boundary: str) -> Iterator[bytes]:
+    """The parts of a form with files, as RFC 7578 lays them out."""
+    for name, value in fields.items():
+        text = value if isinstance(value, str) else json.dumps(value)
+        yield f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n'.encode()
+    for path in files:
+        called = path.name.replace("\\", "\\\\").replace('"', '\\"')
+        yield f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{called}"\r\n'.encode()
+        yield b"Content-Type: application/octet-stream\r\n\r\n"
+        yield path.read_bytes()
+        yield b"\r\n"
+    yield f"--{boundary}--\r\n".encode()
 
 
 def _worded(status: int, text: bytes) -> ProctorError:

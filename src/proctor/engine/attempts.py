@@ -6,14 +6,15 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from proctor.engine.outage import Outage
 from proctor.engine.retry import Retry
 from proctor.errors import ErrorBudget, Overloaded, ProctorError, ProviderError, RateLimited
-from proctor.protocols import Solver
+from proctor.grading.worth import not_graded
+from proctor.protocols import GradeReply, Solver
 from proctor.providers.pacing.limiter import Limiter
 from proctor.types import NOTHING_USED, Attempt, Failure, Grade, Item, Outcome, Reply, Usage
 
@@ -76,19 +77,20 @@ class Traffic:
 async def attempts(
     asked: Iterator[Asking],
     solve: Solver,
-    read: Callable[[Item, Reply], Grade],
+    grade: GradeReply,
     terms: Terms,
     traffic: Traffic | None = None,
 ) -> AsyncIterator[Attempt]:
     """Yield one Attempt per asking, in the order in which they end.
 
-    Items are drawn as places come free, so a source need not fit in memory. Close the generator to
+    Items are drawn as places come free, so a source need not fit in memory. A reply is graded when its place has
+    been given back, so that a grader that takes its time keeps no request waiting. Close the generator to
     cancel: what is under way is stopped, what was yielded is the caller's to keep.
 
     Raises: AuthError and its like, which no other item can escape; ErrorBudget. Attempts that had
     ended by then are yielded first.
     """
-    pool = _Pool(asked, solve, read, terms, traffic or Traffic())
+    pool = _Pool(asked, solve, grade, terms, traffic or Traffic())
     workers = pool.workers
     for _ in range(terms.parallel):
         pool.start_worker()
@@ -133,7 +135,7 @@ class _Pool:
         self,
         asked: Iterator[Asking],
         solve: Solver,
-        read: Callable[[Item, Reply], Grade],
+        grade: GradeReply,
         terms: Terms,
         traffic: Traffic,
     ) -> None:
@@ -142,7 +144,7 @@ class _Pool:
         self.room = asyncio.Event()
         self._asked = asked
         self._solve = solve
-        self._read = read
+        self._grade = grade
         self._terms = terms
         self._traffic = traffic
         self._most_waiting = 4 * terms.parallel + 256
@@ -186,7 +188,7 @@ class _Pool:
         try:
             attempt = await self._attempt(asking, tried)
         finally:
-            del under_way[key]
+            under_way.pop(key, None)
         self.done.append(attempt)
         self.ended.set()
         self._count(attempt)
@@ -206,7 +208,28 @@ class _Pool:
                 if self._terms.limiter is not None:
                     tried.company = await self._terms.limiter.acquire(again=True)
             else:
-                return self._ended(asking, tried, self._read(asking.item, reply), reply=reply)
+                grade = await self._graded(asking, reply)
+                return self._ended(asking, tried, grade, reply=reply)
+
+    async def _graded(self, asking: Asking, reply: Reply) -> Grade:
+        """Border: one grade. A reply is kept whatever becomes of its grading; without a grade it measures nothing."""
+        try:
+            grade = self._grade(asking.item, reply)
+            # Most graders compare texts: waiting for nothing would cost as much as they do.
+            return grade if isinstance(grade, Grade) else await self._waited(asking, grade)
+        except ProctorError as error:
+            LOG.info("%s: not graded: %s", asking.item.id, error)
+            return not_graded(error)
+
+    async def _waited(self, asking: Asking, grade: Awaitable[Grade]) -> Grade:
+        """A grade that takes its time: nothing of this item is at the model's server, and another worker asks on."""
+        self._traffic.in_flight.pop((asking.position, asking.repeat), None)
+        self._asleep += 1
+        self._stand_in()
+        try:
+            return await grade
+        finally:
+            self._asleep -= 1
 
     async def _pause(self, asking: Asking, tried: _Tried, error: ProviderError) -> Failure | None:
         """Wait until the item may be asked again; a Failure if it may not. Holds no place."""
@@ -230,12 +253,8 @@ class _Pool:
 
     def _stand_in(self) -> None:
         """Let another worker use the time that one waits, or refusals with long delays leave the server idle."""
-        limiter = self._terms.limiter
         awake = len(self.workers) - self._asleep
-        if (
-            limiter is not None
-            and awake <= self._terms.parallel < len(self.workers) + 1 <= self._most_workers
-        ):
+        if awake <= self._terms.parallel < len(self.workers) + 1 <= self._most_workers:
             self.start_worker()
 
     async def _sleep(self, asking: Asking, why: Waiting, seconds: float) -> None:
@@ -279,7 +298,7 @@ class _Pool:
         self,
         asking: Asking,
         tried: _Tried,
-        reading: Grade,
+        grade: Grade,
         *,
         reply: Reply | None = None,
         failure: Failure | None = None,
@@ -290,7 +309,7 @@ class _Pool:
             repeat=asking.repeat,
             attempt=asking.attempt,
             at=self._terms.clock(),
-            grade=reading,
+            grade=grade,
             reply=reply,
             failure=failure,
             retries=tried.retries,

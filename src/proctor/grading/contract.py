@@ -91,3 +91,11 @@ RIGHT, WRONG = 1.0, 0.0
 def marked(right: bool, answer: str | None, note: str | None = None) -> Mark:
     """The mark of an answer that is right or wrong."""
     return Mark(RIGHT if right else WRONG, answer, note)
+
+
+HEAD, TAIL = 10_000, 20_000  # characters of a longer text that are looked at
+
+
+def bounded(text: str) -> str:
+    """The text, or the beginning and the end of a very long one, as lines of their own."""
+    return text if len(text) <= HEAD + TAIL else f"{text[:HEAD]}\n\n{text[-TAIL:]}"

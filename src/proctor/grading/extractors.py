@@ -20,15 +20,15 @@ from proctor.grading.formats import Kind
 from proctor.grading.ladder1 import ladder as ladder1
 from proctor.grading.mirage import lettered_labels, mirage_letter
 from proctor.grading.reading import ladder
-from proctor.grading.vocabulary import Vocabulary
+from proctor.grading.vocabulary import Reading, Vocabulary
 from proctor.grading.worth import answered, unanswered
 from proctor.types import Grade, Item, Outcome, Reply
 
 
-class Judge(Protocol):
+class Reader(Protocol):
     def __call__(
         self, item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None
-    ) -> Grade: ...
+    ) -> Reading: ...
 
 
 class Find(Protocol):
@@ -39,38 +39,51 @@ class Find(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """One way of reading replies, and the kinds of tasks it can read."""
+    """One way of reading replies, and the forms of answer that it can read."""
 
     name: str
-    judge: Judge
+    read: Reader
     kinds: frozenset[Kind]
     what: str
 
+    def grade_reply(
+        self, item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None
+    ) -> Grade:
+        """What the answer that it reads is worth, compared as answers of this form are.
 
-def judged(
+        Raises ConfigError for a form that it cannot read.
+        """
+        reading = self.read(item, reply, kind=kind, vocabulary=vocabulary)
+        if isinstance(reading, Outcome):
+            return unanswered(item, reading, self.name)
+        answer, rung = reading
+        return answered(item, answer, rung, kind, self.name)
+
+
+def read_with(
     item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None, name: str, find: Find
-) -> Grade:
+) -> Reading:
     """The reading of a reply by an extractor without rungs."""
     check_kind(EXTRACTORS[name], kind)
     if reply.finish == "refused":
-        return unanswered(item, Outcome.REFUSED)
+        return Outcome.REFUSED
     answer = find(reply.text, item, vocabulary)
     if answer is None:
-        return unanswered(item, Outcome.TRUNCATED if reply.finish == "length" else Outcome.NO_ANSWER)
-    return answered(item, answer, None, kind)
+        return Outcome.TRUNCATED if reply.finish == "length" else Outcome.NO_ANSWER
+    return answer, None
 
 
-def mirage(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Grade:
+def mirage(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Reading:
     """As MIRAGE reads; an empty reply is wrong, as every reply asked for counts there."""
     check_kind(EXTRACTORS["mirage/1"], kind)
     check_labels(EXTRACTORS["mirage/1"], vocabulary)
     if not reply.text.strip():
-        return unanswered(item, Outcome.NO_ANSWER)
+        return Outcome.NO_ANSWER
     letter = mirage_letter(reply.text)
     if vocabulary is None:
-        return answered(item, letter, None, kind)
+        return letter, None
     label = lettered_labels(vocabulary).get(letter)
-    return answered(item, label, None, kind) if label else unanswered(item, Outcome.NO_ANSWER)
+    return (label, None) if label else Outcome.NO_ANSWER
 
 
 def first_stated(text: str, item: Item, vocabulary: Vocabulary | None) -> str | None:
@@ -108,21 +121,21 @@ EXTRACTORS: Mapping[str, Extractor] = {
     for extractor in (
         Extractor(
             ladder.EXTRACTOR,
-            ladder.judge,
+            ladder.read_reply,
             _ALL,
             "the ladder: what a reply states after its reasoning, in any of twelve languages, never a guess",
         ),
-        Extractor(ladder1.EXTRACTOR, ladder1.judge, _ALL, "the ladder as it was, for runs read by it"),
+        Extractor(ladder1.EXTRACTOR, ladder1.read_reply, _ALL, "the ladder as it was, for runs read by it"),
         Extractor("mirage/1", mirage, _LETTERED | {"labels"}, "MIRAGE's reading: A where no letter is found"),
         Extractor(
             "simple-evals/1",
-            partial(judged, name="simple-evals/1", find=first_stated),
+            partial(read_with, name="simple-evals/1", find=first_stated),
             _LETTERED,
             'the first "Answer: X"',
         ),
         Extractor(
             "first-line/1",
-            partial(judged, name="first-line/1", find=first_line),
+            partial(read_with, name="first-line/1", find=first_line),
             _LETTERED | {"labels"},
             "the first line, if it is a letter or a label and nothing else",
         ),

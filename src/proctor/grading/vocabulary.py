@@ -9,6 +9,7 @@ from enum import Enum
 
 from proctor.grading.formats import Label
 from proctor.grading.texts import SEPARATOR, key, peel
+from proctor.types import Outcome
 
 
 class Unclear(Enum):
@@ -17,6 +18,9 @@ class Unclear(Enum):
 
 UNCLEAR = Unclear.UNCLEAR
 Found = str | Unclear | None
+# What a reader makes of a whole reply: its answer and the rung that found it (None where it has none), or what became
+# of a reply that states none.
+Reading = tuple[str, int | None] | Outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from proctor.errors import ProctorError
 from proctor.grading.formats import Kind
 from proctor.grading.texts import same, squad, token_f1
 from proctor.types import Grade, Item, Outcome
@@ -56,14 +57,19 @@ WORTH: Mapping[Kind, Callable[[str, Sequence[str]], Worth]] = {
 }
 
 
-def answered(item: Item, answer: str, rung: int | None, kind: Kind) -> Grade:
-    """The grade of a reply that states this answer."""
+def answered(item: Item, answer: str, rung: int | None, kind: Kind, grader: str) -> Grade:
+    """The grade that `grader` gives a reply that states this answer."""
     if item.target is None:
-        return Grade(Outcome.ANSWERED, None, answer, rung)
+        return Grade(Outcome.ANSWERED, None, answer, rung, grader)
     right, score = WORTH[kind](answer, item.accepted)
-    return Grade(Outcome.CORRECT if right else Outcome.WRONG, score, answer, rung)
+    return Grade(Outcome.CORRECT if right else Outcome.WRONG, score, answer, rung, grader)
 
 
-def unanswered(item: Item, outcome: Outcome) -> Grade:
-    """The grade of a reply that states no answer."""
-    return Grade(outcome, None if item.target is None else 0.0)
+def unanswered(item: Item, outcome: Outcome, grader: str) -> Grade:
+    """The grade that `grader` gives a reply that states no answer."""
+    return Grade(outcome, None if item.target is None else 0.0, grader=grader)
+
+
+def not_graded(error: ProctorError) -> Grade:
+    """What stands where a grader failed: nobody's grade, which measures nothing and says why."""
+    return Grade(Outcome.ANSWERED, None, note=f"not graded: {error}")

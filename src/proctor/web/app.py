@@ -14,6 +14,7 @@ from proctor.web import (
     access,
     boards,
     compare,
+    datasets,
     history,
     items,
     models,
@@ -28,7 +29,7 @@ from proctor.web.render import error_page
 
 MOST_PATH = 300
 STATIC = Path(__file__).parent / "static"
-ROOMS = (overview, new_run, history, run, results, items, compare, boards, models, system, access)
+ROOMS = (overview, new_run, history, run, results, items, compare, boards, models, datasets, system, access)
 
 
 def add_pages(app: FastAPI) -> FastAPI:

@@ -2,44 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
-
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from proctor.errors import NotFound, ProctorError
 from proctor.service.admin import access
 from proctor.service.context import Context
+from proctor.service.datasets import kept
 from proctor.service.forecast.duration import estimated_duration
-from proctor.service.forecast.forecast import forecast_from
+from proctor.service.forecast.forecast import forecast
 from proctor.service.kinds import exam_ref
 from proctor.service.opening.catalogue import provider_status, suite_facts
 from proctor.service.opening.offers import Offer, chat_models, offers
 from proctor.service.runs import queue
 from proctor.service.runs.lifecycle import open_sources
 from proctor.service.runs.queue import Ticket
-from proctor.service.runs.requests import RunRequest, plan_of
+from proctor.service.runs.requests import RunRequest, plan_for
 from proctor.service.watch import job_states
-from proctor.types import Cell, Limits
 from proctor.web.dependencies import Filling, OpenContext, Reader, Runner, Text, go
-from proctor.web.forms import LABELS, OLLAMA, Filled, command, curl, filled, or_free
-from proctor.web.render import show
-from proctor.web.words import ERROR_TITLES
+from proctor.web.forms import (
+    LABELS,
+    OLLAMA,
+    SHOWN,
+    Filled,
+    command,
+    curl,
+    filled,
+    form_field,
+    form_values,
+)
+from proctor.web.render import problem_facts, show
 
 ROUTER = APIRouter()
-# label, step, least, most, placeholder: as documented, and proctor's own defaults.
-OLLAMA_FIELDS = (
-    ("temperature", "Temperature", "0.01", "0", "2", "0", "0.0 to 2.0: 0 is the most repeatable"),
-    ("top_p", "Top P", "0.01", "0", "1", "", "Nucleus sampling, 0.0 to 1.0"),
-    ("top_k", "Top K", "1", "0", "100", "", "0 to 100"),
-    ("num_predict", "Num Predict", "1", "-1", "10000000", "512", "Most tokens to generate; -1: no limit"),
-    ("num_ctx", "Num Context", "1", "1", "100000000", "8192", "Context window in tokens"),
-    ("seed", "Seed", "1", "-1", "2147483647", "0", "The same seed draws the same again; -1: none"),
-    ("repeat_penalty", "Repeat Penalty", "0.01", "0", "10", "", "1 is none"),
-    ("min_p", "Min P", "0.01", "0", "1", "", "Drop tokens below this share of the likeliest"),
+BY_HAND = {"base_url", "tasks", "preset", "limit", "data"}  # laid out in the page itself
+OLLAMA_FIELDS = tuple(form_field(name, option) for name, option in OLLAMA.items())
+ASKED_FIELDS, LIMIT_FIELDS = (
+    tuple(
+        form_field(key, option)
+        for key, option in SHOWN.items()
+        if option.part in parts and key not in BY_HAND
+    )
+    for parts in (("source", "sampling"), ("cell", "limits"))
 )
-DEFAULTS = {"provider": "ollama", "suite": "glue", "preset": "quick", "project": "1"}
+DEFAULTS = {"provider": "ollama", "suite": "glue", "project": "1"}
 
 
 @ROUTER.get("/runs/new")
@@ -49,45 +54,13 @@ def empty_form(request: Request, context: OpenContext, user: Runner, like: Text 
     tasks: tuple[str, ...] = ()
     if like:
         cell = job_states.run_of(context, like).cell
-        values, tasks = _values(cell), exam_ref(cell.source).tasks
+        values, tasks = DEFAULTS | form_values(cell), exam_ref(cell.source).tasks
     values |= {
         name: value
         for name, value in request.query_params.items()
-        if name in ("provider", "model", "suite", "data")
+        if name in ("provider", "model", "suite", "data", "project", "preset")
     }
     return _page(request, context, Filled(values, tasks, None))
-
-
-def _values(cell: Cell) -> dict[str, str]:
-    """A run's settings as the form's fields."""
-    source = exam_ref(cell.source)
-    found: dict[str, Any] = {
-        "provider": cell.model.provider,
-        "model": cell.model.name,
-        "base_url": cell.model.base_url,
-        "suite": source.name,
-        "preset": source.preset,
-        "limit": source.limit,
-        "data": source.rows,
-        "wording": source.wording,
-        "repeats": cell.repeats if cell.repeats > 1 else None,
-        "parallel": cell.limits.parallel,
-        "max_cost_usd": cell.limits.max_cost_usd,
-        "wait_for_server": _unless_usual(cell.limits.wait_for_server_s),
-        "project": "1",
-    }
-    if cell.model.provider == "ollama":
-        drawn = asdict(cell.sampling) | {
-            "num_predict": or_free(cell.sampling.max_tokens),
-            "seed": or_free(cell.sampling.seed),
-            "num_ctx": cell.sampling.context_tokens,
-        }
-        found |= {f"ollama_{name}": drawn[name] for name in OLLAMA}
-    return {name: str(value) for name, value in found.items() if value is not None}
-
-
-def _unless_usual(wait_s: float) -> str | None:
-    return None if wait_s == Limits().wait_for_server_s else f"{wait_s:g}s"
 
 
 def _page(request: Request, context: Context, of: Filled, problem: ProctorError | None = None) -> Response:
@@ -96,28 +69,25 @@ def _page(request: Request, context: Context, of: Filled, problem: ProctorError 
         "new_run.html",
         status=200 if not of.errors and problem is None else 400,
         here="new",
-        values=of.values,
+        values={name: value for name, value in of.values.items() if value},
         chosen_tasks=of.tasks,
         errors=of.errors,
         labels=LABELS,
         problem=_told(problem),
         providers=provider_status(context.settings),
         suites=suite_facts(),
+        datasets=kept.listed(context.store),
         ollama_fields=OLLAMA_FIELDS,
+        asked_fields=ASKED_FIELDS,
+        limit_fields=LIMIT_FIELDS,
     )
 
 
 def _told(problem: ProctorError | None) -> dict[str, str] | None:
-    if problem is None:
-        return None
-    title = ERROR_TITLES.get(problem.slug, ERROR_TITLES[""])
-    return {
-        "title": title,
-        "detail": str(problem),
-        "cure": problem.cure.replace("try `--data sample`", "choose sample rows under Rows"),
-        "slug": problem.slug,
-        "request_id": "",
-    }
+    facts = problem_facts(problem)
+    if facts is not None:
+        facts["cure"] = facts["cure"].replace("try `--data sample`", "choose sample rows under Rows")
+    return facts
 
 
 @ROUTER.get("/runs/new/models")
@@ -174,11 +144,9 @@ def plan_piece(request: Request, context: OpenContext, user: Reader, form: Filli
         errors = {name: why for name, why in of.errors.items() if name != "model"}
         return show(request, "_plan.html", errors=errors, labels=LABELS, problem=None, found=None)
     try:
-        plan = plan_of(of.request, context.settings)
+        plan = plan_for(context, of.request)
         sources = open_sources(plan, context.settings, fetch=user.scope != "read")
-        found = forecast_from(
-            context.store, plan, sources, context.settings, difference=of.request.difference
-        )
+        found = forecast(context, plan, sources, difference=of.request.difference)
     except ProctorError as problem:
         return show(request, "_plan.html", errors={}, labels=LABELS, problem=_told(problem), found=None)
     cell = plan.cells[0]
@@ -193,7 +161,7 @@ def plan_piece(request: Request, context: OpenContext, user: Reader, form: Filli
         problem=None,
         found=found,
         key_set=key,
-        duration=estimated_duration(context.store, cell, calls=found.cells[0].calls),
+        duration=estimated_duration(context, cell, calls=found.cells[0].calls),
         curl=curl(of.request, str(request.base_url).rstrip("/")),
         command=command(of.request, cell),
     )
@@ -206,27 +174,22 @@ def start(request: Request, context: OpenContext, user: Runner, form: Filling) -
     if of.request is None:
         return _page(request, context, of)
     try:
-        plan = plan_of(of.request, context.settings)
+        plan = plan_for(context, of.request)
         ticket = Ticket(user.name, of.request.project_id, of.request.priority)
-        made = queue.submit(context.store, plan, ticket, context.settings)
+        made = queue.submit(context, plan, ticket)
     except ProctorError as problem:
         return _page(request, context, of, problem)
-    access.note(context.store, user.name, "submit", made.id, f"{made.cell.model} on {of.request.suite}")
+    access.note(context, user.name, "submit", made.id, f"{made.cell.model} on {of.request.suite}")
     return go(request, f"/runs/{made.id}", f"Benchmarking started for suite: {of.request.suite}")
 
 
 @ROUTER.post("/demo")
 def demo(request: Request, context: OpenContext, user: Runner) -> Response:
     """Two built-in models on the sample rows: something to look at without a server or a key."""
-    project = access.first_project(context.store)
+    project = access.first_project(context)
     for model in ("sim", "sim-small"):
         config = {"provider": "simulator", "model": model, "data": "sample"}
         asked = RunRequest.model_validate({"project_id": project.id, "suite": "glue", "config": config})
-        made = queue.submit(
-            context.store,
-            plan_of(asked, context.settings),
-            Ticket(user.name, project.id, "high"),
-            context.settings,
-        )
-        access.note(context.store, user.name, "submit", made.id, "the built-in demo")
+        made = queue.submit(context, plan_for(context, asked), Ticket(user.name, project.id, "high"))
+        access.note(context, user.name, "submit", made.id, "the built-in demo")
     return go(request, "/", "Two built-in models are being asked about the sample rows.")

@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from proctor import __version__, figures
-from proctor.errors import errors
+from proctor.errors import ProctorError, errors
 from proctor.findings import Estimate, failed_in_short
 from proctor.service.admin import access
 from proctor.service.watch.overview import Shown
@@ -82,12 +82,26 @@ def show(request: Request, name: str, status: int = 200, /, **given: Any) -> HTM
         "path": request.url.path,
         "user": user,
         "auth": context.settings.auth,
-        "projects": access.projects(context.store) if user else [],
+        "projects": access.projects(context) if user else [],
         **given,
     }
     text = templates().get_template(name).render(known)
     # What a page shows is private and changes; htmx asks the same address for pieces of it.
     return HTMLResponse(text, status, headers={"Cache-Control": "no-store", "Vary": "HX-Request"})
+
+
+def problem_facts(problem: ProctorError | None) -> dict[str, str] | None:
+    """What a page says of an error that it shows above its own form."""
+    if problem is None:
+        return None
+    title = ERROR_TITLES.get(problem.slug, ERROR_TITLES[""])
+    return {
+        "title": title,
+        "detail": str(problem),
+        "cure": problem.cure,
+        "slug": problem.slug,
+        "request_id": "",
+    }
 
 
 def error_page(request: Request, status: int, detail: str, slug: str) -> HTMLResponse:

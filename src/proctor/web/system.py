@@ -12,10 +12,11 @@ from starlette.responses import HTMLResponse, Response
 from proctor.errors import ConfigError
 from proctor.service.admin import access
 from proctor.service.admin.access import User
+from proctor.service.datasets import kept
 from proctor.service.kinds import exam_ref
 from proctor.service.opening.catalogue import provider_status, suite_facts
 from proctor.service.runs import queue, schedules
-from proctor.service.runs.requests import RunRequest, plan_of
+from proctor.service.runs.requests import RunRequest, plan_for
 from proctor.service.runs.schedules import NewSchedule, Schedule
 from proctor.service.watch import counts, job_states
 from proctor.types import ExamRef, Status
@@ -58,7 +59,7 @@ def _standing(context: OpenContext) -> dict[str, Any]:
 
     running, pending = lines(Status.RUNNING), lines(Status.PENDING)
     return {
-        "standing": queue.standing(context.store, context.settings),
+        "standing": queue.standing(context),
         "most_queued": context.settings.most_queued,
         "states": job_states.states(context),
         "running": running[0],
@@ -66,10 +67,8 @@ def _standing(context: OpenContext) -> dict[str, Any]:
         "more": running[1] + pending[1] - len(running[0]) - len(pending[0]),
         "loads": job_states.loads(context),
         "memory_allowed": context.settings.most_memory_bytes,
-        "disk": queue.disk(context.settings),
-        "worker": _worker(
-            queue.worker_seen(context.settings), time.time(), queue.worker_waits_for(context.settings)
-        ),
+        "disk": queue.disk(context),
+        "worker": _worker(queue.worker_seen(context), time.time(), queue.worker_waits_for(context)),
     }
 
 
@@ -100,20 +99,23 @@ def schedules_page(request: Request, context: OpenContext, user: Reader) -> HTML
         request,
         "schedules.html",
         here="schedules",
-        schedules=[_facts(context, each) for each in schedules.all_schedules(context.store)],
+        schedules=[_facts(context, each) for each in schedules.all_schedules(context)],
         providers=[
             (each.name, each.title) for each in provider_status(context.settings) if each.name != "replay"
         ],
-        suites=[(each["suite"], each["title"]) for each in suite_facts()],
+        suites=[
+            *((each["suite"], each["title"]) for each in suite_facts()),
+            *((each.name, f"{each.name} (data set)") for each in kept.listed(context.store)),
+        ],
         presets=PRESETS,
         rows=ROWS,
-        names={each.id: each.name for each in access.projects(context.store)},
+        names={each.id: each.name for each in access.projects(context)},
     )
 
 
 def _facts(context: OpenContext, of: Schedule) -> dict[str, Any]:
     """A schedule with what it runs, in words; one that a newer proctor wrote is listed all the same."""
-    last = schedules.last_run(context.store, of)
+    last = schedules.last_run(context, of)
     said = job_states.state_of(context, last.id).step if last and last.error else ""
     facts: dict[str, Any] = {"of": of, "last": last, "said": said}
     try:
@@ -155,9 +157,9 @@ def create_schedule(
     request: Request, context: OpenContext, user: Runner, form: Annotated[ScheduleForm, Form()]
 ) -> Response:
     asked = _request(form)
-    cell = plan_of(asked, context.settings).cells[0]
+    cell = plan_for(context, asked).cells[0]
     wanted = NewSchedule(form.name.strip(), form.cron.strip(), cell, user.name, asked.project_id)
-    made = schedules.add(context.store, wanted, context.settings)
+    made = schedules.add(context, wanted)
     _note(context, user, "create-schedule", made, f"{made.name}: {made.cron}")
     return go(request, "/schedules", f"Schedule {made.name} is set.")
 
@@ -183,7 +185,7 @@ def _request(form: ScheduleForm) -> RunRequest:
 def switch_schedule(
     request: Request, number: Number, context: OpenContext, user: Runner, enabled: Short = ""
 ) -> Response:
-    made = schedules.set_enabled(context.store, number, enabled == "on")
+    made = schedules.set_enabled(context, number, enabled == "on")
     _note(context, user, "change-schedule", made, f"{made.name}: {'on' if made.enabled else 'off'}")
     return go(request, "/schedules", f"Schedule {made.name} is {'on' if made.enabled else 'off'}.")
 
@@ -191,14 +193,14 @@ def switch_schedule(
 @ROUTER.post("/schedules/{number}/delete")
 def delete_schedule(request: Request, number: Number, context: OpenContext, user: Runner) -> Response:
     """Its runs stay."""
-    gone = schedules.one(context.store, number)
-    schedules.remove(context.store, number)
+    gone = schedules.one(context, number)
+    schedules.remove(context, number)
     _note(context, user, "delete-schedule", gone, gone.name)
     return go(request, "/schedules", f"Schedule {gone.name} is deleted; its runs stay.")
 
 
 def _note(context: OpenContext, user: User, action: str, of: Schedule, about: str) -> None:
-    access.note(context.store, user.name, action, str(of.id), about, project_id=of.project_id)
+    access.note(context, user.name, action, str(of.id), about, project_id=of.project_id)
 
 
 # Projects -----------------------------------------------------------------------------------------
@@ -211,11 +213,11 @@ def projects_page(request: Request, context: OpenContext, user: Reader) -> HTMLR
         "projects.html",
         here="projects",
         runs=counts.runs_by_project(context),
-        listed=access.projects(context.store),
+        listed=access.projects(context),
     )
 
 
 @ROUTER.post("/projects")
 def create_project(request: Request, context: OpenContext, user: Admin, name: Short = "") -> Response:
-    made = access.create_project(context.store, name.strip(), by=user.name)
+    made = access.create_project(context, name.strip(), by=user.name)
     return go(request, "/projects", f"Project {made.name} is made.")

@@ -15,6 +15,7 @@ NAV = (
     (
         ("models", "/models", "robot", "Models & providers"),
         ("suites", "/suites", "list-details", "Suites"),
+        ("datasets", "/datasets", "database", "Data sets"),
         ("system", "/system", "server-2", "Queue & workers"),
         ("schedules", "/schedules", "calendar-time", "Schedules"),
         ("projects", "/projects", "folders", "Projects"),
@@ -39,6 +40,7 @@ ERROR_TITLES = {
     "metric-missing": _INVALID,
     "data": _INVALID,
     "data-missing": _INVALID,
+    "too-large": _INVALID,
     "conflict": _INVALID,
     "bad-request": _INVALID,
     "context-overflow": _INVALID,

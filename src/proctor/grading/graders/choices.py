@@ -8,7 +8,7 @@ from proctor.grading.graders.exact import exact
 ENTRY = GraderEntry(
     "choices",
     2,
-    "the lettered option that the reply states, as a careful person reads it (the ladder `proctor/2`), is the right one",
+    "the lettered option that the reply states, as a careful person reads it (the ladder `proctor/2`), is right",
     "lettered options in the row, and the right one",
     NoSettings,
     exact,

@@ -4,19 +4,26 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
-from proctor.grading.contract import GraderEntry, Mark, any_answers, marked, setting
+from proctor.grading.contract import GraderEntry, Mark, any_answers, bounded, marked, setting
 from proctor.grading.graders.dates import dates, whole_date
+from proctor.grading.graders.dates import folded as dates_folded
 from proctor.grading.graders.denials import denied, listed, undecided
 from proctor.grading.graders.number import NumberSettings, equal, whole_number
-from proctor.grading.graders.quantities import quantities
+from proctor.grading.graders.quantities import in_words, quantities
 from proctor.grading.graders.tokens import Words, folded, words_of
 from proctor.grading.texts import same
 
 SHOWN = 200  # characters of a reply that stand for its answer where no right one was found
+SMALL = 2  # characters of a number that also stands in dates
+MOST_PLACES = 200  # at which an answer is looked at in one reply
 DENIES = "denies it"
+Span = tuple[int, int]  # of the folded text
+Place = Span | str  # or a text that stands in the reply, where nothing around it is looked at
 PLAIN_NUMBERS = NumberSettings()
 
 
@@ -42,19 +49,48 @@ def contains(said: str, answers: Sequence[str], options: ContainsSettings) -> Ma
     >>> contains("It is not Canberra.", ["Canberra"], ContainsSettings()).note
     "the reply holds 'Canberra', but denies it"
     """
+    said = bounded(said)
     if same(said, answers) and not options.all:
         return marked(True, said)
-    said_words = words_of(said)
-    finds = [find_one(said, said_words, answer, options) for answer in answers]
-    if sum(bool(find.written) for find in finds) > 1:
+    words = words_of(said)
+    found = [list(islice(places(said, words, answer), MOST_PLACES)) for answer in answers]
+    spans = merged([place for each in found for place in each if not isinstance(place, str)])
+    objections = {span: objection(words, *span) if options.strict else "" for span in spans}
+    if len({words.folded[start:end] for start, end in spans}) > 1:
         # Who offers two of the right answers offers no wrong one: "on 28 February or 1 March".
-        finds = [Standing(find.written, "" if find.against != DENIES else DENIES) for find in finds]
-    right = [find for find in finds if find.written and not find.against]
+        objections = {span: said if said == DENIES else "" for span, said in objections.items()}
+    # Where folding left the length as it was, the answer is shown as the reply writes it.
+    source = said if len(said) == len(words.folded) else words.folded
+    starts = [start for start, _ in spans]
+
+    def written(place: Place) -> str:
+        """What stands at a place; "" where something is said against it."""
+        if isinstance(place, str):
+            return place
+        return "" if objections[spans[bisect_right(starts, place[0]) - 1]] else source[slice(*place)]
+
+    given = [[written(place) for place in each] for each in found]
+    right = [texts for each in given if (texts := [text for text in each if text])]
     if right and (not options.all or len(right) == len(answers)):
-        return marked(True, right[0].written)
-    against = next((find for find in finds if find.against), None)
-    note = f"the reply holds {against.written!r}, but {against.against}" if against else None
+        return marked(True, right[0][0])
+    against = next(((span, why) for span, why in objections.items() if why), None)
+    note = f"the reply holds {source[slice(*against[0])]!r}, but {against[1]}" if against else None
     return marked(False, shortened(said), note)
+
+
+def merged(spans: Sequence[Span]) -> list[Span]:
+    """Spans that overlap as one: "2014" in "11 January 2014" is denied where that is.
+
+    >>> merged([(5, 20), (16, 20), (30, 34)])
+    [(5, 20), (30, 34)]
+    """
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def on_line(said: str, answers: Sequence[str], options: ContainsSettings) -> Mark:
@@ -67,50 +103,22 @@ def shortened(said: str) -> str:
     return plain if len(plain) <= SHOWN else f"{plain[:SHOWN]}…"
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How an answer stands in a reply: as written there, and why it does not count; "" where it is not there."""
-
-    written: str = ""
-    against: str = ""
-
-
-def find_one(said: str, words: Words, answer: str, options: ContainsSettings) -> Standing:
-    """The place that counts, else one that does not."""
-    against = Standing()
-    for found in places(said, words, answer):
-        if isinstance(found, str):
-            return Standing(found)
-        start, end = found
-        # Folding seldom changes lengths; where it does not, the answer is shown as the reply writes it.
-        written = (said if len(said) == len(words.folded) else words.folded)[start:end]
-        reason = objection(words, start, end) if options.strict else ""
-        if not reason:
-            return Standing(written)
-        against = Standing(written, reason)
-    return against
-
-
-Place = str | tuple[int, int]  # as it was written, or where it stands in the folded text
-
-
 def places(said: str, words: Words, answer: str) -> Iterator[Place]:
     """Where an answer stands in a reply, read as what it is: a date, a number, yes or no, a sign, or words."""
     asked = words_of(answer)
     for applies, look in LOOKS:
         if applies(answer, asked):
             yield from look(said, words, answer)
-            if look not in (numeric, dated) or answer.lstrip().startswith("-"):
+            if look not in (numeric, dated) or len(answer) <= SMALL or answer.lstrip().startswith("-"):
                 return
     yield from words.find(asked)
 
 
 # Kinds of answers that are more, or less, than words ----------------------------------------------
 
-YES = frozenset(
-    ["yes", "yeah", "yep", "ja", "oui", "si", "sim", "ano", "tak", "да", "hai", "はい", "是", "yes."]
-)
-NO = frozenset(["no", "nope", "nein", "non", "nao", "ne", "nie", "нет", "不", "いいえ"])
+YES_WORDS = "yes yeah yep ja oui si sim ano tak да hai はい 是"
+NO_WORDS = "no nope nein non nao ne nie нет 不 いいえ"
+YES, NO = frozenset(YES_WORDS.split()), frozenset(NO_WORDS.split())
 FIRST_WORD = re.compile(r"[^\w]{0,8}(\w{1,6})\b")
 
 
@@ -142,13 +150,13 @@ def sign(said: str, words: Words, answer: str) -> Iterator[Place]:
             return
 
 
+# "George W. Bush", "J. R. R. Tolkien": a letter of a name.
+INITIAL = re.compile(r"(?:^|[A-Z]\w*[ .]{1,2})[A-Z]\. ?[A-Z]$")
+
+
 def is_letter(answer: str, asked: Words) -> bool:
-    return (
-        asked.count == 1
-        and len(asked.line.strip()) == 1
-        and answer.strip().isascii()
-        and not asked.line.strip().isdigit()
-    )
+    bare = asked.line.strip()
+    return len(bare) == 1 and not bare.isdigit() and answer.strip().isascii()
 
 
 def letter(said: str, words: Words, answer: str) -> Iterator[Place]:
@@ -158,6 +166,8 @@ def letter(said: str, words: Words, answer: str) -> Iterator[Place]:
         yield bare
     apart = re.compile(rf"(?<![\w'’.-])[\"'(*_`]{{0,3}}{re.escape(bare)}[\"')*_`]{{0,3}}(?![\w'’-])")
     for found in apart.finditer(said):
+        if INITIAL.search(said[max(0, found.start() - 20) : found.end() + 3]):
+            continue
         after = said[found.end() : found.end() + 2]
         if bare not in "AaIi" or found[0] != bare or not re.match(r" [^\W_]", after):
             yield bare
@@ -172,9 +182,19 @@ def is_number(answer: str, asked: Words) -> bool:
 def numeric(said: str, words: Words, answer: str) -> Iterator[Place]:
     """A number in any spelling; denials are told in the folded text, where its figures stand as they were written."""
     target = whole_number(answer, "auto")
-    for one in quantities(said):
+    text = without_days(said) if len(answer) <= SMALL else said
+    for one in chain(quantities(text), in_words(text)):
         if target is not None and equal(one, target, PLAIN_NUMBERS) is not None:
             yield from located(words, one.written)
+
+
+def without_days(said: str) -> str:
+    """The text without its dates: the 9 of "9 May 2011" is no answer to "how many"."""
+    text = lower = dates_folded(said)
+    for one in dates(said):
+        if one.readings[0].day is not None:
+            text = text.replace(one.written, " " * len(one.written))
+    return text if text != lower else said
 
 
 def is_date(answer: str, asked: Words) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date as calendar_date
 
-from proctor.grading.contract import GraderEntry, Mark, marked, setting
+from proctor.grading.contract import GraderEntry, Mark, bounded, marked, setting
 from proctor.grading.graders.dates import Dated, Day, Order, dates, whole_date
 
 
@@ -37,7 +37,7 @@ def date(said: str, answers: Sequence[str], options: DateSettings) -> Mark:
     True
     """
     order = order_of(options)
-    found = list(dates(said, order))
+    found = list(dates(bounded(said), order))
     if not found:
         return Mark(0.0, None, "the reply holds no date")
     goals = [day for text in answers if (one := whole_date(text, order)) for day in one.readings[:1]]

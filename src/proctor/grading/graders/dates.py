@@ -17,7 +17,7 @@ Order = Literal["dmy", "mdy"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Day:
-    """A date as far as it is said: a year alone, a month of a year, a day; a day of no year. Years before 1 are negative."""
+    """A date as far as it is said: a year, a month of a year, a day, a day of no year. The year 0 is 1 BC."""
 
     year: int | None = None
     month: int | None = None
@@ -49,25 +49,44 @@ class Dated:
 
 # Month by month, without accents, in twelve languages; a name may stand for one month only.
 NAMES = """
-january jan januar janvier enero ene gennaio gen januari janeiro ledna leden stycznia styczen sty январь января gener
-february feb februar fevrier fevr febrero febbraio februari fevereiro fev unora unor lutego luty lut февраль февраля febrer
-march mar marz maerz mars marzo maart marco brezna brezen marca marzec март марта
-april apr avril avr abril aprile abr dubna duben kwietnia kwiecien kwi апрель апреля
-may mai mayo maggio mag mei maio kvetna kveten maja maj май мая maig
-june jun juni juin junio giugno giu junho cervna cerven czerwca czerwiec cze июнь июня juny
-july jul juli juillet juil julio luglio lug julho cervence cervenec lipca lipiec lip июль июля juliol
-august aug aout agosto ago augustus srpna srpen sierpnia sierpien sie август августа agost
-september sep sept septembre septiembre settembre set setembro zari wrzesnia wrzesien wrz сентябрь сентября setembre
-october oct oktober okt octobre octubre ottobre ott outubro out rijna rijen pazdziernika pazdziernik paz октябрь октября
-november nov novembre noviembre novembro listopadu listopad listopada lis ноябрь ноября
-december dec dezember dez decembre diciembre dic dicembre dezembro prosince prosinec grudnia grudzien gru декабрь декабря desembre
+january jan januar janvier enero ene gennaio gen januari janeiro ledna leden stycznia styczen sty gener
+    январь января
+february feb februar fevrier fevr febrero febbraio februari fevereiro fev unora unor lutego luty lut febrer
+    февраль февраля
+march mar marz maerz mars marzo maart marco brezna brezen marca marzec
+    март марта
+april apr avril avr abril aprile abr dubna duben kwietnia kwiecien kwi
+    апрель апреля
+may mai mayo maggio mag mei maio kvetna kveten maja maj maig
+    май мая
+june jun juni juin junio giugno giu junho cervna cerven czerwca czerwiec cze juny
+    июнь июня
+july jul juli juillet juil julio luglio lug julho cervence cervenec lipca lipiec lip juliol
+    июль июля
+august aug aout agosto ago augustus srpna srpen sierpnia sierpien sie agost
+    август августа
+september sep sept septembre septiembre settembre set setembro zari wrzesnia wrzesien wrz setembre
+    сентябрь сентября
+october oct oktober okt octobre octubre ottobre ott outubro out rijna rijen pazdziernika pazdziernik paz
+    октябрь октября
+november nov novembre noviembre novembro listopadu listopad listopada lis
+    ноябрь ноября
+december dec dezember dez decembre diciembre dic dicembre dezembro prosince prosinec grudnia grudzien gru desembre
+    декабрь декабря
 """
-MONTHS = {name: number for number, line in enumerate(NAMES.strip().splitlines(), 1) for name in line.split()}
+MONTHS = {
+    name: number
+    for number, line in enumerate(NAMES.strip().replace("\n    ", " ").splitlines(), 1)
+    for name in line.split()
+}
 MONTH = rf"(?P<month>{'|'.join(sorted(map(re.escape, MONTHS), key=len, reverse=True))})\b\.?"
 DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|º|ª|\.)?"
 OF = r"(?:\s?(?:of|de|del|di|d'|the|,)){0,2}"
 COMMA = r"(?: ?, ?| {1,2})"
-ERA = r"(?:\s?(?P<era>b\.?\s?c\.?(?:\s?e\.?)?\b|pr\. ?n\. ?l\.|v\. ?chr\.|av\. ?j\.-?c\.|a\. ?c\.|a\.\s?d\.?\b|ad\b|ce\b))?"
+ERA = (
+    r"(?:\s?(?P<era>b\.?\s?c\.?(?:\s?e\.?)?\b|pr\. ?n\. ?l\.|v\. ?chr\."
+    r"|av\. ?j\.-?c\.|a\. ?c\.|a\.\s?d\.?\b|ad\b|ce\b))?"
+)
 OLD = r"\d{1,4}(?=\s?(?:b\.?\s?c|pr\. ?n|v\. ?chr|av\. ?j|a\.?\s?d\b))"
 YEAR = rf"(?P<year>\d{{3,4}}(?!\d)|{OLD})(?![.,]\d|\d){ERA}"
 BARE_YEAR = rf"(?P<year>[12]\d{{3}}(?!\d)|{OLD})(?![.,]\d|\d){ERA}"
@@ -77,7 +96,8 @@ FORMS = tuple(
     for form in (
         r"(?<![\d.,/-])(?P<year>\d{4})(?P<sign>[-/.])(?P<month>\d{1,2})(?P=sign)(?P<day>\d{1,2})(?![\d]|[.,/-]\d)",
         r"(?<!\d)(?P<year>\d{4})\s?[年년]\s?(?P<month>\d{1,2})\s?[月월](?:\s?(?P<day>\d{1,2})\s?[日일])?",
-        r"(?<![\d.,/-])(?P<one>\d{1,2})(?P<sign>[./-]) ?(?P<two>\d{1,2})(?P=sign) ?(?P<year>\d{4}|\d{2})(?![\d]|[.,/-]\d)",
+        r"(?<![\d.,/-])(?P<one>\d{1,2})(?P<sign>[./-]) ?(?P<two>\d{1,2})(?P=sign) ?"
+        r"(?P<year>\d{4}|\d{2})(?![\d]|[.,/-]\d)",
         rf"(?<![\d.,/-]){DAY}{OF}[ -]?{MONTH}(?:{OF}[ ,-]{{1,2}}{YEAR})?",
         rf"(?<![\d.,/-])(?P<year>\d{{4}}),? {MONTH}(?: {DAY}(?!\d|[ ,]+\d{{4}}))",
         rf"(?<!\w){MONTH}{OF} ?{DAY}(?!\d|[.,:/-]\d)(?:{COMMA}(?:of )?{YEAR})?",
@@ -184,54 +204,8 @@ def whole_date(text: str, order: Order | None = None) -> Dated | None:
     return found[0] if all(word in BESIDE for word in re.findall(r"\w+", rest)) else None
 
 
-BESIDE = frozenset(
-    [
-        "on",
-        "in",
-        "at",
-        "the",
-        "since",
-        "by",
-        "circa",
-        "c",
-        "ca",
-        "around",
-        "about",
-        "early",
-        "late",
-        "mid",
-        "approximately",
-        "year",
-        "am",
-        "im",
-        "le",
-        "el",
-        "en",
-        "du",
-        "il",
-        "dia",
-        "day",
-        "dne",
-        "roku",
-        "v",
-        "r",
-        "ad",
-        "bc",
-        "bce",
-        "года",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "mon",
-        "tue",
-        "wed",
-        "thu",
-        "fri",
-        "sat",
-        "sun",
-    ]
-)
+BESIDE_WORDS = """
+on in at the since by circa c ca around about early late mid approximately year am im le el en du il dia day dne roku v
+r ad bc bce года monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun
+"""
+BESIDE = frozenset(BESIDE_WORDS.split())

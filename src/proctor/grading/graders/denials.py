@@ -12,31 +12,33 @@ import re
 NEAR = 48  # characters before an answer in which its denial stands
 # What may stand between "not" and the answer that it denies.
 BETWEEN = (
-    r"(?:(?:actually|really|in fact|necessarily|simply|called|named|known as|been|be|located|found|born|held|from|in|on|at|by"
-    r"|of|for|to|die|der|das|den|dem|ein|eine|im|von|le|la|les|un|une|de|du|en|el|los|las|una|por|il|lo|gli|di|da|o|os|em|v"
-    r"|ve|na|w)[ :]+){0,4}"
+    r"(?:(?:actually|really|in fact|necessarily|simply|called|named|known as|been|be|located|found|born|held|from|in"
+    r"|on|at|by|of|for|to|die|der|das|den|dem|ein|eine|im|von|le|la|les|un|une|de|du|en|el|los|las|una|por|il|lo|gli"
+    r"|di|da|o|os|em|v|ve|na|w)[ :]+){0,4}"
 )
 DENIED = re.compile(
-    r"(?:\b(?:not|never|neither|nor|rather than|instead of|other than|except(?: for)?|nicht|kein(?:e[mnrs]?)?|weder|statt|pas"
-    r"|(?:no|nunca|nao|non) (?:es|fue|era|son|fueron|esta|e|foi|eram|sao|fu|sono|erano|va ser|eren)"
+    r"(?:\b(?:not|never|neither|nor|rather than|instead of|other than|except(?: for)?|nicht|kein(?:e[mnrs]?)?|weder"
+    r"|statt|pas|(?:no|nunca|nao|non) (?:es|fue|era|son|fueron|esta|e|foi|eram|sao|fu|sono|erano|va ser|eren)"
     r"|neni|nebyl[aoiy]?|nejsou|nikoliv?|nie (?:jest|byl[aoiy]?|sa)|ne|не(?: является| был[аои]?)?)|n't)"
     rf"[ :]+[\"'*_(\[`]{{0,3}}(?:(?:the|a|an) )?{BETWEEN}(?:the |a |an )?[\"'*_(\[`]{{0,3}}$"
 )
 DENIED_AFTER = re.compile(
-    r"[\"'*_)\]`]{0,3} (?:is|was|are|were|would be|ist|war|est|es|e|je)(?P<turned> not| nicht| pas|n't)? "
-    r"(?:the )?(?:(?:correct|right|true|richtig)|(?P<false>incorrect|wrong|false|falsch|faux|falso|incorrecto|spatne))\b"
+    r"[.\"'*_)\]`]{0,3} {1,2}(?:is|was|are|were|would be|ist|war|est|es|e|je)(?P<turned> not| nicht| pas|n't)? "
+    r"(?:the )?(?:(?:correct|right|true|richtig)|(?P<false>incorrect|wrong|false|falsch|faux"
+    r"|falso|incorrecto|spatne))\b"
 )
 HEDGED = re.compile(
-    r"\b(?:either|could be|might be|may be|could have been|might have been|may have been|possibly|perhaps|maybe|entweder"
-    r"|vielleicht|moglicherweise|konnte|peut-etre|soit|quizas?|tal vez|podria|forse|potrebbe|talvez|pode ser|mozna"
-    r"|mohl[aoy]? by|moze|moglo by|может быть|возможно)\b"
+    r"\b(?:either|could be|might be|may be|could have been|might have been|may have been|possibly|perhaps|maybe"
+    r"|entweder|vielleicht|moglicherweise|konnte|peut-etre|soit|quizas?|tal vez|podria|forse|potrebbe|talvez"
+    r"|pode ser|mozna|mohl[aoy]? by|moze|moglo by|может быть|возможно)\b"
 )
 UNKNOWN = re.compile(
     r"\b(?:not sure|unsure|uncertain|not certain|don't know|do not know|cannot say|can't say)\b"
 )
 OR = re.compile(r"\b(?:or|oder|ou|o|u|nebo|ci|czy|lub|или)\b")
 BESIDE = 60  # characters between an answer and the "or" that offers another
-SENTENCE = re.compile(r"[.!?;](?=\s|$)|\n")
+# The point after one letter and after a title ends no sentence.
+SENTENCE = re.compile(r"(?:(?<!\b[a-z])(?<!\b(?:jr|sr|st|dr|mr|ms|vs|mt))\.|[!?;])(?=\s|$)|\n")
 ITEM = re.compile(r"^[ \t]*(?:[-*•–]|\(?\d{1,3}[.)])[ \t]+(?P<item>\S.*)$", re.MULTILINE)
 # So many other short items around an answer are a list of everything. People grade shorter lists as right.
 MANY = 15

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from proctor.errors import ConfigError
 from proctor.grading.contract import GraderEntry, Mark, marked, setting
-from proctor.grading.graders.schema import alike, check_schema, is_number, violations
 from proctor.grading.texts import same
 
 FENCE = re.compile(r"```[ \t]*(?:json[c5l]?)?[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
@@ -58,8 +57,8 @@ def by_json(said: str, answers: Sequence[str], options: JsonSettings) -> Mark:
     if isinstance(value, Missing):
         return Mark(0.0, None, "the reply holds no valid JSON")
     shown = short(value)
-    if options.schema and (fault := next(violations(value, loaded_schema(options.schema)), None)):
-        return marked(False, shown, f"does not fit the schema: {fault}")
+    if options.schema and (broken := violation(value, options.schema)):
+        return marked(False, shown, f"does not fit the schema: {broken}")
     goals = [goal for text in answers if not isinstance(goal := parsed(text), Missing)]
     if not goals:
         return marked(True, shown)
@@ -143,8 +142,8 @@ def compare(value: Any, goal: Any, options: JsonSettings) -> tuple[float, str | 
         is_what = "is missing" if isinstance(ours, Missing) else f"is {short(ours)[:SHOWN]}"
         note = f"{wrong[0]} {is_what}, not {short(wanted[wrong[0]])[:SHOWN]}"
     else:
-        note = f"{extra[0]} is not in the right answer" if extra else None
-    return (total - len(wrong) - len(extra)) / total if total else 1.0, note
+        note = f"{extra[0]} is not in the right answer" if extra else ""
+    return (total - len(wrong) - len(extra)) / total if total else 1.0, note or None
 
 
 def chosen(path: str, fields: Sequence[str]) -> bool:
@@ -177,21 +176,58 @@ def equal(ours: Any, theirs: Any, options: JsonSettings) -> bool:
     return alike(ours, theirs)
 
 
+def is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def alike(one: Any, two: Any) -> bool:
+    """Equality as JSON has it: 1 is 1.0, and true is not 1."""
+    if isinstance(one, bool) or isinstance(two, bool):
+        return one is two
+    return bool(one == two)
+
+
+# Schemas ----------------------------------------------------------------------------------------------
+
+MOST_STEPS = 100_000  # of one pattern in a schema, before it counts as not matched
+
+
+def fetch_nothing(address: str) -> Any:
+    raise ValueError(f"{address} would have to be fetched; only references inside the schema are followed")
+
+
 @lru_cache(maxsize=16)
-def loaded_schema(text: str) -> Mapping[str, Any] | bool:
-    """Raises: ConfigError."""
+def validator(text: str) -> Any:
+    """What checks JSON by a schema; of JSON Schema, drafts 4 to 2020-12. Raises: ConfigError."""
+    import jsonschema_rs  # takes a while to load, and few runs need it
+
     value = parsed(text)
     if isinstance(value, Missing):
         raise ConfigError("the schema is no valid JSON")
-    check_schema(value)
-    return value  # type: ignore[no-any-return]
+    bounded_patterns = jsonschema_rs.FancyRegexOptions(backtrack_limit=MOST_STEPS)
+    try:
+        return jsonschema_rs.validator_for(value, retriever=fetch_nothing, pattern_options=bounded_patterns)
+    except jsonschema_rs.ValidationError as error:
+        raise ConfigError(f"the schema is no JSON Schema: {error.message}") from None
+
+
+def violation(value: Any, schema: str) -> str:
+    """What the JSON first breaks of a schema, and where; "" for nothing."""
+    try:
+        first = next(validator(schema).iter_errors(value), None)
+    except UnicodeEncodeError:
+        return "a text holds half a surrogate pair, which is no text"
+    if first is None:
+        return ""
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first.instance_path)
+    return f"${place}: {str(first.message)[:SHOWN]}"
 
 
 def fault(answers: Sequence[str], options: JsonSettings) -> str | None:
     """Why the schema, or these answers, cannot be compared with."""
     if options.schema:
         try:
-            loaded_schema(options.schema)
+            validator(options.schema)
         except ConfigError as error:
             return str(error)
     wrong = next((text for text in answers if isinstance(parsed(text), Missing)), None)

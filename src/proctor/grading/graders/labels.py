@@ -8,7 +8,7 @@ from proctor.grading.graders.exact import exact
 ENTRY = GraderEntry(
     "labels",
     2,
-    "the label that the reply states, as a careful person reads it (the ladder `proctor/2`), is the right one",
+    "the label that the reply states, as a careful person reads it (the ladder `proctor/2`), is right",
     "answers that are a few names which return again and again",
     NoSettings,
     exact,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from proctor.grading.contract import GraderEntry, Mark, marked, setting
+from proctor.grading.contract import GraderEntry, Mark, bounded, marked, setting
 from proctor.grading.graders.quantities import Quantity, in_words, quantities
 
 NONE = "the reply holds no number"
@@ -16,7 +16,7 @@ NONE = "the reply holds no number"
 class NumberSettings:
     """How near is right, which of a reply's numbers counts, and what a point and a comma mean."""
 
-    rel: float = setting(1e-6, "right within this part of the right number: 0.01 is one percent")
+    rel: float = setting(1e-12, "right within this part of the right number: 0.01 is one percent")
     abs: float = setting(0.0, "right within this much of the right number")
     take: str = setting(
         "auto",
@@ -38,7 +38,7 @@ def number(said: str, answers: Sequence[str], options: NumberSettings) -> Mark:
     >>> number("50 %", ["0.5"], NumberSettings()).score, number("3 mi", ["3 km"], NumberSettings()).score
     (1.0, 0.0)
     """
-    found = all_numbers(said, options.decimal)
+    found = all_numbers(bounded(said), options.decimal)
     if not found:
         return Mark(0.0, None, NONE)
     targets = [one for text in answers if (one := whole_number(text, options.decimal)) is not None]

@@ -47,7 +47,7 @@ NUMERAL = re.compile(
     r"(?P<body>\d{1,3}(?P<gap>[  \u2009']|_)\d{3}(?:(?P=gap)\d{3}){0,30}(?!\d)(?:[.,]\d+)?"
     r"|\d+(?:[.,]\d+)*|\.\d+)"
     r"(?:(?P<exp>[eE][+-]?\d{1,3}(?!\w))|\s?[×x*·]\s?10\s?(?:\^|\*\*)\s?[{(]?(?P<ten>[+-]?\d{1,3})[})]?"
-    r"|(?:\^|\*\*)[{(]?(?P<power>-?\d{1,3})[})]?|/(?P<below>\d{1,30})(?![\d/.,]*\d))?"
+    r"|(?:\^|\*\*)[{(]?(?P<power>-?\d{1,3})[})]?|/(?P<below>\d{1,30})(?!\d|[/.,]\d))?"
 )
 AFTER = re.compile(
     r"[  \u2009\u202f-]?(?P<word>%|‰|°\s?[cfCF]?|[$€£¥₹]|[^\W\d_]{1,20}(?:/[^\W\d_]{1,6})?\.?)"
@@ -196,34 +196,18 @@ def what_follows(text: str, end: int) -> tuple[int, Fraction, Unit | None]:
     return end, scale, None
 
 
-SMALL = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+SMALL_WORDS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen"
+)
+TENS_WORDS = "twenty thirty forty fifty sixty seventy eighty ninety"
+SMALL, TENS = SMALL_WORDS.split(), TENS_WORDS.split()
 WORDS = {word: value for value, word in enumerate(SMALL)} | {
     word: value * 10 for value, word in enumerate(TENS, 2)
 }
 IN_WORDS = re.compile(
-    rf"(?<![\w-])(?:(?P<tens>{'|'.join(TENS)})(?:[ -](?P<ones>{'|'.join(SMALL[1:10])}))?|(?P<small>{'|'.join(SMALL)}))(?![\w-])",
+    rf"(?<![\w-])(?:(?P<tens>{'|'.join(TENS)})(?:[ -](?P<ones>{'|'.join(SMALL[1:10])}))?"
+    rf"|(?P<small>{'|'.join(SMALL)}))(?![\w-])",
     re.IGNORECASE,
 )
 

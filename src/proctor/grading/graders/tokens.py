@@ -1,6 +1,6 @@
-"""A text as words that can be found in another text: case, accents, articles and the spelling of numbers do not count."""
+"""A text as words that can be found in another; case, accents, articles and number spelling do not count."""
 
-# ruff: noqa: RUF001 - quotes and letters of other scripts are data here
+# ruff: noqa: RUF001, RUF002 - quotes and letters of other scripts are data here
 from __future__ import annotations
 
 import re

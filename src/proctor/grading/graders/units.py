@@ -73,8 +73,10 @@ rupees
 
 SCALE_TABLE = """
 1000: k thousand tausend mille mil mila tisíc tisíce тысяч тысячи
-1000000: million millions mio millionen millón millones milione milioni milhão milhões milion miliony milionů миллион миллиона миллионов
-1000000000: billion billions bn milliarde milliarden mrd milliard milliards miliardo miliardi miliarda miliardy miliard миллиард миллиардов
+1000000: million millions mio millionen millón millones milione milioni milhão milhões milion miliony milionů
+1000000: миллион миллиона миллионов
+1000000000: billion billions bn milliarde milliarden mrd milliard milliards miliardo miliardi miliarda miliardy miliard
+1000000000: миллиард миллиардов
 1000000000000: trillion trillions
 10000: 万 萬 만
 100000000: 亿 億 억

@@ -1,4 +1,4 @@
-"""The extraction ladder `proctor/1`: the answer that a reply states, and what that makes of the attempt.
+"""The extraction ladder `proctor/1`: the answer that a reply states, and the rung that found it.
 
 Rungs, tried in order on what follows the reasoning:
 
@@ -40,9 +40,8 @@ from proctor.grading.ladder1.stated import (
 )
 from proctor.grading.ladder1.values import read_letters, read_number
 from proctor.grading.texts import LATEX, fold, key, light, peel
-from proctor.grading.vocabulary import UNCLEAR, Found, Unclear, Vocabulary
-from proctor.grading.worth import answered, unanswered
-from proctor.types import Grade, Item, Outcome, Reply
+from proctor.grading.vocabulary import UNCLEAR, Found, Reading, Unclear, Vocabulary
+from proctor.types import Item, Outcome, Reply
 
 EXTRACTOR = "proctor/1"
 
@@ -234,16 +233,16 @@ def climb(said: str | None, asked: Asked) -> tuple[str | None, int | None]:
     return None, None
 
 
-def judge(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Grade:
-    """What the reply is worth: 1 for a right answer, 0 for a wrong one and for none, parts where a kind has them."""
+def read_reply(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Reading:
+    """The answer that the reply states, with the rung that found it; else what became of a reply without one."""
     if reply.finish == "refused":
-        return unanswered(item, Outcome.REFUSED)
+        return Outcome.REFUSED
     if reply.first_token:
         first = by_first_token(item, reply.first_token, vocabulary)
-        return unanswered(item, Outcome.NO_ANSWER) if first is None else answered(item, first, RUNG, kind)
+        return Outcome.NO_ANSWER if first is None else (first, RUNG)
     cut = reply.finish == "length"
     said = spoken(reply.text)
     answer, rung = climb(said, Asked(kind, vocabulary, item.choices, cut))
     if answer is None:
-        return unanswered(item, Outcome.TRUNCATED if cut or said is None else Outcome.NO_ANSWER)
-    return answered(item, answer, rung, kind)
+        return Outcome.TRUNCATED if cut or said is None else Outcome.NO_ANSWER
+    return answer, rung

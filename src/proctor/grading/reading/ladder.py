@@ -1,4 +1,4 @@
-"""The extraction ladder `proctor/2`: the answer that a reply states, and what that makes of the attempt.
+"""The extraction ladder `proctor/2`: the answer that a reply states, and the rung that found it.
 
 Rungs, tried in order on what follows the reasoning and stands before a question that the reply invents:
 
@@ -35,9 +35,8 @@ from proctor.grading.reading.said import before_invention, spoken, window
 from proctor.grading.reading.stated import in_line
 from proctor.grading.reading.weak import in_weak_phrase
 from proctor.grading.reading.whole import in_first_line, in_opening, in_whole
-from proctor.grading.vocabulary import UNCLEAR, Found, Unclear, Vocabulary
-from proctor.grading.worth import answered, unanswered
-from proctor.types import Grade, Item, Outcome, Reply
+from proctor.grading.vocabulary import UNCLEAR, Found, Reading, Unclear, Vocabulary
+from proctor.types import Item, Outcome, Reply
 
 EXTRACTOR = "proctor/2"
 
@@ -131,21 +130,21 @@ def asked_of(item: Item, reply: Reply, kind: Kind, vocabulary: Vocabulary | None
     return Question(kind, vocabulary, item.choices, cut, question)
 
 
-def judge(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Grade:
-    """What the reply is worth: 1 for a right answer, 0 for a wrong one and for none, parts where a kind has them."""
+def read_reply(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Reading:
+    """The answer that the reply states, with the rung that found it; else what became of a reply without one."""
     if reply.finish == "refused":
-        return unanswered(item, Outcome.REFUSED)
+        return Outcome.REFUSED
     if reply.first_token:
         first = by_first_token(item, reply.first_token, vocabulary)
-        return unanswered(item, Outcome.NO_ANSWER) if first is None else answered(item, first, RUNG, kind)
+        return Outcome.NO_ANSWER if first is None else (first, RUNG)
     said = spoken(reply.text)
     asked = asked_of(item, reply, kind, vocabulary)
     if said and asked.cut and reply.text.rstrip(" \t").endswith("\n"):
         said += "\n"  # its last line is whole
     answer, rung = climb(said, asked)
     if answer is None:
-        return unanswered(item, Outcome.TRUNCATED if asked.cut or said is None else Outcome.NO_ANSWER)
-    return answered(item, answer, rung, kind)
+        return Outcome.TRUNCATED if asked.cut or said is None else Outcome.NO_ANSWER
+    return answer, rung
 
 
-__all__ = ["EXTRACTOR", "Unclear", "climb", "judge", "look"]
+__all__ = ["EXTRACTOR", "Unclear", "climb", "look", "read_reply"]

@@ -9,12 +9,14 @@ from typing import Any
 
 from proctor import __version__
 from proctor.errors import ConfigError, DataError
-from proctor.grading.extractors import EXTRACTORS, Extractor, extractor
+from proctor.grading.exam import FUNCTION, ROWS, ExamGrader, Reads
+from proctor.grading.extractors import EXTRACTORS, extractor
+from proctor.protocols import Grader
 from proctor.service.data import records
 from proctor.service.data.records import Labels, Snapshot
 from proctor.service.data.unpack import BOUNDS, Bounds, BundleArchive, opened, run_ids, sum_faults
 from proctor.service.kinds import kind_of
-from proctor.service.results.answer_kinds import Reads, reads, with_labels
+from proctor.service.results.answer_kinds import reads, with_labels
 from proctor.settings import Settings
 from proctor.sources.exams.items import item_hash
 from proctor.store import AttemptRow
@@ -65,12 +67,11 @@ class _Finding:
 
 @dataclass(frozen=True, slots=True)
 class _PackedRun:
-    """A run as the bundle has it, with its items by id and hash and how its replies are read."""
+    """A run as the bundle has it, with its items by id and hash and who graded its replies."""
 
     run: Run
     items: Mapping[tuple[str, str], Item]
-    chosen: Extractor | None
-    how: Mapping[str, Reads]
+    grader: ExamGrader | None
     why_not: str = ""  # why its replies cannot be read again
 
     @property
@@ -140,14 +141,13 @@ def _packed_run(archive: BundleArchive, ident: str) -> _PackedRun:
             raise DataError(f"{where}: item {item.id!r} stands there twice")
         items[item.id, item.hash] = item
     try:
-        chosen, how = _how_read(run, labels)
+        return _PackedRun(run, items, _grader(run, labels))
     except ConfigError as error:
-        return _PackedRun(run, items, None, {}, str(error))
-    return _PackedRun(run, items, chosen, how)
+        return _PackedRun(run, items, None, str(error))
 
 
-def _how_read(run: Run, labels: Labels | None) -> tuple[Extractor, Mapping[str, Reads]]:
-    """Raises ConfigError saying why the replies cannot be read again."""
+def _grader(run: Run, labels: Labels | None) -> ExamGrader:
+    """Raises ConfigError saying why the replies cannot be graded again."""
     if run.cell.source.imported:
         raise ConfigError("another tool asked and read them")
     name = run.manifest.facts.extractor
@@ -158,7 +158,20 @@ def _how_read(run: Run, labels: Labels | None) -> tuple[Extractor, Mapping[str, 
         if labels is None and any(each.vocabulary for each in how.values()):
             raise ConfigError("the file with the labels and their synonyms was gone when the bundle was made")
         how = with_labels(how, labels or {})
-    return extractor(str(name), {each.kind for each in how.values()}), how
+    graders = {task: _named(words) for task, words in run.manifest.facts.graders.items()}
+    return ExamGrader(extractor(str(name), {each.kind for each in how.values()}), how, graders)
+
+
+def _named(words: str) -> Grader:
+    from proctor.grading.spec import (
+        parse_grader,
+    )  # what it imports takes its time, and most bundles need none
+
+    if words.startswith(FUNCTION):
+        raise ConfigError(f"the Python function {words.removeprefix(FUNCTION)} graded them")
+    if words.startswith(ROWS):
+        raise ConfigError("rows of the file name their graders, and only the file tells which")
+    return parse_grader(words, where="the bundle")
 
 
 # Replies -----------------------------------------------------------------------------------------
@@ -194,12 +207,11 @@ def _check_error(of: _PackedRun, row: AttemptRow, found: _Finding) -> None:
 
 
 def _check_reading(of: _PackedRun, row: AttemptRow, reply: Reply, found: _Finding) -> None:
-    chosen = of.chosen
-    if chosen is None:
+    if of.grader is None:
         found.unread += 1
         return
-    item, how = of.items[row.item_id, row.item_hash], of.how[row.task]
-    again = chosen.judge(item, reply, kind=how.kind, vocabulary=how.vocabulary)
+    again = of.grader.grade(of.items[row.item_id, row.item_hash], reply)
+    assert isinstance(again, Grade)  # graders that take their time are none of those that can be named
     found.replies += 1
     read = Grade(again.outcome, again.score, clean(again.answer, records.ANSWER_CHARACTERS), again.rung)
     if (read.outcome, read.answer, read.score) == (row.outcome, row.answer, row.score):
@@ -208,7 +220,7 @@ def _check_reading(of: _PackedRun, row: AttemptRow, reply: Reply, found: _Findin
     told = Grade(row.outcome, row.score, row.answer, row.rung)
     found.fault(
         "a reply differs",
-        f"{of.name}, item {row.item_id}{repeat}: the bundle says {_said(told)}; {chosen.name} reads {_said(read)}",
+        f"{of.name}, item {row.item_id}{repeat}: the bundle says {_said(told)}; {again.grader} reads {_said(read)}",
     )
 
 

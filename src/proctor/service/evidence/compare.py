@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 from proctor.errors import ConfigError, NotFound
 from proctor.findings import Comparison, Evaluation
-from proctor.service.context import find, open_store
+from proctor.service.context import Context, find
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.evidence.shared import shape_over
+from proctor.service.grades.view import GradedView
 from proctor.service.results.comparable import check_comparable
-from proctor.service.results.results import scored_rows, shown
-from proctor.settings import Settings
+from proctor.service.results.results import Kept, scored_rows
 from proctor.stats.compare import focused
 from proctor.stats.descriptive.averages import mean_score
 from proctor.store import AttemptRow, Store
@@ -66,36 +65,33 @@ class Compared:
     differing: tuple[tuple[Differing, ...], ...]
 
 
-def compare_named(names: Sequence[str], settings: Settings, **wanted: Any) -> Compared:
-    """`compared` on the store of these settings."""
-    with open_store(settings) as store:
-        return compared(store, names, **wanted)
-
-
 def compared(
-    store: Store,
+    context: Context,
     names: Sequence[str],
     *,
     source: str | None = None,
     margin: float | None = None,
     metric: str = "score",
     items: int = SHOWN_ITEMS,
+    grader: str | None = None,
 ) -> Compared:
     """Compare runs or models, given by run ids, plan ids or models' names.
 
     For a model, it is its latest complete run of an exam that the others have taken too; where there is none,
     its largest that they can be compared with on shared items. `source` narrows that to one suite or file.
-    `metric` is what the headline compares and `margin` how close is practically equal, see `evaluation`.
+    `metric` is what the headline compares and `margin` how close is practically equal, see `evaluation`. `grader` takes
+    the grades that it gave to the runs' kept replies in place of their first ones.
 
     Raises: NotFound for a name that is neither; ConfigError if a name fits several models, or if the
     runs differ in how they were asked or share no item.
     """
     if margin is not None and margin < 0:
         raise ConfigError(f"margin {margin}: two scores cannot be less than 0 apart; give 0 or more")
-    runs = chosen(store, names, source=source)
-    found = evaluation(store, [shown(store, run) for run in runs], margin=margin, metric=metric)
-    tasks = _counted(runs, metric)
-    differing = tuple(_differing(store, pair, tasks, items) for pair in found.comparisons)
+    runs = chosen(context.store, names, source=source)
+    view = GradedView(context.store, grader)
+    found = evaluation(view, [view.shown(run) for run in runs], margin=margin, metric=metric)
+    tasks = _counted([result.run for result in found.results], metric)
+    differing = tuple(_differing(view, pair, tasks, items) for pair in found.comparisons)
     return Compared(found, differing)
 
 
@@ -118,7 +114,7 @@ def gates(compared: Compared, most: float) -> list[Gate]:
 
 
 def chosen(store: Store, names: Sequence[str], *, source: str | None = None) -> list[Run]:
-    """The runs that names mean, in their order; at least two of them. See `compare_named`."""
+    """The runs that names mean, in their order; at least two of them. See `compared`."""
     meant = [_candidates(store, name, source) for name in names]
     named = [runs for runs, fixed in meant if not fixed]
     runs = [run for found, fixed in meant if fixed for run in found]
@@ -205,7 +201,7 @@ def _counted(runs: Sequence[Run], metric: str) -> Container[str]:
     return [key for key, spec in tasks.items() if not spec.extra] or tasks
 
 
-def _differing(store: Store, pair: Comparison, tasks: Container[str], most: int) -> tuple[Differing, ...]:
+def _differing(store: Kept, pair: Comparison, tasks: Container[str], most: int) -> tuple[Differing, ...]:
     """The first `most` items of `tasks`, in the order of asking, on which one run scored higher than the other."""
     if most < 1:
         return ()
@@ -234,7 +230,7 @@ def _differing(store: Store, pair: Comparison, tasks: Container[str], most: int)
     return tuple(found)
 
 
-def _askings(store: Store, run: Run) -> dict[tuple[str, str], list[AttemptRow]]:
+def _askings(store: Kept, run: Run) -> dict[tuple[str, str], list[AttemptRow]]:
     askings: dict[tuple[str, str], list[AttemptRow]] = {}
     for row in scored_rows(store, run):
         if row.outcome is not Outcome.ERROR and row.score is not None:

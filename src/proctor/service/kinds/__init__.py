@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from proctor.errors import ConfigError
 from proctor.service.kinds.contract import R, SourceKind
+from proctor.service.kinds.datasets import DATASET
 from proctor.service.kinds.exams import FILE, SUITE
 from proctor.service.kinds.logs import LOG
 from proctor.types import ExamRef, SourceRef
 
-KINDS: Mapping[str, SourceKind[Any, Any]] = {"suite": SUITE, "file": FILE, "log": LOG}
+KINDS: Mapping[str, SourceKind[Any, Any]] = {"suite": SUITE, "file": FILE, "dataset": DATASET, "log": LOG}
 
 
 def kind_of(ref: R) -> SourceKind[R, Any]:
@@ -23,13 +24,4 @@ def exam_ref(ref: SourceRef) -> ExamRef:
     """The reference, where it is an exam's; else ConfigError: whoever asks has words for exams alone."""
     if isinstance(ref, ExamRef):
         return ref
-    raise ConfigError(f"{ref.listed} is none of the {KINDS['suite'].title} or {KINDS['file'].title}")
-
-
-def untaken(ref: SourceRef) -> Iterator[tuple[str, str]]:
-    """The fields that are set although the reference's kind has no use for them, and which kinds have."""
-    own = kind_of(ref)
-    for row in KINDS.values():
-        yield from (
-            (name, row.title) for name in row.takes if name not in own.takes and getattr(ref, name, None)
-        )
+    raise ConfigError(f"{ref.listed} is no exam: neither one of the suites nor questions of your own")

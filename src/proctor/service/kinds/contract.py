@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from proctor.grading.formats import Label
-from proctor.protocols import Source
+from proctor.protocols import Grader, GradeReply, Source
 from proctor.providers.contract import Labels
 from proctor.settings import Settings
 from proctor.simulator import KnownAnswer
-from proctor.types import Grade, Item, Reply, Run, SourceRef
+from proctor.store import Store
+from proctor.types import Run, SourceRef
 
 R = TypeVar("R", bound=SourceRef)
 S = TypeVar("S", bound=Source)
@@ -24,7 +25,7 @@ TaskLabels = Mapping[str, tuple[Label, ...]]
 class Method:
     """What a run takes of its source: how replies are graded, and what is sent or known besides the items."""
 
-    grade: Callable[[Item, Reply], Grade]
+    grade: GradeReply
     stop: tuple[str, ...] = ()  # where the model is to stop, besides the user's own
     labels: Callable[[], Labels] = lambda: Labels({}, "no rows")  # for baselines
     row_ids: Sequence[str] = ()  # for replays: item ids in the order of the rows
@@ -46,28 +47,29 @@ class SourceKind(Generic[R, S]):
     may have a cure for. `called` is the name under which the API lists a run's scores.
     """
 
-    # Planned: from a reference alone.
-    title: str  # of several, as sentences say it
-    takes: tuple[str, ...] = ()  # fields of its reference that other kinds with that type have no use for
-    unsized: Mapping[str, Any] = field(default_factory=dict)  # fields of a plan that names no size
+    # Planned: from a reference alone. Which options go with it is told in the table of plan/wanted.py.
     short: str = "--limit 20"  # options for a short first run
     resolved: Callable[[R, Settings], R] = lambda ref, _settings: ref  # with what the environment decides
     named: Callable[[R], str] = lambda ref: ref.listed  # its title before it is opened
-    sized: Callable[[R], int] = lambda _ref: (
-        0
-    )  # how many askings it means, as far as that is known; 0: it is not
+    sized: Callable[[R, Store], int] = lambda _ref, _store: 0  # how many items it means; 0: that is not known
+    wordings: Callable[[R], int] = lambda _ref: 1  # in how many wordings each is asked
     alike: Callable[[R], Hashable] = lambda ref: ref  # equal where questions are of one kind and length
     # Opened, and run.
     open: Callable[[R, Settings], S]
     missing: Callable[[R], Fetch | None] = lambda _ref: None
     found: Callable[[R, S], R] = lambda ref, _source: ref  # with what opening it decided, for a resume
     method: Callable[[S], Method]
+    replayed: Callable[[S], S] = lambda source: source  # its replies made elsewhere, under prompts of others
+    graded_as: Callable[[S, Mapping[str, str]], S] = lambda source, _graders: (
+        source
+    )  # as a run began, by task
+    graded_with: Callable[[S, Grader], S] = lambda source, _grader: source  # one grader for all
     answers: Callable[[S], Mapping[str, KnownAnswer]] = lambda _source: {}  # what the simulator is told
     # Shown, and compared.
     called: Callable[[Run], str] = lambda run: run.source_title
     on_server: bool = False  # whether a server may be asked for it again, as pages then offer
     own: bool = False  # the user's own questions, which can be changed
-    task_labels: Callable[[str], tuple[Label, ...] | None] = lambda _task: (
-        None
-    )  # labels that proctor itself has
-    row_labels: Callable[[S], TaskLabels] | None = None  # labels that only its rows have: bundles keep them
+    # Labels with their synonyms, by which kept replies are read again: those proctor itself has of a task, and
+    # those that only the rows have, which bundles keep.
+    task_labels: Callable[[str], tuple[Label, ...] | None] = lambda _task: None
+    row_labels: Callable[[S], TaskLabels] | None = None

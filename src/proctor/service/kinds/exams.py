@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import get_args
 
 from proctor.grading.formats import Label
-from proctor.protocols import Exam
+from proctor.protocols import Exam, Grader
 from proctor.providers.contract import Labels
 from proctor.service.kinds.contract import Fetch, Method, SourceKind, TaskLabels, Tell
 from proctor.settings import Settings
@@ -20,6 +20,7 @@ from proctor.sources.exams.rows.normal_form import read_sample
 from proctor.sources.exams.sampling import PRESETS
 from proctor.sources.exams.source import SuiteSource, open_suite, task_keys
 from proctor.sources.exams.tables.tasks import SUITES, TASKS, suite_named
+from proctor.store import Store
 from proctor.types import ExamRef, Item, Rows, Run
 
 WORDINGS = 3
@@ -37,8 +38,12 @@ def suite_title(ref: ExamRef) -> str:
     return suite_named(ref.name).title
 
 
-def askings(ref: ExamRef) -> int:
-    return items_of(ref) * (WORDINGS if ref.wording == "all" else 1)
+def wordings(ref: ExamRef) -> int:
+    return WORDINGS if ref.wording == "all" else 1
+
+
+def sized(ref: ExamRef, _store: Store) -> int:
+    return items_of(ref)
 
 
 def items_of(ref: ExamRef) -> int:
@@ -99,7 +104,19 @@ def with_origin(ref: ExamRef, source: SuiteSource) -> ExamRef:
 
 
 def method_of(exam: Exam) -> Method:
-    return Method(exam.read, exam.stop, lambda: Labels(*exam.labels()), exam.row_ids)
+    return Method(exam.grader.grade, exam.stop, lambda: Labels(*exam.labels()), exam.row_ids)
+
+
+def replayed(exam: SuiteSource) -> SuiteSource:
+    return exam.replayed()
+
+
+def graded_as(exam: SuiteSource, graders: Mapping[str, str]) -> SuiteSource:
+    return exam.graded_as(graders)
+
+
+def graded_with(exam: SuiteSource, grader: Grader) -> SuiteSource:
+    return exam.graded_with(grader)
 
 
 def answers_to(exam: Exam) -> dict[str, KnownAnswer]:
@@ -141,30 +158,33 @@ def labels_in_rows(exam: SuiteSource) -> TaskLabels:
 
 
 SUITE: SourceKind[ExamRef, SuiteSource] = SourceKind(
-    title="suites",
-    takes=("preset", "rows"),
-    unsized={"preset": "quick"},
     short="--preset quick --limit 20",
     resolved=with_rows,
     named=suite_title,
-    sized=askings,
+    sized=sized,
+    wordings=wordings,
     alike=questions,
     open=opened_suite,
     missing=on_hub,
     found=with_origin,
     method=method_of,
+    replayed=replayed,
+    graded_as=graded_as,
+    graded_with=graded_with,
     answers=answers_to,
     called=suite_key,
     on_server=True,
     task_labels=labels_of_task,
 )
 FILE: SourceKind[ExamRef, SuiteSource] = SourceKind(
-    title="files of questions",
-    takes=("answer_type", "numbers", "lenient"),
-    sized=askings,
+    sized=sized,
+    wordings=wordings,
     alike=questions,
     open=opened_file,
     method=method_of,
+    replayed=replayed,
+    graded_as=graded_as,
+    graded_with=graded_with,
     answers=answers_to,
     own=True,
     row_labels=labels_in_rows,

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import get_args
 
 from proctor.errors import ConfigError, DataError
+from proctor.grading.exam import Reads
 from proctor.grading.formats import Kind, Label
 from proctor.grading.texts import key
-from proctor.grading.vocabulary import Vocabulary, vocabulary
+from proctor.grading.vocabulary import vocabulary
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import TaskLabels
 from proctor.service.opening.sources import open_source
 from proctor.settings import Settings
 from proctor.sources.exams.files.targets import PAIRS
 from proctor.types import Run
-
-
-@dataclass(frozen=True, slots=True)
-class Reads:
-    """What the answers of a task are: their kind, and its labels ready for reading."""
-
-    kind: Kind
-    vocabulary: Vocabulary | None
 
 
 def reads(run: Run) -> dict[str, Reads]:

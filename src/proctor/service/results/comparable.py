@@ -35,7 +35,10 @@ BY_TASK = ("prompts", "metric versions")  # need be the same only where both run
 
 def comparability(manifest: Manifest) -> str:
     """32 hex digits that runs share if their scores may be compared on the items that all of them were asked."""
-    return _key([look(manifest) for look in COMPARABILITY.values()])
+    facts = [look(manifest) for look in COMPARABILITY.values()]
+    graders = manifest.facts.graders
+    # Only where there are some: runs of the exam's own grader keep the key that they have always had.
+    return _key([*facts, graders] if graders else facts)
 
 
 def exam(manifest: Manifest) -> str:
@@ -81,13 +84,16 @@ def _difference(one: Manifest, other: Manifest) -> str:
             mine, theirs = ({key: of[key] for key in sorted(both)} for of in (mine, theirs))
         if word != "tasks" and mine != theirs:
             return f"{word} ({_apart(mine, theirs)})"
-    return ""
+    mine, theirs = one.facts.graders, other.facts.graders
+    return f"graders ({_apart(mine, theirs)})" if mine != theirs else ""
 
 
 def _refusal(one: Run, other: Run, why: str) -> str:
     named = " and ".join(f"{run.id[:8]} ({run.source_title})" for run in (one, other))
     unlike = one.manifest.facts.wording != other.manifest.facts.wording
     cure = "; with --wording all every item is asked in all three wordings" if unlike else ""
+    if one.manifest.facts.graders != other.manifest.facts.graders:
+        cure += ". `proctor grade RUN --grader NAME` gives both the grades of one, and --grader NAME compares by them"
     for run in (one, other):
         if held := run.manifest.unenforced:
             cure += f". {held.sentence} in {run.id[:8]}; --mode generate asks the same of every server"

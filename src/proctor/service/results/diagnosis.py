@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from proctor.errors import ConfigError
 from proctor.figures import fraction
 from proctor.findings import RunResult
+from proctor.grading.exam import Reads
 from proctor.grading.nearest import BROKEN_JSON, EMPTY, LATER, REFUSING, RUN_ON, UNFINISHED, Nearest, nearest
 from proctor.grading.nearest import EXTRACTOR as LADDER
-from proctor.service.results.answer_kinds import Reads, reads
+from proctor.service.context import Context
+from proctor.service.results.answer_kinds import reads
 from proctor.store import AnswerGroup, AttemptRow, Store
 from proctor.types import Item, Outcome, Reply, Run, Sampling
 
@@ -57,7 +59,7 @@ class Counts:
     reasoned: int = 0
 
 
-def diagnose(store: Store, result: RunResult) -> tuple[str, ...]:
+def diagnose(context: Context, result: RunResult) -> tuple[str, ...]:
     """Sentences for a person; none when nothing is off."""
     run = result.run
     if not run.manifest.opened:
@@ -66,13 +68,13 @@ def diagnose(store: Store, result: RunResult) -> tuple[str, ...]:
         known = reads(run)
     except ConfigError:
         return ()  # a run of an older version: what its answers are is not known
-    counts = counted(store.answer_groups(run.id), known)
-    counts.unread = [row for outcome in UNREAD for row in store.latest(run.id, outcome=outcome)]
+    counts = counted(context.store.answer_groups(run.id), known)
+    counts.unread = [row for outcome in UNREAD for row in context.store.latest(run.id, outcome=outcome)]
     counts.unread.sort(key=lambda row: (row.position, row.repeat))
-    said = list(unread_sentences(store, run, counts, known))
+    said = list(unread_sentences(context.store, run, counts, known))
     if run.cell.model.provider != "baseline":  # a baseline that says one thing does what it is for
         said += one_answer(counts, {key: task.title for key, task in run.manifest.facts.tasks.items()})
-    return (*said, *much_reasoning(counts))
+    return (*ungraded(context.store, result), *said, *much_reasoning(counts))
 
 
 def counted(groups: Iterable[AnswerGroup], known: Mapping[str, Reads]) -> Counts:
@@ -97,6 +99,24 @@ def group_of(task: str, known: Mapping[str, Reads]) -> str:
     """Tasks whose answers mean the same are looked at together: all lettered ones; "" for free words."""
     kind = known[task].kind if task in known else "text"
     return {"choices": "choices", "text": "", "entity": ""}.get(kind, task)
+
+
+def ungraded(store: Store, result: RunResult) -> Iterator[str]:
+    """Replies without a score although the right answer is known: how many, and why, in the grader's words."""
+    n = result.tally.outcomes.get(Outcome.ANSWERED.value, 0)
+    rows = store.latest(result.run.id, outcome=Outcome.ANSWERED, limit=MOST_LOOKED_AT) if n else ()
+    notes = Counter(
+        note for row in rows if row.score is None and (note := grade_note(store, result.run, row))
+    )
+    for note, times in notes.most_common(SHOWN):
+        some = f"{times:,} of the first {MOST_LOOKED_AT}" if n > MOST_LOOKED_AT else f"{times:,}"
+        yield f"No score was given to {some} replies: {note.removeprefix('not graded: ')}."
+
+
+def grade_note(store: Store, run: Run, row: AttemptRow) -> str | None:
+    grade = store.payload(run.id, row.item_id, row.repeat, row.attempt).get("grade") or {}
+    note: str | None = grade.get("note")
+    return note
 
 
 # Replies that could not be read -----------------------------------------------------------------

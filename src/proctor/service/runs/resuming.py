@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from proctor.errors import DataError
+from proctor.errors import ConfigError, DataError
+from proctor.grading.exam import FUNCTION
 from proctor.protocols import Source
+from proctor.service.kinds import kind_of
 from proctor.types import Cell, ExamRef, Limits, Run, SourceRef
 
 
@@ -13,6 +15,20 @@ def as_it_began(run: Run) -> SourceRef:
     """The run's source, its replies read as they were when it began, whatever the default has become since."""
     name, source = run.manifest.facts.extractor, run.cell.source
     return replace(source, extractor=name) if name and isinstance(source, ExamRef) else source
+
+
+def graded_as_it_began(run: Run, source: Source) -> Source:
+    """The source with the graders of the run's first replies; of a run that nobody began, with those of now."""
+    facts = run.manifest.facts
+    if facts.extractor is None:
+        return source
+    if by_function := [name for name in facts.graders.values() if name.startswith(FUNCTION)]:
+        raise ConfigError(
+            f"Run {run.id[:8]} was graded by the Python function {by_function[0].removeprefix(FUNCTION)}, which only "
+            "its own program has: it cannot be resumed"
+        )
+    graded: Source = kind_of(run.cell.source).graded_as(source, facts.graders)
+    return graded
 
 
 def same_rows(run: Run, source: Source) -> None:

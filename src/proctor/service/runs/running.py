@@ -35,12 +35,11 @@ from proctor.service.results.causes import causes_of, failed_whole
 from proctor.service.results.results import close
 from proctor.service.runs import server_time
 from proctor.service.runs.budget import Budget
-from proctor.service.runs.progress import Meter, Watch, asked_of, keep_showing
-from proctor.service.runs.pulse import keep_pulse
+from proctor.service.runs.progress import Meter, Watch, asked_of, keep_showing, keep_telling
 from proctor.settings import Settings
 from proctor.store import AttemptWriter, Store
 from proctor.store.core.runs import Ending
-from proctor.store.queue import runlog
+from proctor.store.queue import endings, runlog
 from proctor.store.queue.endings import Spent, Verdict
 from proctor.types import Cell, Limits, ListedModel, Run, Status
 
@@ -142,16 +141,19 @@ async def _run_cells(
             for cell, source in zip(cells, sources, strict=True)
         ]
         runs = submit(ready)
-        spent_s = spent_usd = 0.0
+        spent_s, spent = 0.0, Spent()
         for index, (run, each) in enumerate(zip(runs, ready, strict=True)):
             limits = share_limits(
-                each.cell.limits, spent_s=spent_s, spent_usd=spent_usd, runs_left=len(runs) - index
+                each.cell.limits,
+                spent_s=spent_s,
+                spent_usd=spent.usd,
+                spent_tokens=spent.tokens,
+                runs_left=len(runs) - index,
             )
             began = time.monotonic()
             results.append(await _fill(run, each, limits, context))
             spent_s += time.monotonic() - began
-            tally = results[-1].tally
-            spent_usd += (tally.cost_usd or 0.0) + (tally.unused.cost_usd or 0.0)
+            spent += endings.spent(context.store, run.id)
     except asyncio.CancelledError:
         raise Interrupted from None
     finally:
@@ -290,7 +292,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) 
     )
     writer = AttemptWriter(store, run.id, owner=context.owner, lease_s=context.lease_s)
     showing = asyncio.create_task(keep_showing(meter, context.watch)) if context.watch else None
-    beating = asyncio.create_task(keep_pulse(store, meter, context.settings.home))
+    beating = asyncio.create_task(keep_telling(store, meter, context.settings.home))
     thresholds = gc.get_threshold()
     try:
         LOG.info("run %s asks %s", run.id, asked_of(run, ready.provider.address, settled, limits))
@@ -318,7 +320,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) 
         writer.close()
         meter.committed = writer.committed
         if context.watch:
-            context.watch(meter.look(ended=True))
+            context.watch(run, meter.look(ended=True))
     return budget.outcome()
 
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from types import FrameType
 
 from proctor.errors import DiskFull, EndpointNotFound, ErrorBudget, ProctorError, ProviderError, StoreError
-from proctor.plan import cell_to_json
 from proctor.service.admin.addresses import settings_for
-from proctor.service.context import LEASE_S, open_store
+from proctor.service.context import LEASE_S, Context
 from proctor.service.kinds import kind_of
 from proctor.service.opening.sources import open_source, with_simulators
 from proctor.service.results.advice import goes_on
@@ -19,11 +18,11 @@ from proctor.service.results.causes import causes_of
 from proctor.service.results.comparable import comparability, exam
 from proctor.service.runs.lease import Lease
 from proctor.service.runs.manifest import new_manifest
-from proctor.service.runs.resuming import as_it_began, same_rows
+from proctor.service.runs.resuming import as_it_began, graded_as_it_began, same_rows
 from proctor.service.runs.running import Interrupted, Ready, RunContext, as_it_ended, run_cells
 from proctor.settings import Settings
 from proctor.store import Store
-from proctor.store.core.runs import manifest_text
+from proctor.store.datasets.files import bring
 from proctor.store.queue import endings, entries
 from proctor.store.queue.endings import Try, Verdict
 from proctor.types import Run, Status
@@ -40,9 +39,9 @@ def end_on_sigterm() -> None:
 
 
 def work_on(
+    context: Context,
     run_id: str,
     owner: str,
-    settings: Settings,
     *,
     lease_s: float = LEASE_S,
     say: Callable[[str], None] = lambda _text: None,
@@ -52,18 +51,18 @@ def work_on(
     However it ends, its row says so, and `say` hears of it for the run's log. Raises StoreError if not even
     that could be written.
     """
-    with open_store(settings) as store:
-        begins = entries.job(store, run_id)
-        say(_begins(begins))
-        closing = JobEnding(store, run_id, owner, settings.first_retry_s, begins.run.settled)
-        try:
-            with Lease(store, run_id, owner, lease_s):
-                _ask(closing, settings, lease_s)
-        except Interrupted:
-            closing.close(Status.CANCELLED, None)
-        except ProctorError as error:
-            closing.close(Status.FAILED, error)
-        say(_ended(entries.job(store, run_id)))
+    store = context.store
+    begins = entries.job(store, run_id)
+    say(_begins(begins))
+    closing = JobEnding(store, run_id, owner, context.settings.first_retry_s, begins.run.settled)
+    try:
+        with Lease(store, run_id, owner, lease_s):
+            _ask(closing, context.settings, lease_s)
+    except Interrupted:
+        closing.close(Status.CANCELLED, None)
+    except ProctorError as error:
+        closing.close(Status.FAILED, error)
+    say(_ended(entries.job(store, run_id)))
 
 
 def _begins(job: entries.Job) -> str:
@@ -87,9 +86,11 @@ def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
     store, owner = closing.store, closing.owner
     run = store.run(closing.run_id)
     settings = settings_for(run.cell, entries.job(store, run.id).user, settings)
+    bring(store, [run.cell.source], settings)
     source = open_source(as_it_began(run), settings)
     began_before = run.manifest.opened
     if began_before:
+        source = graded_as_it_began(run, source)
         same_rows(run, source)
     cell = replace(run.cell, source=kind_of(run.cell.source).found(run.cell.source, source))
 
@@ -97,15 +98,15 @@ def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
         if began_before:
             return [run]
         manifest = new_manifest(ready[0], None)
-        facts = {
-            "cell": cell_to_json(cell),  # with the rows that were found, so that a later try takes the same
-            "source_title": source.title,
-            "planned": len(source) * cell.repeats,
-            "manifest": manifest_text(manifest),
-            "comparability": comparability(manifest),
-            "exam": exam(manifest),
-            "sample": source.facts.sample,
-        }
+        facts = entries.OpenedFacts(
+            cell=cell,
+            source_title=source.title,
+            planned=len(source) * cell.repeats,
+            manifest=manifest,
+            comparability=comparability(manifest),
+            exam=exam(manifest),
+            sample=source.facts.sample,
+        )
         return [entries.prepare(store, run.id, owner=owner, facts=facts)]
 
     context = RunContext(

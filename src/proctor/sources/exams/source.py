@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from proctor.errors import ConfigError, DataError, DataMissing
-from proctor.findings import METRIC_VERSIONS
-from proctor.grading.extractors import Judge, check_labels, extractor
+from proctor.grading.exam import ExamGrader, Reads
+from proctor.grading.extractors import check_labels, extractor
 from proctor.grading.vocabulary import Vocabulary, vocabulary
 from proctor.manifest import ExamFacts, TaskSpec
+from proctor.protocols import Grader
 from proctor.sources.exams.asking import (
     LETTERED,
     SEED,
@@ -21,6 +22,14 @@ from proctor.sources.exams.asking import (
     in_words,
     worked_examples,
 )
+from proctor.sources.exams.graded import (
+    GraderChoosing,
+    choosing_of,
+    graded_by,
+    graders_in,
+    said_of,
+    with_graders,
+)
 from proctor.sources.exams.items import other_answers, to_item, written
 from proctor.sources.exams.prompts.form import Writer
 from proctor.sources.exams.rows.normal_form import Row, RowSet, item_set_sha256, read_tasks
@@ -28,7 +37,7 @@ from proctor.sources.exams.sampling import PRESETS, spread, take
 from proctor.sources.exams.shuffle import shuffled
 from proctor.sources.exams.tables.shapes import Suite, Task
 from proctor.sources.exams.tables.tasks import suite_named
-from proctor.types import ExamRef, Grade, Item, Reply, Rows
+from proctor.types import ExamRef, Item, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +49,8 @@ class SuiteSource:
     tasks: Mapping[str, Task]
     rows: tuple[Row, ...]
     asking: Presentation = field(repr=False)
-    judge: Judge = field(repr=False)
-    vocabularies: Mapping[str, Vocabulary] = field(repr=False)
+    grader: ExamGrader = field(repr=False)
+    choosing: GraderChoosing = field(repr=False)
     row_ids: tuple[str, ...] = field(repr=False)  # of all items, in the order of their files
     understood: tuple[str, ...] = ()
     teaching: Callable[[str], Sequence[Row]] = field(default=lambda task: (), repr=False)  # a task's dev rows
@@ -87,10 +96,32 @@ class SuiteSource:
                 item = replace(item, id=f"{row.id}@{number}", cluster=item.cluster or row.id)
             yield item
 
-    def read(self, item: Item, reply: Reply) -> Grade:
-        """What the reply says to one of this source's items, and what that is worth."""
-        kind = self.tasks[item.group].kind
-        return self.judge(item, reply, kind=kind, vocabulary=self.vocabularies.get(item.group))
+    def replayed(self) -> SuiteSource:
+        """The same, its replies made elsewhere: nothing tells them to end in a line with the answer alone."""
+        chosen = self.choosing.chosen(replayed=True)
+        return self._graded_by(graders_in(chosen), said_of(chosen))
+
+    def graded_as(self, graders: Mapping[str, str]) -> SuiteSource:
+        """The same by the graders that a run began with, by task; by the extractor where none is named."""
+        return self._graded_by({task: self.choosing.began(task, words) for task, words in graders.items()})
+
+    def graded_with(self, grader: Grader) -> SuiteSource:
+        """The same with one grader for all tasks."""
+        return self._graded_by(dict.fromkeys(self.tasks, grader), (f"Grader {grader.name}: it was named.",))
+
+    def _graded_by(self, graders: Mapping[str, Grader], said: Sequence[str] = ()) -> SuiteSource:
+        before = said_of(self.choosing.chosen())
+        return replace(
+            self,
+            grader=graded_by(self.grader, graders),
+            facts=with_graders(self.facts, tuple(self.tasks.values()), graders),
+            understood=(*(line for line in self.understood if line not in before), *said),
+        )
+
+    @property
+    def vocabularies(self) -> Mapping[str, Vocabulary]:
+        """The labels of each task that has some, ready for reading."""
+        return {task: each.vocabulary for task, each in self.grader.forms.items() if each.vocabulary}
 
     def spoken(self, item: Item) -> str:
         """How a model writes the right answer: "yes" where the target is called "entailment"."""
@@ -223,17 +254,20 @@ def make_source(
     vocabularies = {task.key: vocabulary(task.labels) for task in tasks if task.labels}
     for known in vocabularies.values():
         check_labels(reading, known)
+    graded = ExamGrader(reading, {task.key: Reads(task.kind, vocabularies.get(task.key)) for task in tasks})
+    choosing = choosing_of(ref, tasks, ordered)
+    chosen = choosing.chosen()
     return SuiteSource(
         title=title,
-        facts=facts,
+        facts=with_graders(facts, tasks, graders_in(chosen)),
         tasks={task.key: task for task in tasks},
         rows=tuple(rows),
         asking=asking,
-        judge=reading.judge,
-        vocabularies=vocabularies,
+        grader=graded_by(graded, graders_in(chosen)),
         row_ids=(),
-        understood=in_words(ref, asking),
+        understood=(*in_words(ref, asking), *said_of(chosen)),
         teaching=teaching,
+        choosing=choosing,
     )
 
 
@@ -242,14 +276,11 @@ def described(
 ) -> ExamFacts:
     """The facts with what is about tasks, sizes and metrics."""
     sizes, asked = (Counter(row.task for row in each) for each in (ordered, rows))
-    metrics = dict.fromkeys(metric for task in tasks for metric in (*task.metrics, *task.also))
     known = {
         task.key: replace(
             facts.tasks[task.key],
             title=task.title,
             kind=task.kind,
-            official=task.metrics,
-            also=task.also,
             positive=task.positive,
             labels=tuple(label.name for label in task.labels),
             extra=task.extra,
@@ -263,7 +294,6 @@ def described(
         tasks=known,
         n=len(rows),
         item_set_sha256=item_set_sha256(rows),
-        metric_versions={metric: METRIC_VERSIONS[metric] for metric in metrics},
     )
 
 

@@ -8,7 +8,19 @@ from typing import Any
 from sqlalchemy import delete, except_, exists, select, text, update
 
 from proctor.store.core.schema import Database
-from proctor.store.core.tables import ATTEMPT, ITEM, JOB, NOTE, PAYLOAD, PLAN, PULSE, RUN, SCHEDULE, SCORE
+from proctor.store.core.tables import (
+    ATTEMPT,
+    GRADE,
+    ITEM,
+    JOB,
+    NOTE,
+    PAYLOAD,
+    PLAN,
+    PULSE,
+    RUN,
+    SCHEDULE,
+    SCORE,
+)
 from proctor.types import Status
 
 ENDED = (Status.COMPLETED.value, Status.FAILED.value, Status.CANCELLED.value)
@@ -26,7 +38,7 @@ def ended_before(store: Database, moment: float) -> list[str]:
 
 
 def remove(store: Database, run_ids: Sequence[str]) -> list[str]:
-    """Delete ended runs with attempts, replies, scores and places in the queue, each in a transaction of its own.
+    """Delete ended runs with all that is theirs (attempts, replies, grades, ...), each in a transaction of its own.
 
     Returns those that there were. A run that was taken up again meanwhile is left alone.
     """
@@ -37,7 +49,7 @@ def remove(store: Database, run_ids: Sequence[str]) -> list[str]:
             num = connection.execute(ended.with_for_update()).scalar_one_or_none()
             if num is None:
                 continue
-            for table in (PAYLOAD, ATTEMPT, SCORE, JOB, PULSE, NOTE):
+            for table in (PAYLOAD, ATTEMPT, SCORE, JOB, PULSE, NOTE, GRADE):
                 connection.execute(delete(table).where(table.c.run_num == num))
             submitted = update(SCHEDULE).where(SCHEDULE.c.last_run_id == run_id)
             connection.execute(submitted.values(last_run_id=None))

@@ -66,7 +66,7 @@ def item_from(record: Mapping[str, Any], digest: str) -> Item:
 
 
 def payload_body(attempt: Attempt) -> bytes:
-    """Text, reasoning, finish and error; `raw`, the server's reply as text, only if there is one."""
+    """Text, reasoning, finish and error; `raw`, the server's reply as text, and `grade` only where there is one."""
     reply, failure = attempt.reply, attempt.failure
     record: dict[str, Any] = {"text": None, "reasoning": None, "finish": None, "error": None}
     if reply is not None:
@@ -77,6 +77,9 @@ def payload_body(attempt: Attempt) -> bytes:
             record["first_token"] = reply.first_token
         if reply.raw:
             record["raw"] = reply.raw.decode("utf-8", "replace")
+        grade = attempt.grade
+        if grade.note is not None or grade.cost_usd is not None:
+            record["grade"] = {"grader": grade.grader, "note": grade.note, "cost_usd": grade.cost_usd}
     if failure is not None:
         record["error"] = failure.message
     return _to_json(record)

@@ -10,8 +10,10 @@
     project, schedule, api_key, audit             what the server knows besides
     key_project                                   which projects a key reaches
     pulse    how fast a run went, moment by moment  a few hundred rows a run
+    grade    what further graders give an attempt   beside its first grade, never over it
     note     what a person says of an answer      beside its score, never over it
     session  a browser that showed its key
+    dataset  an uploaded file of questions        its bytes: dataset_file, dataset_chunk, found by hash
 
 Narrow rows and wide bodies live apart: a list, a filter or a mean over a million attempts reads
 only the narrow ones. Times are Unix seconds that the caller hands in; the database's clock is
@@ -307,6 +309,26 @@ PULSE = Table(
     PrimaryKeyConstraint("run_num", "at"),
 )
 
+# What further graders make of a kept reply. The first grade stands in the attempt's own row, which statistics read
+# without another table; these are read for the grader that is asked for, which is one range of the key.
+GRADE = Table(
+    "grade",
+    METADATA,
+    Column("run_num", Integer, ForeignKey("run.num"), nullable=False),
+    Column("grader", Text, nullable=False),  # its name, version and settings
+    Column("item_id", ITEM_ID, nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("score", Double),
+    Column("answer", Text),  # its first 200 characters
+    Column("note", Text),  # why, in words for a person; its first 2,000 characters
+    Column("cost_usd", Double),  # of grading
+    Column("at", Double, nullable=False),
+    PrimaryKeyConstraint("run_num", "grader", "item_id", "repeat", "attempt"),
+    sqlite_with_rowid=False,
+)
+
 NOTE = Table(
     "note",
     METADATA,
@@ -329,6 +351,43 @@ SESSION = Table(
     Column("key_id", Integer, ForeignKey("api_key.id"), nullable=False),
     Column("created_at", Double, nullable=False),
     Column("expires_at", Double, nullable=False),
+)
+
+# A file of questions, or a suite with its files, that was uploaded. What runs need of it is in their cells.
+DATASET = Table(
+    "dataset",
+    METADATA,
+    Column("id", Text, primary_key=True),  # UUID
+    Column("project_id", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("content", Text, nullable=False),  # SHA-256 of its files' hashes and names
+    Column("format", Text, nullable=False),
+    *(Column(name, Integer, nullable=False) for name in ("bytes", "rows")),
+    Column("reading", Text, nullable=False),  # JSON: which column is what, the kind of answers, the grader
+    Column("found", Text, nullable=False),  # JSON: what was found in it, so read
+    Column("created_at", Double, nullable=False),
+    Column("created_by", Text, nullable=False),
+    Index("dataset_name", "project_id", "name", unique=True),
+    Index("dataset_content", "content"),
+)
+
+# The files of a content, and their bytes in pieces: datasets/content.py. Both are found by hash, as items are.
+DATASET_FILE = Table(
+    "dataset_file",
+    METADATA,
+    *(Column(name, Text, nullable=False) for name in ("content", "filename", "sha256")),
+    Column("bytes", Integer, nullable=False),
+    PrimaryKeyConstraint("content", "filename"),
+    Index("dataset_file_sha256", "sha256"),
+)
+
+DATASET_CHUNK = Table(
+    "dataset_chunk",
+    METADATA,
+    Column("sha256", Text, nullable=False),
+    Column("place", Integer, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("sha256", "place"),
 )
 
 # Alembic's own table, spelled as Alembic spells it, so that a new database needs no Alembic.

@@ -31,6 +31,10 @@ from sqlalchemy.sql.elements import BinaryExpression
 from proctor.store.core.tables import (
     ATTEMPT,
     AUDIT,
+    DATASET,
+    DATASET_CHUNK,
+    DATASET_FILE,
+    GRADE,
     ITEM,
     JOB,
     NOTE,
@@ -44,10 +48,17 @@ from proctor.store.core.tables import (
 )
 
 # Which column says of a row whose it is; a row of OF_RUN is its run's.
-PROJECT_OF = {RUN: "project_id", SCHEDULE: "project_id", AUDIT: "project_id", PROJECT: "id"}
-OF_RUN = frozenset({ATTEMPT, PAYLOAD, SCORE, JOB, PULSE, NOTE})
-# An item is found by the hash of its whole words, which only its own attempts tell. All tables else stay shut.
-OPEN = frozenset({ITEM})
+PROJECT_OF = {
+    RUN: "project_id",
+    SCHEDULE: "project_id",
+    AUDIT: "project_id",
+    DATASET: "project_id",
+    PROJECT: "id",
+}
+OF_RUN = frozenset({ATTEMPT, PAYLOAD, SCORE, JOB, PULSE, NOTE, GRADE})
+# An item is found by the hash of its whole words, which only its own attempts tell; the files of a data set and
+# their bytes likewise, by the hash that only its row tells. All tables else stay shut.
+OPEN = frozenset({ITEM, DATASET_FILE, DATASET_CHUNK})
 
 WALL = "wall"
 WHOLE: Any = {"whole": True}  # execution options of a statement that counts or cleans over all projects
@@ -108,7 +119,8 @@ def _check_new(
             run = select(RUN.c.num).where(RUN.c.num == row["run_num"])
             inside = connection.execute(run).first() is not None
         else:
-            inside = table is PLAN or (table in (RUN, SCHEDULE) and row.get("project_id") in projects)
+            free = table in (PLAN, DATASET_FILE, DATASET_CHUNK)
+            inside = free or (table in (RUN, SCHEDULE, DATASET) and row.get("project_id") in projects)
         if not inside:
             raise RuntimeError(f"A store within projects cannot add this row to {table.name}")
 

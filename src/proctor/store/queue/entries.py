@@ -8,20 +8,20 @@ time, on PostgreSQL an advisory lock does. How a run leaves the queue stands in 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, or_, select, text, update
 
 from proctor.errors import Conflict, NotFound, QueueFull
-from proctor.manifest import UNOPENED
+from proctor.manifest import UNOPENED, Manifest
 from proctor.plan import cell_to_json, plan_to_json
 from proctor.store.core.runs import manifest_text, run_from
 from proctor.store.core.schema import Database
 from proctor.store.core.tables import JOB, PLAN, PROJECT, RUN
 from proctor.store.core.walls import WHOLE
-from proctor.types import Plan, Run, Status
+from proctor.types import Cell, Plan, Run, Status
 
 PRIORITIES = ("high", "normal", "low")  # interactive, background, scheduled
 MOST_TRIES = 3  # failed tries in a row that settle nothing: the failure of the last is final
@@ -160,15 +160,29 @@ def take_next(store: Database, *, owner: str, now: float, lease_s: float, most_r
         return run_from(connection.execute(taken).one())
 
 
-def prepare(store: Database, run_id: str, *, owner: str, facts: Mapping[str, Any]) -> Run:
-    """Write columns of the run that became known when its rows were opened: title, planned, manifest...
+class OpenedFacts(TypedDict, total=False):
+    """What becomes known of a queued run when its rows are opened."""
 
-    Raises Conflict if the run is no longer `owner`'s.
-    """
+    cell: Cell  # with the rows that were found, so that a later try takes the same
+    source_title: str
+    planned: int
+    manifest: Manifest
+    comparability: str
+    exam: str
+    sample: bool
+
+
+def prepare(store: Database, run_id: str, *, owner: str, facts: OpenedFacts) -> Run:
+    """Write down what became known of the run. Raises Conflict if it is no longer `owner`'s."""
+    columns: dict[str, Any] = {**facts}
+    if "cell" in facts:
+        columns["cell"] = cell_to_json(facts["cell"])
+    if "manifest" in facts:
+        columns["manifest"] = manifest_text(facts["manifest"])
     written = (
         update(RUN)
         .where(RUN.c.id == run_id, RUN.c.owner == owner, RUN.c.status == Status.RUNNING.value)
-        .values(**facts)
+        .values(columns)
         .returning(*RUN.c)
     )
     with store.writing() as connection:

@@ -38,6 +38,16 @@
     if (question && !window.confirm(question)) { e.preventDefault(); e.stopImmediatePropagation(); }
   }, true);
 
+  // A file that is dropped beside the field, on its frame, is meant for the field; the browser would open it.
+  const frame = (e) => e.target.closest?.(".drop");
+  document.addEventListener("dragover", (e) => { if (frame(e)) e.preventDefault(); });
+  document.addEventListener("drop", (e) => {
+    const field = frame(e) && one("input[type=file]", frame(e));
+    if (!field || e.target === field) return;
+    e.preventDefault();
+    field.files = e.dataTransfer.files;
+  });
+
   function say(text) {
     const place = one("#said");
     if (!place || !text) return;

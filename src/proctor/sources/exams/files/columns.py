@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
-from proctor.errors import DataError
+from proctor.errors import ConfigError, DataError
 from proctor.sources.exams.files.faults import RowFault
 from proctor.sources.exams.files.records import Record, Records
 
@@ -27,6 +27,7 @@ ANSWER = (
 CHOICES = ("choices", "options")
 IDS = ("id",)
 CLUSTERS = ("cluster",)
+GRADERS = ("grader",)
 KNOWN_NAMES = (frozenset(QUESTION), frozenset(ANSWER), frozenset(CHOICES), frozenset(IDS))
 
 NUMBERED = re.compile(r"(?:choice|option|opt|op)_?(\d{1,2}|[a-z])")
@@ -34,6 +35,46 @@ ROLES = ("system", "developer", "user", "assistant")
 SHOWN_CHARS = 60  # of a value that an error quotes
 MOST_COLUMNS = 20  # that an error names
 PYTHON_CHARS = 100_000  # of a list as Python writes it; further in, its parser takes too much
+
+
+# What a column is chosen for -> the columns' names: several are options with a column each, none says there is none.
+Chosen = Mapping[str, tuple[str, ...]]
+UNCHOSEN: Chosen = {}
+PARTS = ("question", "answer", "choices", "id", "cluster")
+
+
+def parse_chosen(words: Sequence[str]) -> Chosen:
+    """What `answer=Antwort` says, a word for each column; `id=` says that there is none. Raises: ConfigError.
+
+    >>> parse_chosen(["question=Frage", "choices=a", "choices=b", "id="])
+    {'question': ('Frage',), 'choices': ('a', 'b'), 'id': ()}
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        role, equals, name = word.partition("=")
+        if role not in PARTS or not equals:
+            raise ConfigError(f"column {word!r}: write PART=COLUMN, with a part of {', '.join(PARTS)}")
+        found[role] = (*found.get(role, ()), *([name] if name else []))
+        if len(found[role]) > 1 and role != "choices":
+            raise ConfigError(f"column {word!r}: one column holds the {role}; only choices may have several")
+    return found
+
+
+def chosen_columns(table: Records, chosen: Chosen) -> Chosen:
+    """The choice by the columns' names in the file. Raises: DataError for one that is not there."""
+    by_name = {plain(name): name for name in reversed(table.columns)}
+    told = {}
+    for role, names in chosen.items():
+        told[role] = tuple(
+            [name if name in table.columns else by_name.get(plain(name), "") for name in names]
+        )
+        if "" in told[role]:
+            name = names[told[role].index("")]
+            raise DataError(
+                f"{table.name}: no column {short(name)!r}, which was chosen as the one of {role}. Its columns: "
+                f"{named_columns(table)}."
+            )
+    return told
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +88,7 @@ class Columns:
     id: str | None
     cluster: str | None
     ignored: tuple[str, ...]
+    grader: str | None = None  # which grader a row's answer wants
 
     @property
     def has_choices(self) -> bool:
@@ -58,30 +100,77 @@ class Columns:
         return self.question.lower() == "messages"
 
 
-def find_columns(table: Records, *, asks: bool = True) -> Columns:
-    """Name the columns. With a prompt of its own (not `asks`) a task needs none of questions.
+def find_columns(table: Records, *, asks: bool = True, chosen: Chosen = UNCHOSEN) -> Columns:
+    """Name the columns: those that were `chosen`, else by their names. A task with a prompt of its own asks none.
 
     Raises: DataError when there is no question or no answer to compare with.
     """
-    by_name = {plain(name): name for name in reversed(table.columns)}
-    question = first(QUESTION, by_name) if asks else ""
+    told = chosen_columns(table, chosen)
+    taken = {name for names in told.values() for name in names}
+    by_name = {plain(name): name for name in reversed(table.columns) if name not in taken}
+
+    def one(role: str, names: Sequence[str]) -> str | None:
+        return first(names, by_name) if role not in told else next(iter(told[role]), None)
+
+    question = one("question", QUESTION) if asks else ""
     if question is None:
         raise DataError(
             f"{table.name}: no column with questions. Its columns: {named_columns(table)}. "
             f"Recognised names: {', '.join(QUESTION)}.{header_missing(table, by_name)}"
         )
-    answer = first(ANSWER, by_name)
+    answer = one("answer", ANSWER)
     if answer is None:
         raise DataError(
             f"{table.name}: no column with answers, and scoring needs one. Its columns: "
             f"{named_columns(table)}. Recognised names: {', '.join(ANSWER)}."
         )
-    choices = first(CHOICES, by_name)
-    wide = () if choices else wide_columns(by_name)
-    row_id, cluster = first(IDS, by_name), first(CLUSTERS, by_name) if asks else None
-    used = {question, answer, choices, row_id, cluster, *wide}
+    options = told.get("choices", ())
+    choices = one("choices", CHOICES) if len(options) < 2 else None
+    wide = (options if len(options) > 1 else ()) if choices or "choices" in told else wide_columns(by_name)
+    row_id, cluster = one("id", IDS), one("cluster", CLUSTERS) if asks else None
+    grader = first(GRADERS, by_name)
+    if grader is not None and not names_graders(table, grader):
+        grader = None
+    used = {question, answer, choices, row_id, cluster, grader, *wide}
     ignored = tuple(name for name in table.columns if name not in used) if asks else ()
-    return Columns(question, answer, choices, wide, row_id, cluster, ignored)
+    refuse_unread(table, ignored)
+    return Columns(question, answer, choices, wide, row_id, cluster, ignored, grader)
+
+
+def names_graders(table: Records, column: str) -> bool:
+    """Whether the column's first value names a grader: in some files it names the person who graded."""
+    from proctor.grading.graders.table import GRADERS as KNOWN  # see sources/exams/graded.py
+
+    values = (record.values.get(column) for record in table.records)
+    head = next((str(value).partition(":")[0].partition("/")[0].strip() for value in values if value), "")
+    return head in KNOWN
+
+
+def kind_by_grader(columns: Columns, grader: object) -> Literal["text"] | None:
+    """What the answers are where a grader of free text is named; None: see the rows."""
+    named = grader is not None or columns.grader is not None
+    return "text" if named and not columns.has_choices else None
+
+
+def row_grader(record: Record, columns: Columns) -> str:
+    """The grader that a row names, in words; "" for none. Raises: RowFault for one that is unknown."""
+    value = record.values.get(columns.grader) if columns.grader else None
+    if not value:
+        return ""
+    from proctor.grading.spec import grader_of_table  # see sources/exams/graded.py
+
+    try:
+        return grader_of_table(value, where="a row's grader").words
+    except ConfigError as error:
+        raise RowFault(columns.grader or "", str(error)) from None
+
+
+def refuse_unread(table: Records, ignored: Sequence[str]) -> None:
+    """Cells without a value are faults of their rows, where anything reads their column."""
+    for record in table.records:
+        for column, why in record.unread.items() if record.unread else ():
+            if column not in ignored:
+                table.faults.unreadable(record.index, record.where, column, why)
 
 
 def header_missing(table: Records, by_name: dict[str, str]) -> str:

@@ -50,8 +50,12 @@ class Faults:
 
     def broken(self, index: int, where: str, what: str) -> None:
         """A line of the file that is no record at all: nothing else is asked of it."""
+        self.unreadable(index, where, None, what)
+
+    def unreadable(self, index: int, where: str, column: str | None, what: str) -> None:
+        """As `broken`, for a cell that makes its whole row one of which nothing else is asked."""
         self._broken.add(index)
-        self._keep(index, where, None, what)
+        self._keep(index, where, column, what)
 
     def refuse(self, what: str) -> None:
         """A fault of the file as a whole, which leaving out rows does not mend."""

@@ -21,6 +21,8 @@ from proctor.sources.exams.files.columns import (
     Columns,
     asked_by,
     find_columns,
+    kind_by_grader,
+    parse_chosen,
     question_fields,
 )
 from proctor.sources.exams.files.records import Records, read_records
@@ -41,8 +43,13 @@ def open_file(ref: ExamRef) -> SuiteSource:
         return open_user_suite(path, ref)
     if ref.tasks:
         raise ConfigError(f"A file has no tasks to select; leave out {', '.join(ref.tasks)}")
-    table = read_records(path, KNOWN_NAMES)
-    columns = find_columns(table)
+    return open_table(ref, read_records(path, KNOWN_NAMES, sheet=ref.sheet))
+
+
+def open_table(ref: ExamRef, table: Records) -> SuiteSource:
+    """The items of records that were read. Raises DataError with every fault."""
+    path = Path(table.name)
+    columns = find_columns(table, chosen=parse_chosen(ref.columns))
     read = file_rows(
         table,
         columns,
@@ -51,7 +58,7 @@ def open_file(ref: ExamRef) -> SuiteSource:
             task=path.stem,
             fields=lambda record: question_fields(record, columns),
             shown=asked_by(columns),
-            kind=ref.answer_type,
+            kind=ref.answer_type or kind_by_grader(columns, ref.grader),
             numbers=ref.numbers,
             lenient=ref.lenient,
             cluster=columns.cluster,

@@ -1,4 +1,4 @@
-"""A user's file as records: JSON lines, JSON or CSV, each with its place for error texts."""
+"""A user's file as records: JSON lines, JSON, CSV, Parquet or a workbook, each with its place for error texts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,11 @@ from typing import Any
 import orjson
 
 from proctor.errors import DataError
+from proctor.sources.exams.files import parquet
 from proctor.sources.exams.files.faults import Faults
+from proctor.sources.exams.files.workbook import is_workbook, read_sheet
 
-ACCEPTED = "JSON lines (an object per line), a JSON array of objects, or CSV with a header line"
+ACCEPTED = "JSON lines (an object per line), a JSON array of objects, CSV with a header line, Parquet or XLSX"
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 CELL_LIMIT_CHARS = 16 * 2**20  # the csv module's own limit is 131,072, which a long passage passes
 LINE_LIMIT_BYTES = 64 * 2**20
@@ -24,11 +26,10 @@ FILE_LIMIT_BYTES = 2**30
 BOMS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 # How files begin that people give by mistake, and what to do with them.
 OTHERS = {
-    b"PK\x03\x04": "a workbook or an archive, not text. Save it as CSV (UTF-8) first.",
-    b"\xd0\xcf\x11\xe0": "an old workbook, not text. Save it as CSV (UTF-8) first.",
+    b"PK\x03\x04": "an archive, and no workbook that can be read. Unpack it, or save it as CSV (UTF-8), first.",
+    b"\xd0\xcf\x11\xe0": "an old workbook, not text. Save it as XLSX or CSV (UTF-8) first.",
     b"%PDF": "a PDF, not text. Give the questions as CSV or JSON lines.",
     b"\x1f\x8b": "packed with gzip. Unpack it first.",
-    b"PAR1": "a Parquet file, not text. Write it as JSON lines first.",
     b"SQLite format 3": "a database, not text. Write the questions as CSV or JSON lines first.",
 }
 HTML = (b"<!doctype", b"<html", b"<?xml")
@@ -36,11 +37,15 @@ HTML = (b"<!doctype", b"<html", b"<?xml")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record, its number in the file from 0, and where it stands: "line 12" or "element 3"."""
+    """One record, its number in the file from 0, and where it stands: "line 12" or "element 3".
+
+    `unread` are columns whose cell has no value that could be asked, with the reason.
+    """
 
     index: int
     where: str
     values: dict[str, Any]
+    unread: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,52 +61,95 @@ class Records:
     records: tuple[Record, ...]
     sha256: str
     faults: Faults
+    sheets: tuple[str, ...] = ()  # of a workbook, those that are shown; the one that was read comes first
 
 
-def read_records(path: Path, names: Sequence[frozenset[str]]) -> Records:
+Table = tuple[str, tuple[str, ...], list[Record]]  # the form in words, the columns, the records
+
+
+def read_records(path: Path, names: Sequence[frozenset[str]], *, sheet: str | None = None) -> Records:
     """The records of a file. `names` are groups of column names; they settle which delimiter a CSV has.
 
-    Raises: DataError for what is wrong with the file as a whole; `faults` has what is wrong with single rows.
+    `sheet` is the one to read of a workbook; None: the first that is shown and has cells. Raises: DataError for what
+    is wrong with the file as a whole; `faults` has what is wrong with single rows.
     """
     body = read_body(path)
     sha256 = hashlib.sha256(body).hexdigest()
-    body = as_utf8(body, path.name)
-    start = body.lstrip()[:1]
-    if not start:
-        raise DataError(f"{path.name}: the file is empty. Accepted: {ACCEPTED}.")
     faults = Faults(path.name)
-    if path.suffix.lower() not in {".csv", ".tsv"} and start in (b"[", b"{"):
-        form, records = json_records(body, start, faults, names)
-        columns = columns_of(records)
+    sheets: tuple[str, ...] = ()
+    if is_workbook(body):
+        (form, columns, records), sheets = sheet_records(body, faults, sheet)
+    elif sheet is not None:
+        raise DataError(f"{path.name}: a sheet is named, and the file is no workbook. Leave out the sheet.")
+    elif body.startswith(parquet.MAGIC):
+        records = elements(parquet.read_parquet(body, path.name), faults, "row")
+        form, columns = "Parquet", columns_of(records)
     else:
-        form, columns, records = csv_text(decoded(body, path.name), names, faults)
+        form, columns, records = text_records(body, path, names, faults)
     if not records:
         raise DataError(f"{path.name}: the file holds no rows. Accepted: {ACCEPTED}.")
     if len(faults.rows) == len(records):
         faults.settle(len(records), lenient=False)
-    return Records(path.name, form, columns, tuple(records), sha256, faults)
+    return Records(path.name, form, columns, tuple(records), sha256, faults, sheets)
+
+
+def text_records(body: bytes, path: Path, names: Sequence[frozenset[str]], faults: Faults) -> Table:
+    """The records of a file of text. Raises: DataError."""
+    refuse_others(body, path.name)
+    body = as_utf8(body, path.name)
+    start = body.lstrip()[:1]
+    if not start:
+        raise DataError(f"{path.name}: the file is empty. Accepted: {ACCEPTED}.")
+    if path.suffix.lower() not in {".csv", ".tsv"} and start in (b"[", b"{"):
+        form, records = json_records(body, start, faults, names)
+        return form, columns_of(records), records
+    return csv_text(decoded(body, path.name), names, faults)
+
+
+def sheet_records(body: bytes, faults: Faults, wanted: str | None) -> tuple[Table, tuple[str, ...]]:
+    """The records of a sheet, whose first row names the columns, and the sheets there are. Raises: DataError."""
+    sheet = read_sheet(body, faults.name, wanted)
+    if not sheet.rows:
+        raise DataError(f"{faults.name}: the sheet {sheet.name!r} has no cells. Accepted: {ACCEPTED}.")
+    number, cells = sheet.rows[0]
+    header = csv_header(cells, f"{faults.name}, row {number}")
+    records = []
+    for index, (number, cells) in enumerate(sheet.rows[1:]):
+        where = f"row {number}"
+        if any(cell.strip() for cell in cells[len(header) :]):
+            why = f"{len(cells)} cells under {len(header)} columns; name every column in the first row"
+            faults.broken(index, where, why)
+        odd = sheet.bad.get(number, {})
+        unread = {name: odd[place] for place, name in enumerate(header) if place in odd}
+        records.append(Record(index, where, dict(zip(header, cells, strict=False)), unread or None))
+    others = tuple(name for name in sheet.sheets if name != sheet.name)
+    form = f"the sheet {sheet.name!r} of a workbook"
+    return (form, tuple(name for name in header if name), records), (sheet.name, *others)
 
 
 def read_body(path: Path) -> bytes:
-    """The bytes of a file of questions. Raises: DataError for what cannot be one, by its size or its beginning."""
+    """The bytes of a file of questions. Raises: DataError for one that is too large, or that cannot be read."""
     try:
         if (size := path.stat().st_size) > FILE_LIMIT_BYTES:
             raise DataError(
                 f"{path.name}: {size / 2**30:.1f} GiB, and a file of questions may have "
                 f"{FILE_LIMIT_BYTES / 2**30:.0f}. Split it."
             )
-        body = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}. Name a file with questions: {ACCEPTED}.") from None
+
+
+def refuse_others(body: bytes, name: str) -> None:
+    """Raises: DataError for what cannot be text, by its beginning, and for pages."""
     for beginning, what in OTHERS.items():
         if body.startswith(beginning):
-            raise DataError(f"{path.name}: {what}")
+            raise DataError(f"{name}: {what}")
     if body[:512].lstrip().lower().startswith(HTML):
         raise DataError(
-            f"{path.name}: a page of HTML or XML, not questions. Where a site shows a file in a page, "
+            f"{name}: a page of HTML or XML, not questions. Where a site shows a file in a page, "
             f"download the file itself. Accepted: {ACCEPTED}."
         )
-    return body
 
 
 def as_utf8(body: bytes, name: str) -> bytes:
@@ -249,9 +297,7 @@ def an_object(values: Any, index: int, where: str, faults: Faults, size: int = 0
 # CSV ----------------------------------------------------------------------------------------------
 
 
-def csv_text(
-    text: str, names: Sequence[frozenset[str]], faults: Faults
-) -> tuple[str, tuple[str, ...], list[Record]]:
+def csv_text(text: str, names: Sequence[frozenset[str]], faults: Faults) -> Table:
     """The form in words, the columns and the records of a CSV. Raises: DataError."""
     delimiter = sniff(text, names)
     form = "CSV" if delimiter == "," else f"CSV with {DELIMITERS[delimiter]}"

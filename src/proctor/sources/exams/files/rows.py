@@ -12,7 +12,7 @@ import orjson
 from proctor.errors import DataError
 from proctor.grading.formats import Kind, Label
 from proctor.manifest import CopiedRows, ExamFacts, LeftOut
-from proctor.sources.exams.files.columns import CHOICES, Columns, choices, row_ids
+from proctor.sources.exams.files.columns import CHOICES, Columns, choices, row_grader, row_ids
 from proctor.sources.exams.files.copies import Copies, clustered
 from proctor.sources.exams.files.faults import left_out_of
 from proctor.sources.exams.files.records import Record, Records
@@ -85,13 +85,14 @@ def file_rows(table: Records, columns: Columns, wanted: FileReading) -> FileRows
     )
     fields = faults.each(records, wanted.fields)
     names = row_ids(table, columns)
+    graders = faults.each(records, lambda record: row_grader(record, columns)) if columns.grader else ()
     asked = AnswerColumn(columns, faults, wanted.numbers)
     given = given_rows(table, answers, options)
     targets = named_targets(given, asked, wanted.labels) if wanted.labels else TARGETS[kind](given, asked)
     left_out = faults.settle(len(records), lenient=wanted.lenient)
     ids = tuple([f"{wanted.stem}/{name}" for name in names])
     good = [record for record in records if record.index not in faults.rows]
-    made, copies = to_rows(good, wanted, Parts(ids, fields, options, targets, columns))
+    made, copies = to_rows(good, wanted, Parts(ids, fields, options, targets, graders))
     said = (*targets.said, *odd_words(good, options, copies), *left_out_words(left_out))
     return FileRows(tuple(made), ids, targets, left_out, copies, said)
 
@@ -118,7 +119,7 @@ class Parts:
     fields: Sequence[dict[str, Any] | None]
     options: Sequence[tuple[str, ...] | None]
     targets: Targets
-    columns: Columns
+    graders: Sequence[str | None]
 
 
 def to_rows(good: Sequence[Record], wanted: FileReading, of: Parts) -> tuple[list[Row], Copies | None]:
@@ -138,7 +139,8 @@ def to_rows(good: Sequence[Record], wanted: FileReading, of: Parts) -> tuple[lis
         elif labels:
             fields["labels"] = labels
         target, *aliases = rights[record.index]
-        rows.append(Row(of.ids[record.index], wanted.task, target, fields, tuple(aliases), cluster))
+        grader = (of.graders[record.index] if of.graders else None) or None
+        rows.append(Row(of.ids[record.index], wanted.task, target, fields, tuple(aliases), cluster, grader))
     return rows, copies
 
 

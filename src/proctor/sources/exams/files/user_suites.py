@@ -30,7 +30,14 @@ from proctor.findings import OF_LABELS
 from proctor.grading.formats import Kind
 from proctor.manifest import ExamFacts, TaskSpec
 from proctor.sources.exams.asking import SEED
-from proctor.sources.exams.files.columns import KNOWN_NAMES, Columns, asked_by, find_columns, question_fields
+from proctor.sources.exams.files.columns import (
+    KNOWN_NAMES,
+    Columns,
+    asked_by,
+    find_columns,
+    kind_by_grader,
+    question_fields,
+)
 from proctor.sources.exams.files.faults import RowFault
 from proctor.sources.exams.files.records import Record, Records, read_records
 from proctor.sources.exams.files.rows import FileReading, FileRows, file_rows, with_odd
@@ -118,6 +125,7 @@ def open_task(one: UserTask, suite: UserSuite, toml: Path, ref: ExamRef) -> Task
     columns = find_columns(table, asks=one.prompt is None)
     wanted = replace(
         wanted_of(one, table, columns, one.key),
+        kind=one.kind or kind_by_grader(columns, one.grader or ref.grader) if not one.labels else None,
         numbers=ref.numbers,
         lenient=ref.lenient,
         check=lambda kind: check_prompt(one, kind, table, ref),
@@ -134,10 +142,25 @@ def open_task(one: UserTask, suite: UserSuite, toml: Path, ref: ExamRef) -> Task
         also=() if "accuracy" in one.metrics else ("accuracy",),
         positive=one.positive,
         cluster=one.cluster,
+        grader=grader_of(one, toml),
     )
     check_metrics(one, task, toml.name)
     writers = written_prompt(suite, one) if one.prompt else None
     return TaskRows(task, read, table, writers, partial(dev_rows, one, task, toml))
+
+
+def grader_of(one: UserTask, toml: Path) -> str | None:
+    """The task's own grader, in words. Raises: ConfigError."""
+    if one.grader is None:
+        return None
+    from proctor.grading.spec import grader_of_table  # see sources/exams/graded.py
+
+    where = f"{toml.name}, task {one.key}: grader"
+    if one.kind not in (None, "text") or one.labels:
+        raise ConfigError(
+            f"{where}: it grades answers in free text; leave out kind and labels, or the grader"
+        )
+    return grader_of_table(one.grader, where=where, folder=toml.parent).words
 
 
 def dev_rows(one: UserTask, task: Task, toml: Path) -> Sequence[Row]:

@@ -30,6 +30,7 @@ TASK_KEYS = (
     "prompt",
     "dev_file",
     "cluster",
+    "grader",
 )
 LABEL_KEYS = ("name", "synonyms", "shown")
 
@@ -48,6 +49,7 @@ class UserTask:
     prompt: str | None
     dev_file: str | None
     cluster: str | None
+    grader: Any  # as the TOML has it: a text or a table; read where the folder of its files is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ def parse_task(raw: Mapping[str, Any], where: str) -> UserTask:
         prompt=prompt.strip("\n") if prompt else None,
         dev_file=path_of(raw, "dev_file", where),
         cluster=text_of(raw, "cluster", where),
+        grader=raw.get("grader"),
     )
 
 

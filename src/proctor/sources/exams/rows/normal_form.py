@@ -39,7 +39,8 @@ HIDDEN = ""  # stands in histograms for answers that are not published
 class Row:
     """One question before it is put into words: `fields` is exactly what its prompt shows.
 
-    `cluster` is what it hangs together with where that is known of the row and not by the task's field.
+    `cluster` is what it hangs together with where that is known of the row and not by the task's field, and
+    `grader` the one that the row itself names.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Row:
     fields: Mapping[str, Any]
     aliases: tuple[str, ...] = ()
     cluster: str | None = None
+    grader: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ class Task:
     ordered_dev: bool = False  # worked examples are the first dev rows, as the authors showed them
     hub: HubSet | None = None
     note: str = ""
+    grader: str | None = None  # as `parse_grader` takes it; None: chosen by the answers
 
     @property
     def official_size(self) -> int | None:

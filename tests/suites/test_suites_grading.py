@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reading import CHOICES, NOTHING, YES_NO, choice, free, label
 
+from proctor.grading.extractors import EXTRACTORS
 from proctor.grading.formats import Label
-from proctor.grading.ladder1.ladder import judge
 from proctor.grading.texts import key
 from proctor.grading.vocabulary import vocabulary
 from proctor.types import Chat, Gold, Item, Message, Outcome, Reply
+
+grade = EXTRACTORS["proctor/1"].grade_reply
 
 
 def an_item(target, choices=(), aliases=()):
@@ -21,7 +23,7 @@ def an_item(target, choices=(), aliases=()):
 
 
 def verdict(item, reply, kind, words=None):
-    reading = judge(item, reply, kind=kind, vocabulary=words)
+    reading = grade(item, reply, kind=kind, vocabulary=words)
     return reading.outcome, reading.answer, reading.rung, reading.score
 
 
@@ -59,7 +61,7 @@ def test_a_refused_reply_is_refused_whatever_it_says():
     ],
 )
 def test_a_reply_cut_by_length_counts_only_by_a_complete_answer(text, outcome):
-    assert judge(an_item("B", CHOICES), Reply(text, finish="length"), kind="choices").outcome is outcome
+    assert grade(an_item("B", CHOICES), Reply(text, finish="length"), kind="choices").outcome is outcome
 
 
 def test_a_cut_label_that_could_have_gone_on_is_no_answer():
@@ -74,12 +76,12 @@ def test_a_cut_label_that_could_have_gone_on_is_no_answer():
 
 def test_reasoning_that_was_never_closed_is_truncated_even_when_the_server_says_stop():
     item = an_item("B", CHOICES)
-    assert judge(item, Reply("<think>Answer: B"), kind="choices").outcome is Outcome.TRUNCATED
+    assert grade(item, Reply("<think>Answer: B"), kind="choices").outcome is Outcome.TRUNCATED
     assert (
-        judge(item, Reply("<think>Answer: A</think>\nAnswer: B"), kind="choices").outcome is Outcome.CORRECT
+        grade(item, Reply("<think>Answer: A</think>\nAnswer: B"), kind="choices").outcome is Outcome.CORRECT
     )
-    assert judge(item, Reply("Answer: A</think>\nAnswer: B"), kind="choices").outcome is Outcome.CORRECT
-    assert judge(item, Reply("<think>hm</think>"), kind="choices").outcome is Outcome.NO_ANSWER
+    assert grade(item, Reply("Answer: A</think>\nAnswer: B"), kind="choices").outcome is Outcome.CORRECT
+    assert grade(item, Reply("<think>hm</think>"), kind="choices").outcome is Outcome.NO_ANSWER
 
 
 HOSTILE = [

@@ -1,0 +1,47 @@
+"""Data sets as JSON: the API and the commands give them alike."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from proctor.service.datasets.kept import Dataset
+
+
+def document(of: Dataset) -> dict[str, Any]:
+    """All of it, with its first rows and how it is understood."""
+    return {
+        "id": of.id,
+        "name": of.name,
+        "project_id": of.project_id,
+        "content": of.content,
+        "bytes": of.bytes,
+        "files": [asdict(each) for each in of.files],
+        "layout": asdict(of.layout),
+        "found": asdict(of.found),
+        "created_at": _stamp(of.created_at),
+        "created_by": of.created_by,
+        "made": of.made,
+    }
+
+
+def line_document(of: Dataset) -> dict[str, Any]:
+    """What a list says of it."""
+    return {
+        "id": of.id,
+        "name": of.name,
+        "project_id": of.project_id,
+        "format": of.found.format,
+        "bytes": of.bytes,
+        "rows": of.found.rows,
+        "items": of.found.items,
+        "answer_type": of.found.answer_type,
+        "error": of.found.error,
+        "created_at": _stamp(of.created_at),
+        "created_by": of.created_by,
+    }
+
+
+def _stamp(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,269 @@
+"""Data sets: uploaded, listed, read otherwise, renamed, deleted; and the one that a name means."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO
+
+from proctor.errors import ConfigError, DataError, NotFound
+from proctor.plan import need_name
+from proctor.service.context import open_store
+from proctor.service.datasets.layout import Findings, FirstRow, Layout, findings_from, layout_from, to_json
+from proctor.service.datasets.look import bounded_look, some_rows
+from proctor.settings import Settings
+from proctor.sources.exams.tables.tasks import SUITES
+from proctor.store import Store
+from proctor.store.datasets import content, entries
+from proctor.store.datasets.content import KeptFile
+from proctor.store.datasets.entries import DatasetRow
+from proctor.store.datasets.files import bring, brought, forget, room_for_uploads
+from proctor.types import ExamRef
+
+MOST_FILES = 50
+NAME_CHARS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """A file as it came: what it is called, and its bytes from the beginning."""
+
+    filename: str
+    file: BinaryIO
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A data set as people see it. `made` is False where an upload found that it was there already."""
+
+    id: str
+    project_id: int
+    name: str
+    content: str
+    bytes: int
+    files: tuple[KeptFile, ...]
+    layout: Layout
+    found: Findings
+    created_at: float
+    created_by: str
+    made: bool = True
+
+    @property
+    def ref(self) -> ExamRef:
+        """What a run asks: the content, as it is read now, whatever the data set is called or read like later."""
+        return self.layout.of(ExamRef("dataset", self.name, content=self.content))
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody wants of an upload. Without a name it is called as its file is, without the ending."""
+
+    name: str | None = None
+    layout: Layout = Layout()
+    project_id: int = 1
+    user: str = "local"
+
+
+def upload(store: Store, files: Sequence[Uploaded], wish: Wish, settings: Settings) -> Dataset:
+    """Look at what came and keep it: one file, or a TOML suite with the files it names.
+
+    The same content again, without another name, is the data set that is there, read as is wished now.
+    Raises: DataError for what cannot be read, ConfigError, NotFound for a project, Conflict.
+    """
+    entries.need_project(store, wish.project_id)
+    main = _main_file(files)
+    listed = tuple(content.hashed(each.file, _plain_name(each.filename)) for each in files)
+    digest = content.content_of(listed)
+    layout = wish.layout.checked()
+    for known in entries.of_content(store, digest, wish.project_id):
+        if wish.name in (None, known.name):
+            otherwise = layout if layout not in (Layout(), layout_from(known.reading)) else None
+            return replace(change(store, known.id, settings, layout=otherwise), made=False)
+    name = checked_name(wish.name if wish.name is not None else PurePath(main).stem)
+    with tempfile.TemporaryDirectory(dir=room_for_uploads(settings)) as folder:
+        for each, kept in zip(files, listed, strict=True):
+            each.file.seek(0)
+            with (Path(folder) / kept.filename).open("wb") as copy:
+                shutil.copyfileobj(each.file, copy)
+        found = _looked(Path(folder) / main, layout)
+    for each, kept in zip(files, listed, strict=True):
+        content.keep_bytes(store, kept, each.file)
+    row = DatasetRow(
+        id="",
+        project_id=wish.project_id,
+        name=name,
+        content=digest,
+        format=found.format,
+        bytes=sum(each.bytes for each in listed),
+        rows=found.rows,
+        reading=to_json(layout),
+        found=to_json(found),
+        created_at=time.time(),
+        created_by=wish.user,
+    )
+    return _dataset(store, entries.add(store, row, listed))
+
+
+def _looked(path: Path, layout: Layout) -> Findings:
+    """What was found; a suite that cannot be read is refused as a file is. Raises: DataError."""
+    try:
+        return bounded_look(path, layout)
+    except ConfigError as error:
+        raise DataError(str(error)) from None
+
+
+def _main_file(files: Sequence[Uploaded]) -> str:
+    """The name of the file that is opened: the only one, or the TOML among several. Raises: ConfigError."""
+    names = [_plain_name(each.filename) for each in files]
+    if not names or len(names) > MOST_FILES or len(set(names)) < len(names):
+        raise ConfigError(
+            f"Upload one file, or a suite's TOML with its files: up to {MOST_FILES}, each name once"
+        )
+    tomls = [name for name in names if name.lower().endswith(".toml")]
+    if len(names) > 1 and len(tomls) != 1:
+        raise ConfigError(
+            "Several files are one data set where one of them is the TOML of a suite that names the others"
+        )
+    if tomls:
+        _check_names(files[names.index(tomls[0])], names)
+    return tomls[0] if tomls else names[0]
+
+
+def _check_names(toml: Uploaded, names: Sequence[str]) -> None:
+    """Raises: ConfigError for a TOML that names files of this machine: it may open what came with it alone."""
+    toml.file.seek(0)
+    try:
+        tables: Any = tomllib.loads(toml.file.read().decode()).get("tasks", [])
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{toml.filename}: not TOML in UTF-8 ({error})") from None
+    tasks = [each for each in tables if isinstance(each, dict)] if isinstance(tables, list) else []
+    named = [each.get(key) for each in tasks for key in ("file", "dev_file") if each.get(key) is not None]
+    if missing := [str(name) for name in named if name not in names]:
+        raise ConfigError(
+            f"{toml.filename} names {missing[0]!r}, which was not uploaded with it: a suite and its files are one "
+            "upload, and its TOML names them without folders"
+        )
+
+
+def _plain_name(filename: str) -> str:
+    """The file's name without folders, as any browser or system writes them. Raises: ConfigError."""
+    name = PurePath(filename.replace("\\", "/")).name
+    need_name("file name", name)
+    if not name or name.startswith(".") or len(name.encode()) > 200:
+        raise ConfigError(f"A file cannot be called {filename[:80]!r} here: give a name of up to 200 bytes")
+    return name
+
+
+def checked_name(name: str) -> str:
+    """Raises: ConfigError for a name that a run could not be asked by."""
+    name = name.strip()
+    need_name("name", name)
+    if not name or len(name) > NAME_CHARS:
+        raise ConfigError(f"Give a data set a name of 1 to {NAME_CHARS} characters")
+    if name.lower() in SUITES:
+        raise ConfigError(f"{name!r} is one of proctor's own suites: give the data set another name")
+    return name
+
+
+def listed(store: Store, project_id: int | None = None) -> list[Dataset]:
+    """By name; of one project, if named."""
+    return [_dataset(store, row) for row in entries.listed(store, project_id)]
+
+
+def one(store: Store, ident: str) -> Dataset:
+    """Raises: NotFound."""
+    return _dataset(store, entries.one(store, ident))
+
+
+def by_word(store: Store, word: str, project_id: int = 1) -> Dataset:
+    """The data set of a project that a name, or an id, means. Raises: NotFound."""
+    row = entries.named(store, word, project_id)
+    if row is None:
+        raise NotFound(f"Data set {word!r} not found in project {project_id}")
+    return _dataset(store, row)
+
+
+def ref_named(store: Store, word: str, project_id: int = 1) -> ExamRef | None:
+    """What a run asks that names a suite by a data set's name, or id; None where there is none.
+
+    Raises: DataError for one that cannot be asked as it is read.
+    """
+    row = None if word.lower() in SUITES else entries.named(store, word, project_id)
+    if row is None:
+        if word.lower() not in SUITES and (elsewhere := entries.projects_with(store, word)):
+            projects = ", ".join(map(str, elsewhere))
+            raise ConfigError(f"The data set {word!r} is of project {projects}, and the run of {project_id}")
+        return None
+    found = _dataset(store, row)
+    if found.found.error is not None:
+        raise DataError(f"The data set {row.name!r} cannot be asked as it is read: {found.found.error}")
+    return found.ref
+
+
+def here(settings: Settings) -> Callable[[str], ExamRef | None]:
+    """Finds what a name means in the store of these settings, in project 1, which the command line's runs have."""
+
+    def found(word: str) -> ExamRef | None:
+        with open_store(settings) as store:
+            ref = ref_named(store, word)
+            bring(store, [ref] if ref else (), settings)
+            return ref
+
+    return found
+
+
+def rows(
+    store: Store, of: Dataset, settings: Settings, *, offset: int = 0, limit: int = 100
+) -> tuple[FirstRow, ...]:
+    """Rows as they stand in the file, each cell cut to a few hundred characters. Raises: ConfigError for a suite."""
+    if of.found.tasks:
+        raise ConfigError(f"{of.name!r} is a suite of several files, whose rows are not listed")
+    return some_rows(brought(store, of.content, settings), of.layout, offset, limit)
+
+
+def change(
+    store: Store, ident: str, settings: Settings, *, name: str | None = None, layout: Layout | None = None
+) -> Dataset:
+    """Rename it, or read it otherwise from now on; runs that were submitted go on as they are.
+
+    Raises: NotFound, Conflict, ConfigError, DataError.
+    """
+    row = entries.one(store, ident)
+    if layout is not None:
+        path = brought(store, row.content, settings)
+        found = _looked(path, layout.checked())
+        row = replace(
+            row, reading=to_json(layout), found=to_json(found), format=found.format, rows=found.rows
+        )
+        entries.read_anew(store, row)
+    if name is not None and checked_name(name) != row.name:
+        entries.rename(store, row, checked_name(name))
+    return one(store, ident)
+
+
+def remove(store: Store, ident: str, settings: Settings) -> Dataset:
+    """Delete it, and its files on this machine. Raises: NotFound, Conflict naming the runs that ask it."""
+    gone = one(store, ident)
+    entries.remove(store, entries.one(store, ident))
+    forget(gone.content, settings)
+    return gone
+
+
+def _dataset(store: Store, row: DatasetRow) -> Dataset:
+    return Dataset(
+        id=row.id,
+        project_id=row.project_id,
+        name=row.name,
+        content=row.content,
+        bytes=row.bytes,
+        files=tuple(content.files_of(store, row.content)),
+        layout=layout_from(row.reading),
+        found=findings_from(row.found),
+        created_at=row.created_at,
+        created_by=row.created_by,
+    )

@@ -1,0 +1,57 @@
+"""Data sets as a kind of source: files of questions that were uploaded, asked under their names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from proctor.service.kinds.contract import SourceKind
+from proctor.service.kinds.exams import (
+    answers_to,
+    graded_as,
+    graded_with,
+    labels_in_rows,
+    method_of,
+    questions,
+    replayed,
+    suite_key,
+    wordings,
+)
+from proctor.settings import Settings
+from proctor.sources.exams.files.questions import open_file
+from proctor.sources.exams.sampling import PRESETS
+from proctor.sources.exams.source import SuiteSource
+from proctor.store import Store
+from proctor.store.datasets import entries
+from proctor.store.datasets.files import file_of
+from proctor.types import ExamRef
+
+
+def sized(ref: ExamRef, store: Store) -> int:
+    """As many as it has rows, where it is still here."""
+    kept = entries.with_content(store, ref.content or "")
+    most = ref.limit or PRESETS[ref.preset or "full"]
+    return 0 if kept is None else kept.rows if most is None else min(kept.rows, most)
+
+
+def opened_dataset(ref: ExamRef, settings: Settings) -> SuiteSource:
+    """Under the data set's name; ids stay the file's, so that another name makes no other questions of them."""
+    path = file_of(ref, settings)
+    source = open_file(replace(ref, kind="file", name=str(path)))
+    return replace(source, title=source.title.replace(path.name, ref.name, 1))
+
+
+DATASET: SourceKind[ExamRef, SuiteSource] = SourceKind(
+    sized=sized,
+    wordings=wordings,
+    alike=questions,
+    open=opened_dataset,
+    method=method_of,
+    replayed=replayed,
+    graded_as=graded_as,
+    graded_with=graded_with,
+    answers=answers_to,
+    called=suite_key,
+    on_server=True,
+    own=True,
+    row_labels=labels_in_rows,
+)
