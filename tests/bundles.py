@@ -9,8 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from proctor.service.data.bundle import bundle
-from proctor.service.runs.lifecycle import start
+from opened import bundle, start
 from proctor.types import Cell, ExamRef, Model, Plan
 from simulators import settings
 

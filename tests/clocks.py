@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
+from opened import start
 from proctor.findings import RunResult
-from proctor.service.runs.lifecycle import start
 from proctor.types import Cell, ExamRef, Limits, Model, Plan
 from programs import csv_of_sums
 from simulators import settings

@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 
 from proctor.jobs.worker import Worker
+from proctor.service.context import Context
 from proctor.service.opening.simulate import known_answers
 from proctor.service.opening.sources import open_source
 from proctor.service.runs import queue
@@ -68,6 +69,10 @@ class World:
     def settings(self) -> Settings:
         return read_settings(self.environ)
 
+    @property
+    def context(self) -> Context:
+        return Context(self.settings, self.store)
+
     def simulate(self, *options: str) -> Simulated:
         """Simulated models; OLLAMA_HOST leads to them from now on."""
         server = spawn(options, known_answers(self.settings, [self.file]))
@@ -82,7 +87,7 @@ class World:
         return self.submit_cell(cell, user=user)
 
     def submit_cell(self, cell: Cell, *, user: str = "ann") -> Run:
-        return queue.submit(self.store, Plan((cell,)), Ticket(user), self.settings)
+        return queue.submit(self.context, Plan((cell,)), Ticket(user))
 
     def worker(self, *, lease_s: float = 60.0) -> Worker:
         """A worker in this process, to be moved on by `step`; its children are real."""

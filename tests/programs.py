@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import forks
+
 # A bound that ends a hang. It judges no speed: the machine may be busy with anything.
 HANG_S = 200.0
 
@@ -34,14 +36,7 @@ def proctor(
     home: Path, *words: str, code: int = 0, cwd: Path | None = None, **more: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; fails with its output when the exit code is another."""
-    done = subprocess.run(
-        command(*words),
-        env=environment(home, **more),
-        cwd=cwd or home,
-        text=True,
-        capture_output=True,
-        timeout=HANG_S,
-    )
+    done = forks.run(words, environment(home, **more), cwd or home, timeout_s=HANG_S)
     assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
 

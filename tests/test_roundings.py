@@ -10,7 +10,6 @@ from compared import pair, run
 from proctor import figures
 from proctor.cli.progress import describe
 from proctor.cli.tables import result_lines
-from proctor.engine.pace import Eta
 from proctor.findings import Estimate, RunResult, Tally
 from proctor.service.runs.progress import Progress
 
@@ -66,10 +65,11 @@ def test_a_difference_too_small_for_three_digits_is_still_not_nothing() -> None:
 
 
 def test_a_run_under_way_is_not_at_100_percent() -> None:
-    p = Progress(run("a"), 9_996, 10_000, 1.0, 1.0, 0.0, 4, 0, {}, {}, None, Eta())
-    assert describe(p).startswith("sim/a: 9,996/10,000 (>99 %) | ")
-    assert describe(replace(p, done=10_000)).startswith("sim/a: 10,000/10,000 (100 %) | ")
-    assert "0/0 (-)" in describe(replace(p, done=0, total=0))
+    of = replace(run("a"), planned=10_000)
+    p = Progress(0.0, 9_996, 4, 1.0, 0.0, 0, 0)
+    assert describe(of, p).startswith("sim/a: 9,996/10,000 (>99 %) | ")
+    assert describe(of, replace(p, done=10_000)).startswith("sim/a: 10,000/10,000 (100 %) | ")
+    assert "0/0 (-)" in describe(replace(of, planned=0), replace(p, done=0))
 
 
 def test_a_run_without_a_score_has_its_name_and_counts_askings() -> None:

@@ -23,7 +23,7 @@ from sqlalchemy import select, update
 
 from proctor.engine.retry import Retry
 from proctor.service.admin import access
-from proctor.service.context import open_store
+from proctor.service.context import Context, open_store
 from proctor.service.datasets.kept import Uploaded, Wish, upload
 from proctor.service.kinds.exams import answers_to
 from proctor.service.runs import queue, schedules
@@ -107,7 +107,7 @@ def build(home: Path) -> Demo:
     now = time.time()
     settings = read_settings({"PROCTOR_HOME": str(home), "PROCTOR_DATA": "sample"})
     with open_store(settings) as store:
-        second = access.create_project(store, SECOND_PROJECT, by="ada")
+        second = access.create_project(Context(settings, store), SECOND_PROJECT, by="ada")
         for place, ago in enumerate(NIGHTS):
             suites = SUITES if place in (2, len(NIGHTS) - 1) else SUITES[:1]
             made = _night(store, settings, place, suites)
@@ -171,7 +171,7 @@ def _each(store: Store, settings: Settings, model: Model, suites: Sequence[str])
 
 
 def _started(store: Store, plan: Plan, settings: Settings, *, retry: Retry = USUAL_RETRY) -> list[Run]:
-    outcome = start(plan, settings, retry=retry)
+    outcome = start(Context(settings, store), plan, retry=retry)
     assert outcome.evaluation is not None, outcome.error
     return [store.run(result.run.id) for result in outcome.evaluation.results]
 
@@ -198,9 +198,10 @@ def _failed(store: Store, settings: Settings) -> Run:
 def _queued(store: Store, settings: Settings, running: Run) -> tuple[Run, Run]:
     """One job cancelled while it waited, one that waits, and `running` as a job at work elsewhere."""
     sim = cell(Model("simulator", "sim"), "superglue")
-    cancelled = queue.submit(store, Plan((sim,), name="not needed"), Ticket("ada", 1, "normal"), settings)
-    queue.cancel(store, cancelled.id)
-    waiting = queue.submit(store, Plan((sim,), name="by and by"), Ticket("ada", 1, "low"), settings)
+    context = Context(settings, store)
+    cancelled = queue.submit(context, Plan((sim,), name="not needed"), Ticket("ada", 1, "normal"))
+    queue.cancel(context, cancelled.id)
+    waiting = queue.submit(context, Plan((sim,), name="by and by"), Ticket("ada", 1, "low"))
     now = time.time()
     num = store.number(running.id)
     # Its worker seems to be on another machine, alive for a day: nothing here takes it over.
@@ -219,7 +220,7 @@ def _schedule(store: Store, project_id: int) -> None:
     wanted = NewSchedule(
         "GLUE every night", "0 3 * * *", cell(Model("simulator", "sim"), "glue"), "ada", project_id
     )
-    schedules.add(store, wanted, read_settings({}))
+    schedules.add(Context(read_settings({}), store), wanted)
 
 
 def _remarks(store: Store, run: Run) -> tuple[str, ...]:

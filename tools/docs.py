@@ -12,7 +12,9 @@ import ast
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import click
 from click.testing import CliRunner
@@ -170,6 +172,35 @@ def spellings() -> str:
     return table(("server", *fields, "think", "known from"), rows)
 
 
+def graders() -> str:
+    """Each grader with what it needs and its settings."""
+    from proctor.grading.graders.table import GRADERS
+
+    return "\n".join(_grader(grader) for grader in GRADERS.values())
+
+
+def _grader(grader: object) -> str:
+    from proctor.grading.contract import GraderEntry
+
+    assert isinstance(grader, GraderEntry)
+    lines = [f"### `{grader.full_name}`\n", f"{grader.what[:1].upper()}{grader.what[1:]}.\n"]
+    lines.append(f"Right answers: {grader.needs}.\n")
+    rows = [
+        (
+            f"`{one.name}`",
+            _setting_says(one.metadata),
+            f"`{one.default}`" if one.default not in ("", ()) else "",
+        )
+        for one in fields(grader.options)
+    ]
+    return "\n".join(lines) + (f"\n{table(('setting', 'says', 'default'), rows)}" if rows else "")
+
+
+def _setting_says(metadata: Mapping[str, Any]) -> str:
+    values = ", ".join(f"`{value}`" for value in metadata["one_of"])
+    return f"{metadata['says']} ({values})" if values else str(metadata["says"])
+
+
 def schema() -> str:
     """The tables of the database with their columns."""
     from proctor.store.core.tables import METADATA
@@ -198,6 +229,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "exits": exits,
     "suites": suites,
     "providers": providers,
+    "graders": graders,
     "spellings": spellings,
     "schema": schema,
 }

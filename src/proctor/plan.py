@@ -210,7 +210,20 @@ def share_limits(limits: Limits, *, spent_s: float, spent_usd: float, runs_left:
 
 def cell_to_json(cell: Cell) -> str:
     """The cell as JSON text; `cell_from_json` gives an equal cell back."""
-    return json.dumps(asdict(cell), ensure_ascii=False, sort_keys=True)
+    return json.dumps(_cell(cell), ensure_ascii=False, sort_keys=True)
+
+
+_LATER = frozenset(
+    {"columns", "sheet", "content"}
+)  # written where they say something: older versions read the rest
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    record = asdict(cell)
+    record["source"] = {
+        name: value for name, value in record["source"].items() if value or name not in _LATER
+    }
+    return record
 
 
 def cell_from_json(text: str) -> Cell:
@@ -246,7 +259,7 @@ def _source(record: Mapping[str, Any]) -> SourceRef:
 
 def plan_to_json(plan: Plan) -> str:
     return json.dumps(
-        {"name": plan.name, "replies": plan.replies, "cells": [asdict(c) for c in plan.cells]},
+        {"name": plan.name, "replies": plan.replies, "cells": [_cell(c) for c in plan.cells]},
         ensure_ascii=False,
         sort_keys=True,
     )

@@ -12,6 +12,7 @@ from proctor.errors import ConfigError, ProctorError
 from proctor.figures import estimate, left_out_mark
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult
 from proctor.plan import check_think, parse_source
+from proctor.service.context import open_context
 from proctor.service.data.transfer import item_records
 from proctor.service.datasets.kept import here
 from proctor.service.grades.function import FunctionGrader, GradingFunction
@@ -62,7 +63,8 @@ class Result:
 
     def items(self) -> list[dict[str, Any]]:
         """One record an item and model: outcome, score, answer, target, reply, tokens, seconds."""
-        return item_records([r.run.id for r in self.runs], self._settings)
+        with open_context(self._settings) as context:
+            return item_records(context, [r.run.id for r in self.runs])
 
     def to_pandas(self) -> pandas.DataFrame:
         """`items` as a data frame. Raises ImportError where pandas is not installed."""
@@ -112,11 +114,16 @@ def evaluate(
     )
     plan = Plan(cells, name=os.fspath(source), replies=os.fspath(replies) if replies else None)
     function = FunctionGrader(grader) if callable(grader) else None
-    outcome = _outside_any_loop(lambda: start(plan, settings, grader=function))
+    outcome = _outside_any_loop(lambda: _started(plan, settings, function))
     if outcome.evaluation is None:
         assert outcome.error is not None  # without one there is always an evaluation
         raise outcome.error
     return _result(outcome, outcome.evaluation, settings)
+
+
+def _started(plan: Plan, settings: Settings, grader: FunctionGrader | None) -> PlanOutcome:
+    with open_context(settings) as context:
+        return start(context, plan, grader=grader)
 
 
 def _result(outcome: PlanOutcome, evaluation: Evaluation, settings: Settings) -> Result:

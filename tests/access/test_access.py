@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from opened import over, start
 from proctor.errors import ConfigError, Conflict, Forbidden, NotFound, Unauthorized
 from proctor.service.admin import access
 from proctor.service.admin.access import User
 from proctor.service.admin.addresses import check_address
 from proctor.service.admin.prune import prune
 from proctor.service.admin.sessions import log_in, user_of_session
-from proctor.service.runs.lifecycle import start
 from proctor.store import Store
 from proctor.store.queue import runlog
 from proctor.types import Cell, ExamRef, Model, Plan
@@ -23,28 +23,34 @@ from simulators import settings
 
 
 def test_a_key_is_kept_as_its_hash_alone(store: Store) -> None:
-    made, secret = access.create_key(store, "ann", "laptop", ["read", "run"], by="root")
+    made, secret = access.create_key(over(store), "ann", "laptop", ["read", "run"], by="root")
     assert secret.startswith("proctor_") and len(secret) >= 50 and made.prefix == secret[:14]
     with store.reading() as connection:
         row = str(connection.execute(text("SELECT * FROM api_key")).all())
     assert secret not in row and secret[14:] not in row
-    assert access.user_of(store, secret) == User("ann", "run", access.Reach(frozenset({1})))
-    assert access.keys(store)[0].last_used_at is not None
+    assert access.user_of(over(store), secret) == User("ann", "run", access.Reach(frozenset({1})))
+    assert access.keys(over(store))[0].last_used_at is not None
 
 
 def test_a_key_names_projects_and_admin_reaches_all(store: Store) -> None:
-    red = access.create_project(store, "Red", by="root")
-    usual, _ = access.create_key(store, "ann", "", ["read"], by="root")
-    named, secret = access.create_key(store, "ann", "", ["run"], by="root", projects=[red.id, red.id])
-    admin, everything = access.create_key(store, "root", "", ["admin"], by="root")
-    assert [key.projects for key in access.keys(store)] == [(1,), (red.id,), ()]
-    assert [access.reached_words(store, key) for key in (usual, named, admin)] == ["default", "Red", "all"]
-    assert access.user_of(store, everything).reach == access.Reach()
-    token, user = log_in(store, secret)
-    assert user == user_of_session(store, token) == access.user_of(store, secret)
-    access.set_projects(store, named.id, [1], by="root")
-    assert access.user_of(store, secret).reach == access.Reach(frozenset({1}))
-    assert user_of_session(store, token) == access.user_of(store, secret), "a session follows its key at once"
+    red = access.create_project(over(store), "Red", by="root")
+    usual, _ = access.create_key(over(store), "ann", "", ["read"], by="root")
+    named, secret = access.create_key(over(store), "ann", "", ["run"], by="root", projects=[red.id, red.id])
+    admin, everything = access.create_key(over(store), "root", "", ["admin"], by="root")
+    assert [key.projects for key in access.keys(over(store))] == [(1,), (red.id,), ()]
+    assert [access.reached_words(over(store), key) for key in (usual, named, admin)] == [
+        "default",
+        "Red",
+        "all",
+    ]
+    assert access.user_of(over(store), everything).reach == access.Reach()
+    token, user = log_in(over(store), secret)
+    assert user == user_of_session(over(store), token) == access.user_of(over(store), secret)
+    access.set_projects(over(store), named.id, [1], by="root")
+    assert access.user_of(over(store), secret).reach == access.Reach(frozenset({1}))
+    assert user_of_session(over(store), token) == access.user_of(over(store), secret), (
+        "a session follows its key at once"
+    )
 
 
 def test_a_key_that_could_reach_nothing_or_too_much_is_refused(store: Store) -> None:
@@ -53,30 +59,30 @@ def test_a_key_that_could_reach_nothing_or_too_much_is_refused(store: Store) -> 
         (["admin"], [1], "reaches every project"),
     ):
         with pytest.raises(ConfigError, match=words):
-            access.create_key(store, "ann", "", scopes, by="root", projects=projects)
+            access.create_key(over(store), "ann", "", scopes, by="root", projects=projects)
     with pytest.raises(NotFound, match="Project 7 not found"):
-        access.create_key(store, "ann", "", ["read"], by="root", projects=[1, 7])
-    assert access.keys(store) == []
-    made, _ = access.create_key(store, "ann", "", ["read"], by="root")
-    access.revoke_key(store, made.id, by="root")
+        access.create_key(over(store), "ann", "", ["read"], by="root", projects=[1, 7])
+    assert access.keys(over(store)) == []
+    made, _ = access.create_key(over(store), "ann", "", ["read"], by="root")
+    access.revoke_key(over(store), made.id, by="root")
     with pytest.raises(Conflict):
-        access.set_projects(store, made.id, [1], by="root")
+        access.set_projects(over(store), made.id, [1], by="root")
     with pytest.raises(NotFound):
-        access.set_projects(store, 99, [1], by="root")
+        access.set_projects(over(store), 99, [1], by="root")
 
 
 def test_unknown_missing_and_revoked_keys_are_refused(store: Store) -> None:
-    made, secret = access.create_key(store, "ann", "", ["admin"], by="root")
+    made, secret = access.create_key(over(store), "ann", "", ["admin"], by="root")
     for wrong in (None, "", "proctor_guess", secret + "x"):
         with pytest.raises(Unauthorized):
-            access.user_of(store, wrong)
-    access.revoke_key(store, made.id, by="root")
+            access.user_of(over(store), wrong)
+    access.revoke_key(over(store), made.id, by="root")
     with pytest.raises(Unauthorized):
-        access.user_of(store, secret)
+        access.user_of(over(store), secret)
     with pytest.raises(Conflict):
-        access.revoke_key(store, made.id, by="root")
+        access.revoke_key(over(store), made.id, by="root")
     with pytest.raises(NotFound):
-        access.revoke_key(store, 99, by="root")
+        access.revoke_key(over(store), 99, by="root")
 
 
 @pytest.mark.parametrize(
@@ -93,31 +99,31 @@ def test_each_scope_holds_those_before_it(has: str, may: set[str]) -> None:
 
 def test_keys_with_unknown_scopes_or_odd_names_are_refused(store: Store) -> None:
     with pytest.raises(ConfigError, match="choose from read, run, admin"):
-        access.create_key(store, "ann", "", ["write"], by="root")
+        access.create_key(over(store), "ann", "", ["write"], by="root")
     with pytest.raises(ConfigError, match="user"):
-        access.create_key(store, "<script>", "", ["read"], by="root")
+        access.create_key(over(store), "<script>", "", ["read"], by="root")
     with pytest.raises(ConfigError, match="without a key"):
-        access.create_key(store, "local", "", ["read"], by="root")
+        access.create_key(over(store), "local", "", ["read"], by="root")
 
 
 def test_project_1_is_there_from_the_start(store: Store) -> None:
-    assert [(p.id, p.name) for p in access.projects(store)] == [(1, "default")]
-    assert access.create_project(store, "Nightly", by="ann").id == 2
+    assert [(p.id, p.name) for p in access.projects(over(store))] == [(1, "default")]
+    assert access.create_project(over(store), "Nightly", by="ann").id == 2
     with pytest.raises(Conflict, match="already"):
-        access.create_project(store, "Nightly", by="ann")
+        access.create_project(over(store), "Nightly", by="ann")
     with pytest.raises(NotFound, match="Project 7 not found"):
-        access.project(store, 7)
+        access.project(over(store), 7)
 
 
 def test_the_trail_says_who_did_what(store: Store) -> None:
-    access.create_project(store, "A", by="ann")
-    access.note(store, "bob", "cancel", "job-1")
-    assert [(d.user, d.action, d.target) for d in access.deeds(store)] == [
+    access.create_project(over(store), "A", by="ann")
+    access.note(over(store), "bob", "cancel", "job-1")
+    assert [(d.user, d.action, d.target) for d in access.deeds(over(store))] == [
         ("bob", "cancel", "job-1"),
         ("ann", "create-project", "2"),
     ]
-    assert [d.user for d in access.deeds(store, user="ann")] == ["ann"]
-    assert access.deeds(store, before=access.deeds(store)[0].id)[0].user == "ann"
+    assert [d.user for d in access.deeds(over(store), user="ann")] == ["ann"]
+    assert access.deeds(over(store), before=access.deeds(over(store))[0].id)[0].user == "ann"
 
 
 def test_pruning_takes_old_runs_and_all_that_is_theirs(tmp_path: Path) -> None:
@@ -132,9 +138,9 @@ def test_pruning_takes_old_runs_and_all_that_is_theirs(tmp_path: Path) -> None:
         connection.execute(text("UPDATE run SET finished_at = :at WHERE id = :id"), old)
     for run in runs:
         runlog.say(tmp_path, run.id, "what was said")
-    assert prune(store, 30 * 86400, home=tmp_path, by="ann", dry=True).runs == (runs[0].id,)
+    assert prune(over(store, settings(tmp_path)), 30 * 86400, by="ann", dry=True).runs == (runs[0].id,)
     assert len(store.runs()) == 2
-    found = prune(store, 30 * 86400, home=tmp_path, by="ann")
+    found = prune(over(store, settings(tmp_path)), 30 * 86400, by="ann")
     assert runlog.tail(tmp_path, runs[0].id) is None
     assert "what was said" in str(runlog.tail(tmp_path, runs[1].id))
     assert runlog.path(tmp_path, runs[1].id).stat().st_mode & 0o077 == 0
@@ -147,7 +153,7 @@ def test_pruning_takes_old_runs_and_all_that_is_theirs(tmp_path: Path) -> None:
     with store.reading() as connection:
         for table in ("attempt", "payload", "score"):
             assert connection.execute(text(f"SELECT count(DISTINCT run_num) FROM {table}")).scalar() == 1
-    assert access.deeds(store)[0].action == "prune"
+    assert access.deeds(over(store))[0].action == "prune"
     store.close()
 
 

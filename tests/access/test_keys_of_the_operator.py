@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from opened import over
 from proctor.manifest import UNOPENED
 from proctor.service.admin.addresses import settings_for, settings_to_ask_again
 from proctor.service.context import open_store
@@ -45,7 +46,7 @@ def test_a_job_that_the_operator_reruns_shows_the_key_no_more_than_before(tmp_pa
     cell = Cell(Model("openai", "m", "http://127.0.0.1:9001/v1"), ExamRef("suite", "mmlu"))
     ours = settings(tmp_path, OPENAI_API_KEY=KEY, OPENAI_BASE_URL=OURS)
     with open_store(ours) as store:
-        job = queue.submit(store, Plan((cell,)), queue.Ticket("ann"), ours)
+        job = queue.submit(over(store, ours), Plan((cell,)), queue.Ticket("ann"))
         facts = {
             "source_title": "MMLU",
             "planned": 1,
@@ -58,7 +59,10 @@ def test_a_job_that_the_operator_reruns_shows_the_key_no_more_than_before(tmp_pa
         again = store.add_run(plan, cell, **facts, now=1.0, parent_id=job.id)
         twice = store.add_run(plan, cell, **facts, now=1.0, parent_id=again.id)
         orphan = store.add_run(plan, cell, **facts, now=1.0, parent_id="deleted")
-        told = [settings_to_ask_again(store, [run], ours).openai_api_key for run in (own, job, twice, orphan)]
+        told = [
+            settings_to_ask_again(over(store, ours), [run]).openai_api_key
+            for run in (own, job, twice, orphan)
+        ]
     assert told == [KEY, None, None, None]
 
 

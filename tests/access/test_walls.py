@@ -19,6 +19,7 @@ from sqlalchemy import update
 from walls_probes import ACTS, NOTHING, PROBES, REFUSED, SEES, Key, Probe, routes
 from walls_world import NOBODYS, Names, Owner, owner, state
 
+from opened import over
 from proctor.service.admin import access
 from proctor.store import Store
 from proctor.store.core.tables import RUN
@@ -230,7 +231,7 @@ def test_events_tell_of_the_own_project_alone(world: World) -> None:
 
 
 def test_metrics_count_the_runs_that_the_key_reaches(world: World) -> None:
-    _, everybody = access.create_key(world.store, "root", "", ["admin"], by="root")
+    _, everybody = access.create_key(over(world.store), "root", "", ["admin"], by="root")
     found = {}
     for name, secret in (("one", world.stranger.secret), ("all", everybody)):
         text = Caller(world.address, secret).ask("GET", Probe("/metrics")).text

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator
 
-from house import File, functions, imports, python_files, read
+from house import File, functions, python_files, read
 
 # Statements and stores over all projects: each is named with its reason where it stands.
 OVER_ALL = {
@@ -32,35 +30,23 @@ def test_only_doors_hold_the_context_that_shows_everything() -> None:
     assert {file.where for file in files("") if over_all.search(file.text)} == OVER_ALL.keys()
 
 
-def test_no_view_of_the_server_opens_a_store_of_its_own() -> None:
-    """Use cases of the command line open the store of their settings; the server's take the caller's."""
-    opening = {("proctor.service.context", "open_store")}
-    while found := set(_callers(opening)) - opening:
-        opening |= found
-    assert {
-        ("proctor.service.data.transfer", "report"),
-        ("proctor.service.forecast.forecast", "forecast"),
-    } <= opening
-    opening -= {("proctor.service.context", "open_context")}  # the application's own, for the doors
-    faults = []
-    for file in files("api", "web"):
-        modules = {module for module, _ in opening}
-        for _, name in imports(file, ast.walk(file.tree)):
-            if tuple(name.rsplit(".", 1)) in opening:
-                faults.append(f"{file.where} imports {name}")
-            if name in modules:
-                used = {of for module, of in opening if module == name}
-                called = re.compile(rf"\b{name.rpartition('.')[2]}\.({'|'.join(used)})\(")
-                faults += [f"{file.where} calls {each}" for each in called.findall(file.text)]
+def test_no_use_case_and_no_view_of_the_server_opens_a_store_of_its_own() -> None:
+    """What they show is what the context reaches that they were given."""
+    opening = re.compile(r"(?<!def )\bopen_(store|context)\(")
+    found = {file.where for file in files("service", "api", "web") if opening.search(file.text)}
+    assert found == {"src/proctor/service/context.py", "src/proctor/api/app.py"}
+
+
+def test_views_hand_the_context_on_whole() -> None:
+    views = files("api", "web", "cli")
+    assert not [file.where for file in views if re.search(r"\bcontext(\(\))?\.store\b", file.text)]
+
+
+def test_no_use_case_takes_store_and_settings_apart() -> None:
+    faults = [
+        file.at(function, f"{function.name} takes a store and settings: they are one context")
+        for file in files("service")
+        for function in functions(file.tree)
+        if {"store", "settings"} <= {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
+    ]
     assert not faults, faults
-
-
-def _callers(opening: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    for file in files("service"):
-        named = (tuple(name.rsplit(".", 1)) for _, name in imports(file, ast.walk(file.tree)))
-        known = {pair[1] for pair in named if pair in opening}
-        known |= {name for module, name in opening if module == file.module}
-        for function in functions(file.tree):
-            calls = {ast.unparse(node.func) for node in ast.walk(function) if isinstance(node, ast.Call)}
-            if calls & known:
-                yield file.module, function.name

@@ -10,12 +10,12 @@ from typing import Any
 
 from sqlalchemy import select, update
 
+from opened import over, start
 from proctor.plan import cell_to_json
 from proctor.service.admin import access
 from proctor.service.datasets.kept import Uploaded, Wish, upload
 from proctor.service.results import notes
 from proctor.service.runs import queue, schedules
-from proctor.service.runs.lifecycle import start
 from proctor.service.runs.queue import Ticket
 from proctor.service.runs.schedules import NewSchedule
 from proctor.settings import Settings
@@ -92,23 +92,23 @@ class Owner:
 
 def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
     """A project with complete runs, a failed, a waiting and a running one, notes, a schedule, a log and deeds."""
-    project = access.create_project(store, f"{word} project", by="root")
-    key, secret = access.create_key(store, user, "", ["run"], by="root", projects=[project.id])
+    project = access.create_project(over(store), f"{word} project", by="root")
+    key, secret = access.create_key(over(store), user, "", ["run"], by="root", projects=[project.id])
     done, beside, failed = _runs(store, settings, word, project.id)
     ticket = Ticket(user, project.id)
-    waiting = queue.submit(store, Plan((_cell(word, "1"),)), ticket, settings)
-    running = queue.submit(store, Plan((_cell(word, "1"),)), ticket, settings)
+    waiting = queue.submit(over(store, settings), Plan((_cell(word, "1"),)), ticket)
+    running = queue.submit(over(store, settings), Plan((_cell(word, "1"),)), ticket)
     _set(
         store, failed, status=Status.FAILED.value, error=f"{word} has broken", error_slug="config", settled=1
     )
     far = {"owner": f"{word}-host:1", "lease_until": time.time() + 9000.0, "started_at": time.time()}
     _set(store, running, status=Status.RUNNING.value, planned=9, **far)
     row = next(store.latest(done.id))
-    note = notes.add(store, done.id, row.item_id, 0, user=user, text=f"{word} remark", flag=True)
+    note = notes.add(over(store), done.id, row.item_id, 0, user=user, text=f"{word} remark", flag=True)
     wanted = NewSchedule(f"{word} nightly", "0 2 * * *", _cell(word, "1"), user, project.id)
-    schedule = schedules.add(store, wanted, settings)
+    schedule = schedules.add(over(store, settings), wanted)
     runlog.say(settings.home, done.id, f"{word} was logged")
-    access.note(store, user, "submit", done.id, f"{word} was submitted")
+    access.note(over(store), user, "submit", done.id, f"{word} was submitted")
     names = Names(
         project=project.id,
         model=f"{word}-1",

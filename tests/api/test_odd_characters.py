@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from jobs_world import end
+from opened import over
 from proctor.errors import ConfigError, ServerError, in_one_line
 from proctor.providers.wire.http import HttpResponse
 from proctor.providers.wire.refusals import Place, refusal
@@ -157,7 +158,7 @@ def test_names_are_one_line_on_the_command_line_too(tmp_path: Path, sqlite_url: 
     store = Store.open(sqlite_url)
     cell = Cell(Model("simulator", "sim"), ExamRef("suite", "glue"))
     with pytest.raises(ConfigError, match="one line of printable"):
-        schedules.add(store, NewSchedule(FORGED, "0 2 * * *", cell, "ann", 1), given)
+        schedules.add(over(store, given), NewSchedule(FORGED, "0 2 * * *", cell, "ann", 1))
     store.close()
 
 

@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 
 from logs_made import inspect, line, lm_eval, quiz, sample, written
+from opened import compare_named, export_lm_eval, import_logs
 from proctor.errors import ConfigError
 from proctor.findings import RunResult
-from proctor.service.data.logs import import_logs
-from proctor.service.data.transfer import export_lm_eval
-from proctor.service.evidence.compare import compare_named
 from proctor.settings import Settings
 from simulators import settings
 

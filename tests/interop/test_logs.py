@@ -9,15 +9,11 @@ from pathlib import Path
 import pytest
 
 from logs_made import DATE, inspect, line, lm_eval, members, quiz, sample, written, zipped
+from opened import compare_named, import_logs, item_records, look, rerun, rescore, resume
 from proctor.errors import ConfigError, DataError
 from proctor.interop.lm_eval import read_lm_eval
 from proctor.manifest_json import manifest_document
 from proctor.service.context import open_store
-from proctor.service.data.logs import import_logs
-from proctor.service.data.transfer import item_records
-from proctor.service.evidence.compare import compare_named
-from proctor.service.grades.regrading import rescore
-from proctor.service.runs.lifecycle import look, rerun, resume
 from proctor.types import Outcome, Plan, Status
 from simulators import settings
 

@@ -31,7 +31,7 @@ def here(tmp_path: Path) -> Iterator[World]:
 
 
 def cancelled(here: World, run: Run, worker: Worker) -> Run:
-    queue.cancel(here.store, run.id)
+    queue.cancel(here.context, run.id)
     until(lambda: here.ended(run), "cancellation", step=lambda: step(worker))
     until(lambda: not worker.children, "the process has ended", step=lambda: step(worker))
     assert children_of(run) == []
@@ -50,7 +50,7 @@ def test_a_machine_with_time_to_spare_cancels_within_two_seconds() -> None:
 def test_a_waiting_job_is_cancelled_before_anybody_takes_it(here: World) -> None:
     run = here.submit()
     worker = here.worker()
-    assert queue.cancel(here.store, run.id)
+    assert queue.cancel(here.context, run.id)
     step(worker)
     assert (here.run(run).status, worker.children) == (Status.CANCELLED, {})
 
@@ -73,7 +73,7 @@ def test_a_job_is_cancelled_while_the_server_is_slow_and_keeps_what_was_asked(he
     assert 0 < found.settled < 40
     with here.store.reading() as connection:
         assert len(connection.execute(ATTEMPT.select()).all()) == found.settled
-    again = queue.restart(here.store, run.id, here.settings)
+    again = queue.restart(here.context, run.id)
     assert (again.status, again.settled) == (Status.PENDING, found.settled)
 
 
@@ -139,7 +139,7 @@ def test_a_job_is_cancelled_while_it_waits_for_its_next_try(here: World) -> None
         worker = here.worker()
         until(lambda: here.run(run).error is not None, "the first failure", step=lambda: step(worker))
     assert here.run(run).status is Status.PENDING
-    assert queue.cancel(here.store, run.id)
+    assert queue.cancel(here.context, run.id)
     assert (here.run(run).status, here.run(run).error) == (Status.CANCELLED, None)
 
 

@@ -70,7 +70,7 @@ def test_a_run_goes_on_without_its_worker_and_no_other_takes_it(here: World) -> 
     until(lambda: here.ended(run) or lease_until(here, run) > until_then, "it keeps its own lease")
     complete(here, run)
     assert here.log(run).count(" begins, as ") == 1
-    assert queue.job(here.store, run.id).tries == 1
+    assert queue.job(here.context, run.id).tries == 1
 
 
 def lease_until(here: World, run: Run) -> float:
@@ -84,7 +84,7 @@ def test_a_run_without_its_worker_can_be_cancelled(long: World) -> None:
     first = long.program("worker")
     at_work(long, run)
     killed(first)
-    queue.cancel(long.store, run.id)
+    queue.cancel(long.context, run.id)
     until(lambda: long.run(run).status is Status.CANCELLED, "cancelled")
     until(lambda: children_of(run) == [], "its process has ended")
     assert 0 < long.run(run).settled < long.n
@@ -96,7 +96,7 @@ def test_a_run_without_its_worker_is_cancelled_while_its_rows_are_being_read(her
     first = here.program("worker")
     until(lambda: "begins" in here.log(run), "its process is at work")
     killed(first)
-    queue.cancel(here.store, run.id)
+    queue.cancel(here.context, run.id)
     until(lambda: here.run(run).status is Status.CANCELLED, "cancelled")
     until(lambda: children_of(run) == [], "its process has ended")
 
@@ -120,7 +120,7 @@ def test_a_process_that_nothing_ends_is_ended_by_its_own_lease(here: World) -> N
     words = [sys.executable, "-c", DEAF, here.database_url, run.id]
     with subprocess.Popen(words, stdout=subprocess.PIPE, env=here.environ) as process:
         assert process.stdout is not None and process.stdout.readline() == b"there\n"
-        queue.cancel(here.store, run.id)
+        queue.cancel(here.context, run.id)
         until(lambda: here.run(run).status is Status.CANCELLED, "cancelled")
         assert process.wait(timeout=HANG_S) == 128 + signal.SIGKILL
 
@@ -145,7 +145,7 @@ def test_when_worker_and_process_die_the_next_worker_goes_on_after_the_lease(her
     complete(here, run)
     asked = here.asked(server)
     assert {item: asked[item] for item in kept} == dict.fromkeys(kept, 1)
-    assert queue.job(here.store, run.id).tries == 1, "a lost worker is not the run's doing"
+    assert queue.job(here.context, run.id).tries == 1, "a lost worker is not the run's doing"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -162,7 +162,7 @@ def test_a_worker_that_is_ended_puts_its_run_back_and_the_try_does_not_count(
     back = here.run(run)
     assert (back.status, back.stopped, back.error) == (Status.PENDING, None, None)
     assert 0 < back.settled < N
-    assert queue.job(here.store, run.id).tries == 0
+    assert queue.job(here.context, run.id).tries == 0
     assert "Traceback" not in said
     here.program("worker", "--once")
     complete(here, run)
@@ -174,7 +174,7 @@ def test_once_ends_when_nothing_waits(here: World) -> None:
     _, said = process.communicate(timeout=HANG_S)
     assert process.returncode == 0, said
     assert [here.run(run).status for run in runs] == [Status.COMPLETED] * 4
-    assert queue.worker_seen(here.settings) is not None
+    assert queue.worker_seen(here.context) is not None
     again = here.program("worker", "--once")
     assert again.communicate(timeout=HANG_S) is not None and again.returncode == 0
 

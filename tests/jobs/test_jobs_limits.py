@@ -61,10 +61,10 @@ def test_a_job_on_a_disk_without_room_waits_and_goes_on_when_there_is_room(here:
     assert (waits.status, waits.error_slug, waits.finished_at) == (Status.PENDING, "disk-full", None)
     assert "MB must stay free" in (waits.error or "")
     assert str(here.home) not in (waits.error or "")
-    assert queue.job(here.store, run.id).tries == 0
+    assert queue.job(here.context, run.id).tries == 0
     context = Context(here.settings, here.store)
     assert job_states.state_of(context, run.id).step.startswith("waiting for room: ")
-    until(lambda: queue.worker_waits_for(here.settings), "said", step=lambda: worker.step(time.time()))
+    until(lambda: queue.worker_waits_for(here.context), "said", step=lambda: worker.step(time.time()))
     for _ in range(20):
         worker.step(time.time())
     assert here.run(run).status is Status.PENDING, "it is not taken while there is no room"
@@ -84,7 +84,7 @@ def test_too_many_tokens_and_a_restart_has_them_afresh(here: World) -> None:
     assert "the tokens allowed (400 for this run) were used up" in (done.error or "")
     assert 0 < done.settled < 40
     before = done.settled
-    queue.restart(here.store, run.id, here.settings)
+    queue.restart(here.context, run.id)
     assert failed_by_a_limit(here, run).settled > before
 
 
@@ -121,7 +121,7 @@ def test_what_earlier_tries_spent_counts_too(here: World) -> None:
     done = failed_by_a_limit(here, run, worker)
     tally = here.store.tally(run.id)
     tokens = (tally.input_tokens_per_item or 0) + (tally.output_tokens_per_item or 0)
-    assert queue.job(here.store, run.id).tries == 1, "the first settled items, so it is not counted"
+    assert queue.job(here.context, run.id).tries == 1, "the first settled items, so it is not counted"
     # Four were under way when it was used up; what a killed process had asked and not kept is not counted.
     assert 2000 <= done.settled * tokens < 2000 + 6 * tokens
 

@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from proctor.store.core.tables import PULSE, RUN
 from proctor.store.queue import entries as places
 from proctor.store.queue.endings import Verdict, end
 from proctor.store.write import throughput
-from proctor.store.write.throughput import Pulse
+from proctor.store.write.throughput import Progress
 from proctor.types import Cell, ExamRef, Model, Plan, Run, Status
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
@@ -107,7 +108,7 @@ def test_a_failure_that_may_pass_is_tried_again_later_and_then_succeeds(here: Wo
     worker.environ = here.environ
     done = work_until_ended(here, run, worker)
     assert (done.status, done.error, done.settled) == (Status.COMPLETED, None, 40)
-    assert queue.job(here.store, run.id).tries >= 2
+    assert queue.job(here.context, run.id).tries >= 2
 
 
 def test_a_failure_that_does_not_pass_is_told_as_it_was_and_comes_later_each_time(here: World) -> None:
@@ -116,7 +117,7 @@ def test_a_failure_that_does_not_pass_is_told_as_it_was_and_comes_later_each_tim
 
     def look() -> None:
         step(worker)
-        job = queue.job(here.store, run.id)
+        job = queue.job(here.context, run.id)
         if job.run.status is Status.PENDING and job.tries:
             waits.setdefault(job.tries, job.run_after - time.time())
 
@@ -127,7 +128,7 @@ def test_a_failure_that_does_not_pass_is_told_as_it_was_and_comes_later_each_tim
     done = here.run(run)
     assert (done.status, done.error_slug) == (Status.FAILED, "server-error")
     assert "out of order" in (done.error or "")
-    assert queue.job(here.store, run.id).tries == 3
+    assert queue.job(here.context, run.id).tries == 3
     assert 0.0 < waits[1] <= 0.2 < waits[2] <= 0.4
 
 
@@ -137,15 +138,15 @@ def test_the_pace_of_a_job_that_goes_on_is_of_its_last_try_alone(here: World) ->
     assert taken is not None and taken.id == run.id
     context = Context(here.settings, here.store)
     assert job_states.state_of(context, run.id).items_per_s is None
-    beat = Pulse(time.time(), 30, 4, 0.5, 10.0, 0, 0, None, None, None)
-    throughput.add(here.store, run.id, beat._replace(at=beat.at - 600, items_per_s=9.0))
+    beat = Progress(time.time(), 30, 4, 0.5, 10.0, 0, 0)
+    throughput.add(here.store, run.id, replace(beat, at=beat.at - 600, items_per_s=9.0))
     assert job_states.state_of(context, run.id).items_per_s is None, "the process of that try is gone"
     throughput.add(here.store, run.id, beat)
     assert job_states.state_of(context, run.id).items_per_s == 0.5
     with here.store.writing() as connection:
         connection.execute(update(RUN).values(started_at=time.time() - 7200.0))
         connection.execute(update(PULSE).where(PULSE.c.at == beat.at).values(at=beat.at - 36.0))
-    assert job_states.state_of(context, run.id).items_per_s, "after two hours the pulse comes every 36 s"
+    assert job_states.state_of(context, run.id).items_per_s, "after two hours it is told every 36 s"
 
 
 def test_a_server_that_is_away_when_a_job_goes_on_is_waited_for(here: World) -> None:
@@ -175,10 +176,10 @@ def test_a_new_job_at_an_address_where_nobody_is_fails_at_once_unless_a_schedule
     here.set(OLLAMA_HOST="http://127.0.0.1:9")
     cell = Cell(Model("ollama", "sim"), ExamRef("file", str(here.file)))
     ticket = queue.Ticket("ann", schedule_id=schedule_id)
-    run = queue.submit(here.store, Plan((cell,)), ticket, here.settings)
+    run = queue.submit(here.context, Plan((cell,)), ticket)
     done = work_until_ended(here, run)
     assert (done.status, done.error_slug) == (Status.FAILED, "endpoint-not-found")
-    assert queue.job(here.store, run.id).tries == (1 if schedule_id is None else 3)
+    assert queue.job(here.context, run.id).tries == (1 if schedule_id is None else 3)
 
 
 def test_a_run_is_taken_again_while_the_process_of_its_last_try_is_still_ending(here: World) -> None:
@@ -204,7 +205,7 @@ def test_a_run_is_taken_again_while_the_process_of_its_last_try_is_still_ending(
 def test_a_failure_that_cannot_pass_is_not_tried_again(here: World) -> None:
     run = here.submit("gemini/gemini-2.0-flash")
     done = work_until_ended(here, run)
-    assert (done.status, done.error_slug, queue.job(here.store, run.id).tries) == (Status.FAILED, "auth", 1)
+    assert (done.status, done.error_slug, queue.job(here.context, run.id).tries) == (Status.FAILED, "auth", 1)
     assert "GOOGLE_API_KEY" in (done.error or "")
     here.simulate()
     unknown = here.submit("ollama/nobody")
@@ -219,7 +220,7 @@ def test_prompts_that_are_all_too_long_are_not_tried_again(here: World) -> None:
     assert (done.status, done.error_slug) == (Status.FAILED, "error-budget"), (
         "40 items, of which 20 were asked"
     )
-    assert queue.job(here.store, run.id).tries == 1 and done.settled == 0
+    assert queue.job(here.context, run.id).tries == 1 and done.settled == 0
 
 
 @pytest.mark.promise("A-18")
@@ -253,8 +254,8 @@ def test_a_worker_that_cannot_start_processes_says_so_and_goes_on(here: World) -
     for _ in range(5):  # it is no fault of the run's, however often
         until(lambda: here.run(run).error, "its process could not be started", step=lambda: step(worker))
         assert "could not be started: No such file" in (here.run(run).error or "")
-        assert (here.run(run).error_slug, queue.job(here.store, run.id).tries) == ("worker-died", 0)
-        until(lambda: queue.job(here.store, run.id).run_after <= time.time(), "its next try")
+        assert (here.run(run).error_slug, queue.job(here.context, run.id).tries) == ("worker-died", 0)
+        until(lambda: queue.job(here.context, run.id).run_after <= time.time(), "its next try")
     here.simulate()
     worker.environ, worker.command = here.environ, usual
     done = work_until_ended(here, run, worker)

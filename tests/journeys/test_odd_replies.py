@@ -10,10 +10,10 @@ import orjson
 import pytest
 from sqlalchemy import text
 
+from opened import start
 from proctor.engine.retry import Retry
 from proctor.findings import RunResult
 from proctor.service.opening.simulate import known_answers
-from proctor.service.runs.lifecycle import start
 from proctor.settings import Settings
 from proctor.simulator import spawn
 from proctor.store import Store

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from opened import start
 from pages import Browser
 from proctor.app import program
 from proctor.service.opening.sources import open_source
-from proctor.service.runs.lifecycle import start
 from proctor.sources.exams.source import SuiteSource
 from proctor.types import Cell, ExamRef, Model, Plan
 from served import Server, serving

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from opened import look, resume, start
 from proctor.engine.retry import Retry
 from proctor.errors import ErrorBudget
 from proctor.plan import cell_from_json, cell_to_json
 from proctor.service.opening.simulate import known_answers
-from proctor.service.runs.lifecycle import look, resume, start
 from proctor.simulator import spawn
 from proctor.types import Cell, ExamRef, Limits, Model, Plan
 from simulators import settings

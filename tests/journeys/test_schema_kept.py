@@ -12,14 +12,13 @@ from typing import Any
 import pytest
 
 from odd_servers import Answers, models, odd_server, said
+from opened import leaderboard, look, over, resume, start
 from proctor.cli.tables import evaluation_lines, list_entry
 from proctor.errors import ConfigError
 from proctor.manifest import Adherence
 from proctor.report.setup import how_it_was_asked
 from proctor.service.evidence.compare import compared
-from proctor.service.evidence.leaderboard import board_of
 from proctor.service.results.outcome import PlanOutcome
-from proctor.service.runs.lifecycle import look, resume, start
 from proctor.settings import Settings
 from proctor.store import Store
 from proctor.types import Cell, ExamRef, Model, Plan, Run, Sampling
@@ -110,8 +109,8 @@ def test_a_run_whose_schema_was_ignored_says_so_and_is_not_compared_with_one_whe
         with pytest.raises(
             ConfigError, match=r"ignored the schema: 0 of 12 replies are JSON .* --mode generate"
         ):
-            compared(store, [kept.id, free.id])
-        board = board_of(store)
+            compared(over(store), [kept.id, free.id])
+        board = leaderboard(over(store))
         assert len(board.places) == 1
         assert any("other mode of answering" in line for line in board.left_out)
 
@@ -140,4 +139,4 @@ def test_a_run_kept_before_this_was_counted_is_compared_as_it_was(given, tmp_pat
     (other,) = runs_of(ask(given, tmp_path, other=strict))
     with closing(Store.open(given.database_url)) as store:
         store.set_manifest(other.id, replace(other.manifest, schema=None))
-        assert len(compared(store, [kept.id, other.id]).evaluation.comparisons) == 1
+        assert len(compared(over(store), [kept.id, other.id]).evaluation.comparisons) == 1

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from jobs_world import World, until, world
+from opened import resume, start
 from proctor.cli.progress import Plain
 from proctor.engine.retry import Retry
 from proctor.service.context import Context
 from proctor.service.runs import queue
-from proctor.service.runs.lifecycle import resume, start
-from proctor.service.watch.live import live_of
+from proctor.service.watch.job_states import state_of
 from proctor.simulator import Simulated
 from proctor.store.queue import runlog, waits
 from proctor.store.queue.waits import Absence, Wait, Waits
@@ -40,14 +40,14 @@ class Killed:
         self.said = io.StringIO()
         self.plain = Plain(self.said)
 
-    def __call__(self, p):
+    def __call__(self, run, p):
         if p.done >= 10 and not self.killed:
             os.kill(self.server.pid, signal.SIGKILL)
             self.killed = True
         if p.waits.absence:
             self.waited.append(p.waits)
             self.plain._last = 0.0  # it need not be ten seconds for the test's sake
-            self.plain.watch(p)
+            self.plain.watch(run, p)
             if self.again and not self.starting:
                 self.starting.append(threading.Thread(target=self._start))
                 self.starting[0].start()
@@ -113,7 +113,7 @@ def test_a_job_keeps_its_lease_while_it_waits_and_the_dashboard_says_for_what(he
     context = Context(here.settings, here.store)
 
     def waited_s():
-        absence = live_of(context, run.id).waits.absence
+        absence = state_of(context, run.id).waits.absence
         return absence.waited_s if absence else 0.0
 
     until(lambda: waited_s() > 1.5, "longer than its lease", step=step)
@@ -126,7 +126,7 @@ def test_a_job_keeps_its_lease_while_it_waits_and_the_dashboard_says_for_what(he
     until(lambda: here.ended(run), "the job has ended", step=step)
     done = here.run(run)
     assert (done.status, done.settled, done.error) == (Status.COMPLETED, N, None)
-    assert queue.job(here.store, run.id).tries == 1
+    assert queue.job(here.context, run.id).tries == 1
     assert not runlog.waits_path(here.home, run.id).exists()
 
 

@@ -10,14 +10,12 @@ import orjson
 import pytest
 
 from bundles import altered, in_lines, members
+from opened import bundle, look, report, resume, start
 from proctor.cli.tables import evaluation_lines
 from proctor.engine.retry import Retry
 from proctor.figures import besides
-from proctor.service.data.bundle import bundle
-from proctor.service.data.transfer import report
 from proctor.service.data.verify import verify
 from proctor.service.results import documents
-from proctor.service.runs.lifecycle import look, resume, start
 from proctor.types import Cell, ExamRef, Limits, Model, Plan, Usage
 from programs import csv_of_sums
 from simulators import settings

@@ -11,6 +11,7 @@ import orjson
 import pytest
 from sqlalchemy import select, text, update
 
+from opened import list_runs, look, resume, start
 from proctor.cli.finish import exit_code
 from proctor.cli.tables import on_resume, result_lines
 from proctor.engine.retry import Retry
@@ -19,7 +20,6 @@ from proctor.findings import Cause, RunResult
 from proctor.service.opening.simulate import known_answers
 from proctor.service.results import advice
 from proctor.service.results.outcome import PlanOutcome
-from proctor.service.runs.lifecycle import list_runs, look, resume, start
 from proctor.simulator import Simulated, spawn
 from proctor.store import Store
 from proctor.store.core.tables import RUN

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from opened import start
 from proctor.grading.formats import Label
 from proctor.grading.nearest import nearest
 from proctor.grading.vocabulary import vocabulary
@@ -22,7 +23,6 @@ from proctor.service.results.diagnosis import (
     one_answer,
     unread,
 )
-from proctor.service.runs.lifecycle import start
 from proctor.simulator import spawn
 from proctor.store import AnswerGroup, AttemptRow
 from proctor.types import Cell, Chat, ExamRef, Gold, Item, Message, Model, Outcome, Plan, Reply, Sampling

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from opened import forecast
 from proctor.errors import ConfigError
 from proctor.manifest import Manifest
 from proctor.service.context import open_store
-from proctor.service.forecast.forecast import Forecast, duration_words, forecast, forecast_document
+from proctor.service.forecast.forecast import Forecast, duration_words, forecast_document
 from proctor.service.results.comparable import comparability
 from proctor.service.results.documents import to_json
 from proctor.service.runs.lifecycle import open_sources, resolved

@@ -7,11 +7,10 @@ import json
 
 import pytest
 
+from opened import compare_named, grade_kept, look, rescore, start
 from proctor.errors import ConfigError, NotFound
 from proctor.service.context import open_store
-from proctor.service.evidence.compare import compare_named
-from proctor.service.grades.regrading import grade_kept, graded_again, one_run, rescore
-from proctor.service.runs.lifecycle import look, start
+from proctor.service.grades.regrading import graded_again, one_run
 from proctor.store.write import grades
 from proctor.types import Cell, ExamRef, Grade, Model, Outcome, Plan
 from programs import proctor, proctor_json

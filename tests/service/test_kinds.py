@@ -63,10 +63,10 @@ def test_what_opening_decided_stands_in_the_reference_of_a_suite_alone(file: Exa
 
 def test_choices_that_a_kind_has_no_use_for_are_told_with_the_kinds_that_have() -> None:
     assert list(untaken(ExamRef("suite", "glue", preset="quick", lenient=True))) == [
-        ("lenient", KINDS["file"].title)
+        ("lenient", "files of questions and data sets")
     ]
     given = ExamRef("file", "q.csv", preset="quick", rows="sample", lenient=True)
-    assert list(untaken(given)) == [("preset", "suites"), ("rows", "suites")]
+    assert list(untaken(given)) == [("preset", "suites and data sets"), ("rows", "suites")]
     assert not list(untaken(LOG))
 
 

@@ -7,11 +7,11 @@ import sqlite3
 
 import pytest
 
+from opened import resume, start
 from proctor.grading.nearest import nearest
 from proctor.service.context import open_store
 from proctor.service.results.answer_kinds import Reads
 from proctor.service.results.diagnosis import cures, unread
-from proctor.service.runs.lifecycle import resume, start
 from proctor.types import Cell, Chat, ExamRef, Gold, Item, Message, Model, Outcome, Plan, Reply
 from simulators import settings
 

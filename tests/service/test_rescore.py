@@ -6,9 +6,8 @@ import json
 
 import pytest
 
+from opened import rescore, start
 from proctor.errors import ConfigError, NotFound
-from proctor.service.grades.regrading import rescore
-from proctor.service.runs.lifecycle import start
 from proctor.types import Cell, ExamRef, Model, Plan
 from programs import proctor, proctor_json
 from simulators import settings

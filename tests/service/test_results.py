@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from opened import over
 from proctor.app import program
 from proctor.findings import RunResult
 from proctor.manifest_json import manifest_from
@@ -32,7 +33,7 @@ from proctor.types import (
 )
 from simulators import settings
 
-SAYS_NOTHING_OF_METRICS = {"proctor": "0.9.0", "data": {"lines": 2}}
+SAYS_NOTHING_OF_METRICS = manifest_from({"data_sha256": {"lines": "0"}})
 
 
 def answered(store: Store) -> Run:
@@ -69,8 +70,8 @@ def test_such_a_run_that_ended_without_figures_gets_its_tally(store: Store) -> N
     run = answered(store)
     store.finish(run.id, Status.COMPLETED, owner="me", now=time.time(), elapsed_s=1.0)
     hopeless: set[str] = set()
-    assert len(make_good(store, hopeless=hopeless)) == 1 and not hopeless
-    assert make_good(store) == [], "once"
+    assert len(make_good(over(store), hopeless=hopeless)) == 1 and not hopeless
+    assert make_good(over(store)) == [], "once"
 
 
 @pytest.mark.parametrize("words", [("list",), ("show",), ("history",), ("report", "-o", "-")])

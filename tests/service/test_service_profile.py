@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from opened import over
 from proctor.manifest import UNOPENED
 from proctor.service.results.profile import Profile, profile_of, summary_of
 from proctor.stats.descriptive.histograms import BINS, GRADES
@@ -64,11 +65,11 @@ def attempt(
 def profile(store: Store, attempts: Sequence[Attempt]) -> Profile:
     """As the page has it, after it was kept and read back."""
     run = ended(store, attempts)
-    counted = profile_of(store, run)
+    counted = profile_of(over(store), run)
     with store.writing() as connection:
         figures = Figures((), summary_of(store, run, store.tally(run.id)))
         scores.put(connection, store.number(run.id), figures)
-    assert profile_of(store, run) == counted
+    assert profile_of(over(store), run) == counted
     return counted
 
 

@@ -8,16 +8,14 @@ from pathlib import Path
 import pytest
 
 from bundles import answers, replayed, rows
+from opened import compare_named, history, leaderboard, list_runs, start
 from proctor.errors import ConfigError
 from proctor.findings import RunResult, Score, Sharing
 from proctor.service.context import open_context, open_store
-from proctor.service.evidence.compare import compare_named
-from proctor.service.evidence.history import history
-from proctor.service.evidence.leaderboard import default_suite, leaderboard
+from proctor.service.evidence.leaderboard import default_suite
 from proctor.service.evidence.standing import standing
 from proctor.service.results import headline
 from proctor.service.results.results import shape
-from proctor.service.runs.lifecycle import list_runs, start
 from proctor.service.watch.overview import overview
 from proctor.types import Cell, ExamRef, Model, Plan
 from simulators import settings

@@ -10,11 +10,10 @@ import pytest
 
 from bundles import altered, in_json, in_lines, members
 from clocks import EACH_S, TIMINGS, asked, telling
+from opened import bundle, export
 from proctor.findings import Speed
 from proctor.service.context import open_store
-from proctor.service.data.bundle import bundle
 from proctor.service.data.counted import tally
-from proctor.service.data.transfer import export
 from proctor.service.data.verify import verify
 from proctor.service.results.profile import tally_of
 from proctor.store.core.tables import RUN

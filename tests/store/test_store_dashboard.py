@@ -1,4 +1,4 @@
-"""What the dashboard keeps and counts: notes, sessions, pulses, summaries."""
+"""What the dashboard keeps and counts: notes, sessions, how runs go, summaries."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from sqlalchemy.engine import make_url
 from store_examples import NOW, answered, claimed, failed, keep_all
 
 import proctor.store
+from opened import over
 from proctor.errors import NotFound
 from proctor.findings import Estimate, Score
 from proctor.manifest_json import manifest_from
@@ -34,7 +35,7 @@ from proctor.store.read.history import Searched
 from proctor.store.read.lists import RunFilter
 from proctor.store.write import notes, summaries, throughput
 from proctor.store.write.notes import Note
-from proctor.store.write.throughput import Pulse
+from proctor.store.write.throughput import Progress
 from proctor.types import Attempt, Outcome, Run, Status
 
 
@@ -119,21 +120,21 @@ def test_sessions_that_are_over_go_with_the_next_one(store: Store) -> None:
     assert left == ["2"]
 
 
-# --- pulses
+# --- how a run goes
 
 
-def pulse(at: float, done: int = 0) -> Pulse:
-    return Pulse(NOW + at, done, 8, 3.5, 700.25, 2, 1, 0.125, 10.0, 20.0)
+def moment(at: float, done: int = 0) -> Progress:
+    return Progress(NOW + at, done, 8, 3.5, 700.25, 2, 1, 0.125, 10.0, 20.0)
 
 
-def test_pulses_come_in_the_order_of_time_whatever_the_order_of_writing(store: Store) -> None:
+def test_moments_come_in_the_order_of_time_whatever_the_order_of_writing(store: Store) -> None:
     run, other = claimed(store), claimed(store)
-    unknown = pulse(2, 5)._replace(cost_usd=None, low_s=None, high_s=None)
-    for beat in (pulse(4, 9), pulse(0), unknown):
+    unknown = replace(moment(2, 5), cost_usd=None, low_s=None, high_s=None)
+    for beat in (moment(4, 9), moment(0), unknown):
         throughput.add(store, run.id, beat)
-    throughput.add(store, other.id, pulse(8))
-    assert throughput.of_run(store, run.id) == [pulse(0), unknown, pulse(4, 9)]
-    assert throughput.last(store, run.id) == pulse(4, 9)
+    throughput.add(store, other.id, moment(8))
+    assert throughput.of_run(store, run.id) == [moment(0), unknown, moment(4, 9)]
+    assert throughput.last(store, run.id) == moment(4, 9)
     assert throughput.last(store, claimed(store).id) is None
 
 
@@ -157,11 +158,11 @@ def figures(store: Store, run: Run, *scores: Score) -> Figures:
 def test_what_is_kept_is_what_would_be_counted(store: Store) -> None:
     run = claimed(store, 20)
     keep_all(store, run, *answers(), answered(4, attempt=1))
-    counted = profile_of(store, run), tally_of(store, run)
+    counted = profile_of(over(store), run), tally_of(store, run)
     assert summaries.get(store, run.id) is None
     ended = finished(store, run, figures=figures(store, run))
     assert summaries.get(store, run.id) is not None
-    assert (profile_of(store, ended), tally_of(store, ended)) == counted
+    assert (profile_of(over(store), ended), tally_of(store, ended)) == counted
     assert counted[0].tasks == {"boolq": {"correct": 12, "wrong": 1}, "rte": {"correct": 7}}
     assert counted[1].outcomes == {"correct": 19, "wrong": 1}
 
@@ -189,7 +190,7 @@ def test_a_run_that_is_taken_up_again_is_counted_anew_however_it_ends(store: Sto
     dead = store.run(run.id)
     assert dead.finished_at is not None
     assert tally_of(store, dead).outcomes == {"correct": 2, "wrong": 1}
-    assert profile_of(store, dead).tasks == {"boolq": {"correct": 2, "wrong": 1}}
+    assert profile_of(over(store), dead).tasks == {"boolq": {"correct": 2, "wrong": 1}}
     assert store.scores(run.id) == ()
 
 
@@ -273,8 +274,8 @@ def test_a_database_of_the_version_before_keeps_its_rows_and_takes_new_ones(data
     with store.writing() as connection:
         scores.put(connection, store.number("r"), Figures((), {"kept": True}))
     assert summaries.get(store, "r") == {"kept": True}
-    throughput.add(store, "r", pulse(1))
-    assert throughput.last(store, "r") == pulse(1)
+    throughput.add(store, "r", moment(1))
+    assert throughput.last(store, "r") == moment(1)
     note = notes.add(store, "r", words("a-b/1"))
     assert notes.of_item(store, "r", "a-b/1", 0) == [note]
     (key,) = access.keys(store)

@@ -13,6 +13,7 @@ from sqlalchemy.engine import make_url
 from store_examples import CELL, new_run
 
 import proctor.store
+from opened import over
 from proctor.errors import NotFound
 from proctor.service.admin import access
 from proctor.store import Store
@@ -29,7 +30,7 @@ NOWHERE = Reach(frozenset())
 @pytest.fixture
 def both(store: Store) -> tuple[Run, Run]:
     """A run in project 1, and one in project 2."""
-    access.create_project(store, "Red", by="root")
+    access.create_project(over(store), "Red", by="root")
     here, there = new_run(store), new_run(store)
     with store.writing() as connection:
         connection.execute(update(RUN).where(RUN.c.id == there.id).values(project_id=2))
@@ -156,10 +157,10 @@ def test_keys_of_before_keep_the_projects_that_there_are(database_url: str) -> N
             connection.execute(insert, deed)
     store.close()
     store = Store.open(database_url)
-    later = access.create_project(store, "Later", by="root")
-    assert [key.projects for key in access.keys(store)] == [(1, 2), ()]
-    assert later.id not in (access.user_with(access.keys(store)[0]).reach.projects or ())
-    assert [deed.project_id for deed in access.deeds(store)] == [None, None, 2]
+    later = access.create_project(over(store), "Later", by="root")
+    assert [key.projects for key in access.keys(over(store))] == [(1, 2), ()]
+    assert later.id not in (access.user_with(access.keys(over(store))[0]).reach.projects or ())
+    assert [deed.project_id for deed in access.deeds(over(store))] == [None, None, 2]
     store.close()
 
 

@@ -1,7 +1,9 @@
-"""One seeded store, one server on it and one Chromium for all tests of a file that look at the dashboard."""
+"""One seeded store for all tests that look at the dashboard; one server on a copy of it and one Chromium for a file."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +14,7 @@ import pytest
 from browser import browser, chromium_or_skip
 from seeded_site import Site
 
-from demo_store import Demo, build
+from demo_store import KEPT, Demo, build
 from served import serving
 
 if TYPE_CHECKING:
@@ -21,9 +23,15 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def seeded(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    """The store as it was built; tests take a copy of it."""
+    """The store as it was built, once for all workers of pytest-xdist; tests take a copy of it."""
     chromium_or_skip()
-    return build(tmp_path_factory.mktemp("seeded") / "home")
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # every worker has its own below it
+    with (folder / "seeded.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        home = folder / "seeded"
+        return Demo.kept(home) if (home / KEPT).exists() else build(home)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlencode
 
 import pytest
 
+from opened import over
 from pages import Browser
 from proctor.manifest import UNOPENED
 from proctor.service.admin.access import create_key
@@ -287,7 +288,7 @@ def test_the_queue_shows_what_waits(browser: Browser, server: Server) -> None:
 def test_the_audit_is_paged_and_filtered(browser: Browser, home: Path) -> None:
     with closing(Store.open(f"sqlite:///{home / 'proctor.db'}")) as store:
         for number in range(120):
-            create_key(store, f"robot{number}", HOSTILE, ["read"], by="filler")
+            create_key(over(store), f"robot{number}", HOSTILE, ["read"], by="filler")
     first = browser.get("/audit?user=filler")
     assert first.text.count("create-key</td>") == 100 and "robot119" in first.words
     (older,) = re.findall(r'href="(/audit\?[^"]*before=\d+)"', first.text)

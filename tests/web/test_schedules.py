@@ -7,10 +7,12 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from opened import over
 from pages import Browser
 from proctor.service.admin.access import deeds
 from proctor.service.runs import schedules
@@ -18,7 +20,7 @@ from proctor.settings import read_settings
 from proctor.store import Store
 from proctor.store.queue import entries
 from proctor.store.queue.endings import Verdict, end
-from proctor.store.write.throughput import Pulse
+from proctor.store.write.throughput import Progress
 from proctor.types import Status
 from proctor.web.run import _beats_chart
 from served import serving
@@ -93,10 +95,10 @@ def test_a_schedule_says_what_became_of_its_last_run_and_the_audit_trail_names_i
 
 
 def test_the_lines_of_a_timeline_break_where_no_process_was_at_work() -> None:
-    first = Pulse(1000.0, 30, 4, 2.5, 10.0, 0, 0, None, None, None)
-    died = [first, first._replace(at=1002.0), first._replace(at=1064.0), first._replace(at=1066.0)]
-    anew = [first._replace(retries=9), first._replace(at=1010.0, retries=2)]
-    for beats, where in ((died, 2), (anew, 1), ([first, first._replace(at=1002.0)], None)):
+    first = Progress(1000.0, 30, 4, 2.5, 10.0, 0, 0)
+    died = [first, replace(first, at=1002.0), replace(first, at=1064.0), replace(first, at=1066.0)]
+    anew = [replace(first, retries=9), replace(first, at=1010.0, retries=2)]
+    for beats, where in ((died, 2), (anew, 1), ([first, replace(first, at=1002.0)], None)):
         for line in _beats_chart(beats)["series"]:
             values = [value for _at, value in line["points"]]
             assert (values.index(None) if None in values else None) == where
@@ -105,10 +107,10 @@ def test_the_lines_of_a_timeline_break_where_no_process_was_at_work() -> None:
 def look_at_a_night(browser: Browser, home: Path) -> None:
     assert browser.post("/schedules", **NIGHTLY).status == 303
     with closing(Store.open(f"sqlite:///{home / 'proctor.db'}")) as store:
-        (kept,) = schedules.all_schedules(store)
+        (kept,) = schedules.all_schedules(over(store))
         assert kept.cell.model.base_url == "http://127.0.0.1:9/v1"
-        schedules.submit_due(store, read_settings({"PROCTOR_HOME": str(home)}), now=kept.next_at)
-        run = schedules.last_run(store, schedules.one(store, kept.id))
+        schedules.submit_due(over(store, read_settings({"PROCTOR_HOME": str(home)})), now=kept.next_at)
+        run = schedules.last_run(over(store), schedules.one(over(store), kept.id))
         assert run is not None and "pending" in browser.get("/schedules").words
         taken = entries.take_next(store, owner="me", now=time.time(), lease_s=60.0, most_running=3)
         assert taken is not None and taken.id == run.id
@@ -127,7 +129,7 @@ def look_at_a_night(browser: Browser, home: Path) -> None:
         assert "2 tries, of which the log tells" in told_to
         assert "start the server. Then press Restart." in told_to and "proctor resume" not in told_to
         assert browser.post(f"/runs/{run.id}/delete").status == 303
-        assert schedules.one(store, kept.id).last_run_id is None, "no link to what is gone"
+        assert schedules.one(over(store), kept.id).last_run_id is None, "no link to what is gone"
         assert browser.post(f"/schedules/{kept.id}/delete").status == 303
-        said = {deed.action: deed.detail for deed in reversed(deeds(store))}
+        said = {deed.action: deed.detail for deed in reversed(deeds(over(store)))}
         assert (said["create-schedule"], said["delete-schedule"]) == ("nightly: 0 2 * * *", "nightly")

@@ -70,7 +70,7 @@ def shown(of: Shown) -> dict[str, Any]:
 def job(result: RunResult, state: JobState) -> dict[str, Any]:
     """`GET /results/{job_id}`: the documented fields first."""
     run, tally = result.run, result.tally
-    again = "a restart of the job" if state.is_job else None
+    again = "a restart of the job" if state.job else None
     tasks = {score.task for score in result.scores if score.task}
     suite = kind_of(run.cell.source).called(run)
     scored = any(score.estimate.value is not None for score in result.scores)

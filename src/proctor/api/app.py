@@ -113,7 +113,7 @@ def _add_health(app: FastAPI, context_of: Any, metrics: Metrics) -> None:
 
 def _worker(context: Context) -> str:
     """Whether a worker of this machine looked into the queue lately."""
-    seen = queue.worker_seen(context.settings)
+    seen = queue.worker_seen(context)
     if seen is None:
         return "none seen"
     return "at work" if time.time() - seen < WORKER_SILENT_S else "silent"

@@ -35,12 +35,12 @@ def run(request: RunRequest, context: OpenContext, user: Runner) -> dict[str, An
     """Put a benchmark of one model into the queue. It runs in a process of its own; the answer comes at once."""
     plan = plan_for(context, request)
     ticket = Ticket(user.name, request.project_id, request.priority)
-    made = queue.submit(context.store, plan, ticket, context.settings)
+    made = queue.submit(context, plan, ticket)
     source = exam_ref(made.cell.source)
     whole = replace(source, preset=None, limit=None, rows=None)
     sized = kind_of(source).sized
-    access.note(context.store, user.name, "submit", made.id, f"{made.cell.model} on {source.name}")
-    duration, basis = estimated_duration(context.store, made.cell)
+    access.note(context, user.name, "submit", made.id, f"{made.cell.model} on {source.name}")
+    duration, basis = estimated_duration(context, made.cell)
     return {
         "job_id": made.id,
         "message": f"Benchmarking started for suite: {source.name}",
@@ -64,12 +64,12 @@ def cancel(job_id: JobId, context: OpenContext, user: Runner) -> dict[str, Any]:
     """End a waiting or running job; what it asked so far is kept, and it can be restarted."""
     run = job_states.run_of(context, job_id)
     try:
-        ended = queue.cancel(context.store, run.id)
+        ended = queue.cancel(context, run.id)
     except Conflict:
         raise ConfigError(
             f"Failed to cancel job {job_id}: job not found or already completed (it is {run.status})"
         ) from None
-    access.note(context.store, user.name, "cancel", run.id)
+    access.note(context, user.name, "cancel", run.id)
     deadline = time.monotonic() + CANCEL_WAIT_S
     while not ended and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -23,7 +23,7 @@ from proctor.service.watch.overview import figures_of
 
 def run_list(context: Context, lines: Sequence[RunLine]) -> list[dict[str, Any]]:
     """Runs of a list with their headlines, and why items of theirs failed."""
-    found, causes = figures_of(context, lines), of_lines(context.store, lines)
+    found, causes = figures_of(context, lines), of_lines(context, lines)
     return [answers.line(line, found.get(line.id, {}), causes.get(line.id, ())) for line in lines]
 
 

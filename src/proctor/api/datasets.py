@@ -97,4 +97,4 @@ def remove(dataset_id: Ident, context: OpenContext, user: Runner) -> dict[str, A
 
 
 def _note(context: OpenContext, user: User, action: str, of: Dataset, about: str) -> None:
-    access.note(context.store, user.name, action, of.id, about, project_id=of.project_id)
+    access.note(context, user.name, action, of.id, about, project_id=of.project_id)

@@ -128,10 +128,10 @@ class Guard:
             return LOCAL
         if not scope["path"].startswith(("/api/", "/metrics")):
             token = _cookie(headers.get("cookie", ""))
-            return user_of_session(self.context_of().store, token) if token else None
+            return user_of_session(self.context_of(), token) if token else None
         bearer = headers.get("authorization", "")
         sent = bearer[7:].strip() if bearer.lower().startswith("bearer ") else headers.get("x-api-key")
-        return user_of(self.context_of().store, sent)
+        return user_of(self.context_of(), sent)
 
     def _count(self, scope: Scope) -> None:
         """Raises TooManyRequests; pages, streams, health and metrics are not counted."""

@@ -97,17 +97,17 @@ def _document(state: JobState) -> dict[str, Any]:
 
 @ROUTER.get("/queue/stats", summary="How the queue stands")
 def stats(context: OpenContext, user: Reader) -> dict[str, Any]:
-    standing = queue.standing(context.store, context.settings)
+    standing = queue.standing(context)
     return {
         "waiting": dict(standing.waiting),
         "running": standing.running,
         "most_running": standing.most_running,
         "most_queued_per_user": context.settings.most_queued,
         "jobs": job_states.states(context),
-        "worker_seen_at": answers.stamp(queue.worker_seen(context.settings)),
+        "worker_seen_at": answers.stamp(queue.worker_seen(context)),
         "at_work": [{"job_id": run_id, **asdict(load)} for run_id, load in job_states.loads(context).items()],
         "memory_allowed_bytes": context.settings.most_memory_bytes,
-        "disk": asdict(queue.disk(context.settings)),
+        "disk": asdict(queue.disk(context)),
     }
 
 
@@ -120,8 +120,8 @@ def cancel(job_id: JobId, context: OpenContext, user: Runner) -> dict[str, Any]:
 @ROUTER.post("/restart/{job_id}", summary="Restart a failed, cancelled or partial job")
 def restart(job_id: JobId, context: OpenContext, user: Runner) -> dict[str, Any]:
     """It goes on where it stopped: what was answered is not asked again."""
-    run = queue.restart(context.store, job_states.run_of(context, job_id).id, context.settings)
-    access.note(context.store, user.name, "restart", run.id)
+    run = queue.restart(context, job_states.run_of(context, job_id).id)
+    access.note(context, user.name, "restart", run.id)
     return {"job_id": run.id, "message": f"Job {run.id} waits for a worker", "status": run.status.value}
 
 
@@ -130,7 +130,7 @@ def delete(job_id: JobId, context: OpenContext, user: Runner) -> dict[str, Any]:
     """Its scores, answers and log go with it, for good. A job that waits or runs must be cancelled first."""
     run = job_states.run_of(context, job_id)
     project = job_states.project_of(context, run.id)
-    prune.delete(context.store, run.id, home=context.settings.home)
+    prune.delete(context, run.id)
     about = f"{run.cell.model} on {run.source_title}"
-    access.note(context.store, user.name, "delete", run.id, about, project_id=project)
+    access.note(context, user.name, "delete", run.id, about, project_id=project)
     return {"job_id": run.id, "message": f"Job {run.id} deleted"}

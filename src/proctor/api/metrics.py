@@ -33,7 +33,7 @@ class _Standing(Collector):
         for status, count in job_states.states(context).items():
             jobs.add_metric([status], count)
         yield jobs
-        standing = queue.standing(context.store, context.settings)
+        standing = queue.standing(context)
         waiting = GaugeMetricFamily(
             "proctor_queue_waiting", "Jobs that wait, by priority.", labels=["priority"]
         )
@@ -54,7 +54,7 @@ def _resources(context: Context) -> Iterator[GaugeMetricFamily]:
         memory.add_metric([run_id], load.memory_bytes)
         if load.cores is not None:
             cores.add_metric([run_id], load.cores)
-    disk = queue.disk(context.settings)
+    disk = queue.disk(context)
     yield memory
     yield cores
     yield GaugeMetricFamily(

@@ -19,7 +19,7 @@ from proctor.api.schemas import (
 from proctor.errors import NotFound
 from proctor.service.admin import access
 from proctor.service.admin.access import ApiKey, Project, User
-from proctor.service.forecast.forecast import forecast_document, forecast_from
+from proctor.service.forecast.forecast import forecast, forecast_document
 from proctor.service.opening.catalogue import provider_status, suite_facts
 from proctor.service.opening.offers import offers
 from proctor.service.runs import schedules
@@ -62,7 +62,7 @@ def plan(request: PlanRequest, context: OpenContext, user: Reader) -> dict[str, 
     """
     made = plan_for(context, request)
     sources = open_sources(made, context.settings, fetch=user.scope != "read")
-    found = forecast_from(context.store, made, sources, context.settings, difference=request.difference)
+    found = forecast(context, made, sources, difference=request.difference)
     return forecast_document(found)
 
 
@@ -71,12 +71,12 @@ def plan(request: PlanRequest, context: OpenContext, user: Reader) -> dict[str, 
 
 @ROUTER.get("/projects", tags=["projects"], summary="List projects")
 def projects(context: OpenContext, user: Reader) -> dict[str, Any]:
-    return {"projects": [_project(each) for each in access.projects(context.store)]}
+    return {"projects": [_project(each) for each in access.projects(context)]}
 
 
 @ROUTER.post("/projects", tags=["projects"], summary="Create a project", status_code=201)
 def create_project(request: ProjectRequest, context: OpenContext, user: Admin) -> dict[str, Any]:
-    return _project(access.create_project(context.store, request.name, by=user.name))
+    return _project(access.create_project(context, request.name, by=user.name))
 
 
 def _project(of: Project) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _project(of: Project) -> dict[str, Any]:
 
 @ROUTER.get("/schedules", tags=["schedules"], summary="List schedules")
 def list_schedules(context: OpenContext, user: Reader) -> dict[str, Any]:
-    return {"schedules": [_schedule(context, each) for each in schedules.all_schedules(context.store)]}
+    return {"schedules": [_schedule(context, each) for each in schedules.all_schedules(context)]}
 
 
 @ROUTER.post("/schedules", tags=["schedules"], summary="Submit a job again and again", status_code=201)
@@ -96,7 +96,7 @@ def add_schedule(request: ScheduleRequest, context: OpenContext, user: Runner) -
     """At low priority, at the times of the cron expression, in UTC."""
     cell = plan_for(context, request.job).cells[0]
     wanted = NewSchedule(request.name, request.cron, cell, user.name, request.job.project_id)
-    made = schedules.add(context.store, wanted, context.settings)
+    made = schedules.add(context, wanted)
     _note(context, user, "create-schedule", made, f"{made.name}: {made.cron}")
     return _schedule(context, made)
 
@@ -105,7 +105,7 @@ def add_schedule(request: ScheduleRequest, context: OpenContext, user: Runner) -
 def change_schedule(
     number: Number, request: ScheduleChange, context: OpenContext, user: Runner
 ) -> dict[str, Any]:
-    made = schedules.set_enabled(context.store, number, request.enabled)
+    made = schedules.set_enabled(context, number, request.enabled)
     _note(context, user, "change-schedule", made, f"{made.name}: {'on' if made.enabled else 'off'}")
     return _schedule(context, made)
 
@@ -113,18 +113,18 @@ def change_schedule(
 @ROUTER.delete("/schedules/{number}", tags=["schedules"], summary="Forget a schedule")
 def remove_schedule(number: Number, context: OpenContext, user: Runner) -> dict[str, Any]:
     """Its runs stay."""
-    gone = schedules.one(context.store, number)
-    schedules.remove(context.store, number)
+    gone = schedules.one(context, number)
+    schedules.remove(context, number)
     _note(context, user, "delete-schedule", gone, gone.name)
     return {"message": f"Schedule {number} deleted"}
 
 
 def _note(context: OpenContext, user: User, action: str, of: Schedule, about: str) -> None:
-    access.note(context.store, user.name, action, str(of.id), about, project_id=of.project_id)
+    access.note(context, user.name, action, str(of.id), about, project_id=of.project_id)
 
 
 def _schedule(context: OpenContext, of: Schedule) -> dict[str, Any]:
-    cell, last = of.cell, schedules.last_run(context.store, of)
+    cell, last = of.cell, schedules.last_run(context, of)
     return {
         "id": of.id,
         "name": of.name,
@@ -148,14 +148,14 @@ def _schedule(context: OpenContext, of: Schedule) -> dict[str, Any]:
 
 @ROUTER.get("/keys", tags=["access"], summary="List API keys")
 def keys(context: OpenContext, user: Admin) -> dict[str, Any]:
-    return {"keys": [_key(each) for each in access.keys(context.store)]}
+    return {"keys": [_key(each) for each in access.keys(context)]}
 
 
 @ROUTER.post("/keys", tags=["access"], summary="Create an API key", status_code=201)
 def create_key(request: KeyRequest, context: OpenContext, user: Admin) -> dict[str, Any]:
     """The key is shown this once and kept nowhere. Without `project_ids` it names project 1; admin reaches all."""
     made, secret = access.create_key(
-        context.store, request.user, request.name, request.scopes, by=user.name, projects=request.project_ids
+        context, request.user, request.name, request.scopes, by=user.name, projects=request.project_ids
     )
     return {**_key(made), "key": secret}
 
@@ -163,12 +163,12 @@ def create_key(request: KeyRequest, context: OpenContext, user: Admin) -> dict[s
 @ROUTER.patch("/keys/{number}", tags=["access"], summary="Change which projects an API key reaches")
 def change_key(number: Number, request: KeyChange, context: OpenContext, user: Admin) -> dict[str, Any]:
     """These projects from now on, and no other."""
-    return _key(access.set_projects(context.store, number, request.project_ids, by=user.name))
+    return _key(access.set_projects(context, number, request.project_ids, by=user.name))
 
 
 @ROUTER.delete("/keys/{number}", tags=["access"], summary="Revoke an API key")
 def revoke_key(number: Number, context: OpenContext, user: Admin) -> dict[str, Any]:
-    return _key(access.revoke_key(context.store, number, by=user.name))
+    return _key(access.revoke_key(context, number, by=user.name))
 
 
 def _key(of: ApiKey) -> dict[str, Any]:
@@ -198,5 +198,5 @@ def audit(
 
     `before` is the id of the last one already seen.
     """
-    found = access.deeds(context.store, user=of_user, action=action, before=before, limit=limit)
+    found = access.deeds(context, user=of_user, action=action, before=before, limit=limit)
     return {"audit": [{**asdict(each), "at": answers.stamp(each.at)} for each in found]}

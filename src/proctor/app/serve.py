@@ -69,13 +69,15 @@ def serve(place: Binding, settings: Settings, environ: Mapping[str, str], app_of
     """
     from proctor.app.server import bind, check_address, run, url_of
     from proctor.app.supervisor import Supervisor
-    from proctor.service.context import open_store
+    from proctor.service.context import open_context
     from proctor.service.results.results import make_good
 
     check_address(place.host, settings)
     with bind(place.host, place.port) as listening:
-        with open_store(settings) as store:  # made and brought up to date before several processes open it
-            for told in make_good(store, longest_s=LONGEST_MENDING_S):
+        with open_context(
+            settings
+        ) as context:  # made and brought up to date before several processes open it
+            for told in make_good(context, longest_s=LONGEST_MENDING_S):
                 log(told)
         app = app_of(_known_there(settings, place.host))
         words = [sys.executable, "-m", "proctor", "worker", "--parent", str(os.getpid())]
@@ -110,21 +112,21 @@ def worker_command(once: bool, parent: int | None, lease_s: float) -> int:
     it; its runs then wait for the next worker.
     """
     from proctor.jobs.worker import Worker
-    from proctor.service.context import open_store
+    from proctor.service.context import open_context
     from proctor.service.results.results import make_good
     from proctor.service.runs.schedules import submit_due
 
     settings = read_settings(os.environ)
     hopeless: set[str] = set()
-    with open_store(settings) as store:
+    with open_context(settings) as context:
         worker = Worker(
-            store,
+            context.store,
             settings,
             os.environ,
             log,
             due=lambda now: [
-                *submit_due(store, settings, now=now),
-                *make_good(store, longest_s=0.0, hopeless=hopeless),
+                *submit_due(context, now=now),
+                *make_good(context, longest_s=0.0, hopeless=hopeless),
             ],
             go_on=lambda: parent in (None, os.getppid()),
             lease_s=lease_s,

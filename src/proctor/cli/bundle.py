@@ -33,10 +33,12 @@ if TYPE_CHECKING:
 )
 def bundle_command(runs: tuple[str, ...], output: Path | None, prompts: bool) -> int:
     """Pack RUN, or several runs with their comparison, into one zip file that `proctor verify` checks anywhere."""
+    from proctor.service.context import open_context
     from proctor.service.data.bundle import bundle
 
     path = output or Path(f"bundle-{'-'.join(run[:8] for run in runs[:3])}.zip")
-    made = bundle(runs, read_settings(os.environ), path, prompts=prompts)
+    with open_context(read_settings(os.environ)) as context:
+        made = bundle(context, runs, path, prompts=prompts)
     word = "run" if made.runs == 1 else "runs"
     click.echo(f"{made.path}: {made.runs:,} {word}, {made.replies:,} attempts, {made.size_bytes:,} bytes")
     click.echo(f"SHA-256 {made.sha256}")

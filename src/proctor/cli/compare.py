@@ -60,10 +60,12 @@ def compare_command(names: tuple[str, ...], as_json: bool, gate: float | None, *
     """
     from proctor.cli import tell
     from proctor.cli.finish import say
-    from proctor.service.evidence.compare import compare_named, gates
+    from proctor.service.context import open_context
+    from proctor.service.evidence.compare import compared, gates
 
     try:
-        found = compare_named(names, read_settings(os.environ), **given)
+        with open_context(read_settings(os.environ)) as context:
+            found = compared(context, names, **given)
         checked = gates(found, gate) if gate is not None else []
     except ProctorError as error:
         if gate is None:

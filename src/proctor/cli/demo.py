@@ -31,6 +31,7 @@ def demo_command() -> int:
 
     The sample rows are few and our own: they show how proctor works, not how good a model is.
     """
+    from proctor.service.context import open_context
     from proctor.service.runs.lifecycle import start
 
     settings = read_settings(os.environ)
@@ -38,8 +39,8 @@ def demo_command() -> int:
         ref = ExamRef("suite", suite, preset="full", rows="sample")
         plan = Plan(tuple(Cell(model, ref) for model in MODELS), name=f"demo {suite}")
         show = shower()
-        with show:
-            outcome = start(plan, settings, watch=show.watch)
+        with show, open_context(settings) as context:
+            outcome = start(context, plan, watch=show.watch)
         if outcome.error or outcome.unfinished or outcome.interrupted or outcome.evaluation is None:
             return finish(outcome, as_json=False)
         click.echo("")

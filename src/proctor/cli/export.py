@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from proctor.errors import ConfigError
 from proctor.settings import read_settings
+
+if TYPE_CHECKING:
+    from proctor.service.context import Context
 
 
 @click.command("export")
@@ -31,25 +35,37 @@ from proctor.settings import read_settings
 )
 def export_command(runs: tuple[str, ...], form: str, output: Path | None) -> int:
     """Write the items of RUN with answers, scores and replies."""
-    from proctor.service.data.transfer import export, export_lm_eval
+    from proctor.service.context import open_context
 
-    settings = read_settings(os.environ)
-    if form == "lm-eval":
-        for run in runs:
-            folder = output / run if output and len(runs) > 1 else output or Path(f"lm-eval-{run[:8]}")
-            for path in export_lm_eval(run, settings, folder):
-                click.echo(f"{path}")
-        return 0
+    with open_context(read_settings(os.environ)) as context:
+        if form == "lm-eval":
+            _export_lm_eval(context, runs, output)
+        else:
+            _export(context, runs, form, output)
+    return 0
+
+
+def _export_lm_eval(context: Context, runs: tuple[str, ...], output: Path | None) -> None:
+    from proctor.service.data.transfer import export_lm_eval
+
+    for run in runs:
+        folder = output / run if output and len(runs) > 1 else output or Path(f"lm-eval-{run[:8]}")
+        for path in export_lm_eval(context, run, folder):
+            click.echo(f"{path}")
+
+
+def _export(context: Context, runs: tuple[str, ...], form: str, output: Path | None) -> None:
+    from proctor.service.data.transfer import export
+
     if output is None:
-        export(runs, settings, form, sys.stdout)
-        return 0
+        export(context, runs, form, sys.stdout)
+        return
     try:
         with output.open("w", encoding="utf-8", newline="") as out:
-            written = export(runs, settings, form, out)
+            written = export(context, runs, form, out)
     except OSError as error:
         raise ConfigError(f"--output {output}: {error.strerror}") from error
     click.echo(f"{written:,} answers written to {output}", err=True)
-    return 0
 
 
 # Format of a report -> the end of its file's name.
@@ -75,9 +91,11 @@ REPORTS = {"html": "html", "md": "md", "latex": "tex"}
 )
 def report_command(runs: tuple[str, ...], form: str, output: Path | None) -> int:
     """Write a report of RUN, or of several runs side by side, as one file."""
+    from proctor.service.context import open_context
     from proctor.service.data.transfer import report
 
-    text = report(runs, read_settings(os.environ), form)
+    with open_context(read_settings(os.environ)) as context:
+        text = report(context, runs, form)
     if output == Path("-"):
         click.echo(text)
         return 0

@@ -43,9 +43,12 @@ def grade_command(run: str, graders: tuple[str, ...], limit: int, as_json: bool)
     Nothing is asked. The grades are kept, and `proctor show RUN --grader NAME` shows the run by them; the run's own
     scores stay as they are.
     """
+    from proctor.service.context import open_context
     from proctor.service.grades.regrading import grade_kept
 
-    return _said(grade_kept(run, graders, read_settings(os.environ)), limit, as_json, "grader")
+    with open_context(read_settings(os.environ)) as context:
+        found = grade_kept(context, run, graders)
+    return _said(found, limit, as_json, "grader")
 
 
 @click.command("rescore")
@@ -63,9 +66,12 @@ def grade_command(run: str, graders: tuple[str, ...], limit: int, as_json: bool)
 @json_option
 def rescore_command(run: str, extractors: tuple[str, ...], keep: bool, limit: int, as_json: bool) -> int:
     """Read the kept replies of RUN again. Nothing is asked and the run's scores stay as they are."""
+    from proctor.service.context import open_context
     from proctor.service.grades.regrading import rescore
 
-    return _said(rescore(run, extractors, read_settings(os.environ), keep=keep), limit, as_json, "extractor")
+    with open_context(read_settings(os.environ)) as context:
+        found = rescore(context, run, extractors, keep=keep)
+    return _said(found, limit, as_json, "extractor")
 
 
 def _said(found: Regrading, limit: int, as_json: bool, word: str) -> int:

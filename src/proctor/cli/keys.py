@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from proctor.cli.options import json_option
 from proctor.settings import read_settings
+
+if TYPE_CHECKING:
+    from proctor.service.context import Context
 
 BY = "command line"
 
@@ -52,9 +55,9 @@ def create_command(
     from proctor.service.context import open_context
 
     with open_context(read_settings(os.environ)) as context:
-        named = _ids(context.store, projects) if projects else None
-        made, secret = create_key(context.store, user, name, scopes, by=BY, projects=named)
-        reached = reached_words(context.store, made)
+        named = _ids(context, projects) if projects else None
+        made, secret = create_key(context, user, name, scopes, by=BY, projects=named)
+        reached = reached_words(context, made)
     if as_json:
         import json
 
@@ -73,10 +76,10 @@ def create_command(
     return 0
 
 
-def _ids(store: Any, names: tuple[str, ...]) -> list[int]:
+def _ids(context: Context, names: tuple[str, ...]) -> list[int]:
     from proctor.service.admin.access import project_named
 
-    return [project_named(store, name).id for name in names]
+    return [project_named(context, name).id for name in names]
 
 
 @keys_command.command("change")
@@ -90,8 +93,8 @@ def change_command(number: int, projects: tuple[str, ...]) -> int:
     from proctor.service.context import open_context
 
     with open_context(read_settings(os.environ)) as context:
-        changed = set_projects(context.store, number, _ids(context.store, projects), by=BY)
-        reached = reached_words(context.store, changed)
+        changed = set_projects(context, number, _ids(context, projects), by=BY)
+        reached = reached_words(context, changed)
     click.echo(f"Key {changed.id} of {changed.user} reaches {reached}.")
     return 0
 
@@ -111,11 +114,11 @@ def list_command() -> int:
                 k.name,
                 f"{k.prefix}...",
                 ",".join(k.scopes),
-                reached_words(context.store, k),
+                reached_words(context, k),
                 _day(k.last_used_at),
                 _day(k.revoked_at),
             )
-            for k in keys(context.store)
+            for k in keys(context)
         ]
     for line in columns(rows, ("id", "user", "name", "key", "scopes", "projects", "last used", "revoked")):
         click.echo(line)
@@ -130,7 +133,7 @@ def revoke_command(number: int) -> int:
     from proctor.service.context import open_context
 
     with open_context(read_settings(os.environ)) as context:
-        revoked = revoke_key(context.store, number, by=BY)
+        revoked = revoke_key(context, number, by=BY)
     click.echo(f"Key {revoked.id} of {revoked.user} is revoked.")
     return 0
 
@@ -148,7 +151,7 @@ def list_projects_command() -> int:
     from proctor.service.context import open_context
 
     with open_context(read_settings(os.environ)) as context:
-        found = projects(context.store)
+        found = projects(context)
     for line in columns([(str(p.id), p.name, _day(p.created_at)) for p in found], ("id", "name", "created")):
         click.echo(line)
     return 0
@@ -162,7 +165,7 @@ def create_project_command(name: str) -> int:
     from proctor.service.context import open_context
 
     with open_context(read_settings(os.environ)) as context:
-        click.echo(str(create_project(context.store, name, by=BY).id))
+        click.echo(str(create_project(context, name, by=BY).id))
     return 0
 
 

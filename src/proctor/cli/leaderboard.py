@@ -37,10 +37,12 @@ if TYPE_CHECKING:
 def leaderboard_command(suite: str | None, metric: str, limit: int, as_json: bool) -> int:
     """Rank the models that were asked the same, by their latest complete runs; models that are tied share a rank."""
     from proctor.cli.finish import say
+    from proctor.service.context import open_context
     from proctor.service.evidence.leaderboard import board_document, leaderboard
     from proctor.service.results import documents
 
-    board = leaderboard(read_settings(os.environ), suite=suite, metric=metric, limit=limit)
+    with open_context(read_settings(os.environ)) as context:
+        board = leaderboard(context, suite=suite, metric=metric, limit=limit)
     if as_json:
         click.echo(documents.to_json(board_document(board)))
     else:
@@ -118,10 +120,12 @@ def _board_sentence(board: Board) -> str:
 def history_command(model: str | None, source: str | None, days: int, as_json: bool) -> int:
     """Show the runs of the last days and how each model's score moved from run to run."""
     from proctor.cli.finish import say
+    from proctor.service.context import open_context
     from proctor.service.evidence.history import history, history_document
     from proctor.service.results import documents
 
-    found = history(read_settings(os.environ), model=model, days=days, source=source)
+    with open_context(read_settings(os.environ)) as context:
+        found = history(context, model=model, days=days, source=source)
     if as_json:
         click.echo(documents.to_json(history_document(found)))
     else:

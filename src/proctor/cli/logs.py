@@ -24,10 +24,12 @@ def import_command(paths: tuple[Path, ...], as_json: bool) -> int:
 
     PATH is a log or a folder with logs. A log that was imported before is not imported again.
     """
+    from proctor.service.context import open_context
     from proctor.service.data.logs import import_logs
     from proctor.service.results import documents
 
-    found = import_logs(paths, read_settings(os.environ))
+    with open_context(read_settings(os.environ)) as context:
+        found = import_logs(context, paths)
     if as_json:
         document = {
             "imported": [

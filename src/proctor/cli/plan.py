@@ -48,6 +48,7 @@ def plan_command(
     """
     from proctor.cli.download import Download
     from proctor.cli.finish import say
+    from proctor.service.context import open_context
     from proctor.service.forecast.forecast import forecast, forecast_document
     from proctor.service.results import documents
     from proctor.service.runs.lifecycle import open_sources
@@ -56,7 +57,8 @@ def plan_command(
     plan = plan_from(source, models, given, settings)
     with Download() as download:
         sources = open_sources(plan, settings, tell=download.tell)
-    found = forecast(plan, sources, settings, difference=difference)
+    with open_context(settings) as context:
+        found = forecast(context, plan, sources, difference=difference)
     if as_json:
         click.echo(documents.to_json(forecast_document(found)))
     else:

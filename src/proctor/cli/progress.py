@@ -10,19 +10,20 @@ from typing import Any, Self, TextIO
 from proctor.figures import amount, besides, dollars, duration, share
 from proctor.service.runs.progress import Progress
 from proctor.service.runs.waits import words
+from proctor.types import Run
 
 PLAIN_EVERY_S = 10.0
 BAR_WIDTH = 24
 
 
-def describe(p: Progress) -> str:
+def describe(run: Run, p: Progress) -> str:
     """One line about a run under way."""
     parts = [
-        f"{p.run.cell.model}: {p.done:,}/{p.total:,} ({share(p.done / p.total if p.total else None)})",
+        f"{run.cell.model}: {p.done:,}/{run.planned:,} ({share(p.done / run.planned if run.planned else None)})",
         f"{p.items_per_s:.1f} req/s",
         f"{amount(p.tokens_per_s)} tok/s" if p.tokens_per_s else "",
         f"{p.in_flight} in flight",
-        f"errors: {', '.join(f'{slug} {n}' for slug, n in sorted(p.errors.items()))}" if p.errors else "",
+        f"errors: {', '.join(f'{slug} {n}' for slug, n in sorted(p.failed.items()))}" if p.failed else "",
         f"{p.retries} retries" if p.retries else "",
         dollars(p.cost_usd) if p.cost_usd else "",
         besides(p.unused),
@@ -32,16 +33,15 @@ def describe(p: Progress) -> str:
 
 
 def _left(p: Progress) -> str:
-    eta = p.eta
     if p.ended:
         return f"took {duration(p.elapsed_s)}"
     if p.waits.absence:
         return ""  # nobody knows
-    if eta.low_s is not None and eta.high_s is not None:
-        low, high = duration(eta.low_s), duration(eta.high_s)
+    if p.low_s is not None and p.high_s is not None:
+        low, high = duration(p.low_s), duration(p.high_s)
         return f"{low} left" if low == high else f"{low} to {high} left"
-    if eta.oldest_s is not None and eta.p95_s is not None:
-        return f"{eta.running} running, oldest {duration(eta.oldest_s)}, p95 so far {duration(eta.p95_s)}"
+    if p.oldest_s is not None and p.p95_s is not None:
+        return f"{p.in_flight} running, oldest {duration(p.oldest_s)}, p95 so far {duration(p.p95_s)}"
     return ""
 
 
@@ -60,11 +60,11 @@ class Plain:
     ) -> None:
         return None
 
-    def watch(self, p: Progress) -> None:
+    def watch(self, run: Run, p: Progress) -> None:
         now = time.monotonic()
         if p.ended or now - self._last >= PLAIN_EVERY_S:
             self._last = now
-            print(" | ".join([describe(p), *words(p.waits)]), file=self._stream, flush=True)
+            print(" | ".join([describe(run, p), *words(p.waits)]), file=self._stream, flush=True)
 
 
 class LiveBar:
@@ -92,16 +92,16 @@ class LiveBar:
     ) -> None:
         self._bars.stop()
 
-    def watch(self, p: Progress) -> None:
-        if p.run.id not in self._tasks:
-            self._tasks[p.run.id] = self._bars.add_task("", total=p.total)
-        bar = self._tasks[p.run.id]
-        self._bars.update(bar, completed=p.done, total=p.total, description=self._lines(p))
+    def watch(self, run: Run, p: Progress) -> None:
+        if run.id not in self._tasks:
+            self._tasks[run.id] = self._bars.add_task("", total=run.planned)
+        bar = self._tasks[run.id]
+        self._bars.update(bar, completed=p.done, total=run.planned, description=self._lines(run, p))
 
-    def _lines(self, p: Progress) -> str:
+    def _lines(self, run: Run, p: Progress) -> str:
         width = self._bars.console.width - BAR_WIDTH - 1
         cut = [said if len(said) <= width else f"{said[: width - 1]}…" for said in words(p.waits)]
-        return "\n".join([describe(p), *(f"  {said}" for said in cut)])
+        return "\n".join([describe(run, p), *(f"  {said}" for said in cut)])
 
 
 def shower() -> Plain | LiveBar:

@@ -21,9 +21,7 @@ def prune_command(older: str, dry_run: bool) -> int:
     from proctor.service.context import open_context
 
     with open_context(read_settings(os.environ)) as context:
-        found = prune(
-            context.store, parse_duration(older), home=context.settings.home, by="command line", dry=dry_run
-        )
+        found = prune(context, parse_duration(older), by="command line", dry=dry_run)
     runs = f"{len(found.runs):,} {'run' if len(found.runs) == 1 else 'runs'}"
     if dry_run:
         click.echo(f"{runs} would be deleted.")

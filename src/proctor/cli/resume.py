@@ -25,12 +25,13 @@ def resume_command(runs: tuple[str, ...], as_json: bool, **given: Any) -> int:
     """
     from proctor.cli.finish import finish
     from proctor.cli.progress import shower
+    from proctor.service.context import open_context
     from proctor.service.runs.lifecycle import resume
 
     limits = limits_from(given) if any(value is not None for value in given.values()) else None
     show = shower()
-    with show:
-        outcome = resume(runs, read_settings(os.environ), limits=limits, watch=show.watch)
+    with show, open_context(read_settings(os.environ)) as context:
+        outcome = resume(context, runs, limits=limits, watch=show.watch)
     return finish(outcome, as_json=as_json)
 
 
@@ -42,10 +43,11 @@ def rerun_command(run: str, wait_for_server: str | None, as_json: bool) -> int:
     """Start a new run from the words of an old one; the old one stays as it is."""
     from proctor.cli.finish import finish
     from proctor.cli.progress import shower
+    from proctor.service.context import open_context
     from proctor.service.runs.lifecycle import rerun
 
     wait_s = None if wait_for_server is None else parse_duration(wait_for_server)
     show = shower()
-    with show:
-        outcome = rerun(run, read_settings(os.environ), watch=show.watch, wait_for_server_s=wait_s)
+    with show, open_context(read_settings(os.environ)) as context:
+        outcome = rerun(context, run, watch=show.watch, wait_for_server_s=wait_s)
     return finish(outcome, as_json=as_json)

@@ -68,6 +68,7 @@ def run_command(source: str, models: tuple[str, ...], as_json: bool, **given: An
     """
     from proctor.cli.download import Download
     from proctor.cli.finish import begin, finish
+    from proctor.service.context import open_context
     from proctor.service.runs.lifecycle import open_sources, start
 
     settings = read_settings(os.environ)
@@ -75,8 +76,8 @@ def run_command(source: str, models: tuple[str, ...], as_json: bool, **given: An
     with Download() as download:
         sources = open_sources(plan, settings, tell=download.tell)
     show = begin(plan, sources[0])
-    with show:
-        outcome = start(plan, settings, watch=show.watch, sources=sources)
+    with show, open_context(settings) as context:
+        outcome = start(context, plan, watch=show.watch, sources=sources)
     return finish(outcome, as_json=as_json)
 
 

@@ -18,12 +18,14 @@ def show_command(runs: tuple[str, ...], grader: str | None, as_json: bool) -> in
     """Show RUN: its scores, its counts, and what they rest on; several runs are compared."""
     from proctor.cli.finish import say
     from proctor.cli.tables import evaluation_lines, manifest_lines, on_resume
+    from proctor.service.context import open_context
     from proctor.service.grades.view import graders_of
     from proctor.service.results import documents
     from proctor.service.runs.lifecycle import look
 
-    settings = read_settings(os.environ)
-    evaluation = look(runs, settings, grader=grader)
+    with open_context(read_settings(os.environ)) as context:
+        evaluation = look(context, runs, grader=grader)
+        others = {result.run.id: graders_of(context, result.run.id) for result in evaluation.results}
     if as_json:
         click.echo(documents.to_json(documents.evaluation(evaluation)))
         return 0
@@ -36,7 +38,7 @@ def show_command(runs: tuple[str, ...], grader: str | None, as_json: bool) -> in
         click.echo("")
         for line in manifest_lines(result):
             click.echo(line)
-        for each in graders_of(result.run.id, settings):
+        for each in others[result.run.id]:
             click.echo(f"  also graded by: {each.grader}, {each.attempts:,} replies (--grader {each.grader})")
     return 0
 
@@ -56,10 +58,12 @@ def show_command(runs: tuple[str, ...], grader: str | None, as_json: bool) -> in
 def list_command(limit: int, model: str | None, source: str | None, status: str | None, as_json: bool) -> int:
     """List the newest runs."""
     from proctor.cli.tables import list_entry, list_lines
+    from proctor.service.context import open_context
     from proctor.service.results import documents
     from proctor.service.runs.lifecycle import list_runs
 
-    results = list_runs(read_settings(os.environ), limit=limit, model=model, source=source, status=status)
+    with open_context(read_settings(os.environ)) as context:
+        results = list_runs(context, limit=limit, model=model, source=source, status=status)
     if as_json:
         click.echo(documents.to_json({"runs": [documents.result(r) for r in results]}))
     elif not results:

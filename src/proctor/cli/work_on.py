@@ -21,6 +21,7 @@ from proctor.settings import read_settings
 @click.option("--lease", "lease_s", type=float, default=60.0, help="Seconds until the owner counts as dead.")
 def work_on_command(run: str, owner: str, lease_s: float) -> int:
     """Do the work of RUN, which a worker has taken as OWNER, and say in its row how it ended."""
+    from proctor.service.context import open_context
     from proctor.service.runs.running import Interrupted
     from proctor.service.runs.work import end_on_sigterm, work_on
 
@@ -28,7 +29,8 @@ def work_on_command(run: str, owner: str, lease_s: float) -> int:
     try:
         end_on_sigterm()
         _say(f"process {os.getpid()} begins, as {owner}")
-        work_on(run, owner, read_settings(os.environ), lease_s=lease_s, say=_say)
+        with open_context(read_settings(os.environ)) as context:
+            work_on(context, run, owner, lease_s=lease_s, say=_say)
     except Interrupted:  # outside its work: before it began, or when all was done
         _say("ended by a signal")
         return 130

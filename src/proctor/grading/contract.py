@@ -93,7 +93,7 @@ def marked(right: bool, answer: str | None, note: str | None = None) -> Mark:
     return Mark(RIGHT if right else WRONG, answer, note)
 
 
-HEAD, TAIL = 20_000, 40_000  # characters of a longer text that are looked at
+HEAD, TAIL = 10_000, 20_000  # characters of a longer text that are looked at
 
 
 def bounded(text: str) -> str:

@@ -18,7 +18,7 @@ ANNOUNCED = (1, 2)  # the rungs of an answer under an answer key, and behind "An
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FoundAnswer:
     """The text to compare and the rung that found it; no text where the reply gives none, `cut` where it was cut."""
 
     text: str | None
@@ -26,7 +26,7 @@ class Answer:
     cut: bool = False
 
 
-def find_answer(item: Item, reply: Reply, read: Read) -> Answer:
+def find_answer(item: Item, reply: Reply, read: Read) -> FoundAnswer:
     """What a reply gives as its answer, reasoning removed first.
 
     A reply that the length limit cut is not taken as a whole: what it would have come to is not known.
@@ -34,26 +34,26 @@ def find_answer(item: Item, reply: Reply, read: Read) -> Answer:
     said = spoken(reply.text)
     asked = asked_of(item, reply, "text", None)
     if said is None:
-        return Answer(None, cut=True)
+        return FoundAnswer(None, cut=True)
     if not said:
-        return Answer(None, cut=reply.finish == "length")
+        return FoundAnswer(None, cut=reply.finish == "length")
     if read == "announced":
         text, rung = climb(said, asked)
-        return Answer(text, rung, cut=text is None and bool(asked.cut))
+        return FoundAnswer(text, rung, cut=text is None and bool(asked.cut))
     if read == "stated":
         said, invented = before_invention(said, asked)
         announced = in_announcement(window(said), asked)
         if announced is not None:
             return announced
         if invented:
-            return Answer(said, WHOLE)
-    return Answer(None, cut=True) if reply.finish == "length" else Answer(said, WHOLE)
+            return FoundAnswer(said, WHOLE)
+    return FoundAnswer(None, cut=True) if reply.finish == "length" else FoundAnswer(said, WHOLE)
 
 
-def in_announcement(text: str, asked: Question) -> Answer | None:
+def in_announcement(text: str, asked: Question) -> FoundAnswer | None:
     """An answer under an answer key, or behind "Answer:"; none in it where it is announced and declined."""
     said = plain(text)
     for rung, found in ((1, in_json(text, asked)), (2, on_line(said, text, lowered(said), asked))):
         if found is not None:
-            return Answer(found if isinstance(found, str) else None, rung)
+            return FoundAnswer(found if isinstance(found, str) else None, rung)
     return None

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import Field, dataclass, fields, replace
-from functools import cached_property
+from dataclasses import Field, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -27,32 +26,26 @@ READS: tuple[Read, ...] = get_args(Read)
 LONGEST_NAME = 120
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class OpenGrader:
-    """A grader with its settings; `vocabulary` holds the labels of a task whose answers are labels."""
+    """A grader with its settings; `vocabulary` holds the labels of a task whose answers are labels.
+
+    `words` is what `parse_grader` takes: the version, and what differs from the defaults. `name` is the same,
+    or where that is long the grader and a hash of it: what grades are kept under.
+    """
 
     entry: GraderEntry[Any]
     options: Any
     read: Read
     vocabulary: Vocabulary | None = None
+    words: str = field(init=False)
+    name: str = field(init=False)
 
-    @cached_property
-    def words(self) -> str:
-        """As `parse_grader` takes it: the version, and what differs from the defaults."""
-        said = [] if self.read == self.entry.read else [f"read={self.read}"]
-        plain = sorted(fields(self.options), key=lambda one: bool(one.metadata["rest"]))
-        for one in plain:
-            value = getattr(self.options, one.name)
-            if value != one.default:
-                said.append(f"{one.name}={written(value)}")
-        return f"{self.entry.full_name}{':' if said else ''}{','.join(said)}"
-
-    @cached_property
-    def name(self) -> str:
-        """The words, or where they are long the grader and a hash of them: what grades are kept under."""
-        if len(self.words) <= LONGEST_NAME:
-            return self.words
-        return f"{self.entry.full_name}:#{hashlib.sha256(self.words.encode()).hexdigest()[:12]}"
+    def __post_init__(self) -> None:
+        words = in_words(self)
+        short = f"{self.entry.full_name}:#{hashlib.sha256(words.encode()).hexdigest()[:12]}"
+        object.__setattr__(self, "words", words)
+        object.__setattr__(self, "name", words if len(words) <= LONGEST_NAME else short)
 
     def fault(self, answers: Sequence[str]) -> str | None:
         """Why the right answers of a row cannot be compared with; None where they can."""
@@ -82,6 +75,16 @@ class OpenGrader:
         compare = on_line or self.entry.compare
         mark: Mark = compare(found.text, item.accepted, self.options)
         return Grade(outcome_of(mark), mark.score, mark.answer, found.rung, self.name, mark.note)
+
+
+def in_words(grader: OpenGrader) -> str:
+    """Its full name and what differs from the defaults; what takes all the rest of a text comes last."""
+    said = [] if grader.read == grader.entry.read else [f"read={grader.read}"]
+    for one in sorted(fields(grader.options), key=lambda one: bool(one.metadata["rest"])):
+        value = getattr(grader.options, one.name)
+        if value != one.default:
+            said.append(f"{one.name}={written(value)}")
+    return f"{grader.entry.full_name}{':' if said else ''}{','.join(said)}"
 
 
 def outcome_of(mark: Mark) -> Outcome:

@@ -52,7 +52,7 @@ def login_page(request: Request, to: Text = "/") -> HTMLResponse:
 @ROUTER.post("/login")
 def log_in(request: Request, key: Field = "", to: Field = "/") -> Response:
     try:
-        token, user = sessions.log_in(whole_context(request).store, key)
+        token, user = sessions.log_in(whole_context(request), key)
     except Unauthorized as error:
         return show(request, "login.html", 401, to=local_path(to), problem=str(error))
     answer = go(request, local_path(to), f"Logged in as {user.name}.")
@@ -72,7 +72,7 @@ def log_in(request: Request, key: Field = "", to: Field = "/") -> Response:
 @ROUTER.post("/logout")
 def log_out(request: Request) -> Response:
     if token := request.cookies.get(sessions.COOKIE):
-        sessions.log_out(whole_context(request).store, token)
+        sessions.log_out(whole_context(request), token)
     answer = go(request, "/login", "Logged out.")
     answer.delete_cookie(sessions.COOKIE, path="/", httponly=True, samesite="lax")
     return answer
@@ -112,7 +112,7 @@ def create_key(
     # A form cannot untick by itself what does not go with admin.
     named = None if "admin" in (scopes or ()) else projects or ()
     made, secret = access.create_key(
-        context.store, of_user.strip(), name.strip(), scopes or (), by=user.name, projects=named
+        context, of_user.strip(), name.strip(), scopes or (), by=user.name, projects=named
     )
     return _settings(request, made=made, secret=secret)
 
@@ -126,21 +126,21 @@ def change_key(
     projects: Annotated[list[int] | None, Form(max_length=1000)] = None,
 ) -> Response:
     """These projects from now on, and no other."""
-    changed = access.set_projects(context.store, number, projects or (), by=user.name)
-    words = access.reached_words(context.store, changed)
+    changed = access.set_projects(context, number, projects or (), by=user.name)
+    words = access.reached_words(context, changed)
     return go(request, "/settings", f"Key {changed.id} of {changed.user} now reaches {words}.")
 
 
 @ROUTER.post("/settings/keys/{number}/revoke")
 def revoke_key(request: Request, number: Number, context: OpenContext, user: Admin) -> Response:
-    revoked = access.revoke_key(context.store, number, by=user.name)
+    revoked = access.revoke_key(context, number, by=user.name)
     return go(request, "/settings", f"Key {revoked.id} of {revoked.user} is revoked.")
 
 
 @ROUTER.post("/settings/prune")
 def prune_runs(request: Request, context: OpenContext, user: Admin, older: Field = "") -> Response:
     days = _days(older)
-    pruned = prune(context.store, days * DAY_S, home=context.settings.home, by=user.name)
+    pruned = prune(context, days * DAY_S, by=user.name)
     return go(
         request, "/settings", f"{len(pruned.runs):,} runs deleted that ended more than {days} days ago."
     )
@@ -156,8 +156,8 @@ def _settings(
         request,
         "settings.html",
         here="settings",
-        keys=(keys := access.keys(context.store)),
-        reached={key.id: access.reached_words(context.store, key) for key in keys},
+        keys=(keys := access.keys(context)),
+        reached={key.id: access.reached_words(context, key) for key in keys},
         scopes=access.SCOPES,
         made=made,
         secret=secret,
@@ -174,7 +174,7 @@ def _settings(
 
 def _ended_before(request: Request, days: int) -> int:
     context = context_of(request)
-    return len(prune(context.store, days * DAY_S, home=context.settings.home, by="", dry=True).runs)
+    return len(prune(context, days * DAY_S, by="", dry=True).runs)
 
 
 def _limits(settings: Settings) -> list[dict[str, Any]]:
@@ -203,7 +203,7 @@ def audit_page(
 ) -> HTMLResponse:
     """What was done where one reaches, newest first; `before` is the number of the last entry already seen."""
     after = int(before) if before.isascii() and before.isdecimal() and int(before) < 2**31 else None
-    found = access.deeds(context.store, user=who or None, action=action or None, before=after, limit=PAGE + 1)
+    found = access.deeds(context, user=who or None, action=action or None, before=after, limit=PAGE + 1)
     deeds = found[:PAGE]
     return show(
         request,

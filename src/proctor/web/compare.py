@@ -14,7 +14,7 @@ from proctor.errors import ConfigError, NotFound, ProctorError
 from proctor.figures import dollars, fraction, speed, unmeasured
 from proctor.findings import METRIC_VERSIONS, Basis, Comparison, Evaluation, RunResult, Score
 from proctor.service.context import Context
-from proctor.service.data.transfer import report_from
+from proctor.service.data.transfer import report
 from proctor.service.evidence.cache import Lately
 from proctor.service.evidence.compare import Compared, Differing
 from proctor.service.evidence.evaluation import downwards
@@ -288,4 +288,4 @@ def download(
         result.run.id
         for result in Lately(context).compared(tuple(runs), None, "score", None, ITEMS).evaluation.results
     ]
-    return as_file(report_from(context.store, ids, "html"), "comparison.html")
+    return as_file(report(context, ids, "html"), "comparison.html")

@@ -41,7 +41,7 @@ def _list(
         here="datasets",
         datasets=kept.listed(context.store, project),
         chosen_project=project,
-        names={each.id: each.name for each in access.projects(context.store)},
+        names={each.id: each.name for each in access.projects(context)},
         most_bytes=context.settings.most_upload_bytes,
         problem=problem_facts(problem),
     )
@@ -89,7 +89,7 @@ def _page(
         unused=UNUSED,
         answers=ANSWERS,
         numbers=NUMBERS,
-        project_name={each.id: each.name for each in access.projects(context.store)}.get(of.project_id, ""),
+        project_name={each.id: each.name for each in access.projects(context)}.get(of.project_id, ""),
         problem=problem_facts(problem),
     )
 
@@ -107,7 +107,7 @@ def read_otherwise(
         columns=() if form.get("guess") or not columns else tuple(words),
         sheet=str(form.get("sheet") or "") or None,
         answer_type=_one_of(form.get("answer_type"), ANSWERS),  # type: ignore[arg-type]  # checked by Layout
-        numbers=_one_of(form.get("numbers"), NUMBERS),  # type: ignore[arg-type]
+        numbers=_one_of(form.get("numbers"), NUMBERS),  # type: ignore[arg-type]  # checked by Layout
         lenient=form.get("lenient") == "on",
     )
     return _changed(request, context, user, dataset_id, layout=layout)
@@ -157,4 +157,4 @@ def remove(request: Request, dataset_id: str, context: OpenContext, user: Runner
 
 
 def _note(context: OpenContext, user: User, action: str, of: Dataset, about: str) -> None:
-    access.note(context.store, user.name, action, of.id, about, project_id=of.project_id)
+    access.note(context, user.name, action, of.id, about, project_id=of.project_id)

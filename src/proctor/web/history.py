@@ -56,7 +56,7 @@ def history(
     searched = asked.searched()
     lines, after, found = page(context, searched, before=int(before) if before else None, limit=PAGE_ROWS)
     counts, success = rates(context, searched)
-    causes = of_lines(context.store, lines)
+    causes = of_lines(context, lines)
     by_hand = job_states.by_hand(context, lines)
     facts: dict[str, Any] = {
         "lines": lines,

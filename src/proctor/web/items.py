@@ -98,15 +98,13 @@ def add_note(
     given = {name: str(value) for name, value in form.items()}
     repeat = int(given["repeat"]) if given.get("repeat", "").isdigit() else 0
     if given.get("remove", "").isdigit():
-        notes.remove(context.store, run.id, int(given["remove"]), by=user.name)
+        notes.remove(context, run.id, int(given["remove"]), by=user.name)
     else:
         # The item must be there: a note on nothing would never be seen.
         answer(context, run, item_id, repeat=repeat, wanted=Filter())
         flag = given.get("flag") == "on"
-        notes.add(
-            context.store, run.id, item_id, repeat, user=user.name, text=given.get("text", ""), flag=flag
-        )
-        access.note(context.store, user.name, "note", run.id, item_id)
+        notes.add(context, run.id, item_id, repeat, user=user.name, text=given.get("text", ""), flag=flag)
+        access.note(context, user.name, "note", run.id, item_id)
     back = given.get("back", "")
     # Only the query of the page it came from; the rest of the address is ours.
     return go(

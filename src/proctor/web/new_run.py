@@ -13,7 +13,7 @@ from proctor.service.admin import access
 from proctor.service.context import Context
 from proctor.service.datasets import kept
 from proctor.service.forecast.duration import estimated_duration
-from proctor.service.forecast.forecast import forecast_from
+from proctor.service.forecast.forecast import forecast
 from proctor.service.kinds import exam_ref
 from proctor.service.opening.catalogue import provider_status, suite_facts
 from proctor.service.opening.offers import Offer, chat_models, offers
@@ -171,9 +171,7 @@ def plan_piece(request: Request, context: OpenContext, user: Reader, form: Filli
     try:
         plan = plan_for(context, of.request)
         sources = open_sources(plan, context.settings, fetch=user.scope != "read")
-        found = forecast_from(
-            context.store, plan, sources, context.settings, difference=of.request.difference
-        )
+        found = forecast(context, plan, sources, difference=of.request.difference)
     except ProctorError as problem:
         return show(request, "_plan.html", errors={}, labels=LABELS, problem=_told(problem), found=None)
     cell = plan.cells[0]
@@ -188,7 +186,7 @@ def plan_piece(request: Request, context: OpenContext, user: Reader, form: Filli
         problem=None,
         found=found,
         key_set=key,
-        duration=estimated_duration(context.store, cell, calls=found.cells[0].calls),
+        duration=estimated_duration(context, cell, calls=found.cells[0].calls),
         curl=curl(of.request, str(request.base_url).rstrip("/")),
         command=command(of.request, cell),
     )
@@ -203,25 +201,20 @@ def start(request: Request, context: OpenContext, user: Runner, form: Filling) -
     try:
         plan = plan_for(context, of.request)
         ticket = Ticket(user.name, of.request.project_id, of.request.priority)
-        made = queue.submit(context.store, plan, ticket, context.settings)
+        made = queue.submit(context, plan, ticket)
     except ProctorError as problem:
         return _page(request, context, of, problem)
-    access.note(context.store, user.name, "submit", made.id, f"{made.cell.model} on {of.request.suite}")
+    access.note(context, user.name, "submit", made.id, f"{made.cell.model} on {of.request.suite}")
     return go(request, f"/runs/{made.id}", f"Benchmarking started for suite: {of.request.suite}")
 
 
 @ROUTER.post("/demo")
 def demo(request: Request, context: OpenContext, user: Runner) -> Response:
     """Two built-in models on the sample rows: something to look at without a server or a key."""
-    project = access.first_project(context.store)
+    project = access.first_project(context)
     for model in ("sim", "sim-small"):
         config = {"provider": "simulator", "model": model, "data": "sample"}
         asked = RunRequest.model_validate({"project_id": project.id, "suite": "glue", "config": config})
-        made = queue.submit(
-            context.store,
-            plan_for(context, asked),
-            Ticket(user.name, project.id, "high"),
-            context.settings,
-        )
-        access.note(context.store, user.name, "submit", made.id, "the built-in demo")
+        made = queue.submit(context, plan_for(context, asked), Ticket(user.name, project.id, "high"))
+        access.note(context, user.name, "submit", made.id, "the built-in demo")
     return go(request, "/", "Two built-in models are being asked about the sample rows.")

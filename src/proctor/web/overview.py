@@ -16,7 +16,7 @@ from proctor import figures
 from proctor.errors import NotFound, ProctorError
 from proctor.service.context import Context
 from proctor.service.evidence.cache import Lately
-from proctor.service.watch.live import active
+from proctor.service.watch.job_states import active
 from proctor.service.watch.overview import Measured, board_suite, exam_of, latest_source, overview
 from proctor.web.compare import sources
 from proctor.web.dependencies import OpenContext, Project, Reader, Text
@@ -143,7 +143,7 @@ async def active_events(context: OpenContext, user: Reader, project: Project) ->
 
 async def _changes(context: Context, project: int | None) -> AsyncIterator[bytes]:
     def look() -> list[tuple[object, ...]]:
-        return [(live.run.id, *live.mark) for live in active(context, project)]
+        return [(state.run.id, *state.mark) for state in active(context, project)]
 
     told, beat = await asyncio.to_thread(look), time.monotonic()
     while True:

@@ -82,7 +82,7 @@ def show(request: Request, name: str, status: int = 200, /, **given: Any) -> HTM
         "path": request.url.path,
         "user": user,
         "auth": context.settings.auth,
-        "projects": access.projects(context.store) if user else [],
+        "projects": access.projects(context) if user else [],
         **given,
     }
     text = templates().get_template(name).render(known)

@@ -84,12 +84,12 @@ def results(
         "page": page,
         "asked": asked.query(),
         "after": after,
-        "noted": notes.marked(context.store, run.id),
+        "noted": notes.marked(context, run.id),
         "repeats": run.cell.repeats > 1,
     }
     if is_fragment(request) and request.headers.get("hx-target") == "rows":
         return show(request, "_rows.html", **facts)
-    tasks = sorted(run.manifest.facts.tasks or profile_of(context.store, run).tasks)
+    tasks = sorted(run.manifest.facts.tasks or profile_of(context, run).tasks)
     return show(request, "results.html", here="history", shows=SHOWS, filter=asked, tasks=tasks, **facts)
 
 
@@ -99,6 +99,6 @@ def download(
 ) -> Response:
     """The answers that the filter lets through, with prompts and replies; sent as they are read."""
     run = job_states.run_of(context, run_id)
-    lines = export_rows(context.store, run, all_rows(context, run.id, asked.filter()), form)
+    lines = export_rows(context, run, all_rows(context, run.id, asked.filter()), form)
     headers = {"Content-Disposition": f'attachment; filename="run-{run.id[:8]}.{form}"'}
     return StreamingResponse(lines, media_type=KINDS[form], headers=headers)

@@ -20,17 +20,17 @@ from proctor.manifest_json import manifest_document
 from proctor.plan import cell_to_json
 from proctor.service.admin import access, prune
 from proctor.service.context import Context
-from proctor.service.data.transfer import report_from
+from proctor.service.data.transfer import report
 from proctor.service.kinds import kind_of
 from proctor.service.results import notes
 from proctor.service.results.advice import advice, askings, goes_on
 from proctor.service.results.diagnosis import diagnose
 from proctor.service.results.profile import profile_of
 from proctor.service.runs import queue
-from proctor.service.runs.pulse import longest_gap_s
+from proctor.service.runs.progress import longest_gap_s
 from proctor.service.runs.queue import Ticket
 from proctor.service.watch import job_states
-from proctor.service.watch.live import Live, Pulse, live_of, log_tail, pulses_of
+from proctor.service.watch.job_states import JobState, Progress, log_tail, progress_of, state_of
 from proctor.types import Plan, Run, Status
 from proctor.web.dependencies import OpenContext, Reader, Runner, Text, go
 from proctor.web.render import show
@@ -50,30 +50,31 @@ def run_page(
 ) -> Response:
     if whole := job_states.whole_id(context, run_id):
         return go(request, f"/runs/{whole}")
-    live = live_of(context, run_id)
+    state = state_of(context, run_id)
     chosen = tab if tab in dict(TABS) else "summary"
-    facts = _TABS[chosen](context, live)
-    return show(request, "run.html", here="history", tabs=TABS, tab=chosen, **_common(context, live), **facts)
+    facts = _TABS[chosen](context, state)
+    return show(
+        request, "run.html", here="history", tabs=TABS, tab=chosen, **_common(context, state), **facts
+    )
 
 
-def _common(context: Context, live: Live) -> dict[str, Any]:
-    run, is_job = live.run, live.job is not None
-    result = _result(context, live)
+def _common(context: Context, state: JobState) -> dict[str, Any]:
+    run, is_job = state.run, state.job is not None
+    result = _result(context, state)
     causes = result.causes if result else ()
     return {
-        "live": live,
         "run": run,
-        "state": live.state,
-        "pulse": live.pulse,
-        "job": live.job,
-        "ended": live.state.ended,
-        "again": live.state.ended and kind_of(run.cell.source).on_server,
+        "state": state,
+        "progress": state.progress,
+        "job": state.job,
+        "ended": state.ended,
+        "again": state.ended and kind_of(run.cell.source).on_server,
         "problem": _problem(run, causes, is_job),
         "causes": [] if _said_already(run, causes) else [_told(cause, run, is_job) for cause in causes],
         "goes_on": goes_on(run, causes),
-        "restartable": is_job and live.state.ended and _lacks(run),
-        "cancelling": live.job is not None
-        and live.job.cancel_at is not None
+        "restartable": is_job and state.ended and _lacks(run),
+        "cancelling": state.job is not None
+        and state.job.cancel_at is not None
         and run.status is Status.RUNNING,
         "result": result,
         "unenforced": _unenforced(run),
@@ -128,23 +129,23 @@ def _lacks(run: Run) -> bool:
     return run.status in (Status.FAILED, Status.CANCELLED) or run.partial
 
 
-def _result(context: Context, live: Live) -> RunResult | None:
+def _result(context: Context, state: JobState) -> RunResult | None:
     """What the run shows; None while there is too much of it to count at each look."""
-    if not live.state.ended and live.run.settled > SCORED_LIVE:
+    if not state.ended and state.run.settled > SCORED_LIVE:
         return None
-    return job_states.result_of(context, live.run.id)
+    return job_states.result_of(context, state.run.id)
 
 
-def _summary(context: Context, live: Live) -> dict[str, Any]:
-    if not live.state.ended:
+def _summary(context: Context, state: JobState) -> dict[str, Any]:
+    if not state.ended:
         return {"profile": None}
-    profile = profile_of(context.store, live.run)
+    profile = profile_of(context, state.run)
     return {
         "profile": profile,
         "latency_chart": _bars(profile.latency, "seconds") if profile.latency else None,
         "grades_chart": _bars(profile.grades, "grade") if profile.grades else None,
         "outcomes": [name for name in _OUTCOMES if any(found.get(name) for found in profile.tasks.values())],
-        "flagged": notes.marked(context.store, live.run.id),
+        "flagged": notes.marked(context, state.run.id),
     }
 
 
@@ -173,12 +174,12 @@ def _edges(edges: Sequence[float]) -> list[str]:
     return [f"{edge:.2g}" for edge in edges]
 
 
-def _timeline(context: Context, live: Live) -> dict[str, Any]:
-    beats = pulses_of(context, live.run.id)
+def _timeline(context: Context, state: JobState) -> dict[str, Any]:
+    beats = progress_of(context, state.run.id)
     return {"beats": beats, "timeline_chart": _beats_chart(beats)}
 
 
-def _beats_chart(beats: list[Pulse]) -> dict[str, Any]:
+def _beats_chart(beats: list[Progress]) -> dict[str, Any]:
     """Throughput on the left axis; requests under way, sent again and failed on the right.
 
     A line breaks where the next try begins: its process counts anew, and between the two none was at work.
@@ -209,12 +210,12 @@ def _beats_chart(beats: list[Pulse]) -> dict[str, Any]:
     }
 
 
-def _log(context: Context, live: Live) -> dict[str, Any]:
-    return {"log": log_tail(context, live.run.id)}
+def _log(context: Context, state: JobState) -> dict[str, Any]:
+    return {"log": log_tail(context, state.run.id)}
 
 
-def _config(context: Context, live: Live) -> dict[str, Any]:
-    run = live.run
+def _config(context: Context, state: JobState) -> dict[str, Any]:
+    run = state.run
     return {
         "cell": json.dumps(json.loads(cell_to_json(run.cell)), indent=2, ensure_ascii=False),
         "manifest": json.dumps(manifest_document(run.manifest), indent=2, ensure_ascii=False),
@@ -235,21 +236,19 @@ def by_task(scores: tuple[Score, ...]) -> list[tuple[str, list[Score]]]:
 
 @ROUTER.get("/runs/{run_id}/live")
 def live_piece(request: Request, context: OpenContext, user: Reader, run_id: RunId) -> Response:
-    return show(request, "_live.html", **_common(context, live_of(context, run_id)))
+    return show(request, "_live.html", **_common(context, state_of(context, run_id)))
 
 
 @ROUTER.get("/runs/{run_id}/diagnosis")
 def diagnosis_piece(request: Request, context: OpenContext, user: Reader, run_id: RunId) -> Response:
     """What is off with the run; asked for after the page, because it reads replies."""
-    return show(
-        request, "_diagnosis.html", remarks=diagnose(context.store, job_states.result_of(context, run_id))
-    )
+    return show(request, "_diagnosis.html", remarks=diagnose(context, job_states.result_of(context, run_id)))
 
 
 @ROUTER.get("/runs/{run_id}/events")
 async def run_events(context: OpenContext, user: Reader, run_id: RunId) -> Response:
     """Says `changed` when there is something new to see, and `end` at the end."""
-    first = await asyncio.to_thread(live_of, context, run_id)
+    first = await asyncio.to_thread(state_of, context, run_id)
     return event_stream(_changes(context, run_id, first))
 
 
@@ -258,13 +257,13 @@ def event_stream(events: AsyncIterator[bytes]) -> StreamingResponse:
     return StreamingResponse(events, media_type="text/event-stream", headers=headers)
 
 
-async def _changes(context: Context, run_id: str, live: Live) -> AsyncIterator[bytes]:
-    told, beat = live.mark, time.monotonic()
-    while not live.state.ended:
+async def _changes(context: Context, run_id: str, state: JobState) -> AsyncIterator[bytes]:
+    told, beat = state.mark, time.monotonic()
+    while not state.ended:
         await asyncio.sleep(LOOK_EVERY_S)
-        live = await asyncio.to_thread(live_of, context, run_id)
-        if live.mark != told:
-            told, beat = live.mark, time.monotonic()
+        state = await asyncio.to_thread(state_of, context, run_id)
+        if state.mark != told:
+            told, beat = state.mark, time.monotonic()
             yield b"event: changed\ndata: 1\n\n"
         elif time.monotonic() - beat > HEARTBEAT_S:
             beat = time.monotonic()
@@ -275,15 +274,15 @@ async def _changes(context: Context, run_id: str, live: Live) -> AsyncIterator[b
 @ROUTER.post("/runs/{run_id}/stop")
 def stop(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
     run = job_states.run_of(context, run_id)
-    ended = queue.cancel(context.store, run.id)
-    access.note(context.store, user.name, "cancel", run.id)
+    ended = queue.cancel(context, run.id)
+    access.note(context, user.name, "cancel", run.id)
     return go(request, f"/runs/{run.id}", "The job was stopped." if ended else "The job is being stopped.")
 
 
 @ROUTER.post("/runs/{run_id}/restart")
 def restart(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
-    run = queue.restart(context.store, job_states.run_of(context, run_id).id, context.settings)
-    access.note(context.store, user.name, "restart", run.id)
+    run = queue.restart(context, job_states.run_of(context, run_id).id)
+    access.note(context, user.name, "restart", run.id)
     return go(request, f"/runs/{run.id}", "The job goes on where it stopped.")
 
 
@@ -294,10 +293,8 @@ def rerun(request: Request, context: OpenContext, user: Runner, run_id: RunId) -
     if run.cell.source.imported:
         raise Conflict("This run was imported from another tool, which alone can ask again")
     ticket = Ticket(user.name, job_states.project_of(context, run.id), "high")
-    made = queue.submit(
-        context.store, Plan((replace(run.cell),), name=run.cell.source.name), ticket, context.settings
-    )
-    access.note(context.store, user.name, "submit", made.id, f"{run.cell.model}, again after {run.id[:8]}")
+    made = queue.submit(context, Plan((replace(run.cell),), name=run.cell.source.name), ticket)
+    access.note(context, user.name, "submit", made.id, f"{run.cell.model}, again after {run.id[:8]}")
     return go(request, f"/runs/{made.id}", "The same is being asked once more.")
 
 
@@ -305,9 +302,9 @@ def rerun(request: Request, context: OpenContext, user: Runner, run_id: RunId) -
 def delete(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
     run = job_states.run_of(context, run_id)
     project = job_states.project_of(context, run.id)
-    prune.delete(context.store, run.id, home=context.settings.home)
+    prune.delete(context, run.id)
     about = f"{run.cell.model} on {run.source_title}"
-    access.note(context.store, user.name, "delete", run.id, about, project_id=project)
+    access.note(context, user.name, "delete", run.id, about, project_id=project)
     return go(request, "/runs", f"Run {run.id[:8]} was deleted.")
 
 
@@ -315,7 +312,7 @@ def delete(request: Request, context: OpenContext, user: Runner, run_id: RunId) 
 def download(context: OpenContext, user: Reader, run_id: RunId) -> Response:
     """The run's report as one HTML file that needs no server."""
     run = job_states.run_of(context, run_id)
-    return as_file(report_from(context.store, [run.id], "html"), f"run-{run.id[:8]}.html")
+    return as_file(report(context, [run.id], "html"), f"run-{run.id[:8]}.html")
 
 
 def as_file(text: str, name: str, kind: str = "text/html") -> Response:

@@ -59,7 +59,7 @@ def _standing(context: OpenContext) -> dict[str, Any]:
 
     running, pending = lines(Status.RUNNING), lines(Status.PENDING)
     return {
-        "standing": queue.standing(context.store, context.settings),
+        "standing": queue.standing(context),
         "most_queued": context.settings.most_queued,
         "states": job_states.states(context),
         "running": running[0],
@@ -67,10 +67,8 @@ def _standing(context: OpenContext) -> dict[str, Any]:
         "more": running[1] + pending[1] - len(running[0]) - len(pending[0]),
         "loads": job_states.loads(context),
         "memory_allowed": context.settings.most_memory_bytes,
-        "disk": queue.disk(context.settings),
-        "worker": _worker(
-            queue.worker_seen(context.settings), time.time(), queue.worker_waits_for(context.settings)
-        ),
+        "disk": queue.disk(context),
+        "worker": _worker(queue.worker_seen(context), time.time(), queue.worker_waits_for(context)),
     }
 
 
@@ -101,7 +99,7 @@ def schedules_page(request: Request, context: OpenContext, user: Reader) -> HTML
         request,
         "schedules.html",
         here="schedules",
-        schedules=[_facts(context, each) for each in schedules.all_schedules(context.store)],
+        schedules=[_facts(context, each) for each in schedules.all_schedules(context)],
         providers=[
             (each.name, each.title) for each in provider_status(context.settings) if each.name != "replay"
         ],
@@ -111,13 +109,13 @@ def schedules_page(request: Request, context: OpenContext, user: Reader) -> HTML
         ],
         presets=PRESETS,
         rows=ROWS,
-        names={each.id: each.name for each in access.projects(context.store)},
+        names={each.id: each.name for each in access.projects(context)},
     )
 
 
 def _facts(context: OpenContext, of: Schedule) -> dict[str, Any]:
     """A schedule with what it runs, in words; one that a newer proctor wrote is listed all the same."""
-    last = schedules.last_run(context.store, of)
+    last = schedules.last_run(context, of)
     said = job_states.state_of(context, last.id).step if last and last.error else ""
     facts: dict[str, Any] = {"of": of, "last": last, "said": said}
     try:
@@ -161,7 +159,7 @@ def create_schedule(
     asked = _request(form)
     cell = plan_for(context, asked).cells[0]
     wanted = NewSchedule(form.name.strip(), form.cron.strip(), cell, user.name, asked.project_id)
-    made = schedules.add(context.store, wanted, context.settings)
+    made = schedules.add(context, wanted)
     _note(context, user, "create-schedule", made, f"{made.name}: {made.cron}")
     return go(request, "/schedules", f"Schedule {made.name} is set.")
 
@@ -187,7 +185,7 @@ def _request(form: ScheduleForm) -> RunRequest:
 def switch_schedule(
     request: Request, number: Number, context: OpenContext, user: Runner, enabled: Short = ""
 ) -> Response:
-    made = schedules.set_enabled(context.store, number, enabled == "on")
+    made = schedules.set_enabled(context, number, enabled == "on")
     _note(context, user, "change-schedule", made, f"{made.name}: {'on' if made.enabled else 'off'}")
     return go(request, "/schedules", f"Schedule {made.name} is {'on' if made.enabled else 'off'}.")
 
@@ -195,14 +193,14 @@ def switch_schedule(
 @ROUTER.post("/schedules/{number}/delete")
 def delete_schedule(request: Request, number: Number, context: OpenContext, user: Runner) -> Response:
     """Its runs stay."""
-    gone = schedules.one(context.store, number)
-    schedules.remove(context.store, number)
+    gone = schedules.one(context, number)
+    schedules.remove(context, number)
     _note(context, user, "delete-schedule", gone, gone.name)
     return go(request, "/schedules", f"Schedule {gone.name} is deleted; its runs stay.")
 
 
 def _note(context: OpenContext, user: User, action: str, of: Schedule, about: str) -> None:
-    access.note(context.store, user.name, action, str(of.id), about, project_id=of.project_id)
+    access.note(context, user.name, action, str(of.id), about, project_id=of.project_id)
 
 
 # Projects -----------------------------------------------------------------------------------------
@@ -215,11 +213,11 @@ def projects_page(request: Request, context: OpenContext, user: Reader) -> HTMLR
         "projects.html",
         here="projects",
         runs=counts.runs_by_project(context),
-        listed=access.projects(context.store),
+        listed=access.projects(context),
     )
 
 
 @ROUTER.post("/projects")
 def create_project(request: Request, context: OpenContext, user: Admin, name: Short = "") -> Response:
-    made = access.create_project(context.store, name.strip(), by=user.name)
+    made = access.create_project(context, name.strip(), by=user.name)
     return go(request, "/projects", f"Project {made.name} is made.")

@@ -7,17 +7,19 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 from proctor.grading.contract import GraderEntry, Mark, any_answers, bounded, marked, setting
 from proctor.grading.graders.dates import dates, whole_date
+from proctor.grading.graders.dates import folded as dates_folded
 from proctor.grading.graders.denials import denied, listed, undecided
 from proctor.grading.graders.number import NumberSettings, equal, whole_number
-from proctor.grading.graders.quantities import quantities
+from proctor.grading.graders.quantities import in_words, quantities
 from proctor.grading.graders.tokens import Words, folded, words_of
 from proctor.grading.texts import same
 
 SHOWN = 200  # characters of a reply that stand for its answer where no right one was found
+SMALL = 2  # characters of a number that also stands in dates
 MOST_PLACES = 200  # at which an answer is looked at in one reply
 DENIES = "denies it"
 Span = tuple[int, int]  # of the folded text
@@ -107,7 +109,7 @@ def places(said: str, words: Words, answer: str) -> Iterator[Place]:
     for applies, look in LOOKS:
         if applies(answer, asked):
             yield from look(said, words, answer)
-            if look not in (numeric, dated) or answer.lstrip().startswith("-"):
+            if look not in (numeric, dated) or len(answer) <= SMALL or answer.lstrip().startswith("-"):
                 return
     yield from words.find(asked)
 
@@ -148,6 +150,10 @@ def sign(said: str, words: Words, answer: str) -> Iterator[Place]:
             return
 
 
+# "George W. Bush", "J. R. R. Tolkien": a letter of a name.
+INITIAL = re.compile(r"(?:^|[A-Z]\w*[ .]{1,2})[A-Z]\. ?[A-Z]$")
+
+
 def is_letter(answer: str, asked: Words) -> bool:
     bare = asked.line.strip()
     return len(bare) == 1 and not bare.isdigit() and answer.strip().isascii()
@@ -160,6 +166,8 @@ def letter(said: str, words: Words, answer: str) -> Iterator[Place]:
         yield bare
     apart = re.compile(rf"(?<![\w'’.-])[\"'(*_`]{{0,3}}{re.escape(bare)}[\"')*_`]{{0,3}}(?![\w'’-])")
     for found in apart.finditer(said):
+        if INITIAL.search(said[max(0, found.start() - 20) : found.end() + 3]):
+            continue
         after = said[found.end() : found.end() + 2]
         if bare not in "AaIi" or found[0] != bare or not re.match(r" [^\W_]", after):
             yield bare
@@ -174,9 +182,19 @@ def is_number(answer: str, asked: Words) -> bool:
 def numeric(said: str, words: Words, answer: str) -> Iterator[Place]:
     """A number in any spelling; denials are told in the folded text, where its figures stand as they were written."""
     target = whole_number(answer, "auto")
-    for one in quantities(said):
+    text = without_days(said) if len(answer) <= SMALL else said
+    for one in chain(quantities(text), in_words(text)):
         if target is not None and equal(one, target, PLAIN_NUMBERS) is not None:
             yield from located(words, one.written)
+
+
+def without_days(said: str) -> str:
+    """The text without its dates: the 9 of "9 May 2011" is no answer to "how many"."""
+    text = lower = dates_folded(said)
+    for one in dates(said):
+        if one.readings[0].day is not None:
+            text = text.replace(one.written, " " * len(one.written))
+    return text if text != lower else said
 
 
 def is_date(answer: str, asked: Words) -> bool:

@@ -16,7 +16,7 @@ NONE = "the reply holds no number"
 class NumberSettings:
     """How near is right, which of a reply's numbers counts, and what a point and a comma mean."""
 
-    rel: float = setting(1e-6, "right within this part of the right number: 0.01 is one percent")
+    rel: float = setting(1e-12, "right within this part of the right number: 0.01 is one percent")
     abs: float = setting(0.0, "right within this much of the right number")
     take: str = setting(
         "auto",

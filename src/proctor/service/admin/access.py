@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from proctor.errors import ConfigError, Conflict, Forbidden, NotFound, Unauthorized
 from proctor.plan import need_name
-from proctor.store import Store
+from proctor.service.context import Context
 from proctor.store.admin import access
 from proctor.store.admin.access import ApiKey, Deed, Project
 from proctor.store.core.walls import Reach
@@ -49,7 +49,7 @@ def user_with(key: ApiKey) -> User:
 
 
 def create_key(
-    store: Store,
+    context: Context,
     user: str,
     name: str,
     scopes: Sequence[str],
@@ -72,8 +72,8 @@ def create_key(
     secret = PREFIX + secrets.token_urlsafe(32)
     reached = _named(scopes, projects)
     new = ApiKey(0, user, name, secret[:SHOWN], tuple(scopes), time.time(), None, None, reached)
-    kept = access.add_key(store, new, digest(secret))
-    note(store, by, "create-key", str(kept.id), f"for {user}: {', '.join(scopes)}; {reach_of(kept)}")
+    kept = access.add_key(context.store, new, digest(secret))
+    note(context, by, "create-key", str(kept.id), f"for {user}: {', '.join(scopes)}; {reach_of(kept)}")
     return kept, secret
 
 
@@ -100,42 +100,42 @@ def reach_of(key: ApiKey) -> str:
     return f"projects: {user_with(key).reach}"
 
 
-def reached_words(store: Store, key: ApiKey) -> str:
+def reached_words(context: Context, key: ApiKey) -> str:
     """The names of the projects that the key reaches; "all" or "none" in their place."""
     reach = user_with(key).reach.projects
     if reach is None:
         return "all"
-    return ", ".join(each.name for each in access.projects(store) if each.id in reach) or "none"
+    return ", ".join(each.name for each in access.projects(context.store) if each.id in reach) or "none"
 
 
-def set_projects(store: Store, key_id: int, projects: Sequence[int], *, by: str) -> ApiKey:
+def set_projects(context: Context, key_id: int, projects: Sequence[int], *, by: str) -> ApiKey:
     """Let a key reach these projects from now on, and no other. Raises NotFound, Conflict, ConfigError."""
-    kept = next((key for key in access.keys(store) if key.id == key_id), None)
+    kept = next((key for key in access.keys(context.store) if key.id == key_id), None)
     if kept is None:
         raise NotFound(f"No key {key_id}")
     if kept.revoked_at is not None:
         raise Conflict(f"Key {key_id} is revoked")
-    changed = access.set_projects(store, key_id, _named(kept.scopes, projects))
-    note(store, by, "change-key", str(key_id), f"of {changed.user}; {reach_of(changed)}")
+    changed = access.set_projects(context.store, key_id, _named(kept.scopes, projects))
+    note(context, by, "change-key", str(key_id), f"of {changed.user}; {reach_of(changed)}")
     return changed
 
 
-def revoke_key(store: Store, key_id: int, *, by: str) -> ApiKey:
+def revoke_key(context: Context, key_id: int, *, by: str) -> ApiKey:
     """Raises NotFound, Conflict."""
-    revoked = access.revoke_key(store, key_id, now=time.time())
-    note(store, by, "revoke-key", str(key_id), f"of {revoked.user}")
+    revoked = access.revoke_key(context.store, key_id, now=time.time())
+    note(context, by, "revoke-key", str(key_id), f"of {revoked.user}")
     return revoked
 
 
-def keys(store: Store) -> list[ApiKey]:
-    return access.keys(store)
+def keys(context: Context) -> list[ApiKey]:
+    return access.keys(context.store)
 
 
-def user_of(store: Store, secret: str | None) -> User:
+def user_of(context: Context, secret: str | None) -> User:
     """Who has this key. Raises Unauthorized."""
     if not secret:
         raise Unauthorized("This server wants an API key, and the request has none")
-    key = access.key_of(store, digest(secret), now=time.time())
+    key = access.key_of(context.store, digest(secret), now=time.time())
     if key is None:
         raise Unauthorized("The API key is unknown or was revoked")
     return user_with(key)
@@ -146,21 +146,21 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
-def projects(store: Store) -> list[Project]:
-    return access.projects(store)
+def projects(context: Context) -> list[Project]:
+    return access.projects(context.store)
 
 
-def first_project(store: Store) -> Project:
+def first_project(context: Context) -> Project:
     """Where a run goes that names no project. Raises Forbidden for whoever reaches none."""
-    known = access.projects(store)
+    known = access.projects(context.store)
     if not known:
         raise Forbidden("This key reaches no project: an admin names some with `proctor keys change`")
     return known[0]
 
 
-def project_named(store: Store, name: str) -> Project:
+def project_named(context: Context, name: str) -> Project:
     """Raises NotFound with the names that there are."""
-    known = access.projects(store)
+    known = access.projects(context.store)
     for each in known:
         if each.name == name:
             return each
@@ -169,15 +169,15 @@ def project_named(store: Store, name: str) -> Project:
     raise missing
 
 
-def project(store: Store, project_id: int) -> Project:
-    return access.project(store, project_id)
+def project(context: Context, project_id: int) -> Project:
+    return access.project(context.store, project_id)
 
 
-def create_project(store: Store, name: str, *, by: str) -> Project:
+def create_project(context: Context, name: str, *, by: str) -> Project:
     """Raises ConfigError for a name that is none, Conflict if it is taken."""
     _check_name("project", name)
-    made = access.add_project(store, name, now=time.time())
-    note(store, by, "create-project", str(made.id), name)
+    made = access.add_project(context.store, name, now=time.time())
+    note(context, by, "create-project", str(made.id), name)
     return made
 
 
@@ -187,18 +187,18 @@ def _check_name(what: str, name: str) -> None:
 
 
 def note(
-    store: Store, user: str, action: str, target: str, detail: str = "", *, project_id: int | None = None
+    context: Context, user: str, action: str, target: str, detail: str = "", *, project_id: int | None = None
 ) -> None:
     """Write down who did what. A run that is there tells its project itself; for all else it must be said."""
-    access.note(store, Deed(0, time.time(), user, action, target, detail, project_id))
+    access.note(context.store, Deed(0, time.time(), user, action, target, detail, project_id))
 
 
 def deeds(
-    store: Store,
+    context: Context,
     *,
     user: str | None = None,
     action: str | None = None,
     before: int | None = None,
     limit: int = 100,
 ) -> list[Deed]:
-    return access.deeds(store, user=user, action=action, before=before, limit=limit)
+    return access.deeds(context.store, user=user, action=action, before=before, limit=limit)

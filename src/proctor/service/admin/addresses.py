@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from proctor.errors import ConfigError, NotFound
 from proctor.providers.wire.reach import need_public
 from proctor.service.admin.access import LOCAL
+from proctor.service.context import Context
 from proctor.settings import Settings
 from proctor.store import Store
 from proctor.store.queue import entries
@@ -57,10 +58,11 @@ def settings_for(cell: Cell, user: str, settings: Settings) -> Settings:
     return replace(settings, openai_api_key=None, public_only=settings.public_only or not allowed)
 
 
-def settings_to_ask_again(store: Store, runs: Sequence[Run], settings: Settings) -> Settings:
+def settings_to_ask_again(context: Context, runs: Sequence[Run]) -> Settings:
     """`settings_for` runs that the command line resumes or reruns: their base URLs may be the word of a user."""
+    settings = context.settings
     for run in runs:
-        user = _submitter(store, run)
+        user = _submitter(context.store, run)
         settings = settings if user is None else settings_for(run.cell, user, settings)
     return settings
 

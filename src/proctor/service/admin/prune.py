@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 from proctor.errors import Conflict, NotFound
 from proctor.service.admin.access import note
-from proctor.store import Store
+from proctor.service.context import Context
 from proctor.store.admin import pruning
 from proctor.store.core.runs import ID_CHARACTERS
 from proctor.store.queue import runlog
@@ -24,19 +23,19 @@ class Pruned:
     dry: bool
 
 
-def prune(store: Store, older_s: float, *, home: Path, by: str, dry: bool = False) -> Pruned:
+def prune(context: Context, older_s: float, *, by: str, dry: bool = False) -> Pruned:
     """Delete runs that ended longer ago than `older_s`, and their logs below `home`; never one that waits or works."""
-    found = tuple(pruning.ended_before(store, time.time() - older_s))
+    found = tuple(pruning.ended_before(context.store, time.time() - older_s))
     if dry:
         return Pruned(found, 0, 0, True)
-    removed = pruning.remove(store, found)
-    plans, items = pruning.remove_orphans(store)
-    runlog.remove(home, removed)
-    note(store, by, "prune", f"{len(removed)} runs", f"older than {older_s / 86400:g} days")
+    removed = pruning.remove(context.store, found)
+    plans, items = pruning.remove_orphans(context.store)
+    runlog.remove(context.settings.home, removed)
+    note(context, by, "prune", f"{len(removed)} runs", f"older than {older_s / 86400:g} days")
     return Pruned(tuple(removed), plans, items, False)
 
 
-def delete(store: Store, run_id: str, *, home: Path) -> None:
+def delete(context: Context, run_id: str) -> None:
     """Delete one ended run by its whole id, and its log below `home`, if it was written on this machine.
 
     Raises NotFound; Conflict if the run waits or works.
@@ -45,11 +44,11 @@ def delete(store: Store, run_id: str, *, home: Path) -> None:
     if len(run_id) != ID_CHARACTERS:
         raise missing
     try:
-        status = store.run(run_id).status
+        status = context.store.run(run_id).status
     except NotFound:
         raise missing from None
     # What nobody's run needs any more is only known where all runs are seen.
-    if not pruning.remove(store.whole, (run_id,)):
+    if not pruning.remove(context.store.whole, (run_id,)):
         raise Conflict(f"Benchmark job {run_id} is {status}: cancel it before it is deleted")
-    pruning.remove_orphans(store.whole)
-    runlog.remove(home, (run_id,))
+    pruning.remove_orphans(context.store.whole)
+    runlog.remove(context.settings.home, (run_id,))

@@ -12,7 +12,7 @@ from typing import Any
 from proctor import __version__
 from proctor.errors import ConfigError, Conflict
 from proctor.providers.wire.http import LEAST_SECRET_CHARACTERS
-from proctor.service.context import find, open_store
+from proctor.service.context import Context, find
 from proctor.service.data import records
 from proctor.service.data.records import FORMAT, Snapshot
 from proctor.service.results import documents
@@ -49,31 +49,29 @@ class Bundled:
     stale: tuple[str, ...] = ()
 
 
-def bundle(ids: Sequence[str], settings: Settings, path: Path, *, prompts: bool = False) -> Bundled:
+def bundle(context: Context, ids: Sequence[str], path: Path, *, prompts: bool = False) -> Bundled:
     """Pack runs into one zip file at `path`; what was there stays when it fails.
 
     Raises: NotFound; Conflict for a run that has not ended; ConfigError for runs that cannot be compared,
     for a secret among what is to be packed, or a path that cannot be written.
     """
     part = path.with_name(f"{path.name}.part")
-    with open_store(settings) as store:
-        runs = _ended([run for ident in ids for run in find(store, ident)])
-        kept = Snapshot({run.id: _rows(store, run) for run in runs}, store.item)
-        runs = [replace(run, settled=_settled(kept, run)) for run in runs]
-        results = records.results_document(records.recomputed(kept, runs))
-        heads = [_head(run, settings) for run in runs]
-        content = _Content(store, kept, tuple(runs), heads, results, prompts)
-        try:
-            _write(part, content, settings)
-            sha256, size_bytes = _digest(part), part.stat().st_size
-            part.replace(path)
-        except OSError as error:
-            raise ConfigError(
-                f"{path}: {error.strerror or error}. Name a file that can be written"
-            ) from error
-        finally:
-            part.unlink(missing_ok=True)
-        stale = _stale(store, runs, results)
+    store = context.store
+    runs = _ended([run for ident in ids for run in find(store, ident)])
+    kept = Snapshot({run.id: _rows(store, run) for run in runs}, store.item)
+    runs = [replace(run, settled=_settled(kept, run)) for run in runs]
+    results = records.results_document(records.recomputed(kept, runs))
+    heads = [_head(run, context.settings) for run in runs]
+    content = _Content(store, kept, tuple(runs), heads, results, prompts)
+    try:
+        _write(part, content, context.settings)
+        sha256, size_bytes = _digest(part), part.stat().st_size
+        part.replace(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or error}. Name a file that can be written") from error
+    finally:
+        part.unlink(missing_ok=True)
+    stale = _stale(store, runs, results)
     return Bundled(path, sha256, size_bytes, len(runs), sum(map(len, kept.rows.values())), stale)
 
 

@@ -15,11 +15,10 @@ from proctor.interop.inspect_log import is_inspect, read_inspect
 from proctor.interop.lm_eval import is_results, read_lm_eval
 from proctor.interop.logs import Log, Sample, wrong
 from proctor.manifest import LogFacts
-from proctor.service.context import dead_owner, open_store
+from proctor.service.context import Context, dead_owner
 from proctor.service.data.logs_manifest import content_sha256, figures, log_manifest, whole_group
 from proctor.service.results.comparable import comparability, exam
 from proctor.service.results.results import close, shown
-from proctor.settings import Settings
 from proctor.store import AttemptWriter, Store
 from proctor.types import (
     Attempt,
@@ -76,7 +75,7 @@ class LogImport:
         return None
 
 
-def import_logs(paths: Sequence[Path], settings: Settings) -> LogImport:
+def import_logs(context: Context, paths: Sequence[Path]) -> LogImport:
     """Logs of lm-eval and Inspect, given as files or as folders that hold some.
 
     A damaged log is reported and the others are taken. Raises DataError where a path is not there or
@@ -84,12 +83,12 @@ def import_logs(paths: Sequence[Path], settings: Settings) -> LogImport:
     """
     files = list(dict.fromkeys(file for path in paths for file in _files(path)))
     imported, failed = [], []
-    with open_store(settings) as store:
-        for file in files:
-            try:
-                imported.append(_import(store, _read(file)))
-            except (Conflict, DataError) as error:
-                failed.append((file, str(error)))
+    store = context.store
+    for file in files:
+        try:
+            imported.append(_import(store, _read(file)))
+        except (Conflict, DataError) as error:
+            failed.append((file, str(error)))
     return LogImport(tuple(imported), tuple(failed))
 
 

@@ -14,10 +14,10 @@ import orjson
 
 from proctor.errors import ConfigError
 from proctor.interop.lm_eval_out import write_lm_eval
-from proctor.service.context import find, open_store
+from proctor.service.context import Context, find
 from proctor.service.results import documents
 from proctor.service.results.results import shown
-from proctor.service.runs.lifecycle import look_in
+from proctor.service.runs.lifecycle import look
 from proctor.settings import Settings
 from proctor.sources.exams.official.imports import Imported, ImportReport, import_path
 from proctor.sources.exams.rows.normal_form import plain_row
@@ -35,7 +35,6 @@ __all__ = [
     "item_records",
     "present_data",
     "report",
-    "report_from",
     "show_data",
     "verify_data",
 ]
@@ -105,50 +104,44 @@ def verify_data(settings: Settings) -> list[dict[str, Any]]:
     ]
 
 
-def export(ids: Sequence[str], settings: Settings, form: str, out: TextIO) -> int:
+def export(context: Context, ids: Sequence[str], form: str, out: TextIO) -> int:
     """Write the latest attempt at each item; returns how many. `form`: csv, jsonl or json."""
-    with open_store(settings) as store:
-        runs = [run for ident in ids for run in find(store, ident)]
-        return _WRITERS[form](store, runs, out)
+    store = context.store
+    runs = [run for ident in ids for run in find(store, ident)]
+    return _WRITERS[form](store, runs, out)
 
 
-def export_lm_eval(ident: str, settings: Settings, folder: Path) -> list[Path]:
+def export_lm_eval(context: Context, ident: str, folder: Path) -> list[Path]:
     """One run in lm-eval's own layout, into `folder`. Raises NotFound; ConfigError for a plan of several runs."""
-    with open_store(settings) as store:
-        runs = find(store, ident)
-        if len(runs) > 1:
-            ids = " ".join(run.id[:8] for run in runs)
-            raise ConfigError(
-                f"{ident} is a plan of {len(runs)} runs; lm-eval's layout holds one model: choose of {ids}"
-            )
-        return write_lm_eval(shown(store, runs[0]), list(_records(store, runs)), folder)
+    store = context.store
+    runs = find(store, ident)
+    if len(runs) > 1:
+        ids = " ".join(run.id[:8] for run in runs)
+        raise ConfigError(
+            f"{ident} is a plan of {len(runs)} runs; lm-eval's layout holds one model: choose of {ids}"
+        )
+    return write_lm_eval(shown(store, runs[0]), list(_records(store, runs)), folder)
 
 
-def item_records(ids: Sequence[str], settings: Settings) -> list[dict[str, Any]]:
+def item_records(context: Context, ids: Sequence[str]) -> list[dict[str, Any]]:
     """The latest attempt at each item of the runs, with prompt and reply."""
-    with open_store(settings) as store:
-        runs = [run for ident in ids for run in find(store, ident)]
-        return list(_records(store, runs))
+    store = context.store
+    runs = [run for ident in ids for run in find(store, ident)]
+    return list(_records(store, runs))
 
 
-def report(ids: Sequence[str], settings: Settings, form: str) -> str:
+def report(context: Context, ids: Sequence[str], form: str) -> str:
     """A report of one run, or of several side by side. `form`: html, md or latex."""
-    with open_store(settings) as store:
-        return report_from(store, ids, form)
-
-
-def report_from(store: Store, ids: Sequence[str], form: str) -> str:
-    """`report` from an open store."""
     from proctor.report import render
 
-    return render(look_in(store, ids), form, now=time.time())
+    return render(look(context, ids), form, now=time.time())
 
 
-def export_rows(store: Store, run: Run, rows: Iterable[AttemptRow], form: str) -> Iterator[str]:
+def export_rows(context: Context, run: Run, rows: Iterable[AttemptRow], form: str) -> Iterator[str]:
     """These attempts of a run as text, piece by piece. `form`: csv or jsonl. Raises ConfigError for another."""
     if form not in LINES:
         raise ConfigError(f"form {form[:20]!r}: choose from {', '.join(LINES)}")
-    return LINES[form](_record(store, run, row) for row in rows)
+    return LINES[form](_record(context.store, run, row) for row in rows)
 
 
 def _csv_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from proctor.findings import Board
 from proctor.service.context import Context
 from proctor.service.evidence.compare import Compared, compared
-from proctor.service.evidence.history import History, history_of
-from proctor.service.evidence.leaderboard import board_of
+from proctor.service.evidence.history import History, history
+from proctor.service.evidence.leaderboard import leaderboard
 from proctor.store.read import lists
 
 MOST_KEPT = 128
@@ -29,9 +29,8 @@ class Lately:
 
     def board(self, suite: str, metric: str, limit: int, project_id: int | None) -> Board:
         """Raises NotFound, ConfigError."""
-        store = self.context.store
         wanted = {"suite": suite, "metric": metric, "limit": limit, "project_id": project_id}
-        return self._kept(("board", *wanted.values()), lambda: board_of(store, **wanted))  # type: ignore[arg-type]  # by name
+        return self._kept(("board", *wanted.values()), lambda: leaderboard(self.context, **wanted))  # type: ignore[arg-type]  # by name
 
     def compared(
         self, names: tuple[str, ...], source: str | None, metric: str, margin: float | None, items: int
@@ -39,17 +38,13 @@ class Lately:
         """Raises NotFound, ConfigError."""
 
         def make() -> Compared:
-            return compared(
-                self.context.store, names, source=source, metric=metric, margin=margin, items=items
-            )
+            return compared(self.context, names, source=source, metric=metric, margin=margin, items=items)
 
         return self._kept(("compared", names, source, metric, margin, items), make)
 
     def history(self, model: str | None, source: str | None, days: int, project_id: int | None) -> History:
         def make() -> History:
-            return history_of(
-                self.context.store, model=model, source=source, days=days, project_id=project_id
-            )
+            return history(self.context, model=model, source=source, days=days, project_id=project_id)
 
         return self._kept(("history", model, source, days, project_id), make)
 

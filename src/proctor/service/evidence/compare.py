@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 from proctor.errors import ConfigError, NotFound
 from proctor.findings import Comparison, Evaluation
-from proctor.service.context import find, open_store
+from proctor.service.context import Context, find
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.evidence.shared import shape_over
 from proctor.service.grades.view import GradedView
 from proctor.service.results.comparable import check_comparable
 from proctor.service.results.results import Kept, scored_rows
-from proctor.settings import Settings
 from proctor.stats.compare import focused
 from proctor.stats.descriptive.averages import mean_score
 from proctor.store import AttemptRow, Store
@@ -67,14 +65,8 @@ class Compared:
     differing: tuple[tuple[Differing, ...], ...]
 
 
-def compare_named(names: Sequence[str], settings: Settings, **wanted: Any) -> Compared:
-    """`compared` on the store of these settings."""
-    with open_store(settings) as store:
-        return compared(store, names, **wanted)
-
-
 def compared(
-    store: Store,
+    context: Context,
     names: Sequence[str],
     *,
     source: str | None = None,
@@ -95,8 +87,8 @@ def compared(
     """
     if margin is not None and margin < 0:
         raise ConfigError(f"margin {margin}: two scores cannot be less than 0 apart; give 0 or more")
-    runs = chosen(store, names, source=source)
-    view = GradedView(store, grader)
+    runs = chosen(context.store, names, source=source)
+    view = GradedView(context.store, grader)
     found = evaluation(view, [view.shown(run) for run in runs], margin=margin, metric=metric)
     tasks = _counted([result.run for result in found.results], metric)
     differing = tuple(_differing(view, pair, tasks, items) for pair in found.comparisons)
@@ -122,7 +114,7 @@ def gates(compared: Compared, most: float) -> list[Gate]:
 
 
 def chosen(store: Store, names: Sequence[str], *, source: str | None = None) -> list[Run]:
-    """The runs that names mean, in their order; at least two of them. See `compare_named`."""
+    """The runs that names mean, in their order; at least two of them. See `compared`."""
     meant = [_candidates(store, name, source) for name in names]
     named = [runs for runs, fixed in meant if not fixed]
     runs = [run for found, fixed in meant if fixed for run in found]

@@ -9,10 +9,9 @@ from typing import Any
 
 from proctor.errors import ConfigError
 from proctor.findings import Difference, RunResult
-from proctor.service.context import open_store
+from proctor.service.context import Context
 from proctor.service.results import documents
 from proctor.service.results.results import marks, shape, shown
-from proctor.settings import Settings
 from proctor.stats.compare import differences
 from proctor.store import Store
 from proctor.types import Run, Status
@@ -44,14 +43,8 @@ class History:
         return len(self.runs)
 
 
-def history(settings: Settings, **wanted: Any) -> History:
-    """`history_of` on the store of these settings."""
-    with open_store(settings) as store:
-        return history_of(store, **wanted)
-
-
-def history_of(
-    store: Store,
+def history(
+    context: Context,
     *,
     model: str | None = None,
     days: int = 30,
@@ -65,9 +58,9 @@ def history_of(
     if not 1 <= days <= MOST_DAYS:
         raise ConfigError(f"days {days}: give 1 to {MOST_DAYS:,}")
     since = time.time() - days * DAY_S
-    runs = store.runs(limit=None, model=model, source=source, since=since, project_id=project_id)
+    runs = context.store.runs(limit=None, model=model, source=source, since=since, project_id=project_id)
     past = tuple(
-        HistoryLine(shown(store, run), _change(store, run, runs[place + 1 :]))
+        HistoryLine(shown(context.store, run), _change(context.store, run, runs[place + 1 :]))
         for place, run in enumerate(runs)
     )
     ended = [run for run in runs if run.finished_at is not None]

@@ -9,13 +9,12 @@ from typing import Any
 from proctor.errors import ConfigError, NotFound
 from proctor.figures import unmeasured
 from proctor.findings import Board, BoardRow, Difference, Estimate, RunResult, Score
-from proctor.service.context import open_store
+from proctor.service.context import Context
 from proctor.service.evidence import shared
 from proctor.service.evidence.evaluation import downwards
 from proctor.service.results import documents, headline, speeds
 from proctor.service.results.comparable import COMPARABILITY
 from proctor.service.results.results import marks, shown
-from proctor.settings import Settings
 from proctor.stats.compare import compare, differences, focused, resampled
 from proctor.stats.estimates import Scored, Shape
 from proctor.stats.ranks import best_shares, rank_intervals
@@ -26,14 +25,8 @@ from proctor.types import Run, Status
 SMALLER = 0.5  # of the items of most: a run that holds the board's scores to fewer is named
 
 
-def leaderboard(settings: Settings, **wanted: Any) -> Board:
-    """`board_of` on the store of these settings."""
-    with open_store(settings) as store:
-        return board_of(store, **wanted)
-
-
-def board_of(
-    store: Store,
+def leaderboard(
+    context: Context,
     *,
     suite: str | None = None,
     metric: str = headline.SCORE,
@@ -50,9 +43,9 @@ def board_of(
     Raises NotFound where there is nothing to rank; ConfigError for a metric that the runs do not report,
     or where `suite` is left out although there are runs of several sources.
     """
-    lines = _completed(store, suite, project_id)
+    lines = _completed(context.store, suite, project_id)
     group = _group([line for line in lines if line.complete])
-    return _board(_entered(store, group), group, lines, store, metric, limit)
+    return _board(_entered(context.store, group), group, lines, context.store, metric, limit)
 
 
 # Which runs --------------------------------------------------------------------------------------

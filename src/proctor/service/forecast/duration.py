@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from proctor.service.context import Context
 from proctor.service.forecast.forecast import duration_words
 from proctor.service.kinds import kind_of
-from proctor.store import Store
 from proctor.types import Cell, Status
 
 LAST_RUNS = 5
@@ -12,15 +12,15 @@ ASSUMED_S = (1.0, 3.0)  # a call, where nothing is known: one at a time on a loc
 LEAST_SPREAD = 0.2
 
 
-def estimated_duration(store: Store, cell: Cell, *, calls: int | None = None) -> tuple[str, str]:
+def estimated_duration(context: Context, cell: Cell, *, calls: int | None = None) -> tuple[str, str]:
     """A range such as "10-30 minutes", and what it rests on: the model's last runs, or an assumption.
 
     `calls` is how many there will be, where the rows are open already.
     """
     if calls is None:
         kind = kind_of(cell.source)
-        calls = kind.sized(cell.source, store) * kind.wordings(cell.source) * cell.repeats
-    runs = store.runs(limit=50, model=str(cell.model), status=Status.COMPLETED)
+        calls = kind.sized(cell.source, context.store) * kind.wordings(cell.source) * cell.repeats
+    runs = context.store.runs(limit=50, model=str(cell.model), status=Status.COMPLETED)
     alike = [run for run in runs if run.settled and run.elapsed_s and not run.cell.source.imported]
     same = [run for run in alike if run.cell.source.name == cell.source.name]
     chosen = (same or alike)[:LAST_RUNS]

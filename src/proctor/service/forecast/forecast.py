@@ -12,13 +12,11 @@ from proctor.errors import ConfigError
 from proctor.figures import dollars, duration
 from proctor.protocols import Source
 from proctor.providers.prices import Prices, read_prices
-from proctor.service.context import open_store
+from proctor.service.context import Context
 from proctor.service.forecast.previous_runs import PreviousRuns, assumed_of, past_of, why_not
 from proctor.service.kinds import kind_of
-from proctor.settings import Settings
 from proctor.stats.descriptive.averages import mean, middle
 from proctor.stats.power import Assumed, detectable, effective_items, half_width, items_for
-from proctor.store import Store
 from proctor.types import Cell, Plan
 
 PROMPTS_READ = 200  # of a source, for the length of its prompts; any beginning of it is a fair sample
@@ -112,20 +110,7 @@ class Forecast:
 
 
 def forecast(
-    plan: Plan, sources: Sequence[Source], settings: Settings, *, difference: float | None = None
-) -> Forecast:
-    """`forecast_from` on the store of these settings."""
-    with open_store(settings) as store:
-        return forecast_from(store, plan, sources, settings, difference=difference)
-
-
-def forecast_from(
-    store: Store,
-    plan: Plan,
-    sources: Sequence[Source],
-    settings: Settings,
-    *,
-    difference: float | None = None,
+    context: Context, plan: Plan, sources: Sequence[Source], *, difference: float | None = None
 ) -> Forecast:
     """The plan's forecast; what its items can show is said of the first cell's source and repeats.
 
@@ -135,9 +120,9 @@ def forecast_from(
         raise ConfigError(
             f"--difference {difference:g}: give a share between 0 and 1, such as 0.02 for two points"
         )
-    prices, source = read_prices(settings.home), sources[0]
-    pasts = [past_of(store, cell, at) for cell, at in zip(plan.cells, sources, strict=True)]
-    assumed, basis = assumed_of(store, plan.cells[0].repeats, pasts)
+    prices, source = read_prices(context.settings.home), sources[0]
+    pasts = [past_of(context.store, cell, at) for cell, at in zip(plan.cells, sources, strict=True)]
+    assumed, basis = assumed_of(context.store, plan.cells[0].repeats, pasts)
     cells = tuple(
         _cell(cell, at, past, prices) for cell, at, past in zip(plan.cells, sources, pasts, strict=True)
     )

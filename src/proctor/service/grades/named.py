@@ -76,11 +76,16 @@ def check_texts(run: Run, name: str) -> None:
 
 def how_read(run: Run, settings: Settings) -> Mapping[str, Reads]:
     """A file's labels have their synonyms in the file; where it is gone or changed, the manifest's names must do."""
+    check_ours(run)
+    return with_labels(reads(run), row_labels(run, settings))
+
+
+def check_ours(run: Run) -> None:
+    """Raises ConfigError for a run whose replies another tool read: its extractors are none of ours."""
     if run.cell.source.imported:
         raise ConfigError(
             f"Run {run.id[:8]} was imported from another tool, which read its replies itself: they cannot be read again"
         )
-    return with_labels(reads(run), row_labels(run, settings))
 
 
 def kept_name(store: Store, run: Run, words: str) -> str | None:

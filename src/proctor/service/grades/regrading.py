@@ -14,10 +14,9 @@ from proctor.findings import Estimate
 from proctor.grading.extractors import extractor
 from proctor.grading.worth import not_graded
 from proctor.protocols import Grader
-from proctor.service.context import find, open_store
-from proctor.service.grades.named import first_grader, grader_named
+from proctor.service.context import Context, find
+from proctor.service.grades.named import check_ours, first_grader, grader_named
 from proctor.service.results.results import scored_rows
-from proctor.settings import Settings
 from proctor.stats.agreement import agreement
 from proctor.stats.estimates import Count
 from proctor.stats.estimates import accuracy as share_of
@@ -84,27 +83,27 @@ class Regrading:
     kept: Mapping[str, int]
 
 
-def grade_kept(run_id: str, graders: Sequence[str], settings: Settings, *, keep: bool = True) -> Regrading:
+def grade_kept(context: Context, run_id: str, graders: Sequence[str], *, keep: bool = True) -> Regrading:
     """Grade a run's kept replies with each grader and set them beside the run's first grades.
 
     Grades that are kept already are taken as they are. Raises: NotFound, ConfigError for a grader that is unknown or
     cannot grade the run's answers.
     """
-    with open_store(settings) as store:
-        run = one_run(store, run_id)
-        chosen = [grader_named(words, run, settings) for words in dict.fromkeys(graders)]
-        return graded_again(store, run, chosen, keep=keep, first=first_grader(run))
+    run = one_run(context.store, run_id)
+    chosen = [grader_named(words, run, context.settings) for words in dict.fromkeys(graders)]
+    return graded_again(context.store, run, chosen, keep=keep, first=first_grader(run))
 
 
-def rescore(run_id: str, extractors: Sequence[str], settings: Settings, *, keep: bool = False) -> Regrading:
+def rescore(context: Context, run_id: str, extractors: Sequence[str], *, keep: bool = False) -> Regrading:
     """Read a run's replies with each extractor; with a single one, beside the run's own.
 
     Raises: NotFound, ConfigError for an unknown extractor or one that cannot read the run's tasks.
     """
-    with open_store(settings) as store:
-        run = one_run(store, run_id)
-        chosen = [extractor(name).name for name in named_extractors(run, extractors)]
-        return graded_again(store, run, [grader_named(name, run, settings) for name in chosen], keep=keep)
+    run = one_run(context.store, run_id)
+    check_ours(run)
+    chosen = [extractor(name).name for name in named_extractors(run, extractors)]
+    graders = [grader_named(name, run, context.settings) for name in chosen]
+    return graded_again(context.store, run, graders, keep=keep)
 
 
 def one_run(store: Store, run_id: str) -> Run:

@@ -10,23 +10,21 @@ from proctor.findings import METRIC_VERSIONS, RunResult
 from proctor.grading.exam import metric_of
 from proctor.grading.extractors import EXTRACTORS
 from proctor.manifest import Manifest, TaskSpec
-from proctor.service.context import open_store
+from proctor.service.context import Context
 from proctor.service.grades.named import kept_name
 from proctor.service.results.causes import causes_of
 from proctor.service.results.comparable import comparability, exam
 from proctor.service.results.profile import tally_of
 from proctor.service.results.results import marks, shape, shown
-from proctor.settings import Settings
 from proctor.stats.estimates import scores
 from proctor.store import AttemptRow, Store
 from proctor.store.write import grades
 from proctor.types import Grade, Item, Outcome, Run
 
 
-def graders_of(run_id: str, settings: Settings) -> list[grades.GradedBy]:
+def graders_of(context: Context, run_id: str) -> list[grades.GradedBy]:
     """Whose grades of a run are kept beside the first ones. Raises NotFound."""
-    with open_store(settings) as store:
-        return grades.graders(store, run_id)
+    return grades.graders(context.store, run_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,6 @@ def exam_ref(ref: SourceRef) -> ExamRef:
 def untaken(ref: SourceRef) -> Iterator[tuple[str, str]]:
     """The fields that are set although the reference's kind has no use for them, and which kinds have."""
     own = kind_of(ref)
-    for row in KINDS.values():
-        yield from (
-            (name, row.title) for name in row.takes if name not in own.takes and getattr(ref, name, None)
-        )
+    for name in dict.fromkeys(name for row in KINDS.values() for name in row.takes):
+        if name not in own.takes and getattr(ref, name, None):
+            yield name, " and ".join(row.title for row in KINDS.values() if name in row.takes)

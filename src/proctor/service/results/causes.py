@@ -9,6 +9,7 @@ from typing import Any
 
 from proctor.errors import ProviderError, provider_errors
 from proctor.findings import Cause, RunResult, Tally
+from proctor.service.context import Context
 from proctor.service.results.advice import advice
 from proctor.store import Store
 from proctor.store.read import failures
@@ -73,10 +74,10 @@ def as_records(causes: Sequence[Cause]) -> list[dict[str, Any]]:
     return [asdict(cause) for cause in causes]
 
 
-def of_lines(store: Store, lines: Sequence[RunLine]) -> dict[str, tuple[Cause, ...]]:
+def of_lines(context: Context, lines: Sequence[RunLine]) -> dict[str, tuple[Cause, ...]]:
     """The kept causes of those runs of a list that have some; of an older version's runs only the kinds are known."""
     lacking = [line.id for line in lines if line.unmeasured]
-    kept = failures.kept(store, lacking) if lacking else {}
+    kept = failures.kept(context.store, lacking) if lacking else {}
     found: dict[str, tuple[Cause, ...]] = {}
     for run_id, summary in kept.items():
         kinds = (Cause(slug, "", n) for slug, n in summary["tally"].get("errors", {}).items())

@@ -12,6 +12,7 @@ from proctor.findings import RunResult
 from proctor.grading.exam import Reads
 from proctor.grading.nearest import BROKEN_JSON, EMPTY, LATER, REFUSING, RUN_ON, UNFINISHED, Nearest, nearest
 from proctor.grading.nearest import EXTRACTOR as LADDER
+from proctor.service.context import Context
 from proctor.service.results.answer_kinds import reads
 from proctor.store import AnswerGroup, AttemptRow, Store
 from proctor.types import Item, Outcome, Reply, Run, Sampling
@@ -58,7 +59,7 @@ class Counts:
     reasoned: int = 0
 
 
-def diagnose(store: Store, result: RunResult) -> tuple[str, ...]:
+def diagnose(context: Context, result: RunResult) -> tuple[str, ...]:
     """Sentences for a person; none when nothing is off."""
     run = result.run
     if not run.manifest.opened:
@@ -67,13 +68,13 @@ def diagnose(store: Store, result: RunResult) -> tuple[str, ...]:
         known = reads(run)
     except ConfigError:
         return ()  # a run of an older version: what its answers are is not known
-    counts = counted(store.answer_groups(run.id), known)
-    counts.unread = [row for outcome in UNREAD for row in store.latest(run.id, outcome=outcome)]
+    counts = counted(context.store.answer_groups(run.id), known)
+    counts.unread = [row for outcome in UNREAD for row in context.store.latest(run.id, outcome=outcome)]
     counts.unread.sort(key=lambda row: (row.position, row.repeat))
-    said = list(unread_sentences(store, run, counts, known))
+    said = list(unread_sentences(context.store, run, counts, known))
     if run.cell.model.provider != "baseline":  # a baseline that says one thing does what it is for
         said += one_answer(counts, {key: task.title for key, task in run.manifest.facts.tasks.items()})
-    return (*ungraded(store, result), *said, *much_reasoning(counts))
+    return (*ungraded(context.store, result), *said, *much_reasoning(counts))
 
 
 def counted(groups: Iterable[AnswerGroup], known: Mapping[str, Reads]) -> Counts:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from proctor.findings import Histogram, Speed, Tally
+from proctor.service.context import Context
 from proctor.service.results.speeds import with_clock
 from proctor.stats.descriptive.histograms import graded, growing, quantiles
 from proctor.store import Store
@@ -30,10 +31,10 @@ class Profile:
     output_tokens: int | None = None
 
 
-def profile_of(store: Store, run: Run) -> Profile:
+def profile_of(context: Context, run: Run) -> Profile:
     """From the kept summary if the run has ended and has one, else counted now."""
-    kept = summaries.get(store, run.id) if run.finished_at else None
-    return _from(kept["profile"]) if kept else _counted(store, run.id)
+    kept = summaries.get(context.store, run.id) if run.finished_at else None
+    return _from(kept["profile"]) if kept else _counted(context.store, run.id)
 
 
 def summary_of(store: Store, run: Run, tally: Tally) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Protocol, Unpack
 from proctor.engine.prefix import gapless
 from proctor.errors import ConfigError, DataError, NotFound, StoreError
 from proctor.findings import RunResult, Score
+from proctor.service.context import Context
 from proctor.service.results.causes import as_records, causes_of
 from proctor.service.results.profile import counted_tally, has_summary, summary_of, tally_of
 from proctor.service.results.schemas import with_adherence
@@ -83,7 +84,9 @@ def _made_good(store: Store, run: Run, kept: tuple[Score, ...]) -> RunResult:
     return result
 
 
-def make_good(store: Store, *, longest_s: float = math.inf, hopeless: set[str] | None = None) -> list[str]:
+def make_good(
+    context: Context, *, longest_s: float = math.inf, hopeless: set[str] | None = None
+) -> list[str]:
     """Give all ended runs that lack figures theirs; says what it did.
 
     Whatever reads kept scores of several runs asks for this first; to find that none lacks any costs one
@@ -93,13 +96,13 @@ def make_good(store: Store, *, longest_s: float = math.inf, hopeless: set[str] |
     told: list[str] = []
     hopeless = set() if hopeless is None else hopeless
     began = time.monotonic()
-    for run_id in lacking(store):
+    for run_id in lacking(context.store):
         if told and time.monotonic() - began > longest_s:
             break
         if run_id in hopeless:
             continue
         try:
-            shown(store, store.run(run_id))
+            shown(context.store, context.store.run(run_id))
             told.append(f"run {run_id}: it had ended without scores; they are counted and kept now")
         except NotFound:
             continue  # deleted meanwhile

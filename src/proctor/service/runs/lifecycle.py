@@ -14,7 +14,7 @@ from proctor.findings import Evaluation, RunResult
 from proctor.plan import check
 from proctor.protocols import Grader, Source
 from proctor.service.admin.addresses import settings_to_ask_again
-from proctor.service.context import dead_owner, find, open_store
+from proctor.service.context import Context, dead_owner, find
 from proctor.service.evidence.evaluation import evaluation, of_plan
 from proctor.service.grades.view import GradedView
 from proctor.service.kinds import kind_of
@@ -63,8 +63,8 @@ def resolved(plan: Plan, settings: Settings) -> Plan:
 
 
 def start(
+    context: Context,
     plan: Plan,
-    settings: Settings,
     *,
     watch: Watch | None = None,
     sources: Sequence[Source] | None = None,
@@ -77,29 +77,33 @@ def start(
     Raises ProctorError while nothing is stored yet (bad plan, rows missing, model not found). From
     then on what stops the runs is in the Outcome, with what they show so far.
     """
-    plan = resolved(check(plan), settings)
-    sources = sources or open_sources(plan, settings)
+    plan = resolved(check(plan), context.settings)
+    sources = sources or open_sources(plan, context.settings)
     if grader is not None:
         sources = [kind_of(c.source).graded_with(s, grader) for c, s in zip(plan.cells, sources, strict=True)]
     pairs = zip(plan.cells, sources, strict=True)
     plan = replace(
         plan, cells=tuple(replace(c, source=kind_of(c.source).found(c.source, s)) for c, s in pairs)
     )
-    with open_store(settings) as store:
-        made: list[Run] = []
-        submit = partial(_add_runs, store, plan, parents, made)
-        with with_simulators(plan.cells, sources) as cells:
-            try:
-                run_cells(
-                    cells, sources, submit, RunContext(settings, store, watch, retry), replies=plan.replies
-                )
-            except (ProctorError, Interrupted) as error:
-                if made:
-                    return _stopped(store, made, error)
-                if isinstance(error, Interrupted):
-                    raise KeyboardInterrupt from None  # before anything was stored there is nothing to resume
-                raise
-        return _ended(store, made)
+    store = context.store
+    made: list[Run] = []
+    submit = partial(_add_runs, store, plan, parents, made)
+    with with_simulators(plan.cells, sources) as cells:
+        try:
+            run_cells(
+                cells,
+                sources,
+                submit,
+                RunContext(context.settings, store, watch, retry),
+                replies=plan.replies,
+            )
+        except (ProctorError, Interrupted) as error:
+            if made:
+                return _stopped(context, made, error)
+            if isinstance(error, Interrupted):
+                raise KeyboardInterrupt from None  # before anything was stored there is nothing to resume
+            raise
+    return _ended(context, made)
 
 
 def _add_runs(
@@ -127,68 +131,62 @@ def _add_runs(
 
 
 def resume(
-    ids: Sequence[str], settings: Settings, *, limits: Limits | None = None, watch: Watch | None = None
+    context: Context, ids: Sequence[str], *, limits: Limits | None = None, watch: Watch | None = None
 ) -> PlanOutcome:
     """Continue runs (or all runs of a plan) with what is missing or ended in an error."""
-    with open_store(settings) as store:
-        runs = [run for ident in ids for run in find(store, ident)]
-        todo = [run for run in runs if run.partial or run.finished_at is None]
-        if not todo:
-            raise Conflict(f"Nothing to resume: every item of {', '.join(ids)} has its outcome")
-        settings = settings_to_ask_again(store, todo, settings)
-        plan = Plan(tuple(with_limits(run, limits) for run in todo))
-        replies = todo[0].manifest.replies
-        bring(store, [run.cell.source for run in todo], settings)
-        pairs = zip(todo, open_sources(plan, settings), strict=True)
-        sources = [graded_as_it_began(run, source) for run, source in pairs]
+    store = context.store
+    runs = [run for ident in ids for run in find(store, ident)]
+    todo = [run for run in runs if run.partial or run.finished_at is None]
+    if not todo:
+        raise Conflict(f"Nothing to resume: every item of {', '.join(ids)} has its outcome")
+    context = replace(context, settings=settings_to_ask_again(context, todo))
+    plan = Plan(tuple(with_limits(run, limits) for run in todo))
+    replies = todo[0].manifest.replies
+    bring(store, [run.cell.source for run in todo], context.settings)
+    pairs = zip(todo, open_sources(plan, context.settings), strict=True)
+    sources = [graded_as_it_began(run, source) for run, source in pairs]
 
-        def submit(ready: Sequence[Ready]) -> Sequence[Run]:
-            return todo
+    def submit(ready: Sequence[Ready]) -> Sequence[Run]:
+        return todo
 
-        for run, source in zip(todo, sources, strict=True):
-            same_rows(run, source)
-        with with_simulators(plan.cells, sources) as cells:
-            try:
-                run_cells(cells, sources, submit, RunContext(settings, store, watch), replies=replies)
-            except (ProctorError, Interrupted) as error:
-                return _stopped(store, runs, error)
-        return _ended(store, runs)
+    for run, source in zip(todo, sources, strict=True):
+        same_rows(run, source)
+    with with_simulators(plan.cells, sources) as cells:
+        try:
+            run_cells(cells, sources, submit, RunContext(context.settings, store, watch), replies=replies)
+        except (ProctorError, Interrupted) as error:
+            return _stopped(context, runs, error)
+    return _ended(context, runs)
 
 
 def rerun(
-    ident: str, settings: Settings, *, watch: Watch | None = None, wait_for_server_s: float | None = None
+    context: Context, ident: str, *, watch: Watch | None = None, wait_for_server_s: float | None = None
 ) -> PlanOutcome:
     """A new run (or plan) from the same words, with the old one as parent."""
-    with open_store(settings) as store:
-        runs = find(store, ident)
-        settings = settings_to_ask_again(store, runs, settings)
-        bring(store, [run.cell.source for run in runs], settings)
+    store = context.store
+    runs = find(store, ident)
+    context = replace(context, settings=settings_to_ask_again(context, runs))
+    bring(store, [run.cell.source for run in runs], context.settings)
     cells = tuple(run.cell for run in runs)
     if wait_for_server_s is not None:
         cells = tuple(
             replace(cell, limits=replace(cell.limits, wait_for_server_s=wait_for_server_s)) for cell in cells
         )
     plan = Plan(cells, replies=runs[0].manifest.replies)
-    return start(plan, settings, watch=watch, parents=[run.id for run in runs])
+    return start(context, plan, watch=watch, parents=[run.id for run in runs])
 
 
-def look(ids: Sequence[str], settings: Settings, *, grader: str | None = None) -> Evaluation:
+def look(context: Context, ids: Sequence[str], *, grader: str | None = None) -> Evaluation:
     """Runs as they stand, side by side; an id may be a plan's. `grader` as in `GradedView`."""
-    with open_store(settings) as store:
-        return look_in(store, ids, grader=grader)
-
-
-def look_in(store: Store, ids: Sequence[str], *, grader: str | None = None) -> Evaluation:
-    """`look` in an open store."""
-    runs = [run for ident in ids for run in find(store, ident)]
-    view = GradedView(store, grader)
-    results = [view.shown(_as_it_is(store, run)) for run in runs]
+    runs = [run for ident in ids for run in find(context.store, ident)]
+    view = GradedView(context.store, grader)
+    results = [view.shown(_as_it_is(context.store, run)) for run in runs]
     one_plan = len({run.plan_id for run in runs}) == 1
     return of_plan(view, results) if one_plan else evaluation(view, results)
 
 
 def list_runs(
-    settings: Settings,
+    context: Context,
     *,
     limit: int = 20,
     model: str | None = None,
@@ -197,9 +195,9 @@ def list_runs(
 ) -> list[RunResult]:
     """The newest runs first."""
     wanted = Status(status) if status else None
-    with open_store(settings) as store:
-        runs = store.runs(limit=limit, model=model, source=source, status=wanted)
-        return [shown(store, _as_it_is(store, run)) for run in runs]
+    store = context.store
+    runs = store.runs(limit=limit, model=model, source=source, status=wanted)
+    return [shown(store, _as_it_is(store, run)) for run in runs]
 
 
 def _as_it_is(store: Store, run: Run) -> Run:
@@ -208,14 +206,14 @@ def _as_it_is(store: Store, run: Run) -> Run:
     return replace(run, stopped=KILLED) if killed else run
 
 
-def _ended(store: Store, runs: Sequence[Run]) -> PlanOutcome:
-    results = [shown(store, store.run(run.id)) for run in runs]
+def _ended(context: Context, runs: Sequence[Run]) -> PlanOutcome:
+    results = [shown(context.store, context.store.run(run.id)) for run in runs]
     unfinished = tuple(r.run.id for r in results if r.run.partial)
-    notes = {r.run.id: (*_spread(store, r.run), *diagnose(store, r)) for r in results}
+    notes = {r.run.id: (*_spread(context.store, r.run), *diagnose(context, r)) for r in results}
     # Raised by none of them: the other runs of the plan were still to be asked.
     failed = (failed_whole(r) for r in results if r.run.status is Status.FAILED)
     error = next((each for each in failed if each is not None), None)
-    return PlanOutcome(of_plan(store, results), unfinished, error, notes=notes)
+    return PlanOutcome(of_plan(context.store, results), unfinished, error, notes=notes)
 
 
 def _spread(store: Store, run: Run) -> tuple[str, ...]:
@@ -225,11 +223,11 @@ def _spread(store: Store, run: Run) -> tuple[str, ...]:
     return (note,) if note else ()
 
 
-def _stopped(store: Store, runs: Sequence[Run], error: ProctorError | Interrupted) -> PlanOutcome:
+def _stopped(context: Context, runs: Sequence[Run], error: ProctorError | Interrupted) -> PlanOutcome:
     """What the runs show although something stopped them. A dead database shows nothing more."""
     known = error if isinstance(error, ProctorError) else None
     ids = tuple(run.id for run in runs)
     if isinstance(known, StoreError):
         return PlanOutcome(None, ids, known)
-    ended = _ended(store, runs)
+    ended = _ended(context, runs)
     return replace(ended, unfinished=ended.unfinished or ids, error=known, interrupted=known is None)

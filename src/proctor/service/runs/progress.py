@@ -1,4 +1,4 @@
-"""What a run looks like while it goes on: a snapshot for whoever shows it."""
+"""What a run looks like while it goes on: one snapshot, shown here and written down for who watches from elsewhere."""
 
 from __future__ import annotations
 
@@ -6,38 +6,28 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 from proctor.engine.attempts import Traffic
-from proctor.engine.pace import Eta, Pace
-from proctor.service.runs.waits import NONE, Waits, waits_of
+from proctor.engine.pace import Pace
+from proctor.errors import StoreError
+from proctor.service.runs.waits import waits_of
+from proctor.store import Store
+from proctor.store.queue import waits
+from proctor.store.write import throughput
+from proctor.store.write.throughput import Progress
 from proctor.types import NOTHING_USED, Attempt, Limits, Run, Usage
 
+__all__ = ["Meter", "Progress", "Watch", "asked_of", "keep_showing", "keep_telling", "longest_gap_s"]
+
 LOOK_EVERY_S = 0.25
+TELL_EVERY_S = 2.0
+SHARE = 1 / 200  # of the time gone: a run of hours leaves hundreds of rows, not thousands
+LATE_S = 15.0  # how much later than it should be a row may come while its process is at work
 
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """A run at one moment. `done` counts committed items, with those of earlier sittings."""
-
-    run: Run
-    done: int
-    total: int
-    elapsed_s: float
-    items_per_s: float
-    tokens_per_s: float
-    in_flight: int
-    retries: int
-    outcomes: dict[str, int]
-    errors: dict[str, int]
-    cost_usd: float | None  # of the replies that count
-    eta: Eta
-    ended: bool = False
-    waits: Waits = NONE
-    unused: Usage = NOTHING_USED
-
-
-Watch = Callable[[Progress], None]
+Watch = Callable[[Run, Progress], None]
 
 
 @dataclass(slots=True)
@@ -55,7 +45,6 @@ class Meter:
     tokens: int = 0  # in and out, as far as they were reported, with those of replies that were of no use
     unused: Usage = NOTHING_USED
     answered: int = 0
-    outcomes: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     _pace: Pace = field(init=False)
 
@@ -63,7 +52,6 @@ class Meter:
         self._pace = Pace(self.clock(), self.run.planned - self.before, self.parallel)
 
     def count(self, attempt: Attempt) -> None:
-        self.outcomes[attempt.grade.outcome] += 1
         if attempt.failure is not None:
             self.errors[attempt.failure.slug] += 1
         if attempt.unused is not NOTHING_USED:
@@ -92,30 +80,59 @@ class Meter:
         now = self.clock()
         items, tokens = self._pace.per_second(now)
         under_way = list(self.traffic.in_flight.values())
+        eta = self._pace.eta(now, under_way)
         return Progress(
-            run=self.run,
+            at=time.time(),
             done=self.before + self.committed,
-            total=self.run.planned,
-            elapsed_s=now - self._pace.began,
+            in_flight=len(under_way),
             items_per_s=items,
             tokens_per_s=tokens,
-            in_flight=len(under_way),
             retries=self.traffic.retries,
-            outcomes=dict(self.outcomes),
-            errors=dict(self.errors),
+            errors=self.errors.total(),
             cost_usd=self.cost_usd,
-            eta=self._pace.eta(now, under_way),
-            ended=ended,
-            waits=waits_of(self.traffic),
+            low_s=eta.low_s,
+            high_s=eta.high_s,
+            failed=dict(self.errors),
             unused=self.unused,
+            waits=waits_of(self.traffic),
+            oldest_s=eta.oldest_s,
+            p95_s=eta.p95_s,
+            elapsed_s=now - self._pace.began,
+            ended=ended,
         )
 
 
 async def keep_showing(meter: Meter, watch: Watch) -> None:
     """Show the run a few times a second until cancelled."""
     while True:
-        watch(meter.look())
+        watch(meter.run, meter.look())
         await asyncio.sleep(LOOK_EVERY_S)
+
+
+def longest_gap_s(gone_s: float) -> float:
+    """A run at work for so long writes a row at least this often; a longer gap means that nobody was at work.
+
+    >>> longest_gap_s(0.0), longest_gap_s(7200.0)
+    (15.0, 51.0)
+    """
+    return LATE_S + gone_s * SHARE
+
+
+async def keep_telling(store: Store, meter: Meter, home: Path) -> None:
+    """Write down how the run goes, and what it waits for, until cancelled; a store that cannot take it ends no run."""
+    due_s = 0.0
+    try:
+        while True:
+            await asyncio.sleep(TELL_EVERY_S)
+            seen = meter.look()
+            waits.tell(home, meter.run.id, seen.waits)
+            if seen.elapsed_s < due_s:
+                continue
+            with suppress(StoreError):
+                await asyncio.to_thread(throughput.add, store, meter.run.id, seen)
+            due_s = seen.elapsed_s + seen.elapsed_s * SHARE
+    finally:
+        waits.tell(home, meter.run.id, waits.NONE)
 
 
 def asked_of(run: Run, address: str, settled: int, limits: Limits) -> str:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from proctor.errors import ConfigError
 from proctor.plan import check
 from proctor.service.admin.addresses import check_address
+from proctor.service.context import Context
 from proctor.service.kinds import kind_of
 from proctor.settings import Settings
-from proctor.store import Store
 from proctor.store.queue import entries
 from proctor.store.queue.entries import PRIORITIES, Also, Job, Ticket
 from proctor.store.queue.heartbeat import signs
@@ -44,7 +44,7 @@ class Queue:
     most_running: int
 
 
-def submit(store: Store, plan: Plan, ticket: Ticket, settings: Settings, *, also: Also | None = None) -> Run:
+def submit(context: Context, plan: Plan, ticket: Ticket, *, also: Also | None = None) -> Run:
     """Check a plan of one cell and put it into the queue; nothing is opened or asked yet.
 
     `also` is done in the same transaction. Raises ConfigError for a plan that cannot be meant,
@@ -56,15 +56,15 @@ def submit(store: Store, plan: Plan, ticket: Ticket, settings: Settings, *, also
     if ticket.priority not in PRIORITIES:
         raise ConfigError(f"priority {ticket.priority!r}: choose from {', '.join(PRIORITIES)}")
     cell = plan.cells[0]
-    check_address(cell, settings)
+    check_address(cell, context.settings)
     kind = kind_of(cell.source)
-    source = kind.resolved(cell.source, settings)
-    plan = replace(plan, cells=(replace(cell, source=source, limits=_limits(cell.limits, settings)),))
+    source = kind.resolved(cell.source, context.settings)
+    plan = replace(plan, cells=(replace(cell, source=source, limits=_limits(cell.limits, context.settings)),))
     return entries.submit(
-        store,
+        context.store,
         plan,
         replace(ticket, title=kind.named(source)),
-        most_queued=settings.most_queued,
+        most_queued=context.settings.most_queued,
         now=time.time(),
         also=also,
     )
@@ -75,45 +75,49 @@ def _limits(limits: Limits, settings: Settings) -> Limits:
     return replace(limits, timeout_s=min(limits.timeout_s, settings.job_timeout_s))
 
 
-def cancel(store: Store, run_id: str) -> bool:
+def cancel(context: Context, run_id: str) -> bool:
     """End a waiting job, or ask a running one to end, which it does within two seconds.
 
     True: it has ended. False: it has been asked. Raises NotFound; Conflict if it has ended already.
     """
-    return entries.cancel(store, run_id, now=time.time())
+    return entries.cancel(context.store, run_id, now=time.time())
 
 
-def restart(store: Store, run_id: str, settings: Settings) -> Run:
+def restart(context: Context, run_id: str) -> Run:
     """Put a failed, cancelled or partial job back into the queue; it goes on where it stopped.
 
     Raises NotFound, QueueFull; Conflict if it waits, runs or has every outcome.
     """
-    return entries.restart(store, run_id, most_queued=settings.most_queued, now=time.time())
+    return entries.restart(context.store, run_id, most_queued=context.settings.most_queued, now=time.time())
 
 
-def job(store: Store, run_id: str) -> Job:
+def job(context: Context, run_id: str) -> Job:
     """Raises NotFound for a run that was not handed to the server."""
-    return entries.job(store, run_id)
+    return entries.job(context.store, run_id)
 
 
-def places_ahead(store: Store, run_id: str) -> int:
+def places_ahead(context: Context, run_id: str) -> int:
     """How many waiting jobs will be started before this one. Raises NotFound."""
-    return entries.ahead(store, run_id)
+    return entries.ahead(context.store, run_id)
 
 
-def standing(store: Store, settings: Settings) -> Queue:
-    return Queue(entries.waiting(store), entries.running(store, now=time.time()), settings.most_running)
+def standing(context: Context) -> Queue:
+    return Queue(
+        entries.waiting(context.store),
+        entries.running(context.store, now=time.time()),
+        context.settings.most_running,
+    )
 
 
-def worker_waits_for(settings: Settings) -> str | None:
+def worker_waits_for(context: Context) -> str | None:
     """Why this machine's workers take no run, as one last said; None if they do."""
-    said = signs(settings.home)
+    said = signs(context.settings.home)
     return said[0].waits_for if said else None
 
 
-def worker_seen(settings: Settings) -> float | None:
+def worker_seen(context: Context) -> float | None:
     """When a worker of this machine last looked into the queue (Unix time); None if none ever did."""
-    said = signs(settings.home)
+    said = signs(context.settings.home)
     return said[0].at if said else None
 
 
@@ -125,5 +129,5 @@ class Disk:
     least_bytes: int
 
 
-def disk(settings: Settings) -> Disk:
-    return Disk(shutil.disk_usage(settings.home).free, settings.least_disk_bytes)
+def disk(context: Context) -> Disk:
+    return Disk(shutil.disk_usage(context.settings.home).free, context.settings.least_disk_bytes)

@@ -35,8 +35,7 @@ from proctor.service.results.causes import causes_of, failed_whole
 from proctor.service.results.results import close
 from proctor.service.runs import server_time
 from proctor.service.runs.budget import Budget
-from proctor.service.runs.progress import Meter, Watch, asked_of, keep_showing
-from proctor.service.runs.pulse import keep_pulse
+from proctor.service.runs.progress import Meter, Watch, asked_of, keep_showing, keep_telling
 from proctor.settings import Settings
 from proctor.store import AttemptWriter, Store
 from proctor.store.core.runs import Ending
@@ -290,7 +289,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) 
     )
     writer = AttemptWriter(store, run.id, owner=context.owner, lease_s=context.lease_s)
     showing = asyncio.create_task(keep_showing(meter, context.watch)) if context.watch else None
-    beating = asyncio.create_task(keep_pulse(store, meter, context.settings.home))
+    beating = asyncio.create_task(keep_telling(store, meter, context.settings.home))
     thresholds = gc.get_threshold()
     try:
         LOG.info("run %s asks %s", run.id, asked_of(run, ready.provider.address, settled, limits))
@@ -318,7 +317,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) 
         writer.close()
         meter.committed = writer.committed
         if context.watch:
-            context.watch(meter.look(ended=True))
+            context.watch(run, meter.look(ended=True))
     return budget.outcome()
 
 

@@ -14,9 +14,8 @@ from proctor.errors import ConfigError, Conflict, NotFound, ProctorError, StoreE
 from proctor.plan import check, need_name
 from proctor.service.admin import access
 from proctor.service.admin.addresses import check_address
+from proctor.service.context import Context
 from proctor.service.runs.queue import Ticket, submit
-from proctor.settings import Settings
-from proctor.store import Store
 from proctor.store.queue import schedules
 from proctor.store.queue.schedules import NewSchedule, Schedule
 from proctor.types import Plan, Run
@@ -63,74 +62,74 @@ def next_time(cron: str, after: float) -> float:
     return found
 
 
-def add(store: Store, wanted: NewSchedule, settings: Settings, *, now: float | None = None) -> Schedule:
+def add(context: Context, wanted: NewSchedule, *, now: float | None = None) -> Schedule:
     """Raises ConfigError for a cron expression or a cell that cannot be meant, NotFound for a project.
 
     Forbidden for an address that its jobs may not ask: better now than every night.
     """
     now = time.time() if now is None else now
     check(Plan((wanted.cell,)))
-    check_address(wanted.cell, settings)
+    check_address(wanted.cell, context.settings)
     if not wanted.name.strip():
         raise ConfigError("A schedule needs a name")
     need_name("schedule", wanted.name)
-    return schedules.add(store, wanted, next_at=next_time(wanted.cron, now), now=now)
+    return schedules.add(context.store, wanted, next_at=next_time(wanted.cron, now), now=now)
 
 
-def one(store: Store, schedule_id: int) -> Schedule:
+def one(context: Context, schedule_id: int) -> Schedule:
     """Raises NotFound."""
-    return schedules.schedule(store, schedule_id)
+    return schedules.schedule(context.store, schedule_id)
 
 
 def all_schedules(
-    store: Store, *, user: str | None = None, project_id: int | None = None
+    context: Context, *, user: str | None = None, project_id: int | None = None
 ) -> Sequence[Schedule]:
     """Oldest first; of one user or project, if named."""
-    return schedules.schedules(store, user=user, project_id=project_id)
+    return schedules.schedules(context.store, user=user, project_id=project_id)
 
 
-def last_run(store: Store, of: Schedule) -> Run | None:
+def last_run(context: Context, of: Schedule) -> Run | None:
     """The run of the schedule's last time as it stands now; None if there was none or it was deleted."""
     try:
-        return store.run(of.last_run_id) if of.last_run_id else None
+        return context.store.run(of.last_run_id) if of.last_run_id else None
     except NotFound:
         return None
 
 
-def set_enabled(store: Store, schedule_id: int, enabled: bool, *, now: float | None = None) -> Schedule:
+def set_enabled(context: Context, schedule_id: int, enabled: bool, *, now: float | None = None) -> Schedule:
     """Switch it on or off; times that passed while it was off are not made up for. Raises NotFound."""
     now = time.time() if now is None else now
-    kept = schedules.schedule(store, schedule_id)
-    return schedules.set_enabled(store, schedule_id, enabled, next_at=next_time(kept.cron, now))
+    kept = schedules.schedule(context.store, schedule_id)
+    return schedules.set_enabled(context.store, schedule_id, enabled, next_at=next_time(kept.cron, now))
 
 
-def remove(store: Store, schedule_id: int) -> None:
+def remove(context: Context, schedule_id: int) -> None:
     """Forget a schedule; its runs stay. Raises NotFound."""
-    schedules.remove(store, schedule_id)
+    schedules.remove(context.store, schedule_id)
 
 
-def submit_due(store: Store, settings: Settings, *, now: float) -> list[str]:
+def submit_due(context: Context, *, now: float) -> list[str]:
     """Submit what is due, as the schedules' users; a sentence for the log about each.
 
     What cannot be submitted (the user's queue is full) is noted in the schedule, which is tried again
     at its next time.
     """
-    return [told for turn in schedules.due(store, now=now) if (told := _submit(store, turn, settings, now))]
+    return [told for turn in schedules.due(context.store, now=now) if (told := _submit(context, turn, now))]
 
 
-def _submit(store: Store, turn: Schedule, settings: Settings, now: float) -> str:
+def _submit(context: Context, turn: Schedule, now: float) -> str:
     try:
         next_at = next_time(turn.cron, now)
         ticket = Ticket(turn.user, turn.project_id, "low", turn.id)
         also = schedules.used_up(turn, next_at=next_at, now=now)
-        run = submit(store, Plan((turn.cell,), name=turn.name), ticket, settings, also=also)
+        run = submit(context, Plan((turn.cell,), name=turn.name), ticket, also=also)
     except (Conflict, StoreError):
         return ""  # another worker has done it, or the database is away and the time is due still
     except ProctorError as error:
-        schedules.passed_over(store, turn, str(error), next_at=_later(turn, now), now=now)
+        schedules.passed_over(context.store, turn, str(error), next_at=_later(turn, now), now=now)
         return f"schedule {turn.id} ({turn.name}): {error}"
     about = f"{turn.cell.model} on {turn.cell.source.name}, schedule {turn.id} ({turn.name})"
-    access.note(store, turn.user, "submit", run.id, about)
+    access.note(context, turn.user, "submit", run.id, about)
     return f"schedule {turn.id} ({turn.name}): run {run.id}"
 
 

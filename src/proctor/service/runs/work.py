@@ -10,7 +10,7 @@ from types import FrameType
 
 from proctor.errors import DiskFull, EndpointNotFound, ErrorBudget, ProctorError, ProviderError, StoreError
 from proctor.service.admin.addresses import settings_for
-from proctor.service.context import LEASE_S, open_store
+from proctor.service.context import LEASE_S, Context
 from proctor.service.kinds import kind_of
 from proctor.service.opening.sources import open_source, with_simulators
 from proctor.service.results.advice import goes_on
@@ -39,9 +39,9 @@ def end_on_sigterm() -> None:
 
 
 def work_on(
+    context: Context,
     run_id: str,
     owner: str,
-    settings: Settings,
     *,
     lease_s: float = LEASE_S,
     say: Callable[[str], None] = lambda _text: None,
@@ -51,18 +51,18 @@ def work_on(
     However it ends, its row says so, and `say` hears of it for the run's log. Raises StoreError if not even
     that could be written.
     """
-    with open_store(settings) as store:
-        begins = entries.job(store, run_id)
-        say(_begins(begins))
-        closing = JobEnding(store, run_id, owner, settings.first_retry_s, begins.run.settled)
-        try:
-            with Lease(store, run_id, owner, lease_s):
-                _ask(closing, settings, lease_s)
-        except Interrupted:
-            closing.close(Status.CANCELLED, None)
-        except ProctorError as error:
-            closing.close(Status.FAILED, error)
-        say(_ended(entries.job(store, run_id)))
+    store = context.store
+    begins = entries.job(store, run_id)
+    say(_begins(begins))
+    closing = JobEnding(store, run_id, owner, context.settings.first_retry_s, begins.run.settled)
+    try:
+        with Lease(store, run_id, owner, lease_s):
+            _ask(closing, context.settings, lease_s)
+    except Interrupted:
+        closing.close(Status.CANCELLED, None)
+    except ProctorError as error:
+        closing.close(Status.FAILED, error)
+    say(_ended(entries.job(store, run_id)))
 
 
 def _begins(job: entries.Job) -> str:

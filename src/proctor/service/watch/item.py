@@ -83,7 +83,7 @@ def answer(
         item=store.item(row.item_hash),
         payload=payload,
         attempts=attempts,
-        notes=notes.of_item(store, run.id, item_id, repeat),
+        notes=notes.of_item(context, run.id, item_id, repeat),
         before=before,
         after=after,
         elsewhere=_elsewhere(context, run, row),

@@ -1,4 +1,4 @@
-"""Jobs as they stand: for lists, for one job's page, and for whoever follows it."""
+"""Runs as they stand: for lists, for one run's page, and for who follows it from elsewhere."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from proctor.errors import ConfigError, Conflict, DiskFull, NotFound
 from proctor.findings import RunResult
 from proctor.service.context import Context, dead_owner
 from proctor.service.results.results import shown
-from proctor.service.runs.pulse import longest_gap_s
+from proctor.service.runs import waits
+from proctor.service.runs.progress import Progress, longest_gap_s
+from proctor.service.runs.waits import Waits
 from proctor.sources.exams.tables.tasks import suite_named
-from proctor.store.queue import entries
+from proctor.store.queue import entries, runlog
 from proctor.store.queue.endings import next_try
 from proctor.store.queue.entries import Job
 from proctor.store.queue.heartbeat import FRESH_S, Load, signs
 from proctor.store.read import lists
 from proctor.store.read.lists import RunFilter, RunLine
 from proctor.store.write import throughput
-from proctor.store.write.throughput import Pulse
 from proctor.types import Run, Status
 
-__all__ = ["Job", "JobState", "RunFilter", "RunLine"]
+__all__ = ["Job", "JobState", "Progress", "RunFilter", "RunLine"]
 
 WHOLE_ID = 36  # characters of a run's id
 ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
@@ -30,19 +31,50 @@ ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """A job between two looks. `percentage` is None until a worker has opened the rows; `eta_s` while it is unknown."""
+    """A run as one sees it who follows it from elsewhere.
+
+    `job` is None for a run of the command line, which the server can neither stop nor restart. `progress` is what
+    its process last told, None where that was killed: what it foresaw does not come. `items_per_s` is the pace just
+    now, None of a process that has ended.
+    """
 
     run: Run
-    percentage: float | None
     step: str
-    items_per_s: float | None
-    eta_s: float | None
     ahead: int | None
-    is_job: bool = True  # False for a run of the command line
+    job: Job | None
+    progress: Progress | None
+    items_per_s: float | None
+    waits: Waits = waits.NONE
 
     @property
     def ended(self) -> bool:
         return self.run.status in ENDED
+
+    @property
+    def percentage(self) -> float | None:
+        """None until a worker has opened the rows."""
+        run = self.run
+        if run.status is Status.COMPLETED and not run.partial:
+            return 100.0
+        return 100.0 * (run.settled / run.planned) if run.planned else None
+
+    @property
+    def eta_s(self) -> float | None:
+        """None while it is unknown."""
+        left = self.run.planned - self.run.settled
+        return left / self.items_per_s if self.items_per_s and left > 0 else None
+
+    @property
+    def waiting(self) -> list[str]:
+        """What the run waits for just now, a sentence each."""
+        return waits.words(self.waits)
+
+    @property
+    def mark(self) -> tuple[object, ...]:
+        """Another as soon as there is something new to see."""
+        run = self.run
+        told_at = self.progress and self.progress.at
+        return (run.status, run.settled, run.planned, run.error, told_at, self.waits.at, self.ahead)
 
 
 def run_lines(context: Context, wanted: RunFilter, *, limit: int | None = 20) -> tuple[list[RunLine], int]:
@@ -129,55 +161,69 @@ def result_of(context: Context, job_id: str) -> RunResult:
 
 
 def state_of(context: Context, job_id: str) -> JobState:
-    """How far a job is. Raises NotFound."""
-    run = run_of(context, job_id)
-    share = run.settled / run.planned if run.planned else None
-    if run.status is Status.COMPLETED:
-        share = share if run.partial else 1.0
-    pace = _pace(context, run)
-    is_job = bool(lists.jobs_among(context.store, [run.id]))
-    left = run.planned - run.settled
+    """Raises NotFound."""
+    run, store = run_of(context, job_id), context.store
+    at_work = run.status is Status.RUNNING
+    killed = at_work and dead_owner(store, run.id) is not None
+    progress = None if killed else throughput.last(store, run.id)
+    job = _job(context, run.id)
     return JobState(
         run=run,
-        percentage=None if share is None else 100.0 * share,
-        step=_step(context, run, is_job),
-        items_per_s=pace,
-        eta_s=left / pace if pace and left > 0 else None,
-        ahead=entries.ahead(context.store, run.id) if run.status is Status.PENDING else None,
-        is_job=is_job,
+        step=_step(run, job, killed),
+        ahead=entries.ahead(store, run.id) if run.status is Status.PENDING else None,
+        job=job,
+        progress=progress,
+        items_per_s=_pace(run, progress),
+        waits=waits.told(context.settings.home, run.id) if at_work else waits.NONE,
     )
 
 
-def _pace(context: Context, run: Run) -> float | None:
-    """Items a second as the run's process last saw it: what earlier tries settled does not make it quick."""
-    beat = pulse_of(context, run)
-    now = time.time()
-    if beat is None or run.status is not Status.RUNNING:
+def active(context: Context, project_id: int | None = None, *, limit: int = 10) -> list[JobState]:
+    """The runs that work or wait, the newest first."""
+    lines: list[RunLine] = []
+    for status in (Status.RUNNING, Status.PENDING):
+        lines += run_lines(context, RunFilter(status=status, project_id=project_id), limit=limit)[0]
+    lying = by_hand(context, lines)  # what a terminal left is neither at work nor in the queue
+    return [state_of(context, line.id) for line in lines if not lying.get(line.id)][:limit]
+
+
+def progress_of(context: Context, run_id: str) -> list[Progress]:
+    """How the run went, the oldest moment first. Raises NotFound."""
+    return throughput.of_run(context.store, run_id)
+
+
+def log_tail(context: Context, run_id: str) -> str | None:
+    """The end of the run's log; None if this machine has none. Raises NotFound."""
+    return runlog.tail(context.settings.home, run_of(context, run_id).id)
+
+
+def _job(context: Context, run_id: str) -> Job | None:
+    try:
+        return entries.job(context.store, run_id)
+    except NotFound:
         return None
-    if now - beat.at > longest_gap_s(now - (run.started_at or now)):
+
+
+def _pace(run: Run, told: Progress | None) -> float | None:
+    """Items a second as the run's process last saw it: what earlier tries settled does not make it quick."""
+    now = time.time()
+    if told is None or run.status is not Status.RUNNING:
+        return None
+    if now - told.at > longest_gap_s(now - (run.started_at or now)):
         return None  # of a process that has ended
-    return beat.items_per_s or None
+    return told.items_per_s or None
 
 
-def pulse_of(context: Context, run: Run) -> Pulse | None:
-    """The last pulse; None where the process that wrote it was killed: what it foresaw does not come."""
-    killed = run.status is Status.RUNNING and dead_owner(context.store, run.id) is not None
-    return None if killed else throughput.last(context.store, run.id)
-
-
-def _step(context: Context, run: Run, is_job: bool) -> str:
-    if run.status is Status.PENDING and run.error:
-        if run.error_slug == DiskFull.slug:
-            return f"waiting for room: {run.error}"
-        job = entries.job(context.store, run.id)
+def _step(run: Run, job: Job | None, killed: bool) -> str:
+    if run.status is Status.PENDING and run.error and run.error_slug == DiskFull.slug:
+        return f"waiting for room: {run.error}"
+    if run.status is Status.PENDING and run.error and job is not None:
         return f"{next_try(job.run_after, job.tries)}: {run.error}"
     if run.status is Status.PENDING:
-        return "waiting for a worker" if is_job else "not yet begun in its terminal"
+        return "waiting for a worker" if job else "not yet begun in its terminal"
     if run.status is Status.RUNNING:
-        if dead_owner(context.store, run.id) is not None:
-            cure = (
-                "a worker takes it over" if is_job else f"`proctor resume {run.id[:8]}` goes on in a terminal"
-            )
+        if killed:
+            cure = "a worker takes it over" if job else f"`proctor resume {run.id[:8]}` goes on in a terminal"
             return f"its process was killed: {cure}"
         if not run.planned:
             return "opening the rows and checking the model"

@@ -95,7 +95,7 @@ def overview(
     """Over the runs of the last `days`; `source` None is all."""
     wanted = RunFilter(source=source, project_id=project_id, since=time.time() - days * DAY_S)
     asked = Searched(wanted)
-    make_good(context.store)
+    make_good(context)
     found = _measured(context.store, asked, metric)
     lines, _ = history.page(context.store, asked, limit=recent)
     made = cards(found, history.counts(context.store, asked))
@@ -176,7 +176,7 @@ def page(
     context: Context, asked: Searched, *, before: int | None = None, limit: int = 50
 ) -> tuple[list[RunLine], int | None, Figures]:
     """Runs, what begins the next page, and the runs' scores."""
-    make_good(context.store)
+    make_good(context)
     lines, after = history.page(context.store, asked, before=before, limit=limit)
     return lines, after, figures_of(context, lines)
 

@@ -1,1 +1,1 @@
-"""Figures that describe and infer nothing: averages, histograms, shares by wording."""
+"""Figures of figures: averages of several runs, histograms, shares by wording."""

@@ -361,9 +361,8 @@ DATASET = Table(
     Column("project_id", Integer, nullable=False),
     Column("name", Text, nullable=False),
     Column("content", Text, nullable=False),  # SHA-256 of its files' hashes and names
-    Column("format", Text, nullable=False),  # in words
-    Column("bytes", Integer, nullable=False),
-    Column("rows", Integer, nullable=False),
+    Column("format", Text, nullable=False),
+    *(Column(name, Integer, nullable=False) for name in ("bytes", "rows")),
     Column("reading", Text, nullable=False),  # JSON: which column is what, the kind of answers, the grader
     Column("found", Text, nullable=False),  # JSON: what was found in it, so read
     Column("created_at", Double, nullable=False),
@@ -372,13 +371,11 @@ DATASET = Table(
     Index("dataset_content", "content"),
 )
 
-# The files of a content, and the bytes of a file in pieces packed with zstd. Both are found by hash, as items are.
+# The files of a content, and their bytes in pieces: datasets/content.py. Both are found by hash, as items are.
 DATASET_FILE = Table(
     "dataset_file",
     METADATA,
-    Column("content", Text, nullable=False),
-    Column("filename", Text, nullable=False),
-    Column("sha256", Text, nullable=False),
+    *(Column(name, Text, nullable=False) for name in ("content", "filename", "sha256")),
     Column("bytes", Integer, nullable=False),
     PrimaryKeyConstraint("content", "filename"),
     Index("dataset_file_sha256", "sha256"),

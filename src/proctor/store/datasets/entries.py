@@ -198,10 +198,8 @@ def _schedules(connection: Connection, row: DatasetRow) -> Iterator[tuple[Any, C
     )
     for schedule in connection.execute(query.order_by(SCHEDULE.c.id)).all():
         cell = cell_from_json(schedule.body)
-        if cell.source.kind == "dataset" and (cell.source.content, cell.source.name) == (
-            row.content,
-            row.name,
-        ):
+        source = cell.source
+        if isinstance(source, ExamRef) and (source.content, source.name) == (row.content, row.name):
             yield schedule, cell
 
 
