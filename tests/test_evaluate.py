@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import sys
 
@@ -64,6 +65,41 @@ def test_items_become_a_data_frame(file):
 def test_a_suites_sample_rows_can_be_asked(file):
     result = proctor.evaluate("superglue", "baseline/majority", rows="sample")
     assert result.runs[0].run.manifest.facts.sample
+
+
+def test_a_suite_is_asked_at_the_size_that_the_command_line_asks(file):
+    (run,) = proctor.evaluate("superglue", "baseline/majority", rows="sample", tasks=["boolq"]).runs
+    assert run.run.cell.source.preset == "quick"
+    (whole,) = proctor.evaluate(
+        "superglue", "baseline/majority", rows="sample", tasks="boolq", preset="full"
+    ).runs
+    assert whole.run.cell.source.preset == "full"
+    assert (run.run.cell.source.tasks, run.run.cell.source.limit) == (whole.run.cell.source.tasks, None)
+
+
+def test_a_model_that_thinks_has_room_for_it(file):
+    (thinks,) = proctor.evaluate(file, "baseline/majority", limit=1, think=True).runs
+    (told,) = proctor.evaluate(file, "baseline/majority", limit=1, think="low", max_tokens=700).runs
+    assert [run.run.cell.sampling.max_tokens for run in (thinks, told)] == [8192, 700]
+
+
+def test_what_is_none_is_left_to_the_provider(file):
+    (run,) = proctor.evaluate(
+        file, "baseline/majority", limit=1, temperature=None, seed=None, top_p=None
+    ).runs
+    assert (run.run.cell.sampling.temperature, run.run.cell.sampling.seed) == (None, None)
+
+
+def test_models_share_the_tokens_that_they_may_use_together(file):
+    names = ["simulator/sim", "simulator/sim-small"]
+    result = proctor.evaluate(file, names, max_total_tokens=600, parallel=1)
+    first, second = (run.run for run in result.runs)
+    assert first.stopped == "the tokens allowed by --max-total-tokens (300 for this run) were used up"
+    left = re.fullmatch(
+        r"the tokens allowed by --max-total-tokens \((\d+) for this run\) were used up", second.stopped
+    )
+    assert left and 200 < int(left[1]) <= 300, "what the first one left"
+    assert 0 < first.settled < first.planned and 0 < second.settled < second.planned
 
 
 def test_it_works_inside_a_running_event_loop(file):

@@ -16,14 +16,13 @@ from proctor.plan import (
     cell_from_json,
     cell_to_json,
     check,
-    check_think,
     parse_duration,
     parse_model,
     parse_source,
-    parse_think,
     plan_to_json,
     share_limits,
 )
+from proctor.plan.doors import from_keywords, from_params
 from proctor.service.runs.requests import PlanRequest, plan_of
 from proctor.settings import read_settings
 from proctor.types import Cell, ExamRef, Limits, LogRef, Model, Plan, Sampling
@@ -227,16 +226,18 @@ def test_a_file_may_not_hide_a_suite(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(("text", "think"), [(None, None), ("on", True), ("off", False), ("high", "high")])
 def test_think(text: str | None, think: object) -> None:
-    assert parse_think(text) is think or parse_think(text) == think
-    check_think(think)
+    assert from_params({"think": text}).get("think") == think
+    assert from_keywords({"think": think}).get("think") == think
 
 
 def test_no_think() -> None:
     with pytest.raises(ConfigError, match="--think hard: choose from on, off, low, medium, high, max"):
-        parse_think("hard")
+        from_params({"think": "hard"})
     for value in ("hard", 1, 0.5):
-        with pytest.raises(ConfigError, match="give True, False or one of low, medium, high, max"):
-            check_think(value)
+        with pytest.raises(
+            ConfigError, match=f"think={value!r}: choose from on, off, low, medium, high, max"
+        ):
+            from_keywords({"think": value})
 
 
 def test_a_plan_without_a_model_is_refused() -> None:
@@ -335,12 +336,12 @@ def test_the_edges_of_the_ranges_are_allowed() -> None:
 
 def test_a_budget_is_shared_by_the_runs_that_are_left() -> None:
     limits = Limits(for_s=600, max_cost_usd=3.0, timeout_s=50)
-    part = share_limits(limits, spent_s=100, spent_usd=1.0, runs_left=2)
+    part = share_limits(limits, spent_s=100, spent_usd=1.0, spent_tokens=0, runs_left=2)
     assert (part.for_s, part.max_cost_usd, part.timeout_s) == (250, 1.0, 50)
-    assert share_limits(limits, spent_s=700, spent_usd=9, runs_left=1) == replace(
+    assert share_limits(limits, spent_s=700, spent_usd=9, spent_tokens=0, runs_left=1) == replace(
         limits, for_s=0.0, max_cost_usd=0.0
     )
-    assert share_limits(Limits(), spent_s=5, spent_usd=5, runs_left=1) == Limits()
+    assert share_limits(Limits(), spent_s=5, spent_usd=5, spent_tokens=5, runs_left=1) == Limits()
 
 
 def test_a_cell_of_an_older_version_knows_nothing_of_numbers_and_bad_rows() -> None:

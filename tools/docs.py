@@ -118,6 +118,28 @@ def exits() -> str:
     return table(("code", "means"), [(f"`{code:d}`", words) for code, words in EXITS.items()])
 
 
+def options() -> str:
+    """Each option of a run with its spellings, values and default."""
+    from proctor.plan import OPTIONS
+    from proctor.plan.option import SPOKEN
+
+    rows = [
+        (
+            f"`{o.flag_word}`",
+            f"`{o.name}`",
+            f"`{o.key}`" if o.at_server else "-",
+            f"`{o.ollama}`" if o.ollama else "",
+            o.help + ("" if len(o.sources) > 1 else f" For {SPOKEN[o.sources[0]]}."),
+            o.kind.range_told,
+            o.default_told,
+        )
+        for o in OPTIONS
+    ]
+    return table(
+        ("command line", "Python", "REST, form", "`ollama_params`", "what", "values", "default"), rows
+    )
+
+
 def suites() -> str:
     """Each suite with its tasks."""
     from proctor.sources.exams.tables.tasks import SUITES
@@ -227,6 +249,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "settings": settings,
     "errors": errors,
     "exits": exits,
+    "options": options,
     "suites": suites,
     "providers": providers,
     "graders": graders,

@@ -50,8 +50,8 @@ class Exit(IntEnum):
 # What scripts can rely on; docs/reference/cli.md has it as a table, `proctor run --help` names the first of it.
 EXITS: Mapping[Exit, str] = {
     Exit.DONE: (
-        "Done. For runs: every planned item has an outcome, or the run ended at its own `--for` or `--max-cost` "
-        "and no item failed."
+        "Done. For runs: every planned item has an outcome, or the run ended at its own `--for`, `--max-cost` or "
+        "`--max-total-tokens` and no item failed."
     ),
     Exit.DEFECT: (
         "A check did not pass (`compare --gate`, `verify`, `data verify`), `status --poll` ran out of its time, or "

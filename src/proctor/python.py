@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from proctor.errors import ConfigError, ProctorError
 from proctor.figures import estimate, left_out_mark
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult
-from proctor.plan import check_think, parse_source
+from proctor.plan import Wanted
+from proctor.plan.doors import from_keywords
 from proctor.service.context import open_context
 from proctor.service.data.transfer import item_records
-from proctor.service.datasets.kept import here
 from proctor.service.grades.function import FunctionGrader, GradingFunction
-from proctor.service.opening.sources import models_named, suite_names
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.runs.lifecycle import start
+from proctor.service.runs.planning import plan_of_wanted
 from proctor.settings import Settings, read_settings
-from proctor.types import Cell, Limits, Plan, Sampling
+from proctor.types import Limits, Plan
 
 if TYPE_CHECKING:
     import pandas
-
-_SAMPLING = frozenset(f.name for f in fields(Sampling))
-_SOURCE = frozenset({"tasks", "preset", "rows", "answer_type", "numbers", "lenient"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +74,6 @@ def evaluate(
     source: str | os.PathLike[str],
     model: str | Sequence[str],
     *,
-    limit: int | None = None,
-    base_url: str | None = None,
-    replies: str | os.PathLike[str] | None = None,
     limits: Limits | None = None,
     grader: str | GradingFunction | None = None,
     **options: Any,
@@ -87,32 +81,22 @@ def evaluate(
     """Ask one model, or several, the questions of a file or suite; blocks until they are done.
 
     `source` is a path (JSONL, CSV) or a suite's name; `model` is "provider/name" or a list of them.
-    `options` are the fields of types.Sampling (temperature, max_tokens, seed, think, ...) and of
-    types.ExamRef (tasks, preset, rows, answer_type, numbers, lenient). Everything is kept in PROCTOR_HOME.
+    `options` are those of `proctor run`, named as in docs/reference/options.md: the fields of types.Sampling
+    (temperature, max_tokens, seed, think, ...), of types.ExamRef (tasks, preset, limit, rows, style, ...) and of
+    types.Limits (timeout_s, max_cost_usd, ..., which `limits` gives together), `repeats`, `base_url` and `replies`.
+    They mean the same as there: a suite is asked at its quick size unless `preset` or `limit` says another.
     `grader` is a grader's name with its settings ("number:rel=0.01"), or a function of item and reply that gives a
     types.Grade, a score from 0 to 1, True, False or None, and may be asynchronous; its name is recorded.
+    None leaves temperature, max_tokens, context_tokens and seed to the provider. Everything is kept in PROCTOR_HOME.
 
     Raises ProctorError when nothing could be asked: ConfigError for a bad request, DataError for bad
     rows, AuthError, ModelNotFound, EndpointNotFound. What stops a run later is in `Result.error`.
     """
-    if unknown := sorted(options.keys() - _SAMPLING - _SOURCE):
-        raise ConfigError(
-            f"evaluate: unknown option {unknown[0]!r}; known: {', '.join(sorted(_SAMPLING | _SOURCE))}"
-        )
-    check_think(options.get("think"))
-    chosen = {name: value for name, value in options.items() if name in _SOURCE}
-    chosen |= {"grader": grader} if isinstance(grader, str) else {}
-    if isinstance(chosen.get("tasks"), list):
-        chosen["tasks"] = tuple(chosen["tasks"])
+    given = {**_of_limits(limits, options), **from_keywords(options)}
+    given |= {"grader": grader} if isinstance(grader, str) else {}
+    names = (model,) if isinstance(model, str) else tuple(model)
     settings = read_settings(os.environ)
-    ref = parse_source(os.fspath(source), suite_names(), uploaded=here(settings), limit=limit, **chosen)
-    sampling = Sampling(**{name: value for name, value in options.items() if name in _SAMPLING})
-    names = [model] if isinstance(model, str) else list(model)
-    cells = tuple(
-        Cell(named, ref, sampling, limits or Limits())
-        for named in models_named(names, settings, base_url=base_url)
-    )
-    plan = Plan(cells, name=os.fspath(source), replies=os.fspath(replies) if replies else None)
+    plan = plan_of_wanted(Wanted(os.fspath(source), names, given), settings)
     function = FunctionGrader(grader) if callable(grader) else None
     outcome = _outside_any_loop(lambda: _started(plan, settings, function))
     if outcome.evaluation is None:
@@ -124,6 +108,17 @@ def evaluate(
 def _started(plan: Plan, settings: Settings, grader: FunctionGrader | None) -> PlanOutcome:
     with open_context(settings) as context:
         return start(context, plan, grader=grader)
+
+
+def _of_limits(limits: Limits | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What was given by `limits=`. Raises ConfigError if the same is given by its own name too."""
+    if limits is None:
+        return {}
+    if twice := sorted(asdict(limits).keys() & options.keys()):
+        raise ConfigError(
+            f"evaluate: {twice[0]} is given twice, in limits= and by its name; give one of them"
+        )
+    return {name: value for name, value in asdict(limits).items() if value is not None}
 
 
 def _result(outcome: PlanOutcome, evaluation: Evaluation, settings: Settings) -> Result:

@@ -71,16 +71,7 @@ def told_by(server: Server) -> Told:
     ask("POST", "/api/v1/keys", {"user": "ann", "name": "laptop"})
     for name in ("providers", "suites", "projects", "schedules", "keys", "audit"):
         ask("GET", f"/api/v1/{name}")
-    made = upload(server, ("sums.csv", csv_of(30)))
-    found["post", DATASETS] = made.status, made.body
-    ask("GET", DATASETS)
-    for method, end, body in (
-        ("GET", "", None),
-        ("GET", "/rows", None),
-        ("PATCH", "", {"name": "Additions"}),
-    ):
-        ask(method, f"{DATASETS}/{{dataset_id}}{end}", body, dataset_id=made.body["id"])
-    ask("DELETE", f"{DATASETS}/{{dataset_id}}", dataset_id=made.body["id"])
+    found |= _datasets_told(server)
     ask("PATCH", "/api/v1/schedules/{number}", {"enabled": False}, number=1)
     ask("PATCH", "/api/v1/keys/{number}", {"project_ids": [1, 2]}, number=1)
     for name in ("schedules", "keys"):
@@ -88,6 +79,19 @@ def told_by(server: Server) -> Told:
     ask("DELETE", f"{JOBS}/{{job_id}}", job_id=other)
     ask("GET", "/healthz")
     ask("GET", "/readyz")
+    return found
+
+
+def _datasets_told(server: Server) -> Told:
+    made = upload(server, ("sums.csv", csv_of(30)))
+    found: dict[Operation, tuple[int, Any]] = {("post", DATASETS): (made.status, made.body)}
+    one, name = f"{DATASETS}/{{dataset_id}}", {"name": "Additions"}
+    asked = (("GET", DATASETS), ("GET", one), ("GET", f"{one}/rows"), ("PATCH", one), ("DELETE", one))
+    for method, path in asked:
+        answer = server.ask(
+            method, path.format(dataset_id=made.body["id"]), name if method == "PATCH" else None
+        )
+        found[method.lower(), path] = answer.status, answer.body
     return found
 
 

@@ -103,7 +103,7 @@ def test_a_run_without_its_worker_is_cancelled_while_its_rows_are_being_read(her
 
 DEAF = """
 import signal, sys, time
-from proctor.service.lease import Lease
+from proctor.service.runs.lease import Lease
 from proctor.store import Store
 store = Store.open(sys.argv[1])
 signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -81,7 +81,7 @@ def test_too_many_tokens_and_a_restart_has_them_afresh(here: World) -> None:
     here.simulate()
     run = here.submit(max_total_tokens=400)
     done = failed_by_a_limit(here, run)
-    assert "the tokens allowed (400 for this run) were used up" in (done.error or "")
+    assert "the tokens allowed by --max-total-tokens (400 for this run) were used up" in (done.error or "")
     assert 0 < done.settled < 40
     before = done.settled
     queue.restart(here.context, run.id)

@@ -6,7 +6,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from proctor.errors import ConfigError, DataMissing, Forbidden
-from proctor.service.kinds import KINDS, exam_ref, kind_of, untaken
+from proctor.service.kinds import KINDS, exam_ref, kind_of
 from proctor.service.opening.sources import open_source
 from proctor.types import ExamRef, LogRef, SourceRef
 from simulators import settings
@@ -59,15 +59,6 @@ def test_what_opening_decided_stands_in_the_reference_of_a_suite_alone(file: Exa
     unsaid = ExamRef("suite", "superglue", tasks=("boolq",), limit=3)
     assert kind_of(unsaid).found(unsaid, open_source(SUITE, settings(tmp_path))).rows == "sample"
     assert kind_of(file).found(file, open_source(file, settings(tmp_path))) == file
-
-
-def test_choices_that_a_kind_has_no_use_for_are_told_with_the_kinds_that_have() -> None:
-    assert list(untaken(ExamRef("suite", "glue", preset="quick", lenient=True))) == [
-        ("lenient", "files of questions and data sets")
-    ]
-    given = ExamRef("file", "q.csv", preset="quick", rows="sample", lenient=True)
-    assert list(untaken(given)) == [("preset", "suites and data sets"), ("rows", "suites")]
-    assert not list(untaken(LOG))
 
 
 def test_who_has_words_for_exams_alone_refuses_the_rest() -> None:

@@ -8,7 +8,7 @@ import pytest
 from question_files import answered, by_id, numbered, source
 
 from proctor.errors import ConfigError, DataError
-from proctor.plan import parse_source
+from proctor.plan.doors import from_keywords
 
 GOOD = [{"question": f"Is it {n}?", "choices": ["w", "x"], "answer": "AB"[n % 2]} for n in range(4)]
 MIXED = "\n".join(
@@ -191,8 +191,6 @@ def test_a_file_beyond_all_bounds_is_not_opened(tmp_path):
         source(path)
 
 
-def test_numbers_have_three_meanings(tmp_path):
-    with pytest.raises(
-        ConfigError, match="numbers='from-2': what numbers as answers mean: from-0, from-1, texts"
-    ):
-        parse_source(str(tmp_path / "q.csv"), (), numbers="from-2")
+def test_numbers_have_three_meanings():
+    with pytest.raises(ConfigError, match="numbers='from-2': choose from from-0, from-1, texts"):
+        from_keywords({"numbers": "from-2"})

@@ -12,7 +12,7 @@ from proctor.findings import RunResult
 OF_RUNS = "Exit codes: " + "; ".join(
     f"{code:d} {words}"
     for code, words in (
-        (Exit.DONE, "every item has an outcome, or --for or --max-cost was reached"),
+        (Exit.DONE, "every item has an outcome, or --for, --max-cost or --max-total-tokens was reached"),
         (Exit.REQUEST, "wrong request"),
         (Exit.PART, "some items have none (partial)"),
         (Exit.NOTHING, "none has one (failed)"),
@@ -45,7 +45,7 @@ class Ended(NamedTuple):
 
     @property
     def done(self) -> bool:
-        """Complete, or ended where the user's own --for or --max-cost ended it, with nothing lost."""
+        """Complete, or ended where the user's own budget (--for, --max-cost, ...) ended it, with nothing lost."""
         by_its_bound = self.stopped and not self.failed and self.settled > 0
         return self.status == "completed" and (self.settled >= self.planned or by_its_bound)
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from proctor.cli.options import budget_options, json_option, sampling_options, source_options
-from proctor.cli.run import model_options, plan_from
+from proctor.cli.options import json_option, run_options, wanted_from
 from proctor.settings import read_settings
 
 if TYPE_CHECKING:
@@ -28,16 +27,13 @@ WORTH_LESS = 0.95  # of a plain sample: from here on it is worth a word
 
 @click.command("plan")
 @click.argument("source")
-@model_options
 @click.option(
     "--difference",
     type=float,
     metavar="D",
     help="Say how many items it takes to show a difference of D, such as 0.02.",
 )
-@source_options
-@sampling_options
-@budget_options
+@run_options
 @json_option
 def plan_command(
     source: str, models: tuple[str, ...], difference: float | None, as_json: bool, **given: Any
@@ -52,9 +48,10 @@ def plan_command(
     from proctor.service.forecast.forecast import forecast, forecast_document
     from proctor.service.results import documents
     from proctor.service.runs.lifecycle import open_sources
+    from proctor.service.runs.planning import plan_of_wanted
 
     settings = read_settings(os.environ)
-    plan = plan_from(source, models, given, settings)
+    plan = plan_of_wanted(wanted_from(source, models, given), settings)
     with Download() as download:
         sources = open_sources(plan, settings, tell=download.tell)
     with open_context(settings) as context:

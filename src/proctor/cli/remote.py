@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from proctor.cli.exits import OF_RUNS, Ended, ended
+from proctor.cli.options import server_options, wanted_from
 from proctor.cli.server_call import ServerCall, server_of
 from proctor.errors import Exit
 from proctor.findings import Cause, Estimate, failed_in_short
+from proctor.plan.doors import as_config
 
 if TYPE_CHECKING:
     from proctor.cli.tables import Listed
@@ -28,19 +30,9 @@ format_option = click.option(
 @click.command("run", epilog=OF_RUNS)
 @click.argument("suite")
 @click.option(
-    "--model", "models", multiple=True, required=True, metavar="PROVIDER/NAME", help="Model; repeatable."
-)
-@click.option(
     "--project-id", type=int, metavar="N", help="Where it goes.  [default: the first that the key reaches]"
 )
-@click.option("--tasks", metavar="A,B", help="Only these tasks of the suite.")
-@click.option("--preset", type=click.Choice(["quick", "standard", "full"]), help="Size.  [default: quick]")
-@click.option("--limit", type=int, metavar="N", help="At most N items of each task.")
-@click.option("--repeats", type=int, default=1, metavar="K", help="Ask every item K times.")
-@click.option("--data", type=click.Choice(["imported", "hub", "sample"]), help="Where rows come from.")
-@click.option("--temperature", type=float, metavar="T")
-@click.option("--max-tokens", type=int, metavar="N")
-@click.option("--max-cost", "max_cost_usd", type=float, metavar="USD", help="Fail at this cost.")
+@server_options
 @click.option("--custom-config", metavar="JSON", help="Further fields of the server's `config`.")
 @click.option("--priority", type=click.Choice(["high", "normal", "low"]), default="normal", show_default=True)
 @click.option("--wait", is_flag=True, help="Follow the jobs until they end.")
@@ -48,8 +40,8 @@ format_option = click.option(
 def run_command(suite: str, models: tuple[str, ...], form: str, **given: Any) -> int:
     """Submit a benchmark of SUITE for each model."""
     server = server_of()
-    wait, priority, project = given.pop("wait"), given.pop("priority"), given.pop("project_id")
-    config = _config(given)
+    wait, priority, project = given["wait"], given["priority"], given["project_id"]
+    config = as_config(wanted_from(suite, models, given)) | _further(given["custom_config"])
     if project is None:
         project = _first_project(server)
     jobs = []
@@ -80,19 +72,16 @@ def _first_project(server: ServerCall) -> int:
     return int(known[0]["id"]) if known else 1  # the server says what is wrong with 1
 
 
-def _config(given: Mapping[str, Any]) -> dict[str, Any]:
-    config = {name: value for name, value in given.items() if value is not None and name != "custom_config"}
-    if given["tasks"]:
-        config["tasks"] = [task.strip() for task in given["tasks"].split(",") if task.strip()]
-    if given["custom_config"]:
-        try:
-            further = json.loads(given["custom_config"])
-        except ValueError as error:
-            raise click.UsageError(f"--custom-config: not JSON ({error})") from error
-        if not isinstance(further, dict):
-            raise click.UsageError("--custom-config: give a JSON object")
-        config |= further
-    return config
+def _further(custom_config: str | None) -> dict[str, Any]:
+    if not custom_config:
+        return {}
+    try:
+        further = json.loads(custom_config)
+    except ValueError as error:
+        raise click.UsageError(f"--custom-config: not JSON ({error})") from error
+    if not isinstance(further, dict):
+        raise click.UsageError("--custom-config: give a JSON object")
+    return further
 
 
 @click.command("status", epilog=OF_RUNS)

@@ -8,9 +8,7 @@ from typing import Any
 import click
 
 from proctor.cli.exits import OF_RUNS
-from proctor.cli.options import budget_options, json_option, waiting_option
-from proctor.cli.run import limits_from
-from proctor.plan import parse_duration
+from proctor.cli.options import budget_options, json_option, limits_from, option_named
 from proctor.settings import read_settings
 
 
@@ -28,25 +26,25 @@ def resume_command(runs: tuple[str, ...], as_json: bool, **given: Any) -> int:
     from proctor.service.context import open_context
     from proctor.service.runs.lifecycle import resume
 
-    limits = limits_from(given) if any(value is not None for value in given.values()) else None
     show = shower()
     with show, open_context(read_settings(os.environ)) as context:
-        outcome = resume(context, runs, limits=limits, watch=show.watch)
+        outcome = resume(context, runs, limits=limits_from(given), watch=show.watch)
     return finish(outcome, as_json=as_json)
 
 
 @click.command("rerun", epilog=OF_RUNS)
 @click.argument("run")
-@waiting_option
+@option_named("wait_for_server_s", unset="as the old run")
 @json_option
-def rerun_command(run: str, wait_for_server: str | None, as_json: bool) -> int:
+def rerun_command(run: str, as_json: bool, **given: Any) -> int:
     """Start a new run from the words of an old one; the old one stays as it is."""
     from proctor.cli.finish import finish
     from proctor.cli.progress import shower
     from proctor.service.context import open_context
     from proctor.service.runs.lifecycle import rerun
 
-    wait_s = None if wait_for_server is None else parse_duration(wait_for_server)
+    limits = limits_from(given)
+    wait_s = limits.wait_for_server_s if limits else None
     show = shower()
     with show, open_context(read_settings(os.environ)) as context:
         outcome = rerun(context, run, watch=show.watch, wait_for_server_s=wait_s)

@@ -3,61 +3,76 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Literal
 
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
-from proctor.service.kinds import exam_ref
-from proctor.service.runs.requests import PlanRequest
+from proctor.plan import OPTIONS, wanted_of
+from proctor.plan.doors import as_command
+from proctor.plan.option import RunOption
+from proctor.plan.values import OPEN, Flag, NumberIn, OneOf, Texts
+from proctor.plan.wanted import BY_NAME
+from proctor.service.runs.requests import PlanRequest, wanted_by
 from proctor.types import Cell
 
-# Fields of the form that stand in the request's `config` under the same name.
-CONFIG = (
-    "provider",
-    "model",
-    "base_url",
-    "preset",
-    "limit",
-    "repeats",
-    "data",
-    "wording",
-    "timeout",
-    "wait_for_server",
-    "max_cost_usd",
-    "max_total_tokens",
-    "parallel",
-)
-OLLAMA = (
-    "temperature",
-    "top_p",
-    "top_k",
-    "num_predict",
-    "num_ctx",
-    "seed",
-    "min_p",
-    "repeat_penalty",
-    "repeat_last_n",
-)
+YES = "yes"  # a flag that is on
+SHORT = 10  # characters of a default that an empty input shows; a longer one stands below it
+
+SERVED = tuple(option for option in OPTIONS if option.at_server)
+# Numbers of Ollama's own card; with other models they are words of the custom configuration.
+DRAWN = tuple(option for option in SERVED if option.ollama and isinstance(option.kind, NumberIn))
+PLAIN = {option.key: option for option in SERVED}
+# Those of PLAIN that have an input of their own; the others are words of the custom configuration.
+SHOWN = {key: option for key, option in PLAIN.items() if option not in DRAWN and "suite" in option.sources}
+OLLAMA = {f"ollama_{option.ollama}": option for option in DRAWN}
 # What the form is called on a page, for messages.
 LABELS = {
     "model": "Model",
     "provider": "Provider",
     "custom": "Custom Configuration",
-    "top_p": "Top P",
-    "top_k": "Top K",
-    "num_predict": "Num Predict",
-    "num_ctx": "Num Context",
-    "seed": "Seed",
-    "temperature": "Temperature",
-    "max_cost_usd": "Cost limit",
-    "max_total_tokens": "Token limit",
-    "parallel": "Concurrency",
+    **{key: option.title for key, option in (PLAIN | OLLAMA).items()},
 }
-WORDINGS: Mapping[str, int | str] = {"1": 1, "2": 2, "3": 3, "all": "all"}
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """An option as an input: its name in the form, and what an `input`, `select` or `textarea` is told of it."""
+
+    name: str
+    label: str
+    hint: str
+    kind: Literal["number", "text", "select", "lines"]
+    step: str = ""
+    least: str = ""
+    most: str = ""
+    placeholder: str = ""
+    choices: tuple[str, ...] = ()
+
+
+def form_field(name: str, option: RunOption) -> FormField:
+    """The input of an option, under a name of PLAIN or OLLAMA."""
+    kind, unset = option.kind, option.default_told.replace("--", "")
+    short = len(unset) <= SHORT
+    hint = option.help if short else f"{option.help.rstrip('.')}; default: {unset}."
+    field_of = partial(FormField, name, option.title, hint, placeholder=unset if short else "")
+    if isinstance(kind, OneOf | Flag):
+        words = tuple(kind.values) if isinstance(kind, OneOf) else (YES,)
+        nothing = f"{unset} (default)" if unset and short else "not set"
+        return replace(field_of("select", choices=words), placeholder=nothing)
+    if isinstance(kind, Texts) and not kind.commas:
+        return replace(field_of("lines"), placeholder="one a line")
+    if not isinstance(kind, NumberIn):
+        return field_of("text")
+    low, high = kind.served or (kind.low, kind.high)
+    step = "1" if kind.whole else "0.01"
+    least = str(OPEN) if kind.opens else step if low == kind.above else "" if low is None else f"{low:g}"
+    return field_of("number", step, least, "" if high is None else f"{high:.0f}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +87,7 @@ class Filled:
 
 def filled(form: FormData) -> Filled:
     """Read a form."""
-    values = {name: str(value).strip() for name, value in form.multi_items() if name != "tasks"}
+    values = {name: _tidy(name, str(value)) for name, value in form.multi_items() if name != "tasks"}
     tasks = tuple(str(value) for value in form.getlist("tasks"))
     try:
         body = _body(values, tasks)
@@ -88,21 +103,23 @@ def filled(form: FormData) -> Filled:
         )
 
 
+def _tidy(name: str, value: str) -> str:
+    """Spaces around a value mean nothing, but in texts of which each stands on a line of its own."""
+    lines = name in PLAIN and isinstance(PLAIN[name].kind, Texts)
+    return value if lines else value.strip()
+
+
 class _NotMeant(Exception):
     """A custom configuration that is JSON and still cannot be meant."""
 
 
 def _body(values: Mapping[str, str], tasks: tuple[str, ...]) -> dict[str, Any]:
-    config: dict[str, Any] = {name: values[name] for name in CONFIG if values.get(name)}
-    if "wording" in config:
-        config["wording"] = WORDINGS.get(config["wording"], config["wording"])
+    config: dict[str, Any] = {name: values[name] for name in ("provider", "model") if values.get(name)}
+    config |= _told(values, PLAIN)
     if tasks:
         config["tasks"] = list(tasks)
-    if config.get("limit"):
-        config.pop("preset", None)
-    drawn = {name: values[f"ollama_{name}"] for name in OLLAMA if values.get(f"ollama_{name}")}
-    if drawn:
-        config["ollama_params"] = drawn
+    if drawn := _told(values, OLLAMA):
+        config["ollama_params"] = {OLLAMA[name].ollama: value for name, value in drawn.items()}
     config |= _custom(values.get("custom", ""), config)
     return {
         "project_id": values.get("project") or 1,
@@ -111,6 +128,59 @@ def _body(values: Mapping[str, str], tasks: tuple[str, ...]) -> dict[str, Any]:
         "priority": values.get("priority") or "high",
         "difference": values.get("difference") or None,
     }
+
+
+def _told(values: Mapping[str, str], options: Mapping[str, RunOption]) -> dict[str, Any]:
+    """What fields say, as JSON would; numbers stay text, which the request reads and finds fault with."""
+    return {name: _as_json(option, values[name]) for name, option in options.items() if values.get(name)}
+
+
+def _as_json(option: RunOption, text: str) -> Any:
+    match option.kind:
+        case OneOf(known):
+            return known.get(text, text)
+        case Flag():
+            return text == YES
+        case Texts(_, commas):
+            lines = [unescaped(line) for line in re.split(r"\r\n|\r|\n", text) if line]
+            return list(option.kind.read(text)) if commas else lines
+    return text
+
+
+def unescaped(line: str) -> str:
+    r"""A text that was written on one line.
+
+    >>> unescaped(r"a\nb\\n")
+    'a\nb\\n'
+    """
+    return re.sub(r"\\([\\nr])", lambda found: {"n": "\n", "r": "\r"}.get(found[1], found[1]), line)
+
+
+def escaped(text: str) -> str:
+    r"""A text on one line; `unescaped` gives it back."""
+    return text.replace("\\", r"\\").replace("\r", r"\r").replace("\n", r"\n")
+
+
+def form_values(cell: Cell) -> dict[str, str]:
+    """A run's settings as the form's fields: no more than what differs from the defaults, and no tasks."""
+    wanted, ollama = wanted_of(cell), cell.model.provider == "ollama"
+    found = {"provider": cell.model.provider, "model": cell.model.name, "suite": wanted.source}
+    custom = {}
+    for name, value in wanted.given.items():
+        option = BY_NAME[name]
+        if option in DRAWN and not ollama:
+            custom[option.key] = option.kind.plain(value)
+        elif name != "tasks":
+            found[f"ollama_{option.ollama}" if option in DRAWN else option.key] = _as_text(option, value)
+    return found | ({"custom": json.dumps(custom, ensure_ascii=False)} if custom else {})
+
+
+def _as_text(option: RunOption, value: Any) -> str:
+    if isinstance(option.kind, Flag):
+        return YES
+    if isinstance(option.kind, Texts) and not option.kind.commas:
+        return "\n".join(map(escaped, value))
+    return option.kind.word(value)
 
 
 def _custom(text: str, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,7 +210,7 @@ def _name(where: tuple[int | str, ...]) -> str:
         return f"ollama_{parts[1]}"
     return (
         known.get(parts[0], parts[0])
-        if parts[0] in (*CONFIG, "suite", "priority", "difference", "project_id")
+        if parts[0] in (*SHOWN, "provider", "model", "suite", "priority", "difference", "project_id")
         else "custom"
     )
 
@@ -161,39 +231,6 @@ def curl(request: PlanRequest, base: str) -> str:
 
 
 def command(request: PlanRequest, cell: Cell) -> str:
-    """The same thing on the command line."""
-    source, sampling, limits = exam_ref(cell.source), cell.sampling, cell.limits
-    given = request.config.model_fields_set | (
-        request.config.ollama_params.model_fields_set if request.config.ollama_params else set()
-    )
-    options: dict[str, object] = {
-        "--model": cell.model,
-        "--base-url": cell.model.base_url,
-        "--tasks": ",".join(source.tasks),
-        "--preset": source.preset,
-        "--limit": source.limit,
-        "--data": source.rows,
-        "--repeats": cell.repeats if cell.repeats > 1 else None,
-        "--wording": source.wording if source.wording != 1 else None,
-        "--temperature": sampling.temperature if "temperature" in given else None,
-        "--top-p": sampling.top_p,
-        "--top-k": sampling.top_k,
-        "--min-p": sampling.min_p,
-        "--repeat-penalty": sampling.repeat_penalty,
-        "--repeat-last-n": sampling.repeat_last_n,
-        "--max-tokens": or_free(sampling.max_tokens) if {"max_tokens", "num_predict"} & given else None,
-        "--context-tokens": sampling.context_tokens if "num_ctx" in given else None,
-        "--seed": or_free(sampling.seed) if "seed" in given else None,
-        "--parallel": limits.parallel,
-        "--max-cost": limits.max_cost_usd,
-        "--wait-for-server": request.config.wait_for_server,
-    }
-    words = [
-        word for name, value in options.items() if value not in (None, "") for word in (name, str(value))
-    ]
-    return shlex.join(["proctor", "run", source.name, *words])
-
-
-def or_free(number: int | None) -> int:
-    """-1 where a number was left open: without the option it would be the default."""
-    return -1 if number is None else number
+    """The same thing on the command line: what was said, and what this server's own defaults add to it."""
+    said, made = wanted_by(request), wanted_of(cell)
+    return as_command(replace(said, given={**made.given, **said.given}))

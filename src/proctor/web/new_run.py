@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
-
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
@@ -22,24 +19,32 @@ from proctor.service.runs.lifecycle import open_sources
 from proctor.service.runs.queue import Ticket
 from proctor.service.runs.requests import RunRequest, plan_for
 from proctor.service.watch import job_states
-from proctor.types import Cell, Limits
 from proctor.web.dependencies import Filling, OpenContext, Reader, Runner, Text, go
-from proctor.web.forms import LABELS, OLLAMA, Filled, command, curl, filled, or_free
+from proctor.web.forms import (
+    LABELS,
+    OLLAMA,
+    SHOWN,
+    Filled,
+    command,
+    curl,
+    filled,
+    form_field,
+    form_values,
+)
 from proctor.web.render import problem_facts, show
 
 ROUTER = APIRouter()
-# label, step, least, most, placeholder: as documented, and proctor's own defaults.
-OLLAMA_FIELDS = (
-    ("temperature", "Temperature", "0.01", "0", "2", "0", "0.0 to 2.0: 0 is the most repeatable"),
-    ("top_p", "Top P", "0.01", "0", "1", "", "Nucleus sampling, 0.0 to 1.0"),
-    ("top_k", "Top K", "1", "0", "100", "", "0 to 100"),
-    ("num_predict", "Num Predict", "1", "-1", "10000000", "512", "Most tokens to generate; -1: no limit"),
-    ("num_ctx", "Num Context", "1", "1", "100000000", "8192", "Context window in tokens"),
-    ("seed", "Seed", "1", "-1", "2147483647", "0", "The same seed draws the same again; -1: none"),
-    ("repeat_penalty", "Repeat Penalty", "0.01", "0", "10", "", "1 is none"),
-    ("min_p", "Min P", "0.01", "0", "1", "", "Drop tokens below this share of the likeliest"),
+BY_HAND = {"base_url", "tasks", "preset", "limit", "data"}  # laid out in the page itself
+OLLAMA_FIELDS = tuple(form_field(name, option) for name, option in OLLAMA.items())
+ASKED_FIELDS, LIMIT_FIELDS = (
+    tuple(
+        form_field(key, option)
+        for key, option in SHOWN.items()
+        if option.part in parts and key not in BY_HAND
+    )
+    for parts in (("source", "sampling"), ("cell", "limits"))
 )
-DEFAULTS = {"provider": "ollama", "suite": "glue", "preset": "quick", "project": "1"}
+DEFAULTS = {"provider": "ollama", "suite": "glue", "project": "1"}
 
 
 @ROUTER.get("/runs/new")
@@ -49,7 +54,7 @@ def empty_form(request: Request, context: OpenContext, user: Runner, like: Text 
     tasks: tuple[str, ...] = ()
     if like:
         cell = job_states.run_of(context, like).cell
-        values, tasks = _values(cell), exam_ref(cell.source).tasks
+        values, tasks = DEFAULTS | form_values(cell), exam_ref(cell.source).tasks
     values |= {
         name: value
         for name, value in request.query_params.items()
@@ -58,45 +63,13 @@ def empty_form(request: Request, context: OpenContext, user: Runner, like: Text 
     return _page(request, context, Filled(values, tasks, None))
 
 
-def _values(cell: Cell) -> dict[str, str]:
-    """A run's settings as the form's fields."""
-    source = exam_ref(cell.source)
-    found: dict[str, Any] = {
-        "provider": cell.model.provider,
-        "model": cell.model.name,
-        "base_url": cell.model.base_url,
-        "suite": source.name,
-        "preset": source.preset,
-        "limit": source.limit,
-        "data": source.rows,
-        "wording": source.wording,
-        "repeats": cell.repeats if cell.repeats > 1 else None,
-        "parallel": cell.limits.parallel,
-        "max_cost_usd": cell.limits.max_cost_usd,
-        "wait_for_server": _unless_usual(cell.limits.wait_for_server_s),
-        "project": "1",
-    }
-    if cell.model.provider == "ollama":
-        drawn = asdict(cell.sampling) | {
-            "num_predict": or_free(cell.sampling.max_tokens),
-            "seed": or_free(cell.sampling.seed),
-            "num_ctx": cell.sampling.context_tokens,
-        }
-        found |= {f"ollama_{name}": drawn[name] for name in OLLAMA}
-    return {name: str(value) for name, value in found.items() if value is not None}
-
-
-def _unless_usual(wait_s: float) -> str | None:
-    return None if wait_s == Limits().wait_for_server_s else f"{wait_s:g}s"
-
-
 def _page(request: Request, context: Context, of: Filled, problem: ProctorError | None = None) -> Response:
     return show(
         request,
         "new_run.html",
         status=200 if not of.errors and problem is None else 400,
         here="new",
-        values=of.values,
+        values={name: value for name, value in of.values.items() if value},
         chosen_tasks=of.tasks,
         errors=of.errors,
         labels=LABELS,
@@ -105,6 +78,8 @@ def _page(request: Request, context: Context, of: Filled, problem: ProctorError 
         suites=suite_facts(),
         datasets=kept.listed(context.store),
         ollama_fields=OLLAMA_FIELDS,
+        asked_fields=ASKED_FIELDS,
+        limit_fields=LIMIT_FIELDS,
     )
 
 

@@ -290,6 +290,10 @@ def beyond_shares(source: Source) -> Iterator[str]:
         yield "These differences are in shares of right answers; one as small in mcc takes about four times the items."
 
 
+def _most_tokens(cell: CellForecast) -> float:
+    return sum(of.value or of.high or 0 for of in (cell.input_tokens, cell.output_tokens))
+
+
 def _notes(plan: Plan, cells: Sequence[CellForecast], total: CellForecast) -> Iterator[str]:
     """What the user's limits will do, and what stands between the user and a forecast."""
     cut = plan.cells[0].sampling.max_tokens
@@ -308,6 +312,8 @@ def _notes(plan: Plan, cells: Sequence[CellForecast], total: CellForecast) -> It
     most = limits.max_cost_usd
     if most is not None and sum(cell.cost_usd.value or cell.cost_usd.high or 0 for cell in served) > most:
         yield f"--max-cost {dollars(most)} may end this early; what is complete by then is scored."
+    if limits.max_total_tokens is not None and sum(map(_most_tokens, served)) > limits.max_total_tokens:
+        yield f"--max-total-tokens {limits.max_total_tokens:,} may end this early; what is complete by then is scored."
     unpriced = [cell.model for cell in served if cell.cost_usd.value is None and cell.cost_usd.high is None]
     if most is not None and unpriced:
         yield f"--max-cost can be kept for {', '.join(unpriced)} only if the server tells its costs."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from proctor.errors import ConfigError
@@ -25,11 +25,3 @@ def exam_ref(ref: SourceRef) -> ExamRef:
     if isinstance(ref, ExamRef):
         return ref
     raise ConfigError(f"{ref.listed} is no exam: neither one of the suites nor questions of your own")
-
-
-def untaken(ref: SourceRef) -> Iterator[tuple[str, str]]:
-    """The fields that are set although the reference's kind has no use for them, and which kinds have."""
-    own = kind_of(ref)
-    for name in dict.fromkeys(name for row in KINDS.values() for name in row.takes):
-        if name not in own.takes and getattr(ref, name, None):
-            yield name, " and ".join(row.title for row in KINDS.values() if name in row.takes)

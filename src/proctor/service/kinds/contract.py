@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from proctor.grading.formats import Label
 from proctor.protocols import Grader, GradeReply, Source
@@ -47,10 +47,7 @@ class SourceKind(Generic[R, S]):
     may have a cure for. `called` is the name under which the API lists a run's scores.
     """
 
-    # Planned: from a reference alone.
-    title: str  # of several, as sentences say it
-    takes: tuple[str, ...] = ()  # fields of its reference that other kinds with that type have no use for
-    unsized: Mapping[str, Any] = field(default_factory=dict)  # fields of a plan that names no size
+    # Planned: from a reference alone. Which options go with it is told in the table of plan/wanted.py.
     short: str = "--limit 20"  # options for a short first run
     resolved: Callable[[R, Settings], R] = lambda ref, _settings: ref  # with what the environment decides
     named: Callable[[R], str] = lambda ref: ref.listed  # its title before it is opened

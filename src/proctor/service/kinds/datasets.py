@@ -41,8 +41,6 @@ def opened_dataset(ref: ExamRef, settings: Settings) -> SuiteSource:
 
 
 DATASET: SourceKind[ExamRef, SuiteSource] = SourceKind(
-    title="data sets",
-    takes=("preset", "answer_type", "numbers", "lenient"),
     sized=sized,
     wordings=wordings,
     alike=questions,

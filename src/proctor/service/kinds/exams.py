@@ -158,9 +158,6 @@ def labels_in_rows(exam: SuiteSource) -> TaskLabels:
 
 
 SUITE: SourceKind[ExamRef, SuiteSource] = SourceKind(
-    title="suites",
-    takes=("preset", "rows"),
-    unsized={"preset": "quick"},
     short="--preset quick --limit 20",
     resolved=with_rows,
     named=suite_title,
@@ -180,8 +177,6 @@ SUITE: SourceKind[ExamRef, SuiteSource] = SourceKind(
     task_labels=labels_of_task,
 )
 FILE: SourceKind[ExamRef, SuiteSource] = SourceKind(
-    title="files of questions",
-    takes=("answer_type", "numbers", "lenient"),
     sized=sized,
     wordings=wordings,
     alike=questions,

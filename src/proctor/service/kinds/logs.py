@@ -21,4 +21,4 @@ def no_method(source: Never) -> Method:
     assert_never(source)
 
 
-LOG: SourceKind[LogRef, Never] = SourceKind(title="logs of other tools", open=not_opened, method=no_method)
+LOG: SourceKind[LogRef, Never] = SourceKind(open=not_opened, method=no_method)

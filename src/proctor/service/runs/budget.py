@@ -36,8 +36,8 @@ class Budget:
                 f"the cost allowed by --max-cost (${limits.max_cost_usd:g} for this run) was reached"
             )
             self._used_up = True
-        elif limits.max_total_tokens is not None and tokens >= limits.max_total_tokens:
-            self.stopped = f"the tokens allowed ({limits.max_total_tokens:,} for this run) were used up"
+        elif (most := limits.max_total_tokens) is not None and tokens >= most:
+            self.stopped = f"the tokens allowed by --max-total-tokens ({most:,} for this run) were used up"
             self._used_up = True
         return self.stopped is None
 

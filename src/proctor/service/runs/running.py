@@ -39,7 +39,7 @@ from proctor.service.runs.progress import Meter, Watch, asked_of, keep_showing, 
 from proctor.settings import Settings
 from proctor.store import AttemptWriter, Store
 from proctor.store.core.runs import Ending
-from proctor.store.queue import runlog
+from proctor.store.queue import endings, runlog
 from proctor.store.queue.endings import Spent, Verdict
 from proctor.types import Cell, Limits, ListedModel, Run, Status
 
@@ -141,16 +141,19 @@ async def _run_cells(
             for cell, source in zip(cells, sources, strict=True)
         ]
         runs = submit(ready)
-        spent_s = spent_usd = 0.0
+        spent_s, spent = 0.0, Spent()
         for index, (run, each) in enumerate(zip(runs, ready, strict=True)):
             limits = share_limits(
-                each.cell.limits, spent_s=spent_s, spent_usd=spent_usd, runs_left=len(runs) - index
+                each.cell.limits,
+                spent_s=spent_s,
+                spent_usd=spent.usd,
+                spent_tokens=spent.tokens,
+                runs_left=len(runs) - index,
             )
             began = time.monotonic()
             results.append(await _fill(run, each, limits, context))
             spent_s += time.monotonic() - began
-            tally = results[-1].tally
-            spent_usd += (tally.cost_usd or 0.0) + (tally.unused.cost_usd or 0.0)
+            spent += endings.spent(context.store, run.id)
     except asyncio.CancelledError:
         raise Interrupted from None
     finally:

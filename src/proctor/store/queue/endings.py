@@ -50,6 +50,9 @@ class Spent:
     tokens: int = 0
     usd: float = 0.0
 
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(self.tokens + other.tokens, self.usd + other.usd)
+
 
 def wait_s(tries: int, first_retry_s: float) -> float:
     """How long a run waits after its try number `tries` failed.

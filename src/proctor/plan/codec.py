@@ -1,0 +1,80 @@
+"""Plans and cells as the JSON that is kept, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any, get_args, get_type_hints
+
+from proctor.errors import ConfigError
+from proctor.types import Cell, ExamRef, Limits, Model, Plan, Sampling, SourceRef
+
+
+def cell_to_json(cell: Cell) -> str:
+    """The cell as JSON text; `cell_from_json` gives an equal cell back."""
+    return json.dumps(_cell(cell), ensure_ascii=False, sort_keys=True)
+
+
+# Written where they say something: older versions read the rest.
+_LATER = frozenset({"columns", "sheet", "content", "grader"})
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    record = asdict(cell)
+    source = record["source"]
+    record["source"] = {name: value for name, value in source.items() if value or name not in _LATER}
+    return record
+
+
+def cell_from_json(text: str) -> Cell:
+    """Raises ConfigError on keys that this version does not know."""
+    record = json.loads(text)
+    return Cell(
+        model=_build(Model, record.pop("model")),
+        source=_source(record.pop("source")),
+        sampling=_build(Sampling, record.pop("sampling")),
+        limits=_build(Limits, record.pop("limits")),
+        **_known(Cell, record),
+    )
+
+
+_REFERENCES = {kind: each for each in get_args(SourceRef) for kind in get_args(get_type_hints(each)["kind"])}
+_OF_EXAMS = frozenset(field.name for field in fields(ExamRef))
+
+
+def _source(record: Mapping[str, Any]) -> SourceRef:
+    """The reference of the kind that the record names. Older versions gave every kind the fields of an exam."""
+    kind = record.get("kind")
+    reference = _REFERENCES.get(str(kind))
+    if reference is None:
+        raise ConfigError(
+            f"A stored source is of the kind {kind!r}, which this version does not know: update proctor"
+        )
+    unused = _OF_EXAMS - {field.name for field in fields(reference)}
+    built: SourceRef = _build(
+        reference, {name: value for name, value in record.items() if name not in unused}
+    )
+    return built
+
+
+def plan_to_json(plan: Plan) -> str:
+    return json.dumps(
+        {"name": plan.name, "replies": plan.replies, "cells": [_cell(c) for c in plan.cells]},
+        ensure_ascii=False,
+        sort_keys=True,
+    )
+
+
+def _build(kind: Any, record: Mapping[str, Any]) -> Any:
+    listed = {f.name for f in fields(kind) if "tuple" in str(f.type)}
+    return kind(**{k: tuple(v) if k in listed else v for k, v in _known(kind, record).items()})
+
+
+def _known(kind: Any, record: Mapping[str, Any]) -> dict[str, Any]:
+    names = {f.name for f in fields(kind)}
+    if unknown := sorted(record.keys() - names):
+        raise ConfigError(
+            f"A stored {kind.__name__} holds {unknown[0]!r}, which this version does not know: update proctor"
+        )
+    return dict(record)

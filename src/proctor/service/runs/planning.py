@@ -1,0 +1,18 @@
+"""What somebody at this machine wants, as the plan that runs."""
+
+from __future__ import annotations
+
+from proctor.plan import Wanted, build, check, parse_source
+from proctor.service.datasets.kept import here
+from proctor.service.opening.sources import models_named, suite_names
+from proctor.service.runs.lifecycle import resolved
+from proctor.settings import Settings
+from proctor.types import Plan
+
+
+def plan_of_wanted(wanted: Wanted, settings: Settings) -> Plan:
+    """Names become a suite or a file, and models. Raises ConfigError."""
+    source = parse_source(wanted.source, suite_names(), uploaded=here(settings), **wanted.of("source"))
+    base_url = wanted.given.get("base_url")
+    models = models_named(wanted.models, settings, base_url=base_url)
+    return resolved(check(build(wanted, source, models)), settings)
