@@ -125,7 +125,7 @@ def build(home: Path) -> Demo:
         _schedule(store, second.id)
         noted = _remarks(store, best)
         with QUESTIONS.open("rb") as file:
-            dataset = upload(store, [Uploaded("support.csv", file)], Wish(user="ada"), settings)
+            dataset = upload(Context(settings, store), [Uploaded("support.csv", file)], Wish(user="ada"))
         demo = Demo(
             home=home,
             best=best.id,

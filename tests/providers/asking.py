@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from proctor.offered import ListedModel
 from proctor.providers import list_models
 from proctor.providers.contract import Opening
 from proctor.providers.prices import read_prices
 from proctor.providers.wire.http import Http
-from proctor.types import ListedModel, Model
+from proctor.types import Model
 from simulators import provider, settings
 
 

@@ -11,8 +11,9 @@ from recording import Script, recording
 
 from odd_servers import models, odd_server, said
 from proctor.errors import AuthError, EndpointNotFound, ModelNotFound, ServerError
+from proctor.offered import Server
 from proctor.providers.contract import Provider
-from proctor.types import Model, Sampling, Server
+from proctor.types import Model, Sampling
 from simulators import provider, questions
 
 NOT_FOUND = (404, {"detail": "Not Found"})

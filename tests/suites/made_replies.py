@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from made_languages import BY_LANGUAGE, LABEL_STYLES, NUMBER_STYLES, SET_STYLES, TEXT_STYLES
 from made_templates import BY_STYLE
 
-from proctor.grading.formats import Kind, Label
+from proctor.grading.formats import AnswerFormat, Label
 from proctor.grading.vocabulary import Vocabulary, vocabulary
 from proctor.types import Chat, Item, Message, Reply
 
@@ -65,7 +65,7 @@ class Made:
 
     style: str
     language: str
-    kind: Kind
+    kind: AnswerFormat
     text: str
     answer: str | None
     choices: tuple[str, ...] = ()

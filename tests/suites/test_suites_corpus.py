@@ -14,7 +14,7 @@ from typing import get_args
 import pytest
 
 from proctor.grading.extractors import EXTRACTORS
-from proctor.grading.formats import Kind, Label
+from proctor.grading.formats import AnswerFormat, Label
 from proctor.grading.vocabulary import vocabulary
 from proctor.types import Chat, Gold, Item, Message, Outcome, Reply
 
@@ -33,7 +33,7 @@ CORPUS = load()
 def test_the_corpus_covers_styles_kinds_and_outcomes():
     assert len(CORPUS) >= 300
     assert len({row["style"] for row in CORPUS}) >= 6
-    assert {row["kind"] for row in CORPUS} == set(get_args(Kind))
+    assert {row["kind"] for row in CORPUS} == set(get_args(AnswerFormat))
     assert min(Counter(row["kind"] for row in CORPUS).values()) >= 20
     assert {row["outcome"] for row in CORPUS} == set(Outcome) - {Outcome.ERROR, Outcome.ANSWERED}
     assert {row["rung"] for row in CORPUS} == {None, 1, 2, 3, 4, 5, 6}

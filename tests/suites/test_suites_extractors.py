@@ -11,7 +11,7 @@ from reading import YES_NO
 
 from proctor.errors import ConfigError
 from proctor.grading.extractors import EXTRACTORS, extractor
-from proctor.grading.formats import Kind
+from proctor.grading.formats import AnswerFormat
 from proctor.grading.nearest import nearest
 from proctor.types import Chat, Gold, Item, Message, Outcome, Reply
 
@@ -130,7 +130,7 @@ REPLIES = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=30).map("".
 
 
 @settings(max_examples=300, deadline=None)
-@given(REPLIES, st.sampled_from(["stop", "length", "refused"]), st.sampled_from(get_args(Kind)))
+@given(REPLIES, st.sampled_from(["stop", "length", "refused"]), st.sampled_from(get_args(AnswerFormat)))
 def test_any_text_is_read_by_every_extractor_and_given_its_worth(text, finish, kind):
     item = Item(
         "t/0", "t", Chat((Message("user", "?"),)), Gold.of(TARGETS[kind]), choices=("w", "x", "y", "z")

@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from proctor.cli.options import json_option
+from proctor.offered import ListedModel
 from proctor.settings import read_settings
-from proctor.types import ListedModel
 
 
 @click.command("models")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
-from proctor.grading.formats import Kind
+from proctor.grading.formats import AnswerFormat
 
 # stated: the announced answer where there is one, else the whole reply. announced: as a careful reader
 # takes it ("Answer: ...", a short reply, "the answer is ..."), or none. whole: all of the reply.
@@ -57,7 +57,7 @@ class GraderEntry(Generic[O]):
     on_line: Callable[[str, Sequence[str], O], Mark] | None = (
         None  # compares announced answers; None: as others
     )
-    kind: Kind = "text"  # of the answers; those of other kinds are found by the ladder alone
+    kind: AnswerFormat = "text"  # of the answers; those of other kinds are found by the ladder alone
 
     @property
     def full_name(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 
 from proctor.grading.extractors import Extractor
-from proctor.grading.formats import Kind
+from proctor.grading.formats import AnswerFormat
 from proctor.grading.vocabulary import Vocabulary
 from proctor.protocols import Grader
 from proctor.types import Grade, Item, Reply
@@ -28,7 +28,7 @@ def metric_of(grader: str) -> str:
 class Reads:
     """What the answers of a task are: their form, and its labels ready for reading."""
 
-    kind: Kind
+    kind: AnswerFormat
     vocabulary: Vocabulary | None
 
 

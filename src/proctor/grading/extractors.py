@@ -16,7 +16,7 @@ from string import ascii_uppercase
 from typing import Protocol, get_args
 
 from proctor.errors import ConfigError
-from proctor.grading.formats import Kind
+from proctor.grading.formats import AnswerFormat
 from proctor.grading.ladder1 import ladder as ladder1
 from proctor.grading.mirage import lettered_labels, mirage_letter
 from proctor.grading.reading import ladder
@@ -27,7 +27,7 @@ from proctor.types import Grade, Item, Outcome, Reply
 
 class Reader(Protocol):
     def __call__(
-        self, item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None
+        self, item: Item, reply: Reply, *, kind: AnswerFormat, vocabulary: Vocabulary | None = None
     ) -> Reading: ...
 
 
@@ -43,11 +43,11 @@ class Extractor:
 
     name: str
     read: Reader
-    kinds: frozenset[Kind]
+    kinds: frozenset[AnswerFormat]
     what: str
 
     def grade_reply(
-        self, item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None
+        self, item: Item, reply: Reply, *, kind: AnswerFormat, vocabulary: Vocabulary | None = None
     ) -> Grade:
         """What the answer that it reads is worth, compared as answers of this form are.
 
@@ -61,7 +61,13 @@ class Extractor:
 
 
 def read_with(
-    item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None, name: str, find: Find
+    item: Item,
+    reply: Reply,
+    *,
+    kind: AnswerFormat,
+    vocabulary: Vocabulary | None = None,
+    name: str,
+    find: Find,
 ) -> Reading:
     """The reading of a reply by an extractor without rungs."""
     check_kind(EXTRACTORS[name], kind)
@@ -73,7 +79,7 @@ def read_with(
     return answer, None
 
 
-def mirage(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Reading:
+def mirage(item: Item, reply: Reply, *, kind: AnswerFormat, vocabulary: Vocabulary | None = None) -> Reading:
     """As MIRAGE reads; an empty reply is wrong, as every reply asked for counts there."""
     check_kind(EXTRACTORS["mirage/1"], kind)
     check_labels(EXTRACTORS["mirage/1"], vocabulary)
@@ -113,8 +119,8 @@ def first_line(text: str, item: Item, vocabulary: Vocabulary | None) -> str | No
     return by_form.get(bare(lines[0])) if lines else None
 
 
-_ALL: frozenset[Kind] = frozenset(get_args(Kind))
-_LETTERED: frozenset[Kind] = frozenset({"choices"})
+_ALL: frozenset[AnswerFormat] = frozenset(get_args(AnswerFormat))
+_LETTERED: frozenset[AnswerFormat] = frozenset({"choices"})
 
 EXTRACTORS: Mapping[str, Extractor] = {
     extractor.name: extractor
@@ -143,7 +149,7 @@ EXTRACTORS: Mapping[str, Extractor] = {
 }
 
 
-def extractor(name: str, kinds: Iterable[Kind] = ()) -> Extractor:
+def extractor(name: str, kinds: Iterable[AnswerFormat] = ()) -> Extractor:
     """The extractor of this name. Raises ConfigError for an unknown one, or one that cannot read these kinds."""
     if name not in EXTRACTORS:
         raise ConfigError(f"No extractor {name!r}. Extractors: {', '.join(EXTRACTORS)}")
@@ -152,7 +158,7 @@ def extractor(name: str, kinds: Iterable[Kind] = ()) -> Extractor:
     return EXTRACTORS[name]
 
 
-def check_kind(chosen: Extractor, kind: Kind) -> None:
+def check_kind(chosen: Extractor, kind: AnswerFormat) -> None:
     """Raises ConfigError."""
     if kind not in chosen.kinds:
         able = ", ".join(name for name, other in EXTRACTORS.items() if kind in other.kinds)

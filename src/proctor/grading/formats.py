@@ -7,7 +7,7 @@ from typing import Literal
 
 # choices: one letter. labels: one of a few names. text: free words. number: a number in a range.
 # letters: every letter that is right ("A,C", or "none"). entity: the text of one of the row's entities.
-Kind = Literal["choices", "labels", "text", "number", "letters", "entity"]
+AnswerFormat = Literal["choices", "labels", "text", "number", "letters", "entity"]
 
 
 @dataclass(frozen=True, slots=True)

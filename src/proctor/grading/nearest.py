@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from proctor.grading.formats import Kind
+from proctor.grading.formats import AnswerFormat
 from proctor.grading.reading.endings import in_conclusion, in_last_sentence
 from proctor.grading.reading.forms import lowered, plain
 from proctor.grading.reading.jsons import HAS_KEY, KEYS, found_pairs
@@ -68,7 +68,7 @@ class Nearest:
     value: str = ""  # what stood in the answer's place, its beginning
 
 
-def nearest(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Nearest:
+def nearest(item: Item, reply: Reply, *, kind: AnswerFormat, vocabulary: Vocabulary | None = None) -> Nearest:
     """What the ladder found in a reply but could not take for an answer."""
     if reply.first_token:
         return Nearest(0, "no option among the likeliest first tokens")
@@ -163,7 +163,7 @@ def _end(said: str, asked: Question) -> Nearest | None:
     return None
 
 
-_NOUNS: Mapping[Kind, str] = {"choices": "options", "labels": "labels"}
+_NOUNS: Mapping[AnswerFormat, str] = {"choices": "options", "labels": "labels"}
 
 
 def _fault(value: str, asked: Question) -> str:
@@ -201,7 +201,7 @@ def _no_words(value: str, asked: Question) -> str:
     return "names nothing" if peel(value) else "is empty"
 
 
-_FAULTS: Mapping[Kind, Callable[[str, Question], str]] = {
+_FAULTS: Mapping[AnswerFormat, Callable[[str, Question], str]] = {
     "choices": _letters,
     "letters": _letters,
     "labels": _labels,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from proctor.errors import ProctorError
-from proctor.grading.formats import Kind
+from proctor.grading.formats import AnswerFormat
 from proctor.grading.texts import same, squad, token_f1
 from proctor.types import Grade, Item, Outcome
 
@@ -47,7 +47,7 @@ def entity_score(answer: str, accepted: Sequence[str]) -> tuple[bool, float]:
     return right, 1.0 if right else max((token_f1(answer, text) for text in accepted), default=0.0)
 
 
-WORTH: Mapping[Kind, Callable[[str, Sequence[str]], Worth]] = {
+WORTH: Mapping[AnswerFormat, Callable[[str, Sequence[str]], Worth]] = {
     "choices": among,
     "labels": among,
     "text": in_words,
@@ -57,7 +57,7 @@ WORTH: Mapping[Kind, Callable[[str, Sequence[str]], Worth]] = {
 }
 
 
-def answered(item: Item, answer: str, rung: int | None, kind: Kind, grader: str) -> Grade:
+def answered(item: Item, answer: str, rung: int | None, kind: AnswerFormat, grader: str) -> Grade:
     """The grade that `grader` gives a reply that states this answer."""
     if item.target is None:
         return Grade(Outcome.ANSWERED, None, answer, rung, grader)

@@ -11,6 +11,9 @@ from proctor.errors import ConfigError
 from proctor.plan.values import NumberIn, ValueKind, figure
 from proctor.types import Cell, ExamRef, Limits, Model, Plan, Sampling
 
+# Values by the names of OPTIONS, each of the type that its field in types.py has.
+Given = dict[str, Any]
+Words = Mapping[str, Any]  # what a door parsed, by its own spellings
 Part = Literal["model", "source", "sampling", "limits", "cell", "plan"]  # what an option is a field of
 SPOKEN = {
     "suite": "suites",

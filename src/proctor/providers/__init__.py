@@ -8,9 +8,10 @@ from importlib import import_module
 from typing import cast, get_args
 
 from proctor.errors import ConfigError
+from proctor.offered import ListedModel
 from proctor.providers.contract import Opening, Provider
 from proctor.providers.modes import check_mode
-from proctor.types import ListedModel, Mode, Model, Sampling
+from proctor.types import Mode, Model, Sampling
 
 EVERY_MODE: tuple[Mode, ...] = get_args(Mode)
 

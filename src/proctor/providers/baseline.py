@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from string import ascii_uppercase
 
 from proctor.errors import ModelNotFound
+from proctor.offered import ListedModel
 from proctor.providers.contract import ALL_SAMPLING, Labels, Opening, Pacing
-from proctor.types import Item, ListedModel, Model, Reply, Sampling
+from proctor.types import Item, Model, Reply, Sampling
 
 Guess = Callable[[Item, int, Mapping[str, int]], str]
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Protocol
 
+from proctor.offered import ListedModel
 from proctor.providers.prices import Prices
 from proctor.providers.wire.http import Http
 from proctor.settings import Settings
-from proctor.types import Item, ListedModel, Reply, Sampling
+from proctor.types import Item, Reply, Sampling
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from proctor.errors import BadRequest, ConfigError
+from proctor.offered import ListedModel
 from proctor.providers.contract import ALL_SAMPLING, Opening, Pacing
 from proctor.providers.finish import UNSAID
 from proctor.providers.replay_lines import Recorded, read_replies
-from proctor.types import Item, ListedModel, Model, Reply, Sampling
+from proctor.types import Item, Model, Reply, Sampling
 
 NUMBERED = re.compile(r"(.*?)(\d{1,15})", re.DOTALL)  # an id that ends in a number
 _NO_REPLY = "no reply to this item in the file"

@@ -23,7 +23,7 @@ from string import ascii_uppercase
 
 from proctor.grading.entities import named_entity
 from proctor.grading.first_token import RUNG, by_first_token
-from proctor.grading.formats import Kind
+from proctor.grading.formats import AnswerFormat
 from proctor.grading.ladder1.readers import DOUBT, mentions, read_choice
 from proctor.grading.ladder1.stated import (
     ANSWER_IS,
@@ -205,7 +205,7 @@ STATED_RUNGS: tuple[Rung, ...] = ((1, in_json), (2, in_answer_line))
 VALUE_RUNGS: tuple[Rung, ...] = (*STATED_RUNGS, (3, whole), (4, in_answer_is))
 LABEL_RUNGS: tuple[Rung, ...] = (*VALUE_RUNGS, (5, in_last_sentence))
 TEXT_RUNGS: tuple[Rung, ...] = ((1, in_json), (2, text_line), (3, text_whole), (4, text_answer_is))
-LADDERS: dict[Kind, tuple[Rung, ...]] = {
+LADDERS: dict[AnswerFormat, tuple[Rung, ...]] = {
     "choices": (*LABEL_RUNGS, (6, in_last_paragraph)),
     "labels": LABEL_RUNGS,
     "number": VALUE_RUNGS,
@@ -233,7 +233,9 @@ def climb(said: str | None, asked: Asked) -> tuple[str | None, int | None]:
     return None, None
 
 
-def read_reply(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Reading:
+def read_reply(
+    item: Item, reply: Reply, *, kind: AnswerFormat, vocabulary: Vocabulary | None = None
+) -> Reading:
     """The answer that the reply states, with the rung that found it; else what became of a reply without one."""
     if reply.finish == "refused":
         return Outcome.REFUSED

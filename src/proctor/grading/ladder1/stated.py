@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from proctor.grading.formats import Kind
+from proctor.grading.formats import AnswerFormat
 from proctor.grading.ladder1.readers import read_choice, read_label
 from proctor.grading.ladder1.values import read_letters, read_list, read_number
 from proctor.grading.texts import key, peel
@@ -28,7 +28,7 @@ SHORT_CHARS = 200  # a reply in free words up to this length is the answer itsel
 class Asked:
     """What a reply can be read as."""
 
-    kind: Kind
+    kind: AnswerFormat
     vocabulary: Vocabulary | None
     choices: Sequence[str]
     cut: bool  # the reply ended at its length limit
@@ -54,7 +54,7 @@ def _label(value: str, asked: Asked) -> Found:
     return read_label(value, asked.vocabulary) if asked.vocabulary is not None else None
 
 
-READERS: Mapping[Kind, Callable[[str, Asked], Found]] = {
+READERS: Mapping[AnswerFormat, Callable[[str, Asked], Found]] = {
     "choices": lambda value, asked: read_choice(value, asked.choices),
     "labels": _label,
     "number": lambda value, asked: read_number(value),

@@ -24,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from proctor.grading.first_token import RUNG, by_first_token
-from proctor.grading.formats import Kind
+from proctor.grading.formats import AnswerFormat
 from proctor.grading.reading.endings import in_conclusion, in_last_sentence
 from proctor.grading.reading.forms import lowered, plain
 from proctor.grading.reading.free import in_words
@@ -124,13 +124,15 @@ def look(raw: str, asked: Question) -> tuple[Found, int | None]:
     return None, None
 
 
-def asked_of(item: Item, reply: Reply, kind: Kind, vocabulary: Vocabulary | None) -> Question:
+def asked_of(item: Item, reply: Reply, kind: AnswerFormat, vocabulary: Vocabulary | None) -> Question:
     cut = reply.finish if reply.finish in ("length", "cut?") else ""
     question = item.ask.messages[-1].content if item.ask.messages else ""
     return Question(kind, vocabulary, item.choices, cut, question)
 
 
-def read_reply(item: Item, reply: Reply, *, kind: Kind, vocabulary: Vocabulary | None = None) -> Reading:
+def read_reply(
+    item: Item, reply: Reply, *, kind: AnswerFormat, vocabulary: Vocabulary | None = None
+) -> Reading:
     """The answer that the reply states, with the rung that found it; else what became of a reply without one."""
     if reply.finish == "refused":
         return Outcome.REFUSED

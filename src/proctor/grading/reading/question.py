@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_uppercase
 
-from proctor.grading.formats import Kind
+from proctor.grading.formats import AnswerFormat
 from proctor.grading.reading.forms import words
 from proctor.grading.texts import key, light, peel
 from proctor.grading.vocabulary import Vocabulary
@@ -19,7 +19,7 @@ class Question:
     The options stand by their letters, in light form and as words, too.
     """
 
-    kind: Kind
+    kind: AnswerFormat
     vocabulary: Vocabulary | None
     choices: Sequence[str]
     cut: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from proctor.grading.formats import Kind
+from proctor.grading.formats import AnswerFormat
 from proctor.grading.reading.choice import read_choice
 from proctor.grading.reading.label import read_label
 from proctor.grading.reading.letters import read_letters
@@ -14,7 +14,7 @@ from proctor.grading.vocabulary import Found
 
 SHORT_CHARS = 200
 
-READERS: Mapping[Kind, Callable[[str, Question], Found]] = {
+READERS: Mapping[AnswerFormat, Callable[[str, Question], Found]] = {
     "choices": read_choice,
     "labels": read_label,
     "number": lambda value, asked: read_number(value),

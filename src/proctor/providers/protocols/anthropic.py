@@ -10,6 +10,7 @@ from urllib.parse import quote
 import orjson
 
 from proctor.errors import ModelNotFound, ProviderError
+from proctor.offered import ListedModel
 from proctor.providers.contract import Opening, Pacing
 from proctor.providers.protocols.parameters import Parameters
 from proctor.providers.protocols.preflight import look, need_key, need_rows, undescribed
@@ -17,7 +18,7 @@ from proctor.providers.protocols.thoughts import ANTHROPIC_BUDGET, ANTHROPIC_EFF
 from proctor.providers.wire.http import HttpResponse
 from proctor.providers.wire.refusals import Place, bad_reply, refusal
 from proctor.providers.wire.wire_types import JsonTable, table_of, told_usage
-from proctor.types import Item, ListedModel, Model, Reply, Sampling, Usage
+from proctor.types import Item, Model, Reply, Sampling, Usage
 
 OFFICIAL = "https://api.anthropic.com"
 KEY_VARIABLE = "ANTHROPIC_API_KEY"

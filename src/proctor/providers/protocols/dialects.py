@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from proctor.offered import Server
 from proctor.providers.contract import Pacing
 from proctor.providers.protocols.spellings import EFFORTS, OWN, SPELLINGS, Spelling
-from proctor.types import Server
 
 
 @dataclass(frozen=True, slots=True)

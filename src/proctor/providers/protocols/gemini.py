@@ -11,6 +11,7 @@ from urllib.parse import quote
 import orjson
 
 from proctor.errors import ModelNotFound, ProviderError
+from proctor.offered import ListedModel
 from proctor.providers.contract import Opening, Pacing
 from proctor.providers.modes import ANSWER, TOP_TOKENS, need_ranking, ranking
 from proctor.providers.protocols.parameters import Parameters
@@ -19,7 +20,7 @@ from proctor.providers.protocols.thoughts import GEMINI_HINT, GEMINI_NOTES, GEMI
 from proctor.providers.wire.http import HttpResponse
 from proctor.providers.wire.refusals import Place, bad_reply, refusal
 from proctor.providers.wire.wire_types import JsonTable, table_of, told_usage
-from proctor.types import Item, ListedModel, Model, Reply, Sampling, Usage
+from proctor.types import Item, Model, Reply, Sampling, Usage
 
 OFFICIAL = "https://generativelanguage.googleapis.com"
 KEY_VARIABLE = "GOOGLE_API_KEY or GEMINI_API_KEY"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from proctor.offered import ListedModel
 from proctor.providers.contract import Opening
 from proctor.providers.protocols.dialects import GROK
 from proctor.providers.protocols.openai import OpenAI, place_of, served_models
 from proctor.providers.protocols.preflight import need_key
-from proctor.types import ListedModel, Model, Sampling
+from proctor.types import Model, Sampling
 
 
 def open_grok(model: Model, sampling: Sampling, opening: Opening) -> OpenAI:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from proctor.errors import ProviderError
+from proctor.offered import ListedModel
 from proctor.providers.prices import Price
 from proctor.providers.protocols.dialects import Dialect
 from proctor.providers.protocols.preflight import need_rows, seen, unlisted
 from proctor.providers.wire.http import Http
 from proctor.providers.wire.refusals import Place
 from proctor.providers.wire.wire_types import JsonTable, table_of
-from proctor.types import ListedModel, Model
+from proctor.types import Model
 
 # xAI's prices are US cents per 100 million tokens.
 PRICE_UNIT_USD = 1e-4  # per million tokens

@@ -17,6 +17,7 @@ from proctor.errors import (
     NetworkError,
     ProviderError,
 )
+from proctor.offered import ListedModel
 from proctor.providers.contract import Opening, Pacing
 from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ranking
 from proctor.providers.protocols.ollama_context import loaded_context, own_context
@@ -25,7 +26,7 @@ from proctor.providers.protocols.server_clock import possible
 from proctor.providers.wire.http import Http, HttpResponse
 from proctor.providers.wire.refusals import Place, bad_reply, refusal
 from proctor.providers.wire.wire_types import NS, JsonTable, table_of, told_usage
-from proctor.types import Item, ListedModel, Model, Reply, Sampling, Usage
+from proctor.types import Item, Model, Reply, Sampling, Usage
 
 LOOK_S = 10.0
 FREE = -1  # no limit as `num_predict`, another seed each time as `seed`

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from proctor.errors import ProviderError
+from proctor.offered import ListedModel, Server
 from proctor.providers.contract import Opening, Pacing
 from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ranking
 from proctor.providers.protocols.dialects import ELSEWHERE, OPENAI, SIMULATOR, Dialect, pacing_of
@@ -22,7 +23,7 @@ from proctor.providers.protocols.spellings import OFFICIAL, UNKNOWN, Spelling, s
 from proctor.providers.wire.http import Http, HttpResponse
 from proctor.providers.wire.refusals import Place, bad_reply, refusal
 from proctor.providers.wire.wire_types import JsonTable, table_of, told_usage
-from proctor.types import Item, ListedModel, Model, Reply, Sampling, Server, Usage
+from proctor.types import Item, Model, Reply, Sampling, Usage
 
 USD_PER_TICK = 1e-10  # xAI's own unit of cost
 

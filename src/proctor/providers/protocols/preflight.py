@@ -15,10 +15,11 @@ from proctor.errors import (
     ProviderError,
     ServerError,
 )
+from proctor.offered import ListedModel
 from proctor.providers.wire.http import Http, HttpResponse
 from proctor.providers.wire.refusals import Place, refusal
 from proctor.providers.wire.wire_types import JsonTable, table_of
-from proctor.types import ListedModel, Model
+from proctor.types import Model
 
 LOOK_S = 30.0
 

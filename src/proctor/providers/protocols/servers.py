@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from proctor.errors import BadReply, ProviderError
+from proctor.offered import Server
 from proctor.providers.wire.http import Http
 from proctor.providers.wire.refusals import Place
 from proctor.providers.wire.wire_types import JsonTable, table_of
-from proctor.types import Server
 
 LOOK_S = 3.0
 DESCRIPTION = "openapi.json"  # what every server made with FastAPI says of itself

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from proctor.types import Sampling, Server, Think
+from proctor.offered import Server
+from proctor.types import Sampling, Think
 
 Thinking = Mapping[Think, Mapping[str, Any]]
 

@@ -10,7 +10,7 @@ import orjson
 
 from proctor import __version__
 from proctor.findings import METRIC_VERSIONS
-from proctor.grading.formats import Kind
+from proctor.grading.formats import AnswerFormat
 from proctor.interop.logs import Group, Log, LoggedTask
 from proctor.manifest import LogFacts, Manifest, ServedModel, TaskSpec
 from proctor.stats.descriptive.averages import weighed
@@ -88,7 +88,7 @@ def _item_set(log: Log) -> str:
 
 def _spec(task: LoggedTask, graded: bool, asked: int) -> TaskSpec:
     """A grade in between is one of free words: what is chosen is right or wrong."""
-    kind: Kind = "text" if graded else "choices"
+    kind: AnswerFormat = "text" if graded else "choices"
     metric = "mean" if graded else "accuracy"
     return TaskSpec(task.title, kind, official=(metric,), extra=task.extra, asked=asked)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from proctor.errors import ConfigError, NotFound
 from proctor.grading.exam import ExamGrader, Reads
 from proctor.grading.extractors import EXTRACTORS, extractor
-from proctor.grading.formats import Kind
+from proctor.grading.formats import AnswerFormat
 from proctor.protocols import Grader
 from proctor.service.results.answer_kinds import reads, row_labels, with_labels
 from proctor.settings import Settings
@@ -20,7 +20,7 @@ from proctor.types import Grade, Item, Outcome, Reply, Run
 if TYPE_CHECKING:
     from proctor.grading.spec import OpenGrader
 
-LETTERED: frozenset[Kind] = frozenset({"choices", "letters"})
+LETTERED: frozenset[AnswerFormat] = frozenset({"choices", "letters"})
 
 
 def first_grader(run: Run) -> str:

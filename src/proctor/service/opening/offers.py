@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proctor.errors import ProctorError
+from proctor.offered import ListedModel
 from proctor.providers import PROVIDERS, entry, list_models, open_provider
 from proctor.providers.contract import Opening
 from proctor.providers.prices import read_prices
@@ -15,7 +16,7 @@ from proctor.providers.wire.http import Http
 from proctor.settings import Settings
 from proctor.simulator import NAMED
 from proctor.sources.exams.source import open_suite
-from proctor.types import ExamRef, ListedModel, Model, Sampling
+from proctor.types import ExamRef, Model, Sampling
 
 PROBE_S = 30.0
 UNSUITED = "embeddings only"  # a note of providers/protocols/ollama.py

@@ -8,7 +8,7 @@ from typing import get_args
 
 from proctor.errors import ConfigError, DataError
 from proctor.grading.exam import Reads
-from proctor.grading.formats import Kind, Label
+from proctor.grading.formats import AnswerFormat, Label
 from proctor.grading.texts import key
 from proctor.grading.vocabulary import vocabulary
 from proctor.service.kinds import kind_of
@@ -24,7 +24,7 @@ def reads(run: Run) -> dict[str, Reads]:
     found = {}
     for task, spec in run.manifest.facts.tasks.items():
         told = kind_told(run, task)
-        kind = next((known for known in get_args(Kind) if known == told), None)
+        kind = next((known for known in get_args(AnswerFormat) if known == told), None)
         if kind is None:
             raise ConfigError(
                 f"Run {run.id[:8]}: this version of proctor cannot read answers of the kind {told!r}"

@@ -21,6 +21,7 @@ from proctor.engine.outage import once_ready
 from proctor.engine.retry import Retry
 from proctor.errors import Conflict, ProctorError, RunTimeout, StoreError
 from proctor.findings import RunResult
+from proctor.offered import ListedModel
 from proctor.plan import share_limits
 from proctor.protocols import Source
 from proctor.providers import open_provider
@@ -41,7 +42,7 @@ from proctor.store import AttemptWriter, Store
 from proctor.store.core.runs import Ending
 from proctor.store.queue import endings, runlog
 from proctor.store.queue.endings import Spent, Verdict
-from proctor.types import Cell, Limits, ListedModel, Run, Status
+from proctor.types import Cell, Limits, Run, Status
 
 LOG = logging.getLogger(__name__)
 MOST_PARALLEL = 256

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from proctor.manifest import ServerClock
+from proctor.offered import ListedModel
 from proctor.providers.protocols.server_clock import Clock, read_clock, served_since
 from proctor.providers.wire.http import Http
-from proctor.types import ListedModel
 
 TELLS_IN_METRICS = "vllm"
 

@@ -10,7 +10,7 @@ from string import ascii_uppercase
 
 import orjson
 
-from proctor.grading.formats import Kind
+from proctor.grading.formats import AnswerFormat
 from proctor.grading.texts import squad
 from proctor.sources.exams.prompts.form import Shot, Writer
 from proctor.sources.exams.rows.normal_form import Row
@@ -18,7 +18,7 @@ from proctor.sources.exams.tables.shapes import Task
 from proctor.types import Chat, Gold, Item, Message
 
 # Where a row holds the choices that its answers are taken from.
-CHOICES: Mapping[Kind, str] = {"choices": "choices", "letters": "choices", "entity": "entities"}
+CHOICES: Mapping[AnswerFormat, str] = {"choices": "choices", "letters": "choices", "entity": "entities"}
 NUMBERED = re.compile(r"(\d+)$")
 
 
@@ -111,7 +111,7 @@ def other_entities(task: Task, item: Item) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in item.choices if squad(name) not in right))
 
 
-OTHERS: Mapping[Kind, Callable[[Task, Item], tuple[str, ...]]] = {
+OTHERS: Mapping[AnswerFormat, Callable[[Task, Item], tuple[str, ...]]] = {
     "labels": other_options,
     "choices": other_options,
     "letters": other_sets,

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol, TypeVar
 
-from proctor.grading.formats import Kind
+from proctor.grading.formats import AnswerFormat
 from proctor.sources.exams.tables.shapes import Task
 
 Preset = Literal["quick", "standard", "full"]
@@ -39,7 +39,7 @@ def by_task_and_target(row: Stratified) -> tuple[str, str]:
 
 
 # Targets that are nearly all different make few strata, or the few that return would lead the order.
-LIKE: Mapping[Kind, Callable[[str], str]] = {
+LIKE: Mapping[AnswerFormat, Callable[[str], str]] = {
     "number": lambda target: str(round(float(target))),
     "letters": lambda target: str(len(target.split(","))) if target != "none" else "0",
     "text": lambda target: "",
@@ -47,7 +47,7 @@ LIKE: Mapping[Kind, Callable[[str], str]] = {
 }
 
 
-def like(kind: Kind, target: str | None) -> str:
+def like(kind: AnswerFormat, target: str | None) -> str:
     """What targets of one stratum have in common: the answer itself, its size or nothing."""
     if target is None:
         return ""

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from proctor.errors import DataError
-from proctor.grading.formats import Kind, Label
+from proctor.grading.formats import AnswerFormat, Label
 from proctor.manifest import CopiedRows, ExamFacts, LeftOut
 from proctor.sources.exams.files.columns import CHOICES, Columns, choices, row_grader, row_ids
 from proctor.sources.exams.files.copies import Copies, clustered
@@ -42,12 +42,12 @@ class FileReading:
     task: str
     fields: Callable[[Record], dict[str, Any]]
     shown: tuple[str, ...]
-    kind: Kind | None = None
+    kind: AnswerFormat | None = None
     labels: tuple[Label, ...] = ()
     numbers: Numbers | None = None
     lenient: bool = False
     cluster: str | None = None
-    check: Callable[[Kind], None] = lambda kind: None
+    check: Callable[[AnswerFormat], None] = lambda kind: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def file_rows(table: Records, columns: Columns, wanted: FileReading) -> FileRows
 
 def kind_wanted(
     table: Records, columns: Columns, wanted: FileReading, answers: Sequence[tuple[Any, ...] | None]
-) -> Kind:
+) -> AnswerFormat:
     if wanted.kind is None and not wanted.labels and not columns.has_choices:
         return kind_of([answer for answer in answers if answer is not None])
     kind = wanted.kind or ("labels" if wanted.labels else "choices")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any, Literal
 
-from proctor.grading.formats import Kind, Label
+from proctor.grading.formats import AnswerFormat, Label
 from proctor.grading.texts import fold, key, light, number
 from proctor.sources.exams.files.columns import Columns, short
 from proctor.sources.exams.files.faults import Faults, RowFault
@@ -50,7 +50,7 @@ class Given:
 class Targets:
     """The right answers by the rows' index: the target first, then the aliases. `said` is for a person."""
 
-    kind: Kind
+    kind: AnswerFormat
     answers: Mapping[int, tuple[str, ...]]
     labels: tuple[Label, ...] = ()
     said: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ def spelled(value: Any) -> str:
     return str(value).strip()
 
 
-def kind_of(answers: Sequence[tuple[Any, ...]]) -> Kind:
+def kind_of(answers: Sequence[tuple[Any, ...]]) -> AnswerFormat:
     """Labels when few short answers return again and again; else text."""
     every = [answer for row in answers for answer in row]
     if all(isinstance(answer, bool) for answer in every):
@@ -245,7 +245,7 @@ def no_option(text: str, letters: str, *, several: bool) -> str:
     return f"the answer {short(text)!r} names {why}; it has to be {last} or the exact text of one option"
 
 
-TARGETS: Mapping[Kind, Callable[[Sequence[Given], AnswerColumn], Targets]] = {
+TARGETS: Mapping[AnswerFormat, Callable[[Sequence[Given], AnswerColumn], Targets]] = {
     "choices": choice_targets,
     "labels": label_targets,
     "text": text_targets,

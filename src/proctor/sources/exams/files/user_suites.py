@@ -27,7 +27,7 @@ import orjson
 from proctor.errors import ConfigError, DataError
 from proctor.figures import left_out_mark
 from proctor.findings import OF_LABELS
-from proctor.grading.formats import Kind
+from proctor.grading.formats import AnswerFormat
 from proctor.manifest import ExamFacts, TaskSpec
 from proctor.sources.exams.asking import SEED
 from proctor.sources.exams.files.columns import (
@@ -190,15 +190,15 @@ def wanted_of(one: UserTask, table: Records, columns: Columns, stem: str) -> Fil
     return FileReading(stem, one.key, fields, shown, kind=one.kind, labels=one.labels, cluster=cluster)
 
 
-def prompt_name(columns: Columns, kind: Kind) -> str:
+def prompt_name(columns: Columns, kind: AnswerFormat) -> str:
     return "verbatim" if columns.questions_are_messages else kind
 
 
 # What a prompt may show besides the columns, for tasks of these kinds.
-MADE: dict[Kind, str] = {"choices": "choices", "labels": "labels"}
+MADE: dict[AnswerFormat, str] = {"choices": "choices", "labels": "labels"}
 
 
-def check_prompt(one: UserTask, kind: Kind, table: Records, ref: ExamRef) -> None:
+def check_prompt(one: UserTask, kind: AnswerFormat, table: Records, ref: ExamRef) -> None:
     """Raises: DataError when the prompt shows, or the clusters rest on, what the file does not have."""
     shown = placeholders(one.prompt or "")
     known = {*table.columns, *([MADE[kind]] if kind in MADE else [])}
@@ -216,7 +216,7 @@ def check_prompt(one: UserTask, kind: Kind, table: Records, ref: ExamRef) -> Non
         )
 
 
-METRICS: dict[Kind, tuple[str, ...]] = {
+METRICS: dict[AnswerFormat, tuple[str, ...]] = {
     "choices": ("accuracy",),
     "labels": ("accuracy", *OF_LABELS),
     "text": ("accuracy",),

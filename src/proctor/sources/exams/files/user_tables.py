@@ -9,10 +9,10 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from proctor.errors import ConfigError
-from proctor.grading.formats import Kind, Label
+from proctor.grading.formats import AnswerFormat, Label
 from proctor.sources.exams.tables.tasks import SUITES
 
-KINDS: Mapping[str, Kind] = {"choices": "choices", "labels": "labels", "text": "text"}
+KINDS: Mapping[str, AnswerFormat] = {"choices": "choices", "labels": "labels", "text": "text"}
 Aggregate = Literal["micro", "macro"]
 AGGREGATES: Mapping[str, Aggregate] = {"micro": "micro", "macro": "macro"}
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}")
@@ -42,7 +42,7 @@ class UserTask:
     key: str
     title: str
     file: str
-    kind: Kind | None
+    kind: AnswerFormat | None
     labels: tuple[Label, ...]
     metrics: tuple[str, ...]
     positive: str | None

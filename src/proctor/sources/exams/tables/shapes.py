@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from proctor.grading.formats import Kind, Label
+from proctor.grading.formats import AnswerFormat, Label
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Task:
 
     key: str
     title: str
-    kind: Kind
+    kind: AnswerFormat
     prompt: str
     labels: tuple[Label, ...] = ()
     metrics: tuple[str, ...] = ("accuracy",)
