@@ -6,22 +6,21 @@ Each reader takes what its door parsed, leaves out what was not said, and gives 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from typing import Any
 
 from proctor.errors import ConfigError
-from proctor.plan.option import RunOption
+from proctor.plan.option import Given, RunOption, Told
 from proctor.plan.values import Flag, Texts
 from proctor.plan.wanted import BY_NAME, OPTIONS, Wanted
 
 
-def from_params(params: Mapping[str, Any]) -> dict[str, Any]:
+def from_params(params: Told) -> Given:
     """What a parsed command line gave; parameters have the names of OPTIONS. Raises ConfigError."""
     told = ((option, params.get(option.name)) for option in OPTIONS)
     return {option.name: option.read(value) for option, value in told if option.kind.says(value)}
 
 
-def from_config(config: Mapping[str, Any]) -> dict[str, Any]:
+def from_config(config: Told) -> Given:
     """What a REST `config` gave; `ollama_params` count before the fields beside them. Raises ConfigError."""
     params = config.get("ollama_params") or {}
     given = {}
@@ -33,7 +32,7 @@ def from_config(config: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
-def from_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:
+def from_keywords(keywords: Told) -> Given:
     """What Python's keywords gave. None is not said, but of options where it leaves the choice to the provider.
 
     Raises ConfigError, for an unknown keyword too.
@@ -74,7 +73,7 @@ def as_command(wanted: Wanted) -> str:
     return shlex.join(["proctor", "run", *as_words(wanted)])
 
 
-def as_config(wanted: Wanted) -> dict[str, Any]:
+def as_config(wanted: Wanted) -> Told:
     """The fields of a REST `config` that mean the same, without provider and model.
 
     Raises ConfigError for what a server does not take.

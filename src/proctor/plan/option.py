@@ -12,6 +12,8 @@ from proctor.plan.values import NumberIn, ValueKind, figure
 from proctor.types import Cell, ExamRef, Limits, Model, Plan, Sampling
 
 Part = Literal["model", "source", "sampling", "limits", "cell", "plan"]  # what an option is a field of
+Given = Mapping[str, Any]  # values of types.py by the names of options; what is not in it was not said
+Told = Mapping[str, Any]  # what a door has, by its own spellings, before it is read
 SPOKEN = {
     "suite": "suites",
     "file": "files of questions",

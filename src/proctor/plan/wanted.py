@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import get_args
 
-from proctor.plan.option import FILES, SUITES, Part, RunOption
+from proctor.plan.option import FILES, SUITES, Given, Part, RunOption
 from proctor.plan.values import Duration, FilePath, Flag, NumberIn, OneOf, Text, Texts, one_of
 from proctor.types import Numbers, Rows
 
@@ -283,8 +283,8 @@ class Wanted:
 
     source: str
     models: tuple[str, ...]
-    given: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    given: Given = field(default_factory=lambda: MappingProxyType({}))
 
-    def of(self, part: Part) -> dict[str, Any]:
+    def of(self, part: Part) -> Given:
         """What was given of one part."""
         return {name: value for name, value in self.given.items() if BY_NAME[name].part == part}
