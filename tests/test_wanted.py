@@ -41,7 +41,7 @@ EXAMPLES: Mapping[str, tuple[Any, ...]] = {
     "tasks": (("rte",), ("rte", "sst2")),
     "style": ("simple-evals",),
     "extractor": ("proctor/1",),
-    "grader": ("contains", "regex:pattern=(a, b)"),
+    "grader": ("contains", "number:rel=0.01,abs=0.5", "regex:pattern=(a, b)"),
     "stop": (("\n\n",), ("a, b", " c", r"\n", "\t", "Question:\r\n"), ("--model",)),
 }
 SUITE, FILE = "glue", "/questions.csv"

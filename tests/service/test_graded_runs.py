@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 import proctor as python
+from opened import bundle, compare_named, resume, start
 from proctor.errors import ConfigError, DataError
-from proctor.service.data.bundle import bundle
 from proctor.service.data.verify import verify
-from proctor.service.evidence.compare import compare_named
-from proctor.service.runs.lifecycle import open_sources, resume, start
+from proctor.service.runs.lifecycle import open_sources
 from proctor.types import Cell, ExamRef, Grade, Limits, Model, Outcome, Plan
 from simulators import settings
 

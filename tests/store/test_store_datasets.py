@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
+from opened import over
 from proctor.errors import Conflict, NotFound, StoreError
 from proctor.service.datasets import kept
 from proctor.service.datasets.kept import Uploaded, Wish
@@ -34,7 +35,7 @@ def test_the_same_bytes_are_kept_once_and_go_with_the_last_data_set(
     body = csv_of(3)
 
     def upload(name: str | None = None, file: str = "q.csv") -> kept.Dataset:
-        return kept.upload(store, [Uploaded(file, io.BytesIO(body))], Wish(name), known)
+        return kept.upload(over(store, known), [Uploaded(file, io.BytesIO(body))], Wish(name))
 
     first, again, other = upload(), upload(), upload("Other")
     assert (again.id, again.made, other.content) == (first.id, False, first.content)
@@ -42,17 +43,17 @@ def test_the_same_bytes_are_kept_once_and_go_with_the_last_data_set(
     renamed = upload(file="other name.csv")
     assert renamed.content != first.content and counted(store) == [3, 2, 1]
     with pytest.raises(Conflict, match="There is a data set 'Other' already"):
-        kept.change(store, first.id, known, name="Other")
+        kept.change(over(store, known), first.id, name="Other")
     with pytest.raises(Conflict, match="give this one another name"):
-        kept.upload(store, [Uploaded("q.csv", io.BytesIO(csv_of(4)))], Wish(), known)
+        kept.upload(over(store, known), [Uploaded("q.csv", io.BytesIO(csv_of(4)))], Wish())
     path = brought(store, first.content, known)
     assert path.name == "q.csv" and path.read_bytes() == body and path.parent.stat().st_mode & 0o077 == 0
     path.write_bytes(body[:-1] + b"x")
     assert brought(store, first.content, known).read_bytes() == body
     for each in (first, other):
-        kept.remove(store, each.id, known)
+        kept.remove(over(store, known), each.id)
     assert counted(store) == [1, 1, 1]
-    kept.remove(store, renamed.id, known)
+    kept.remove(over(store, known), renamed.id)
     assert counted(store) == [0, 0, 0] and not path.exists()
     with pytest.raises(NotFound, match="Upload them again"):
         brought(store, first.content, known)
@@ -74,12 +75,12 @@ def test_bytes_that_are_not_all_there_are_never_taken_for_the_file(database_url:
 
 def test_a_data_set_is_seen_in_its_project_alone(database_url: str, tmp_path: Path) -> None:
     known, store = settings(tmp_path, PROCTOR_DATABASE_URL=database_url), Store.open(database_url)
-    made = kept.upload(store, [Uploaded("q.csv", io.BytesIO(csv_of(3)))], Wish(), known)
+    made = kept.upload(over(store, known), [Uploaded("q.csv", io.BytesIO(csv_of(3)))], Wish())
     narrow = store.within(Reach(frozenset({2})))
-    assert not kept.listed(narrow) and kept.ref_named(narrow, "q", 1) is None
+    assert not kept.listed(over(narrow)) and kept.ref_named(over(narrow), "q", 1) is None
     with pytest.raises(NotFound):
-        kept.one(narrow, made.id)
+        kept.one(over(narrow), made.id)
     with pytest.raises(NotFound):
-        kept.upload(narrow, [Uploaded("q.csv", io.BytesIO(csv_of(3)))], Wish(), known)
-    assert kept.listed(store)[0].id == made.id
+        kept.upload(over(narrow, known), [Uploaded("q.csv", io.BytesIO(csv_of(3)))], Wish())
+    assert kept.listed(over(store))[0].id == made.id
     store.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from hub_server import COMMIT, parquet, running_hub
 
@@ -49,3 +51,11 @@ def test_who_imported_some_tasks_hears_which_when_the_others_are_not_to_be_had(t
         tmp_path, "run", "glue", "--model", "baseline/majority", HF_ENDPOINT="http://127.0.0.1:9", code=2
     )
     assert "Imported are 1 of 9 tasks (cola): a run of these alone needs no hub" in refused.stderr
+
+
+def test_the_hub_of_the_tests_ends_however_early_it_is_told_to():
+    before = threading.active_count()
+    for _ in range(3):
+        with running_hub():
+            pass
+        assert threading.active_count() == before, "its thread would keep pytest from ending"

@@ -47,8 +47,8 @@ def run(request: RunRequest, context: OpenContext, user: Runner) -> dict[str, An
         "estimated_duration": duration,
         "estimate_basis": basis,
         "preset": source.preset,
-        "items": sized(source, context.store),
-        "full_size": sized(whole, context.store),
+        "items": sized(source, context),
+        "full_size": sized(whole, context),
         "sample": source.rows == "sample",
     }
 

@@ -43,7 +43,7 @@ def upload(
     """
     files = [Uploaded(each.filename or "", each.file) for each in file]
     wish = Wish(name, layout.meant() if layout else Layout(), project_id, user.name)
-    made = kept.upload(context.store, files, wish, context.settings)
+    made = kept.upload(context, files, wish)
     if made.made:
         _note(context, user, "upload-dataset", made, f"{made.name}: {made.bytes:,} bytes")
     return document(made)
@@ -55,13 +55,13 @@ def listed(
     user: Reader,
     project_id: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
 ) -> dict[str, Any]:
-    return {"datasets": [line_document(each) for each in kept.listed(context.store, project_id)]}
+    return {"datasets": [line_document(each) for each in kept.listed(context, project_id)]}
 
 
 @ROUTER.get("/{dataset_id}", summary="One data set")
 def one(dataset_id: Ident, context: OpenContext, user: Reader) -> dict[str, Any]:
     """Its first rows, which column is what, how its rows were understood, and what so many of them can show."""
-    return document(kept.one(context.store, dataset_id))
+    return document(kept.one(context, dataset_id))
 
 
 @ROUTER.get("/{dataset_id}/rows", summary="The rows of a data set")
@@ -73,8 +73,8 @@ def rows(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
     """As they stand in the file, each with its place there."""
-    of = kept.one(context.store, dataset_id)
-    found = kept.rows(context.store, of, context.settings, offset=offset, limit=limit)
+    of = kept.one(context, dataset_id)
+    found = kept.rows(context, of, offset=offset, limit=limit)
     listed = [{"where": each.where, "cells": each.cells} for each in found]
     return {"total": of.found.rows, "offset": offset, "columns": of.found.columns, "rows": listed}
 
@@ -83,7 +83,7 @@ def rows(
 def change(dataset_id: Ident, request: DatasetChange, context: OpenContext, user: Runner) -> dict[str, Any]:
     """A new layout is for runs from now on; what was submitted goes on as it is. A new name is its runs' too."""
     layout = request.layout.meant() if request.layout else None
-    made = kept.change(context.store, dataset_id, context.settings, name=request.name, layout=layout)
+    made = kept.change(context, dataset_id, name=request.name, layout=layout)
     _note(context, user, "change-dataset", made, made.name)
     return document(made)
 
@@ -91,7 +91,7 @@ def change(dataset_id: Ident, request: DatasetChange, context: OpenContext, user
 @ROUTER.delete("/{dataset_id}", summary="Delete a data set")
 def remove(dataset_id: Ident, context: OpenContext, user: Runner) -> dict[str, Any]:
     """Not while runs wait for it or ask it, or a schedule does. Runs that have ended keep what they asked."""
-    gone = kept.remove(context.store, dataset_id, context.settings)
+    gone = kept.remove(context, dataset_id)
     _note(context, user, "delete-dataset", gone, gone.name)
     return {"message": f"Data set {gone.name} deleted"}
 

@@ -209,19 +209,19 @@ class _Here:
         with ExitStack() as opened:
             came = [Uploaded(path.name, opened.enter_context(path.open("rb"))) for path in files]
             wish = Wish(name, Layout(**layout), project_id, BY)
-            return document(upload(self.context.store, came, wish, self.context.settings))
+            return document(upload(self.context, came, wish))
 
     def listed(self, project_id: int | None) -> Sequence[Told]:
         from proctor.service.datasets.documents import line_document
         from proctor.service.datasets.kept import listed
 
-        return [line_document(each) for each in listed(self.context.store, project_id)]
+        return [line_document(each) for each in listed(self.context, project_id)]
 
     def one(self, name: str, project_id: int) -> Told:
         from proctor.service.datasets.documents import document
         from proctor.service.datasets.kept import by_word
 
-        return document(by_word(self.context.store, name, project_id))
+        return document(by_word(self.context, name, project_id))
 
     def change(self, name: str, project_id: int, wish: Told) -> Told:
         from proctor.service.datasets.documents import document
@@ -230,14 +230,12 @@ class _Here:
 
         ident = self.one(name, project_id)["id"]
         layout = Layout(**wish["layout"]) if "layout" in wish else None
-        return document(
-            change(self.context.store, ident, self.context.settings, name=wish.get("name"), layout=layout)
-        )
+        return document(change(self.context, ident, name=wish.get("name"), layout=layout))
 
     def remove(self, name: str, project_id: int) -> None:
         from proctor.service.datasets.kept import remove
 
-        remove(self.context.store, self.one(name, project_id)["id"], self.context.settings)
+        remove(self.context, self.one(name, project_id)["id"])
 
 
 class _There:

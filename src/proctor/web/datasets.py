@@ -39,7 +39,7 @@ def _list(
         "datasets.html",
         200 if problem is None else problem.http_status,
         here="datasets",
-        datasets=kept.listed(context.store, project),
+        datasets=kept.listed(context, project),
         chosen_project=project,
         names={each.id: each.name for each in access.projects(context)},
         most_bytes=context.settings.most_upload_bytes,
@@ -60,7 +60,7 @@ def upload(
     files = [Uploaded(each.filename or "", each.file) for each in file]
     wish = Wish(name.strip() or None, Layout(), project, user.name)
     try:
-        made = kept.upload(context.store, files, wish, context.settings)
+        made = kept.upload(context, files, wish)
     except ProctorError as problem:
         return _list(request, context, problem=problem)
     if made.made:
@@ -70,7 +70,7 @@ def upload(
 
 @ROUTER.get("/datasets/{dataset_id}")
 def one(request: Request, dataset_id: str, context: OpenContext, user: Reader) -> Response:
-    return _page(request, context, kept.one(context.store, dataset_id))
+    return _page(request, context, kept.one(context, dataset_id))
 
 
 def _page(
@@ -138,9 +138,9 @@ def _changed(
     layout: Layout | None = None,
 ) -> Response:
     try:
-        made = kept.change(context.store, dataset_id, context.settings, name=name, layout=layout)
+        made = kept.change(context, dataset_id, name=name, layout=layout)
     except ProctorError as problem:
-        return _page(request, context, kept.one(context.store, dataset_id), problem)
+        return _page(request, context, kept.one(context, dataset_id), problem)
     _note(context, user, "change-dataset", made, made.name)
     return go(request, f"/datasets/{made.id}", "Saved." if made.found.error is None else "")
 
@@ -149,9 +149,9 @@ def _changed(
 def remove(request: Request, dataset_id: str, context: OpenContext, user: Runner) -> Response:
     """Runs that have ended keep what they asked."""
     try:
-        gone = kept.remove(context.store, dataset_id, context.settings)
+        gone = kept.remove(context, dataset_id)
     except ProctorError as problem:
-        return _page(request, context, kept.one(context.store, dataset_id), problem)
+        return _page(request, context, kept.one(context, dataset_id), problem)
     _note(context, user, "delete-dataset", gone, gone.name)
     return go(request, "/datasets", f"Data set {gone.name} is deleted.")
 

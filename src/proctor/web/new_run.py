@@ -76,7 +76,7 @@ def _page(request: Request, context: Context, of: Filled, problem: ProctorError 
         problem=_told(problem),
         providers=provider_status(context.settings),
         suites=suite_facts(),
-        datasets=kept.listed(context.store),
+        datasets=kept.listed(context),
         ollama_fields=OLLAMA_FIELDS,
         asked_fields=ASKED_FIELDS,
         limit_fields=LIMIT_FIELDS,

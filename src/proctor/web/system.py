@@ -105,7 +105,7 @@ def schedules_page(request: Request, context: OpenContext, user: Reader) -> HTML
         ],
         suites=[
             *((each["suite"], each["title"]) for each in suite_facts()),
-            *((each.name, f"{each.name} (data set)") for each in kept.listed(context.store)),
+            *((each.name, f"{each.name} (data set)") for each in kept.listed(context)),
         ],
         presets=PRESETS,
         rows=ROWS,

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from proctor.errors import ConfigError, DataError, NotFound
 from proctor.plan import need_name
-from proctor.service.context import open_store
+from proctor.service.context import Context, open_context
 from proctor.service.datasets.layout import Findings, FirstRow, Layout, findings_from, layout_from, to_json
 from proctor.service.datasets.look import bounded_look, some_rows
 from proctor.settings import Settings
@@ -69,30 +69,30 @@ class Wish:
     user: str = "local"
 
 
-def upload(store: Store, files: Sequence[Uploaded], wish: Wish, settings: Settings) -> Dataset:
+def upload(context: Context, files: Sequence[Uploaded], wish: Wish) -> Dataset:
     """Look at what came and keep it: one file, or a TOML suite with the files it names.
 
     The same content again, without another name, is the data set that is there, read as is wished now.
     Raises: DataError for what cannot be read, ConfigError, NotFound for a project, Conflict.
     """
-    entries.need_project(store, wish.project_id)
+    entries.need_project(context.store, wish.project_id)
     main = _main_file(files)
     listed = tuple(content.hashed(each.file, _plain_name(each.filename)) for each in files)
     digest = content.content_of(listed)
     layout = wish.layout.checked()
-    for known in entries.of_content(store, digest, wish.project_id):
+    for known in entries.of_content(context.store, digest, wish.project_id):
         if wish.name in (None, known.name):
             otherwise = layout if layout not in (Layout(), layout_from(known.reading)) else None
-            return replace(change(store, known.id, settings, layout=otherwise), made=False)
+            return replace(change(context, known.id, layout=otherwise), made=False)
     name = checked_name(wish.name if wish.name is not None else PurePath(main).stem)
-    with tempfile.TemporaryDirectory(dir=room_for_uploads(settings)) as folder:
+    with tempfile.TemporaryDirectory(dir=room_for_uploads(context.settings)) as folder:
         for each, kept in zip(files, listed, strict=True):
             each.file.seek(0)
             with (Path(folder) / kept.filename).open("wb") as copy:
                 shutil.copyfileobj(each.file, copy)
         found = _looked(Path(folder) / main, layout)
     for each, kept in zip(files, listed, strict=True):
-        content.keep_bytes(store, kept, each.file)
+        content.keep_bytes(context.store, kept, each.file)
     row = DatasetRow(
         id="",
         project_id=wish.project_id,
@@ -106,7 +106,7 @@ def upload(store: Store, files: Sequence[Uploaded], wish: Wish, settings: Settin
         created_at=time.time(),
         created_by=wish.user,
     )
-    return _dataset(store, entries.add(store, row, listed))
+    return _dataset(context.store, entries.add(context.store, row, listed))
 
 
 def _looked(path: Path, layout: Layout) -> Findings:
@@ -170,36 +170,36 @@ def checked_name(name: str) -> str:
     return name
 
 
-def listed(store: Store, project_id: int | None = None) -> list[Dataset]:
+def listed(context: Context, project_id: int | None = None) -> list[Dataset]:
     """By name; of one project, if named."""
-    return [_dataset(store, row) for row in entries.listed(store, project_id)]
+    return [_dataset(context.store, row) for row in entries.listed(context.store, project_id)]
 
 
-def one(store: Store, ident: str) -> Dataset:
+def one(context: Context, ident: str) -> Dataset:
     """Raises: NotFound."""
-    return _dataset(store, entries.one(store, ident))
+    return _dataset(context.store, entries.one(context.store, ident))
 
 
-def by_word(store: Store, word: str, project_id: int = 1) -> Dataset:
+def by_word(context: Context, word: str, project_id: int = 1) -> Dataset:
     """The data set of a project that a name, or an id, means. Raises: NotFound."""
-    row = entries.named(store, word, project_id)
+    row = entries.named(context.store, word, project_id)
     if row is None:
         raise NotFound(f"Data set {word!r} not found in project {project_id}")
-    return _dataset(store, row)
+    return _dataset(context.store, row)
 
 
-def ref_named(store: Store, word: str, project_id: int = 1) -> ExamRef | None:
+def ref_named(context: Context, word: str, project_id: int = 1) -> ExamRef | None:
     """What a run asks that names a suite by a data set's name, or id; None where there is none.
 
     Raises: DataError for one that cannot be asked as it is read.
     """
-    row = None if word.lower() in SUITES else entries.named(store, word, project_id)
+    row = None if word.lower() in SUITES else entries.named(context.store, word, project_id)
     if row is None:
-        if word.lower() not in SUITES and (elsewhere := entries.projects_with(store, word)):
+        if word.lower() not in SUITES and (elsewhere := entries.projects_with(context.store, word)):
             projects = ", ".join(map(str, elsewhere))
             raise ConfigError(f"The data set {word!r} is of project {projects}, and the run of {project_id}")
         return None
-    found = _dataset(store, row)
+    found = _dataset(context.store, row)
     if found.found.error is not None:
         raise DataError(f"The data set {row.name!r} cannot be asked as it is read: {found.found.error}")
     return found.ref
@@ -209,48 +209,44 @@ def here(settings: Settings) -> Callable[[str], ExamRef | None]:
     """Finds what a name means in the store of these settings, in project 1, which the command line's runs have."""
 
     def found(word: str) -> ExamRef | None:
-        with open_store(settings) as store:
-            ref = ref_named(store, word)
-            bring(store, [ref] if ref else (), settings)
+        with open_context(settings) as context:  # a name is understood before a command has its context
+            ref = ref_named(context, word)
+            bring(context.store, [ref] if ref else (), settings)
             return ref
 
     return found
 
 
-def rows(
-    store: Store, of: Dataset, settings: Settings, *, offset: int = 0, limit: int = 100
-) -> tuple[FirstRow, ...]:
+def rows(context: Context, of: Dataset, *, offset: int = 0, limit: int = 100) -> tuple[FirstRow, ...]:
     """Rows as they stand in the file, each cell cut to a few hundred characters. Raises: ConfigError for a suite."""
     if of.found.tasks:
         raise ConfigError(f"{of.name!r} is a suite of several files, whose rows are not listed")
-    return some_rows(brought(store, of.content, settings), of.layout, offset, limit)
+    return some_rows(brought(context.store, of.content, context.settings), of.layout, offset, limit)
 
 
-def change(
-    store: Store, ident: str, settings: Settings, *, name: str | None = None, layout: Layout | None = None
-) -> Dataset:
+def change(context: Context, ident: str, *, name: str | None = None, layout: Layout | None = None) -> Dataset:
     """Rename it, or read it otherwise from now on; runs that were submitted go on as they are.
 
     Raises: NotFound, Conflict, ConfigError, DataError.
     """
-    row = entries.one(store, ident)
+    row = entries.one(context.store, ident)
     if layout is not None:
-        path = brought(store, row.content, settings)
+        path = brought(context.store, row.content, context.settings)
         found = _looked(path, layout.checked())
         row = replace(
             row, reading=to_json(layout), found=to_json(found), format=found.format, rows=found.rows
         )
-        entries.read_anew(store, row)
+        entries.read_anew(context.store, row)
     if name is not None and checked_name(name) != row.name:
-        entries.rename(store, row, checked_name(name))
-    return one(store, ident)
+        entries.rename(context.store, row, checked_name(name))
+    return one(context, ident)
 
 
-def remove(store: Store, ident: str, settings: Settings) -> Dataset:
+def remove(context: Context, ident: str) -> Dataset:
     """Delete it, and its files on this machine. Raises: NotFound, Conflict naming the runs that ask it."""
-    gone = one(store, ident)
-    entries.remove(store, entries.one(store, ident))
-    forget(gone.content, settings)
+    gone = one(context, ident)
+    entries.remove(context.store, entries.one(context.store, ident))
+    forget(gone.content, context.settings)
     return gone
 
 

@@ -19,7 +19,7 @@ def estimated_duration(context: Context, cell: Cell, *, calls: int | None = None
     """
     if calls is None:
         kind = kind_of(cell.source)
-        calls = kind.sized(cell.source, context.store) * kind.wordings(cell.source) * cell.repeats
+        calls = kind.sized(cell.source, context) * kind.wordings(cell.source) * cell.repeats
     runs = context.store.runs(limit=50, model=str(cell.model), status=Status.COMPLETED)
     alike = [run for run in runs if run.settled and run.elapsed_s and not run.cell.source.imported]
     same = [run for run in alike if run.cell.source.name == cell.source.name]

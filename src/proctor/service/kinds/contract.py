@@ -9,9 +9,9 @@ from typing import Generic, TypeVar
 from proctor.grading.formats import Label
 from proctor.protocols import Grader, GradeReply, Source
 from proctor.providers.contract import Labels
+from proctor.service.context import Context
 from proctor.settings import Settings
 from proctor.simulator import KnownAnswer
-from proctor.store import Store
 from proctor.types import Run, SourceRef
 
 R = TypeVar("R", bound=SourceRef)
@@ -51,7 +51,9 @@ class SourceKind(Generic[R, S]):
     short: str = "--limit 20"  # options for a short first run
     resolved: Callable[[R, Settings], R] = lambda ref, _settings: ref  # with what the environment decides
     named: Callable[[R], str] = lambda ref: ref.listed  # its title before it is opened
-    sized: Callable[[R, Store], int] = lambda _ref, _store: 0  # how many items it means; 0: that is not known
+    sized: Callable[[R, Context], int] = lambda _ref, _context: (
+        0
+    )  # how many items it means; 0: that is not known
     wordings: Callable[[R], int] = lambda _ref: 1  # in how many wordings each is asked
     alike: Callable[[R], Hashable] = lambda ref: ref  # equal where questions are of one kind and length
     # Opened, and run.

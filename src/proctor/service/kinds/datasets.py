@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from proctor.service.context import Context
 from proctor.service.kinds.contract import SourceKind
 from proctor.service.kinds.exams import (
     answers_to,
@@ -20,15 +21,14 @@ from proctor.settings import Settings
 from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.sampling import PRESETS
 from proctor.sources.exams.source import SuiteSource
-from proctor.store import Store
 from proctor.store.datasets import entries
 from proctor.store.datasets.files import file_of
 from proctor.types import ExamRef
 
 
-def sized(ref: ExamRef, store: Store) -> int:
+def sized(ref: ExamRef, context: Context) -> int:
     """As many as it has rows, where it is still here."""
-    kept = entries.with_content(store, ref.content or "")
+    kept = entries.with_content(context.store, ref.content or "")
     most = ref.limit or PRESETS[ref.preset or "full"]
     return 0 if kept is None else kept.rows if most is None else min(kept.rows, most)
 

@@ -11,6 +11,7 @@ from typing import get_args
 from proctor.grading.formats import Label
 from proctor.protocols import Exam, Grader
 from proctor.providers.contract import Labels
+from proctor.service.context import Context
 from proctor.service.kinds.contract import Fetch, Method, SourceKind, TaskLabels, Tell
 from proctor.settings import Settings
 from proctor.simulator import KnownAnswer, prompt_key
@@ -20,7 +21,6 @@ from proctor.sources.exams.rows.normal_form import read_sample
 from proctor.sources.exams.sampling import PRESETS
 from proctor.sources.exams.source import SuiteSource, open_suite, task_keys
 from proctor.sources.exams.tables.tasks import SUITES, TASKS, suite_named
-from proctor.store import Store
 from proctor.types import ExamRef, Item, Rows, Run
 
 WORDINGS = 3
@@ -42,7 +42,7 @@ def wordings(ref: ExamRef) -> int:
     return WORDINGS if ref.wording == "all" else 1
 
 
-def sized(ref: ExamRef, _store: Store) -> int:
+def sized(ref: ExamRef, _context: Context) -> int:
     return items_of(ref)
 
 

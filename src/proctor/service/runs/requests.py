@@ -142,7 +142,7 @@ def wanted_by(request: RunRequest) -> Wanted:
 
 def plan_for(context: Context, request: RunRequest) -> Plan:
     """The plan of a request, whose `suite` may name a data set of its project. Raises ConfigError, DataError."""
-    uploaded = ref_named(context.store, request.suite, request.project_id)
+    uploaded = ref_named(context, request.suite, request.project_id)
     bring(context.store, [uploaded] if uploaded else (), context.settings)
     return plan_of(request, context.settings, uploaded=uploaded)
 
