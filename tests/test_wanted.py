@@ -41,7 +41,7 @@ EXAMPLES: Mapping[str, tuple[Any, ...]] = {
     "tasks": (("rte",), ("rte", "sst2")),
     "style": ("simple-evals",),
     "extractor": ("proctor/1",),
-    "grader": ("contains", "number:rel=0.01,abs=0.5"),
+    "grader": ("contains", "number:rel=0.01,abs=0.5", "regex:pattern=(a, b)"),
     "stop": (("\n\n",), ("a, b", " c", r"\n", "\t", "Question:\r\n"), ("--model",)),
 }
 SUITE, FILE = "glue", "/questions.csv"
@@ -160,9 +160,9 @@ class Doors:
         provider, _, model = self.model.partition("/")
         body = {"project_id": 1, "suite": SUITE, "config": {**config, "provider": provider, "model": model}}
         request = PlanRequest.model_validate(body)
-        said = forms.command(request, self.rest(given))
-        assert said.startswith("proctor run glue --model ")
-        return self.parsed([source_of(given)[1], *shlex.split(said)[3:]])
+        words = shlex.split(forms.command(request, self.rest(given)))
+        assert words[:2] == ["proctor", "run"]
+        return self.parsed(words[2:])
 
     def told_again(self, given: Given) -> Cell:
         """A cell, as the words that would make it."""
@@ -284,13 +284,13 @@ def test_an_option_of_another_kind_of_source_is_refused_by_its_name(tmp_path: Pa
     doors = Doors("ollama/m", tmp_path)
     for name in ("answer_type", "numbers", "lenient"):
         given = {name: examples(BY_NAME[name])[0]}
-        said = f"^{BY_NAME[name].flag_word} is for files of questions$"
+        said = f"^{BY_NAME[name].flag_word} is for files of questions and data sets$"
         with pytest.raises(ConfigError, match=said):
             plan_of_wanted(Wanted(SUITE, (doors.model,), given), doors.settings)
         with pytest.raises(ConfigError, match=said):
             plan_of(_request(**{name: given[name]}), doors.settings)
-    for name, flag in (("rows", "--data"), ("preset", "--preset")):
-        with pytest.raises(ConfigError, match=f"^{flag} is for suites$"):
+    for name, said in (("rows", "--data is for suites"), ("preset", "--preset is for suites and data sets")):
+        with pytest.raises(ConfigError, match=f"^{said}$"):
             reference("file", FILE, {name: examples(BY_NAME[name])[0]})
 
 
@@ -316,6 +316,17 @@ def test_a_server_with_another_time_limit_prints_it(tmp_path: Path) -> None:
     request = _request(limit=3)
     said = forms.command(request, plan_of(request, patient).cells[0])
     assert said == "proctor run glue --model ollama/m --limit 3 --timeout 10h"
+
+
+def test_the_printed_command_names_a_data_set_as_it_is_called(tmp_path: Path) -> None:
+    kept = ExamRef("dataset", "My Questions", content="0" * 64, columns=("answer=Antwort",))
+    request = _request(limit=3, numbers="texts").model_copy(update={"suite": "My Questions"})
+    made = plan_of(request, Doors("", tmp_path).settings, uploaded=kept).cells[0]
+    assert made.source == replace(kept, limit=3, numbers="texts")
+    assert (
+        forms.command(request, made)
+        == "proctor run 'My Questions' --model ollama/m --limit 3 --numbers texts"
+    )
 
 
 def test_every_option_has_its_place_on_each_surface() -> None:

@@ -41,7 +41,7 @@ def run_command(suite: str, models: tuple[str, ...], form: str, **given: Any) ->
     """Submit a benchmark of SUITE for each model."""
     server = server_of()
     wait, priority, project = given["wait"], given["priority"], given["project_id"]
-    config = as_config(wanted_from(suite, models, given)) | _further(given["custom_config"])
+    config = {**as_config(wanted_from(suite, models, given)), **_further(given["custom_config"])}
     if project is None:
         project = _first_project(server)
     jobs = []

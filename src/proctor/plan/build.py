@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from proctor.errors import ConfigError
-from proctor.plan.option import SPOKEN, Given, Part
+from proctor.plan.option import SPOKEN, Given
 from proctor.plan.wanted import BY_NAME, OPTIONS, THINKING_TOKENS, Wanted
 from proctor.types import Cell, ExamRef, Limits, Model, Plan, Sampling
+
+Parts = Mapping[str, Any]  # part of a cell or plan -> the record that its options are fields of
 
 
 def build(wanted: Wanted, source: ExamRef, models: Sequence[Model], *, base: Limits | None = None) -> Plan:
@@ -44,7 +46,7 @@ def reference(kind: str, name: str, given: Given, *, uploaded: ExamRef | None = 
 
 def sampling_of(wanted: Wanted) -> Sampling:
     """The defaults of types.Sampling, with what was given; a thinking model gets room to think."""
-    given = wanted.of("sampling")
+    given = dict(wanted.of("sampling"))
     if given.get("think"):
         given.setdefault("max_tokens", THINKING_TOKENS)
     return Sampling(**given)
@@ -77,7 +79,7 @@ def _usual(cell: Cell) -> Cell:
     )
 
 
-def parts_of(cell: Cell, plan: Plan) -> Mapping[Part, Any]:
+def parts_of(cell: Cell, plan: Plan) -> Parts:
     """What the options of each part are fields of."""
     return {
         "model": cell.model,

@@ -9,18 +9,18 @@ import shlex
 from typing import Any
 
 from proctor.errors import ConfigError
-from proctor.plan.option import Given, RunOption, Words
+from proctor.plan.option import Given, RunOption, Told
 from proctor.plan.values import Flag, Texts
 from proctor.plan.wanted import BY_NAME, OPTIONS, Wanted
 
 
-def from_params(params: Words) -> Given:
+def from_params(params: Told) -> Given:
     """What a parsed command line gave; parameters have the names of OPTIONS. Raises ConfigError."""
     told = ((option, params.get(option.name)) for option in OPTIONS)
     return {option.name: option.read(value) for option, value in told if option.kind.says(value)}
 
 
-def from_config(config: Words) -> Given:
+def from_config(config: Told) -> Given:
     """What a REST `config` gave; `ollama_params` count before the fields beside them. Raises ConfigError."""
     params = config.get("ollama_params") or {}
     given = {}
@@ -32,7 +32,7 @@ def from_config(config: Words) -> Given:
     return given
 
 
-def from_keywords(keywords: Words) -> Given:
+def from_keywords(keywords: Told) -> Given:
     """What Python's keywords gave. None is not said, but of options where it leaves the choice to the provider.
 
     Raises ConfigError, for an unknown keyword too.
@@ -73,7 +73,7 @@ def as_command(wanted: Wanted) -> str:
     return shlex.join(["proctor", "run", *as_words(wanted)])
 
 
-def as_config(wanted: Wanted) -> Given:
+def as_config(wanted: Wanted) -> Told:
     """The fields of a REST `config` that mean the same, without provider and model.
 
     Raises ConfigError for what a server does not take.

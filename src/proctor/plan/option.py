@@ -11,10 +11,9 @@ from proctor.errors import ConfigError
 from proctor.plan.values import NumberIn, ValueKind, figure
 from proctor.types import Cell, ExamRef, Limits, Model, Plan, Sampling
 
-# Values by the names of OPTIONS, each of the type that its field in types.py has.
-Given = dict[str, Any]
-Words = Mapping[str, Any]  # what a door parsed, by its own spellings
 Part = Literal["model", "source", "sampling", "limits", "cell", "plan"]  # what an option is a field of
+Given = Mapping[str, Any]  # values of types.py by the names of options; what is not in it was not said
+Told = Mapping[str, Any]  # what a door has, by its own spellings, before it is read
 SPOKEN = {
     "suite": "suites",
     "file": "files of questions",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import get_args
 
 from proctor.plan.option import FILES, SUITES, Given, Part, RunOption
@@ -282,7 +283,7 @@ class Wanted:
 
     source: str
     models: tuple[str, ...]
-    given: Given = field(default_factory=dict)
+    given: Given = field(default_factory=lambda: MappingProxyType({}))
 
     def of(self, part: Part) -> Given:
         """What was given of one part."""

@@ -233,4 +233,4 @@ def curl(request: PlanRequest, base: str) -> str:
 def command(request: PlanRequest, cell: Cell) -> str:
     """The same thing on the command line: what was said, and what this server's own defaults add to it."""
     said, made = wanted_by(request), wanted_of(cell)
-    return as_command(replace(said, given={**made.given, **said.given}))
+    return as_command(replace(made, given={**made.given, **said.given}))

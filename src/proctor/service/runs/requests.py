@@ -137,7 +137,7 @@ def wanted_by(request: RunRequest) -> Wanted:
     """What a request asks for, in the words of every door. Raises ConfigError."""
     config = request.config
     given = from_config(config.model_dump(exclude_none=True))
-    return Wanted(request.suite.lower(), (f"{config.provider}/{config.model}",), given)
+    return Wanted(request.suite, (f"{config.provider}/{config.model}",), given)
 
 
 def plan_for(context: Context, request: RunRequest) -> Plan:
