@@ -98,6 +98,25 @@ def test_columns_that_no_name_tells_are_chosen_and_runs_under_way_keep_their_own
     assert odd.status == 400 and "write PART=COLUMN" in odd.body["detail"]
 
 
+def test_the_grader_of_a_data_set_is_chosen_and_opens_no_file_of_the_server(
+    server: Server, home: Path
+) -> None:
+    made = upload(server, ("capitals.csv", b"question,answer\nThe capital of Australia?,Canberra\n")).body
+    at = f"{DATASETS}/{made['id']}"
+    read = server.ask("PATCH", at, {"layout": {"grader": "number"}}).body["found"]
+    assert "'Canberra' is no single number" in read["error"]
+    read = server.ask("PATCH", at, {"layout": {"grader": "contains"}}).body
+    assert read["layout"]["grader"] == "contains" and read["found"]["error"] is None
+    assert any(told.startswith("Grader contains") for told in read["found"]["understood"])
+    (home / "schema.json").write_text('{"type": "object"}')
+    for words in (f"json:schema={home}/schema.json", "kindness"):
+        odd = server.ask("PATCH", at, {"layout": {"grader": words}})
+        assert odd.status == 422 or odd.status == 400, odd
+        assert "object" not in json.dumps(odd.body)
+    ended = server.ended(run(server, made["name"]))
+    assert ended["status"] == "completed"
+
+
 def test_a_data_set_in_use_is_not_deleted_and_its_users_are_named(server: Server) -> None:
     ident = upload(server, ("used.csv", csv_of(5))).body["id"]
     job = {"project_id": 1, "suite": "used", "config": {"provider": "simulator", "model": "sim"}}

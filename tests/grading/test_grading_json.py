@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from proctor.errors import ConfigError
 from proctor.grading.graders.json import json_in
-from proctor.grading.spec import grader_of_table, parse_grader
+from proctor.grading.spec import Files, grader_of_table, parse_grader, words_typed_here
 from proctor.types import Outcome
 
 GOLD = '{"city": "Brno", "people": {"count": 3, "names": ["Eva", "Jan"]}}'
@@ -60,7 +60,9 @@ def test_true_is_not_one_and_not_a_number_is_no_json():
 
 def test_a_schema_is_read_from_a_file_beside_the_suite(tmp_path):
     (tmp_path / "answer.json").write_text('{"type": "array"}')
-    grader = grader_of_table({"name": "json", "schema": "answer.json"}, where="suite.toml", folder=tmp_path)
+    grader = grader_of_table(
+        {"name": "json", "schema": "answer.json"}, where="suite.toml", files=Files(tmp_path)
+    )
     assert parse_grader(grader.words) == grader
 
 
@@ -75,6 +77,23 @@ def test_a_schema_is_read_from_a_file_beside_the_suite(tmp_path):
 def test_what_is_no_schema_is_refused_before_anything_is_asked(schema, says):
     with pytest.raises(ConfigError, match=says):
         parse_grader(f"json:schema={schema}")
+
+
+def test_a_path_is_read_for_whom_the_file_is_at_hand_and_for_nobody_else(tmp_path, monkeypatch):
+    """Words from elsewhere, a column of an uploaded file or a bundle, never open a file of this machine."""
+    (tmp_path / "below").mkdir()
+    (tmp_path / "answer.json").write_text('{"type": "array"}')
+    words = f"json:schema={tmp_path}/answer.json"
+    with pytest.raises(ConfigError, match=r"give the text itself"):
+        parse_grader(words)
+    below = Files(tmp_path / "below")
+    for path in ("../answer.json", f"{tmp_path}/answer.json"):
+        with pytest.raises(ConfigError, match=r"lies outside the folder"):
+            grader_of_table({"name": "json", "schema": path}, where="suite.toml", files=below)
+    assert words_typed_here(words) == 'json/1:schema={"type": "array"}'
+    monkeypatch.chdir(tmp_path)
+    assert words_typed_here("json:schema=answer.json") == words_typed_here(words)
+    assert words_typed_here("number:rel=0.01") == "number:rel=0.01"
 
 
 def test_a_pattern_in_a_schema_cannot_run_away():

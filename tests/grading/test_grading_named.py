@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 from grading_examples import graded, item
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from proctor.errors import ConfigError
 from proctor.grading.graders.table import GRADERS
-from proctor.grading.spec import grader_of_table, parse_grader
+from proctor.grading.spec import Files, grader_of_table, parse_grader
 from proctor.types import Outcome, Reply
 
 
@@ -69,7 +70,7 @@ def test_long_words_are_kept_under_a_short_name():
 )
 def test_what_cannot_be_named_says_what_where_and_what_to_do(words, says):
     with pytest.raises(ConfigError) as error:
-        parse_grader(words, where="suite.toml, [[tasks]] 1")
+        parse_grader(words, where="suite.toml, [[tasks]] 1", files=Files(Path(), any=True))
     assert says in str(error.value)
     assert str(error.value).startswith("suite.toml, [[tasks]] 1: ")
 

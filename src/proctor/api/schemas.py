@@ -79,10 +79,13 @@ class LayoutRequest(Body):
     answer_type: AnswerType | None = None
     numbers: Numbers | None = None
     lenient: bool = False
+    grader: str | None = Field(
+        None, max_length=500, description="How answers in free text are graded.", examples=["contains"]
+    )
 
     def meant(self) -> Layout:
         """Raises ConfigError."""
-        return Layout(tuple(self.columns), self.sheet, self.answer_type, self.numbers, self.lenient).checked()
+        return Layout(**self.model_dump() | {"columns": tuple(self.columns)}).checked()
 
 
 class DatasetChange(Body):

@@ -46,6 +46,11 @@ _LAYOUT = (
         help="What numbers as answers mean: options' places or texts.  [default: seen from the rows]",
     ),
     click.option("--lenient", is_flag=True, help="Leave out bad rows; they are named, and scores say so."),
+    click.option(
+        "--grader",
+        metavar="NAME[:SETTINGS]",
+        help="How answers in free text are graded: contains, number:rel=0.01, ...  [default: by the answers]",
+    ),
 )
 
 

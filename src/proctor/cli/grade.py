@@ -44,10 +44,11 @@ def grade_command(run: str, graders: tuple[str, ...], limit: int, as_json: bool)
     scores stay as they are.
     """
     from proctor.service.context import open_context
+    from proctor.service.grades.named import typed_here
     from proctor.service.grades.regrading import grade_kept
 
     with open_context(read_settings(os.environ)) as context:
-        found = grade_kept(context, run, graders)
+        found = grade_kept(context, run, [typed_here(words) for words in graders])
     return _said(found, limit, as_json, "grader")
 
 

@@ -99,8 +99,45 @@ def outcome_of(mark: Mark) -> Outcome:
 # Naming one ------------------------------------------------------------------------------------------
 
 
-def parse_grader(words: str, *, where: str = "--grader", folder: Path | None = None) -> OpenGrader:
-    """The grader that words name. Relative paths in it are of `folder`. Raises: ConfigError.
+LONGEST_FILE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Whose files a setting may name by path: those below `folder`, or any for the user of this machine."""
+
+    folder: Path
+    any: bool = False
+
+    def read(self, path: str, where: str) -> str:
+        """Raises: ConfigError."""
+        found = self.folder / path
+        if not self.any and not found.resolve().is_relative_to(self.folder.resolve()):
+            raise ConfigError(f"{where}: {path} lies outside the folder of the file that names it")
+        try:
+            with found.open("rb") as file:
+                body = file.read(LONGEST_FILE + 1)
+            if len(body) > LONGEST_FILE:
+                raise ConfigError(f"{where}: {found} is longer than {LONGEST_FILE:,} bytes")
+            return " ".join(body.decode().split())
+        except OSError as error:
+            raise ConfigError(f"{where}: {found}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise ConfigError(f"{where}: {found} is not in UTF-8") from None
+
+
+def words_typed_here(words: str) -> str:
+    """The words of a user of this machine, with the text of a file in place of its path. Raises: ConfigError."""
+    grader = parse_grader(words, files=Files(Path(), any=True))
+    try:
+        parse_grader(words)
+    except ConfigError:  # it names a file
+        return grader.words
+    return words
+
+
+def parse_grader(words: str, *, where: str = "--grader", files: Files | None = None) -> OpenGrader:
+    """The grader that words name; without `files` its settings name none, as from elsewhere. Raises: ConfigError.
 
     >>> parse_grader("number:rel=0.01").words, parse_grader("contains").words
     ('number/1:rel=0.01', 'contains/1')
@@ -123,19 +160,19 @@ def parse_grader(words: str, *, where: str = "--grader", folder: Path | None = N
         if name in given:
             raise ConfigError(f"{where}: {name} is set twice")
         given[name] = value.strip()
-    return made(entry, given, where, folder)
+    return made(entry, given, where, files)
 
 
-def grader_of_table(table: Any, *, where: str, folder: Path | None = None) -> OpenGrader:
+def grader_of_table(table: Any, *, where: str, files: Files | None = None) -> OpenGrader:
     """The grader of a TOML value: words, or a table with `name` and settings. Raises: ConfigError."""
     if isinstance(table, str):
-        return parse_grader(table, where=where, folder=folder)
+        return parse_grader(table, where=where, files=files)
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
         raise ConfigError(
             f"{where}: a grader is its name, or a table with `name` and its settings, not {table!r}"
         )
     given = {name: value for name, value in table.items() if name != "name"}
-    return made(entry_named(table["name"], where), given, where, folder)
+    return made(entry_named(table["name"], where), given, where, files)
 
 
 def entry_named(name: str, where: str) -> GraderEntry[Any]:
@@ -148,7 +185,7 @@ def entry_named(name: str, where: str) -> GraderEntry[Any]:
     return entry
 
 
-def made(entry: GraderEntry[Any], given: Mapping[str, Any], where: str, folder: Path | None) -> OpenGrader:
+def made(entry: GraderEntry[Any], given: Mapping[str, Any], where: str, files: Files | None) -> OpenGrader:
     settings = {one.name: one for one in fields(entry.options)}
     if unknown := sorted(given.keys() - settings.keys() - {"read"}):
         raise ConfigError(f"{where}: {entry.name} has no setting {unknown[0]!r}. {known(entry)}")
@@ -156,7 +193,7 @@ def made(entry: GraderEntry[Any], given: Mapping[str, Any], where: str, folder: 
     if read not in READS:
         raise ConfigError(f"{where}: read is one of {', '.join(READS)}, not {read!r}")
     values = {
-        name: value_of(settings[name], value, f"{where}: {entry.name}", folder)
+        name: value_of(settings[name], value, f"{where}: {entry.name}", files)
         for name, value in given.items()
         if name != "read"
     }
@@ -170,7 +207,7 @@ def known(entry: GraderEntry[Any]) -> str:
     return f"Its settings: {', '.join([*(one.name for one in fields(entry.options)), 'read'])}"
 
 
-def value_of(one: Field[Any], value: Any, where: str, folder: Path | None) -> Any:
+def value_of(one: Field[Any], value: Any, where: str, files: Files | None) -> Any:
     """A setting's value, of the type that its default has. Raises: ConfigError."""
     kind: type[Any] = type(one.default)
     where = f"{where}: {one.name}"
@@ -191,7 +228,7 @@ def value_of(one: Field[Any], value: Any, where: str, folder: Path | None) -> An
     allowed = one.metadata["one_of"]
     if allowed and value not in allowed:
         raise ConfigError(f"{where} is one of {' '.join(map(repr, allowed))}, not {value!r}")
-    return text_of_file(value, where, folder) if one.metadata["file"] else value
+    return text_of_file(value, where, files) if one.metadata["file"] else value
 
 
 def number_of(kind: type, value: Any, where: str) -> float:
@@ -206,24 +243,13 @@ def number_of(kind: type, value: Any, where: str) -> float:
     return float(number) if kind is float else int(number)
 
 
-LONGEST_FILE = 1_000_000
-
-
-def text_of_file(value: str, where: str, folder: Path | None) -> str:
+def text_of_file(value: str, where: str, files: Files | None) -> str:
     """The text itself where it begins with a brace, else that of the file at this path."""
     if value.lstrip().startswith("{"):
         return value
-    path = (folder or Path()) / value
-    try:
-        with path.open("rb") as file:
-            body = file.read(LONGEST_FILE + 1)
-        if len(body) > LONGEST_FILE:
-            raise ConfigError(f"{where}: {path} is longer than {LONGEST_FILE:,} bytes")
-        return " ".join(body.decode().split())
-    except OSError as error:
-        raise ConfigError(f"{where}: {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{where}: {path} is not in UTF-8") from None
+    if files is None:
+        raise ConfigError(f"{where}: give the text itself, {{...}}; a path is read where the file is at hand")
+    return files.read(value, where)
 
 
 def written(value: Any) -> str:

@@ -109,6 +109,7 @@ def read_otherwise(
         answer_type=_one_of(form.get("answer_type"), ANSWERS),  # type: ignore[arg-type]  # checked by Layout
         numbers=_one_of(form.get("numbers"), NUMBERS),  # type: ignore[arg-type]  # checked by Layout
         lenient=form.get("lenient") == "on",
+        grader=str(form.get("grader") or "").strip() or None,
     )
     return _changed(request, context, user, dataset_id, layout=layout)
 

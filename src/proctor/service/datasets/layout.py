@@ -30,7 +30,8 @@ __all__ = [
 class Layout:
     """How a file's rows are read; what is None or empty is seen in the rows, as for a file of this machine.
 
-    `columns` says which column is what, such as "answer=Antwort"; `sheet` is the one of a workbook.
+    `columns` says which column is what, such as "answer=Antwort"; `sheet` is the one of a workbook; `grader` is named
+    with its settings, as a run's.
     """
 
     columns: tuple[str, ...] = ()
@@ -38,10 +39,17 @@ class Layout:
     answer_type: AnswerType | None = None
     numbers: Numbers | None = None
     lenient: bool = False
+    grader: str | None = None
 
     def checked(self) -> Layout:
         """Itself, if it can be meant. Raises: ConfigError."""
         parse_chosen(self.columns)
+        if self.grader is not None:
+            from proctor.grading.spec import (
+                parse_grader,  # what it imports takes its time, and few layouts name one
+            )
+
+            parse_grader(self.grader, where="grader")
         for value, known, what in (
             (self.answer_type, ANSWER_TYPES, "kind of answers"),
             (self.numbers, get_args(Numbers), "meaning of numbers"),
@@ -59,6 +67,7 @@ class Layout:
             answer_type=self.answer_type,
             numbers=self.numbers,
             lenient=self.lenient,
+            grader=self.grader,
         )
 
 

@@ -30,6 +30,15 @@ def first_grader(run: Run) -> str:
     return " and ".join(name for name in named if name)
 
 
+def typed_here(words: str) -> str:
+    """A grader's words from this machine's command line, with the files read that they name. Raises: ConfigError."""
+    if words in EXTRACTORS:
+        return words
+    from proctor.grading.spec import words_typed_here  # see grader_named
+
+    return words_typed_here(words)
+
+
 def grader_named(words: str, run: Run, settings: Settings) -> Grader:
     """The grader that words name, ready for a run's tasks: an extractor with the exam's own comparison, or another.
 

@@ -153,14 +153,14 @@ def grader_of(one: UserTask, toml: Path) -> str | None:
     """The task's own grader, in words. Raises: ConfigError."""
     if one.grader is None:
         return None
-    from proctor.grading.spec import grader_of_table  # see sources/exams/graded.py
+    from proctor.grading.spec import Files, grader_of_table  # see sources/exams/graded.py
 
     where = f"{toml.name}, task {one.key}: grader"
     if one.kind not in (None, "text") or one.labels:
         raise ConfigError(
             f"{where}: it grades answers in free text; leave out kind and labels, or the grader"
         )
-    return grader_of_table(one.grader, where=where, folder=toml.parent).words
+    return grader_of_table(one.grader, where=where, files=Files(toml.parent)).words
 
 
 def dev_rows(one: UserTask, task: Task, toml: Path) -> Sequence[Row]:
