@@ -132,7 +132,7 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
 def _dataset(store: Store, settings: Settings, word: str, user: str, project: int) -> str:
     rows = f"question,answer\nWhat does a {word} eat?,grass\n".encode()
     wish = Wish(f"{word} questions", project_id=project, user=user)
-    return upload(store, [Uploaded(f"{word}.csv", BytesIO(rows))], wish, settings).id
+    return upload(over(store, settings), [Uploaded(f"{word}.csv", BytesIO(rows))], wish).id
 
 
 def _runs(store: Store, settings: Settings, word: str, project: int) -> list[Run]:

@@ -110,7 +110,7 @@ def test_a_run_whose_schema_was_ignored_says_so_and_is_not_compared_with_one_whe
             ConfigError, match=r"ignored the schema: 0 of 12 replies are JSON .* --mode generate"
         ):
             compared(over(store), [kept.id, free.id])
-        board = leaderboard(over(store))
+        board = leaderboard(given)
         assert len(board.places) == 1
         assert any("other mode of answering" in line for line in board.left_out)
 

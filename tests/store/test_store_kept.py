@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proctor.service.results.rescore import rescore
 from sqlalchemy import insert, select
 
+from opened import look, rescore, resume
 from proctor.service.opening.simulate import known_answers
 from proctor.service.results import documents
-from proctor.service.runs.lifecycle import look, resume
 from proctor.settings import Settings, read_settings
 from proctor.simulator import spawn
 from proctor.store import Store
@@ -105,7 +104,7 @@ def test_runs_are_compared_as_they_were_and_their_replies_are_read_again(old: Ol
         assert found["verdict"] == told["sentence"], pair
     for name in ("suite.0", "choices.0", "logprob.0", "repeats.0", "file.0", "own.0", "shots.0"):
         again = rescore(RUNS[name]["id"], ["proctor/2"], old.settings)
-        assert again.read[-1].outcomes == RUNS[name]["outcomes"], name
+        assert again.by[-1].outcomes == RUNS[name]["outcomes"], name
 
 
 def test_a_run_that_was_killed_goes_on(old: Old) -> None:

@@ -62,7 +62,7 @@ def ranking(rows: Iterable[JsonTable], *, logprob: str = "logprob") -> tuple[tup
     """(token, natural log-probability), the likeliest first, from a server's list; rows that lack one are left out.
 
     >>> told = ({"token": "B", "logprob": -2.0}, {"token": "A", "logprob": -0.1}, {"token": "C"})
-    >>> ranking(Table(row, "", "") for row in told)
+    >>> ranking(JsonTable(row, "", "") for row in told)
     (('A', -0.1), ('B', -2.0))
     """
     told = [(row.text("token"), row.number(logprob)) for row in rows]

@@ -201,7 +201,7 @@ def unique(texts: Iterable[str]) -> list[str]:
 def names_joined(names: Sequence[str]) -> str:
     """Names in a sentence.
 
-    >>> listed(["a"]), listed(["a", "b", "c"])
+    >>> names_joined(["a"]), names_joined(["a", "b", "c"])
     ('a', 'a, b and c')
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
