@@ -15,6 +15,7 @@ from proctor.errors import Conflict, NotFound, StoreError
 from proctor.plan import cell_from_json, cell_to_json
 from proctor.store.core.schema import Database
 from proctor.store.core.tables import DATASET, DATASET_CHUNK, DATASET_FILE, RUN, SCHEDULE
+from proctor.store.core.walls import WHOLE
 from proctor.store.datasets import content
 from proctor.store.datasets.content import PIECE_BYTES, KeptFile
 from proctor.store.queue.entries import check_project
@@ -56,7 +57,9 @@ def add(store: Database, row: DatasetRow, files: Sequence[KeptFile]) -> DatasetR
     with store.writing() as connection:
         check_project(connection, row.project_id)
         if store.engine.name == "postgresql":
-            connection.execute(text("LOCK TABLE dataset_file IN SHARE ROW EXCLUSIVE MODE"))
+            connection.execute(
+                text("LOCK TABLE dataset_file IN SHARE ROW EXCLUSIVE MODE").execution_options(**WHOLE)
+            )
         for each in files:
             count = select(func.count()).where(DATASET_CHUNK.c.sha256 == each.sha256)
             if connection.execute(count).scalar_one() != -(-each.bytes // PIECE_BYTES):
