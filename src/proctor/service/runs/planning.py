@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from proctor.plan import Wanted, build, check, parse_source
-from proctor.service.datasets.kept import here
 from proctor.service.grades.named import typed_here
 from proctor.service.opening.sources import models_named, suite_names
 from proctor.service.runs.lifecycle import resolved
 from proctor.settings import Settings
-from proctor.types import Plan
+from proctor.types import ExamRef, Plan
 
 
 def plan_of_wanted(wanted: Wanted, settings: Settings) -> Plan:
     """Names become a suite or a file, and models. Raises ConfigError."""
     if named := wanted.given.get("grader"):
         wanted = replace(wanted, given={**wanted.given, "grader": typed_here(named)})
-    source = parse_source(wanted.source, suite_names(), uploaded=here(settings), **wanted.of("source"))
+    source = parse_source(
+        wanted.source, suite_names(), uploaded=partial(_uploaded, settings), **wanted.of("source")
+    )
     base_url = wanted.given.get("base_url")
     models = models_named(wanted.models, settings, base_url=base_url)
     return resolved(check(build(wanted, source, models)), settings)
+
+
+def _uploaded(settings: Settings, name: str) -> ExamRef | None:
+    from proctor.service.datasets.kept import (
+        here,  # what reads tables takes its time, and most names are no data set's
+    )
+
+    return here(settings)(name)

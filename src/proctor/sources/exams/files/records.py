@@ -16,7 +16,8 @@ import orjson
 from proctor.errors import DataError
 from proctor.sources.exams.files import parquet
 from proctor.sources.exams.files.faults import Faults
-from proctor.sources.exams.files.workbook import is_workbook, read_sheet
+
+ZIPPED = b"PK"  # a workbook is a zip archive
 
 ACCEPTED = "JSON lines (an object per line), a JSON array of objects, CSV with a header line, Parquet or XLSX"
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
@@ -77,7 +78,7 @@ def read_records(path: Path, names: Sequence[frozenset[str]], *, sheet: str | No
     sha256 = hashlib.sha256(body).hexdigest()
     faults = Faults(path.name)
     sheets: tuple[str, ...] = ()
-    if is_workbook(body):
+    if body.startswith(ZIPPED) and _is_workbook(body):
         (form, columns, records), sheets = sheet_records(body, faults, sheet)
     elif sheet is not None:
         raise DataError(f"{path.name}: a sheet is named, and the file is no workbook. Leave out the sheet.")
@@ -91,6 +92,14 @@ def read_records(path: Path, names: Sequence[frozenset[str]], *, sheet: str | No
     if len(faults.rows) == len(records):
         faults.settle(len(records), lenient=False)
     return Records(path.name, form, columns, tuple(records), sha256, faults, sheets)
+
+
+def _is_workbook(body: bytes) -> bool:
+    from proctor.sources.exams.files.workbook import (
+        is_workbook,  # what reads XML takes its time, and few files are one
+    )
+
+    return is_workbook(body)
 
 
 def text_records(body: bytes, path: Path, names: Sequence[frozenset[str]], faults: Faults) -> Table:
@@ -108,6 +117,8 @@ def text_records(body: bytes, path: Path, names: Sequence[frozenset[str]], fault
 
 def sheet_records(body: bytes, faults: Faults, wanted: str | None) -> tuple[Table, tuple[str, ...]]:
     """The records of a sheet, whose first row names the columns, and the sheets there are. Raises: DataError."""
+    from proctor.sources.exams.files.workbook import read_sheet  # see _is_workbook
+
     sheet = read_sheet(body, faults.name, wanted)
     if not sheet.rows:
         raise DataError(f"{faults.name}: the sheet {sheet.name!r} has no cells. Accepted: {ACCEPTED}.")
