@@ -6,10 +6,12 @@ must be one of ours, and what changes something must not come from another site'
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
@@ -35,6 +37,8 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
+MOST_DROPPED_BYTES = 2**28  # of a refused upload, read so that the refusal is heard
+DROPPING_S = 5.0
 MOST_BODY_BYTES = 10_000_000
 TOO_LARGE = f"The body is larger than {MOST_BODY_BYTES:,} bytes"
 UNCOUNTED = re.compile(r".*/stream$")
@@ -83,6 +87,8 @@ class Guard:
             self._count(scope)
             received = self._received(scope, receive, headers)
         except ProctorError as error:
+            if isinstance(error, TooLarge):
+                await _dropped(receive)
             await refuse(sending, error, ident)
             return
         await self.app(scope, received, sending)
@@ -199,6 +205,18 @@ def _streamed(receive: Receive, headers: Mapping[str, str], most: int) -> Receiv
         return message
 
     return received
+
+
+async def _dropped(receive: Receive) -> None:
+    """Let a client finish writing, within bounds: one that is cut off in mid-upload never reads why."""
+    came = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DROPPING_S):
+            while came < MOST_DROPPED_BYTES:
+                message = await receive()
+                came += len(message.get("body", b""))
+                if not message.get("more_body"):
+                    return
 
 
 def _with_headers(send: Send, ident: str, path: str) -> Send:
