@@ -13,9 +13,7 @@ from proctor.types import Grade, Item, Reply
 
 FUNCTION = "python:"  # before the name of a function that grades, in a run's manifest and its grades
 ROWS = "rows:"  # before a hash, where rows name their graders themselves
-PARTS = frozenset(
-    {"json"}
-)  # graders that give a share of a point; of the other named ones every score is 0 or 1
+PARTS = frozenset({"json"})  # graders that give a share of a point; others score 0 or 1
 
 
 def metric_of(grader: str) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from proctor.grading.texts import MARKUP, PUNCTUATION, light, peel
+from proctor.grading.texts import PUNCTUATION, light
 
 # Ticks, hands, faces: decoration. Crosses stay, for "B ❌" turns B down.
 CROSSES = frozenset(map(ord, "✕✖✗✘❌❎🚫"))
@@ -99,15 +99,6 @@ def bare(text: str) -> str:
     """A text in light form without an article in front; "a. text" opens with a letter."""
     article = ARTICLE.match(text)
     return text[article.end() :] if article else text
-
-
-def trim(text: str) -> str:
-    """The text without markup, quotes and full stops around it; a sign before a number stays."""
-    return peel(text)
-
-
-def is_blank(text: str) -> bool:
-    return not text.strip(MARKUP + PUNCTUATION)
 
 
 CAPITALS = re.compile("[A-Z]+")

@@ -163,9 +163,8 @@ def _grader(run: Run, labels: Labels | None) -> ExamGrader:
 
 
 def _named(words: str) -> Grader:
-    from proctor.grading.spec import (
-        parse_grader,
-    )  # what it imports takes its time, and most bundles need none
+    # What it imports takes its time, and most bundles need none.
+    from proctor.grading.spec import parse_grader
 
     if words.startswith(FUNCTION):
         raise ConfigError(f"the Python function {words.removeprefix(FUNCTION)} graded them")

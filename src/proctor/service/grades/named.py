@@ -47,9 +47,8 @@ def grader_named(words: str, run: Run, settings: Settings) -> Grader:
     if words in EXTRACTORS:
         how = how_read(run, settings)
         return ExamGrader(extractor(words, {each.kind for each in how.values()}), how)
-    from proctor.grading.spec import (
-        parse_grader,
-    )  # what it imports takes its time, and most commands need none
+    # What it imports takes its time, and most commands need none.
+    from proctor.grading.spec import parse_grader
 
     grader = parse_grader(words)
     if grader.entry.kind == "text":

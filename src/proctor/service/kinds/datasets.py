@@ -5,18 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from proctor.service.context import Context
-from proctor.service.kinds.contract import SourceKind
-from proctor.service.kinds.exams import (
-    answers_to,
-    graded_as,
-    graded_with,
-    labels_in_rows,
-    method_of,
-    questions,
-    replayed,
-    suite_key,
-    wordings,
-)
+from proctor.service.kinds.exams import FILE, suite_key
 from proctor.settings import Settings
 from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.sampling import PRESETS
@@ -40,18 +29,4 @@ def opened_dataset(ref: ExamRef, settings: Settings) -> SuiteSource:
     return replace(source, title=source.title.replace(path.name, ref.name, 1))
 
 
-DATASET: SourceKind[ExamRef, SuiteSource] = SourceKind(
-    sized=sized,
-    wordings=wordings,
-    alike=questions,
-    open=opened_dataset,
-    method=method_of,
-    replayed=replayed,
-    graded_as=graded_as,
-    graded_with=graded_with,
-    answers=answers_to,
-    called=suite_key,
-    on_server=True,
-    own=True,
-    row_labels=labels_in_rows,
-)
+DATASET = replace(FILE, sized=sized, open=opened_dataset, called=suite_key, on_server=True)

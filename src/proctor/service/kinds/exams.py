@@ -157,25 +157,7 @@ def labels_in_rows(exam: SuiteSource) -> TaskLabels:
     return {key: task.labels for key, task in exam.tasks.items()}
 
 
-SUITE: SourceKind[ExamRef, SuiteSource] = SourceKind(
-    short="--preset quick --limit 20",
-    resolved=with_rows,
-    named=suite_title,
-    sized=sized,
-    wordings=wordings,
-    alike=questions,
-    open=opened_suite,
-    missing=on_hub,
-    found=with_origin,
-    method=method_of,
-    replayed=replayed,
-    graded_as=graded_as,
-    graded_with=graded_with,
-    answers=answers_to,
-    called=suite_key,
-    on_server=True,
-    task_labels=labels_of_task,
-)
+# The user's own questions in a file; the other kinds of exams say what they do otherwise.
 FILE: SourceKind[ExamRef, SuiteSource] = SourceKind(
     sized=sized,
     wordings=wordings,
@@ -188,4 +170,18 @@ FILE: SourceKind[ExamRef, SuiteSource] = SourceKind(
     answers=answers_to,
     own=True,
     row_labels=labels_in_rows,
+)
+SUITE = replace(
+    FILE,
+    short="--preset quick --limit 20",
+    resolved=with_rows,
+    named=suite_title,
+    open=opened_suite,
+    missing=on_hub,
+    found=with_origin,
+    called=suite_key,
+    on_server=True,
+    own=False,
+    row_labels=None,
+    task_labels=labels_of_task,
 )
