@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from programs import proctor
 from served import PREFIX, Server, serving
 from uploads import BOUNDARY, DATASETS, csv_of, form, upload, workbook
 
@@ -113,8 +114,28 @@ def test_the_grader_of_a_data_set_is_chosen_and_opens_no_file_of_the_server(
         odd = server.ask("PATCH", at, {"layout": {"grader": words}})
         assert odd.status == 422 or odd.status == 400, odd
         assert "object" not in json.dumps(odd.body)
-    ended = server.ended(run(server, made["name"]))
-    assert ended["status"] == "completed"
+    ended = server.ended(run(server, made["name"], model="sim-perfect"))
+    assert (ended["status"], ended["performance_data"][made["name"]]["capitals"]["accuracy"]["mean"]) == (
+        "completed",
+        1.0,
+    )
+
+
+def test_results_and_comparisons_are_of_any_kept_grader(server: Server, home: Path) -> None:
+    made = upload(server, ("rivers.csv", b"question,answer\nThe longest river of Europe?,Volga\n")).body
+    jobs = [run(server, made["name"], model=model) for model in ("sim-perfect", "sim-wrong")]
+    for job in jobs:
+        server.ended(job)
+        missing = server.ask("GET", f"{PREFIX}/results/{job}?grader=exact")
+        assert missing.status == 404 and "proctor grade" in missing.body["detail"]
+        proctor(home, "grade", job, "--grader", "exact:read=whole")
+    shown = [server.get(f"{PREFIX}/results/{job}?grader=exact") for job in jobs]
+    figures = [each["performance_data"][made["name"]]["rivers"]["accuracy"] for each in shown]
+    assert [each["mean"] for each in figures] == [0.0, 0.0], "sentences around an answer are no answer"
+    body = {"model_ids": jobs}
+    first = server.post(f"{PREFIX}/compare", body)["comparison"]["verdict"]
+    by_exact = server.post(f"{PREFIX}/compare", {**body, "grader": "exact"})["comparison"]["verdict"]
+    assert by_exact != first
 
 
 def test_a_data_set_in_use_is_not_deleted_and_its_users_are_named(server: Server) -> None:

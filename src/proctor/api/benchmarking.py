@@ -10,10 +10,11 @@ from fastapi import APIRouter, Path, Query
 
 from proctor.api import answers, boards
 from proctor.api.dependencies import OpenContext, Reader, Runner
-from proctor.api.schemas import JOB_ID, CompareRequest, HistoryQuery, ListQuery
+from proctor.api.schemas import JOB_ID, CompareRequest, HistoryQuery, KeptGraderName, ListQuery
 from proctor.errors import ConfigError, Conflict
 from proctor.service.admin import access
 from proctor.service.forecast.duration import estimated_duration
+from proctor.service.grades.view import graded_result
 from proctor.service.kinds import exam_ref, kind_of
 from proctor.service.runs import queue
 from proctor.service.runs.queue import Ticket
@@ -54,9 +55,15 @@ def run(request: RunRequest, context: OpenContext, user: Runner) -> dict[str, An
 
 
 @ROUTER.get("/results/{job_id}", summary="Get benchmark results")
-def results(job_id: JobId, context: OpenContext, user: Reader) -> dict[str, Any]:
+def results(
+    job_id: JobId, context: OpenContext, user: Reader, grader: KeptGraderName = None
+) -> dict[str, Any]:
     """A job's state and what it shows so far; beside each `mean` its standard error (`std`), interval, n and method."""
-    return answers.job(job_states.result_of(context, job_id), job_states.state_of(context, job_id))
+    run_id = job_states.run_of(context, job_id).id
+    shown = (
+        job_states.result_of(context, run_id) if grader is None else graded_result(context, run_id, grader)
+    )
+    return answers.job(shown, job_states.state_of(context, run_id))
 
 
 @ROUTER.post("/cancel/{job_id}", summary="Cancel a benchmark job")

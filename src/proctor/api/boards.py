@@ -35,7 +35,7 @@ def comparison(context: Context, request: CompareRequest) -> dict[str, Any]:
     for metric in dict.fromkeys(request.metrics):
         try:
             found[metric] = Lately(context).compared(
-                tuple(request.model_ids), source, metric, request.margin, request.items
+                tuple(request.model_ids), source, metric, request.margin, request.items, request.grader
             )
         except NotFound as error:
             raise ConfigError(str(error)) from error

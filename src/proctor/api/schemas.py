@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.service.context import Context
@@ -13,6 +14,10 @@ from proctor.service.watch.job_states import RunFilter, source_named
 from proctor.types import Numbers, Status
 
 JOB_ID = "a967f363-ee96-4bac-9f52-4d169bbc4851"
+
+
+OF_KEPT = "Another grader whose grades are kept (`proctor grade`) in place of the first one's."
+KeptGraderName = Annotated[str | None, Query(max_length=500, description=OF_KEPT)]
 
 
 class CompareRequest(Body):
@@ -41,6 +46,7 @@ class CompareRequest(Body):
         description="Scores this close, in the metric's units, are practically equal; none is 1 % of its range.",
     )
     items: int = Field(10, ge=0, le=1000)
+    grader: str | None = Field(None, max_length=500, description=OF_KEPT)
 
 
 class ListQuery(BaseModel):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from proctor.cli.exits import OF_RUNS, Ended, ended
-from proctor.cli.options import server_options, wanted_from
+from proctor.cli.options import kept_grader_option, server_options, wanted_from
 from proctor.cli.server_call import ServerCall, server_of
 from proctor.errors import Exit
 from proctor.findings import Cause, Estimate, failed_in_short
@@ -130,10 +130,11 @@ def _state_line(state: Mapping[str, Any]) -> str:
 
 @click.command("results")
 @click.argument("job")
+@kept_grader_option
 @format_option
-def results_command(job: str, form: str) -> int:
+def results_command(job: str, form: str, grader: str | None) -> int:
     """Show what JOB measured so far."""
-    result = server_of().get(f"{BENCHMARKING}/results/{job}")
+    result = server_of().get(f"{BENCHMARKING}/results/{job}", grader=grader)
     _show(form, result, _result_lines(result))
     return 0
 
@@ -246,6 +247,7 @@ def restart_command(job: str) -> int:
 @click.argument("names", nargs=-1, required=True, metavar="A B...")
 @click.option("--suite", "benchmark_suite", metavar="NAME")
 @click.option("--metric", "metrics", multiple=True, default=("score",), show_default=True, metavar="NAME")
+@kept_grader_option
 @format_option
 def compare_command(names: tuple[str, ...], form: str, **wanted: Any) -> int:
     """Compare models or runs."""

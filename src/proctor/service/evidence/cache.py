@@ -33,14 +33,21 @@ class Lately:
         return self._kept(("board", *wanted.values()), lambda: leaderboard(self.context, **wanted))  # type: ignore[arg-type]  # by name
 
     def compared(
-        self, names: tuple[str, ...], source: str | None, metric: str, margin: float | None, items: int
+        self,
+        names: tuple[str, ...],
+        source: str | None,
+        metric: str,
+        margin: float | None,
+        items: int,
+        grader: str | None = None,
     ) -> Compared:
-        """Raises NotFound, ConfigError."""
+        """Raises NotFound, ConfigError. By a kept grader it is made anew: its grades come without a run's end."""
 
         def make() -> Compared:
-            return compared(self.context, names, source=source, metric=metric, margin=margin, items=items)
+            wanted = {"source": source, "metric": metric, "margin": margin, "items": items, "grader": grader}
+            return compared(self.context, names, **wanted)  # type: ignore[arg-type]  # by name
 
-        return self._kept(("compared", names, source, metric, margin, items), make)
+        return make() if grader else self._kept(("compared", names, source, metric, margin, items), make)
 
     def history(self, model: str | None, source: str | None, days: int, project_id: int | None) -> History:
         def make() -> History:

@@ -27,6 +27,11 @@ def graders_of(context: Context, run_id: str) -> list[grades.GradedBy]:
     return grades.graders(context.store, run_id)
 
 
+def graded_result(context: Context, run_id: str, grader: str) -> RunResult:
+    """What a run shows by a kept grader. Raises NotFound, ConfigError."""
+    return GradedView(context.store, grader).shown(context.store.run(run_id))
+
+
 @dataclass(frozen=True, slots=True)
 class GradedView:
     """Where the attempts of runs are found, graded by `grader`; by their first grader where that is None.
