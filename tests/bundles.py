@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from opened import bundle, start
-from proctor.types import Cell, ExamRef, Model, Plan
+from proctor.references import ExamRef
+from proctor.types import Cell, Model, Plan
 from simulators import settings
 
 CHOICES = ["north", "south", "east", "west"]

@@ -13,7 +13,8 @@ import orjson
 
 from opened import start
 from proctor.findings import RunResult
-from proctor.types import Cell, ExamRef, Limits, Model, Plan
+from proctor.references import ExamRef
+from proctor.types import Cell, Limits, Model, Plan
 from programs import csv_of_sums
 from simulators import settings
 from wire_bodies import BODIES

@@ -7,10 +7,11 @@ from typing import Any
 
 from proctor.findings import Comparison
 from proctor.manifest import UNOPENED
+from proctor.references import ExamRef
 from proctor.stats.compare import compare
 from proctor.stats.estimates import Shape, TaskShape
 from proctor.stats.metrics import Scored
-from proctor.types import Cell, ExamRef, Model, Outcome, Run, Status
+from proctor.types import Cell, Model, Outcome, Run, Status
 
 
 def run(name: str) -> Run:

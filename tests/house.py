@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args, get_type_hints
 
-from proctor.types import SourceRef
+from proctor.references import SourceRef
 
 ROOT = Path(__file__).parents[1]
 
@@ -23,11 +23,11 @@ LAYERS = [
     {"sources", "providers", "sandbox", "store", "stats", "interop", "report", "simulator"},
     {"grading"},
     {"plan", "settings", "figures", "log"},
-    {"types", "protocols", "offered", "findings", "manifest", "manifest_json", "errors"},
+    {"types", "references", "protocols", "offered", "findings", "manifest", "manifest_json", "errors"},
 ]
 RANK = {name: row for row, names in enumerate(reversed(LAYERS)) for name in names}
 TOP = len(LAYERS)  # proctor/__init__.py stands above all; from it, others may take __version__ only
-WORDS = {"types", "protocols", "offered", "findings", "manifest", "manifest_json", "errors"}
+WORDS = {"types", "references", "protocols", "offered", "findings", "manifest", "manifest_json", "errors"}
 VIEWS_SEE = {"service", "plan", "settings", "figures", "log", *WORDS}
 SEES = {
     "cli": VIEWS_SEE | {"cli"},

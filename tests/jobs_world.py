@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 
 from proctor.jobs.worker import Worker
+from proctor.references import ExamRef
 from proctor.service.context import Context
 from proctor.service.opening.simulate import known_answers
 from proctor.service.opening.sources import open_source
@@ -26,7 +27,7 @@ from proctor.service.runs.queue import Ticket
 from proctor.settings import Settings, read_settings
 from proctor.simulator import Simulated, prompt_key, spawn
 from proctor.store import Store
-from proctor.types import Cell, ExamRef, Limits, Model, Plan, Run, Status
+from proctor.types import Cell, Limits, Model, Plan, Run, Status
 from programs import HANG_S, csv_of_sums, environment, started
 
 ENDED = (Status.COMPLETED, Status.FAILED, Status.CANCELLED)

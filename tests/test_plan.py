@@ -23,9 +23,10 @@ from proctor.plan import (
     share_limits,
 )
 from proctor.plan.doors import from_keywords, from_params
+from proctor.references import ExamRef, LogRef
 from proctor.service.runs.requests import PlanRequest, plan_of
 from proctor.settings import read_settings
-from proctor.types import Cell, ExamRef, Limits, LogRef, Model, Plan, Sampling
+from proctor.types import Cell, Limits, Model, Plan, Sampling
 from proctor.web import forms
 
 PROVIDERS = ("ollama", "openai")

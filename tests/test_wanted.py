@@ -27,10 +27,11 @@ from proctor.plan.doors import as_command, as_config, from_keywords
 from proctor.plan.option import RunOption
 from proctor.plan.values import Duration, Flag, NumberIn, OneOf, Texts, figure
 from proctor.plan.wanted import BY_NAME
+from proctor.references import ExamRef
 from proctor.service.runs.planning import plan_of_wanted
 from proctor.service.runs.requests import OllamaParams, PlanRequest, RunConfig, plan_of, wanted_by
 from proctor.settings import Settings, read_settings
-from proctor.types import Cell, ExamRef, Limits, Model
+from proctor.types import Cell, Limits, Model
 from proctor.web import forms, new_run
 
 Given = Mapping[str, Any]

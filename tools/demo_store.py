@@ -22,6 +22,7 @@ from typing import Any
 from sqlalchemy import select, update
 
 from proctor.engine.retry import Retry
+from proctor.references import ExamRef
 from proctor.service.admin import access
 from proctor.service.context import Context, open_store
 from proctor.service.datasets.kept import Uploaded, Wish, upload
@@ -37,7 +38,7 @@ from proctor.store.queue.entries import Ticket
 from proctor.store.queue.schedules import NewSchedule
 from proctor.store.write import notes
 from proctor.store.write.notes import Note
-from proctor.types import Cell, ExamRef, Limits, Model, Plan, Run
+from proctor.types import Cell, Limits, Model, Plan, Run
 
 QUESTIONS = Path(__file__).parents[1] / "examples" / "questions.csv"
 DAY_S = 86400.0

@@ -37,12 +37,13 @@ def in_one_line(text: str) -> str:
 
 
 class Exit(IntEnum):
-    """The exit codes of all commands; 4 is free, for gates of batches."""
+    """The exit codes of all commands."""
 
     DONE = 0
     DEFECT = 1
     REQUEST = 2
     PART = 3
+    GATE = 4
     NOTHING = 5
     INTERRUPTED = 130
 
@@ -254,12 +255,14 @@ class ProviderError(ProctorError):
         usage: Usage | None = None,
         away: bool = False,
         unreached: bool = False,
+        raw: bytes = b"",
     ) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s  # the server's own delay
         self.status = status
         self.usage = usage  # what the server counted for a request whose reply is of no use
         self.away = away  # nobody can be answered now: no connection, or the model is being loaded
+        self.raw = raw  # the server's own words, where they are kept with the attempt
         self.unreached = unreached  # a gateway says that it does not reach the server behind it
 
 

@@ -2,6 +2,7 @@
 
     Manifest      what the source knew, and how the model was asked      one of each run
     ExamFacts     of rows that proctor asked itself                      what `Source.facts` is
+    BatchFacts    of requests that are sent as they stand
     LogFacts      of a run that another tool made
     TaskSpec      of one task: its title, kind of answers, metrics, sizes, hashes
 
@@ -17,7 +18,7 @@ from typing import Any, Literal
 
 from proctor.types import Sampling
 
-Origin = Literal["sample", "imported", "hub", "file", "log"]  # where rows come from
+Origin = Literal["sample", "imported", "hub", "file", "batch", "log"]  # where rows come from
 Aggregate = Literal["micro", "macro"]
 ALL_WORDINGS = "all"
 
@@ -150,7 +151,22 @@ class LogFacts(TaskFacts):
     log_notes: tuple[str, ...] = ()
 
 
-Facts = ExamFacts | LogFacts
+@dataclass(frozen=True, slots=True)
+class BatchFacts(TaskFacts):
+    """What a file of requests tells. `models` counts the models that its lines name, which the run's own replaced.
+
+    Its one task has a form of answers (`TaskSpec.kind`) where right answers are known, and is not scored elsewhere.
+    """
+
+    file: str | None = None  # its name, without folders
+    file_sha256: str | None = None
+    endpoint: str | None = None  # of its lines; None where they differ
+    models: Mapping[str, int] = field(default_factory=dict)
+    order: str | None = None
+    stream: bool | None = None
+
+
+Facts = ExamFacts | BatchFacts | LogFacts
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from proctor.manifest import (
     UNOPENED,
     Adherence,
     Aggregate,
+    BatchFacts,
     CopiedRows,
     ExamFacts,
     Facts,
@@ -40,19 +41,16 @@ _NAMES = {
     dict: "an object",
 }
 _SAMPLING: Mapping[str, tuple[type, ...]] = {
-    "temperature": (float, int),
-    "top_p": (float, int),
-    "top_k": (int,),
-    "min_p": (float, int),
-    "repeat_penalty": (float, int),
-    "repeat_last_n": (int,),
-    "max_tokens": (int,),
-    "context_tokens": (int,),
-    "seed": (int,),
+    **dict.fromkeys(("temperature", "top_p", "min_p", "repeat_penalty"), (float, int)),
+    **dict.fromkeys(("top_k", "repeat_last_n", "max_tokens", "context_tokens", "seed"), (int,)),
     "stop": (list,),
     "think": (bool, str),
     "mode": (str,),
 }
+# Texts that sources of one kind know.
+_EXAM = ("answer_type", "toml_sha256", "preset")
+_LOG = ("tool", "tool_version", "log", "log_sha256", "log_content_sha256")
+_BATCH = ("file", "file_sha256", "endpoint", "order")
 
 
 class _Object:
@@ -165,22 +163,32 @@ def _facts(told: _Object) -> Facts:
         "left_out": _left_out(told.object("left_out")),
         "copies": _copies(told.object("copies")),
     }
+    if rows == "batch":
+        return _batch_facts(told, shared)
     return _log_facts(told, shared) if rows == "log" else _exam_facts(told, shared)
 
 
+def _batch_facts(told: _Object, shared: dict[str, Any]) -> BatchFacts:
+    return BatchFacts(
+        **shared,
+        **_told_texts(told, _BATCH),
+        models=told.table("models", int) or {},
+        stream=told.take("stream", bool),
+    )
+
+
 def _exam_facts(told: _Object, shared: dict[str, Any]) -> ExamFacts:
-    texts: dict[str, Any] = {name: told.take(name, str) for name in ("answer_type", "toml_sha256", "preset")}
-    return ExamFacts(**shared, **texts, limit=told.take("limit", int))
+    return ExamFacts(**shared, **_told_texts(told, _EXAM), limit=told.take("limit", int))
+
+
+def _told_texts(told: _Object, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: told.take(name, str) for name in names}
 
 
 def _log_facts(told: _Object, shared: dict[str, Any]) -> LogFacts:
     return LogFacts(
         **shared,
-        tool=told.take("tool", str),
-        tool_version=told.take("tool_version", str),
-        log=told.take("log", str),
-        log_sha256=told.take("log_sha256", str),
-        log_content_sha256=told.take("log_content_sha256", str),
+        **_told_texts(told, _LOG),
         log_settings=told.take("log_settings", dict) or {},
         log_notes=told.texts("log_notes"),
     )
@@ -299,7 +307,9 @@ def manifest_document(manifest: Manifest) -> dict[str, Any]:
 
 def facts_document(facts: Facts) -> dict[str, Any]:
     """What the source knew, as JSON."""
-    return _plain({**_log(facts), **_shared(facts)} if isinstance(facts, LogFacts) else _exam(facts))
+    if isinstance(facts, LogFacts):
+        return _plain({**_log(facts), **_shared(facts)})
+    return _plain(_batch(facts) if isinstance(facts, BatchFacts) else _exam(facts))
 
 
 def sampling_document(sent: SentSampling) -> dict[str, Any]:
@@ -360,20 +370,17 @@ def _shared(facts: TaskFacts) -> dict[str, Any]:
 
 
 def _exam(facts: ExamFacts) -> dict[str, Any]:
-    own = {name: getattr(facts, name) for name in ("answer_type", "toml_sha256", "preset", "limit")}
-    return {**_shared(facts), **own}
+    return {**_shared(facts), **{name: getattr(facts, name) for name in (*_EXAM, "limit")}}
+
+
+def _batch(facts: BatchFacts) -> dict[str, Any]:
+    own = {name: getattr(facts, name) for name in (*_BATCH, "stream")}
+    return {**_shared(facts), **own, "models": facts.models or None}
 
 
 def _log(facts: LogFacts) -> dict[str, Any]:
-    return {
-        "tool": facts.tool,
-        "tool_version": facts.tool_version,
-        "log": facts.log,
-        "log_sha256": facts.log_sha256,
-        "log_content_sha256": facts.log_content_sha256,
-        "log_settings": facts.log_settings,
-        "log_notes": facts.log_notes or None,
-    }
+    own = {name: getattr(facts, name) for name in (*_LOG, "log_settings")}
+    return {**own, "log_notes": facts.log_notes or None}
 
 
 def _asked(manifest: Manifest) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def evaluate(
 
     `source` is a path (JSONL, CSV) or a suite's name; `model` is "provider/name" or a list of them.
     `options` are those of `proctor run`, named as in docs/reference/options.md: the fields of types.Sampling
-    (temperature, max_tokens, seed, think, ...), of types.ExamRef (tasks, preset, limit, rows, style, ...) and of
+    (temperature, max_tokens, seed, think, ...), of references.ExamRef (tasks, preset, limit, rows, style, ...) and of
     types.Limits (timeout_s, max_cost_usd, ..., which `limits` gives together), `repeats`, `base_url` and `replies`.
     They mean the same as there: a suite is asked at its quick size unless `preset` or `limit` says another.
     `grader` is a grader's name with its settings ("number:rel=0.01"), or a function of item and reply that gives a

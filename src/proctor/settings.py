@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from proctor.errors import ConfigError
-from proctor.types import Rows
+from proctor.references import Rows
 
 ROWS: tuple[Rows, ...] = ("imported", "hub", "sample")
 PORTS = {"http": "80", "https": "443"}

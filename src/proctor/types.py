@@ -8,16 +8,18 @@ A benchmark is a table. Its rows are models, its columns are sources of items.
     Attempt  one try at one Item                 kept by the store, never changed
     Run      a Cell on its way                   has a Status
 
-Everything here is frozen and, when it runs, imports nothing of ours.
+Everything here is frozen and, when it runs, imports nothing of ours but references.py: the sources by their names.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import PurePath
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
+
+from proctor.references import SourceRef
 
 if TYPE_CHECKING:
     from proctor.manifest import Manifest
@@ -37,8 +39,6 @@ class Model:
 
 Think = bool | Literal["low", "medium", "high", "max"]
 Mode = Literal["generate", "structured", "logprob"]
-Rows = Literal["imported", "hub", "sample"]
-Numbers = Literal["from-0", "from-1", "texts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,37 @@ class Chat:
 
 
 @dataclass(frozen=True, slots=True)
+class Request:
+    """A request in its user's own words: it is sent as it stands, but for the name of the model.
+
+    `url` is the endpoint's path, such as "/v1/chat/completions"; `body` the JSON object that is sent there, as it
+    was written; `model` the model that it named, which the run's own replaces.
+    """
+
+    url: str
+    body: bytes
+    model: str | None = None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What the model is shown, for people and graders: the texts alone; images and tools are in `body`."""
+        fields = json.loads(self.body)
+        asked = fields.get("messages", fields.get("input", fields.get("prompt", "")))
+        told = asked if isinstance(asked, list) else [asked]
+        return tuple(_message(each) for each in told)
+
+
+def _message(told: object) -> Message:
+    if not isinstance(told, dict):
+        return Message("user", told if isinstance(told, str) else json.dumps(told))
+    content = told.get("content")
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        content = "".join(part for part in parts if isinstance(part, str))
+    return Message(str(told.get("role", "user")), content if isinstance(content, str) else "")
+
+
+@dataclass(frozen=True, slots=True)
 class Gold:
     """What is known of the right answer: a letter where there are choices, a label or a text elsewhere.
 
@@ -104,7 +135,7 @@ class Item:
 
     id: str  # stable from run to run, e.g. "boolq/17"
     group: str  # the task it is scored in, e.g. "boolq"
-    ask: Chat
+    ask: Chat | Request
     gold: Gold | None = None  # None: nothing is known
     choices: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
@@ -178,15 +209,24 @@ class Reply:
     # The likeliest first tokens with their natural log-probabilities, in mode "logprob".
     first_token: tuple[tuple[str, float], ...] = ()
     raw: bytes = b""  # the server's own words
+    request_id: str | None = None  # by which the server knows the request, where it says so
+    # Of replies that came in pieces: until the first token of any kind, and on average between two tokens after it.
+    first_token_s: float | None = None
+    inter_token_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why there is no reply: a slug of errors.py and a sentence for a person."""
+    """Why there is no reply: a slug of errors.py and a sentence for a person.
+
+    `status` and `raw` are the server's own answer, where it gave one: its HTTP status, and its words.
+    """
 
     slug: str
     message: str
     retryable: bool = False
+    status: int | None = None
+    raw: bytes = b""
 
 
 class Outcome(StrEnum):
@@ -252,52 +292,6 @@ class Limits:
     timeout_s: float = 3 * 3600.0
     request_timeout_s: float = 600.0
     wait_for_server_s: float = 120.0  # for a server that is gone or loads its model; 0: not at all
-
-
-@dataclass(frozen=True, slots=True)
-class ExamRef:
-    """Which questions of an exam, and how they are put: a suite by name, a file by path, or a data set."""
-
-    kind: Literal["suite", "file", "dataset"]
-    name: str  # suite name, absolute path, or what a data set is called
-    tasks: tuple[str, ...] = ()  # empty: all
-    preset: Literal["quick", "standard", "full"] | None = None
-    limit: int | None = None  # per task
-    rows: Rows | None = None  # suites: where rows come from; None: imported, else the hub's
-    answer_type: Literal["choices", "labels", "text"] | None = None  # files: None is "see the rows"
-    style: str | None = None  # a prompt style by name, such as "simple-evals"; None: proctor's own
-    wording: Literal[1, 2, 3, "all"] = 1  # of proctor's own style
-    shots: int | None = None  # worked examples from the dev rows; None: as many as the style has
-    shuffle: bool = False  # lettered choices in a seeded order of their own for each item
-    extractor: str | None = None  # by name and version; None: the style's own
-    grader: str | None = None  # of answers in free text, by name and settings; None: chosen by the answers
-    numbers: Numbers | None = None  # files: what answers that are numbers mean; None: "see the rows"
-    lenient: bool = False  # files: rows that cannot be used are left out, and the run says so
-    columns: tuple[str, ...] = ()  # files: which column is what, as "answer=Antwort"; else by their names
-    sheet: str | None = None  # workbooks: which sheet; None: the first that is shown and has cells
-    content: str | None = None  # data sets: the hash by which the store finds the files
-    imported: ClassVar[bool] = False
-
-    @property
-    def listed(self) -> str:
-        """Its name in lists: a file's without its folder."""
-        return PurePath(self.name).name if self.content is None else self.name
-
-
-@dataclass(frozen=True, slots=True)
-class LogRef:
-    """What the log of another tool is about; only that tool can ask it again."""
-
-    name: str
-    kind: Literal["log"] = "log"
-    imported: ClassVar[bool] = True
-
-    @property
-    def listed(self) -> str:
-        return self.name
-
-
-SourceRef = ExamRef | LogRef  # what is done with each kind is in service/kinds
 
 
 @dataclass(frozen=True, slots=True)

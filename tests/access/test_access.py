@@ -11,6 +11,7 @@ from sqlalchemy import text
 
 from opened import over, start
 from proctor.errors import ConfigError, Conflict, Forbidden, NotFound, Unauthorized
+from proctor.references import ExamRef
 from proctor.service.admin import access
 from proctor.service.admin.access import User
 from proctor.service.admin.addresses import check_address
@@ -18,7 +19,7 @@ from proctor.service.admin.prune import prune
 from proctor.service.admin.sessions import log_in, user_of_session
 from proctor.store import Store
 from proctor.store.queue import runlog
-from proctor.types import Cell, ExamRef, Model, Plan
+from proctor.types import Cell, Model, Plan
 from simulators import settings
 
 

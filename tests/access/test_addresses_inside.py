@@ -18,8 +18,9 @@ from proctor.providers.contract import Opening
 from proctor.providers.prices import read_prices
 from proctor.providers.wire.http import Http
 from proctor.providers.wire.reach import is_public
+from proctor.references import ExamRef
 from proctor.service.admin.addresses import check_address, settings_for
-from proctor.types import Cell, ExamRef, Model, Sampling
+from proctor.types import Cell, Model, Sampling
 from providers.recording import Script, recording
 from simulators import questions, settings
 from wire_bodies import BODIES, saying

@@ -8,10 +8,11 @@ import pytest
 
 from opened import over
 from proctor.manifest import UNOPENED
+from proctor.references import ExamRef
 from proctor.service.admin.addresses import settings_for, settings_to_ask_again
 from proctor.service.context import open_store
 from proctor.service.runs import queue
-from proctor.types import Cell, ExamRef, Model, Plan
+from proctor.types import Cell, Model, Plan
 from programs import proctor, proctor_json
 from served import PREFIX, serving
 from simulators import questions, settings, simulator

@@ -12,6 +12,7 @@ from sqlalchemy import select, update
 
 from opened import over, start
 from proctor.plan import cell_to_json
+from proctor.references import ExamRef
 from proctor.service.admin import access
 from proctor.service.datasets.kept import Uploaded, Wish, upload
 from proctor.service.results import notes
@@ -37,7 +38,7 @@ from proctor.store.core.tables import (
     SCORE,
 )
 from proctor.store.queue import runlog
-from proctor.types import Cell, ExamRef, Model, Plan, Run, Status
+from proctor.types import Cell, Model, Plan, Run, Status
 
 SUITE = "superglue"
 ROWS = ExamRef("suite", SUITE, rows="sample", limit=2)

@@ -16,12 +16,13 @@ from opened import over
 from proctor.errors import ConfigError, ServerError, in_one_line
 from proctor.providers.wire.http import HttpResponse
 from proctor.providers.wire.refusals import Place, refusal
+from proctor.references import ExamRef
 from proctor.service.opening.sources import model_named
 from proctor.service.runs import schedules
 from proctor.service.runs.schedules import NewSchedule
 from proctor.store import Store
 from proctor.store.queue import runlog
-from proctor.types import Cell, ExamRef, Model
+from proctor.types import Cell, Model
 from programs import proctor, started
 from served import PREFIX, Server
 from simulators import settings

@@ -15,10 +15,11 @@ import pytest
 from jobs_world import World, broken_server, children_of, step, until, world
 from proctor import jobs
 from proctor.jobs.worker import Worker
+from proctor.references import ExamRef
 from proctor.service.runs import lease, queue
 from proctor.simulator import spawn
 from proctor.store.core.tables import ATTEMPT
-from proctor.types import Cell, ExamRef, Model, Run, Status
+from proctor.types import Cell, Model, Run, Status
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
 SLOW = ("--latency", "30")

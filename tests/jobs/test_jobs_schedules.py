@@ -12,13 +12,14 @@ import pytest
 
 from opened import over
 from proctor.errors import ConfigError, Forbidden, NotFound
+from proctor.references import ExamRef
 from proctor.service.admin.access import deeds
 from proctor.service.runs import queue, schedules
 from proctor.service.runs.requests import RunRequest, plan_of
 from proctor.service.runs.schedules import NewSchedule, Schedule, next_time
 from proctor.settings import Settings, read_settings
 from proctor.store import Store
-from proctor.types import Cell, ExamRef, Model, Plan, Status
+from proctor.types import Cell, Model, Plan, Status
 
 NOW = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC).timestamp()
 NIGHTLY = "0 2 * * *"

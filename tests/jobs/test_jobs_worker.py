@@ -14,6 +14,7 @@ from sqlalchemy import update
 
 from jobs_world import World, broken_server, kill, step, until, world
 from proctor.jobs.worker import Worker
+from proctor.references import ExamRef
 from proctor.service.context import Context
 from proctor.service.runs import queue
 from proctor.service.watch import job_states
@@ -23,7 +24,7 @@ from proctor.store.queue import entries as places
 from proctor.store.queue.endings import Verdict, end
 from proctor.store.write import throughput
 from proctor.store.write.throughput import Progress
-from proctor.types import Cell, ExamRef, Model, Plan, Run, Status
+from proctor.types import Cell, Model, Plan, Run, Status
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
 SLOW = ("--latency", "30")

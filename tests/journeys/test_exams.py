@@ -15,11 +15,12 @@ from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 from opened import item_records, look, start
 from proctor.engine.retry import Retry
 from proctor.errors import ConfigError
+from proctor.references import ExamRef
 from proctor.service.data.transfer import import_data
 from proctor.service.opening.simulate import known_answers
 from proctor.service.opening.sources import open_source
 from proctor.simulator import spawn
-from proctor.types import Cell, ExamRef, Limits, Model, Plan, Sampling
+from proctor.types import Cell, Limits, Model, Plan, Sampling
 from programs import NOBODY
 from simulators import settings
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from proctor.references import ExamRef
 from proctor.service.context import open_store
 from proctor.service.opening.simulate import known_answers
 from proctor.service.opening.sources import open_source
 from proctor.simulator import prompt_key, spawn
-from proctor.types import ExamRef
 from programs import HANG_S, csv_of_sums, proctor, proctor_json, started
 from simulators import settings
 

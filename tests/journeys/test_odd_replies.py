@@ -13,11 +13,12 @@ from sqlalchemy import text
 from opened import start
 from proctor.engine.retry import Retry
 from proctor.findings import RunResult
+from proctor.references import ExamRef
 from proctor.service.opening.simulate import known_answers
 from proctor.settings import Settings
 from proctor.simulator import spawn
 from proctor.store import Store
-from proctor.types import Cell, ExamRef, Limits, Model, Plan
+from proctor.types import Cell, Limits, Model, Plan
 from programs import csv_of_sums
 from served import serving
 from simulators import settings

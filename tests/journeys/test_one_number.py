@@ -16,9 +16,10 @@ from click.testing import CliRunner
 from opened import start
 from pages import Browser
 from proctor.app import program
+from proctor.references import ExamRef
 from proctor.service.opening.sources import open_source
 from proctor.sources.exams.source import SuiteSource
-from proctor.types import Cell, ExamRef, Model, Plan
+from proctor.types import Cell, Model, Plan
 from served import Server, serving
 from simulators import settings
 

@@ -10,9 +10,10 @@ from opened import look, resume, start
 from proctor.engine.retry import Retry
 from proctor.errors import ErrorBudget
 from proctor.plan import cell_from_json, cell_to_json
+from proctor.references import ExamRef
 from proctor.service.opening.simulate import known_answers
 from proctor.simulator import spawn
-from proctor.types import Cell, ExamRef, Limits, Model, Plan
+from proctor.types import Cell, Limits, Model, Plan
 from simulators import settings
 
 pytestmark = pytest.mark.slow  # whole commands and runs; make test-fast leaves them out

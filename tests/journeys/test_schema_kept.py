@@ -16,12 +16,13 @@ from opened import leaderboard, look, over, resume, start
 from proctor.cli.tables import evaluation_lines, list_entry
 from proctor.errors import ConfigError
 from proctor.manifest import Adherence
+from proctor.references import ExamRef
 from proctor.report.setup import how_it_was_asked
 from proctor.service.evidence.compare import compared
 from proctor.service.results.outcome import PlanOutcome
 from proctor.settings import Settings
 from proctor.store import Store
-from proctor.types import Cell, ExamRef, Model, Plan, Run, Sampling
+from proctor.types import Cell, Model, Plan, Run, Sampling
 from simulators import settings
 
 ROWS = 12

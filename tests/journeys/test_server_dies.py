@@ -16,13 +16,14 @@ from jobs_world import World, until, world
 from opened import resume, start
 from proctor.cli.progress import Plain
 from proctor.engine.retry import Retry
+from proctor.references import ExamRef
 from proctor.service.context import Context
 from proctor.service.runs import queue
 from proctor.service.watch.job_states import state_of
 from proctor.simulator import Simulated
 from proctor.store.queue import runlog, waits
 from proctor.store.queue.waits import Absence, Wait, Waits
-from proctor.types import Cell, ExamRef, Limits, Model, Plan, Status
+from proctor.types import Cell, Limits, Model, Plan, Status
 from served import serving
 
 N = 60

@@ -14,9 +14,10 @@ from opened import bundle, look, report, resume, start
 from proctor.cli.tables import evaluation_lines
 from proctor.engine.retry import Retry
 from proctor.figures import besides
+from proctor.references import ExamRef
 from proctor.service.data.verify import verify
 from proctor.service.results import documents
-from proctor.types import Cell, ExamRef, Limits, Model, Plan, Usage
+from proctor.types import Cell, Limits, Model, Plan, Usage
 from programs import csv_of_sums
 from simulators import settings
 from wire_bodies import OPENAI, saying

@@ -18,8 +18,9 @@ from recording import Script, recording
 
 from proctor.errors import BadReply, BadRequest, ContextOverflow, EndpointNotFound, ProviderError
 from proctor.providers.wire.delays import retry_after_s
+from proctor.references import ExamRef
 from proctor.sources.exams.source import open_suite
-from proctor.types import ExamRef, Model, Reply, Sampling
+from proctor.types import Model, Reply, Sampling
 from simulators import provider
 from wire_bodies import BODIES, PATHS, SHAPELESS, paths, replaced, saying
 

@@ -8,12 +8,13 @@ from typing import Any
 
 from proctor.findings import Comparison, Difference, Estimate, Evaluation, RunResult, Score, Speed, Tally
 from proctor.manifest_json import manifest_from
+from proctor.references import ExamRef
 from proctor.report import render
 from proctor.report.blocks import Table
 from proctor.report.page import page_of
 from proctor.stats import compare, pairs_share
 from proctor.stats.pairs import RANDOMISED
-from proctor.types import Cell, ExamRef, Model, Run, Sampling, Status
+from proctor.types import Cell, Model, Run, Sampling, Status
 
 NOW = 1763683200.0  # 2025-11-21 00:00 UTC
 WEIGHTED = "Wilson on the effective n, tasks weighted by their full sizes"

@@ -30,6 +30,7 @@ from report_examples import (
 from proctor import stats
 from proctor.findings import METRIC_VERSIONS, Evaluation
 from proctor.manifest_json import manifest_from
+from proctor.references import ExamRef, LogRef
 from proctor.report import comparison
 from proctor.report.measures import MEANINGS, NAMES, PASSES
 from proctor.report.papers import INTERVALS, PAPERS, TESTS, split
@@ -37,7 +38,7 @@ from proctor.report.setup import sampling_words
 from proctor.report.words import day
 from proctor.stats import estimates, estimates_share, estimates_sheet, estimates_task, resample
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
-from proctor.types import Cell, ExamRef, LogRef, Model, Outcome, Sampling
+from proctor.types import Cell, Model, Outcome, Sampling
 
 NO_METHODS = {resample.SAID, estimates.ACCURACY, estimates.MACRO, estimates.OVER_TASKS}
 METHODS = INTERVALS.keys() - PAIR_METHODS

@@ -12,13 +12,14 @@ import pytest
 from bundles import altered, answers, in_json, in_lines, members, one_bundle, replayed, rows
 from opened import bundle, look, start
 from proctor.errors import ConfigError, Conflict, DataError, DataMissing, NotFound
+from proctor.references import ExamRef
 from proctor.service.context import open_store
 from proctor.service.data.counted import tally
 from proctor.service.data.records import from_bytes, to_line
 from proctor.service.data.verify import verify
 from proctor.service.opening.sources import open_source
 from proctor.store import AttemptWriter
-from proctor.types import Attempt, Cell, ExamRef, Model, Plan, Reply, Status
+from proctor.types import Attempt, Cell, Model, Plan, Reply, Status
 from simulators import settings
 
 

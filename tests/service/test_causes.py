@@ -17,13 +17,14 @@ from proctor.cli.tables import on_resume, result_lines
 from proctor.engine.retry import Retry
 from proctor.errors import Exit
 from proctor.findings import Cause, RunResult
+from proctor.references import ExamRef
 from proctor.service.opening.simulate import known_answers
 from proctor.service.results import advice
 from proctor.service.results.outcome import PlanOutcome
 from proctor.simulator import Simulated, spawn
 from proctor.store import Store
 from proctor.store.core.tables import RUN
-from proctor.types import Cell, ExamRef, Limits, Model, Plan
+from proctor.types import Cell, Limits, Model, Plan
 from simulators import settings
 
 pytestmark = pytest.mark.slow  # whole runs on simulators

@@ -10,6 +10,7 @@ from opened import start
 from proctor.grading.formats import Label
 from proctor.grading.nearest import nearest
 from proctor.grading.vocabulary import vocabulary
+from proctor.references import ExamRef
 from proctor.service.opening.simulate import known_answers
 from proctor.service.results.answer_kinds import Reads
 from proctor.service.results.diagnosis import (
@@ -25,7 +26,7 @@ from proctor.service.results.diagnosis import (
 )
 from proctor.simulator import spawn
 from proctor.store import AnswerGroup, AttemptRow
-from proctor.types import Cell, Chat, ExamRef, Gold, Item, Message, Model, Outcome, Plan, Reply, Sampling
+from proctor.types import Cell, Chat, Gold, Item, Message, Model, Outcome, Plan, Reply, Sampling
 from simulators import settings
 
 ITEM = Item("t/0", "t", Chat((Message("user", "?"),)), Gold("B"), choices=("north", "south", "east", "west"))

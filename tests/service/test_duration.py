@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from proctor.references import ExamRef
 from proctor.service.kinds.exams import items_of
 from proctor.service.runs.lifecycle import open_sources, resolved
-from proctor.types import Cell, ExamRef, Model, Plan
+from proctor.types import Cell, Model, Plan
 from simulators import settings
 
 

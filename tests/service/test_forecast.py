@@ -13,6 +13,7 @@ import pytest
 from opened import forecast
 from proctor.errors import ConfigError
 from proctor.manifest import Manifest
+from proctor.references import ExamRef
 from proctor.service.context import open_store
 from proctor.service.forecast.forecast import Forecast, duration_words, forecast_document
 from proctor.service.results.comparable import comparability
@@ -21,19 +22,7 @@ from proctor.service.runs.lifecycle import open_sources, resolved
 from proctor.settings import Settings
 from proctor.stats.power import Assumed, detectable, items_for
 from proctor.store import AttemptWriter
-from proctor.types import (
-    Attempt,
-    Cell,
-    ExamRef,
-    Grade,
-    Limits,
-    Model,
-    Outcome,
-    Plan,
-    Reply,
-    Sampling,
-    Status,
-)
+from proctor.types import Attempt, Cell, Grade, Limits, Model, Outcome, Plan, Reply, Sampling, Status
 from simulators import settings
 
 API = Model("openai", "paid")

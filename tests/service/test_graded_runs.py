@@ -10,9 +10,10 @@ import pytest
 import proctor as python
 from opened import bundle, compare_named, resume, start
 from proctor.errors import ConfigError, DataError
+from proctor.references import ExamRef
 from proctor.service.data.verify import verify
 from proctor.service.runs.lifecycle import open_sources
-from proctor.types import Cell, ExamRef, Grade, Limits, Model, Outcome, Plan
+from proctor.types import Cell, Grade, Limits, Model, Outcome, Plan
 from simulators import settings
 
 CAPITALS = [

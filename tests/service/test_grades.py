@@ -9,10 +9,11 @@ import pytest
 
 from opened import compare_named, grade_kept, look, rescore, start
 from proctor.errors import ConfigError, NotFound
+from proctor.references import ExamRef
 from proctor.service.context import open_store
 from proctor.service.grades.regrading import graded_again, one_run
 from proctor.store.write import grades
-from proctor.types import Cell, ExamRef, Grade, Model, Outcome, Plan
+from proctor.types import Cell, Grade, Model, Outcome, Plan
 from programs import proctor, proctor_json
 from simulators import settings
 

@@ -6,9 +6,9 @@ from typing import get_args, get_type_hints
 import pytest
 
 from proctor.errors import ConfigError, DataMissing, Forbidden
+from proctor.references import ExamRef, LogRef, SourceRef
 from proctor.service.kinds import KINDS, exam_ref, kind_of
 from proctor.service.opening.sources import open_source
-from proctor.types import ExamRef, LogRef, SourceRef
 from simulators import settings
 
 SUITE, LOG = ExamRef("suite", "superglue", tasks=("boolq",), rows="sample", limit=3), LogRef("lm-eval mmlu")

@@ -9,10 +9,11 @@ import pytest
 
 from opened import resume, start
 from proctor.grading.nearest import nearest
+from proctor.references import ExamRef
 from proctor.service.context import open_store
 from proctor.service.results.answer_kinds import Reads
 from proctor.service.results.diagnosis import cures, unread
-from proctor.types import Cell, Chat, ExamRef, Gold, Item, Message, Model, Outcome, Plan, Reply
+from proctor.types import Cell, Chat, Gold, Item, Message, Model, Outcome, Plan, Reply
 from simulators import settings
 
 ITEM = Item("t/0", "t", Chat((Message("user", "?"),)), Gold("B"), choices=("north", "south", "east", "west"))

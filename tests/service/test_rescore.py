@@ -8,7 +8,8 @@ import pytest
 
 from opened import rescore, start
 from proctor.errors import ConfigError, NotFound
-from proctor.types import Cell, ExamRef, Model, Plan
+from proctor.references import ExamRef
+from proctor.types import Cell, Model, Plan
 from programs import proctor, proctor_json
 from simulators import settings
 

@@ -13,24 +13,11 @@ from opened import over
 from proctor.app import program
 from proctor.findings import RunResult
 from proctor.manifest_json import manifest_from
+from proctor.references import ExamRef
 from proctor.service.context import open_store
 from proctor.service.results.results import close, make_good, shown
 from proctor.store import AttemptWriter, Store
-from proctor.types import (
-    Attempt,
-    Cell,
-    Chat,
-    ExamRef,
-    Grade,
-    Item,
-    Message,
-    Model,
-    Outcome,
-    Plan,
-    Reply,
-    Run,
-    Status,
-)
+from proctor.types import Attempt, Cell, Chat, Grade, Item, Message, Model, Outcome, Plan, Reply, Run, Status
 from simulators import settings
 
 SAYS_NOTHING_OF_METRICS = {"data_sha256": {"lines": "0"}}

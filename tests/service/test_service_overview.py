@@ -14,6 +14,7 @@ import pytest
 from proctor.errors import NotFound
 from proctor.findings import Estimate, Score
 from proctor.manifest import UNOPENED
+from proctor.references import ExamRef
 from proctor.service.context import Context
 from proctor.service.watch import overview
 from proctor.service.watch.item import Filter, answer
@@ -25,7 +26,6 @@ from proctor.types import (
     Attempt,
     Cell,
     Chat,
-    ExamRef,
     Gold,
     Grade,
     Item,

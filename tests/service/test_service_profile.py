@@ -14,6 +14,7 @@ import pytest
 
 from opened import over
 from proctor.manifest import UNOPENED
+from proctor.references import ExamRef
 from proctor.service.results.profile import Profile, profile_of, summary_of
 from proctor.stats.descriptive.histograms import BINS, GRADES
 from proctor.store import AttemptWriter, Store
@@ -24,7 +25,6 @@ from proctor.types import (
     Attempt,
     Cell,
     Chat,
-    ExamRef,
     Failure,
     Gold,
     Grade,

@@ -11,13 +11,14 @@ from bundles import answers, replayed, rows
 from opened import compare_named, history, leaderboard, list_runs, start
 from proctor.errors import ConfigError
 from proctor.findings import RunResult, Score, Sharing
+from proctor.references import ExamRef
 from proctor.service.context import open_context, open_store
 from proctor.service.evidence.leaderboard import default_suite
 from proctor.service.evidence.standing import standing
 from proctor.service.results import headline
 from proctor.service.results.results import shape
 from proctor.service.watch.overview import overview
-from proctor.types import Cell, ExamRef, Model, Plan
+from proctor.types import Cell, Model, Plan
 from simulators import settings
 
 N = 40

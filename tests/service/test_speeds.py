@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from proctor.findings import RunResult, Speed, Tally
+from proctor.references import ExamRef
 from proctor.service.results.speeds import common, unlike
-from proctor.types import Cell, ExamRef, Limits, Model, Run, Status
+from proctor.types import Cell, Limits, Model, Run, Status
 
 SERVED = Speed(8.2, 48, 16.4, service_s=2.0, served=48)  # 16.4 there, 4 at work
 

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from proctor.errors import QueueFull
+from proctor.references import ExamRef
 from proctor.store import Store
 from proctor.store.queue import entries
 from proctor.store.queue.entries import Ticket
-from proctor.types import Cell, ExamRef, Model, Plan, Run
+from proctor.types import Cell, Model, Plan, Run
 
 NOW = 1_800_000_000.0
 CELL = Cell(Model("ollama", "qwen3:8b"), ExamRef("suite", "superglue"))

@@ -9,12 +9,12 @@ import time
 from typing import Any
 
 from proctor.manifest import UNOPENED
+from proctor.references import ExamRef
 from proctor.store import AttemptWriter, Store
 from proctor.types import (
     Attempt,
     Cell,
     Chat,
-    ExamRef,
     Failure,
     Gold,
     Grade,

@@ -12,12 +12,13 @@ from sqlalchemy import text
 from store_examples import CELL, NOW, answered, claimed, keep_all, new_run
 
 from proctor.findings import Estimate, Score
+from proctor.references import ExamRef
 from proctor.store import Store
 from proctor.store.core import scores
 from proctor.store.read import history
 from proctor.store.read.history import Searched
 from proctor.store.read.lists import RunFilter
-from proctor.types import ExamRef, Model, Run, Status
+from proctor.types import Model, Run, Status
 
 
 def finished(store: Store, run: Run, status: Status = Status.COMPLETED, **ending: Any) -> Run:

@@ -10,8 +10,9 @@ from store_examples import CELL, NOW, add_run, answered, claimed, failed, keep_a
 
 from proctor.errors import ConfigError, Conflict, NotFound
 from proctor.manifest import UNOPENED, ExamFacts, Manifest
+from proctor.references import ExamRef
 from proctor.store import Store
-from proctor.types import Cell, ExamRef, Limits, Model, Outcome, Plan, Run, Sampling, Status
+from proctor.types import Cell, Limits, Model, Outcome, Plan, Run, Sampling, Status
 
 ODD = Cell(
     Model("openai", "org/model", "http://127.0.0.1:8000/v1"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from proctor.references import ExamRef
 from proctor.sources.exams.files.questions import open_file
-from proctor.types import ExamRef
 
 
 def source(path, **more):

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.errors import ConfigError, DataError
+from proctor.references import ExamRef
 from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.rows.normal_form import Row, write_rows
 from proctor.sources.exams.shots import choose
 from proctor.sources.exams.source import open_suite
 from proctor.sources.exams.tables.tasks import SUITES, TASKS
-from proctor.types import ExamRef
 
 SUITE_OF = {task.key: suite.key for suite in SUITES.values() for task in suite.tasks}
 KEYS = [key for key in TASKS if SUITE_OF[key] != "mmlu"] + ["astronomy"]

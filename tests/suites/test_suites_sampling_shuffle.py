@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor.errors import ConfigError
+from proctor.references import ExamRef
 from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.rows.normal_form import Row
 from proctor.sources.exams.shuffle import shuffled
 from proctor.sources.exams.source import open_suite
-from proctor.types import ExamRef
 
 
 def row(choices, target="A", name="t/0", aliases=()):

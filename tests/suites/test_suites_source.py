@@ -9,11 +9,11 @@ import pytest
 
 from proctor.errors import ConfigError, DataMissing
 from proctor.manifest_json import facts_document
+from proctor.references import ExamRef
 from proctor.sources.exams.official.imports import import_path
 from proctor.sources.exams.rows.normal_form import write_rows
 from proctor.sources.exams.source import open_suite, task_keys
 from proctor.sources.exams.tables.tasks import SUITES
-from proctor.types import ExamRef
 
 
 def sample(name, home, **more):

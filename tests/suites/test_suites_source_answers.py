@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from proctor.references import ExamRef
 from proctor.sources.exams.items import written
 from proctor.sources.exams.source import open_suite
 from proctor.sources.exams.tables.tasks import SUITES, TASKS
-from proctor.types import ExamRef, Outcome, Reply
+from proctor.types import Outcome, Reply
 
 SUITE_OF = {task.key: suite.key for suite in SUITES.values() for task in suite.tasks}
 KEYS = [key for key in TASKS if SUITE_OF[key] != "mmlu"] + ["astronomy"]

@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from proctor.errors import ConfigError, DataError
+from proctor.references import ExamRef
 from proctor.sources.exams.official.imports import import_path
 from proctor.sources.exams.prompts.styles import STYLES, styles_of, writers_of
 from proctor.sources.exams.source import open_suite
 from proctor.sources.exams.tables.tasks import TASKS
-from proctor.types import ExamRef, Outcome, Reply
+from proctor.types import Outcome, Reply
 
 
 def sample(name, home, **more):

@@ -8,9 +8,10 @@ import pytest
 
 from proctor.errors import ConfigError, DataError
 from proctor.manifest_json import facts_document
+from proctor.references import ExamRef
 from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.files.user_suites import open_user_suite
-from proctor.types import ExamRef, Outcome, Reply
+from proctor.types import Outcome, Reply
 
 SUITE = """
 [suite]

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from browser import Watched, until
 
+from proctor.references import ExamRef
 from proctor.service.kinds.exams import answers_to
 from proctor.settings import read_settings
 from proctor.simulator import KnownAnswer, spawn
 from proctor.sources.exams.source import open_suite
-from proctor.types import ExamRef
 from served import Server, serving
 
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from proctor.findings import Evaluation, RunResult, Speed, Tally
+from proctor.references import ExamRef
 from proctor.service.evidence.standing import Standing
-from proctor.types import Cell, ExamRef, Model, Run, Status
+from proctor.types import Cell, Model, Run, Status
 from proctor.web.compare import on_front
 
 

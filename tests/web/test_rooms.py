@@ -14,10 +14,11 @@ import pytest
 from opened import over
 from pages import Browser
 from proctor.manifest import UNOPENED
+from proctor.references import ExamRef
 from proctor.service.admin.access import create_key
 from proctor.service.opening.catalogue import suite_facts
 from proctor.store import Store
-from proctor.types import Cell, ExamRef, Model, Plan, Status
+from proctor.types import Cell, Model, Plan, Status
 from programs import proctor, proctor_json
 from served import Server, serving
 

@@ -23,6 +23,7 @@ from sqlalchemy import text
 import served
 from proctor.findings import Estimate, Score
 from proctor.manifest_json import manifest_from
+from proctor.references import ExamRef
 from proctor.service.results.profile import summary_of
 from proctor.store import Store
 from proctor.store.core import bodies
@@ -35,7 +36,6 @@ from proctor.types import (
     Attempt,
     Cell,
     Chat,
-    ExamRef,
     Failure,
     Gold,
     Grade,

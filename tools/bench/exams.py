@@ -15,24 +15,11 @@ import numpy as np
 
 from proctor.findings import METRIC_VERSIONS
 from proctor.manifest_json import manifest_from
+from proctor.references import ExamRef
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.results.results import computed
 from proctor.store import AttemptWriter, Store
-from proctor.types import (
-    Attempt,
-    Cell,
-    Chat,
-    ExamRef,
-    Gold,
-    Grade,
-    Item,
-    Model,
-    Outcome,
-    Plan,
-    Reply,
-    Run,
-    Status,
-)
+from proctor.types import Attempt, Cell, Chat, Gold, Grade, Item, Model, Outcome, Plan, Reply, Run, Status
 
 SUBJECTS, ITEMS = 57, 14_042
 

@@ -19,22 +19,10 @@ from sqlalchemy import text
 
 from proctor.findings import METRIC_VERSIONS, Estimate, Score
 from proctor.manifest_json import manifest_from
+from proctor.references import ExamRef
 from proctor.service.results.comparable import comparability, exam
 from proctor.store import AttemptWriter, Store
-from proctor.types import (
-    Attempt,
-    Cell,
-    Chat,
-    ExamRef,
-    Gold,
-    Grade,
-    Item,
-    Model,
-    Outcome,
-    Plan,
-    Reply,
-    Status,
-)
+from proctor.types import Attempt, Cell, Chat, Gold, Grade, Item, Model, Outcome, Plan, Reply, Status
 
 RUNS, MODELS, ITEMS, REQUESTS = 10_000, 8, 200, 100
 PATHS = {

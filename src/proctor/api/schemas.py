@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from proctor.references import Numbers
 from proctor.service.context import Context
 from proctor.service.datasets.layout import AnswerType, Layout
 from proctor.service.runs.requests import Body, RunRequest
 from proctor.service.watch.job_states import RunFilter, source_named
-from proctor.types import Numbers, Status
+from proctor.types import Status
 
 JOB_ID = "a967f363-ee96-4bac-9f52-4d169bbc4851"
 

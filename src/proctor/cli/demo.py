@@ -12,8 +12,9 @@ import click
 from proctor.cli.finish import finish, say
 from proctor.cli.progress import shower
 from proctor.cli.tables import result_lines
+from proctor.references import ExamRef
 from proctor.settings import Settings, read_settings
-from proctor.types import Cell, ExamRef, Model, Plan
+from proctor.types import Cell, Model, Plan
 
 if TYPE_CHECKING:
     from proctor.service.opening.offers import Probe

@@ -233,7 +233,7 @@ class _Pool:
 
     async def _pause(self, asking: Asking, tried: _Tried, error: ProviderError) -> Failure | None:
         """Wait until the item may be asked again; a Failure if it may not. Holds no place."""
-        failure = Failure(error.slug, str(error), error.retryable)
+        failure = Failure(error.slug, str(error), error.retryable, error.status, error.raw)
         outage = self._outage
         if not outage.takes(error):
             wait_s = self._terms.retry.wait_s(tried.retries + 1, error)

@@ -16,7 +16,7 @@ import orjson
 from proctor.errors import ConfigError
 from proctor.findings import RunResult, Score
 from proctor.interop.lm_eval import file_word
-from proctor.types import ExamRef
+from proctor.references import ExamRef
 
 # proctor's metrics that are the mean of a number of each item -> lm-eval's word.
 NAMES = {"accuracy": "acc", "em": "exact_match", "f1": "f1", "mean": "mean"}

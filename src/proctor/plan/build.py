@@ -9,7 +9,8 @@ from typing import Any
 from proctor.errors import ConfigError
 from proctor.plan.option import SPOKEN, Given
 from proctor.plan.wanted import BY_NAME, OPTIONS, THINKING_TOKENS, Wanted
-from proctor.types import Cell, ExamRef, Limits, Model, Plan, Sampling
+from proctor.references import ExamRef
+from proctor.types import Cell, Limits, Model, Plan, Sampling
 
 Parts = Mapping[str, Any]  # part of a cell or plan -> the record that its options are fields of
 

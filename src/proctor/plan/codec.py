@@ -8,7 +8,8 @@ from dataclasses import asdict, fields
 from typing import Any, get_args, get_type_hints
 
 from proctor.errors import ConfigError
-from proctor.types import Cell, ExamRef, Limits, Model, Plan, Sampling, SourceRef
+from proctor.references import ExamRef, SourceRef
+from proctor.types import Cell, Limits, Model, Plan, Sampling
 
 
 def cell_to_json(cell: Cell) -> str:

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 from proctor.errors import ConfigError, in_one_line
 from proctor.plan.build import reference
-from proctor.types import ExamRef, Model
+from proctor.references import ExamRef
+from proctor.types import Model
 
 # What a bare model name says about its provider.
 PREFIXES = (

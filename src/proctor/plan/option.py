@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from proctor.errors import ConfigError
 from proctor.plan.values import NumberIn, ValueKind, figure
-from proctor.types import Cell, ExamRef, Limits, Model, Plan, Sampling
+from proctor.references import ExamRef
+from proctor.types import Cell, Limits, Model, Plan, Sampling
 
 Part = Literal["model", "source", "sampling", "limits", "cell", "plan"]  # what an option is a field of
 Given = Mapping[str, Any]  # values of types.py by the names of options; what is not in it was not said

@@ -14,7 +14,7 @@ from typing import get_args
 
 from proctor.plan.option import FILES, SUITES, Given, Part, RunOption
 from proctor.plan.values import Duration, FilePath, Flag, NumberIn, OneOf, Text, Texts, one_of
-from proctor.types import Numbers, Rows
+from proctor.references import Numbers, Rows
 
 THINKING_TOKENS = 8192  # of a reply, for a model that thinks and is given no other limit
 THINK = OneOf({"on": True, "off": False, **{each: each for each in ("low", "medium", "high", "max")}})

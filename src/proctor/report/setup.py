@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from proctor.figures import amount
 from proctor.findings import Evaluation
 from proctor.manifest import Facts, LogFacts, ServedModel
+from proctor.references import ExamRef
 from proctor.report.words import ended, items_planned, labels, metrics_beside, names_joined, once, unique
-from proctor.types import ExamRef, Run, Sampling
+from proctor.types import Run, Sampling
 
 # Providers that stand for no model: what their scores are.
 NO_MODEL: Mapping[str, str] = {

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, ValidationError
 from starlette.responses import HTMLResponse, Response
 
 from proctor.errors import ConfigError
+from proctor.references import ExamRef
 from proctor.service.admin import access
 from proctor.service.admin.access import User
 from proctor.service.datasets import kept
@@ -19,7 +20,7 @@ from proctor.service.runs import queue, schedules
 from proctor.service.runs.requests import RunRequest, plan_for
 from proctor.service.runs.schedules import NewSchedule, Schedule
 from proctor.service.watch import counts, job_states
-from proctor.types import ExamRef, Status
+from proctor.types import Status
 from proctor.web.dependencies import Admin, OpenContext, Reader, Runner, go
 from proctor.web.render import ago, show
 

@@ -15,6 +15,7 @@ from proctor.interop.inspect_log import is_inspect, read_inspect
 from proctor.interop.lm_eval import is_results, read_lm_eval
 from proctor.interop.logs import Log, Sample, wrong
 from proctor.manifest import LogFacts
+from proctor.references import LogRef
 from proctor.service.context import Context, dead_owner
 from proctor.service.data.logs_manifest import content_sha256, figures, log_manifest, whole_group
 from proctor.service.results.comparable import comparability, exam
@@ -28,7 +29,6 @@ from proctor.types import (
     Gold,
     Grade,
     Item,
-    LogRef,
     Model,
     Outcome,
     Plan,

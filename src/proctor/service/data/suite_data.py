@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from proctor.references import ExamRef
 from proctor.service.data.transfer import present_data
 from proctor.service.opening.sources import open_source
 from proctor.settings import Settings
 from proctor.sources.exams.tables.tasks import SUITES, TASKS
-from proctor.types import ExamRef, Message
+from proctor.types import Message
 
 # What publishers state of data sets that have one licence; the others' own pages say which holds for what.
 LICENCES: Mapping[str, str] = {

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from proctor.errors import ConfigError, DataError, NotFound
 from proctor.plan import need_name
+from proctor.references import ExamRef
 from proctor.service.context import Context, open_context
 from proctor.service.datasets.layout import Findings, FirstRow, Layout, findings_from, layout_from, to_json
 from proctor.service.datasets.look import bounded_look, some_rows
@@ -23,7 +24,6 @@ from proctor.store.datasets import content, entries
 from proctor.store.datasets.content import KeptFile
 from proctor.store.datasets.entries import DatasetRow
 from proctor.store.datasets.files import bring, brought, forget, room_for_uploads
-from proctor.types import ExamRef
 
 MOST_FILES = 50
 NAME_CHARS = 100

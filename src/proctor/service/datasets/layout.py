@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 import orjson
 
 from proctor.errors import ConfigError
+from proctor.references import ExamRef, Numbers
 from proctor.sources.exams.files.columns import PARTS, parse_chosen
-from proctor.types import ExamRef, Numbers
 
 AnswerType = Literal["choices", "labels", "text"]
 ANSWER_TYPES: tuple[str, ...] = get_args(AnswerType)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.errors import ConfigError, DataError, ProctorError
+from proctor.references import ExamRef
 from proctor.service.datasets.layout import Findings, FirstRow, Layout, findings_from, layout_from, to_json
 from proctor.service.forecast.forecast import power_of
 from proctor.sources.exams.files.columns import KNOWN_NAMES, Columns, find_columns, parse_chosen
@@ -23,7 +24,6 @@ from proctor.sources.exams.files.records import Records, read_records
 from proctor.sources.exams.files.user_suites import open_user_suite
 from proctor.sources.exams.source import SuiteSource
 from proctor.stats.power import Assumed
-from proctor.types import ExamRef
 
 FIRST_ROWS = 10
 CELL_CHARS = 300

@@ -6,13 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from proctor.errors import ConfigError
+from proctor.references import ExamRef, SourceRef
+from proctor.service.kinds.batches import BATCH
 from proctor.service.kinds.contract import R, SourceKind
 from proctor.service.kinds.datasets import DATASET
 from proctor.service.kinds.exams import FILE, SUITE
 from proctor.service.kinds.logs import LOG
-from proctor.types import ExamRef, SourceRef
 
-KINDS: Mapping[str, SourceKind[Any, Any]] = {"suite": SUITE, "file": FILE, "dataset": DATASET, "log": LOG}
+KINDS: Mapping[str, SourceKind[Any, Any]] = {
+    "suite": SUITE,
+    "file": FILE,
+    "dataset": DATASET,
+    "batch": BATCH,
+    "log": LOG,
+}
 
 
 def kind_of(ref: R) -> SourceKind[R, Any]:

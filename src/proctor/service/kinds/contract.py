@@ -8,11 +8,13 @@ from typing import Generic, TypeVar
 
 from proctor.grading.formats import Label
 from proctor.protocols import Grader, GradeReply, Source
-from proctor.providers.contract import Labels
+from proctor.providers import open_provider
+from proctor.providers.contract import Labels, Opening, Provider
+from proctor.references import SourceRef
 from proctor.service.context import Context
 from proctor.settings import Settings
 from proctor.simulator import KnownAnswer
-from proctor.types import Run, SourceRef
+from proctor.types import Cell, Run
 
 R = TypeVar("R", bound=SourceRef)
 S = TypeVar("S", bound=Source)
@@ -21,11 +23,17 @@ Tell = Callable[[int, int], None]  # bytes that have come, of how many
 TaskLabels = Mapping[str, tuple[Label, ...]]
 
 
+def by_protocol(cell: Cell, opening: Opening) -> Provider:
+    """The model behind its provider's own protocol."""
+    return open_provider(cell.model, cell.sampling, opening)
+
+
 @dataclass(frozen=True, slots=True)
 class Method:
     """What a run takes of its source: how replies are graded, and what is sent or known besides the items."""
 
     grade: GradeReply
+    opener: Callable[[Cell, Opening], Provider] = by_protocol
     stop: tuple[str, ...] = ()  # where the model is to stop, besides the user's own
     labels: Callable[[], Labels] = lambda: Labels({}, "no rows")  # for baselines
     row_ids: Sequence[str] = ()  # for replays: item ids in the order of the rows

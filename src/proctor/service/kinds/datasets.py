@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from proctor.references import ExamRef
 from proctor.service.context import Context
 from proctor.service.kinds.exams import FILE, suite_key
 from proctor.settings import Settings
@@ -12,7 +13,6 @@ from proctor.sources.exams.sampling import PRESETS
 from proctor.sources.exams.source import SuiteSource
 from proctor.store.datasets import entries
 from proctor.store.datasets.files import file_of
-from proctor.types import ExamRef
 
 
 def sized(ref: ExamRef, context: Context) -> int:

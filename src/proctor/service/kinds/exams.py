@@ -11,6 +11,7 @@ from typing import get_args
 from proctor.grading.formats import Label
 from proctor.protocols import Exam, Grader
 from proctor.providers.contract import Labels
+from proctor.references import ExamRef, Rows
 from proctor.service.context import Context
 from proctor.service.kinds.contract import Fetch, Method, SourceKind, TaskLabels, Tell
 from proctor.settings import Settings
@@ -21,7 +22,7 @@ from proctor.sources.exams.rows.normal_form import read_sample
 from proctor.sources.exams.sampling import PRESETS
 from proctor.sources.exams.source import SuiteSource, open_suite, task_keys
 from proctor.sources.exams.tables.tasks import SUITES, TASKS, suite_named
-from proctor.types import ExamRef, Item, Rows, Run
+from proctor.types import Item, Run
 
 WORDINGS = 3
 
@@ -104,7 +105,12 @@ def with_origin(ref: ExamRef, source: SuiteSource) -> ExamRef:
 
 
 def method_of(exam: Exam) -> Method:
-    return Method(exam.grader.grade, exam.stop, lambda: Labels(*exam.labels()), exam.row_ids)
+    return Method(
+        exam.grader.grade,
+        stop=exam.stop,
+        labels=lambda: Labels(*exam.labels()),
+        row_ids=exam.row_ids,
+    )
 
 
 def replayed(exam: SuiteSource) -> SuiteSource:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Never, assert_never
 
 from proctor.errors import ConfigError
+from proctor.references import LogRef
 from proctor.service.kinds.contract import Method, SourceKind
 from proctor.settings import Settings
-from proctor.types import LogRef
 
 
 def not_opened(ref: LogRef, _settings: Settings) -> Never:

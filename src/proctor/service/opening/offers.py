@@ -13,10 +13,11 @@ from proctor.providers import PROVIDERS, entry, list_models, open_provider
 from proctor.providers.contract import Opening
 from proctor.providers.prices import read_prices
 from proctor.providers.wire.http import Http
+from proctor.references import ExamRef
 from proctor.settings import Settings
 from proctor.simulator import NAMED
 from proctor.sources.exams.source import open_suite
-from proctor.types import ExamRef, Model, Sampling
+from proctor.types import Model, Sampling
 
 PROBE_S = 30.0
 UNSUITED = "embeddings only"  # a note of providers/protocols/ollama.py

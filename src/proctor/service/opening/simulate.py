@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from proctor.errors import ConfigError, DataMissing
+from proctor.references import ExamRef
 from proctor.service.kinds import kind_of
 from proctor.service.opening.sources import open_source
 from proctor.settings import Settings
 from proctor.simulator import OPTIONS, KnownAnswer, read_options, write_answers
 from proctor.simulator.serve import serve
 from proctor.sources.exams.tables.tasks import SUITES
-from proctor.types import ExamRef
 
 # Decided here, not by the user: the answers come from this machine's rows.
 USER_OPTIONS = tuple(option for option in OPTIONS if option.flag not in ("--answers", "--until-stdin-closes"))

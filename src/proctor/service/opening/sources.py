@@ -11,6 +11,7 @@ from proctor.errors import ConfigError, DataMissing, EndpointNotFound, Forbidden
 from proctor.plan import parse_model
 from proctor.protocols import Source
 from proctor.providers import PROVIDERS
+from proctor.references import SourceRef
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Tell
 from proctor.service.opening.offers import offers
@@ -18,7 +19,7 @@ from proctor.settings import Settings
 from proctor.simulator import KnownAnswer
 from proctor.simulator.process import SimulatorDied, spawn
 from proctor.sources.exams.tables.tasks import SUITES
-from proctor.types import Cell, Model, SourceRef
+from proctor.types import Cell, Model
 
 WITHOUT_SERVER = ("baseline", "replay", "simulator")
 

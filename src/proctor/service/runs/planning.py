@@ -6,11 +6,12 @@ from dataclasses import replace
 from functools import partial
 
 from proctor.plan import Wanted, build, check, parse_source
+from proctor.references import ExamRef
 from proctor.service.grades.named import typed_here
 from proctor.service.opening.sources import models_named, suite_names
 from proctor.service.runs.lifecycle import resolved
 from proctor.settings import Settings
-from proctor.types import ExamRef, Plan
+from proctor.types import Plan
 
 
 def plan_of_wanted(wanted: Wanted, settings: Settings) -> Plan:

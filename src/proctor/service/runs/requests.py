@@ -18,6 +18,7 @@ from proctor.plan.doors import from_config
 from proctor.plan.option import RunOption
 from proctor.plan.values import OPEN, Duration, Flag, NumberIn, OneOf, Text, Texts
 from proctor.providers import PROVIDERS
+from proctor.references import ExamRef
 from proctor.service.context import Context
 from proctor.service.datasets.kept import ref_named
 from proctor.service.opening.sources import model_named
@@ -25,7 +26,7 @@ from proctor.settings import Settings
 from proctor.sources.exams.source import task_keys
 from proctor.sources.exams.tables.tasks import suite_named
 from proctor.store.datasets.files import bring
-from proctor.types import ExamRef, Limits, Plan
+from proctor.types import Limits, Plan
 
 Priority = Literal["high", "normal", "low"]
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 from proctor.errors import ConfigError, DataError
 from proctor.grading.exam import FUNCTION
 from proctor.protocols import Source
+from proctor.references import ExamRef, SourceRef
 from proctor.service.kinds import kind_of
-from proctor.types import Cell, ExamRef, Limits, Run, SourceRef
+from proctor.types import Cell, Limits, Run
 
 
 def as_it_began(run: Run) -> SourceRef:

@@ -24,7 +24,6 @@ from proctor.findings import RunResult
 from proctor.offered import ListedModel
 from proctor.plan import share_limits
 from proctor.protocols import Source
-from proctor.providers import open_provider
 from proctor.providers.contract import Opening, Pacing, Provider
 from proctor.providers.pacing.limiter import Limiter
 from proctor.providers.prices import read_prices
@@ -184,7 +183,7 @@ async def _check(cell: Cell, source: Source, http: Http, context: RunContext, re
     )
     # A style may say where the model is to stop; the user's own stops stay.
     cell = replace(cell, sampling=replace(cell.sampling, stop=(*cell.sampling.stop, *method.stop)))
-    provider = open_provider(cell.model, cell.sampling, opening)
+    provider = method.opener(cell, opening)
     limits = cell.limits
     wait_s = min(limits.wait_for_server_s, limits.timeout_s, limits.for_s or limits.timeout_s)
     listed = await once_ready(provider.check, wait_s)

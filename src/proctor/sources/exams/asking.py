@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from proctor.errors import ConfigError
 from proctor.manifest import ExamFacts
+from proctor.references import ExamRef
 from proctor.sources.exams.items import written
 from proctor.sources.exams.prompts.form import SHOTS_VERSION, Shot, Writer
 from proctor.sources.exams.prompts.styles import OWN, Style, pick, shots_of, style_named, writers_of
 from proctor.sources.exams.rows.normal_form import Row
 from proctor.sources.exams.shots import choose, worked
 from proctor.sources.exams.tables.shapes import Task
-from proctor.types import ExamRef
 
 SEED = 0  # of the order; one for all runs, or two models would not be asked the same items
 

@@ -11,10 +11,10 @@ from proctor.findings import METRIC_VERSIONS
 from proctor.grading.exam import ROWS, ExamGrader, metric_of
 from proctor.manifest import ExamFacts
 from proctor.protocols import Grader
+from proctor.references import ExamRef
 from proctor.sources.exams.prompts.styles import OWN
 from proctor.sources.exams.rows.normal_form import Row
 from proctor.sources.exams.tables.shapes import Task
-from proctor.types import ExamRef
 
 # Graders of open answers know many languages' words: runs without free text do without the time of their import.
 if TYPE_CHECKING:

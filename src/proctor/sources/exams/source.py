@@ -13,6 +13,7 @@ from proctor.grading.extractors import check_labels, extractor
 from proctor.grading.vocabulary import Vocabulary, vocabulary
 from proctor.manifest import ExamFacts, TaskSpec
 from proctor.protocols import Grader
+from proctor.references import ExamRef, Rows
 from proctor.sources.exams.asking import (
     LETTERED,
     SEED,
@@ -37,7 +38,7 @@ from proctor.sources.exams.sampling import PRESETS, spread, take
 from proctor.sources.exams.shuffle import shuffled
 from proctor.sources.exams.tables.shapes import Suite, Task
 from proctor.sources.exams.tables.tasks import suite_named
-from proctor.types import ExamRef, Item, Rows
+from proctor.types import Item
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, Select, Subquery, case, func, select, tuple_
+from sqlalchemy import Select, Subquery, case, func, select, tuple_
 
 from proctor.errors import NotFound
 from proctor.findings import Score, Speed, Tally
@@ -50,6 +50,10 @@ class AttemptRow:
     unused_input_tokens: int | None = None
     unused_output_tokens: int | None = None
     unused_cost_usd: float | None = None
+    first_token_s: float | None = None
+    inter_token_s: float | None = None
+    status: int | None = None  # HTTP, of a request that the server refused
+    finish: str | None = None  # of a reply; None in rows of older versions
 
 
 def reply_of(said: Mapping[str, Any], row: AttemptRow) -> Reply:
@@ -67,6 +71,9 @@ def reply_of(said: Mapping[str, Any], row: AttemptRow) -> Reply:
         latency_s=row.latency_s,
         cost_usd=row.cost_usd,
         service_s=row.service_s,
+        request_id=said.get("request_id"),
+        first_token_s=row.first_token_s,
+        inter_token_s=row.inter_token_s,
         first_token=tuple((str(token), float(logprob)) for token, logprob in said.get("first_token") or ()),
     )
 
@@ -135,6 +142,11 @@ def narrow(run_num: int, attempt: Attempt, item_hash: str) -> tuple[Any, ...]:
         unused.input_tokens,
         unused.output_tokens,
         unused.cost_usd,
+        *(
+            (reply.first_token_s, reply.inter_token_s, None, reply.finish)
+            if reply is not None
+            else (None, None, failure.status if failure is not None else None, None)
+        ),
     )
 
 
@@ -327,7 +339,7 @@ def _usage(sums: Sequence[Any]) -> Usage:
     )
 
 
-def attempt_row(row: Row[Any]) -> AttemptRow:
+def attempt_row(row: Iterable[Any]) -> AttemptRow:
     values = list(row)
     values[_OUTCOME] = _OUTCOMES[values[_OUTCOME]]
     return AttemptRow(*values)

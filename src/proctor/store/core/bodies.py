@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import zstandard
 
-from proctor.types import Attempt, Chat, Gold, Item, Message
+from proctor.types import Attempt, Chat, Gold, Item, Message, Request
 
 # Measured on prompts and replies of 0.5 to 1.2 kB: levels 1, 2 and 3 give the same size (60 %)
 # in the same time (15 us for a pair); beyond 3 the time doubles for nothing.
@@ -39,10 +39,16 @@ def item_body(item: Item) -> bytes:
 
 def item_record(item: Item) -> dict[str, Any]:
     """The item as it is kept, but for its hash, by which it is found. `item_from` takes it back."""
+    request = item.ask if isinstance(item.ask, Request) else None
+    asked: dict[str, Any] = (
+        {"prompt": [[message.role, message.content] for message in item.ask.messages]}
+        if request is None
+        else {"url": request.url, "body": request.body.decode("utf-8", "replace"), "model": request.model}
+    )
     return {
         "id": item.id,
         "group": item.group,
-        "prompt": [[message.role, message.content] for message in item.ask.messages],
+        **asked,
         "target": item.target,
         "choices": list(item.choices),
         "aliases": list(item.aliases),
@@ -56,7 +62,7 @@ def item_from(record: Mapping[str, Any], digest: str) -> Item:
     return Item(
         id=record["id"],
         group=record["group"],
-        ask=Chat(tuple(Message(role, content) for role, content in record["prompt"])),
+        ask=_ask_from(record),
         gold=Gold.of(record["target"], tuple(record["aliases"])),
         choices=tuple(record["choices"]),
         options=tuple(record["options"]),
@@ -65,8 +71,14 @@ def item_from(record: Mapping[str, Any], digest: str) -> Item:
     )
 
 
+def _ask_from(record: Mapping[str, Any]) -> Chat | Request:
+    if "url" in record:
+        return Request(record["url"], record["body"].encode(), record["model"])
+    return Chat(tuple(Message(role, content) for role, content in record["prompt"]))
+
+
 def payload_body(attempt: Attempt) -> bytes:
-    """Text, reasoning, finish and error; `raw`, the server's reply as text, and `grade` only where there is one."""
+    """Text, reasoning, finish and error; `raw`, the server's words, `status` of a failure, and `grade` where told."""
     reply, failure = attempt.reply, attempt.failure
     record: dict[str, Any] = {"text": None, "reasoning": None, "finish": None, "error": None}
     if reply is not None:
@@ -77,11 +89,17 @@ def payload_body(attempt: Attempt) -> bytes:
             record["first_token"] = reply.first_token
         if reply.raw:
             record["raw"] = reply.raw.decode("utf-8", "replace")
+        if reply.request_id is not None:
+            record["request_id"] = reply.request_id
         grade = attempt.grade
         if grade.note is not None or grade.cost_usd is not None:
             record["grade"] = {"grader": grade.grader, "note": grade.note, "cost_usd": grade.cost_usd}
     if failure is not None:
         record["error"] = failure.message
+        if failure.status is not None:
+            record["status"] = failure.status
+        if failure.raw:
+            record["raw"] = failure.raw.decode("utf-8", "replace")
     return _to_json(record)
 
 

@@ -22,7 +22,7 @@ from proctor.errors import ConfigError, DiskFull, StoreError
 from proctor.store.core.tables import METADATA, PROJECT, STAMP, STAMPS
 from proctor.store.core.walls import WALL, Reach, hold
 
-HEAD = "0009"  # newest file of migrations/versions
+HEAD = "0010"  # newest file of migrations/versions
 
 LOG = logging.getLogger("proctor.store")
 OWNER_ALONE = 0o600

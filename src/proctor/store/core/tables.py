@@ -162,6 +162,8 @@ ATTEMPT = Table(
     Column("unused_input_tokens", Told),
     Column("unused_output_tokens", Told),
     Column("unused_cost_usd", ToldAmount),
+    *(Column(name, ToldAmount) for name in ("first_token_s", "inter_token_s")),
+    *(Column(name, kind) for name, kind in (("status", Told), ("finish", Text))),  # of a refusal; of a reply
     PrimaryKeyConstraint("run_num", "item_id", "repeat", "attempt"),
     # One for each way a page of results is asked for; all three give it in order, without a sort.
     Index("attempt_place", "run_num", "position", "repeat"),
@@ -261,8 +263,7 @@ API_KEY = Table(
     Column("digest", Text, nullable=False, unique=True),  # SHA-256 of the key, which itself is kept nowhere
     Column("scopes", Text, nullable=False),  # of read, run, admin; separated by commas
     Column("created_at", Double, nullable=False),
-    Column("last_used_at", Double),
-    Column("revoked_at", Double),
+    *(Column(name, Double) for name in ("last_used_at", "revoked_at")),
     sqlite_autoincrement=True,
 )
 
@@ -349,11 +350,10 @@ SESSION = Table(
     METADATA,
     Column("digest", Text, primary_key=True),  # SHA-256 of what the cookie holds
     Column("key_id", Integer, ForeignKey("api_key.id"), nullable=False),
-    Column("created_at", Double, nullable=False),
-    Column("expires_at", Double, nullable=False),
+    *(Column(name, Double, nullable=False) for name in ("created_at", "expires_at")),
 )
 
-# A file of questions, or a suite with its files, that was uploaded. What runs need of it is in their cells.
+# A file of questions or of requests, or a suite, that was uploaded. What runs need of it is in their cells.
 DATASET = Table(
     "dataset",
     METADATA,
@@ -367,6 +367,7 @@ DATASET = Table(
     Column("found", Text, nullable=False),  # JSON: what was found in it, so read
     Column("created_at", Double, nullable=False),
     Column("created_by", Text, nullable=False),
+    Column("holds", Text, nullable=False, server_default="questions"),
     Index("dataset_name", "project_id", "name", unique=True),
     Index("dataset_content", "content"),
 )
@@ -384,8 +385,7 @@ DATASET_FILE = Table(
 DATASET_CHUNK = Table(
     "dataset_chunk",
     METADATA,
-    Column("sha256", Text, nullable=False),
-    Column("place", Integer, nullable=False),
+    *(Column(name, kind, nullable=False) for name, kind in (("sha256", Text), ("place", Integer))),
     Column("body", LargeBinary, nullable=False),
     PrimaryKeyConstraint("sha256", "place"),
 )

@@ -28,6 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.sql import operators, visitors
 from sqlalchemy.sql.elements import BinaryExpression
 
+from proctor.store.core.batch_tables import BATCH, BATCH_FILE, LABEL, MODEL_REGISTRY
 from proctor.store.core.tables import (
     ATTEMPT,
     AUDIT,
@@ -53,12 +54,15 @@ PROJECT_OF = {
     SCHEDULE: "project_id",
     AUDIT: "project_id",
     DATASET: "project_id",
+    BATCH: "project_id",
+    BATCH_FILE: "project_id",
     PROJECT: "id",
 }
-OF_RUN = frozenset({ATTEMPT, PAYLOAD, SCORE, JOB, PULSE, NOTE, GRADE})
+OF_RUN = frozenset({ATTEMPT, PAYLOAD, SCORE, JOB, PULSE, NOTE, GRADE, LABEL})
 # An item is found by the hash of its whole words, which only its own attempts tell; the files of a data set and
-# their bytes likewise, by the hash that only its row tells. All tables else stay shut.
-OPEN = frozenset({ITEM, DATASET_FILE, DATASET_CHUNK})
+# their bytes likewise, by the hash that only its row tells. What is known of a model is nobody's alone. All tables
+# else stay shut.
+OPEN = frozenset({ITEM, DATASET_FILE, DATASET_CHUNK, MODEL_REGISTRY})
 
 WALL = "wall"
 WHOLE: Any = {"whole": True}  # execution options of a statement that counts or cleans over all projects

@@ -13,13 +13,14 @@ from sqlalchemy.exc import IntegrityError
 
 from proctor.errors import Conflict, NotFound, StoreError
 from proctor.plan import cell_from_json, cell_to_json
+from proctor.references import ExamRef
 from proctor.store.core.schema import Database
 from proctor.store.core.tables import DATASET, DATASET_CHUNK, DATASET_FILE, RUN, SCHEDULE
 from proctor.store.core.walls import WHOLE
 from proctor.store.datasets import content
 from proctor.store.datasets.content import PIECE_BYTES, KeptFile
 from proctor.store.queue.entries import check_project
-from proctor.types import Cell, ExamRef, Status
+from proctor.types import Cell, Status
 
 AT_WORK = (Status.PENDING.value, Status.RUNNING.value)
 

@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from proctor.errors import DataMissing
+from proctor.references import ExamRef, SourceRef
 from proctor.settings import Settings
 from proctor.store.core.schema import Database
 from proctor.store.datasets import content
-from proctor.types import ExamRef, SourceRef
 
 
 def bring(store: Database, refs: Iterable[SourceRef], settings: Settings) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import and_, select
+from sqlalchemy import and_, select, tuple_
 
 from proctor.store.core import bodies
-from proctor.store.core.attempts import Store
+from proctor.store.core.attempts import COLUMNS, AttemptRow, Store, attempt_row
 from proctor.store.core.latest import is_latest
 from proctor.store.core.tables import ATTEMPT, ITEM, PAYLOAD
 from proctor.types import Outcome
@@ -43,3 +43,30 @@ def latest(store: Store, run_id: str) -> Iterator[Said]:
                 record = bodies.unpack(reply)
                 options = tuple(bodies.unpack(item)["options"])
                 yield Said(record.get("text") or "", record.get("finish") or "stop", options)
+
+
+def in_order(
+    store: Store, run_id: str, after: tuple[int, int] = (-1, -1)
+) -> Iterator[tuple[AttemptRow, dict[str, Any]]]:
+    """The latest attempt of each item with what was said in it (`Store.payload`), by position and repeat.
+
+    Rows come in pages, each read in a moment of its own. `after` is the last (position, repeat) that was seen.
+    Raises: NotFound.
+    """
+    its_own = [ATTEMPT.c[name] == PAYLOAD.c[name] for name in ("run_num", "item_id", "repeat", "attempt")]
+    place = (ATTEMPT.c.position, ATTEMPT.c.repeat)
+    query = (
+        select(*COLUMNS, PAYLOAD.c.body)
+        .join(PAYLOAD, and_(*its_own))
+        .where(ATTEMPT.c.run_num == store.number(run_id), is_latest())
+        .order_by(*place)
+        .limit(ROWS_AT_ONCE)
+    )
+    while True:
+        with store.reading() as connection:
+            page = connection.execute(query.where(tuple_(*place) > tuple_(*after))).fetchall()
+        for row in page:
+            yield attempt_row(row[:-1]), bodies.unpack(row[-1])
+        if len(page) < ROWS_AT_ONCE:
+            return
+        after = (page[-1].position, page[-1].repeat)

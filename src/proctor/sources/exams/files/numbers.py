@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any, Literal, Protocol
 
+from proctor.references import Numbers
 from proctor.sources.exams.files.columns import Columns, own_start, short
 from proctor.sources.exams.files.faults import Faults, RowFault
 from proctor.sources.exams.files.records import Record
-from proctor.types import Numbers
 
 Meaning = Literal["own", "from-0", "from-1", "texts"]
 WORDS: Mapping[Meaning, str] = {

@@ -12,6 +12,7 @@ from proctor.figures import left_out_mark
 from proctor.grading.reading.ladder import EXTRACTOR
 from proctor.grading.reading.languages import ENGLISH, Language
 from proctor.manifest import ExamFacts, TaskSpec
+from proctor.references import ExamRef
 from proctor.sources.exams.asking import SEED
 from proctor.sources.exams.files.columns import (
     ANSWER,
@@ -33,7 +34,6 @@ from proctor.sources.exams.prompts.own_cue import in_own_words, language_of
 from proctor.sources.exams.sampling import spread
 from proctor.sources.exams.source import SuiteSource, item_ids, make_source
 from proctor.sources.exams.tables.shapes import Task
-from proctor.types import ExamRef
 
 
 def open_file(ref: ExamRef) -> SuiteSource:

@@ -12,6 +12,7 @@ import orjson
 from proctor.errors import DataError
 from proctor.grading.formats import AnswerFormat, Label
 from proctor.manifest import CopiedRows, ExamFacts, LeftOut
+from proctor.references import Numbers
 from proctor.sources.exams.files.columns import CHOICES, Columns, choices, row_grader, row_ids
 from proctor.sources.exams.files.copies import Copies, clustered
 from proctor.sources.exams.files.faults import left_out_of
@@ -26,7 +27,6 @@ from proctor.sources.exams.files.targets import (
     named_targets,
 )
 from proctor.sources.exams.rows.normal_form import Row
-from proctor.types import Numbers
 
 
 @dataclass(frozen=True, slots=True)

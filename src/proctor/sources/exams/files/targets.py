@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 from proctor.grading.formats import AnswerFormat, Label
 from proctor.grading.texts import fold, key, light, number
+from proctor.references import Numbers
 from proctor.sources.exams.files.columns import Columns, short
 from proctor.sources.exams.files.faults import Faults, RowFault
 from proctor.sources.exams.files.numbers import NumberReading, number_reading, whole_number
 from proctor.sources.exams.files.records import Record, Records
-from proctor.types import Numbers
 
 MAX_LABELS = 10
 MAX_LABEL_WORDS = 3

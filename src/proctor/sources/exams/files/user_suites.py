@@ -29,6 +29,7 @@ from proctor.figures import left_out_mark
 from proctor.findings import OF_LABELS
 from proctor.grading.formats import AnswerFormat
 from proctor.manifest import ExamFacts, TaskSpec
+from proctor.references import ExamRef
 from proctor.sources.exams.asking import SEED
 from proctor.sources.exams.files.columns import (
     KNOWN_NAMES,
@@ -47,7 +48,6 @@ from proctor.sources.exams.rows.normal_form import Row
 from proctor.sources.exams.sampling import spread
 from proctor.sources.exams.source import SuiteSource, item_ids, make_source
 from proctor.sources.exams.tables.shapes import Task
-from proctor.types import ExamRef
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from typing import Any, Literal
 import orjson
 
 from proctor.errors import DataError, DataMissing
-from proctor.types import Rows
+from proctor.references import Rows
 
 Stored = Literal["imported", "hub"]
 FOLDERS: Mapping[Stored, str] = {"imported": "suites", "hub": "hub"}

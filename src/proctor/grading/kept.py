@@ -1,0 +1,17 @@
+"""Replies that nothing is compared with: kept as they are, told apart by how they end."""
+
+from __future__ import annotations
+
+from proctor.types import Grade, Item, Outcome, Reply
+
+ANSWER_CHARACTERS = 200
+
+
+def kept(_item: Item, reply: Reply) -> Grade:
+    """The outcome of a reply without a right answer; the beginning of its text stands for it in lists."""
+    if reply.finish == "refused":
+        return Grade(Outcome.REFUSED, None)
+    answer = reply.text[:ANSWER_CHARACTERS] or None
+    if reply.finish == "length":
+        return Grade(Outcome.TRUNCATED, None, answer)
+    return Grade(Outcome.ANSWERED, None, answer)

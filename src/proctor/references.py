@@ -1,0 +1,96 @@
+"""What a run asks, by name and settings: questions of an exam, requests of a file, what the log of another tool has.
+
+What is done with each kind is in service/kinds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import ClassVar, Literal
+
+Rows = Literal["imported", "hub", "sample"]
+Numbers = Literal["from-0", "from-1", "texts"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExamRef:
+    """Which questions of an exam, and how they are put: a suite by name, a file by path, or a data set."""
+
+    kind: Literal["suite", "file", "dataset"]
+    name: str  # suite name, absolute path, or what a data set is called
+    tasks: tuple[str, ...] = ()  # empty: all
+    preset: Literal["quick", "standard", "full"] | None = None
+    limit: int | None = None  # per task
+    rows: Rows | None = None  # suites: where rows come from; None: imported, else the hub's
+    answer_type: Literal["choices", "labels", "text"] | None = None  # files: None is "see the rows"
+    style: str | None = None  # a prompt style by name, such as "simple-evals"; None: proctor's own
+    wording: Literal[1, 2, 3, "all"] = 1  # of proctor's own style
+    shots: int | None = None  # worked examples from the dev rows; None: as many as the style has
+    shuffle: bool = False  # lettered choices in a seeded order of their own for each item
+    extractor: str | None = None  # by name and version; None: the style's own
+    grader: str | None = None  # of answers in free text, by name and settings; None: chosen by the answers
+    numbers: Numbers | None = None  # files: what answers that are numbers mean; None: "see the rows"
+    lenient: bool = False  # files: rows that cannot be used are left out, and the run says so
+    columns: tuple[str, ...] = ()  # files: which column is what, as "answer=Antwort"; else by their names
+    sheet: str | None = None  # workbooks: which sheet; None: the first that is shown and has cells
+    content: str | None = None  # data sets: the hash by which the store finds the files
+    imported: ClassVar[bool] = False
+
+    @property
+    def listed(self) -> str:
+        """Its name in lists: a file's without its folder."""
+        return PurePath(self.name).name if self.content is None else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class LogRef:
+    """What the log of another tool is about; only that tool can ask it again."""
+
+    name: str
+    kind: Literal["log"] = "log"
+    imported: ClassVar[bool] = True
+
+    @property
+    def listed(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRef:
+    """Which requests of a file are sent, and how its lines are understood: a file by path, or a data set.
+
+    `columns` say which column is what ("custom_id=ID") and `template` how a row becomes a prompt, where the file is
+    a table; `fields` are fields of the body for lines that have none ("max_tokens=200"). `gold` is where the right
+    answers are: a field of the line, or the path of a file. `candidate` tells what a request is about: a regular
+    expression with one group over the custom_id, or a path into the body ("$.metadata.name").
+    """
+
+    name: str  # absolute path, or what a data set is called
+    kind: Literal["batch"] = "batch"
+    content: str | None = (
+        None  # data sets: SHA-256 of the file's bytes, by which it is found in data/datasets
+    )
+    limit: int | None = None
+    order: Literal["file", "random"] = "file"
+    on_mismatch: Literal["override", "strict"] = "override"  # of the model that lines name
+    stream: bool = False  # replies come in pieces, so that the time to the first token is known
+    lenient: bool = False  # lines that cannot be sent are left out, and the run says so
+    endpoint: str | None = None  # of lines that name none; None: /v1/chat/completions
+    columns: tuple[str, ...] = ()
+    template: str | None = None
+    fields: tuple[str, ...] = ()
+    gold: str | None = None
+    grader: str | None = None  # by name and settings; None: chosen by the right answers
+    candidate: str | None = None
+    out: str | None = None  # absolute path of the file that grows with the replies
+    shape: Literal["openai", "vllm"] = "openai"  # of the lines in `out`
+    imported: ClassVar[bool] = False
+
+    @property
+    def listed(self) -> str:
+        """Its name in lists: a file's without its folder."""
+        return PurePath(self.name).name if self.content is None else self.name
+
+
+SourceRef = ExamRef | BatchRef | LogRef

@@ -1,0 +1,1 @@
+"""Files of requests: lines that are sent to a model as they stand."""
