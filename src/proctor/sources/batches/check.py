@@ -61,7 +61,7 @@ def survey(
     Raises: ConfigError, DataError, DataMissing.
     """
     texts = open_texts(path, ref)
-    reader = reader_of(ref, flat=texts.flat, grader=grader, complete=rules.complete)
+    reader = reader_of(ref, flat=texts.flat, grader=grader, complete=rules.complete, bodies=to_ask)
     found = _Pass(ref, rules, reader, to_ask=to_ask)
     found.over(texts.read(), ref.limit if ref.order == "file" else None)
     found.also(texts.broken)
@@ -85,63 +85,66 @@ class _Pass:
         self._models: Counter[str] = Counter()
         self._first_lines: dict[str, int] = {}
         self._urls: Counter[str] = Counter()
-        self._most_tokens: int | None = None
+        self._first_model: str | None = None
+        self._first_url: str | None = None
+        self._most_tokens, self._uncapped = -1, 0
 
     # Line by line --------------------------------------------------------------------------------------
 
     def over(self, texts: Iterable[TextAt], limit: int | None) -> None:
+        read, lines = self._reader.read, 0
         for number, at, text in texts:
             if limit is not None and len(self._numbers) >= limit:
-                return
+                break
             if text.isspace() or text == BOM:
                 self._note("blank_line", number, "blank; blank lines are passed over")
                 continue
-            self._counts["lines"] += 1
+            lines += 1
             if number == 1 and text.startswith(BOM):
                 self._note("byte_order_mark", 1, "begins with a byte order mark, which is passed over")
             if text.endswith(b"\r\n"):
                 self._note("crlf", number, "ends as on Windows (CRLF), which is taken as it is")
             try:
-                line = self._reader.read(number, text)
+                line = read(number, text)
                 self._fits(line, number)
             except BadRequestLine as error:
                 self._bad(LineFault(number, error.code, str(error), error.param), self._faults)
             else:
                 self._take(line, number, at)
+        self._counts["lines"] += lines
 
     def _fits(self, line: RequestLine, number: int) -> None:
         """Raises: BadRequestLine for a line that can be sent, but not together with the others."""
         rules = self._rules
-        wanted = rules.endpoint or (next(iter(self._urls), line.url) if not self._ref.lenient else line.url)
-        if line.url != wanted:
+        wanted = rules.endpoint or self._first_url
+        if line.url != wanted and wanted is not None and (rules.endpoint or not self._ref.lenient):
             whose = "the batch's endpoint" if rules.endpoint else "the url of the lines before it"
             raise BadRequestLine(
                 "mismatched_url",
                 f"the url {line.url} is not {whose}, {wanted}; one file goes to one endpoint",
                 "url",
             )
-        first = next(iter(self._models), None)
-        if line.model is not None and first is not None and line.model != first:
+        first = self._first_model
+        if line.model != first and line.model is not None and first is not None:
             said = f"the model {line.model!r} is not {first!r}, which line {self._first_lines[first]} names"
             if rules.one_model:
                 raise BadRequestLine("mismatched_model", f"{said}; one batch is for one model", "body.model")
             self._note("other_model", number, f"{said}; the run's own replaces both")
         if rules.most is not None and len(self._numbers) >= rules.most:
-            raise BadRequestLine("too_many_requests", f"a batch may have {rules.most:,} requests", None)
+            raise BadRequestLine("too_many_requests", f"a batch may have {rules.most:,} requests")
 
     def _take(self, line: RequestLine, number: int, at: int) -> None:
         self._ids.add(line.custom_id)
         self._numbers.append(number)
         if len(self._first_ids) < FIRST_IDS:
             self._first_ids.append(line.custom_id)
+            self._first_url = self._first_url or line.url
         self._urls[line.url] += 1
-        if (model := line.model) is not None:
-            model = model if model in self._models or len(self._models) < MOST_MODELS else OTHER_MODELS
-            self._models[model] += 1
-            self._first_lines.setdefault(model, number)
+        if line.model is not None:
+            self._count_model(line.model, number)
         if (cap := line.cap) is None:
-            self._counts["uncapped"] += 1
-        elif self._most_tokens is None or cap > self._most_tokens:
+            self._uncapped += 1
+        elif cap > self._most_tokens:
             self._most_tokens = cap
         if line.gold is not None:
             self._counts["gold"] += 1
@@ -150,9 +153,16 @@ class _Pass:
         if self._to_ask:
             self._places.append(at)
             item = item_of(line)
-            self._digests += hashlib.blake2b(
-                f"{item.id}\n{item.hash}".encode(), digest_size=DIGEST_BYTES
-            ).digest()
+            named = f"{item.id}\n{item.hash}".encode()
+            self._digests += hashlib.blake2b(named, digest_size=DIGEST_BYTES).digest()
+
+    def _count_model(self, model: str, number: int) -> None:
+        if self._first_model is None:
+            self._first_model = model
+        if model not in self._models:
+            model = model if len(self._models) < MOST_MODELS else OTHER_MODELS
+            self._first_lines.setdefault(model, number)
+        self._models[model] += 1
 
     def _bad(self, fault: LineFault, listed: list[LineFault]) -> None:
         self._counts["bad"] += 1
@@ -202,8 +212,8 @@ class _Pass:
             models=dict(self._models),
             urls=dict(self._urls),
             first_ids=tuple(self._first_ids),
-            most_tokens=self._most_tokens,
-            uncapped=self._counts["uncapped"],
+            most_tokens=self._most_tokens if self._most_tokens >= 0 else None,
+            uncapped=self._uncapped,
             gold=self._counts["gold"],
             first_lines=self._first_lines,
         )

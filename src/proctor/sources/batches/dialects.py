@@ -42,7 +42,7 @@ def envelope_of(record: Mapping[str, Any]) -> str | None:
     """The field of a line that holds its body; None where the line itself is the body. Raises: BadRequestLine."""
     for name in ENVELOPES:
         if name in record:
-            if not isinstance(record[name], dict):
+            if type(record[name]) is not dict:
                 raise BadRequestLine("invalid_type", f"{name} is no object", name)
             return name
     if not any(name in record for name in PLAIN):
@@ -52,17 +52,19 @@ def envelope_of(record: Mapping[str, Any]) -> str | None:
     return None
 
 
-def id_of(record: Mapping[str, Any], number: int) -> str:
-    """Raises: BadRequestLine."""
-    custom_id = record.get("custom_id", record.get("key") if "request" in record else None)
-    if custom_id is None and "custom_id" not in record and envelope_of(record) is None:
+def id_of(record: Mapping[str, Any], envelope: str | None, number: int) -> str:
+    """The id of a line; one made of its number where the line is the body alone. Raises: BadRequestLine."""
+    custom_id = record.get("custom_id")
+    if custom_id is None and envelope == "request":
+        custom_id = record.get("key")
+    if custom_id is None and envelope is None and "custom_id" not in record:
         return f"line-{number}"
     if custom_id is None:
         raise BadRequestLine("missing_required_parameter", "missing required 'custom_id'", "custom_id")
-    if not isinstance(custom_id, str) or not custom_id:
+    if type(custom_id) is not str or not custom_id:
         said = "is empty" if custom_id == "" else f"is no text but {_kind(custom_id)}"
         raise BadRequestLine("invalid_type", f"custom_id {said}", "custom_id")
-    if "\0" in custom_id or not _whole(custom_id):
+    if "\0" in custom_id or not (custom_id.isascii() or _whole(custom_id)):
         raise BadRequestLine(
             "invalid_value", "custom_id has a sign that no text has (NUL, or half of a pair)", "custom_id"
         )
@@ -75,8 +77,6 @@ def _kind(value: object) -> str:
 
 
 def _whole(text: str) -> bool:
-    if text.isascii():
-        return True
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -84,13 +84,15 @@ def _whole(text: str) -> bool:
     return True
 
 
-def url_of(record: Mapping[str, Any], body: Mapping[str, Any], wanted: str | None) -> str:
+def url_of(record: Mapping[str, Any], envelope: str | None, wanted: str | None) -> str:
     """The endpoint, with /v1: the line's own, else `wanted`, else as the body looks. Raises: BadRequestLine."""
-    url = record.get("url") if "body" in record or envelope_of(record) is None else None
+    url = record.get("url") if envelope in ("body", None) else None
     if url is None:
-        return wanted or _by_look(body)
+        return wanted or _by_look(record if envelope is None else record[envelope])
     if not isinstance(url, str):
         raise BadRequestLine("invalid_type", f"url is no text but {_kind(url)}", "url")
+    if url in NEEDED:
+        return url
     full = endpoint_named(url)
     if full is None:
         raise BadRequestLine(
@@ -159,14 +161,22 @@ def check_body(url: str, body: Mapping[str, Any]) -> None:
             "body.contents",
         )
     needed = NEEDED[url]
-    value = next((body[name] for name in needed if body.get(name) is not None), None)
-    if value is None or value in ("", []):
+    if not (body.get(needed[0]) or body.get(needed[-1])):
         where = f"body.{needed[0]}"
         raise BadRequestLine(
             "missing_required_parameter", f"missing required '{needed[0]}' in the body", where
         )
-    if url == CHAT and not (isinstance(value, list) and all(isinstance(each, dict) for each in value)):
+    if url == CHAT and not _are_objects(body["messages"]):
         raise BadRequestLine("invalid_type", "messages is no list of objects", "body.messages")
+
+
+def _are_objects(value: object) -> bool:
+    if type(value) is not list:
+        return False
+    for each in value:  # noqa: SIM110 - a plain loop: of all that is looked at in a line, there is most of this
+        if type(each) is not dict:
+            return False
+    return True
 
 
 def body_of(text: bytes, record: dict[str, Any], envelope: str | None) -> bytes:

@@ -36,9 +36,9 @@ class Member:
     end: int
 
 
-def loads(text: bytes) -> Any:
-    """The value of a JSON text, with whole numbers of any size and half surrogates. Raises: ValueError."""
-    if LONG_NUMBER not in text.translate(DIGITS):
+def loads(text: bytes, *, exact: bool = True) -> Any:
+    """The value of a JSON text, half surrogates among it, and numbers of any size if `exact`. Raises: ValueError."""
+    if not exact or LONG_NUMBER not in text.translate(DIGITS):
         try:
             return orjson.loads(text)
         except orjson.JSONDecodeError:

@@ -13,8 +13,7 @@ class SeenIds:
         self._hashes = array("q")
 
     def add(self, ident: str) -> None:
-        self._hashes.append(hash(ident))
-        self._hashes.append(hash(ident + "\0"))
+        self._hashes.extend((hash(ident), hash(ident + "\0")))
 
     def __len__(self) -> int:
         return len(self._hashes) // 2
