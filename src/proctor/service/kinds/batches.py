@@ -119,6 +119,7 @@ BATCH: SourceKind[BatchRef, BatchSource] = SourceKind(
     graded_with=graded_with,
     answers=answers_to,
     called=called,
+    holds="requests",
     own=True,
     on_server=True,
 )

@@ -120,7 +120,7 @@ class _Pass:
         if line.url != wanted and wanted is not None and (rules.endpoint or not self._ref.lenient):
             whose = "the batch's endpoint" if rules.endpoint else "the url of the lines before it"
             raise BadRequestLine(
-                "mismatched_url",
+                "invalid_url",
                 f"the url {line.url} is not {whose}, {wanted}; one file goes to one endpoint",
                 "url",
             )
@@ -131,7 +131,7 @@ class _Pass:
                 raise BadRequestLine("mismatched_model", f"{said}; one batch is for one model", "body.model")
             self._note("other_model", number, f"{said}; the run's own replaces both")
         if rules.most is not None and len(self._numbers) >= rules.most:
-            raise BadRequestLine("too_many_requests", f"a batch may have {rules.most:,} requests")
+            raise BadRequestLine("too_many_tasks", f"a batch may have {rules.most:,} requests")
 
     def _take(self, line: RequestLine, number: int, at: int) -> None:
         self._ids.add(line.custom_id)
