@@ -55,8 +55,8 @@ EXITS: Mapping[Exit, str] = {
         "`--max-total-tokens` and no item failed."
     ),
     Exit.DEFECT: (
-        "A check did not pass (`compare --gate`, `verify`, `data verify`), `status --poll` ran out of its time, or "
-        "proctor has a defect, which it then says."
+        "A check did not pass (`compare --gate`, `verify`, `data verify`, `batch check`), `status --poll` ran out of "
+        "its time, or proctor has a defect, which it then says."
     ),
     Exit.REQUEST: "The request was wrong, and nothing was asked.",
     Exit.PART: (

@@ -15,7 +15,6 @@ from proctor.sources.batches.paths import Steps, steps_of, value_at
 from proctor.sources.exams.files.records import Record, read_records
 from proctor.types import Gold
 
-FILES = frozenset({".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet"})
 IDS = ("custom_id", "id", "key")
 ANSWERS = ("gold", "answer", "answers", "target", "label", "expected", "correct")
 
@@ -81,7 +80,7 @@ def gold_named(ref: BatchRef) -> GoldField | GoldFile | None:
     if ref.gold is None:
         return None
     path = Path(ref.gold)
-    if path.suffix.lower() in FILES and (path.is_absolute() or path.is_file()):
+    if path.is_absolute():
         if ref.content is not None:
             raise ConfigError(
                 "Right answers of an uploaded file are a field of its lines: a file has no path here"

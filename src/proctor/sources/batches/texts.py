@@ -26,7 +26,7 @@ BOM = b"\xef\xbb\xbf"
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 PACKED = (b"PAR1", b"PK\x03\x04")
 FLAT = {".csv", ".tsv"}
-# Names of columns that a table of requests has; one of them in the first line makes a file CSV, whatever it is called.
+# Names of columns that a table of requests has, by which its delimiter is told.
 NAMES = frozenset({"custom_id", *ENVELOPES, *PLAIN, "text", "question"})
 
 TextAt = tuple[int, int, bytes]  # the line's number from 1, where it begins, and its text
@@ -124,20 +124,24 @@ def open_texts(path: Path, ref: BatchRef) -> Texts:
         raise DataError(f"{ref.listed}: text in UTF-16; save it as UTF-8")
     if not head.startswith(PACKED):
         refuse_others(head, ref.listed)
-        start = head.removeprefix(BOM).lstrip()[:1]
-        if not (start == b"[" or _is_flat(path, ref, head, start)):
+        blank = not head.removeprefix(BOM).strip()
+        if blank or not (_is_spread(head) or _is_flat(path, ref, head)):
             return JsonLines(path)
     return _table(path, ref)
 
 
-def _is_flat(path: Path, ref: BatchRef, head: bytes, start: bytes) -> bool:
+def _is_flat(path: Path, ref: BatchRef, head: bytes) -> bool:
+    """Whether a file of text is a table: by its ending, or since neither of its first two lines begins an object."""
     if FLAT & {path.suffix.lower(), PurePath(ref.name).suffix.lower()}:
         return True
-    if start in (b"{", b""):
-        return False
-    first = head.removeprefix(BOM).split(b"\n", 1)[0].decode(errors="replace").lower()
-    cells = {cell.strip(' \r"') for cell in re.split(r"[,;\t]", first)}
-    return bool(cells & NAMES)
+    first, *others = [line for line in head.removeprefix(BOM).splitlines() if line.strip()][:2]
+    return not any(line.lstrip().startswith(b"{") for line in (first, *others)) and bool(others)
+
+
+def _is_spread(head: bytes) -> bool:
+    """Whether a file is one JSON text over several lines."""
+    first = head.removeprefix(BOM).lstrip().split(b"\n", 1)[0].strip()
+    return first == b"{" or first.startswith(b"[")
 
 
 def _table(path: Path, ref: BatchRef) -> TableRows:
