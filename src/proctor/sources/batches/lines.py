@@ -65,7 +65,7 @@ class LineReader:
     bodies: bool = True
 
     def read(self, number: int, text: bytes) -> RequestLine:
-        """Raises: BadRequestLine; ConfigError for a template that does not fit the columns."""
+        """Raises: BadRequestLine."""
         if number == 1:
             text = text.removeprefix(BOM)
         record = record_of(text, exact=self.bodies)

@@ -34,12 +34,12 @@ class RowReading:
     endpoint: str
 
     def id_of(self, row: Mapping[str, Any], number: int) -> str:
-        """The row's id, or `line-N` where no column has one."""
+        """The row's id, or `line-N` where no column has one. Raises: BadRequestLine."""
         value = row.get(self._column("custom_id", row) or "")
         return f"line-{number}" if value in (None, "") else str(value)
 
     def body_of(self, row: Mapping[str, Any]) -> bytes:
-        """Raises: BadRequestLine, ConfigError for a template that names no column."""
+        """Raises: BadRequestLine."""
         system = self._said(self.system, "system", row)
         messages = self._messages(row)
         if messages is None:
@@ -60,8 +60,11 @@ class RowReading:
         return orjson.dumps({"prompt": whole} if self.endpoint == COMPLETIONS else {"input": whole})
 
     def _column(self, part: str, row: Mapping[str, Any]) -> str | None:
-        if part in self.columns:
-            return self.columns[part]
+        if (named := self.columns.get(part)) is not None:
+            if named not in row:
+                said = f"the row has no column {named!r} but {', '.join(row)}"
+                raise BadRequestLine("missing_column", said, named)
+            return named
         by_name = {name.lower(): name for name in row}
         return next((by_name[name] for name in PARTS[part] if name in by_name), None)
 
@@ -92,7 +95,7 @@ class RowReading:
 
 
 def filled(template: str, row: Mapping[str, Any]) -> str:
-    """The template with the row's values in place of names in braces. Raises: ConfigError.
+    """The template with the row's values in place of names in braces. Raises: BadRequestLine.
 
     >>> filled("Is {x} {{so}}?", {"x": 1})
     'Is 1 {so}?'
@@ -102,9 +105,11 @@ def filled(template: str, row: Mapping[str, Any]) -> str:
         if slot[1] is None:
             return slot[0][0]
         if slot[1] not in row:
-            raise ConfigError(
-                f"The template names {slot[1]!r}, and there is no such column; columns: {', '.join(row)}. "
-                "A brace of the text itself is written twice"
+            raise BadRequestLine(
+                "missing_column",
+                f"the template names {slot[1]!r}, and the row has no such column but {', '.join(row)}; a brace of the "
+                "text itself is written twice",
+                slot[1],
             )
         return _text(row[slot[1]])
 

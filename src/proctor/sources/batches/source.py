@@ -16,6 +16,7 @@ from proctor.protocols import Grader
 from proctor.references import BatchRef
 from proctor.sources.batches.check import DIGEST_BYTES, Survey, survey
 from proctor.sources.batches.checked import BadRequestLine, CheckedFile
+from proctor.sources.batches.dialects import EMBEDDINGS
 from proctor.sources.batches.graded import Answers, graded_by, named_grader, ready, with_grader
 from proctor.sources.batches.lines import GROUP, LineReader, item_of, reader_of
 from proctor.sources.batches.texts import Texts
@@ -177,7 +178,7 @@ def understood(ref: BatchRef, checked: CheckedFile, asked: int) -> Iterable[str]
         yield f"where a request says nothing else: {', '.join(ref.fields)}"
     if checked.most_tokens is not None and not checked.uncapped:
         yield f"at most {checked.most_tokens:,} tokens are written in each reply"
-    elif checked.uncapped:
+    elif checked.uncapped and checked.endpoint != EMBEDDINGS:
         yield f"{_requests(checked.uncapped)} set no bound to the tokens of the reply (max_tokens)"
     if ref.gold is not None:
         yield f"right answers of {_requests(checked.gold)} from {ref.gold!r}; they are not sent"
