@@ -15,7 +15,7 @@ from proctor.references import BatchRef
 from proctor.sources.batches.checked import SENDABLE, BadRequestLine, CheckedFile, LineFault, Rules
 from proctor.sources.batches.lines import LineReader, RequestLine, item_of, reader_of
 from proctor.sources.batches.repeated import SeenIds
-from proctor.sources.batches.texts import BOM, TextAt, Texts, digest_of, open_texts
+from proctor.sources.batches.texts import BOM, TextAt, LineTexts, digest_of, open_texts
 
 FIRST_IDS = 3
 MOST_MODELS = 100  # that are counted apart; the lines of a batch name one, as a rule
@@ -33,7 +33,7 @@ class Survey:
     """
 
     checked: CheckedFile
-    texts: Texts
+    texts: LineTexts
     numbers: array[int] = field(repr=False)
     places: array[int] = field(repr=False)
     digests: bytes = field(repr=False)
@@ -194,7 +194,7 @@ class _Pass:
         pieces = (self._digests[at : at + DIGEST_BYTES] for at in range(0, len(self._digests), DIGEST_BYTES))
         self._digests = bytearray().join(compress(pieces, kept))
 
-    def told(self, path: Path, texts: Texts) -> Survey:
+    def told(self, path: Path, texts: LineTexts) -> Survey:
         sha256, size = digest_of(path)
         faults = sorted([*self._faults, *self._repeated], key=lambda fault: fault.line or 0)
         if not self._counts["lines"]:

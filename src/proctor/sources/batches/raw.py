@@ -27,7 +27,7 @@ DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class JsonMember:
     """A member of an object: its key, and where key and value stand in the text."""
 
     key: str
@@ -57,7 +57,7 @@ def canonical(value: Any) -> bytes:
         return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
-def members(text: str, at: int = 0) -> Iterator[Member]:
+def members(text: str, at: int = 0) -> Iterator[JsonMember]:
     """The members of the object that begins at `at`. The text is known to be JSON."""
     at = _past_space(text, at) + 1
     while text[at := _past_space(text, at)] != "}":
@@ -65,7 +65,7 @@ def members(text: str, at: int = 0) -> Iterator[Member]:
         key, at = DECODER.raw_decode(text, at)
         start = _past_space(text, _past_space(text, at) + 1)
         _, end = DECODER.raw_decode(text, start)
-        yield Member(key, key_at, start, end)
+        yield JsonMember(key, key_at, start, end)
         at = _past_space(text, end)
         if text[at] == ",":
             at += 1
