@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from pathlib import Path
 
+from proctor.engine.attempts import ErrorBudgets
 from proctor.grading.kept import kept
 from proctor.providers.contract import Opening, Provider
 from proctor.providers.passthrough import open_passthrough
@@ -25,7 +26,7 @@ def opened(ref: BatchRef, settings: Settings) -> BatchSource:
 
 
 def method_of(_source: BatchSource) -> Method:
-    return Method(kept, opener=passed_through)
+    return Method(kept, opener=passed_through, errors=ErrorBudgets(of_items=False))
 
 
 def passed_through(cell: Cell, opening: Opening) -> Provider:

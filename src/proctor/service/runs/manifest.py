@@ -37,6 +37,7 @@ def new_manifest(each: Ready, replies: str | None) -> Manifest:
 
 
 def _not_sent(sampling: Sampling, unsent: Collection[str]) -> tuple[str, ...]:
-    """What the user asked for although the model's protocol has no word for it."""
+    """What the user asked for although the model's protocol has no word for it; None asks for nothing."""
     usual = Sampling()
-    return tuple(sorted(name for name in unsent if getattr(sampling, name) != getattr(usual, name)))
+    asked = {name: value for name in unsent if (value := getattr(sampling, name)) is not None}
+    return tuple(sorted(name for name, value in asked.items() if value != getattr(usual, name)))
