@@ -105,14 +105,16 @@ class Choices:
         return {**self._body, "object": self.kind, "choices": choices}
 
     def _finished(self, choice: Json) -> Json:
-        """As it stands in a reply that was not streamed: calls of tools have no index there."""
+        """As it stands in a reply that was not streamed: beside calls of tools no empty text, and no index in them."""
         message = choice.get("message")
         if not isinstance(message, dict):
             return choice
         calls = message.get("tool_calls")
         if isinstance(calls, list):
-            calls = [{k: v for k, v in call.items() if k != "index"} for call in calls]
-            message = {**message, "tool_calls": calls}
+            calls = [
+                {k: v for k, v in call.items() if k != "index"} for call in calls if isinstance(call, dict)
+            ]
+            message = {**message, "content": message.get("content") or None, "tool_calls": calls}
         return {**choice, "message": {"role": "assistant", "content": None, **message}}
 
 
