@@ -244,6 +244,7 @@ class ProviderError(ProctorError):
     exit_code = Exit.NOTHING
     retryable = False
     stops_run = False  # no other item can fare better
+    of_item = False  # the server is well and refuses what this one item holds
     cure = "The message quotes the server. `proctor resume RUN` asks again what failed."
 
     def __init__(
@@ -302,6 +303,7 @@ class BadRequest(ProviderError):
     """The server refused this request and will refuse it again."""
 
     slug = "bad-request"
+    of_item = True
     cure = (
         "The message quotes the server. Change the parameter or the row that it complains about and begin a new run: "
         "`proctor resume RUN` sends the same once more."
@@ -312,6 +314,7 @@ class ContextOverflow(ProviderError):
     """The prompt does not fit the model's context. Nothing is cut silently."""
 
     slug = "context-overflow"
+    of_item = True
     cure = (
         "Shorten these items, or give the model a longer context: with Ollama a new run with a higher "
         "--context-tokens; elsewhere the server sets it (llama.cpp: -c, which its -np slots share; vLLM: "
