@@ -32,10 +32,13 @@ def number(one: str, two: str, options: NumbersAlike) -> Likeness:
     first, second = _taken(one, options), _taken(two, options)
     if first is None or second is None:
         lacking = "neither holds a number" if first is second else "one holds no number"
-        shown = [None if each is None else each.written for each in (first, second)]
-        return Likeness(False, *shown, note=lacking)
+        return Likeness(False, _written(first), _written(second), note=lacking)
     near = equal(second, first, NumberSettings(options.rel, options.abs, decimal=options.decimal))
     return Likeness(near is not None, first.written, second.written)
+
+
+def _written(number: Quantity | None) -> str | None:
+    return None if number is None else number.written
 
 
 def _taken(text: str, options: NumbersAlike) -> Quantity | None:
