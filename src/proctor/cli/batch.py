@@ -14,7 +14,10 @@ from proctor.plan import Wanted
 from proctor.plan.doors import from_params
 from proctor.settings import read_settings
 
-LATER = {"compare": "batch_compare"}  # command -> its module, imported when it is called
+LATER = {
+    "compare": "batch_compare",
+    "import": "batch_import",
+}  # command -> its module, imported when it is called
 
 
 class BatchGroup(click.Group):

@@ -191,8 +191,8 @@ def _pair_lines(pair: OutputPair, found: BatchComparison) -> Iterator[str]:
         if counts[status] and not status.startswith("only")
     ]
     yield " | ".join(told) if told else "nothing was asked in both"
-    if pair.tags:
-        yield "of B: " + " | ".join(f"{tag} {n:,}" for tag, n in pair.tags.items() if tag != "other request")
+    if tags := [f"{tag} {n:,}" for tag, n in pair.tags.items() if tag != "other request"]:
+        yield f"of B: {' | '.join(tags)}"
     yield f"agreement by {words}: {estimate(pair.agreement)}  n = {pair.agreement.scored:,}"
     for what, change, unit in (
         ("seconds a request", pair.seconds, " s"),
@@ -258,8 +258,8 @@ def _said(row: ComparedRequest) -> list[str]:
     """What each output has for a request, from where their texts part."""
     texts = [given.text for given in row.replies if given is not None and given.text]
     first, last = (min(texts), max(texts)) if texts else ("", "")
-    alike = next((place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
-    start = max(0, alike - BEFORE) if len(texts) > 1 else 0
+    apart = next((place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
+    start = max(0, (apart if apart is not None else 0 if first == last else len(first)) - BEFORE)
     return [_reply(given, start) for given in row.replies]
 
 

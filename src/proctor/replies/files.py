@@ -50,8 +50,13 @@ class OutputFile:
 
     def found(self, ids: Sequence[str]) -> Iterator[tuple[str, Recorded]]:
         """Those of the ids that the files have."""
-        places = ((bisect_left(self.ids, custom_id), custom_id) for custom_id in ids)
-        return self._read([at for at, one in places if at < len(self.ids) and self.ids[at] == one])
+        places = map(self.place_of, ids)
+        return self._read([place for place in places if place is not None])
+
+    def place_of(self, custom_id: str) -> int | None:
+        """Where an id stands in `ids`."""
+        place = bisect_left(self.ids, custom_id)
+        return place if place < len(self.ids) and self.ids[place] == custom_id else None
 
     def _read(self, places: Sequence[int]) -> Iterator[tuple[str, Recorded]]:
         files = [path.open("rb") for path in self.paths]

@@ -88,9 +88,17 @@ def change_words(what: str, change: RelativeChange, unit: str = "") -> str:
     >>> change_words("seconds", RelativeChange(1.0, 0.97, -0.03, -0.05, -0.01, 90), " s")
     'seconds -3 % [-5 %, -1 %] (0.97 s, before 1 s; 90 requests)'
     """
-    figures = f"{change.second:.3g}{unit}, before {change.first:.3g}{unit}; {change.n:,} requests"
+    figures = f"{_plain(change.second)}{unit}, before {_plain(change.first)}{unit}; {change.n:,} requests"
     ends = f"[{percent(change.low)}, {percent(change.high)}]"
     return f"{what} {percent(change.relative)} {ends} ({figures})"
+
+
+def _plain(value: float) -> str:
+    """
+    >>> _plain(1134.2), _plain(0.00354)
+    ('1,134', '0.00354')
+    """
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def named(context: Context, other: str, beside: BatchRef | None = None) -> str:
