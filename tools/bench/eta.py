@@ -17,6 +17,7 @@ from pathlib import Path
 from proctor.references import BatchRef
 from proctor.service.context import open_context
 from proctor.service.runs.lifecycle import start
+from proctor.service.runs.progress import Progress
 from proctor.settings import read_settings
 from proctor.simulator import spawn
 from proctor.types import Cell, Limits, Model, Plan, Run
@@ -31,8 +32,8 @@ def asked(folder: Path, url: str, number: int) -> list[tuple[float, int, float |
     """What was told on the way: when, how many were done, and the time left from ... to."""
     told: list[tuple[float, int, float | None, float | None]] = []
 
-    def watch(_run: Run, seen: object) -> None:
-        told.append((time.monotonic(), seen.done, seen.low_s, seen.high_s))  # type: ignore[attr-defined]
+    def watch(_run: Run, seen: Progress) -> None:
+        told.append((time.monotonic(), seen.done, seen.low_s, seen.high_s))
 
     settings = read_settings({**os.environ, "PROCTOR_HOME": str(folder / f"home{number}")})
     cell = Cell(

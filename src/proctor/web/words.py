@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-# key, address, icon, label; the first five are the documented tabs. The place between the two groups is the
-# dataset runner's and the rollouts'.
+# key, address, icon, label; the first five are the documented tabs. Between the two groups stands other work
+# than exams.
 NAV = (
     (
         ("overview", "/", "layout-dashboard", "Overview"),
@@ -12,6 +12,7 @@ NAV = (
         ("history", "/runs", "history", "History"),
         ("leaderboard", "/leaderboard", "trophy", "Leaderboard"),
     ),
+    (("batches", "/batches", "stack-2", "Batches"),),
     (
         ("models", "/models", "robot", "Models & providers"),
         ("suites", "/suites", "list-details", "Suites"),

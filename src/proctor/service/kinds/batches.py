@@ -38,5 +38,11 @@ def requests(ref: BatchRef) -> Hashable:
 
 
 BATCH: SourceKind[BatchRef, BatchSource] = SourceKind(
-    short="--limit 20", alike=requests, open=opened, method=method_of, own=True, on_server=True
+    short="--limit 20",
+    alike=requests,
+    open=opened,
+    method=method_of,
+    holds="requests",
+    own=True,
+    on_server=True,
 )
