@@ -113,7 +113,10 @@ class TooLarge(DataError):
 
     slug = "too-large"
     http_status = 413
-    cure = "Split the file, or pack it as Parquet; whoever runs the server raises PROCTOR_UPLOAD_MB, or for requests PROCTOR_BATCH_UPLOAD_MB."
+    cure = (
+        "Split the file, or pack it as Parquet; whoever runs the server raises PROCTOR_UPLOAD_MB (questions) or "
+        "PROCTOR_BATCH_UPLOAD_MB (requests)."
+    )
 
 
 class BadLines(DataError):

@@ -42,15 +42,27 @@ FORM = {
             "default": False,
             "description": "Leave out lines that cannot be sent; otherwise one of them refuses the file.",
         },
-        "endpoint": {"type": "string", "description": "Of lines that name none, such as /v1/chat/completions."},
+        "endpoint": {
+            "type": "string",
+            "description": "Of lines that name none, such as /v1/chat/completions.",
+        },
         "columns": {"type": "string", "description": "Which column is what, one a line: custom_id=ID"},
         "template": {"type": "string", "description": "How a row becomes a prompt: Translate {text}"},
         "system": {"type": "string", "description": "The same for the system message."},
-        "fields": {"type": "string", "description": "Fields of bodies that have none, one a line: max_tokens=200"},
+        "fields": {
+            "type": "string",
+            "description": "Fields of bodies that have none, one a line: max_tokens=200",
+        },
         "gold": {"type": "string", "description": "The field that holds the right answer."},
-        "grader": {"type": "string", "description": "What grades replies by it; without: chosen by the answers."},
-        "candidate": {"type": "string", "description": "What a request is about: an expression with one group "
-                      "over the custom_id, or a path into the body: $.metadata.name"},
+        "grader": {
+            "type": "string",
+            "description": "What grades replies by it; without: chosen by the answers.",
+        },
+        "candidate": {
+            "type": "string",
+            "description": "What a request is about: an expression with one group "
+            "over the custom_id, or a path into the body: $.metadata.name",
+        },
     },
     "type": "object",
 }

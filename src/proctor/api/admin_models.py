@@ -35,7 +35,9 @@ def edit(request: ModelRequest, context: OpenContext, user: Admin) -> dict[str, 
 
 @ROUTER.delete("/{model_id:path}", summary="Forget a model")
 def forget(
-    model_id: Annotated[str, Path(max_length=300, examples=["simulator/sim"])], context: OpenContext, user: Admin
+    model_id: Annotated[str, Path(max_length=300, examples=["simulator/sim"])],
+    context: OpenContext,
+    user: Admin,
 ) -> dict[str, Any]:
     """Its runs stay. A model that its provider lists is there again with the next list, as the provider tells it."""
     registry.forget(context, model_id)

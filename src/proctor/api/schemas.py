@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.references import Numbers
 from proctor.service.context import Context
-from proctor.service.datasets.reading import Reading
 from proctor.service.datasets.layout import AnswerType, Layout
+from proctor.service.datasets.reading import Reading
 from proctor.service.runs.requests import Body, RunRequest
 from proctor.service.watch.job_states import RunFilter, source_named
 from proctor.types import Status

@@ -1,4 +1,4 @@
-"""The models that may be run: what providers list of them, what a person wrote, how fast they were; and which one a name means."""
+"""The models that may be run: what is known of each, by providers, people and runs; and which one a name means."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Away:
 
 
 def offered(settings: Settings, providers: Sequence[str] = ()) -> list[Offer]:
-    """What the providers that answer free prompts list now: all asked at once, and none waited for longer than a second."""
+    """What the providers that answer free prompts list now: all asked at once, for a second at most."""
     asked = providers or tuple([name for name in PROVIDERS if name not in NO_PROMPTS])
     return asyncio.run(_offered(settings, asked))
 
@@ -104,7 +104,9 @@ def models(context: Context) -> tuple[list[KnownModel], list[Away]]:
     speeds = _speeds(context)
     found = [_known(row, row.model_id in listed, speeds) for row in registry.rows(context.store)]
     away = [
-        Away(each.provider, each.problem.slug, str(each.problem)) for each in offers if each.problem is not None
+        Away(each.provider, each.problem.slug, str(each.problem))
+        for each in offers
+        if each.problem is not None
     ]
     return found, away
 
@@ -217,7 +219,9 @@ def edit(context: Context, model_id: str, facts: ModelFacts) -> KnownModel:
     """Register a model, or correct what is known of it: from then on no list changes it. Raises: ConfigError."""
     model = parse_model(model_id, tuple(PROVIDERS))
     if model is None or str(model) != model_id:
-        raise ConfigError(f"model_id {model_id[:80]!r}: write PROVIDER/NAME; providers: {', '.join(PROVIDERS)}")
+        raise ConfigError(
+            f"model_id {model_id[:80]!r}: write PROVIDER/NAME; providers: {', '.join(PROVIDERS)}"
+        )
     told = {each.name: value for each in fields(facts) if (value := getattr(facts, each.name)) is not None}
     if facts.name is not None:
         need_name("name", facts.name)
@@ -261,9 +265,13 @@ def model_of(context: Context, asked: str) -> Model:
     if len(now) == 1:
         return now[0]
     if now:
-        raise ConfigError(f"Several models are called {asked!r}: {', '.join(map(str, now))}. Name one of them so")
+        raise ConfigError(
+            f"Several models are called {asked!r}: {', '.join(map(str, now))}. Name one of them so"
+        )
     silent = f" (no list from {', '.join(each.provider for each in away)})" if away else ""
-    raise NotFound(f"Model {asked} is not on record, and no provider offers it{silent}; GET /admin/models lists them")
+    raise NotFound(
+        f"Model {asked} is not on record, and no provider offers it{silent}; GET /admin/models lists them"
+    )
 
 
 def _called(asked: str, among: Sequence[ModelRow | KnownModel]) -> list[Model]:

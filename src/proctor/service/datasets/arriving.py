@@ -1,6 +1,6 @@
 """An upload as it comes: a form whose files go to the disk piece by piece, each written once and hashed on the way.
 
-Starlette's own reading of forms would write a file to the system's folder of temporary files first, which may be memory,
+Starlette's own reading of forms would write a file to the system's folder of temporary files, which may be memory,
 and it would be written a second time to where it is kept.
 """
 

@@ -138,8 +138,8 @@ def look_at_file_of_requests(path: Path, reading: Reading, *, named: str) -> Fou
     with path.open("rb") as file:
         packed = file.read(4) in PACKED
     if not packed and size <= SMALL_BYTES:
-        return look_at_requests(path, reading)
-    asked = {"path": str(path), "reading": reading_json(reading)}
+        return look_at_requests(path, reading, named=named)
+    asked = {"path": str(path), "reading": reading_json(reading), "named": named}
     return found_from(_found_apart(asked, named, LOOK_S + size / LOOK_BYTES_PER_S))
 
 
@@ -172,7 +172,9 @@ def answer(asked: bytes) -> bytes:
     path = Path(record["path"])
     try:
         if "reading" in record:
-            found = reading_json(look_at_requests(path, reading_from(record["reading"])))
+            found = reading_json(
+                look_at_requests(path, reading_from(record["reading"]), named=record["named"])
+            )
         else:
             found = to_json(look(path, layout_from(record["layout"])))
     except ProctorError as error:

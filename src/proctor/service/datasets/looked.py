@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from proctor.references import BatchRef
 from proctor.service.datasets.reading import BodyField, Fault, Found, Reading, Shown
-from proctor.sources.batches.check import LineFault, check
-from proctor.sources.batches.preview import ShownRequest, first_requests
+from proctor.sources.batches.check import check
+from proctor.sources.batches.checked import BadRequestLine, LineFault
+from proctor.sources.batches.lines import RequestLine, reader_of
+from proctor.sources.batches.texts import open_texts
 
 FIRST = 10
 LOOKED = 1000  # bodies whose fields are told
+PROMPT_CHARS = 300
 TYPES = {dict: "object", list: "array", str: "string", bool: "boolean", int: "number", float: "number"}
 
 
-def look_at_requests(path: Path, reading: Reading) -> Found:
-    """What is in a file that lies here, in memory that does not grow with it.
+def look_at_requests(path: Path, reading: Reading, *, named: str) -> Found:
+    """What is in a file that lies here, in memory that does not grow with it, and is called so by its user.
 
     Raises: DataError for what is no file of lines or rows at all, ConfigError for a reading that fits no file.
     """
-    ref = reading.of(BatchRef(str(path)))
+    ref = reading.of(BatchRef(named))
     checked = check(path, ref)
-    looked = first_requests(path, ref, LOOKED) if checked.count else ()
+    looked = list(islice(_requests(path, ref), LOOKED)) if checked.count else []
     return Found(
         format=checked.form,
         lines=checked.lines,
@@ -40,24 +41,37 @@ def look_at_requests(path: Path, reading: Reading) -> Found:
         gold=checked.gold,
         most_tokens=checked.most_tokens,
         uncapped=checked.uncapped,
-        first=tuple([_shown(each) for each in looked[:FIRST]]),
-        schema=schema_of(each.body for each in looked),
+        first=tuple([_shown(*each) for each in looked[:FIRST]]),
+        schema=schema_of(line.fields for _, line in looked),
         looked=len(looked),
     )
 
 
-def requests_between(path: Path, reading: Reading, offset: int, limit: int) -> tuple[Shown, ...]:
+def requests_between(
+    path: Path, reading: Reading, offset: int, limit: int, *, named: str
+) -> tuple[Shown, ...]:
     """Requests as they stand in the file, from the one at `offset` on."""
-    ref = reading.of(BatchRef(str(path), lenient=True))
-    return tuple([_shown(each) for each in first_requests(path, ref, limit, offset)])
+    found = islice(_requests(path, reading.of(BatchRef(named))), offset, offset + limit)
+    return tuple([_shown(*each) for each in found])
 
 
-def schema_of(bodies: Iterable[bytes]) -> tuple[BodyField, ...]:
+def _requests(path: Path, ref: BatchRef) -> Iterator[tuple[int, RequestLine]]:
+    """The lines that can be sent, each with its number."""
+    texts = open_texts(path, ref)
+    reader = reader_of(ref, flat=texts.flat)
+    for number, _, text in texts.read():
+        if not text.isspace():
+            try:
+                yield number, reader.read(number, text)
+            except BadRequestLine:
+                continue
+
+
+def schema_of(bodies: Iterable[Mapping[str, Any]]) -> tuple[BodyField, ...]:
     """Which fields the bodies have, in the order in which they are met."""
     types: dict[str, Counter[str]] = {}
     for body in bodies:
-        record: dict[str, Any] = orjson.loads(body)
-        for name, value in record.items():
+        for name, value in body.items():
             types.setdefault(name, Counter())[TYPES.get(type(value), "null")] += 1
     return tuple([BodyField(name, tuple(sorted(of)), of.total()) for name, of in islice(types.items(), 100)])
 
@@ -66,5 +80,18 @@ def _fault(of: LineFault) -> Fault:
     return Fault(of.line, of.code, of.message, of.param)
 
 
-def _shown(of: ShownRequest) -> Shown:
-    return Shown(of.line, of.custom_id, of.model, of.url, of.prompt)
+def _shown(number: int, of: RequestLine) -> Shown:
+    text = _prompt(of.fields)
+    prompt = text if len(text) <= PROMPT_CHARS else f"{text[:PROMPT_CHARS]}..."
+    return Shown(number, of.custom_id, of.model, of.url, prompt)
+
+
+def _prompt(body: Mapping[str, Any]) -> str:
+    """The text of its last message, or whatever it asks."""
+    messages = body.get("messages")
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    asked = last.get("content") if isinstance(last, dict) else body.get("prompt", body.get("input", ""))
+    if isinstance(asked, list):  # parts of texts and pictures, or several texts
+        texts = [each.get("text", "") if isinstance(each, dict) else each for each in asked]
+        asked = " ".join([each for each in texts if isinstance(each, str) and each])
+    return asked if isinstance(asked, str) else ""

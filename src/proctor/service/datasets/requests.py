@@ -188,7 +188,9 @@ def of_ref(context: Context, ref: BatchRef, project_id: int) -> Requests | None:
     """Which data set a run's source is; None where it was deleted, or is a file by its path."""
     if ref.content is None:
         return None
-    rows = [row for row in entries.of_content(context.store, ref.content, project_id) if row.holds == REQUESTS]
+    rows = [
+        row for row in entries.of_content(context.store, ref.content, project_id) if row.holds == REQUESTS
+    ]
     same = [row for row in rows if row.name == ref.name] or rows
     return _requests(same[0]) if same else None
 
@@ -196,7 +198,8 @@ def of_ref(context: Context, ref: BatchRef, project_id: int) -> Requests | None:
 def rows_of(context: Context, of: Requests, *, offset: int = 0, limit: int = 100) -> tuple[Shown, ...]:
     """Its requests as they stand in the file. Raises: DataMissing."""
     need_here(context, of)
-    return requests_between(shelf.place(context.settings, of.content), of.reading, offset, limit)
+    path = shelf.place(context.settings, of.content)
+    return requests_between(path, of.reading, offset, limit, named=of.name)
 
 
 def content_of(context: Context, of: Requests) -> Callable[[], Iterator[bytes]]:
@@ -244,7 +247,10 @@ def _read_anew(context: Context, ident: str, reading: Reading, found: Found) -> 
 
 
 def remove(context: Context, ident: str) -> Requests:
-    """Delete it, and its file where nothing else is made of it. Raises: NotFound, Conflict naming the runs that ask it."""
+    """Delete it, and its file where nothing else is of it.
+
+    Raises: NotFound, Conflict naming the runs that ask it.
+    """
     gone = one(context, ident)
     with shelf.held(context.settings):
         entries.remove(context.store, entries.one(context.store, ident))

@@ -1,9 +1,9 @@
 """The tables `datasets` and `benchmarks` of the dataset runner's specification, as views: nothing is kept twice.
 
-A view has no foreign keys; what they would promise is made so. `benchmarks.model_id` is a `model_registry.model_id`,
-where a row is added with the first benchmark of a model, and `benchmarks.dataset_id` a `datasets.id` as long as the data
-set is there, which no run that waits or works can lose; afterwards it is the hash of what was asked. A migration that
-rebuilds a table under them drops them first and creates them again.
+A view has no foreign keys; what they would promise is kept so. `benchmarks.model_id` is a `model_registry.model_id`,
+whose row is added with the first benchmark of a model, and `benchmarks.dataset_id` a `datasets.id` as long as the
+data set is there, which no run that waits or works can lose; afterwards it is the hash of what was asked. A migration
+that rebuilds a table under them drops them first and creates them again.
 """
 
 from __future__ import annotations

@@ -54,9 +54,10 @@ def need_project(store: Database, project_id: int) -> None:
 
 
 def add(store: Database, row: DatasetRow, files: Sequence[KeptFile] = ()) -> DatasetRow:
-    """Keep a data set whose bytes are kept already; `files` are those whose bytes are in the database. Raises: NotFound for a project, Conflict for a name that is taken.
+    """Keep a data set whose bytes are kept already; `files` are those whose bytes are in the database.
 
-    StoreError where a sweep took the bytes away meanwhile: they are to be kept again.
+    Raises: NotFound for a project, Conflict for a name that is taken; StoreError
+    where a sweep took the bytes away meanwhile: they are to be kept again.
     """
     insert = postgresql.insert if store.engine.name == "postgresql" else sqlite.insert
     kept = replace(row, id=row.id or str(uuid.uuid4()))

@@ -36,10 +36,12 @@ def bring(store: Database, refs: Iterable[SourceRef], settings: Settings) -> Non
 def _away(store: Database, ref: BatchRef, settings: Settings) -> DataMissing | NotFound:
     at = shelf.place(settings, str(ref.content))
     if entries.with_content(store, str(ref.content)) is None:
-        return NotFound(f"The requests of {ref.name!r} are no longer here: their data set was deleted. Upload them again")
+        return NotFound(
+            f"The requests of {ref.name!r} are no longer here: their data set was deleted. Upload them again"
+        )
     return DataMissing(
-        f"The requests of {ref.name!r} are not on this machine ({at}): a file of requests lies on the disk of the "
-        "server that took it. Start the worker there, share that folder with this machine, or upload the file again here"
+        f"The requests of {ref.name!r} are not on this machine ({at}): they lie on the disk of the server that took "
+        "them. Start the worker there, share that folder with this machine, or upload the file here again"
     )
 
 
