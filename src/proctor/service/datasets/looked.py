@@ -12,7 +12,7 @@ from proctor.references import BatchRef
 from proctor.service.datasets.reading import BodyField, Fault, Found, Reading, Shown
 from proctor.sources.batches.check import check
 from proctor.sources.batches.checked import BadRequestLine, LineFault
-from proctor.sources.batches.lines import RequestLine, reader_of
+from proctor.sources.batches.lines import LineReader, RequestLine, reader_of
 from proctor.sources.batches.texts import open_texts
 
 FIRST = 10
@@ -28,7 +28,7 @@ def look_at_requests(path: Path, reading: Reading, *, named: str) -> Found:
     """
     ref = reading.of(BatchRef(named))
     checked = check(path, ref)
-    looked = list(islice(_requests(path, ref), LOOKED)) if checked.count else []
+    looked = list(islice(_requests(path, ref, clean=not checked.bad), LOOKED)) if checked.count else []
     return Found(
         format=checked.form,
         lines=checked.lines,
@@ -48,23 +48,37 @@ def look_at_requests(path: Path, reading: Reading, *, named: str) -> Found:
 
 
 def requests_between(
-    path: Path, reading: Reading, offset: int, limit: int, *, named: str
+    path: Path, reading: Reading, offset: int, limit: int, *, named: str, clean: bool
 ) -> tuple[Shown, ...]:
-    """Requests as they stand in the file, from the one at `offset` on."""
-    found = islice(_requests(path, reading.of(BatchRef(named))), offset, offset + limit)
-    return tuple([_shown(*each) for each in found])
+    """Requests as they stand in the file, from the one at `offset` on; `clean` where each of its lines is one."""
+    found = _requests(path, reading.of(BatchRef(named)), clean=clean, skipped=offset)
+    return tuple([_shown(*each) for each in islice(found, limit)])
 
 
-def _requests(path: Path, ref: BatchRef) -> Iterator[tuple[int, RequestLine]]:
-    """The lines that can be sent, each with its number."""
+def _requests(
+    path: Path, ref: BatchRef, *, clean: bool, skipped: int = 0
+) -> Iterator[tuple[int, RequestLine]]:
+    """The lines that can be sent, each with its number, but for the first ones. Lines of a clean file are not read
+    to be passed over; of another those that are left out must be.
+    """
     texts = open_texts(path, ref)
     reader = reader_of(ref, flat=texts.flat)
-    for number, _, text in texts.read():
-        if not text.isspace():
-            try:
-                yield number, reader.read(number, text)
-            except BadRequestLine:
-                continue
+    lines = ((number, text) for number, _, text in texts.read() if not text.isspace())
+    if clean:
+        return ((number, reader.read(number, text)) for number, text in islice(lines, skipped, None))
+    return islice(_sendable(lines, reader), skipped, None)
+
+
+def _sendable(lines: Iterable[tuple[int, bytes]], reader: LineReader) -> Iterator[tuple[int, RequestLine]]:
+    seen: set[int] = set()
+    for number, text in lines:
+        try:
+            line = reader.read(number, text)
+        except BadRequestLine:
+            continue
+        if (digest := hash(line.custom_id)) not in seen:
+            seen.add(digest)
+            yield number, line
 
 
 def schema_of(bodies: Iterable[Mapping[str, Any]]) -> tuple[BodyField, ...]:

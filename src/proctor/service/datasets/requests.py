@@ -199,7 +199,7 @@ def rows_of(context: Context, of: Requests, *, offset: int = 0, limit: int = 100
     """Its requests as they stand in the file. Raises: DataMissing."""
     need_here(context, of)
     path = shelf.place(context.settings, of.content)
-    return requests_between(path, of.reading, offset, limit, named=of.name)
+    return requests_between(path, of.reading, offset, limit, named=of.name, clean=not of.found.bad)
 
 
 def content_of(context: Context, of: Requests) -> Callable[[], Iterator[bytes]]:

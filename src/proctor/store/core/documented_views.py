@@ -22,8 +22,10 @@ _BENCHMARKS = """
 CREATE VIEW benchmarks AS
 SELECT 'bm_' || run.id AS id, run.provider || '/' || run.model AS model_id,
     COALESCE(
-        (SELECT dataset.id FROM dataset WHERE dataset.content = {content} AND dataset.project_id = run.project_id
-         ORDER BY CASE WHEN dataset.name = run.source THEN 0 ELSE 1 END, dataset.created_at LIMIT 1),
+        (SELECT MIN(dataset.id) FROM dataset WHERE dataset.content = {content}
+         AND dataset.project_id = run.project_id AND dataset.name = run.source),
+        (SELECT MIN(dataset.id) FROM dataset WHERE dataset.content = {content}
+         AND dataset.project_id = run.project_id),
         {content}, {name}) AS dataset_id,
     run.status AS status,
     CASE WHEN run.planned > 0 THEN run.settled * 100 / run.planned ELSE 0 END AS progress,
