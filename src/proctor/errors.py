@@ -7,9 +7,9 @@ Anything else that is raised is a bug.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # `--help` needs errors and not the words of the system
     from proctor.types import Usage
@@ -113,7 +113,21 @@ class TooLarge(DataError):
 
     slug = "too-large"
     http_status = 413
-    cure = "Split the file, or pack it as Parquet; whoever runs the server raises PROCTOR_UPLOAD_MB."
+    cure = (
+        "Split the file, or pack it as Parquet; whoever runs the server raises PROCTOR_UPLOAD_MB (questions) or "
+        "PROCTOR_BATCH_UPLOAD_MB (requests)."
+    )
+
+
+class BadLines(DataError):
+    """Lines of an uploaded file of requests cannot be sent. Nothing of the file was kept."""
+
+    slug = "bad-lines"
+    cure = "Correct the lines that the message names, or upload the file leniently: then they are left out."
+
+    def __init__(self, message: str, faults: Sequence[Mapping[str, Any]] = ()) -> None:
+        super().__init__(message)
+        self.faults = faults  # the first of them: line (from 1), code, message, param
 
 
 class DataMissing(DataError):

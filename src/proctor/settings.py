@@ -91,6 +91,11 @@ SETTINGS: tuple[Setting, ...] = (
         "100",
     ),
     Setting("PROCTOR_UPLOAD_MB", "How large a data set may be that is uploaded to the server.", "50"),
+    Setting(
+        "PROCTOR_BATCH_UPLOAD_MB",
+        "How large a file of requests may be that is uploaded to the server; up to 2147.",
+        "1074 (1 GiB)",
+    ),
     Setting("PROCTOR_JOB_TIMEOUT", "How long a job may take.", "3h"),
     Setting("PROCTOR_JOB_MEMORY_MB", "Memory that a job's processes may use together.", "2147"),
     Setting(
@@ -151,6 +156,7 @@ class Settings:
     least_disk_bytes: int = 500_000_000
     first_retry_s: float = 60.0
     most_upload_bytes: int = 50_000_000
+    most_batch_bytes: int = 1_074_000_000
     server: str | None = None
     api_key: str | None = field(default=None, repr=False)
     public_only: bool = False  # no variable: set for a job that asks an address its user named
@@ -203,6 +209,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         least_disk_bytes=MB * _count(environ, "PROCTOR_DISK_FREE_MB", 500),
         first_retry_s=_seconds(environ, "PROCTOR_FIRST_RETRY", 60.0),
         most_upload_bytes=MB * _count(environ, "PROCTOR_UPLOAD_MB", 50),
+        most_batch_bytes=MB * _count(environ, "PROCTOR_BATCH_UPLOAD_MB", 1074, most=2147),
         server=_base_url(environ, "PROCTOR_SERVER", "") or None,
         api_key=environ.get("PROCTOR_API_KEY") or None,
     )
@@ -248,10 +255,12 @@ def _choice(environ: Mapping[str, str], variable: str, choices: tuple[str, ...],
     return value
 
 
-def _count(environ: Mapping[str, str], variable: str, default: int) -> int:
+def _count(environ: Mapping[str, str], variable: str, default: int, *, most: int | None = None) -> int:
     text = environ.get(variable) or str(default)
     if not (text.isascii() and text.isdecimal() and int(text) > 0):
         raise ConfigError(f"{variable}={text}: give a whole number above 0")
+    if most is not None and int(text) > most:
+        raise ConfigError(f"{variable}={text}: give a whole number up to {most}")
     return int(text)
 
 

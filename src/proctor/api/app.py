@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from proctor import __version__
-from proctor.api import benchmarking, datasets, jobs, resources
+from proctor.api import admin_datasets, admin_models, benchmarking, datasets, jobs, resources
 from proctor.api.dependencies import PREFIX, OpenContext, Reader, only_known_query
 from proctor.api.errors import RESPONSES, add_handlers
 from proctor.api.examples import add_examples
@@ -26,6 +26,8 @@ from proctor.service.watch import job_states
 from proctor.settings import Settings
 
 ROUTERS = (benchmarking.ROUTER, jobs.ROUTER, resources.ROUTER, datasets.ROUTER)
+# Routes whose addresses are documented elsewhere, and stand as they are.
+ELSEWHERE = (admin_datasets.ROUTER, admin_models.ROUTER)
 STATIC = Path(__file__).parent / "static"
 WORKER_SILENT_S = 60.0
 DOCS_PAGE = """<!doctype html>
@@ -69,6 +71,8 @@ def create_app(settings: Settings) -> FastAPI:
     metrics = Metrics()
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX, dependencies=[Depends(only_known_query)])
+    for router in ELSEWHERE:
+        app.include_router(router, dependencies=[Depends(only_known_query)])
     add_handlers(app)
     _add_health(app, context_of, metrics)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")

@@ -42,7 +42,14 @@ DROPPING_S = 5.0
 MOST_BODY_BYTES = 10_000_000
 TOO_LARGE = f"The body is larger than {MOST_BODY_BYTES:,} bytes"
 UNCOUNTED = re.compile(r".*/stream$")
-UPLOADS = re.compile(r"(/api/v1)?/datasets")
+# Whose callers are programs: they send keys and no cookies, are counted, and read errors as JSON.
+PROGRAMS = ("/api/", "/admin/", "/v1/", "/metrics")
+COUNTED = ("/api/", "/admin/", "/v1/")
+# What may be larger than MOST_BODY_BYTES, and the setting that bounds it.
+UPLOADS = (
+    (re.compile(r"/api/v1/datasets"), "most_upload_bytes"),
+    (re.compile(r"/datasets|/admin/datasets/upload|/v1/files"), "most_batch_bytes"),
+)
 FORM_BYTES = 100_000  # of a form around its files
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
@@ -96,8 +103,10 @@ class Guard:
     def _received(self, scope: Scope, receive: Receive, headers: Mapping[str, str]) -> Receive:
         """Raises ConfigError, TooLarge for a length that says so."""
         sent = headers.get("content-type", "").strip().lower()
-        if scope["method"] == "POST" and UPLOADS.fullmatch(scope["path"]) and sent.startswith("multipart/"):
-            return _streamed(receive, headers, self.context_of().settings.most_upload_bytes)
+        if scope["method"] == "POST" and sent.startswith("multipart/"):
+            for path, setting in UPLOADS:
+                if path.fullmatch(scope["path"]):
+                    return _streamed(receive, headers, getattr(self.context_of().settings, setting))
         return _bounded(receive, headers)
 
     def _check_origin(self, scope: Scope, headers: Mapping[str, str]) -> None:
@@ -132,7 +141,7 @@ class Guard:
         """
         if not self.auth:
             return LOCAL
-        if not scope["path"].startswith(("/api/", "/metrics")):
+        if not scope["path"].startswith(PROGRAMS):
             token = _cookie(headers.get("cookie", ""))
             return user_of_session(self.context_of(), token) if token else None
         bearer = headers.get("authorization", "")
@@ -141,7 +150,7 @@ class Guard:
 
     def _count(self, scope: Scope) -> None:
         """Raises TooManyRequests; pages, streams, health and metrics are not counted."""
-        if not scope["path"].startswith("/api/") or UNCOUNTED.match(scope["path"]):
+        if not scope["path"].startswith(COUNTED) or UNCOUNTED.match(scope["path"]):
             return
         who = scope["state"]["user"].name if self.auth else (scope.get("client") or ("?",))[0]
         rate = RateLimitItemPerMinute(self.per_minute)
