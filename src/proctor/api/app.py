@@ -14,18 +14,28 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from proctor import __version__
-from proctor.api import benchmarking, datasets, jobs, resources
+from proctor.api import (
+    benchmarking,
+    datasets,
+    jobs,
+    openai_batches,
+    openai_files,
+    openai_models,
+    resources,
+)
 from proctor.api.dependencies import PREFIX, OpenContext, Reader, only_known_query
 from proctor.api.errors import RESPONSES, add_handlers
 from proctor.api.examples import add_examples
 from proctor.api.guard import Guard
 from proctor.api.metrics import CONTENT_TYPE, Metrics
+from proctor.service.batches.openai_steps import Keeper
 from proctor.service.context import Context, open_context
 from proctor.service.runs import queue
 from proctor.service.watch import job_states
 from proctor.settings import Settings
 
 ROUTERS = (benchmarking.ROUTER, jobs.ROUTER, resources.ROUTER, datasets.ROUTER)
+OPENAI = (openai_files.ROUTER, openai_batches.ROUTER, openai_models.ROUTER)  # each with its whole address
 STATIC = Path(__file__).parent / "static"
 WORKER_SILENT_S = 60.0
 DOCS_PAGE = """<!doctype html>
@@ -50,7 +60,12 @@ def create_app(settings: Settings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with open_context(settings) as context:
             app.state.context = context
-            yield
+            app.state.keeper = keeper = Keeper(context)
+            keeper.start()
+            try:
+                yield
+            finally:
+                keeper.close()
 
     app = FastAPI(
         title="proctor",
@@ -69,6 +84,8 @@ def create_app(settings: Settings) -> FastAPI:
     metrics = Metrics()
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX, dependencies=[Depends(only_known_query)])
+    for router in OPENAI:
+        app.include_router(router, dependencies=[Depends(only_known_query)])
     add_handlers(app)
     _add_health(app, context_of, metrics)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")

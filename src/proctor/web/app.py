@@ -60,7 +60,9 @@ def _to_the_door(request: Request) -> Response:
 
 def _paint(request: Request, status: int, detail: str, slug: str) -> Response | None:
     """The error as a page, for whoever asked for one; None for a program, which gets it as JSON."""
-    if request.url.path.startswith(("/api/", "/healthz", "/readyz", "/metrics", "/openapi")):
+    if request.url.path.startswith(
+        ("/api/", "/admin/", "/v1/", "/healthz", "/readyz", "/metrics", "/openapi")
+    ):
         return None
     if status == 401:
         return _to_the_door(request)
