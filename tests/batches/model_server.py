@@ -1,4 +1,4 @@
-"""A server of the OpenAI protocol for tests of batches: it keeps what it was sent, and holds requests until it is told."""
+"""A server of the OpenAI protocol for tests: it keeps what it was sent, and holds requests until it is told."""
 
 from __future__ import annotations
 

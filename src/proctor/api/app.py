@@ -28,6 +28,7 @@ from proctor.api.errors import RESPONSES, add_handlers
 from proctor.api.examples import add_examples
 from proctor.api.guard import Guard
 from proctor.api.metrics import CONTENT_TYPE, Metrics
+from proctor.service.batches.openai_models import ModelList
 from proctor.service.batches.openai_steps import Keeper
 from proctor.service.context import Context, open_context
 from proctor.service.runs import queue
@@ -60,6 +61,7 @@ def create_app(settings: Settings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with open_context(settings) as context:
             app.state.context = context
+            app.state.models = ModelList(settings)
             app.state.keeper = keeper = Keeper(context)
             keeper.start()
             try:

@@ -12,6 +12,7 @@ from proctor.api.dependencies import OpenContext
 from proctor.errors import Unauthorized
 from proctor.service.admin import access
 from proctor.service.admin.access import Reach, User
+from proctor.service.batches.openai_models import ModelList
 from proctor.service.batches.openai_steps import Keeper
 from proctor.service.context import Context
 
@@ -26,6 +27,7 @@ class Caller:
     project_id: int
     user: User
     keeper: Keeper
+    models: ModelList
 
     def note(self, action: str, target: str, about: str) -> None:
         access.note(self.context, self.user.name, action, target, about, project_id=self.project_id)
@@ -38,7 +40,8 @@ def _with_scope(scope: str) -> Callable[[Request, Context], Caller]:
         user.check(scope)
         project_id = _project(context, request.headers.get(HEADER))
         within = context.within(Reach(frozenset({project_id})))
-        return Caller(within, project_id, user, request.app.state.keeper)
+        state = request.app.state
+        return Caller(within, project_id, user, state.keeper, state.models)
 
     return who
 

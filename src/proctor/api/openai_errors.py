@@ -41,8 +41,11 @@ def _named(path: str, status: int, body: dict[str, Any], error: Exception | None
     if status == 404:
         if path.startswith(f"{PREFIX}/models/"):
             return {"param": "model", "code": "model_not_found"}
-        return {"param": "id" if body["error"] == "not-found" else None, "code": None}
-    fields = [each["field"] for each in body.get("errors", ())]
+        return {
+            "param": "id" if error is not None else None,
+            "code": None,
+        }  # without one there is no such path
+    fields = [each["field"].removeprefix("query.") for each in body.get("errors", ())]
     return {"param": fields[0] if fields else None, "code": CODES.get(status)}
 
 

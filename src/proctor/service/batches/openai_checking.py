@@ -1,4 +1,4 @@
-"""Whether a file can be a batch: the faults of its lines as OpenAI's API lists them, and the one model that it names."""
+"""Whether a file can be a batch: faults by line as OpenAI's API lists them, and the one model that it names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ class Checked:
 
 
 def checked(context: Context, row: BatchRow, path: Path) -> Checked:
-    total, models, errors, seen = 0, {}, [], set()
+    total = 0
+    models: dict[Any, int] = {}
+    errors: list[dict[str, Any]] = []
+    seen: set[str] = set()
     with path.open("rb") as file:
         for number, text in enumerate(file, 1):
             if not text.strip():
@@ -69,6 +72,10 @@ def checked(context: Context, row: BatchRow, path: Path) -> Checked:
                         "line": number,
                     }
                 )
+    if total > context.settings.batch_requests:
+        return Checked(
+            total, None, [{"code": "too_many_tasks", "message": "too many", "param": None, "line": None}]
+        )
     if errors or not total:
         return Checked(
             total,
@@ -76,7 +83,7 @@ def checked(context: Context, row: BatchRow, path: Path) -> Checked:
             errors[:LISTED]
             or [{"code": "empty_file", "message": "no requests", "param": None, "line": None}],
         )
-    return _with_model(context, total, next(iter(models)))
+    return _with_model(context, total, str(next(iter(models))))
 
 
 def _with_model(context: Context, total: int, name: str) -> Checked:

@@ -1,4 +1,4 @@
-"""What takes a batch of OpenAI's API further: its file is checked, its run submitted, its output counted, or it expires.
+"""What takes a batch of OpenAI's API further: it is checked, its run submitted, its output counted, or it expires.
 
 Each step is written by a statement that is guarded by the batch's row, and begins from what stands there: a server that
 is killed goes on when it is started again, and several servers on one database do no harm.
