@@ -123,7 +123,7 @@ def _begin(context: Context, row: BatchRow, now: float) -> None:
         entries.change(context.store, row.id, {"cancelled_at": now, "completed": 0, "failed": 0})
     elif now >= row.expires_at:
         entries.change(context.store, row.id, {"expired_at": now, "completed": 0, "failed": 0})
-    else:
+    elif queue.has_room(context, row.user):
         _check(context, row)
 
 

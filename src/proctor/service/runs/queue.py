@@ -24,6 +24,7 @@ __all__ = [
     "Ticket",
     "cancel",
     "disk",
+    "has_room",
     "job",
     "places_ahead",
     "restart",
@@ -77,6 +78,11 @@ def submit(
         now=time.time(),
         also=also,
     )
+
+
+def has_room(context: Context, user: str) -> bool:
+    """Whether a user may have another run waiting."""
+    return entries.has_room(context.store, user, context.settings.most_queued)
 
 
 def cancel(context: Context, run_id: str) -> bool:
