@@ -13,7 +13,7 @@ from proctor.errors import Conflict, NotFound
 from proctor.references import BatchRef
 from proctor.service.admin import access, prune
 from proctor.service.batches import openai_batches, openai_files, openai_steps
-from proctor.service.batches.openai_batches import Batch, NewBatch
+from proctor.service.batches.openai_batches import BatchState, NewBatch
 from proctor.service.batches.openai_files import FileFilter, NewFile
 from proctor.service.context import Context
 from proctor.service.datasets.arriving import copied
@@ -44,7 +44,7 @@ def upload(context: Context, folder: Path, n: int = 3) -> str:
         return openai_files.keep(context, 1, arrived, NewFile("batch"), user="ann").id
 
 
-def begun(context: Context, folder: Path) -> Batch:
+def begun(context: Context, folder: Path) -> BatchState:
     new = NewBatch(upload(context, folder), CHAT, "24h")
     return openai_batches.create(context, 1, new, user="ann")
 

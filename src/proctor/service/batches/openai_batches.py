@@ -55,7 +55,7 @@ class NewBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class BatchState:
     """A batch, and how far its run is."""
 
     row: BatchRow
@@ -67,7 +67,7 @@ class Batch:
         return status_of(self.row)
 
 
-def create(context: Context, project_id: int, new: NewBatch, *, user: str) -> Batch:
+def create(context: Context, project_id: int, new: NewBatch, *, user: str) -> BatchState:
     """Take a batch down; it is checked and run in the background. Raises: BadParameter, NotFound, QueueFull."""
     window_s = _checked(context, new)
     if entries.unchecked(context.store, user) >= context.settings.most_queued:
@@ -86,7 +86,7 @@ def create(context: Context, project_id: int, new: NewBatch, *, user: str) -> Ba
         metadata=None if new.metadata is None else orjson.dumps(dict(new.metadata)).decode(),
         output_expires_s=new.output_expires_s,
     )
-    return Batch(entries.add(context.store, row), 0, 0)
+    return BatchState(entries.add(context.store, row), 0, 0)
 
 
 def _checked(context: Context, new: NewBatch) -> float:
@@ -119,19 +119,19 @@ def _check_metadata(pairs: Mapping[str, str]) -> None:
             raise BadParameter(told, "metadata")
 
 
-def one(context: Context, ident: str) -> Batch:
+def one(context: Context, ident: str) -> BatchState:
     """Raises: NotFound."""
     (found,) = _counted(context, [entries.one(context.store, ident)])
     return found
 
 
-def listed(context: Context, *, after: str | None, limit: int) -> tuple[list[Batch], bool]:
+def listed(context: Context, *, after: str | None, limit: int) -> tuple[list[BatchState], bool]:
     """A page of batches, newest first, and whether there are more. Raises: NotFound for an `after` that is none."""
     rows, more = entries.listed(context.store, after=after, limit=limit)
     return _counted(context, rows), more
 
 
-def cancel(context: Context, ident: str) -> Batch:
+def cancel(context: Context, ident: str) -> BatchState:
     """Have a batch end; what was answered by then is kept. Raises: NotFound, Conflict if it has ended."""
     row = entries.one(context.store, ident)
     told = {"cancelling_at": row.cancelling_at or time.time()}
@@ -155,16 +155,16 @@ def _runs(context: Context, rows: Sequence[BatchRow]) -> dict[int, Run]:
     return entries.runs(context.store, [row.run_num for row in rows if row.run_num is not None])
 
 
-def _counted(context: Context, rows: Sequence[BatchRow]) -> list[Batch]:
+def _counted(context: Context, rows: Sequence[BatchRow]) -> list[BatchState]:
     """With what was counted when it ended, or what its run shows just now."""
     runs = _runs(context, [row for row in rows if row.completed is None])
     found = []
     for row in rows:
         run = runs.get(row.run_num or 0)
         if run is not None:
-            found.append(Batch(row, run.settled, entries.refused(context.store, run.id)))
+            found.append(BatchState(row, run.settled, entries.refused(context.store, run.id)))
         else:
-            found.append(Batch(row, row.completed or 0, row.failed or 0))
+            found.append(BatchState(row, row.completed or 0, row.failed or 0))
     return found
 
 
@@ -178,7 +178,7 @@ def status_of(row: BatchRow) -> str:
     return next(reached, "validating")
 
 
-def document(batch: Batch) -> dict[str, Any]:
+def document(batch: BatchState) -> dict[str, Any]:
     """As the API tells it, with every documented field."""
     row = batch.row
     times = {name: getattr(row, name) for name in TIMES}

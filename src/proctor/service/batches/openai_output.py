@@ -30,7 +30,7 @@ Undone = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RequestPlace:
     """One request of a batch, and what became of it; `row` is None where it was not tried."""
 
     line: OutputLine
@@ -60,7 +60,7 @@ def undone_as(batch: BatchRow) -> Undone | None:
     return EXPIRED if batch.expired_at is not None else FAILED
 
 
-def places(context: Context, run: Run, undone: Undone | None) -> Iterator[Place]:
+def places(context: Context, run: Run, undone: Undone | None) -> Iterator[RequestPlace]:
     """Every request that was tried, by place; with `undone` also those that were not, read off the file itself."""
     tried = said.in_order(context.store, run.id)
     if undone is None:
@@ -70,14 +70,14 @@ def places(context: Context, run: Run, undone: Undone | None) -> Iterator[Place]
     ahead = next(tried, None)
     for position, item in enumerate(source.items()):
         if ahead is None or ahead[0].position != position:
-            yield Place(_untried(run, position, item.id, undone))
+            yield RequestPlace(_untried(run, position, item.id, undone))
             continue
         yield _tried(run, *ahead)
         ahead = next(tried, None)
 
 
-def _tried(run: Run, row: AttemptRow, record: dict[str, Any]) -> Place:
-    return Place(output.line_of(run.id, row, record), row, record.get("raw") or "")
+def _tried(run: Run, row: AttemptRow, record: dict[str, Any]) -> RequestPlace:
+    return RequestPlace(output.line_of(run.id, row, record), row, record.get("raw") or "")
 
 
 def _untried(run: Run, position: int, custom_id: str, undone: Undone) -> OutputLine:
@@ -96,7 +96,7 @@ class Sums:
     bytes: dict[str, int] = field(default_factory=lambda: {"output": 0, "error": 0})
     tokens: dict[str, int] = field(default_factory=dict)
 
-    def add(self, place: Place) -> None:
+    def add(self, place: RequestPlace) -> None:
         line, row = place.line, place.row
         self.bytes["error" if line.failed else "output"] += len(written(line, "openai"))
         self.completed += not line.failed
