@@ -92,6 +92,17 @@ class ConfigError(ProctorError):
     cure = "Correct the option, key or variable that the message names; `proctor COMMAND --help` lists them."
 
 
+class BadParameter(ConfigError):
+    """A parameter of a request to OpenAI's API cannot be meant. `param` is its name, `code` OpenAI's word for it."""
+
+    slug = "bad-parameter"
+    cure = "Correct the parameter that `param` names."
+
+    def __init__(self, message: str, param: str, code: str | None = None) -> None:
+        super().__init__(message)
+        self.param, self.code = param, code
+
+
 class MetricMissing(ConfigError):
     """No task of the runs reports the metric that was asked for."""
 

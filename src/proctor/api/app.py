@@ -14,12 +14,24 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from proctor import __version__
-from proctor.api import admin_datasets, admin_models, benchmarking, datasets, jobs, resources
+from proctor.api import (
+    admin_datasets,
+    admin_models,
+    benchmarking,
+    datasets,
+    jobs,
+    openai_batches,
+    openai_files,
+    openai_models,
+    resources,
+)
 from proctor.api.dependencies import PREFIX, OpenContext, Reader, only_known_query
 from proctor.api.errors import RESPONSES, add_handlers
 from proctor.api.examples import add_examples
 from proctor.api.guard import Guard
 from proctor.api.metrics import CONTENT_TYPE, Metrics
+from proctor.service.batches.openai_models import ModelList
+from proctor.service.batches.openai_steps import Keeper
 from proctor.service.context import Context, open_context
 from proctor.service.runs import queue
 from proctor.service.watch import job_states
@@ -27,7 +39,13 @@ from proctor.settings import Settings
 
 ROUTERS = (benchmarking.ROUTER, jobs.ROUTER, resources.ROUTER, datasets.ROUTER)
 # Routes whose addresses are documented elsewhere, and stand as they are.
-ELSEWHERE = (admin_datasets.ROUTER, admin_models.ROUTER)
+ELSEWHERE = (
+    admin_datasets.ROUTER,
+    admin_models.ROUTER,
+    openai_files.ROUTER,
+    openai_batches.ROUTER,
+    openai_models.ROUTER,
+)
 STATIC = Path(__file__).parent / "static"
 WORKER_SILENT_S = 60.0
 DOCS_PAGE = """<!doctype html>
@@ -52,7 +70,13 @@ def create_app(settings: Settings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with open_context(settings) as context:
             app.state.context = context
-            yield
+            app.state.models = ModelList(settings)
+            app.state.keeper = keeper = Keeper(context)
+            keeper.start()
+            try:
+                yield
+            finally:
+                keeper.close()
 
     app = FastAPI(
         title="proctor",
