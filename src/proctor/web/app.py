@@ -12,6 +12,8 @@ from starlette.staticfiles import StaticFiles
 
 from proctor.web import (
     access,
+    batches,
+    batches_requests,
     boards,
     compare,
     datasets,
@@ -29,7 +31,22 @@ from proctor.web.render import error_page
 
 MOST_PATH = 300
 STATIC = Path(__file__).parent / "static"
-ROOMS = (overview, new_run, history, run, results, items, compare, boards, models, datasets, system, access)
+ROOMS = (
+    overview,
+    new_run,
+    history,
+    run,
+    results,
+    items,
+    compare,
+    batches,
+    batches_requests,
+    boards,
+    models,
+    datasets,
+    system,
+    access,
+)
 
 
 def add_pages(app: FastAPI) -> FastAPI:
