@@ -22,14 +22,27 @@ from proctor.cli.plan import plan_command
 from proctor.cli.remote import run_command as server_run
 from proctor.cli.run import run_command
 from proctor.errors import ConfigError
-from proctor.plan import OPTIONS, Wanted, build, check, reference, wanted_of
+from proctor.plan import (
+    OPTIONS,
+    Wanted,
+    build,
+    check,
+    reference,
+    wanted_of,
+)
 from proctor.plan.doors import as_command, as_config, from_keywords
 from proctor.plan.option import RunOption
 from proctor.plan.values import Duration, Flag, NumberIn, OneOf, Texts, figure
-from proctor.plan.wanted import BY_NAME
+from proctor.plan.wanted import BY_NAME, OF_EXAMS
 from proctor.references import ExamRef
 from proctor.service.runs.planning import plan_of_wanted
-from proctor.service.runs.requests import OllamaParams, PlanRequest, RunConfig, plan_of, wanted_by
+from proctor.service.runs.requests import (
+    OllamaParams,
+    PlanRequest,
+    RunConfig,
+    plan_of,
+    wanted_by,
+)
 from proctor.settings import Settings, read_settings
 from proctor.types import Cell, Limits, Model
 from proctor.web import forms, new_run
@@ -43,6 +56,13 @@ EXAMPLES: Mapping[str, tuple[Any, ...]] = {
     "style": ("simple-evals",),
     "extractor": ("proctor/1",),
     "grader": ("contains", "number:rel=0.01,abs=0.5", "regex:pattern=(a, b)"),
+    "endpoint": ("/v1/responses",),
+    "columns": (("custom_id=ID",), ("custom_id=ID", "prompt=a, b")),
+    "template": ("Is {name} right?\n\t{text}", "--model {x}"),
+    "fields": (("max_tokens=200",), ('response_format={"type": "json_object"}', "stop=, ")),
+    "gold": ("label", "$.metadata.label"),
+    "candidate": (r"^(\w+)-", "$.metadata.name"),
+    "out": ("/results/of mine.jsonl",),
     "stop": (("\n\n",), ("a, b", " c", r"\n", "\t", "Question:\r\n"), ("--model",)),
 }
 SUITE, FILE = "glue", "/questions.csv"
@@ -68,7 +88,7 @@ def examples(option: RunOption) -> tuple[Any, ...]:
 
 CASES = [
     pytest.param(option.name, value, id=f"{option.name}={value!r}")
-    for option in OPTIONS
+    for option in OF_EXAMS
     for value in examples(option)
 ]
 
@@ -210,7 +230,7 @@ GIVEN = st.fixed_dictionaries(
     {},
     optional={
         option.name: st.sampled_from(examples(option))
-        for option in OPTIONS
+        for option in OF_EXAMS
         if option.at_server and "suite" in option.sources
     },
 )
@@ -253,7 +273,7 @@ def beyond(option: RunOption) -> list[float]:
     ("option", "bad"),
     [
         pytest.param(option, bad, id=f"{option.name}={bad:g}")
-        for option in OPTIONS
+        for option in OF_EXAMS
         if isinstance(option.kind, NumberIn)
         for bad in beyond(option)
     ],
@@ -285,7 +305,7 @@ def test_an_option_of_another_kind_of_source_is_refused_by_its_name(tmp_path: Pa
     doors = Doors("ollama/m", tmp_path)
     for name in ("answer_type", "numbers", "lenient"):
         given = {name: examples(BY_NAME[name])[0]}
-        said = f"^{BY_NAME[name].flag_word} is for files of questions and data sets$"
+        said = f"^{BY_NAME[name].flag_word} is for {BY_NAME[name].whose}$"
         with pytest.raises(ConfigError, match=said):
             plan_of_wanted(Wanted(SUITE, (doors.model,), given), doors.settings)
         with pytest.raises(ConfigError, match=said):
@@ -331,10 +351,10 @@ def test_the_printed_command_names_a_data_set_as_it_is_called(tmp_path: Path) ->
 
 
 def test_every_option_has_its_place_on_each_surface() -> None:
-    named = {option.name for option in OPTIONS}
+    named = {option.name for option in OF_EXAMS}
     for command in (run_command, plan_command):
         assert named <= {parameter.name for parameter in command.params}
-    served = {option.name: option for option in OPTIONS if option.at_server}
+    served = {option.name: option for option in OF_EXAMS if option.at_server}
     assert served.keys() <= {parameter.name for parameter in server_run.params}
     assert {option.key for option in served.values()} <= RunConfig.model_fields.keys()
     assert {option.ollama for option in served.values() if option.ollama} == OllamaParams.model_fields.keys()

@@ -11,25 +11,33 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from bench_figures import FIGURES, Figure
+from bench_programs import (
+    PROGRAMS,
+    Bench,
+    Broken,
+    Sample,
+    Server,
+    Work,
+    clean_environ,
+    run_bare,
+    run_batch,
+    run_on_ollama,
+    run_proctor,
+)
 from proctor.simulator import spawn
 
-PROGRAMS = Path(__file__).parent / "bench"
-TIMEOUT_S = 240.0
 PROGRAM_TIMEOUT_S = 600.0  # of one that fills a database first
 
 FEW, MANY = 5_000, 20_000
@@ -38,10 +46,6 @@ HELPS = 9
 SPREAD_S, SPREAD_SIGMA, SPREAD_PARALLEL = 0.2, 0.5, 256
 FIXED_S = 0.1
 ZERO_PARALLEL = 128
-
-
-class Broken(Exception):
-    """A program did not do its work, so what it cost says nothing."""
 
 
 @dataclass(slots=True)
@@ -57,129 +61,6 @@ class Measured:
 
     def value(self, figure: Figure) -> float:
         return self.ratio if figure.by_ratio else statistics.median(self.ours)
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One program's run: what it cost and what the server saw of it."""
-
-    items: int
-    cpu_s: float
-    wall_s: float
-    rss_mb: float
-    first_request_s: float
-    window_s: float  # first request to last answer, by the server's clock
-    latency_s: float  # sum of the waiting times that the server drew
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """The same questions for both: a CSV for proctor, ready request bodies for the loop."""
-
-    items: int
-    questions: Path
-    bodies: Path
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """Where a bench works and how much of it is wanted."""
-
-    folder: Path
-    rounds: int
-    scale: float
-
-    def work(self, items: int) -> Work:
-        """That many questions, scaled; written once."""
-        count = max(20, round(items * self.scale))
-        work = Work(count, self.folder / f"questions-{count}.csv", self.folder / f"bodies-{count}.jsonl")
-        if not work.bodies.exists():
-            command = [str(PROGRAMS / "questions.py"), str(count), str(work.questions), str(work.bodies)]
-            subprocess.run([sys.executable, *command], check=True)
-        return work
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A simulator in its own process, whose counters are asked over HTTP."""
-
-    url: str
-
-    def reset(self) -> None:
-        with urllib.request.urlopen(urllib.request.Request(f"{self.url}/__reset", method="POST")):
-            pass
-
-    def stats(self) -> dict[str, Any]:
-        with urllib.request.urlopen(f"{self.url}/__stats") as answer:
-            stats: dict[str, Any] = json.load(answer)
-        return stats
-
-
-def run_bare(bench: Bench, server: Server, work: Work, *, parallel: int) -> Sample:
-    url = f"{server.url}/v1/chat/completions"
-    with tempfile.TemporaryDirectory(dir=bench.folder) as folder:
-        texts = Path(folder) / "texts"
-        command = [str(PROGRAMS / "bare.py"), url, str(work.bodies), str(texts), str(parallel)]
-        return _measured([sys.executable, *command], {}, Path(folder), server, work)
-
-
-def run_proctor(bench: Bench, server: Server, work: Work, *, parallel: int | None) -> Sample:
-    """A whole `proctor run` in a fresh home. Without `parallel` its limiter has to find the number."""
-    chosen = [] if parallel is None else ["--parallel", str(parallel)]
-    options = ["--model", "openai/sim", "--base-url", f"{server.url}/v1", *chosen]
-    return _proctor(bench, server, work, options, {})
-
-
-def run_on_ollama(bench: Bench, server: Server, work: Work) -> Sample:
-    return _proctor(bench, server, work, ["--model", "ollama/sim"], {"OLLAMA_HOST": server.url})
-
-
-def _proctor(
-    bench: Bench, server: Server, work: Work, options: Sequence[str], environ: dict[str, str]
-) -> Sample:
-    with tempfile.TemporaryDirectory(dir=bench.folder) as folder:
-        command = [sys.executable, "-m", "proctor", "run", str(work.questions), *options, "--json"]
-        home = {"PROCTOR_HOME": str(Path(folder) / "home")}
-        return _measured(command, home | environ, Path(folder), server, work)
-
-
-def _measured(
-    command: Sequence[str], environ: dict[str, str], folder: Path, server: Server, work: Work
-) -> Sample:
-    """Raises: Broken when the program failed or did not ask every item exactly once."""
-    out, err = folder / "out", folder / "err"
-    server.reset()
-    meter = [sys.executable, str(PROGRAMS / "measure.py"), str(TIMEOUT_S), str(out), str(err)]
-    ended = subprocess.run(
-        [*meter, *command], env=clean_environ() | environ, stdout=subprocess.PIPE, check=True
-    )
-    usage, stats = json.loads(ended.stdout), server.stats()
-    if usage["overdue"]:
-        raise Broken(f"{' '.join(command)}: not done after {TIMEOUT_S:g} s, so it was ended")
-    if usage["returncode"] or stats["seen"] != work.items:
-        words = err.read_text(errors="replace")[-2000:]
-        raise Broken(
-            f"{' '.join(command)}: exit code {usage['returncode']}, {stats['seen']:,} requests seen where "
-            f"{work.items:,} were due. Its last words:\n{words}"
-        )
-    return Sample(
-        items=work.items,
-        cpu_s=usage["cpu_s"],
-        wall_s=usage["wall_s"],
-        rss_mb=usage["peak_rss_bytes"] / 2**20,
-        first_request_s=stats["first_at"] - usage["started_at"],
-        window_s=stats["last_at"] - stats["first_at"],
-        latency_s=stats["sum_latency_s"],
-    )
-
-
-def clean_environ() -> dict[str, str]:
-    """This process's variables without those that would change what proctor does.
-
-    A program in use is compiled once, so the variable that forbids to keep what was compiled goes too.
-    """
-    changing = ("PROCTOR_", "OPENAI_", "OLLAMA_", "PYTHONDONTWRITEBYTECODE")
-    return {name: value for name, value in os.environ.items() if not name.startswith(changing)}
 
 
 Found = dict[str, Measured]
@@ -241,6 +122,39 @@ def _warm_up(bench: Bench, server: Server) -> None:
 def _marginal(few: Sample, many: Sample) -> float:
     """CPU seconds of 1,000 items more: starting and ending stand outside."""
     return 1000 * (many.cpu_s - few.cpu_s) / (many.items - few.items)
+
+
+def measure_batch(bench: Bench) -> Found:
+    """The same requests as lines of a batch: what one costs from file to output file, and what memory many take."""
+    found = {name: Measured() for name in ("batch_cpu_ratio", "batch_req_per_s", "batch_memory_mb")}
+    few, many = bench.work(FEW), bench.work(MANY)
+    with spawn([], {}) as simulated:
+        server = Server(simulated.url)
+        for _ in range(bench.rounds):
+            bare, more_bare = (run_bare(bench, server, work, parallel=ZERO_PARALLEL) for work in (few, many))
+            ours, more_ours = (run_batch(bench, server, work, parallel=ZERO_PARALLEL) for work in (few, many))
+            found["batch_cpu_ratio"].reference.append(_marginal(bare, more_bare))
+            found["batch_cpu_ratio"].ours.append(_marginal(ours, more_ours))
+            for name, read in (
+                ("batch_req_per_s", WHOLE["req_per_s"]),
+                ("batch_memory_mb", WHOLE["memory_mb"]),
+            ):
+                found[name].reference.append(read(more_bare))
+                found[name].ours.append(read(more_ours))
+    return found
+
+
+def measure_million(bench: Bench) -> Found:
+    """A million lines, once: does memory stay what it was?"""
+    found, work = {"million_memory_mb": Measured(), "million_req_per_s": Measured()}, bench.work(1_000_000)
+    with spawn([], {}) as simulated:
+        server = Server(simulated.url)
+        bare = run_bare(bench, server, bench.work(MANY), parallel=ZERO_PARALLEL)
+        ours = run_batch(bench, server, work, parallel=ZERO_PARALLEL)
+    for name, read in (("million_memory_mb", WHOLE["memory_mb"]), ("million_req_per_s", WHOLE["req_per_s"])):
+        found[name].reference.append(read(bare))
+        found[name].ours.append(read(ours))
+    return found
 
 
 def measure_latency(bench: Bench) -> Found:
@@ -306,8 +220,14 @@ PARTS: Mapping[str, Callable[[Bench], Found]] = {
     "latency": measure_latency,
     "saturation": measure_saturation,
     "ollama": measure_saturation_of_ollama,
+    "batch": measure_batch,
+    "eta": partial(measure_program, "eta.py", "perfect"),
 }
-ONLY: Mapping[str, tuple[str, ...]] = {"core": ("help", "whole"), **{name: (name,) for name in PARTS}}
+SLOW: Mapping[str, Callable[[Bench], Found]] = {"million": measure_million}  # only where it is named
+ONLY: Mapping[str, tuple[str, ...]] = {
+    "core": ("help", "whole"),
+    **{name: (name,) for name in (*PARTS, *SLOW)},
+}
 
 
 def table(found: Found) -> Iterator[str]:
@@ -361,7 +281,7 @@ def main(arguments: Sequence[str]) -> int:
         for name in ONLY[chosen.only] if chosen.only else PARTS:
             start = time.perf_counter()
             try:
-                found |= PARTS[name](bench)
+                found |= (PARTS | SLOW)[name](bench)
             except Broken as broken:
                 broke = True
                 print(f"bench: {name}: {broken}", file=sys.stderr)

@@ -54,6 +54,16 @@ FIGURES: tuple[Figure, ...] = (
     Figure("leaderboard_p95_ms", "the same: leaderboard", 50, 1),
     Figure("board_first_ms", "the same: its first call after a run has ended", None, 0),
     Figure("busy_p95_ms", "the same: a list while a job runs at full speed", 50, 1),
+    Figure("batch_cpu_ratio", "CPU s per 1,000 lines of a batch, 5,000 to 20,000", 3, 3, by_ratio=True),
+    Figure("batch_req_per_s", "lines a second, whole program, 20,000 lines, c=128", 1500, 0, at_least=True),
+    Figure("batch_memory_mb", "peak resident MB, 20,000 lines", None, 1),
+    Figure("million_memory_mb", "the same, 1,000,000 lines; reference: the loop, 20,000", 300, 1),
+    Figure("million_req_per_s", "lines a second, whole program, 1,000,000 lines", 1500, 0, at_least=True),
+    *(
+        Figure(f"eta_{at}", f"time left told at {at} %, times or parts of the true", None, 2)
+        for at in (25, 50, 90)
+    ),
+    Figure("eta_inside", "share of looks whose range holds the true end", None, 2, at_least=True),
     Figure("saturation_ollama", "4 slots, Ollama, limit found: the same", 0.97, 3, at_least=True),
     *(Figure(f"{name}_ms", f"{what}; median", None, 1) for name, what in PAGES.items()),
     *(Figure(f"{name}_p95_ms", f"{what}; 95 %", 50, 1) for name, what in PAGES.items()),

@@ -11,13 +11,16 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.testing import CliRunner
+
+if TYPE_CHECKING:
+    from proctor.plan.option import RunOption
 
 ROOT = Path(__file__).parents[1]
 PART = re.compile(r"^<!-- generated: (\S+) -->\n(.*?)^<!-- end -->$", re.DOTALL | re.MULTILINE)
@@ -120,20 +123,32 @@ def exits() -> str:
 
 def options() -> str:
     """Each option of a run with its spellings, values and default."""
-    from proctor.plan import OPTIONS
-    from proctor.plan.option import SPOKEN
+    from proctor.plan.wanted import OF_EXAMS
+
+    return _options(OF_EXAMS)
+
+
+def batch_options() -> str:
+    """Each option of a batch, in the same way."""
+    from proctor.plan.wanted import OF_BATCHES
+
+    return _options(OF_BATCHES)
+
+
+def _options(options: Iterable[RunOption]) -> str:
+    from proctor.plan.option import SUITES
 
     rows = [
         (
-            f"`{o.flag_word}`",
+            f"`{o.flag_word}`" + (f", `{o.short}`" if o.short else ""),
             f"`{o.name}`",
             f"`{o.key}`" if o.at_server else "-",
             f"`{o.ollama}`" if o.ollama else "",
-            o.help + ("" if len(o.sources) > 1 else f" For {SPOKEN[o.sources[0]]}."),
+            o.help + (f" For {o.whose}." if o.sources == SUITES else ""),
             o.kind.range_told,
             o.default_told,
         )
-        for o in OPTIONS
+        for o in options
     ]
     return table(
         ("command line", "Python", "REST, form", "`ollama_params`", "what", "values", "default"), rows
@@ -250,6 +265,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "errors": errors,
     "exits": exits,
     "options": options,
+    "batch-options": batch_options,
     "suites": suites,
     "providers": providers,
     "graders": graders,

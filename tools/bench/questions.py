@@ -1,6 +1,6 @@
-"""Writes the questions of `make bench`: a CSV for proctor and ready request bodies for the bare loop.
+"""Writes the questions of `make bench`: a CSV and a batch for proctor, ready request bodies for the bare loop.
 
-    python questions.py COUNT CSV BODIES
+    python questions.py COUNT CSV BODIES BATCH
 
 The same on every machine: questions of a few hundred bytes with four choices.
 """
@@ -16,14 +16,21 @@ from pathlib import Path
 COLUMNS = ("id", "question", "A", "B", "C", "D", "answer")
 
 
-def write(count: int, questions: Path, bodies: Path) -> None:
-    with questions.open("w", encoding="utf-8", newline="") as table, bodies.open("wb") as ready:
+def write(count: int, questions: Path, bodies: Path, batch: Path) -> None:
+    with (
+        questions.open("w", encoding="utf-8", newline="") as table,
+        bodies.open("wb") as ready,
+        batch.open("wb") as lines,
+    ):
         rows = csv.writer(table)
         rows.writerow(COLUMNS)
         for number in range(count):
             question, choices = ask(number)
             rows.writerow([f"q{number}", question, *choices, "ABCD"[number % 4]])
-            ready.write(request(question, choices) + b"\n")
+            body = request(question, choices)
+            ready.write(body + b"\n")
+            lines.write(b'{"custom_id":"q%d","method":"POST","url":"/v1/chat/completions",' % number)
+            lines.write(b'"body":%b}\n' % body)
 
 
 def ask(number: int) -> tuple[str, list[str]]:
@@ -55,8 +62,8 @@ def request(question: str, choices: Sequence[str]) -> bytes:
 
 
 def main() -> int:
-    count, questions, bodies = sys.argv[1:]
-    write(int(count), Path(questions), Path(bodies))
+    count, *files = sys.argv[1:]
+    write(int(count), *map(Path, files))
     return 0
 
 

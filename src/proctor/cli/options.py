@@ -10,7 +10,7 @@ import click
 from proctor.plan.doors import from_params
 from proctor.plan.option import RunOption
 from proctor.plan.values import FilePath, Flag, NumberIn, OneOf, Texts
-from proctor.plan.wanted import BY_NAME, OPTIONS, Wanted
+from proctor.plan.wanted import BY_NAME, OF_BATCHES, OF_EXAMS, OPTIONS, Wanted
 from proctor.types import Limits
 
 Command = Callable[..., Any]
@@ -33,12 +33,17 @@ models_option = click.option(
 
 def run_options(command: Command) -> Command:
     """Who is asked, what, how and how much: all that a run on this machine can be given."""
-    return models_option(with_options(OPTIONS, command))
+    return models_option(with_options(OF_EXAMS, command))
+
+
+def batch_options(command: Command) -> Command:
+    """What the sending of a file of requests can be given, but for its model."""
+    return with_options(OF_BATCHES, command)
 
 
 def server_options(command: Command) -> Command:
     """What a run at a server can be given."""
-    return models_option(with_options((option for option in OPTIONS if option.at_server), command))
+    return models_option(with_options((option for option in OF_EXAMS if option.at_server), command))
 
 
 def budget_options(command: Command) -> Command:
@@ -59,7 +64,7 @@ def with_options(options: Iterable[RunOption], command: Command) -> Command:
 def _click_option(option: RunOption, unset: str | None = None) -> Callable[[Command], Command]:
     unset = option.default_told if unset is None else unset
     about = f"{option.help}  [default: {unset}]" if unset else option.help
-    names, kind = (option.flag_word, option.name), option.kind
+    names, kind = (option.flag_word, *filter(None, [option.short]), option.name), option.kind
     if isinstance(kind, Flag):
         return click.option(*names, is_flag=True, help=about)
     if isinstance(kind, Texts) and not kind.commas:

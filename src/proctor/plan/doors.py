@@ -11,7 +11,7 @@ from typing import Any
 from proctor.errors import ConfigError
 from proctor.plan.option import Given, RunOption, Told
 from proctor.plan.values import Flag, Texts
-from proctor.plan.wanted import BY_NAME, OPTIONS, Wanted
+from proctor.plan.wanted import BY_NAME, OF_EXAMS, OPTIONS, Wanted
 
 
 def from_params(params: Told) -> Given:
@@ -37,8 +37,9 @@ def from_keywords(keywords: Told) -> Given:
 
     Raises ConfigError, for an unknown keyword too.
     """
-    if unknown := sorted(keywords.keys() - BY_NAME.keys()):
-        raise ConfigError(f"evaluate: unknown option {unknown[0]!r}; known: {', '.join(sorted(BY_NAME))}")
+    known = {option.name for option in OF_EXAMS}
+    if unknown := sorted(keywords.keys() - known):
+        raise ConfigError(f"evaluate: unknown option {unknown[0]!r}; known: {', '.join(sorted(known))}")
     given: dict[str, Any] = {}
     for name, told in keywords.items():
         option = BY_NAME[name]
@@ -50,7 +51,7 @@ def from_keywords(keywords: Told) -> Given:
 
 
 def as_words(wanted: Wanted) -> list[str]:
-    """The words after `proctor run` that mean the same."""
+    """The words after `proctor run`, or `proctor batch run`, that mean the same."""
     words = [wanted.source]
     for model in wanted.models:
         words += ["--model", model]
@@ -70,7 +71,7 @@ def _option_words(option: RunOption, value: Any) -> list[str]:
 
 def as_command(wanted: Wanted) -> str:
     """The same thing on the command line, for a shell."""
-    return shlex.join(["proctor", "run", *as_words(wanted)])
+    return shlex.join(["proctor", *wanted.command.split(), *as_words(wanted)])
 
 
 def as_config(wanted: Wanted) -> Told:

@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from proctor.errors import ConfigError, in_one_line
-from proctor.plan.build import reference
-from proctor.references import ExamRef
+from proctor.plan.build import batch_reference, reference
+from proctor.references import BatchRef, ExamRef
 from proctor.types import Model
 
 # What a bare model name says about its provider.
@@ -98,4 +98,26 @@ def parse_source(
     raise ConfigError(
         f"Invalid benchmark suite. Supported: {', '.join(suites)}; or the path of a file of questions, or a data "
         "set (`proctor dataset list`)"
+    )
+
+
+def parse_batch(
+    text: str, *, uploaded: Callable[[str], BatchRef | None] = lambda name: None, **given: Any
+) -> BatchRef:
+    """A file of requests by its path, or an uploaded one by its name; `given` are options of its part.
+
+    Paths among them become absolute, so that a run means the same files wherever it is resumed: `gold` is a file
+    where there is one of that name, and else a field. Raises ConfigError if the text is neither.
+    """
+    for name in ("out", "gold"):
+        if given.get(name) and (name == "out" or Path(given[name]).is_file()):
+            given[name] = str(Path(given[name]).absolute())
+    path = Path(text)
+    if path.is_file():
+        return batch_reference(str(path.resolve()), given)
+    if (found := uploaded(text)) is not None:
+        return batch_reference(found.name, given, uploaded=found)
+    raise ConfigError(
+        f"No file {text}. Give a file of requests (JSONL in the format of OpenAI's batches, CSV, Parquet), or the "
+        "name of an uploaded one (`proctor dataset list`)"
     )

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from proctor.errors import ConfigError
 from proctor.plan.values import NumberIn, ValueKind, figure
-from proctor.references import ExamRef
+from proctor.references import BatchRef, ExamRef
 from proctor.types import Cell, Limits, Model, Plan, Sampling
 
 Part = Literal["model", "source", "sampling", "limits", "cell", "plan"]  # what an option is a field of
@@ -19,9 +19,13 @@ SPOKEN = {
     "suite": "suites",
     "file": "files of questions",
     "dataset": "data sets",
+    "batch": "files of requests",
 }  # what sources of a kind are called
 SUITES = ("suite",)
 FILES = ("file", "dataset")  # the user's own questions, uploaded or not
+EXAMS = (*SUITES, *FILES)
+BATCHES = ("batch",)
+EVERY = (*EXAMS, *BATCHES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,8 @@ class RunOption:
     """One row of the table.
 
     `flag`, `rest` and `ollama` are the spellings of the command line, of the REST body (and the form) and in
-    `ollama_params`; without one, the first two are made of the name, and Ollama has none. `unset` says what
+    `ollama_params`; without one, the first two are made of the name, and Ollama has none. `short` is one letter more
+    for the command line. `unset` says what
     counts where nothing is given and the field's default does not say it. `fallback` is what sources of a kind are
     given where neither it nor one of `instead` was said.
     """
@@ -41,10 +46,11 @@ class RunOption:
     metavar: str | None = None
     unset: str = ""
     flag: str = ""
+    short: str = ""
     rest: str = ""
     ollama: str = ""
     label: str = ""
-    sources: tuple[str, ...] = (*SUITES, *FILES)
+    sources: tuple[str, ...] = EXAMS
     at_server: bool = True
     fallback: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     instead: tuple[str, ...] = ()
@@ -52,6 +58,12 @@ class RunOption:
     @property
     def flag_word(self) -> str:
         return self.flag or f"--{self.name.replace('_', '-')}"
+
+    @property
+    def whose(self) -> str:
+        """What the sources are called that it is for."""
+        *first, last = (SPOKEN[kind] for kind in self.sources)
+        return f"{', '.join(first)} and {last}" if first else last
 
     @property
     def key(self) -> str:
@@ -101,7 +113,7 @@ def _defaults(*kinds: type) -> dict[str, Any]:
 
 DEFAULTS: Mapping[Part, Mapping[str, Any]] = {
     "model": _defaults(Model),
-    "source": _defaults(ExamRef),
+    "source": _defaults(ExamRef, BatchRef),
     "sampling": _defaults(Sampling),
     "limits": _defaults(Limits),
     "cell": _defaults(Cell),

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import get_args
+from typing import Literal, get_args
 
-from proctor.plan.option import FILES, SUITES, Given, Part, RunOption
+from proctor.plan.of_batches import LINES
+from proctor.plan.option import BATCHES, EVERY, EXAMS, FILES, SUITES, Given, Part, RunOption
 from proctor.plan.values import Duration, FilePath, Flag, NumberIn, OneOf, Text, Texts, one_of
 from proctor.references import Numbers, Rows
 
@@ -28,6 +29,7 @@ OPTIONS: tuple[RunOption, ...] = (
         "Address of the OpenAI-compatible or Ollama server.",
         "URL",
         label="Address",
+        sources=EVERY,
     ),
     RunOption("replies", "plan", FilePath(), "Replies for replay/NAME models.", "FILE", at_server=False),
     # What is asked, and how it is put and read.
@@ -50,6 +52,7 @@ OPTIONS: tuple[RunOption, ...] = (
         "At most N items of each task (of the file, for a file).",
         "N",
         label="Items per task",
+        sources=EVERY,
     ),
     RunOption(
         "rows",
@@ -94,6 +97,7 @@ OPTIONS: tuple[RunOption, ...] = (
         "How answers in free text are graded: contains, number:rel=0.01, ...",
         "NAME[:SETTINGS]",
         unset="by the answers",
+        sources=EVERY,
     ),
     RunOption("extractor", "source", Text(), "How answers are read.", "NAME", unset="the style's, proctor/2"),
     RunOption(
@@ -116,9 +120,10 @@ OPTIONS: tuple[RunOption, ...] = (
         "lenient",
         "source",
         Flag(),
-        "Leave out a file's bad rows; they are named, and the score says so.",
-        sources=FILES,
+        "Leave out a file's bad rows; they are named, and the results say so.",
+        sources=(*FILES, *BATCHES),
     ),
+    *LINES,
     # How replies are drawn.
     RunOption(
         "temperature",
@@ -213,6 +218,7 @@ OPTIONS: tuple[RunOption, ...] = (
         "N",
         unset="found by watching the server",
         label="Concurrency",
+        sources=EVERY,
     ),
     RunOption(
         "for_s",
@@ -223,6 +229,7 @@ OPTIONS: tuple[RunOption, ...] = (
         flag="--for",
         rest="for",
         label="Time to ask",
+        sources=EVERY,
     ),
     RunOption(
         "max_cost_usd",
@@ -232,6 +239,7 @@ OPTIONS: tuple[RunOption, ...] = (
         "USD",
         flag="--max-cost",
         label="Cost limit",
+        sources=EVERY,
     ),
     RunOption(
         "max_total_tokens",
@@ -240,6 +248,7 @@ OPTIONS: tuple[RunOption, ...] = (
         "Stop asking at so many tokens, in and out, and score what is complete.",
         "N",
         label="Token limit",
+        sources=EVERY,
     ),
     RunOption(
         "timeout_s",
@@ -250,6 +259,7 @@ OPTIONS: tuple[RunOption, ...] = (
         flag="--timeout",
         rest="timeout",
         label="Time limit",
+        sources=EVERY,
     ),
     RunOption(
         "request_timeout_s",
@@ -259,6 +269,7 @@ OPTIONS: tuple[RunOption, ...] = (
         "TIME",
         flag="--request-timeout",
         rest="request_timeout",
+        sources=EVERY,
     ),
     RunOption(
         "wait_for_server_s",
@@ -269,21 +280,26 @@ OPTIONS: tuple[RunOption, ...] = (
         flag="--wait-for-server",
         rest="wait_for_server",
         label="Wait for the server",
+        sources=EVERY,
     ),
 )
 BY_NAME: Mapping[str, RunOption] = {option.name: option for option in OPTIONS}
+OF_EXAMS = tuple(option for option in OPTIONS if set(option.sources) & set(EXAMS))
+OF_BATCHES = tuple(option for option in OPTIONS if set(option.sources) & set(BATCHES))
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What somebody asks for, at whichever door: a source and models by name, and what else was said.
 
-    `given` holds values by the names of OPTIONS; an option that is not in it takes its default.
+    `given` holds values by the names of OPTIONS; an option that is not in it takes its default. `command` is the one
+    that asks for it.
     """
 
     source: str
     models: tuple[str, ...]
     given: Given = field(default_factory=lambda: MappingProxyType({}))
+    command: Literal["run", "batch run"] = "run"
 
     def of(self, part: Part) -> Given:
         """What was given of one part."""

@@ -13,18 +13,18 @@ from typing import Any, Literal
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
-from proctor.plan import OPTIONS, wanted_of
+from proctor.plan import wanted_of
 from proctor.plan.doors import as_command
 from proctor.plan.option import RunOption
 from proctor.plan.values import OPEN, Flag, NumberIn, OneOf, Texts
-from proctor.plan.wanted import BY_NAME
+from proctor.plan.wanted import BY_NAME, OF_EXAMS
 from proctor.service.runs.requests import PlanRequest, wanted_by
 from proctor.types import Cell
 
 YES = "yes"  # a flag that is on
 SHORT = 10  # characters of a default that an empty input shows; a longer one stands below it
 
-SERVED = tuple(option for option in OPTIONS if option.at_server)
+SERVED = tuple(option for option in OF_EXAMS if option.at_server)
 # Numbers of Ollama's own card; with other models they are words of the custom configuration.
 DRAWN = tuple(option for option in SERVED if option.ollama and isinstance(option.kind, NumberIn))
 PLAIN = {option.key: option for option in SERVED}

@@ -39,4 +39,5 @@ def new_manifest(each: Ready, replies: str | None) -> Manifest:
 def _not_sent(sampling: Sampling, unsent: Collection[str]) -> tuple[str, ...]:
     """What the user asked for although the model's protocol has no word for it."""
     usual = Sampling()
-    return tuple(sorted(name for name in unsent if getattr(sampling, name) != getattr(usual, name)))
+    said = ((name, getattr(sampling, name)) for name in unsent)
+    return tuple(sorted(name for name, value in said if value not in (None, getattr(usual, name))))

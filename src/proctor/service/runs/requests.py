@@ -6,19 +6,20 @@ among them, with their ranges, come from the table in plan/wanted.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from proctor.errors import ConfigError
-from proctor.plan import OPTIONS, Wanted, build, reference
+from proctor.plan import Wanted, batch_reference, build, check, reference
 from proctor.plan.doors import from_config
 from proctor.plan.option import RunOption
 from proctor.plan.values import OPEN, Duration, Flag, NumberIn, OneOf, Text, Texts
+from proctor.plan.wanted import OF_BATCHES, OF_EXAMS
 from proctor.providers import PROVIDERS
-from proctor.references import ExamRef
+from proctor.references import BatchRef, ExamRef
 from proctor.service.context import Context
 from proctor.service.datasets.kept import ref_named
 from proctor.service.opening.sources import model_named
@@ -37,9 +38,9 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def _with_fields(key: Callable[[RunOption], str]) -> type[Body]:
+def _with_fields(key: Callable[[RunOption], str], options: Sequence[RunOption] = OF_EXAMS) -> type[Body]:
     """A body with a field for each option that has a spelling there."""
-    named = {key(option): option for option in OPTIONS if option.at_server and key(option)}
+    named = {key(option): option for option in options if option.at_server and key(option)}
     fields: dict[str, Any] = {name: _field(option) for name, option in named.items()}
     return create_model("Options", __base__=Body, **fields)
 
@@ -100,6 +101,10 @@ class RunConfig(_with_fields(lambda option: option.key)):  # type: ignore[misc] 
     provider: str = Field(max_length=50)
     model: str = Field(min_length=1, max_length=300)
     ollama_params: OllamaParams | None = None
+
+
+class BatchConfig(_with_fields(lambda option: option.key, OF_BATCHES)):  # type: ignore[misc]  # as above
+    """How the requests of a file are sent, and how many."""
 
 
 class RunRequest(Body):
@@ -178,3 +183,19 @@ def _suite(wanted: Wanted) -> ExamRef:
     source = reference("suite", wanted.source, wanted.of("source"))
     task_keys(source)
     return source
+
+
+def batch_plan(
+    uploaded: BatchRef, model: str, config: BatchConfig, settings: Settings, *, base_url: str | None = None
+) -> Plan:
+    """The plan that sends an uploaded file of requests to a model, `provider/name`. Raises: ConfigError.
+
+    `base_url` is the model's where the server itself knows it; who asks may say another.
+    """
+    given = from_config(config.model_dump(exclude_none=True))
+    if (gold := given.get("gold")) and ("/" in gold or "\\" in gold):
+        raise ConfigError("gold: give a field of the lines; the server opens no files by their paths")
+    wanted = Wanted(uploaded.name, (model,), given, "batch run")
+    source = batch_reference(uploaded.name, wanted.of("source"), uploaded=uploaded)
+    asked = model_named(model, settings, base_url=given.get("base_url") or base_url)
+    return check(build(wanted, source, [asked], base=Limits(timeout_s=settings.job_timeout_s)))
