@@ -109,11 +109,11 @@ def table(
     )
 
 
-@ROUTER.get("/runs/{run_id}/requests/{custom_id:path}")
+@ROUTER.get("/runs/{run_id}/requests/{name:path}")
 def one(
-    request: Request, context: OpenContext, user: Reader, run_id: RunId, custom_id: CustomId, asked: Filtered
+    request: Request, context: OpenContext, user: Reader, run_id: RunId, name: CustomId, asked: Filtered
 ) -> Response:
-    return _one(request, context, run_id, custom_id, asked)
+    return _one(request, context, run_id, name, asked)
 
 
 @ROUTER.get("/runs/{run_id}/request")
