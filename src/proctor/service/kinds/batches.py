@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from proctor.engine.attempts import ErrorBudgets
 from proctor.errors import ConfigError, DataMissing
 from proctor.grading.kept import kept
 from proctor.protocols import Grader
@@ -51,7 +52,7 @@ def opened(ref: BatchRef, settings: Settings) -> BatchSource:
 
 def method_of(source: BatchSource) -> Method:
     grade = kept if source.grader is None else source.grader.grade
-    return Method(grade, opener=partial(passed_through, source))
+    return Method(grade, opener=partial(passed_through, source), errors=ErrorBudgets(of_items=False))
 
 
 def passed_through(source: BatchSource, cell: Cell, opening: Opening) -> Provider:

@@ -15,7 +15,7 @@ from proctor.references import BatchRef
 from proctor.sources.batches.checked import SENDABLE, BadRequestLine, CheckedFile, LineFault, Rules
 from proctor.sources.batches.lines import LineReader, RequestLine, item_of, reader_of
 from proctor.sources.batches.repeated import SeenIds
-from proctor.sources.batches.texts import BOM, TextAt, LineTexts, digest_of, open_texts
+from proctor.sources.batches.texts import BOM, LineTexts, TextAt, digest_of, open_texts
 
 FIRST_IDS = 3
 MOST_MODELS = 100  # that are counted apart; the lines of a batch name one, as a rule
