@@ -13,7 +13,7 @@ from pathlib import Path
 from proctor.grading.spec import OpenGrader
 from proctor.references import BatchRef
 from proctor.sources.batches.checked import SENDABLE, BadRequestLine, CheckedFile, LineFault, Rules
-from proctor.sources.batches.lines import LineReader, RequestLine, item_of, reader_of
+from proctor.sources.batches.lines import LineReader, RequestLine, hash_of, reader_of
 from proctor.sources.batches.repeated import SeenIds
 from proctor.sources.batches.texts import BOM, LineTexts, TextAt, digest_of, open_texts
 
@@ -61,7 +61,9 @@ def survey(
     Raises: ConfigError, DataError, DataMissing.
     """
     texts = open_texts(path, ref)
-    reader = reader_of(ref, flat=texts.flat, grader=grader, complete=rules.complete, bodies=to_ask)
+    reader = reader_of(
+        ref, flat=texts.flat, grader=grader, complete=rules.complete, checked_alone=True, exact=to_ask
+    )
     found = _Pass(ref, rules, reader, to_ask=to_ask)
     found.over(texts.read(), ref.limit if ref.order == "file" else None)
     found.also(texts.broken)
@@ -152,8 +154,7 @@ class _Pass:
                 self._answers.setdefault((line.gold.target, *line.gold.aliases))
         if self._to_ask:
             self._places.append(at)
-            item = item_of(line)
-            named = f"{item.id}\n{item.hash}".encode()
+            named = f"{line.custom_id}\n{hash_of(line)}".encode()
             self._digests += hashlib.blake2b(named, digest_size=DIGEST_BYTES).digest()
 
     def _count_model(self, model: str, number: int) -> None:
