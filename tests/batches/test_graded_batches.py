@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from request_files import line, opened, real_inputs, write
 
-from opened import compare_named, grade_kept, leaderboard, start
+from opened import compare_named, grade_kept, item_records, leaderboard, start
 from proctor.errors import ConfigError, DataError
 from proctor.findings import RunResult
 from proctor.plan.build import AS_WRITTEN
@@ -155,3 +155,17 @@ def test_lines_for_another_model_are_refused_where_that_was_asked_for(tmp_path: 
         assert server.sent == []
         same = write(tmp_path / "same.jsonl", [line("a", model="told"), line("b", model="openai/told")])
         assert asked(tmp_path, model, same, on_mismatch="strict").run.settled == 2
+
+
+def test_half_a_surrogate_pair_breaks_nothing_that_is_kept_or_shown(tmp_path: Path) -> None:
+    half = "\ud83d half"
+    lines = [{**line("a", half, metadata={"name": half}), "answer": half}, line("b", model=half)]
+    path = write(tmp_path / "in.jsonl", lines)
+    with recording(saying("? half")) as server:
+        model = Model("openai", "told", f"{server.url}/v1")
+        result = asked(tmp_path, model, path, gold="answer", grader="exact", candidate="$.metadata.name")
+        sent = [json.loads(each.body) for each in server.sent if each.method == "POST"]
+    assert {"role": "user", "content": half} in [body["messages"][0] for body in sent]
+    assert dict(result.tally.outcomes) == {"correct": 1, "answered": 1}
+    records = {each["item_id"]: each for each in item_records([result.run.id], settings(tmp_path))}
+    assert "? half" in json.dumps(records["a"])

@@ -95,7 +95,7 @@ class LineReader:
             url,
             body,
             fields,
-            model if type(model) is str else None,
+            raw.whole(model) if type(model) is str else None,
             gold,
             None if about is None else about(custom_id, fields),
         )
@@ -212,7 +212,7 @@ def cluster_by(candidate: str) -> Cluster:
 
         def by_path(_custom_id: str, body: Mapping[str, Any]) -> str | None:
             value = value_at(body, steps)
-            return None if value is None or isinstance(value, dict | list) else str(value)
+            return None if value is None or isinstance(value, dict | list) else raw.whole(str(value))
 
         return by_path
     pattern = compiled(candidate)

@@ -49,6 +49,15 @@ def loads(text: bytes, *, exact: bool = True) -> Any:
         raise ValueError("objects and lists are nested too deep") from None
 
 
+def whole(text: str) -> str:
+    """The text without halves of surrogate pairs, which JSON may hold and no database does.
+
+    >>> whole("a\\ud83d")
+    'a?'
+    """
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
 def canonical(value: Any) -> bytes:
     """The same bytes for equal values, whatever the order of keys and the spacing were."""
     try:
