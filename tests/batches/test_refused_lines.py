@@ -8,29 +8,32 @@ import orjson
 import pytest
 
 from opened import start
+from proctor.engine.retry import Retry
 from proctor.errors import AuthError, ErrorBudget, ModelNotFound, NetworkError
 from proctor.references import BatchRef
 from proctor.service.context import open_context
 from proctor.service.results.outcome import PlanOutcome
 from proctor.settings import Settings
+from proctor.store.read import said
 from proctor.types import Cell, Limits, Model, Plan, Run, Sampling, Status
 from scripted import Said, scripted
 from simulators import nearby, settings
 
 FREE = Sampling(temperature=None, max_tokens=None, context_tokens=None, seed=None)
+QUICK = Retry(first_s=0.001)
 BAD, GOOD = "forbidden words", "Is it A or B?"
 
 
-def file_of(folder: Path, *contents: str, url: str = "/v1/chat/completions") -> str:
+def file_of(folder: Path, *prompts: str, url: str = "/v1/chat/completions") -> str:
     path = folder / "requests.jsonl"
     lines = [
         {
             "custom_id": f"r{n}",
             "method": "POST",
             "url": url,
-            "body": {"messages": [{"role": "user", "content": said}]},
+            "body": {"messages": [{"role": "user", "content": prompt}]},
         }
-        for n, said in enumerate(contents)
+        for n, prompt in enumerate(prompts)
     ]
     path.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
     return str(path)
@@ -38,7 +41,7 @@ def file_of(folder: Path, *contents: str, url: str = "/v1/chat/completions") -> 
 
 def ran(known: Settings, file: str, model: Model, parallel: int = 4) -> PlanOutcome:
     limits = Limits(parallel=parallel, wait_for_server_s=0.0)
-    outcome: PlanOutcome = start(Plan((Cell(model, BatchRef(file), FREE, limits),)), known)
+    outcome: PlanOutcome = start(Plan((Cell(model, BatchRef(file), FREE, limits),)), known, retry=QUICK)
     return outcome
 
 
@@ -56,7 +59,7 @@ def test_many_refused_lines_do_not_end_a_batch(tmp_path: Path) -> None:
     run = run_of(outcome)
     assert (run.status, run.settled, run.planned) == (Status.COMPLETED, 5, 125)
     with open_context(known) as context:
-        rows = {row.item_id: row for row in context.store.attempts(run.id)}
+        rows = {row.item_id: row for row, _ in said.in_order(context.store, run.id)}
     assert {rows[f"r{n}"].error_slug for n in range(120)} == {"bad-request"}
     assert {rows[f"r{n}"].status for n in range(120)} == {400}
 
@@ -109,12 +112,9 @@ def test_an_endpoint_that_is_not_there_ends_it_after_a_while(tmp_path: Path) -> 
 
 
 def test_a_server_that_asks_to_slow_down_is_waited_for(tmp_path: Path) -> None:
+    file = file_of(tmp_path, *[f"{GOOD} {n}" for n in range(40)])
     with nearby({}, "--rate-limit-rate", "0.3", "--retry-after", "0.01") as url:
-        outcome = ran(
-            settings(tmp_path),
-            file_of(tmp_path, *[f"{GOOD} {n}" for n in range(40)]),
-            Model("openai", "sim", f"{url}/v1"),
-        )
+        outcome = ran(settings(tmp_path), file, Model("openai", "sim", f"{url}/v1"))
     assert run_of(outcome).settled == 40
 
 
