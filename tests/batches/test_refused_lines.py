@@ -24,13 +24,13 @@ QUICK = Retry(first_s=0.001)
 BAD, GOOD = "forbidden words", "Is it A or B?"
 
 
-def file_of(folder: Path, *prompts: str, url: str = "/v1/chat/completions") -> str:
+def file_of(folder: Path, *prompts: str) -> str:
     path = folder / "requests.jsonl"
     lines = [
         {
             "custom_id": f"r{n}",
             "method": "POST",
-            "url": url,
+            "url": "/v1/chat/completions",
             "body": {"messages": [{"role": "user", "content": prompt}]},
         }
         for n, prompt in enumerate(prompts)
@@ -104,11 +104,14 @@ def test_a_wrong_key_or_model_ends_it_at_once(
 
 
 def test_an_endpoint_that_is_not_there_ends_it_after_a_while(tmp_path: Path) -> None:
-    file = file_of(tmp_path, *[GOOD] * 100, url="/v1/nowhere")
-    with nearby({}) as url:
-        outcome = ran(settings(tmp_path), file, Model("openai", "sim", f"{url}/v1"), 1)
+    nothing = Said([b'{"detail": "Not Found"}'], status=404, gap_s=0.0)
+    with scripted(lambda _path, _body: nothing) as server:
+        outcome = ran(
+            settings(tmp_path), file_of(tmp_path, *[GOOD] * 100), Model("openai", "m", server.url), 1
+        )
     assert isinstance(outcome.error, ErrorBudget)
-    assert "404" in str(outcome.error)
+    assert "answered 404" in str(outcome.error)
+    assert len(server.bodies) == 20
 
 
 def test_a_server_that_asks_to_slow_down_is_waited_for(tmp_path: Path) -> None:
