@@ -79,6 +79,7 @@ class BatchRef:
     endpoint: str | None = None  # of lines that name none; None: /v1/chat/completions
     columns: tuple[str, ...] = ()
     template: str | None = None
+    system: str | None = None
     fields: tuple[str, ...] = ()
     gold: str | None = None
     grader: str | None = None  # by name and settings; None: chosen by the right answers

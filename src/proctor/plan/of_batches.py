@@ -54,6 +54,14 @@ LINES: tuple[RunOption, ...] = (
         sources=BATCHES,
     ),
     RunOption(
+        "system",
+        "source",
+        Text(20_000),
+        "System message of a table's prompts: text, with {column} in it where wished.",
+        "TEXT",
+        sources=BATCHES,
+    ),
+    RunOption(
         "fields",
         "source",
         Texts(50),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from proctor.grading.kept import kept
 from proctor.providers.contract import Opening, Provider
 from proctor.providers.passthrough import open_passthrough
 from proctor.references import BatchRef
-from proctor.service.kinds.contract import Method, SourceKind
+from proctor.service.batches.growing import growing
+from proctor.service.kinds.contract import Beside, Method, SourceKind
 from proctor.settings import Settings
 from proctor.sources.batches.source import BatchSource, open_batch
 from proctor.types import Cell
@@ -37,11 +40,28 @@ def requests(ref: BatchRef) -> Hashable:
     return ref.name, ref.content
 
 
+@contextmanager
+def output_of(ref: BatchRef) -> Iterator[Beside | None]:
+    """The file that grows with the replies, where one was asked for."""
+    if ref.out is None:
+        yield None
+        return
+    with growing(Path(ref.out), ref.shape) as file:
+        yield file
+
+
+def without_output(ref: BatchRef) -> BatchRef:
+    """The file has the replies of the first run, and keeps them."""
+    return replace(ref, out=None)
+
+
 BATCH: SourceKind[BatchRef, BatchSource] = SourceKind(
     short="--limit 20",
     alike=requests,
     open=opened,
     method=method_of,
+    beside=output_of,
+    afresh=without_output,
     holds="requests",
     own=True,
     on_server=True,

@@ -109,7 +109,7 @@ class AttemptWriter:
     """Keeps the attempts of one claimed run, and keeps its lease, until closed.
 
     `keep` is for one thread, usually the event loop's. `on_commit` is called in the writer thread
-    with the number of attempts just committed. Trouble in the thread is raised by the next `keep`
+    with the attempts just committed. Trouble in the thread is raised by the next `keep`
     and by `close`.
     """
 
@@ -120,7 +120,7 @@ class AttemptWriter:
     lease_s: float = 60.0
     batch: int = 256
     linger_s: float = 0.25  # an attempt waits at most this long for others
-    on_commit: Callable[[int], None] | None = None
+    on_commit: Callable[[Sequence[Attempt]], None] | None = None
     clock: Callable[[], float] = time.time
     pauses_s: tuple[float, ...] = (0.1, 0.5, 1.4)  # before each further try at a batch
     # Hashes of items known to be kept. More than this are forgotten at once: to write an item again
@@ -211,7 +211,7 @@ class AttemptWriter:
         self._commit(self._pack(attempts))
         self._committed += len(attempts)
         if self.on_commit is not None and attempts:
-            self.on_commit(len(attempts))
+            self.on_commit(attempts)
 
     def _drain(self) -> list[Attempt]:
         taken: list[Attempt] = []
