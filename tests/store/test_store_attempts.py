@@ -23,7 +23,8 @@ def test_every_column_comes_back(store: Store) -> None:
     run = claimed(store)
     reply = Reply(
         "So I say B.", "let me think", "length", input_tokens=120, output_tokens=30, reasoning_tokens=20,
-        latency_s=0.25, cost_usd=0.0015, service_s=0.125, raw=b'{"choices": []}',
+        latency_s=0.25, cost_usd=0.0015, service_s=0.125, raw=b'{"choices": []}', request_id="req-1",
+        first_token_s=0.125, inter_token_s=0.0625,
     )  # fmt: skip
     reading = Grade(Outcome.WRONG, 0.25, "B", 3)
     unused = Usage(input_tokens=240, output_tokens=7, cost_usd=0.25)
@@ -36,11 +37,12 @@ def test_every_column_comes_back(store: Store) -> None:
             outcome=Outcome.WRONG, score=0.25, answer="B", rung=3, latency_s=0.25, input_tokens=120,
             output_tokens=30, reasoning_tokens=20, cost_usd=0.0015, retries=3, error_slug=None, at=NOW + 0.125,
             service_s=0.125, in_flight=2.5, unused_input_tokens=240, unused_output_tokens=7, unused_cost_usd=0.25,
+            first_token_s=0.125, inter_token_s=0.0625, status=None, finish="length",
         )
     ]  # fmt: skip
     assert store.payload(run.id, "boolq/7", 2) == {
         "text": "So I say B.", "reasoning": "let me think", "finish": "length", "error": None,
-        "raw": '{"choices": []}',
+        "raw": '{"choices": []}', "request_id": "req-1",
     }  # fmt: skip
     assert store.item(item(7).hash) == item(7)
 
