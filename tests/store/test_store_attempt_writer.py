@@ -241,7 +241,14 @@ def test_a_full_disk_is_told_and_what_was_committed_stays(sqlite_url: str) -> No
     event.listen(store.engine, "connect", set_limit)
     store.engine.dispose()
     counted: list[int] = []
-    writer = AttemptWriter(store, run.id, owner="me", batch=32, on_commit=counted.append, pauses_s=AT_ONCE)
+    writer = AttemptWriter(
+        store,
+        run.id,
+        owner="me",
+        batch=32,
+        on_commit=lambda kept: counted.append(len(kept)),
+        pauses_s=AT_ONCE,
+    )
     place = 0
     with pytest.raises(StoreError, match="database or disk is full"):
         while place < 100_000:

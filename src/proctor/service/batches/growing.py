@@ -152,8 +152,6 @@ class GrowingFile:
 
     def _note(self, error: OSError) -> None:
         assert self._run is not None
-        with suppress(OSError):
-            os.ftruncate(self._fd, self._size)
         if self.trouble is None:
             LOG.warning("%s cannot be written: %s", self.path, error.strerror)
         self.trouble = OutputError(
@@ -162,10 +160,16 @@ class GrowingFile:
         )
 
     def _append(self, data: bytes) -> None:
+        """Raises: OSError, with as many whole lines written as there is room for."""
         left = memoryview(data)
-        while left:
-            left = left[os.write(self._fd, left) :]
-        self._size += len(data)
+        try:
+            while left:
+                left = left[os.write(self._fd, left) :]
+            self._size += len(data)
+        except OSError:
+            self._size += data.rfind(b"\n", 0, len(data) - len(left)) + 1
+            os.ftruncate(self._fd, self._size)
+            raise
 
     def _sync(self) -> None:
         """Have what was written survive a power failure; a file that was taken away is written again."""

@@ -255,10 +255,11 @@ class _Ending:
             runlog.say(self.context.settings.home, self.run.id, f"run ended early\n{said}")
         try:
             verdict = self.context.ends_as(status, stopped, error)
+            counted_s = store.run(self.run.id).elapsed_s - self.run.elapsed_s  # with each commit
             ending = Ending(
                 owner=self.context.owner,
                 now=time.time(),
-                elapsed_s=time.monotonic() - self.began,
+                elapsed_s=max(0.0, time.monotonic() - self.began - counted_s),
                 stopped=verdict.stopped,
                 error=verdict.error,
                 error_slug=verdict.error_slug,
