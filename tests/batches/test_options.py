@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from proctor.cli.batch import run_command as batch_command
+from proctor.cli.batch_run import run_command as batch_command
 from proctor.cli.run import run_command
 from proctor.errors import ConfigError
 from proctor.plan import (

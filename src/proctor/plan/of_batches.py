@@ -33,7 +33,7 @@ LINES: tuple[RunOption, ...] = (
         Text(),
         "Endpoint of lines that name none.",
         "PATH",
-        unset="/v1/chat/completions",
+        unset="told by the body",
         sources=BATCHES,
     ),
     RunOption(
@@ -57,7 +57,7 @@ LINES: tuple[RunOption, ...] = (
         "system",
         "source",
         Text(20_000),
-        "System message of a table's prompts: text, with {column} in it where wished.",
+        "What the system message of a table's rows says: text with {column} in it.",
         "TEXT",
         sources=BATCHES,
     ),

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Generic, Literal, Protocol, TypeVar
 
+from proctor.engine.attempts import ErrorBudgets
 from proctor.errors import ProctorError
 from proctor.grading.formats import Label
 from proctor.protocols import Grader, GradeReply, Source
@@ -40,6 +41,7 @@ class Method:
     stop: tuple[str, ...] = ()  # where the model is to stop, besides the user's own
     labels: Callable[[], Labels] = lambda: Labels({}, "no rows")  # for baselines
     row_ids: Sequence[str] = ()  # for replays: item ids in the order of the rows
+    errors: ErrorBudgets = ErrorBudgets()
 
 
 @dataclass(frozen=True, slots=True)
