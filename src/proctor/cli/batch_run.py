@@ -121,7 +121,9 @@ class _Beside:
         run = outcome.evaluation.results[0].run
         found = against(context, run, self.other, self.by)
         click.echo(f"Beside {found.outputs[0].name}: {verdict(found)}", err=to_stderr)
-        click.echo(f"To see them: proctor batch compare {shlex.join([found.outputs[0].name, run.id[:8]])}", err=True)
+        click.echo(
+            f"To see them: proctor batch compare {shlex.join([found.outputs[0].name, run.id[:8]])}", err=True
+        )
         if self.least is None:
             return code
         gate = gate_same(found, self.least)
