@@ -60,6 +60,7 @@ class RunFilter(NamedTuple):
     project_id: int | None = None
     since: float | None = None
     sample: bool | None = None
+    graded: bool = False  # those alone that can have scores
 
 
 COLUMNS = [RUN.c[name] for name in RunLine._fields]
@@ -116,6 +117,8 @@ def where(query: Select[Any], wanted: RunFilter) -> Select[Any]:
             query = query.where(column == value)
     if wanted.since is not None:
         query = query.where(RUN.c.created_at >= wanted.since)
+    if wanted.graded:
+        query = query.where(RUN.c.comparability.is_not(None))
     return query
 
 
