@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,14 @@ from proctor.store import Store
 
 BEFORE = {"a": "one", "b": "two", "c": "three", "d": "four", "e": None, "f": None, "g": "seven"}
 AFTER = {"a": "one", "b": "TWO", "c": "other", "d": None, "e": "five", "f": None, "h": "eight"}
+
+
+@pytest.fixture
+def store(sqlite_url: str) -> Iterator[Store]:
+    """Most of this is of files; what is kept in databases is compared once on each."""
+    opened = Store.open(sqlite_url)
+    yield opened
+    opened.close()
 
 
 def beside(
@@ -67,8 +76,9 @@ def test_every_request_has_one_of_eight_fates(store: Store, tmp_path: Path) -> N
 
 @pytest.mark.promise("B-16")
 def test_runs_and_files_are_compared_alike_whatever_the_order_of_their_lines(
-    store: Store, tmp_path: Path
+    database_url: str, tmp_path: Path
 ) -> None:
+    store = Store.open(database_url)
     context = over(store)
     said = {f"r-{n}": f"text {n % 7}" for n in range(60)} | {"é": "x", "\U0001d518": "y", "Z": None}
     new = {
@@ -86,6 +96,7 @@ def test_runs_and_files_are_compared_alike_whatever_the_order_of_their_lines(
     assert documents[0]["counts"]["different"] == 12 + 1
     kept = lately.compared_runs(context, runs)
     assert kept is lately.compared_runs(context, runs) and dict(kept.counts) == documents[0]["counts"]
+    store.close()
 
 
 @pytest.mark.promise("B-20")
