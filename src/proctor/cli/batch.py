@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from proctor.cli.batch_check import check_command
 from proctor.cli.exits import OF_RUNS
 from proctor.cli.options import batch_options
 from proctor.plan import Wanted
@@ -62,3 +63,6 @@ def run_command(file: str, model: str, **given: Any) -> int:
         outcome = start(context, plan, watch=show.watch)
     click.echo(outcome)
     return exit_code(outcome)
+
+
+batch_command.add_command(check_command)
