@@ -12,9 +12,11 @@ from sqlalchemy import update
 from proctor.errors import Conflict, NotFound
 from proctor.references import BatchRef
 from proctor.service.admin import access, prune
-from proctor.service.batches import openai_batches, openai_files, openai_steps
-from proctor.service.batches.openai_batches import BatchState, NewBatch
-from proctor.service.batches.openai_files import FileFilter, NewFile
+from proctor.service.batches.openai import batches as openai_batches
+from proctor.service.batches.openai import files as openai_files
+from proctor.service.batches.openai import steps as openai_steps
+from proctor.service.batches.openai.batches import BatchState, NewBatch
+from proctor.service.batches.openai.files import FileFilter, NewFile
 from proctor.service.context import Context
 from proctor.service.datasets.arriving import copied
 from proctor.service.runs import queue

@@ -15,6 +15,8 @@ from starlette.staticfiles import StaticFiles
 
 from proctor import __version__
 from proctor.api import (
+    admin_datasets,
+    admin_models,
     benchmarking,
     datasets,
     jobs,
@@ -28,15 +30,17 @@ from proctor.api.errors import RESPONSES, add_handlers
 from proctor.api.examples import add_examples
 from proctor.api.guard import Guard
 from proctor.api.metrics import CONTENT_TYPE, Metrics
-from proctor.service.batches.openai_models import ModelList
-from proctor.service.batches.openai_steps import Keeper
+from proctor.service.batches.openai.models import ModelList
+from proctor.service.batches.openai.steps import Keeper
 from proctor.service.context import Context, open_context
 from proctor.service.runs import queue
 from proctor.service.watch import job_states
 from proctor.settings import Settings
 
 ROUTERS = (benchmarking.ROUTER, jobs.ROUTER, resources.ROUTER, datasets.ROUTER)
-OPENAI = (openai_files.ROUTER, openai_batches.ROUTER, openai_models.ROUTER)  # each with its whole address
+# Routes whose addresses are documented elsewhere, and stand as they are.
+OPENAI = (openai_files.ROUTER, openai_batches.ROUTER, openai_models.ROUTER)
+ELSEWHERE = (admin_datasets.ROUTER, admin_models.ROUTER, *OPENAI)
 STATIC = Path(__file__).parent / "static"
 WORKER_SILENT_S = 60.0
 DOCS_PAGE = """<!doctype html>
@@ -86,7 +90,7 @@ def create_app(settings: Settings) -> FastAPI:
     metrics = Metrics()
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX, dependencies=[Depends(only_known_query)])
-    for router in OPENAI:
+    for router in ELSEWHERE:
         app.include_router(router, dependencies=[Depends(only_known_query)])
     add_handlers(app)
     _add_health(app, context_of, metrics)

@@ -1,6 +1,6 @@
 """An upload as it comes: a form whose files go to the disk piece by piece, each written once and hashed on the way.
 
-Starlette's own reading of forms would write a file to the system's folder of temporary files first, which may be memory,
+Starlette's own reading of forms would write a file to the system's folder of temporary files, which may be memory,
 and it would be written a second time to where it is kept.
 """
 
@@ -71,6 +71,12 @@ async def received(
         yield Upload(tuple(form.settled()), {name: "\n".join(said) for name, said in form.fields.items()})
 
 
+def check_room(settings: Settings, length: str | None) -> None:
+    """Raises: DiskFull before anything has come, where a length is told and there is no room for it."""
+    if length is not None and length.isascii() and length.isdecimal():
+        shelf.check_room(settings, int(length))
+
+
 @contextmanager
 def copied(path: Path, settings: Settings) -> Iterator[Arrived]:
     """A file of this machine as if it had been uploaded. Raises: DiskFull, OSError."""
@@ -82,7 +88,7 @@ def _copied(file: BinaryIO, name: str, room: Arrival) -> Arrived:
     while piece := file.read(COPIED_BYTES):
         room.write(piece)
     room.settle()
-    return Arrived(plain_name(name), room.path, room.sha256, room.bytes)
+    return Arrived(plain_name(name), room.path, room.sha256, room.size)
 
 
 @dataclass(slots=True)
@@ -162,4 +168,4 @@ class _Form:
     def settled(self) -> Iterator[Arrived]:
         for called, room in self.rooms:
             room.settle()
-            yield Arrived(called, room.path, room.sha256, room.bytes)
+            yield Arrived(called, room.path, room.sha256, room.size)

@@ -1,4 +1,4 @@
-"""What data sets and their files may be called: names are data, never a path, and never one that a command could not take."""
+"""What data sets and their files may be called: a name is data, and never a path."""
 
 from __future__ import annotations
 

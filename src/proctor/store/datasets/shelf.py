@@ -49,7 +49,7 @@ class Arrival:
 
     path: Path
     file: BinaryIO
-    bytes: int = 0
+    size: int = 0
     digest: hashlib._Hash = field(default_factory=hashlib.sha256)
 
     @property
@@ -61,7 +61,7 @@ class Arrival:
         with _in_words(self.path):
             self.file.write(piece)
         self.digest.update(piece)
-        self.bytes += len(piece)
+        self.size += len(piece)
 
     def settle(self) -> None:
         """All of it is on the disk. Raises: DiskFull."""

@@ -17,10 +17,11 @@ import orjson
 
 from proctor.errors import Conflict, NotFound, ProctorError, QueueFull, StoreError
 from proctor.references import BatchRef
-from proctor.service.batches import openai_files, openai_output
-from proctor.service.batches.openai_batches import stop
-from proctor.service.batches.openai_checking import checked
-from proctor.service.batches.openai_output import Sums, Undone
+from proctor.service.batches.openai import files as openai_files
+from proctor.service.batches.openai import output as openai_output
+from proctor.service.batches.openai.batches import stop
+from proctor.service.batches.openai.checking import checked
+from proctor.service.batches.openai.output import Sums, Undone
 from proctor.service.context import Context
 from proctor.service.runs import queue
 from proctor.service.runs.queue import Ticket
@@ -135,12 +136,12 @@ def _check(context: Context, row: BatchRow) -> None:
         _fail(context, row, [_fault("file_not_found", str(error), "input_file_id")])
         return
     assert path is not None  # only files of requests become batches
-    found = checked(context, row, path)
+    source = BatchRef(file.filename, content=file.sha256, endpoint=row.endpoint)
+    found = checked(context, path, source)
     if found.model is None:
         _fail(context, row, list(found.errors), total=found.total)
         return
     left_s = max(1.0, row.expires_at - time.time())
-    source = BatchRef(file.filename, content=file.sha256, endpoint=row.endpoint)
     cell = Cell(found.model, source, AS_WRITTEN, Limits(timeout_s=left_s))
     ticket = Ticket(row.user, row.project_id, PRIORITY)
     told = {"in_progress_at": time.time(), "model": str(found.model), "total": found.total}
