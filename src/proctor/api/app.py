@@ -39,18 +39,23 @@ from proctor.settings import Settings
 
 ROUTERS = (benchmarking.ROUTER, jobs.ROUTER, resources.ROUTER, datasets.ROUTER)
 # Routes whose addresses are documented elsewhere, and stand as they are.
-OPENAI = (openai_files.ROUTER, openai_batches.ROUTER, openai_models.ROUTER)
-ELSEWHERE = (admin_datasets.ROUTER, admin_models.ROUTER, *OPENAI)
+ELSEWHERE = (
+    admin_datasets.ROUTER,
+    admin_models.ROUTER,
+    openai_files.ROUTER,
+    openai_batches.ROUTER,
+    openai_models.ROUTER,
+)
 STATIC = Path(__file__).parent / "static"
 WORKER_SILENT_S = 60.0
 DOCS_PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>proctor API</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="/static/vendor/swagger-ui/swagger-ui.css"></head>
+<link rel="stylesheet" href="/docs/assets/vendor/swagger-ui/swagger-ui.css"></head>
 <body><div id="docs"></div>
-<script src="/static/vendor/swagger-ui/swagger-ui-bundle.js"></script>
-<script src="/static/docs.js"></script></body></html>
+<script src="/docs/assets/vendor/swagger-ui/swagger-ui-bundle.js"></script>
+<script src="/docs/assets/docs.js"></script></body></html>
 """
 ABOUT = (
     "Benchmarks, comparisons and leaderboards of AI models. Errors have one shape: `detail`, `error` (a slug), "
@@ -94,7 +99,7 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(router, dependencies=[Depends(only_known_query)])
     add_handlers(app)
     _add_health(app, context_of, metrics)
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.mount("/docs/assets", StaticFiles(directory=STATIC), name="docs-assets")
     app.add_middleware(
         Guard,
         context_of=context_of,

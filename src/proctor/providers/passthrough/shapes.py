@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from proctor.errors import ProviderError, RateLimited, ServerError
-from proctor.providers.finish import UNSAID
 from proctor.providers.protocols.completions import FINISH, Bill, completion, shapeless, with_calls
 from proctor.providers.wire.http import HttpResponse
 from proctor.providers.wire.refusals import Place, bad_reply, server_words
 from proctor.providers.wire.wire_types import JsonTable, table_of
+from proctor.replies.finish import UNSAID
 from proctor.types import Reply, Usage
 
 Used = tuple[Usage, int | None]  # with the reasoning tokens among those put out

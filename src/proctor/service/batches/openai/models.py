@@ -38,10 +38,9 @@ class ModelList:
             return self._found
 
     def _listed(self) -> tuple[ListedModel, ...]:
+        providers = tuple(name for name in DOORS if name != STARTED_FOR_RUNS)
         found: dict[str, ListedModel] = {}
-        for offer in registry.offered(
-            self.settings, tuple(name for name in DOORS if name != STARTED_FOR_RUNS)
-        ):
+        for offer in registry.offered(self.settings, providers):
             prompts = set(chat_models(offer))
             found |= {str(each.model): each for each in offer.models if each.model in prompts}
         return tuple(found[ident] for ident in sorted(found))
