@@ -19,6 +19,7 @@ from typing import Any
 from proctor.api.examples import FILE
 from proctor.api.schemas import JOB_ID
 from served import PREFIX, Server, serving
+from simulators import nearby
 from uploads import DATASETS, csv_of, upload
 
 SMALL = {"tasks": ["sst2", "mrpc"]}
@@ -99,7 +100,7 @@ def _openai_told(server: Server) -> Told:
     body = {"model": "simulator/sim", "messages": [{"role": "user", "content": "What is 2 + 2?"}]}
     line = {"custom_id": "one", "method": "POST", "url": "/v1/chat/completions", "body": body}
     lines = json.dumps(line).encode() + b"\n"
-    made = upload(server, ("requests.jsonl", lines), path="/v1/files", purpose="batch")
+    made = upload(server, ("requests.jsonl", lines), at="/v1/files", purpose="batch")
     found: dict[Operation, tuple[int, Any]] = {("post", "/v1/files"): (made.status, made.body)}
 
     def ask(method: str, path: str, body: object = None, **names: str) -> Any:
@@ -117,6 +118,7 @@ def _openai_told(server: Server) -> Told:
         time.sleep(0.05)
     for path in ("/v1/files", "/v1/batches", "/v1/models"):
         ask("GET", path)
+    ask("GET", "/v1/models/{model}", model="openai/sim")
     for method in ("GET", "DELETE"):
         ask(method, "/v1/files/{file_id}", file_id=made.body["id"])
     return found
@@ -134,7 +136,10 @@ def _until_at_work(server: Server, job_id: str) -> None:
 
 @contextmanager
 def asked(home: Path) -> Iterator[Server]:
-    with serving(home, PROCTOR_REQUESTS_PER_MINUTE="100000") as running:
+    with (
+        nearby([]) as models,
+        serving(home, PROCTOR_REQUESTS_PER_MINUTE="100000", OPENAI_BASE_URL=f"{models}/v1") as running,
+    ):
         yield running
 
 
