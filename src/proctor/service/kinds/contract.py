@@ -77,7 +77,9 @@ class SourceKind(Generic[R, S]):
     answers: Callable[[S], Mapping[str, KnownAnswer]] = lambda _source: {}  # what the simulator is told
     # Shown, and compared.
     called: Callable[[Run], str] = lambda run: run.source_title
-    holds: Literal["questions", "requests"] = "questions"  # what its items are, for the words of lists and pages
+    holds: Literal["questions", "requests"] = (
+        "questions"  # what its items are, for the words of lists and pages
+    )
     on_server: bool = False  # whether a server may be asked for it again, as pages then offer
     own: bool = False  # the user's own questions, which can be changed
     # Labels with their synonyms, by which kept replies are read again: those proctor itself has of a task, and
