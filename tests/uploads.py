@@ -55,9 +55,13 @@ def form(files: Sequence[tuple[str, bytes]], **fields: Any) -> bytes:
 
 
 def upload(
-    server: Server, *files: tuple[str, bytes], headers: dict[str, str] | None = None, **fields: Any
+    server: Server,
+    *files: tuple[str, bytes],
+    at: str = DATASETS,
+    headers: dict[str, str] | None = None,
+    **fields: Any,
 ) -> Answer:
-    request = urllib.request.Request(server.url + DATASETS, form(files, **fields), method="POST")
+    request = urllib.request.Request(server.url + at, form(files, **fields), method="POST")
     kind = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
     for name, value in {**kind, **(headers or {})}.items():
         request.add_header(name, value)

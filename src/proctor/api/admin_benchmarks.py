@@ -12,9 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from proctor.api.dependencies import OpenContext, Reader, Runner
 from proctor.service.admin import access
-from proctor.service.batches import benchmarks, documents, exporting, labels, results
-from proctor.service.batches.benchmarks import BenchmarkFilter
-from proctor.service.batches.export import ExportWish, Form, Which
+from proctor.service.batches import benchmarks, documents, labels, results
+from proctor.service.batches.benchmarks import BenchmarkFilter, BenchmarkRequest
+from proctor.service.batches.exports import files as exporting
+from proctor.service.batches.exports.rows import ExportWish, Form, Which
 from proctor.service.batches.labels import Mark, Verdict
 from proctor.service.batches.results import RowFilter
 from proctor.service.runs.requests import Body
@@ -119,6 +120,15 @@ class BestRequest(Body):
     """The benchmarks whose replies were compared."""
 
     among: list[str] = Field(min_length=1, max_length=8)
+
+
+@ROUTER.post("/run", summary="Run a benchmark")
+def run(request: BenchmarkRequest, context: OpenContext, user: Runner) -> dict[str, Any]:
+    """Into the queue; it is `pending` until a slot is free, and goes on whoever looks."""
+    made = benchmarks.start(context, request, user.name)
+    about = f"{made.cell.model} on {made.cell.source.name}"
+    access.note(context, user.name, "submit", made.id, about)
+    return documents.started_document(made)
 
 
 @ROUTER.get("", summary="List benchmarks")

@@ -32,7 +32,8 @@ def only_known_query(request: Request) -> None:
     if not request.query_params:
         return
     route, method = request.scope["route"], request.method.lower()
-    operation = request.app.openapi()["paths"][PREFIX + route.path_format][method]
+    paths = request.app.openapi()["paths"]
+    operation = paths.get(PREFIX + route.path_format, paths.get(route.path_format))[method]
     known = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"}
     unknown = [name for name in request.query_params if name not in known]
     if unknown:

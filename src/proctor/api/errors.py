@@ -13,15 +13,20 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from proctor.api.guard import HEADERS
-from proctor.errors import ProctorError, TooLarge, in_one_line
+from proctor.api.openai_errors import shaped
+from proctor.errors import BadLines, ProctorError, TooLarge, in_one_line
 
 LOG = logging.getLogger("proctor.api")
 QUEUE_FULL = "Queue is full. Please try again later."
 
 
 class FieldError(BaseModel):
+    """What is wrong with a field; of a line of an uploaded file with its number from 1 and a code."""
+
     field: str
     reason: str
+    line: int | None = None
+    code: str | None = None
 
 
 class Problem(BaseModel):
@@ -67,7 +72,9 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unforeseen)
 
 
-def _answer(request: Request, status: int, detail: str, error: str, **more: Any) -> Response:
+def _answer(
+    request: Request, status: int, detail: str, error: str, *, of: Exception | None = None, **more: Any
+) -> Response:
     # Whoever asked for a page gets the error as one.
     paint = getattr(request.app.state, "paint", None)
     page: Response | None = paint(request, status, detail, error) if paint else None
@@ -78,18 +85,22 @@ def _answer(request: Request, status: int, detail: str, error: str, **more: Any)
     headers = {"Retry-After": str(more["retry_after"])} if "retry_after" in more else {}
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return JSONResponse(body, status, headers)
+    return JSONResponse(shaped(request.url.path, status, body, of), status, headers)
 
 
 async def _proctor_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ProctorError)
     wait_s = getattr(error, "retry_after_s", None)
-    more = {"retry_after": round(wait_s)} if wait_s is not None and error.http_status == 429 else {}
+    more: dict[str, Any] = (
+        {"retry_after": round(wait_s)} if wait_s is not None and error.http_status == 429 else {}
+    )
+    if isinstance(error, BadLines):
+        more["errors"] = [_line(each) for each in error.faults]
     detail = QUEUE_FULL if error.slug == "queue-full" else str(error)
     if error.http_status >= 500:
         ident = request.scope.get("state", {}).get("request_id")
         LOG.error("request %s: %s: %s", ident, error.slug, in_one_line(str(error)))
-    return _answer(request, error.http_status, detail, error.slug, **more)
+    return _answer(request, error.http_status, detail, error.slug, of=error, **more)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
@@ -97,6 +108,16 @@ async def _invalid(request: Request, error: Exception) -> Response:
     errors = [_field(each) for each in error.errors()]
     told = "; ".join(f"{each['field']}: {each['reason']}" for each in errors[:3])
     return _answer(request, 400, f"The request cannot be meant: {told}", "config", errors=errors)
+
+
+def _line(fault: Mapping[str, Any]) -> dict[str, Any]:
+    """As OpenAI's batches tell it (code, message, param, line), in the words of our own errors."""
+    return {
+        "field": fault["param"] or "line",
+        "reason": fault["message"],
+        "line": fault["line"],
+        "code": fault["code"],
+    }
 
 
 def _field(each: Mapping[str, Any]) -> dict[str, str]:

@@ -23,6 +23,7 @@ from limits.strategies import MovingWindowRateLimiter
 from starlette.exceptions import HTTPException
 
 from proctor.api.control_characters import check_body, check_head
+from proctor.api.openai_errors import shaped
 from proctor.errors import ConfigError, Forbidden, ProctorError, TooLarge, TooManyRequests
 from proctor.service.admin.access import LOCAL, User, user_of
 from proctor.service.admin.sessions import COOKIE, user_of_session
@@ -42,7 +43,15 @@ DROPPING_S = 5.0
 MOST_BODY_BYTES = 10_000_000
 TOO_LARGE = f"The body is larger than {MOST_BODY_BYTES:,} bytes"
 UNCOUNTED = re.compile(r".*/stream$")
-UPLOADS = re.compile(r"(/api/v1)?/datasets")
+# Whose callers are programs: they send keys and no cookies, are counted, and read errors as JSON.
+PROGRAMS = ("/api/", "/admin/", "/v1/", "/metrics")
+COUNTED = ("/api/", "/admin/", "/v1/")
+# What may be larger than MOST_BODY_BYTES, and the setting that bounds it.
+UPLOADS = (
+    (re.compile(r"/api/v1/datasets"), "most_upload_bytes"),
+    (re.compile(r"/datasets|/admin/datasets/upload"), "most_batch_bytes"),
+    (re.compile(r"/v1/files"), "batch_file_bytes"),
+)
 FORM_BYTES = 100_000  # of a form around its files
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; "
@@ -89,15 +98,17 @@ class Guard:
         except ProctorError as error:
             if isinstance(error, TooLarge):
                 await _dropped(receive)
-            await refuse(sending, error, ident)
+            await refuse(sending, error, ident, scope["path"])
             return
         await self.app(scope, received, sending)
 
     def _received(self, scope: Scope, receive: Receive, headers: Mapping[str, str]) -> Receive:
         """Raises ConfigError, TooLarge for a length that says so."""
         sent = headers.get("content-type", "").strip().lower()
-        if scope["method"] == "POST" and UPLOADS.fullmatch(scope["path"]) and sent.startswith("multipart/"):
-            return _streamed(receive, headers, self.context_of().settings.most_upload_bytes)
+        if scope["method"] == "POST" and sent.startswith("multipart/"):
+            for path, setting in UPLOADS:
+                if path.fullmatch(scope["path"]):
+                    return _streamed(receive, headers, getattr(self.context_of().settings, setting))
         return _bounded(receive, headers)
 
     def _check_origin(self, scope: Scope, headers: Mapping[str, str]) -> None:
@@ -132,7 +143,7 @@ class Guard:
         """
         if not self.auth:
             return LOCAL
-        if not scope["path"].startswith(("/api/", "/metrics")):
+        if not scope["path"].startswith(PROGRAMS):
             token = _cookie(headers.get("cookie", ""))
             return user_of_session(self.context_of(), token) if token else None
         bearer = headers.get("authorization", "")
@@ -141,7 +152,7 @@ class Guard:
 
     def _count(self, scope: Scope) -> None:
         """Raises TooManyRequests; pages, streams, health and metrics are not counted."""
-        if not scope["path"].startswith("/api/") or UNCOUNTED.match(scope["path"]):
+        if not scope["path"].startswith(COUNTED) or UNCOUNTED.match(scope["path"]):
             return
         who = scope["state"]["user"].name if self.auth else (scope.get("client") or ("?",))[0]
         rate = RateLimitItemPerMinute(self.per_minute)
@@ -233,8 +244,8 @@ def _with_headers(send: Send, ident: str, path: str) -> Send:
     return sending
 
 
-async def refuse(send: Send, error: ProctorError, ident: str) -> None:
-    """An error before any route was reached, in the one shape of errors."""
+async def refuse(send: Send, error: ProctorError, ident: str, path: str) -> None:
+    """An error before any route was reached, in the shape of the path's errors."""
     body: dict[str, Any] = {"detail": str(error), "error": error.slug, "request_id": ident}
     headers = [(b"content-type", b"application/json")]
     wait_s = getattr(error, "retry_after_s", None)
@@ -244,4 +255,5 @@ async def refuse(send: Send, error: ProctorError, ident: str) -> None:
     if error.http_status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": error.http_status, "headers": headers})
-    await send({"type": "http.response.body", "body": orjson.dumps(body)})
+    told = shaped(path, error.http_status, body, error)
+    await send({"type": "http.response.body", "body": orjson.dumps(told)})

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from proctor.references import Numbers
 from proctor.service.context import Context
 from proctor.service.datasets.layout import AnswerType, Layout
+from proctor.service.datasets.reading import Reading
 from proctor.service.runs.requests import Body, RunRequest
 from proctor.service.watch.job_states import RunFilter, source_named
 from proctor.types import Status
@@ -98,6 +99,45 @@ class LayoutRequest(Body):
 class DatasetChange(Body):
     name: str | None = Field(None, min_length=1, max_length=200, examples=["Support questions"])
     layout: LayoutRequest | None = None
+
+
+class ReadingRequest(Body):
+    """How a file of requests is read."""
+
+    lenient: bool = Field(False, description="Leave out lines that cannot be sent.")
+    endpoint: str | None = Field(None, max_length=200, examples=["/v1/chat/completions"])
+    columns: list[Annotated[str, Field(max_length=300)]] = Field(
+        [], max_length=50, description="Which column is what.", examples=[["custom_id=ID"]]
+    )
+    template: str | None = Field(None, max_length=100_000, examples=["Translate into French: {text}"])
+    system: str | None = Field(None, max_length=100_000)
+    fields: list[Annotated[str, Field(max_length=100_000)]] = Field(
+        [], max_length=50, description="Fields of bodies that have none.", examples=[["max_tokens=200"]]
+    )
+    gold: str | None = Field(None, max_length=300, description="The field that holds the right answer.")
+    grader: str | None = Field(None, max_length=500)
+    candidate: str | None = Field(None, max_length=500, examples=["$.metadata.name"])
+
+    def meant(self) -> Reading:
+        """Raises ConfigError."""
+        listed = {name: tuple(getattr(self, name)) for name in ("columns", "fields")}
+        return Reading(**self.model_dump() | listed).checked()
+
+
+class RequestsChange(Body):
+    name: str | None = Field(None, min_length=1, max_length=200, examples=["candidates of May"])
+    reading: ReadingRequest | None = None
+
+
+class ModelRequest(Body):
+    model_id: str = Field(min_length=3, max_length=300, examples=["simulator/sim"])
+    name: str | None = Field(None, min_length=1, max_length=200, examples=["OLMo 2 7B"])
+    parameters: str | None = Field(None, max_length=50, examples=["7.3B"])
+    size_bytes: float | None = Field(None, ge=0, le=1e15)
+    memory_bytes: float | None = Field(None, ge=0, le=1e15, description="What serving it takes.")
+    context_tokens: int | None = Field(None, ge=1, le=2**31 - 1)
+    quantization: str | None = Field(None, max_length=50, examples=["Q4_K_M"])
+    note: str | None = Field(None, max_length=2000)
 
 
 class ProjectRequest(Body):

@@ -36,6 +36,8 @@ LIMITS: dict[str, Callable[[Settings], str]] = {
     "PROCTOR_JOB_TIMEOUT": lambda s: figures.duration(s.job_timeout_s),
     "PROCTOR_JOB_MEMORY_MB": lambda s: f"{s.most_memory_bytes / 1e6:,.0f} MB",
     "PROCTOR_DISK_FREE_MB": lambda s: f"{s.least_disk_bytes / 1e6:,.0f} MB",
+    "PROCTOR_UPLOAD_MB": lambda s: f"{s.most_upload_bytes / 1e6:,.0f} MB",
+    "PROCTOR_BATCH_UPLOAD_MB": lambda s: f"{s.most_batch_bytes / 1e6:,.0f} MB",
     "PROCTOR_AUTH": lambda s: "keys" if s.auth else "off",
     "PROCTOR_HOSTS": lambda s: ", ".join(s.hosts) or "none",
 }

@@ -12,6 +12,9 @@ from starlette.staticfiles import StaticFiles
 
 from proctor.web import (
     access,
+    batches,
+    batches_requests,
+    batches_start,
     boards,
     compare,
     datasets,
@@ -29,7 +32,23 @@ from proctor.web.render import error_page
 
 MOST_PATH = 300
 STATIC = Path(__file__).parent / "static"
-ROOMS = (overview, new_run, history, run, results, items, compare, boards, models, datasets, system, access)
+ROOMS = (
+    overview,
+    new_run,
+    history,
+    run,
+    results,
+    items,
+    compare,
+    batches,
+    batches_start,
+    batches_requests,
+    boards,
+    models,
+    datasets,
+    system,
+    access,
+)
 
 
 def add_pages(app: FastAPI) -> FastAPI:
@@ -60,7 +79,9 @@ def _to_the_door(request: Request) -> Response:
 
 def _paint(request: Request, status: int, detail: str, slug: str) -> Response | None:
     """The error as a page, for whoever asked for one; None for a program, which gets it as JSON."""
-    if request.url.path.startswith(("/api/", "/healthz", "/readyz", "/metrics", "/openapi")):
+    if request.url.path.startswith(
+        ("/api/", "/admin/", "/v1/", "/healthz", "/readyz", "/metrics", "/openapi")
+    ):
         return None
     if status == 401:
         return _to_the_door(request)

@@ -40,6 +40,7 @@ ERROR_TITLES = {
     "config": _INVALID,
     "metric-missing": _INVALID,
     "data": _INVALID,
+    "bad-lines": _INVALID,
     "data-missing": _INVALID,
     "too-large": _INVALID,
     "conflict": _INVALID,

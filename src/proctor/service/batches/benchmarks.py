@@ -6,12 +6,17 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pydantic import ConfigDict, Field
+
 from proctor.errors import ConfigError, NotFound
 from proctor.references import BatchRef
 from proctor.service.admin import prune
-from proctor.service.batches import asked
+from proctor.service.batches import registry
 from proctor.service.context import Context
+from proctor.service.datasets import requests as datasets
 from proctor.service.runs import queue
+from proctor.service.runs.queue import Ticket
+from proctor.service.runs.requests import BatchConfig, Priority, batch_plan
 from proctor.service.watch import job_states
 from proctor.service.watch.job_states import JobState, Progress
 from proctor.store.read import batch_rows, batch_runs
@@ -22,6 +27,25 @@ from proctor.types import Run, Status
 PREFIX = "bm_"
 NEWS_S = 30.0  # how long what a process told of itself holds
 MOST = 200
+
+
+class BenchmarkRequest(BatchConfig):
+    """Which model answers the requests of which data set, and how they are sent."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"model_id": "simulator/sim", "dataset_id": "ds_4f1c9a7be02d83a65c17e9b4"}]
+        },
+    )
+
+    model_id: str = Field(min_length=1, max_length=300, description="provider/name, or the name of a model.")
+    dataset_id: str = Field(min_length=1, max_length=200, description="A data set's id, or its name.")
+    project_id: int = Field(1, ge=1, le=2**31 - 1)
+    priority: Priority = "high"
+
+    def config(self) -> BatchConfig:
+        return BatchConfig(**{name: getattr(self, name) for name in BatchConfig.model_fields})
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +143,20 @@ def run_of(context: Context, ident: str) -> Run:
         raise NotFound(f"Benchmark {ident} not found") from None
 
 
+def start(context: Context, request: BenchmarkRequest, user: str) -> Run:
+    """Put a benchmark into the queue; it waits until a slot is free, and outlives whoever asked for it.
+
+    Raises NotFound for a data set or a project that there is not, ConfigError, QueueFull.
+    """
+    model = registry.model_of(context, request.model_id)
+    source = datasets.batch_ref(context, request.dataset_id, request.project_id)
+    config = request.config()
+    plan = batch_plan(source, str(model), config, context.settings, base_url=model.base_url)
+    run = queue.submit(context, plan, Ticket(user, request.project_id, request.priority))
+    registry.remember(context, run.cell.model)
+    return run
+
+
 def one(context: Context, ident: str) -> Benchmark:
     """Raises NotFound."""
     run = run_of(context, ident)
@@ -130,13 +168,21 @@ def listed(context: Context, wanted: BenchmarkFilter | None = None, *, limit: in
     wanted = wanted or BenchmarkFilter()
     limit = max(1, min(limit, MOST))
     before = None if wanted.before is None else run_of(context, wanted.before).id
-    contents = None if wanted.dataset_id is None else asked.contents_of(context, wanted.dataset_id)
+    contents = None if wanted.dataset_id is None else _contents(context, wanted.dataset_id)
     chosen = BatchRunFilter(
         () if wanted.status is None else (wanted.status,), wanted.project_id, contents, wanted.model
     )
     rows, total = batch_runs.listed(context.store, chosen, before=before, limit=limit + 1)
     found = tuple(_benchmark(context, context.store.run(run_id), project) for run_id, project in rows[:limit])
     return BenchmarkList(found, found[-1].id if len(rows) > limit else None, total)
+
+
+def _contents(context: Context, dataset_id: str) -> tuple[str, ...]:
+    """The file that a data set's id means; the id of one that was deleted is the file's hash."""
+    try:
+        return (datasets.one(context, dataset_id).content,)
+    except NotFound:
+        return (dataset_id,)
 
 
 def _benchmark(context: Context, run: Run, project_id: int) -> Benchmark:
@@ -147,14 +193,14 @@ def _benchmark(context: Context, run: Run, project_id: int) -> Benchmark:
         raise NotFound(f"Benchmark {ident_of(run)} not found")
     told = _counted(context, run)
     speeds = _speeds(run, state, told)
-    dataset = asked.asked_of(context, source, project_id)
+    dataset = datasets.of_ref(context, source, project_id)
     nothing = run.status is Status.COMPLETED and run.planned > 0 and run.settled == 0
     return Benchmark(
         run=run,
         state=state,
         project_id=project_id,
         status=Status.FAILED if nothing else run.status,
-        total=run.planned or dataset.count or 0,
+        total=run.planned or (dataset.count if dataset else 0),
         failed=sum(told.errors.values()),
         errors=told.errors,
         throughput=speeds.throughput,
@@ -163,9 +209,9 @@ def _benchmark(context: Context, run: Run, project_id: int) -> Benchmark:
         eta_low_s=speeds.low_s,
         eta_high_s=speeds.high_s,
         total_time_s=worked_s(run, now=time.time()),
-        dataset_id=dataset.id,
-        dataset_name=dataset.name,
-        model_name=asked.model_name(context, run.cell.model),
+        dataset_id=dataset.id if dataset else source.content or source.listed,
+        dataset_name=dataset.name if dataset else source.listed,
+        model_name=registry.name_of(context, run.cell.model),
         why=run.error or run.stopped or ("no request was answered" if nothing else None),
     )
 

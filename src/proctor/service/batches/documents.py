@@ -13,7 +13,7 @@ from proctor import __version__
 from proctor.interop.batches.written import written
 from proctor.manifest import BatchFacts
 from proctor.service.batches.benchmarks import Benchmark, BenchmarkList, ident_of
-from proctor.service.batches.export import ExportCounts, ExportWish
+from proctor.service.batches.exports.rows import ExportCounts, ExportWish
 from proctor.service.batches.labels import Label, LabelCounts
 from proctor.service.batches.results import BatchItem, BatchRow, RowsPage
 from proctor.store import AttemptRow

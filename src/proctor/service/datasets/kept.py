@@ -12,11 +12,11 @@ from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
 from proctor.errors import ConfigError, DataError, NotFound
-from proctor.plan import need_name
 from proctor.references import ExamRef
 from proctor.service.context import Context, open_context
 from proctor.service.datasets.layout import Findings, FirstRow, Layout, findings_from, layout_from, to_json
 from proctor.service.datasets.look import bounded_look, some_rows
+from proctor.service.datasets.names import checked_name, plain_name
 from proctor.settings import Settings
 from proctor.sources.exams.tables.tasks import SUITES
 from proctor.store import Store
@@ -26,7 +26,6 @@ from proctor.store.datasets.entries import DatasetRow
 from proctor.store.datasets.files import bring, brought, forget, room_for_uploads
 
 MOST_FILES = 50
-NAME_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ def upload(context: Context, files: Sequence[Uploaded], wish: Wish) -> Dataset:
     """
     entries.need_project(context.store, wish.project_id)
     main = _main_file(files)
-    listed = tuple(content.hashed(each.file, _plain_name(each.filename)) for each in files)
+    listed = tuple(content.hashed(each.file, plain_name(each.filename)) for each in files)
     digest = content.content_of(listed)
     layout = wish.layout.checked()
     for known in entries.of_content(context.store, digest, wish.project_id):
@@ -119,7 +118,7 @@ def _looked(path: Path, layout: Layout) -> Findings:
 
 def _main_file(files: Sequence[Uploaded]) -> str:
     """The name of the file that is opened: the only one, or the TOML among several. Raises: ConfigError."""
-    names = [_plain_name(each.filename) for each in files]
+    names = [plain_name(each.filename) for each in files]
     if not names or len(names) > MOST_FILES or len(set(names)) < len(names):
         raise ConfigError(
             f"Upload one file, or a suite's TOML with its files: up to {MOST_FILES}, each name once"
@@ -150,26 +149,6 @@ def _check_names(toml: Uploaded, names: Sequence[str]) -> None:
         )
 
 
-def _plain_name(filename: str) -> str:
-    """The file's name without folders, as any browser or system writes them. Raises: ConfigError."""
-    name = PurePath(filename.replace("\\", "/")).name
-    need_name("file name", name)
-    if not name or name.startswith(".") or len(name.encode()) > 200:
-        raise ConfigError(f"A file cannot be called {filename[:80]!r} here: give a name of up to 200 bytes")
-    return name
-
-
-def checked_name(name: str) -> str:
-    """Raises: ConfigError for a name that a run could not be asked by."""
-    name = name.strip()
-    need_name("name", name)
-    if not name or len(name) > NAME_CHARS:
-        raise ConfigError(f"Give a data set a name of 1 to {NAME_CHARS} characters")
-    if name.lower() in SUITES:
-        raise ConfigError(f"{name!r} is one of proctor's own suites: give the data set another name")
-    return name
-
-
 def listed(context: Context, project_id: int | None = None) -> list[Dataset]:
     """By name; of one project, if named."""
     return [_dataset(context.store, row) for row in entries.listed(context.store, project_id)]
@@ -177,13 +156,20 @@ def listed(context: Context, project_id: int | None = None) -> list[Dataset]:
 
 def one(context: Context, ident: str) -> Dataset:
     """Raises: NotFound."""
-    return _dataset(context.store, entries.one(context.store, ident))
+    return _dataset(context.store, _row(context, ident))
+
+
+def _row(context: Context, ident: str) -> DatasetRow:
+    row = entries.one(context.store, ident)
+    if row.holds != entries.QUESTIONS:
+        raise NotFound(f"Data set {ident} holds requests: /admin/datasets has it")
+    return row
 
 
 def by_word(context: Context, word: str, project_id: int = 1) -> Dataset:
     """The data set of a project that a name, or an id, means. Raises: NotFound."""
     row = entries.named(context.store, word, project_id)
-    if row is None:
+    if row is None or row.holds != entries.QUESTIONS:
         raise NotFound(f"Data set {word!r} not found in project {project_id}")
     return _dataset(context.store, row)
 
@@ -199,6 +185,8 @@ def ref_named(context: Context, word: str, project_id: int = 1) -> ExamRef | Non
             projects = ", ".join(map(str, elsewhere))
             raise ConfigError(f"The data set {word!r} is of project {projects}, and the run of {project_id}")
         return None
+    if row.holds != entries.QUESTIONS:
+        raise ConfigError(f"The data set {row.name!r} holds requests: run it with `proctor batch run`")
     found = _dataset(context.store, row)
     if found.found.error is not None:
         raise DataError(f"The data set {row.name!r} cannot be asked as it is read: {found.found.error}")
@@ -229,7 +217,7 @@ def change(context: Context, ident: str, *, name: str | None = None, layout: Lay
 
     Raises: NotFound, Conflict, ConfigError, DataError.
     """
-    row = entries.one(context.store, ident)
+    row = _row(context, ident)
     if layout is not None:
         path = brought(context.store, row.content, context.settings)
         found = _looked(path, layout.checked())

@@ -19,6 +19,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from proctor.errors import ConfigError, DiskFull, StoreError
+from proctor.store.core.documented_views import VIEWS, create_views
 from proctor.store.core.tables import METADATA, PROJECT, STAMP, STAMPS
 from proctor.store.core.walls import WALL, Reach, hold
 
@@ -293,6 +294,7 @@ def _bring_to_head(connection: Connection, url: URL) -> None:
     _refuse_strangers(connection, url)
     METADATA.create_all(connection, checkfirst=False)
     STAMPS.create_all(connection, checkfirst=False)
+    create_views(connection)
     connection.execute(STAMP.insert(), {"version_num": HEAD})
     # Project 1 is there from the start; without an id, so that PostgreSQL's counter knows it is taken.
     connection.execute(PROJECT.insert(), {"name": "default", "created_at": time.time()})
@@ -302,7 +304,7 @@ def _refuse_strangers(connection: Connection, url: URL) -> None:
     """A database of another program stays as it is. On PostgreSQL only equal names are in the way."""
     there = set(inspect(connection).get_table_names())
     if connection.dialect.name == "postgresql":
-        there &= METADATA.tables.keys()
+        there &= METADATA.tables.keys() | VIEWS.keys()
     if there:
         raise StoreError(
             f"{place(url)} holds tables of another program ({', '.join(sorted(there)[:5])}); "

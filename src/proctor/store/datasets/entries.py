@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, delete, func, or_, select, text, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, or_, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from proctor.errors import Conflict, NotFound, StoreError
 from proctor.plan import cell_from_json, cell_to_json
-from proctor.references import ExamRef
+from proctor.references import BatchRef, ExamRef
 from proctor.store.core.schema import Database
 from proctor.store.core.tables import DATASET, DATASET_CHUNK, DATASET_FILE, RUN, SCHEDULE
 from proctor.store.core.walls import WHOLE
@@ -22,12 +22,16 @@ from proctor.store.datasets.content import PIECE_BYTES, KeptFile
 from proctor.store.queue.entries import check_project
 from proctor.types import Cell, Status
 
+QUESTIONS, REQUESTS = "questions", "requests"
+ASKS_DATASETS = (ExamRef, BatchRef)  # references that may mean a data set
 AT_WORK = (Status.PENDING.value, Status.RUNNING.value)
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetRow:
-    """A data set as it is kept; `reading` and `found` are JSON (service/datasets/layout.py)."""
+    """A data set as it is kept; `reading` and `found` are JSON: service/datasets/layout.py has those of questions,
+    service/datasets/reading.py those of requests.
+    """
 
     id: str
     project_id: int
@@ -40,6 +44,7 @@ class DatasetRow:
     found: str
     created_at: float
     created_by: str
+    holds: str = QUESTIONS
 
 
 def need_project(store: Database, project_id: int) -> None:
@@ -48,13 +53,14 @@ def need_project(store: Database, project_id: int) -> None:
         check_project(connection, project_id)
 
 
-def add(store: Database, row: DatasetRow, files: Sequence[KeptFile]) -> DatasetRow:
-    """Keep a data set whose bytes are kept already. Raises: NotFound for a project, Conflict for a name that is taken.
+def add(store: Database, row: DatasetRow, files: Sequence[KeptFile] = ()) -> DatasetRow:
+    """Keep a data set whose bytes are kept already; `files` are those whose bytes are in the database.
 
-    StoreError where a sweep took the bytes away meanwhile: they are to be kept again.
+    Raises: NotFound for a project, Conflict for a name that is taken; StoreError
+    where a sweep took the bytes away meanwhile: they are to be kept again.
     """
     insert = postgresql.insert if store.engine.name == "postgresql" else sqlite.insert
-    kept = replace(row, id=str(uuid.uuid4()))
+    kept = replace(row, id=row.id or str(uuid.uuid4()))
     with store.writing() as connection:
         check_project(connection, row.project_id)
         if store.engine.name == "postgresql":
@@ -124,13 +130,26 @@ def with_content(store: Database, digest: str) -> DatasetRow | None:
     return None if row is None else _row(row)
 
 
-def listed(store: Database, project_id: int | None = None) -> list[DatasetRow]:
+def listed(store: Database, project_id: int | None = None, *, holds: str = QUESTIONS) -> list[DatasetRow]:
     """By name; of one project, if named."""
-    query = select(DATASET).order_by(func.lower(DATASET.c.name), DATASET.c.id)
+    query = select(DATASET).where(DATASET.c.holds == holds).order_by(func.lower(DATASET.c.name), DATASET.c.id)
     if project_id is not None:
         query = query.where(DATASET.c.project_id == project_id)
     with store.reading() as connection:
         return [_row(row) for row in connection.execute(query)]
+
+
+def newest(
+    store: Database, holds: Sequence[str], project_id: int | None, *, offset: int, limit: int
+) -> tuple[list[DatasetRow], int]:
+    """A page of those that hold this, the newest first, and how many there are in all."""
+    of: list[ColumnElement[bool]] = [DATASET.c.holds.in_(holds)]
+    if project_id is not None:
+        of.append(DATASET.c.project_id == project_id)
+    query = select(DATASET).where(*of).order_by(DATASET.c.created_at.desc(), DATASET.c.id)
+    with store.reading() as connection:
+        rows = [_row(row) for row in connection.execute(query.offset(offset).limit(limit))]
+        return rows, connection.execute(select(func.count()).select_from(DATASET).where(*of)).scalar_one()
 
 
 def read_anew(store: Database, row: DatasetRow) -> None:
@@ -192,7 +211,7 @@ def _runs(connection: Connection, row: DatasetRow, *, at_work: bool = False) -> 
         query = query.where(RUN.c.status.in_(AT_WORK))
     for run in connection.execute(query.order_by(RUN.c.num)).all():
         cell = cell_from_json(run.cell)
-        if isinstance(cell.source, ExamRef) and cell.source.content == row.content:
+        if isinstance(cell.source, ASKS_DATASETS) and cell.source.content == row.content:
             yield run, cell
 
 
@@ -203,7 +222,7 @@ def _schedules(connection: Connection, row: DatasetRow) -> Iterator[tuple[Any, C
     for schedule in connection.execute(query.order_by(SCHEDULE.c.id)).all():
         cell = cell_from_json(schedule.body)
         source = cell.source
-        if isinstance(source, ExamRef) and (source.content, source.name) == (row.content, row.name):
+        if isinstance(source, ASKS_DATASETS) and (source.content, source.name) == (row.content, row.name):
             yield schedule, cell
 
 

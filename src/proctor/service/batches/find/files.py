@@ -9,7 +9,6 @@ import fcntl
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from proctor.service.context import Context
 from proctor.settings import Settings
 from proctor.store.read import batch_columns, batch_rows, batch_words
 from proctor.store.read.batch_columns import Columns
+from proctor.store.read.batch_files import columns_path, folder, lock_path, words_path
 from proctor.types import Run
 
 FEW = 5_000  # rows of which the files are made at once, by whoever looks
@@ -48,31 +48,19 @@ def files_of(context: Context, run: Run) -> SearchFiles:
 
 def _there(settings: Settings, run: Run) -> SearchFiles:
     stamp = run.finished_at or 0.0
-    columns, words = _paths(settings, run.id)
+    words = words_path(settings.home, run.id)
     return SearchFiles(
-        batch_columns.saved(columns, stamp), words if batch_words.is_built(words, stamp) else None
+        batch_columns.saved(columns_path(settings.home, run.id), stamp),
+        words if batch_words.is_built(words, stamp) else None,
     )
-
-
-def _folder(settings: Settings) -> Path:
-    return settings.home / "cache" / "batches"
-
-
-def _paths(settings: Settings, run_id: str) -> tuple[Path, Path]:
-    folder = _folder(settings)
-    return folder / f"{run_id}.columns", folder / f"{run_id}.words"
-
-
-def _lock_path(settings: Settings, run_id: str) -> Path:
-    return _folder(settings) / f"{run_id}.lock"
 
 
 def build(context: Context, run: Run) -> bool:
     """Make the files of an ended run; False if somebody else does just now. Raises StoreError, NotFound."""
     settings = context.settings
     try:
-        _folder(settings).mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _lock_path(settings, run.id).open("w") as lock:
+        folder(settings.home).mkdir(mode=0o700, parents=True, exist_ok=True)
+        with lock_path(settings.home, run.id).open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -85,7 +73,8 @@ def build(context: Context, run: Run) -> bool:
 
 
 def _build(context: Context, run: Run) -> None:
-    stamp, (columns, words) = run.finished_at or 0.0, _paths(context.settings, run.id)
+    stamp, home = run.finished_at or 0.0, context.settings.home
+    columns, words = columns_path(home, run.id), words_path(home, run.id)
     if batch_columns.saved(columns, stamp) is None:
         made = batch_columns.columns_of(batch_rows.narrow(context.store, run.id))
         batch_columns.save(made, columns, stamp)
@@ -96,8 +85,8 @@ def _build(context: Context, run: Run) -> None:
 def _have_built(settings: Settings, run: Run) -> None:
     """Start a process that makes the files, unless one is at it: the server goes on answering meanwhile."""
     with suppress(OSError):
-        _folder(settings).mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _lock_path(settings, run.id).open("w") as lock:
+        folder(settings.home).mkdir(mode=0o700, parents=True, exist_ok=True)
+        with lock_path(settings.home, run.id).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         environ = {
             **os.environ,
@@ -126,11 +115,3 @@ class _Builder:
             start_new_session=True,
         )
         threading.Thread(target=process.wait, name="index-batch", daemon=True).start()
-
-
-def forget(settings: Settings, run_ids: Iterable[str]) -> None:
-    """The files of runs that are deleted go too."""
-    for run_id in run_ids:
-        for path in (*_paths(settings, run_id), _lock_path(settings, run_id)):
-            with suppress(OSError):
-                path.unlink(missing_ok=True)

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from proctor.store.core.batch_tables import BATCH, BATCH_FILE, LABEL, MODEL_REGISTRY
+from proctor.store.core.documented_views import create_views
 
 revision = "0010"
 down_revision = "0009"
@@ -27,3 +28,4 @@ def upgrade() -> None:
     op.add_column("dataset", sa.Column("holds", sa.Text, nullable=False, server_default="questions"))
     for table in (MODEL_REGISTRY, BATCH_FILE, BATCH, LABEL):
         table.create(op.get_bind())
+    create_views(op.get_bind())

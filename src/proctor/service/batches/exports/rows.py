@@ -14,7 +14,7 @@ import orjson
 from proctor.errors import ConfigError
 from proctor.interop.batches.written import Shape, written
 from proctor.service.batches import labels, results
-from proctor.service.batches.examples import Example, examples
+from proctor.service.batches.exports.examples import Example, examples
 from proctor.service.batches.find.filters import RowFilter
 from proctor.service.batches.labels import Label
 from proctor.service.batches.output import line_of

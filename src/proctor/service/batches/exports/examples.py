@@ -19,7 +19,7 @@ from proctor.store.read.batch_rows import WholeRow
 from proctor.types import Request, Run
 
 if TYPE_CHECKING:
-    from proctor.service.batches.export import ExportWish
+    from proctor.service.batches.exports.rows import ExportWish
 
 AT_ONCE = 200
 GOOD = ("good", "best")

@@ -14,7 +14,7 @@ import orjson
 
 from proctor.errors import ConfigError
 from proctor.service.batches import documents, labels
-from proctor.service.batches.export import ExportCounts, ExportWish, pieces, write_parquet
+from proctor.service.batches.exports.rows import ExportCounts, ExportWish, pieces, write_parquet
 from proctor.service.context import Context
 from proctor.types import Run
 
