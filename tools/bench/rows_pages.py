@@ -6,6 +6,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from rows_store import vocabulary
 
@@ -16,68 +17,63 @@ from proctor.settings import read_settings
 from proctor.types import Run
 
 BAR_MS = 50.0
+Words = Callable[[], dict[str, Any]]
 
 
-def looks(rows: int, chance: random.Random) -> Iterator[tuple[str, Callable[[], dict[str, object]]]]:
+def looks(rows: int, chance: random.Random) -> Iterator[tuple[str, Words]]:
     """Each kind of page, and the words of one at random."""
+    yield "first page", page_of()
+    yield "middle page", page_of(at=lambda: chance.randrange(rows))
+    yield "last page", page_of(at=rows - 50)
+    yield "backwards", page_of(descending=True)
+    for status in ("failed", "429", "5xx", "truncated", "answered"):
+        yield f"status {status}", page_of(status=status)
+        yield f"status {status}, middle", page_of(status=status, at=lambda: chance.randrange(2_000))
+    yield "finish length", page_of(finish="length")
+    yield "tokens out 195 to 199", page_of(output_tokens=(195, 199))
+    yield "latency over 8 s", page_of(latency_s=(8, None))
+    four = {"latency_s": (5, 9), "output_tokens": (100, 150), "status": "answered", "custom_id": "7/"}
+    yield "four filters", page_of(**four)
+    yield "nothing matches", page_of(latency_s=(1e6, None))
+    yield "slowest first", page_of(order="latency", descending=True)
+    middle = page_of(order="latency", status="truncated", at=lambda: chance.randrange(20_000))
+    yield "slowest truncated, middle", middle
+    yield from _texts(rows, chance)
+
+
+def _texts(rows: int, chance: random.Random) -> Iterator[tuple[str, Words]]:
+    """Pages that are found by ids and words."""
     words, _ = vocabulary()
 
     def candidate() -> str:
         return f"candidate-{chance.randrange(5_000):04d}"
 
-    yield "first page", dict
-    yield "middle page", lambda: {"at": chance.randrange(rows)}
-    yield "last page", lambda: {"at": rows - 50}
-    yield "backwards", lambda: {"wanted": RowFilter(descending=True)}
-    for status in ("failed", "429", "5xx", "truncated", "answered"):
-        yield f"status {status}", lambda status=status: {"wanted": RowFilter(status=status)}
-        yield (
-            f"status {status}, middle",
-            lambda status=status: {"wanted": RowFilter(status=status), "at": chance.randrange(2_000)},
-        )
-    yield "finish length", lambda: {"wanted": RowFilter(finish="length")}
-    yield "tokens out 195 to 199", lambda: {"wanted": RowFilter(output_tokens=(195, 199))}
-    yield "latency over 8 s", lambda: {"wanted": RowFilter(latency_s=(8, None))}
-    yield (
-        "failed or slow: 4 filters",
-        lambda: {
-            "wanted": RowFilter(latency_s=(5, 9), output_tokens=(100, 150), status="answered", custom_id="7/")
-        },
-    )
-    yield "nothing matches", lambda: {"wanted": RowFilter(latency_s=(1e6, None))}
-    yield "slowest first", lambda: {"wanted": RowFilter(order="latency", descending=True)}
-    yield (
-        "slowest truncated, middle",
-        lambda: {"wanted": RowFilter(order="latency", status="truncated"), "at": chance.randrange(20_000)},
-    )
-    yield "custom_id begins", lambda: {"wanted": RowFilter(prefix=candidate())}
-    yield "custom_id holds, rare", lambda: {"wanted": RowFilter(custom_id=f"/{chance.randrange(rows)}")}
-    yield "custom_id holds, common", lambda: {"wanted": RowFilter(custom_id="candidate")}
-    yield (
-        "candidate by a pattern",
-        lambda: {"wanted": RowFilter(candidate=candidate(), candidate_by=r"^([^/]+)/")},
-    )
+    def word(low: int, high: int) -> Callable[[], str]:
+        return lambda: words[chance.randrange(low, high)]
+
+    yield "custom_id begins", page_of(prefix=candidate)
+    yield "custom_id holds, rare", page_of(custom_id=lambda: f"/{chance.randrange(rows)}")
+    yield "custom_id holds, common", page_of(custom_id="candidate")
+    yield "candidate by a pattern", page_of(candidate=candidate, candidate_by=r"^([^/]+)/")
     for name, low, high in (("common", 0, 20), ("usual", 1_000, 3_000), ("rare", 12_000, 17_000)):
-        yield (
-            f"text, a {name} word",
-            lambda low=low, high=high: {"wanted": RowFilter(text=words[chance.randrange(low, high)])},
-        )
-        yield (
-            f"text, a {name} word, middle",
-            lambda low=low, high=high: {
-                "wanted": RowFilter(text=words[chance.randrange(low, high)]),
-                "after": f"p{chance.randrange(rows)}.0",
-            },
-        )
-    yield (
-        "text, two usual words",
-        lambda: {"wanted": RowFilter(text=" ".join(words[chance.randrange(300, 900)] for _ in range(2)))},
-    )
-    yield (
-        "text and status",
-        lambda: {"wanted": RowFilter(text=words[chance.randrange(20, 200)], status="truncated")},
-    )
-    yield "no such word", lambda: {"wanted": RowFilter(text="qqqqqqqqqqqqq")}
+        yield f"text, a {name} word", page_of(text=word(low, high))
+        behind = page_of(text=word(low, high), after=lambda: f"p{chance.randrange(rows)}.0")
+        yield f"text, a {name} word, middle", behind
+    two = page_of(text=lambda: f"{words[chance.randrange(300, 900)]} {words[chance.randrange(300, 900)]}")
+    yield "text, two usual words", two
+    yield "text and status", page_of(text=word(20, 200), status="truncated")
+    yield "no such word", page_of(text="qqqqqqqqqqqqq")
+
+
+def page_of(**words: Any) -> Words:
+    """What `results.page` is asked; functions are called anew for each page."""
+
+    def asked() -> dict[str, Any]:
+        told = {name: value() if callable(value) else value for name, value in words.items()}
+        place: dict[str, Any] = {name: told.pop(name) for name in ("at", "after") if name in told}
+        return {"wanted": RowFilter(**told), **place}
+
+    return asked
 
 
 def measure(context: Context, run: Run, times: int) -> bool:
@@ -89,7 +85,7 @@ def measure(context: Context, run: Run, times: int) -> bool:
         for _ in range(times):
             asked = words()
             began = time.perf_counter()
-            page = results.page(context, run, **asked)  # type: ignore[arg-type]  # words of `looks`
+            page = results.page(context, run, **asked)
             took.append(1_000 * (time.perf_counter() - began))
         took.sort()
         p95 = took[int(len(took) * 0.95)]

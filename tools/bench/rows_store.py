@@ -44,7 +44,7 @@ def attempts(rows: int) -> Iterator[Attempt]:
         name = f"candidate-{place % 5_000:04d}/{place}"
         asked = [{"role": "user", "content": text(IN_REQUEST)}]
         body = {"model": "sim", "messages": asked, "max_tokens": 200}
-        item = item_of(RequestLine(name, "/v1/chat/completions", body))
+        item = item_of(RequestLine(name, "/v1/chat/completions", orjson.dumps(body), body))
         yield _answered(item, place, text(IN_REPLY), chance)
 
 
@@ -82,8 +82,16 @@ def make(url: str, rows: int) -> Run:
     cell = Cell(Model("simulator", "sim"), BatchRef("/data/million.jsonl"))
     now = time.time()
     plan_id = store.add_plan(Plan((cell,)), now=now)
-    usual = {"source_title": "million.jsonl", "manifest": UNOPENED, "comparability": None, "sample": False}
-    run = store.add_run(plan_id, cell, planned=rows, now=now, **usual)
+    run = store.add_run(
+        plan_id,
+        cell,
+        planned=rows,
+        now=now,
+        source_title="million.jsonl",
+        manifest=UNOPENED,
+        comparability=None,
+        sample=False,
+    )
     store.claim(run.id, owner="bench", now=time.time(), lease_s=3600)
     began = time.perf_counter()
     with AttemptWriter(store, run.id, owner="bench") as writer:

@@ -16,7 +16,7 @@ from proctor.service.batches import benchmarks, documents, labels, results
 from proctor.service.batches.benchmarks import BenchmarkFilter, BenchmarkRequest
 from proctor.service.batches.exports import files as exporting
 from proctor.service.batches.exports.rows import ExportWish, Form, Which
-from proctor.service.batches.labels import Mark, Verdict
+from proctor.service.batches.labels import LabelMark, Verdict
 from proctor.service.batches.results import RowFilter
 from proctor.service.runs.requests import Body
 from proctor.types import Run
@@ -34,6 +34,23 @@ TYPES = {
 FILE: dict[int | str, dict[str, Any]] = {
     200: {"content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in TYPES.values()}}
 }
+
+
+class BenchmarksQuery(BaseModel):
+    """Which benchmarks."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: Literal["pending", "running", "completed", "failed", "cancelled"] | None = None
+    project_id: int | None = Field(None, ge=1, le=MOST_PROJECT)
+    dataset_id: str | None = Field(None, max_length=200)
+    model_id: str | None = Field(None, max_length=300)
+    after: str | None = Field(None, max_length=100, description="The id of the last one of the page before.")
+    limit: int = Field(50, ge=1, le=benchmarks.MOST)
+
+    def wanted(self) -> BenchmarkFilter:
+        status = benchmarks.status_named(self.status)
+        return BenchmarkFilter(status, self.project_id, self.dataset_id, self.model_id, self.after)
 
 
 class RowsQuery(BaseModel):
@@ -132,19 +149,9 @@ def run(request: BenchmarkRequest, context: OpenContext, user: Runner) -> dict[s
 
 
 @ROUTER.get("", summary="List benchmarks")
-def listed(
-    context: OpenContext,
-    user: Reader,
-    status: Literal["pending", "running", "completed", "failed", "cancelled"] | None = None,
-    project_id: Annotated[int | None, Query(ge=1, le=MOST_PROJECT)] = None,
-    dataset_id: Annotated[str | None, Query(max_length=200)] = None,
-    model_id: Annotated[str | None, Query(max_length=300)] = None,
-    after: Annotated[str | None, Query(max_length=100)] = None,
-    limit: Annotated[int, Query(ge=1, le=benchmarks.MOST)] = 50,
-) -> dict[str, Any]:
+def listed(asked: Annotated[BenchmarksQuery, Query()], context: OpenContext, user: Reader) -> dict[str, Any]:
     """The newest first. `throughput` is output tokens a second, `eta_seconds` null while it is not known."""
-    wanted = BenchmarkFilter(benchmarks.status_named(status), project_id, dataset_id, model_id, after)
-    return documents.list_document(benchmarks.listed(context, wanted, limit=limit))
+    return documents.list_document(benchmarks.listed(context, asked.wanted(), limit=asked.limit))
 
 
 @ROUTER.get("/{benchmark_id}", summary="One benchmark")
@@ -283,7 +290,7 @@ def label(
 ) -> dict[str, Any]:
     """good, bad, best, or edited with the reply as it should be; a note and tags. What was said before is kept."""
     run = benchmarks.run_of(context, benchmark_id)
-    said = Mark(request.verdict, request.text, request.note, tuple(request.tags))
+    said = LabelMark(request.verdict, request.text, request.note, tuple(request.tags))
     return documents.label_document(labels.put(context, run.id, custom_id, said, user=user.name))
 
 

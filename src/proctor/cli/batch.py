@@ -16,6 +16,7 @@ from proctor.plan.doors import from_params
 from proctor.settings import read_settings
 
 LATER = {
+    "export": "batch_export",
     "compare": "batch_compare",
     "import": "batch_import",
 }  # command -> its module, imported when it is called

@@ -143,6 +143,13 @@ def run_of(context: Context, ident: str) -> Run:
         raise NotFound(f"Benchmark {ident} not found") from None
 
 
+def run_named(context: Context, word: str) -> Run:
+    """The run that an id, its beginning, or a benchmark's id means. Raises NotFound, ConfigError."""
+    run = context.store.run(word.removeprefix(PREFIX))
+    batch_runs.need_batch(context.store, run.id)
+    return run
+
+
 def start(context: Context, request: BenchmarkRequest, user: str) -> Run:
     """Put a benchmark into the queue; it waits until a slot is free, and outlives whoever asked for it.
 

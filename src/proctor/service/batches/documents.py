@@ -14,8 +14,8 @@ from proctor.interop.batches.written import written
 from proctor.manifest import BatchFacts
 from proctor.service.batches.benchmarks import Benchmark, BenchmarkList, ident_of
 from proctor.service.batches.exports.rows import ExportCounts, ExportWish
-from proctor.service.batches.labels import Label, LabelCounts
-from proctor.service.batches.results import BatchItem, BatchRow, RowsPage
+from proctor.service.batches.labels import LabelCounts, ReplyLabel
+from proctor.service.batches.results import BatchItem, RequestRow, RowsPage
 from proctor.store import AttemptRow
 from proctor.types import Run
 
@@ -107,17 +107,17 @@ def results_document(of: Benchmark, page: RowsPage) -> dict[str, Any]:
     }
 
 
-def line_text(row: BatchRow) -> bytes:
+def line_text(row: RequestRow) -> bytes:
     """One result line as JSON: the bytes of an output file's line, and behind them what was measured."""
     return written(row.line, "openai").rstrip()[:-1] + b"," + orjson.dumps(row_document(row))[1:]
 
 
-def line_document(row: BatchRow) -> dict[str, Any]:
+def line_document(row: RequestRow) -> dict[str, Any]:
     found: dict[str, Any] = orjson.loads(line_text(row))
     return found
 
 
-def row_document(row: BatchRow) -> dict[str, Any]:
+def row_document(row: RequestRow) -> dict[str, Any]:
     return {
         "position": row.attempt.position,
         "prompt": row.prompt,
@@ -168,7 +168,7 @@ def item_document(of: BatchItem) -> dict[str, Any]:
     }
 
 
-def label_document(of: Label) -> dict[str, Any]:
+def label_document(of: ReplyLabel) -> dict[str, Any]:
     return {
         "custom_id": of.item_id,
         "verdict": of.verdict,

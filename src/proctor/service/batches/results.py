@@ -15,7 +15,7 @@ from proctor.service.batches.find import files
 from proctor.service.batches.find.filters import RowFilter
 from proctor.service.batches.find.select import How, Look, PageStart, select
 from proctor.service.batches.find.sieve import candidate_at, candidate_in
-from proctor.service.batches.labels import Label
+from proctor.service.batches.labels import ReplyLabel
 from proctor.service.batches.output import line_of
 from proctor.service.context import Context
 from proctor.store import AttemptRow
@@ -23,7 +23,7 @@ from proctor.store.read import batch_rows, pages
 from proctor.store.read.batch_rows import WholeRow
 from proctor.types import Message, Request, Run
 
-__all__ = ["BatchItem", "BatchRow", "RowFilter", "RowsPage", "candidates", "one", "page", "walk"]
+__all__ = ["BatchItem", "RequestRow", "RowFilter", "RowsPage", "candidates", "one", "page", "walk"]
 
 PREVIEW = 300  # characters of a request and of a reply in a list
 MOST_ROWS = 1_000
@@ -31,7 +31,7 @@ AT_ONCE = 500  # rows that are in memory while all are written out
 
 
 @dataclass(frozen=True, slots=True)
-class BatchRow:
+class RequestRow:
     """One request in a list: its latest attempt, what was asked and said in short, and its line of an output file."""
 
     attempt: AttemptRow
@@ -39,7 +39,7 @@ class BatchRow:
     answer: str
     error: str | None
     candidate: str | None
-    label: Label | None
+    label: ReplyLabel | None
     line: OutputLine
 
     @property
@@ -57,7 +57,7 @@ class RowsPage:
     the run is at work ("live"), or its index is being made ("building").
     """
 
-    rows: tuple[BatchRow, ...]
+    rows: tuple[RequestRow, ...]
     after: str | None
     matched: int | None
     total: int
@@ -72,12 +72,12 @@ class BatchItem:
     `before` and `after` are the custom_ids of its neighbours in the file.
     """
 
-    row: BatchRow
+    row: RequestRow
     request: Request | None
     messages: tuple[Message, ...]
     said: dict[str, Any]
     tries: list[tuple[AttemptRow, dict[str, Any]]]
-    labels: list[Label]
+    labels: list[ReplyLabel]
     before: str | None
     after: str | None
 
@@ -106,7 +106,7 @@ def page(
 
 def _rows(
     context: Context, run: Run, wanted: RowFilter, keys: Sequence[tuple[str, int]]
-) -> Iterator[BatchRow]:
+) -> Iterator[RequestRow]:
     ids = list(dict.fromkeys(key[0] for key in keys))
     found = batch_rows.whole(context.store, run.id, ids)
     said = labels.current(context, run.id, ids)
@@ -115,11 +115,11 @@ def _rows(
             yield _row(run, found[key], said.get(key), wanted.candidate_by)
 
 
-def _row(run: Run, whole: WholeRow, label: Label | None, by: str | None = None) -> BatchRow:
+def _row(run: Run, whole: WholeRow, label: ReplyLabel | None, by: str | None = None) -> RequestRow:
     attempt, said, item = whole
     messages = item.ask.messages if item is not None else ()
     asked = next((each.content for each in reversed(messages) if each.role == "user" and each.content), "")
-    return BatchRow(
+    return RequestRow(
         attempt,
         (asked or (messages[-1].content if messages else ""))[:PREVIEW],
         (said.get("text") or "")[:PREVIEW],

@@ -35,7 +35,7 @@ KEPT_IN_MEMORY = 2  # files; 70 MB each for a million rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class BatchColumns:
     """The rows of a run, or some of them. Texts that repeat are numbers into `words`, -1 where there is none."""
 
     places: Numbers  # ascending
@@ -113,7 +113,7 @@ def number_of(place: Place) -> int:
     return place[0] * REPEATS + place[1]
 
 
-def columns_of(rows: Iterable[Narrow]) -> Columns:
+def columns_of(rows: Iterable[Narrow]) -> BatchColumns:
     """The columns of rows in the order of their places; some thousand rows are in memory beside them."""
     import numpy as np
 
@@ -128,7 +128,7 @@ def columns_of(rows: Iterable[Narrow]) -> Columns:
     whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     joined = b"".join(ids)
     measures = {name: whole[name] for name in MEASURES}
-    return Columns(
+    return BatchColumns(
         places=whole["places"],
         codes={name: whole[name] for name in NAMES},
         words={name: tuple(number) for name, number in numbers.items()},
@@ -165,7 +165,7 @@ def _starts(ids: bytes, count: int) -> Numbers:
     return starts
 
 
-def save(columns: Columns, path: Path, stamp: float) -> None:
+def save(columns: BatchColumns, path: Path, stamp: float) -> None:
     """Write them for the run's end at `stamp`, whole or not at all. Raises OSError."""
     import numpy as np
 
@@ -184,12 +184,11 @@ def save(columns: Columns, path: Path, stamp: float) -> None:
         with os.fdopen(handle, "wb") as file:
             np.savez(file, allow_pickle=False, **arrays)
         Path(made).replace(path)
-    except BaseException:
-        Path(made).unlink(missing_ok=True)
-        raise
+    finally:
+        Path(made).unlink(missing_ok=True)  # where it is still there
 
 
-def saved(path: Path, stamp: float) -> Columns | None:
+def saved(path: Path, stamp: float) -> BatchColumns | None:
     """Those that were kept for a run's end at `stamp`; None where there are none, or older ones."""
     try:
         seen = path.stat()
@@ -199,7 +198,7 @@ def saved(path: Path, stamp: float) -> Columns | None:
 
 
 @lru_cache(maxsize=KEPT_IN_MEMORY)
-def _loaded(path: Path, stamp: float, _changed_ns: int) -> Columns | None:
+def _loaded(path: Path, stamp: float, _changed_ns: int) -> BatchColumns | None:
     import numpy as np
 
     with np.load(path, allow_pickle=False) as file:
@@ -207,7 +206,7 @@ def _loaded(path: Path, stamp: float, _changed_ns: int) -> Columns | None:
             return None
         ids = file["ids"].tobytes()
         places = file["places"]
-        return Columns(
+        return BatchColumns(
             places=places,
             codes={name: file[f"code_{name}"] for name in NAMES},
             words={name: _unpacked(file[f"words_{name}"]) for name in NAMES},

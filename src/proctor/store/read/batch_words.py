@@ -30,14 +30,14 @@ _ALONE = re.compile("([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf90
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
 
 
-class Asked(NamedTuple):
+class WordsAsked(NamedTuple):
     """What somebody looks for: an expression for the index, and parts that must stand in a text just so."""
 
     expression: str
     parts: tuple[str, ...]
 
 
-def asked(text: str) -> Asked | None:
+def asked(text: str) -> WordsAsked | None:
     """Every word must be there; a word with a star is the beginning of one; words in quotes stand together.
 
     None for a text without a word.
@@ -52,7 +52,7 @@ def asked(text: str) -> Asked | None:
         terms.append(f'"{words[-1]}"' + ("*" if plain.endswith("*") else ""))
         if quoted or len(words) > 1:
             parts.append(" ".join((quoted or plain.rstrip("*")).casefold().split()))
-    return Asked(" AND ".join(terms), tuple(parts)) if terms else None
+    return WordsAsked(" AND ".join(terms), tuple(parts)) if terms else None
 
 
 def _words(text: str) -> list[str]:
@@ -92,9 +92,8 @@ def build(rows: Iterable[WholeRow], path: Path, stamp: float) -> None:
             index.execute("CREATE TABLE stamp (at REAL, version INTEGER)")
             index.execute("INSERT INTO stamp VALUES (?, ?)", (stamp, VERSION))
         Path(made).replace(path)
-    except BaseException:
-        Path(made).unlink(missing_ok=True)
-        raise
+    finally:
+        Path(made).unlink(missing_ok=True)  # where it is still there
 
 
 def _fill(index: sqlite3.Connection, rows: Iterable[WholeRow]) -> None:
@@ -119,7 +118,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def found(
-    path: Path, wanted: Asked, after: int | None = None, *, descending: bool = False
+    path: Path, wanted: WordsAsked, after: int | None = None, *, descending: bool = False
 ) -> Iterator[Ranks]:
     """The ranks of rows that have the words, many at a time, behind a rank or before it. Raises sqlite3.Error."""
     import numpy as np
@@ -134,7 +133,7 @@ def found(
             yield np.fromiter((row[0] for row in page), dtype=np.int64, count=len(page))
 
 
-def among(texts: Iterable[str], wanted: Asked) -> list[int]:
+def among(texts: Iterable[str], wanted: WordsAsked) -> list[int]:
     """The numbers, from 0, of those texts that have the words: where there is no index yet."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as index:
         index.execute(_TABLE)

@@ -20,7 +20,7 @@ AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class ReplyLabel:
     """What somebody says of a reply: a verdict, the reply as it should be (of `edited`), a note, tags.
 
     One that says nothing takes back what was said before. `at` is Unix time.
@@ -41,10 +41,10 @@ class Label:
         return not (self.verdict or self.text or self.note or self.tags)
 
 
-_COLUMNS = [LABEL.c[name] for name in Label.__dataclass_fields__]
+_COLUMNS = [LABEL.c[name] for name in ReplyLabel.__dataclass_fields__]
 
 
-def add(store: Store, run_id: str, new: Label) -> Label:
+def add(store: Store, run_id: str, new: ReplyLabel) -> ReplyLabel:
     """Keep a label; its id is given here. Raises NotFound for the run."""
     row = {
         "run_num": store.number(run_id),
@@ -61,7 +61,7 @@ def add(store: Store, run_id: str, new: Label) -> Label:
         return _label(connection.execute(LABEL.insert().returning(*_COLUMNS), row).one())
 
 
-def of_row(store: Store, run_id: str, item_id: str, repeat: int) -> list[Label]:
+def of_row(store: Store, run_id: str, item_id: str, repeat: int) -> list[ReplyLabel]:
     """The newest first. Raises NotFound for the run."""
     query = select(*_COLUMNS).where(
         LABEL.c.run_num == store.number(run_id), LABEL.c.item_id == item_id, LABEL.c.repeat == repeat
@@ -70,9 +70,9 @@ def of_row(store: Store, run_id: str, item_id: str, repeat: int) -> list[Label]:
         return [_label(row) for row in connection.execute(query.order_by(LABEL.c.id.desc()))]
 
 
-def current(store: Store, run_id: str, ids: Sequence[str]) -> dict[tuple[str, int], Label]:
+def current(store: Store, run_id: str, ids: Sequence[str]) -> dict[tuple[str, int], ReplyLabel]:
     """What counts of some items, by (item id, repeat). Raises NotFound for the run."""
-    found: dict[tuple[str, int], Label] = {}
+    found: dict[tuple[str, int], ReplyLabel] = {}
     for begin in range(0, len(ids), AT_ONCE):
         query = _current(store.number(run_id)).where(LABEL.c.item_id.in_(ids[begin : begin + AT_ONCE]))
         with store.reading() as connection:
@@ -81,7 +81,7 @@ def current(store: Store, run_id: str, ids: Sequence[str]) -> dict[tuple[str, in
     return found
 
 
-def all_current(store: Store, run_id: str) -> Iterator[tuple[int, Label]]:
+def all_current(store: Store, run_id: str) -> Iterator[tuple[int, ReplyLabel]]:
     """Every label that counts with the position of its row, in the order of the file. Raises NotFound."""
     num = store.number(run_id)
     place = (
@@ -122,6 +122,6 @@ def counts(store: Store, run_id: str) -> tuple[dict[str, int], dict[str, int]]:
     return verdicts, tags
 
 
-def _label(row: Sequence[Any]) -> Label:
+def _label(row: Sequence[Any]) -> ReplyLabel:
     ident, item_id, repeat, verdict, text, note, tags, user, at = row
-    return Label(ident, item_id, repeat, verdict, text, note, tuple(orjson.loads(tags)), user, at)
+    return ReplyLabel(ident, item_id, repeat, verdict, text, note, tuple(orjson.loads(tags)), user, at)

@@ -12,7 +12,7 @@ import orjson
 from proctor.interop.batches import training
 from proctor.interop.batches.training import ChatMessage
 from proctor.service.batches import labels, results
-from proctor.service.batches.labels import Label
+from proctor.service.batches.labels import ReplyLabel
 from proctor.service.context import Context
 from proctor.store.read import batch_rows
 from proctor.store.read.batch_rows import WholeRow
@@ -27,7 +27,7 @@ LeaveOut = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class TrainingExample:
     """A line to train on, and the hash of its prompt."""
 
     record: dict[str, Any]
@@ -38,11 +38,11 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldReply:
     """One run's reply to a request: as it was, and as a person says it should be."""
 
     row: WholeRow
-    label: Label | None
+    label: ReplyLabel | None
     original: ChatMessage | None
     edited: ChatMessage | None
 
@@ -52,21 +52,21 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AskedPrompt:
     """What was asked, as training takes it."""
 
     prompt: list[ChatMessage]
     tools: list[Any] | None
     prompt_hash: str
 
-    def example(self, **fields: Any) -> Example:
+    def example(self, **fields: Any) -> TrainingExample:
         tools = {"tools": self.tools} if self.tools else {}
-        return Example({**fields, **tools}, self.prompt_hash)
+        return TrainingExample({**fields, **tools}, self.prompt_hash)
 
 
 def examples(
     context: Context, runs: Sequence[Run], wish: ExportWish, leave_out: LeaveOut
-) -> Iterator[Example]:
+) -> Iterator[TrainingExample]:
     """In the order of the files. What makes no example is told to `leave_out`, with why. Raises NotFound."""
     if wish.form == "dpo":
         yield from _pairs(context, runs, wish, leave_out)
@@ -85,7 +85,7 @@ def examples(
                 yield from _unpaired(question, told)
 
 
-def _shown(context: Context, run: Run, wish: ExportWish) -> Iterator[tuple[WholeRow, Label | None]]:
+def _shown(context: Context, run: Run, wish: ExportWish) -> Iterator[tuple[WholeRow, ReplyLabel | None]]:
     """The rows that examples are made of: labelled ones, but where all are asked for."""
     every = wish.which == "all" and wish.form == "sft"
     wanted = wish.rows if every or wish.rows.label else replace(wish.rows, label="any")
@@ -99,21 +99,21 @@ def _shown(context: Context, run: Run, wish: ExportWish) -> Iterator[tuple[Whole
                 yield row, label
 
 
-def _question(row: WholeRow) -> Question | None:
+def _question(row: WholeRow) -> AskedPrompt | None:
     ask = row.item.ask if row.item is not None else None
     body = orjson.loads(ask.body) if isinstance(ask, Request) else {}
     prompt = training.prompt_of(body)
-    return None if prompt is None else Question(prompt, training.tools_of(body), training.hash_of(prompt))
+    return None if prompt is None else AskedPrompt(prompt, training.tools_of(body), training.hash_of(prompt))
 
 
-def _told(row: WholeRow, label: Label | None, wish: ExportWish) -> Told:
+def _told(row: WholeRow, label: ReplyLabel | None, wish: ExportWish) -> ToldReply:
     original = None
     if row.attempt.error_slug is None:
         original = training.completion_of(_body(row), row.said.get("text"))
         if original is not None and wish.drop_reasoning:
             original = training.without_reasoning(original)
     edited = training.said(label.text) if label is not None and label.text else None
-    return Told(row, label, original, edited)
+    return ToldReply(row, label, original, edited)
 
 
 def _body(row: WholeRow) -> dict[str, Any] | None:
@@ -125,7 +125,7 @@ def _body(row: WholeRow) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _unpaired(question: Question, told: Told) -> Iterator[Example]:
+def _unpaired(question: AskedPrompt, told: ToldReply) -> Iterator[TrainingExample]:
     """What people like and what they do not, each by itself (KTO)."""
     if told.edited is not None:
         yield question.example(prompt=question.prompt, completion=[told.edited], label=True)
@@ -134,7 +134,9 @@ def _unpaired(question: Question, told: Told) -> Iterator[Example]:
         yield question.example(prompt=question.prompt, completion=[told.original], label=liked)
 
 
-def _pairs(context: Context, runs: Sequence[Run], wish: ExportWish, leave_out: LeaveOut) -> Iterator[Example]:
+def _pairs(
+    context: Context, runs: Sequence[Run], wish: ExportWish, leave_out: LeaveOut
+) -> Iterator[TrainingExample]:
     """Preferred replies with those that they are preferred to, one example a pair (DPO)."""
     ids = iter(_labelled_ids(context, runs, wish))
     while some := list(islice(ids, AT_ONCE)):
@@ -157,7 +159,7 @@ def _labelled_ids(context: Context, runs: Sequence[Run], wish: ExportWish) -> li
     return list(found)
 
 
-def _pairs_of(told: Sequence[Told], leave_out: LeaveOut) -> Iterator[Example]:
+def _pairs_of(told: Sequence[ToldReply], leave_out: LeaveOut) -> Iterator[TrainingExample]:
     if len({each.row.attempt.item_hash for each in told}) > 1:
         leave_out("the runs were not asked the same under this custom_id")
         return
@@ -174,7 +176,7 @@ def _pairs_of(told: Sequence[Told], leave_out: LeaveOut) -> Iterator[Example]:
         yield question.example(prompt=question.prompt, chosen=[chosen], rejected=[each])
 
 
-def _chosen(told: Sequence[Told]) -> ChatMessage | None:
+def _chosen(told: Sequence[ToldReply]) -> ChatMessage | None:
     """What a person wrote comes before what is the best, and that before what is good."""
     for verdict in ("edited", "best", "good"):
         for each in told:
@@ -184,7 +186,7 @@ def _chosen(told: Sequence[Told]) -> ChatMessage | None:
     return None
 
 
-def _rejected(told: Sequence[Told]) -> list[ChatMessage]:
+def _rejected(told: Sequence[ToldReply]) -> list[ChatMessage]:
     """Bad ones, what was written anew, and beside a best one those of which nothing good is said."""
     has_best = any(each.verdict == "best" for each in told)
     lost = [

@@ -14,9 +14,9 @@ import orjson
 from proctor.errors import ConfigError
 from proctor.interop.batches.written import Shape, written
 from proctor.service.batches import labels, results
-from proctor.service.batches.exports.examples import Example, examples
+from proctor.service.batches.exports.examples import TrainingExample, examples
 from proctor.service.batches.find.filters import RowFilter
-from proctor.service.batches.labels import Label
+from proctor.service.batches.labels import ReplyLabel
 from proctor.service.batches.output import line_of
 from proctor.service.context import Context
 from proctor.service.data.transfer import inert
@@ -85,7 +85,7 @@ class ExportCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ExportLine:
     """One line of the export, and whether it is of the held-out share."""
 
     line: bytes
@@ -94,7 +94,7 @@ class Piece:
 
 def pieces(
     context: Context, runs: Sequence[Run], wish: ExportWish, counts: ExportCounts | None = None
-) -> Iterator[Piece]:
+) -> Iterator[ExportLine]:
     """The export line by line, in constant memory; a table's first piece is its head. Parquet has no lines.
 
     Raises ConfigError, NotFound.
@@ -104,19 +104,19 @@ def pieces(
         yield from _training(context, runs, wish, counts)
         return
     if wish.form == "csv":
-        yield Piece(_csv_line(COLUMNS))
+        yield ExportLine(_csv_line(COLUMNS))
     for row in _rows(context, runs, wish):
         line = _line(row, wish)
         if line is None:
             counts.leave_out("no request is kept of it")
             continue
         counts.written += 1
-        yield Piece(line)
+        yield ExportLine(line)
 
 
 def _training(
     context: Context, runs: Sequence[Run], wish: ExportWish, counts: ExportCounts
-) -> Iterator[Piece]:
+) -> Iterator[ExportLine]:
     seen: set[str] = set()
     for example in examples(context, runs, wish, counts.leave_out):
         if wish.dedupe and example.prompt_hash in seen:
@@ -126,7 +126,7 @@ def _training(
         held_out = example.is_held_out(wish.hold_out)
         counts.held_out += held_out
         counts.written += not held_out
-        yield Piece(orjson.dumps(example.record) + b"\n", held_out)
+        yield ExportLine(orjson.dumps(example.record) + b"\n", held_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class LabelledRow:
 
     run: Run
     whole: WholeRow
-    label: Label | None
+    label: ReplyLabel | None
 
 
 def _rows(context: Context, runs: Sequence[Run], wish: ExportWish) -> Iterator[LabelledRow]:
@@ -282,4 +282,4 @@ def _fit(value: Any) -> Any:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
-__all__ = ["FORMS", "Example", "ExportCounts", "ExportWish", "Piece", "pieces", "write_parquet"]
+__all__ = ["FORMS", "ExportCounts", "ExportLine", "ExportWish", "TrainingExample", "pieces", "write_parquet"]

@@ -17,7 +17,7 @@ from proctor.errors import DiskFull, StoreError
 from proctor.service.context import Context
 from proctor.settings import Settings
 from proctor.store.read import batch_columns, batch_rows, batch_words
-from proctor.store.read.batch_columns import Columns
+from proctor.store.read.batch_columns import BatchColumns
 from proctor.store.read.batch_files import columns_path, folder, lock_path, words_path
 from proctor.types import Run
 
@@ -28,7 +28,7 @@ FEW = 5_000  # rows of which the files are made at once, by whoever looks
 class SearchFiles:
     """What is there of an ended run: its columns, and the index of its words."""
 
-    columns: Columns | None
+    columns: BatchColumns | None
     words: Path | None
 
 

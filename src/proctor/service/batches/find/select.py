@@ -15,9 +15,9 @@ from proctor.service.batches.find.sieve import mask_at, sieve
 from proctor.service.batches.find.tests import RowTests, tests_of
 from proctor.service.context import Context
 from proctor.store.read import batch_rows, batch_words
-from proctor.store.read.batch_columns import Columns, columns_of
+from proctor.store.read.batch_columns import BatchColumns, columns_of
 from proctor.store.read.batch_rows import Place
-from proctor.store.read.batch_words import Asked
+from proctor.store.read.batch_words import WordsAsked
 from proctor.store.write import labels
 from proctor.types import Run
 
@@ -113,7 +113,7 @@ def _in_window(look: Look, how: How) -> Selected:
     return found._replace(after=f"p{last.position}.{last.repeat}", searched_to=last.position)
 
 
-def _through(look: Look, columns: Columns, words: Path | None, how: How) -> Selected:
+def _through(look: Look, columns: BatchColumns, words: Path | None, how: How) -> Selected:
     """Rows of which there are columns."""
     wanted = look.wanted
     asked = batch_words.asked(wanted.text) if wanted.text else None
@@ -139,7 +139,7 @@ def _through(look: Look, columns: Columns, words: Path | None, how: How) -> Sele
 
 def _selected(
     look: Look,
-    columns: Columns,
+    columns: BatchColumns,
     found: tuple[Numbered, tuple[int, int] | None],
     matched: int | None,
     how: How,
@@ -182,7 +182,7 @@ def _both(one: Mask | None, other: Mask | None) -> Mask | None:
     return one & other
 
 
-def _few_with(words: Path, asked: Asked) -> Ranks | None:
+def _few_with(words: Path, asked: WordsAsked) -> Ranks | None:
     """All rows with the words, where they are few; None where a walk finds them soon."""
     import numpy as np
 
@@ -191,7 +191,7 @@ def _few_with(words: Path, asked: Asked) -> Ranks | None:
     return None if len(ranks) >= RARE else ranks
 
 
-def _labelled(look: Look, columns: Columns) -> Mask | None:
+def _labelled(look: Look, columns: BatchColumns) -> Mask | None:
     label, tag = look.wanted.label, look.wanted.tag
     if label is None and tag is None:
         return None
@@ -211,7 +211,7 @@ def _labelled(look: Look, columns: Columns) -> Mask | None:
 
 
 def _pages(
-    look: Look, columns: Columns, mask: Mask | None, walk: tuple[Path, Asked] | None
+    look: Look, columns: BatchColumns, mask: Mask | None, walk: tuple[Path, WordsAsked] | None
 ) -> Iterator[Numbered]:
     """The ranks that the mask has, in the order that is wanted, behind where the page begins."""
     import numpy as np
@@ -251,7 +251,7 @@ def _walked(pages: Iterator[Ranks], mask: Mask | None, skip: int) -> Iterator[Nu
         before += len(kept)
 
 
-def _by_measure(columns: Columns, mask: Mask | None, wanted: RowFilter) -> Ranks:
+def _by_measure(columns: BatchColumns, mask: Mask | None, wanted: RowFilter) -> Ranks:
     """Rows by what was measured; those where nothing was measured come last, whichever way."""
     import numpy as np
 

@@ -11,7 +11,7 @@ import orjson
 
 from proctor.grading.graders.regex import SEARCH_S, answer_of, compiled
 from proctor.service.batches.find.filters import RANGES, RowFilter
-from proctor.store.read.batch_columns import Columns
+from proctor.store.read.batch_columns import BatchColumns
 from proctor.types import Outcome
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Sieve:
     asks: tuple[Callable[[int], bool], ...] = ()
 
 
-def sieve(columns: Columns, wanted: RowFilter) -> Sieve:
+def sieve(columns: BatchColumns, wanted: RowFilter) -> Sieve:
     """A filter as far as columns tell."""
     masks = [_status(columns, wanted.status)] if wanted.status else []
     asks: list[Callable[[int], bool]] = []
@@ -55,7 +55,7 @@ def sieve(columns: Columns, wanted: RowFilter) -> Sieve:
     return Sieve(_all_of(masks), tuple(asks))
 
 
-def mask_at(columns: Columns, ranks: Any) -> Mask:
+def mask_at(columns: BatchColumns, ranks: Any) -> Mask:
     import numpy as np
 
     mask: Mask = np.zeros(len(columns), dtype=np.bool_)
@@ -78,7 +78,7 @@ def _parts(wanted: RowFilter) -> list[tuple[str, bool]]:
     return [(part, beginning) for part, beginning in parts if part]
 
 
-def _by_id(columns: Columns, part: str, beginning: bool) -> Callable[[int], bool]:
+def _by_id(columns: BatchColumns, part: str, beginning: bool) -> Callable[[int], bool]:
     """For a part that so many ids have that it is sooner asked of each than looked up."""
     return lambda rank: columns.id_of(rank).startswith(part) if beginning else part in columns.id_of(rank)
 
@@ -105,7 +105,7 @@ def candidate_at(body: Mapping[str, Any], path: str) -> str | None:
     return None if found is None else found if isinstance(found, str) else orjson.dumps(found).decode()
 
 
-def _status(columns: Columns, status: str) -> Mask:
+def _status(columns: BatchColumns, status: str) -> Mask:
     answered = columns.codes["error_slug"] < 0
     if status in ("answered", "2xx", "200"):
         return answered

@@ -11,9 +11,9 @@ from proctor.service.batches.find.filters import RowFilter
 from proctor.service.batches.find.sieve import Sieve, candidate_at, candidate_in
 from proctor.service.context import Context
 from proctor.store.read import batch_rows, batch_words
-from proctor.store.read.batch_columns import Columns
+from proctor.store.read.batch_columns import BatchColumns
 from proctor.store.read.batch_rows import WholeRow
-from proctor.store.read.batch_words import Asked
+from proctor.store.read.batch_words import WordsAsked
 from proctor.types import Request, Run
 
 READ = 1_000  # rows whose requests and replies one look reads
@@ -29,7 +29,7 @@ class RowTests:
 
     context: Context
     run: Run
-    columns: Columns
+    columns: BatchColumns
     by_id: tuple[ById, ...]
     by_row: tuple[ByRow, ...]
 
@@ -56,7 +56,12 @@ class RowTests:
 
 
 def tests_of(
-    context: Context, run: Run, columns: Columns, wanted: RowFilter, sifted: Sieve, words: Asked | None
+    context: Context,
+    run: Run,
+    columns: BatchColumns,
+    wanted: RowFilter,
+    sifted: Sieve,
+    words: WordsAsked | None,
 ) -> RowTests:
     """What columns leave open; `words` are those that no index has looked for yet."""
     by_id, by_row = list(sifted.asks), list[ByRow]()
@@ -74,7 +79,7 @@ def tests_of(
     return RowTests(context, run, columns, tuple(by_id), tuple(by_row))
 
 
-def _with_words(rows: Sequence[WholeRow], asked: Asked) -> list[bool]:
+def _with_words(rows: Sequence[WholeRow], asked: WordsAsked) -> list[bool]:
     found = set(batch_words.among(map(batch_words.said_in, rows), asked))
     return [number in found for number in range(len(rows))]
 
