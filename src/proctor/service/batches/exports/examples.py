@@ -153,10 +153,11 @@ def _pairs(
 def _labelled_ids(context: Context, runs: Sequence[Run], wish: ExportWish) -> list[str]:
     """Requests of which somebody said something in any of the runs; people label thousands, not millions."""
     wanted = wish.rows if wish.rows.label else replace(wish.rows, label="any")
-    found: dict[str, None] = {}
+    found: dict[str, int] = {}
     for run in runs:
-        found |= dict.fromkeys(row.attempt.item_id for row in results.walk(context, run, wanted, items=False))
-    return list(found)
+        for row in results.walk(context, run, wanted, items=False):
+            found.setdefault(row.attempt.item_id, row.attempt.position)
+    return sorted(found, key=lambda custom_id: found[custom_id])
 
 
 def _pairs_of(told: Sequence[ToldReply], leave_out: LeaveOut) -> Iterator[TrainingExample]:
