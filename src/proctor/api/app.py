@@ -15,6 +15,7 @@ from starlette.staticfiles import StaticFiles
 
 from proctor import __version__
 from proctor.api import (
+    admin_benchmarks,
     admin_datasets,
     admin_models,
     benchmarking,
@@ -41,6 +42,7 @@ ROUTERS = (benchmarking.ROUTER, jobs.ROUTER, resources.ROUTER, datasets.ROUTER)
 # Routes whose addresses are documented elsewhere, and stand as they are.
 ELSEWHERE = (
     admin_datasets.ROUTER,
+    admin_benchmarks.ROUTER,
     admin_models.ROUTER,
     openai_files.ROUTER,
     openai_batches.ROUTER,
