@@ -21,7 +21,7 @@ LAYERS = [
     {"service", "jobs"},
     {"engine"},
     {"sources", "providers", "sandbox", "store", "stats", "interop", "report", "simulator"},
-    {"grading"},
+    {"grading", "replies"},
     {"plan", "settings", "figures", "log"},
     {"types", "references", "protocols", "offered", "findings", "manifest", "manifest_json", "errors"},
 ]

@@ -96,7 +96,7 @@ def nearby(items: Sequence[Item] | Answers, *options: str) -> Iterator[str]:
     """A simulator in a thread of this process, there at once; gives its address."""
     setup = parse(options)
     answers = items if isinstance(items, Mapping) else known(items)
-    app = make_app(answers, setup.behaviours, slots=setup.slots, terms=setup.terms)
+    app = make_app(answers, setup.behaviours, slots=setup.slots, terms=setup.terms, key=setup.key)
     with loop_in_thread() as loop:
         listening = asyncio.run_coroutine_threadsafe(listen(app), loop).result()
         yield listening.url

@@ -55,8 +55,8 @@ EXITS: Mapping[Exit, str] = {
         "`--max-total-tokens` and no item failed."
     ),
     Exit.DEFECT: (
-        "A check did not pass (`compare --gate`, `verify`, `data verify`), `status --poll` ran out of its time, or "
-        "proctor has a defect, which it then says."
+        "A check did not pass (`compare --gate`, `verify`, `data verify`, `batch check`), `status --poll` ran out of "
+        "its time, or proctor has a defect, which it then says."
     ),
     Exit.REQUEST: "The request was wrong, and nothing was asked.",
     Exit.PART: (
@@ -90,6 +90,17 @@ class ConfigError(ProctorError):
     http_status = 400
     exit_code = Exit.REQUEST
     cure = "Correct the option, key or variable that the message names; `proctor COMMAND --help` lists them."
+
+
+class BadParameter(ConfigError):
+    """A parameter of a request to OpenAI's API cannot be meant. `param` is its name, `code` OpenAI's word for it."""
+
+    slug = "bad-parameter"
+    cure = "Correct the parameter that `param` names."
+
+    def __init__(self, message: str, param: str, code: str | None = None) -> None:
+        super().__init__(message)
+        self.param, self.code = param, code
 
 
 class MetricMissing(ConfigError):
@@ -258,6 +269,7 @@ class ProviderError(ProctorError):
     exit_code = Exit.NOTHING
     retryable = False
     stops_run = False  # no other item can fare better
+    of_item = False  # the server is well and refuses what this one item holds
     cure = "The message quotes the server. `proctor resume RUN` asks again what failed."
 
     def __init__(
@@ -316,6 +328,7 @@ class BadRequest(ProviderError):
     """The server refused this request and will refuse it again."""
 
     slug = "bad-request"
+    of_item = True
     cure = (
         "The message quotes the server. Change the parameter or the row that it complains about and begin a new run: "
         "`proctor resume RUN` sends the same once more."
@@ -326,6 +339,7 @@ class ContextOverflow(ProviderError):
     """The prompt does not fit the model's context. Nothing is cut silently."""
 
     slug = "context-overflow"
+    of_item = True
     cure = (
         "Shorten these items, or give the model a longer context: with Ollama a new run with a higher "
         "--context-tokens; elsewhere the server sets it (llama.cpp: -c, which its -np slots share; vLLM: "

@@ -5,6 +5,7 @@
     Histogram   how measured values lie
     Speed       how long a request took, by which clock, among how many
     Difference  one metric of two runs, on the items both have scored
+    RelativeChange  by what part a figure of one output is larger than of another
     Comparison  two runs: the whole, then task by task
     Place       a model's row on a leaderboard, with the ranks it may have
 
@@ -69,6 +70,21 @@ class Score:
     title: str
     metric: str
     estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class RelativeChange:
+    """A figure of two outputs to the same `n` requests, and by what part the second is larger: -0.03 is 3 % less.
+
+    `low` and `high` are the ends of the 95 % interval of `relative`.
+    """
+
+    first: float
+    second: float
+    relative: float
+    low: float
+    high: float
+    n: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,3 +43,4 @@ class ListedModel:
     note: str | None = None
     server: Server | None = None
     remarks: tuple[str, ...] = ()
+    created: float | None = None  # Unix time

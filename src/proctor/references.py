@@ -76,9 +76,10 @@ class BatchRef:
     on_mismatch: Literal["override", "strict"] = "override"  # of the model that lines name
     stream: bool = False  # replies come in pieces, so that the time to the first token is known
     lenient: bool = False  # lines that cannot be sent are left out, and the run says so
-    endpoint: str | None = None  # of lines that name none; None: /v1/chat/completions
+    endpoint: str | None = None  # of lines that name none; None: told by the body
     columns: tuple[str, ...] = ()
     template: str | None = None
+    system: str | None = None  # tables: the template of the system message
     fields: tuple[str, ...] = ()
     gold: str | None = None
     grader: str | None = None  # by name and settings; None: chosen by the right answers

@@ -96,7 +96,14 @@ SETTINGS: tuple[Setting, ...] = (
         "How large a file of requests may be that is uploaded to the server; up to 2147.",
         "1074 (1 GiB)",
     ),
-    Setting("PROCTOR_JOB_TIMEOUT", "How long a job may take.", "3h"),
+    Setting("PROCTOR_BATCH_REQUESTS", "Requests that a batch of `/v1/batches` may have.", "50000"),
+    Setting("PROCTOR_BATCH_MB", "How large a file may be that is uploaded to `/v1/files`.", "200"),
+    Setting(
+        "PROCTOR_BATCH_WINDOWS",
+        "Completion windows, separated by commas, that `/v1/batches` offers, such as `24h,1h`.",
+        "24h",
+    ),
+    Setting("PROCTOR_JOB_TIMEOUT", "How long a job may take; a batch has its completion window.", "3h"),
     Setting("PROCTOR_JOB_MEMORY_MB", "Memory that a job's processes may use together.", "2147"),
     Setting(
         "PROCTOR_DISK_FREE_MB", "Room that must stay free on the disk of PROCTOR_HOME while jobs run.", "500"
@@ -157,6 +164,9 @@ class Settings:
     first_retry_s: float = 60.0
     most_upload_bytes: int = 50_000_000
     most_batch_bytes: int = 1_074_000_000
+    batch_requests: int = 50_000
+    batch_file_bytes: int = 200_000_000
+    batch_windows: tuple[tuple[str, float], ...] = (("24h", 86_400.0),)  # as they are called, in seconds
     server: str | None = None
     api_key: str | None = field(default=None, repr=False)
     public_only: bool = False  # no variable: set for a job that asks an address its user named
@@ -210,6 +220,9 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         first_retry_s=_seconds(environ, "PROCTOR_FIRST_RETRY", 60.0),
         most_upload_bytes=MB * _count(environ, "PROCTOR_UPLOAD_MB", 50),
         most_batch_bytes=MB * _count(environ, "PROCTOR_BATCH_UPLOAD_MB", 1074, most=2147),
+        batch_requests=_count(environ, "PROCTOR_BATCH_REQUESTS", 50_000),
+        batch_file_bytes=MB * _count(environ, "PROCTOR_BATCH_MB", 200),
+        batch_windows=_windows(environ, "PROCTOR_BATCH_WINDOWS", "24h"),
         server=_base_url(environ, "PROCTOR_SERVER", "") or None,
         api_key=environ.get("PROCTOR_API_KEY") or None,
     )
@@ -265,12 +278,21 @@ def _count(environ: Mapping[str, str], variable: str, default: int, *, most: int
 
 
 def _seconds(environ: Mapping[str, str], variable: str, default: float) -> float:
-    """A length of time as the options take it: 90s, 10m, 1.5h, or seconds."""
     text = environ.get(variable)
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text) if text else None
-    if text and not found:
+    return _length_s(variable, text) if text else default
+
+
+def _length_s(variable: str, text: str) -> float:
+    """A length of time as the options take it: 90s, 10m, 1.5h, or seconds."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text)
+    if not found:
         raise ConfigError(f"{variable}={text}: write 90s, 10m or 1.5h")
-    return float(found[1]) * UNITS_S[found[2]] if found else default
+    return float(found[1]) * UNITS_S[found[2]]
+
+
+def _windows(environ: Mapping[str, str], variable: str, default: str) -> tuple[tuple[str, float], ...]:
+    names = [name.strip() for name in (environ.get(variable) or default).split(",") if name.strip()]
+    return tuple((name, _length_s(variable, name)) for name in names)
 
 
 def _base_url(environ: Mapping[str, str], variable: str, default: str) -> str:

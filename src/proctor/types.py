@@ -198,7 +198,8 @@ class Reply:
 
     text: str
     reasoning: str | None = None
-    # stop, length, refused; unknown where the source does not say, "cut?" if it then ends inside a sentence
+    # stop, length, refused, tools (it asks for calls, which stand at the end of the text); unknown where the source
+    # does not say, "cut?" if it then ends inside a sentence
     finish: str = "stop"
     input_tokens: int | None = None
     output_tokens: int | None = None  # with the reasoning tokens

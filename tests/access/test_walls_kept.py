@@ -12,6 +12,8 @@ OVER_ALL = {
     "src/proctor/store/read/counts.py": "the room that the whole database takes",
     "src/proctor/store/datasets/content.py": "bytes that no data set of any project has are deleted",
     "src/proctor/store/datasets/entries.py": "bytes of all projects are held while a data set comes to name them",
+    "src/proctor/store/datasets/shelf.py": "a file that no row of any project names is deleted",
+    "src/proctor/store/batches/files.py": "a content that files of errors of any project are read off is kept",
     "src/proctor/store/queue/entries.py": "limits and places in a queue that all projects share",
     "src/proctor/service/admin/prune.py": "what no run of any project needs is deleted, after a run within the reach",
 }

@@ -12,6 +12,7 @@ from walls_world import SUITE, Names
 
 from proctor.api.app import PREFIX, ROUTERS, create_app
 from proctor.settings import Settings
+from proctor.web.addresses import encoded, request_path
 from proctor.web.app import ROOMS
 
 SEES, ACTS, REFUSED, NOTHING = "sees", "acts", "refused", "nothing"
@@ -246,6 +247,24 @@ PROBES: dict[Key, Make] = {
     ("POST", "/runs/{run_id}/notes/{item_id:path}"): _notes,
     ("GET", "/compare"): _compare_page("/compare", True),
     ("GET", "/compare/report"): _compare_page("/compare/report", False),
+    ("GET", "/batches"): _lists("/batches", project="project"),
+    ("GET", "/batches/live"): _lists("/batches/live", project="project"),
+    ("GET", "/batches/events"): _same("/batches/events", NOTHING, endless=True),
+    ("GET", "/static/benchmark-runner.html"): _same("/static/benchmark-runner.html", NOTHING),
+    ("GET", "/static/benchmark-results.html"): lambda of: [
+        Probe(_query("/static/benchmark-results.html", benchmark_id=of.batch), NOTHING)
+    ],
+    ("GET", "/batches/new"): lambda of: [Probe(_query("/batches/new", like=of.batch), word="sim")],
+    ("GET", "/batches/new/models"): _same("/batches/new/models?provider=simulator", NOTHING),
+    ("POST", "/batches/new/plan"): _same("/batches/new/plan", NOTHING, form={"provider": "simulator"}),
+    ("POST", "/batches/new"): _same("/batches/new", NOTHING, form={"provider": "simulator"}),
+    ("GET", "/runs/{run_id}/output"): _run("/runs/{}/output", name="batch"),
+    ("GET", "/runs/{run_id}/requests"): _run("/runs/{}/requests", name="batch"),
+    ("GET", "/runs/{run_id}/requests/{name:path}"): lambda of: [Probe(request_path(of.batch, of.request))],
+    ("GET", "/runs/{run_id}/request"): lambda of: [
+        Probe(f"/runs/{of.batch}/request?id64={encoded(of.request)}")
+    ],
+    ("GET", "/runs/{run_id}/failures"): _run("/runs/{}/failures", name="batch"),
     ("GET", "/leaderboard"): _boards("/leaderboard"),
     ("GET", "/leaderboard/export"): _boards("/leaderboard/export"),
     ("GET", "/models"): _same("/models", NOTHING),

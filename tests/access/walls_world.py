@@ -8,11 +8,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import orjson
 from sqlalchemy import select, update
 
 from opened import over, start
 from proctor.plan import cell_to_json
-from proctor.references import ExamRef
+from proctor.plan.build import AS_WRITTEN
+from proctor.references import BatchRef, ExamRef
 from proctor.service.admin import access
 from proctor.service.datasets.kept import Uploaded, Wish, upload
 from proctor.service.results import notes
@@ -62,6 +64,9 @@ class Names:
     user: str
     key: int
     dataset: str
+    batch: str  # runs of a file of requests
+    other_batch: str
+    request: str  # the custom_id of one in both
 
 
 NOBODYS = Names(
@@ -79,6 +84,9 @@ NOBODYS = Names(
     user="nobody",
     key=993,
     dataset="66666666-0000-4000-8000-666666666666",
+    batch="77777777-0000-4000-8000-777777777777",
+    other_batch="88888888-0000-4000-8000-888888888888",
+    request="nobody/request",
 )
 
 
@@ -110,6 +118,7 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
     schedule = schedules.add(over(store, settings), wanted)
     runlog.say(settings.home, done.id, f"{word} was logged")
     access.note(over(store), user, "submit", done.id, f"{word} was submitted")
+    batches = [_batch(store, settings, word, project.id, model) for model in ("sim", "sim-small")]
     names = Names(
         project=project.id,
         model=f"{word}-1",
@@ -125,8 +134,11 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
         user=user,
         key=key.id,
         dataset=_dataset(store, settings, word, user, project.id),
+        batch=batches[0].id,
+        other_batch=batches[1].id,
+        request=f"{word}/request",
     )
-    ids = {names.dataset, *(run.id for run in (done, beside, failed, waiting, running))}
+    ids = {names.dataset, *(run.id for run in (done, beside, failed, waiting, running, *batches))}
     return Owner(secret, names, frozenset({word, user, *ids, *(ident[:8] for ident in ids)}))
 
 
@@ -134,6 +146,21 @@ def _dataset(store: Store, settings: Settings, word: str, user: str, project: in
     rows = f"question,answer\nWhat does a {word} eat?,grass\n".encode()
     wish = Wish(f"{word} questions", project_id=project, user=user)
     return upload(over(store, settings), [Uploaded(f"{word}.csv", BytesIO(rows))], wish).id
+
+
+def _batch(store: Store, settings: Settings, word: str, project: int, model: str) -> Run:
+    """A batch of one request, of which everything has the owner's word in it."""
+    path = settings.home / f"{word}.jsonl"
+    body = {"messages": [{"role": "user", "content": f"What does a {word} drink?"}]}
+    path.write_bytes(
+        orjson.dumps({"custom_id": f"{word}/request", "url": "/v1/chat/completions", "body": body})
+    )
+    asked = Cell(Model("simulator", model), BatchRef(str(path)), AS_WRITTEN)
+    outcome = start(Plan((asked,)), settings)
+    assert outcome.evaluation is not None
+    (result,) = outcome.evaluation.results
+    _set(store, result.run, project_id=project)
+    return result.run
 
 
 def _runs(store: Store, settings: Settings, word: str, project: int) -> list[Run]:

@@ -102,7 +102,7 @@ def test_errors_have_one_shape(server: Server) -> None:
 
 
 def test_nothing_leaves_without_its_headers(server: Server) -> None:
-    for path in ("/healthz", "/docs", "/api/v1/suites", "/api/v1/nowhere", "/static/docs.js"):
+    for path in ("/healthz", "/docs", "/api/v1/suites", "/api/v1/nowhere", "/docs/assets/docs.js"):
         headers = server.ask("GET", path).headers
         assert "default-src 'self'" in headers["Content-Security-Policy"]
         assert headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "same-origin"

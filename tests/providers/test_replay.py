@@ -10,7 +10,7 @@ import pytest
 
 from proctor.errors import ConfigError, DataError
 from proctor.providers.replay import join
-from proctor.providers.replay_lines import Recorded, read_replies
+from proctor.replies.lines import Recorded, read_replies
 from proctor.types import Reply
 
 

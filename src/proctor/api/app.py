@@ -14,12 +14,24 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from proctor import __version__
-from proctor.api import admin_datasets, admin_models, benchmarking, datasets, jobs, resources
+from proctor.api import (
+    admin_datasets,
+    admin_models,
+    benchmarking,
+    datasets,
+    jobs,
+    openai_batches,
+    openai_files,
+    openai_models,
+    resources,
+)
 from proctor.api.dependencies import PREFIX, OpenContext, Reader, only_known_query
 from proctor.api.errors import RESPONSES, add_handlers
 from proctor.api.examples import add_examples
 from proctor.api.guard import Guard
 from proctor.api.metrics import CONTENT_TYPE, Metrics
+from proctor.service.batches.openai_models import ModelList
+from proctor.service.batches.openai_steps import Keeper
 from proctor.service.context import Context, open_context
 from proctor.service.runs import queue
 from proctor.service.watch import job_states
@@ -27,17 +39,23 @@ from proctor.settings import Settings
 
 ROUTERS = (benchmarking.ROUTER, jobs.ROUTER, resources.ROUTER, datasets.ROUTER)
 # Routes whose addresses are documented elsewhere, and stand as they are.
-ELSEWHERE = (admin_datasets.ROUTER, admin_models.ROUTER)
+ELSEWHERE = (
+    admin_datasets.ROUTER,
+    admin_models.ROUTER,
+    openai_files.ROUTER,
+    openai_batches.ROUTER,
+    openai_models.ROUTER,
+)
 STATIC = Path(__file__).parent / "static"
 WORKER_SILENT_S = 60.0
 DOCS_PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>proctor API</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="/static/vendor/swagger-ui/swagger-ui.css"></head>
+<link rel="stylesheet" href="/docs/assets/vendor/swagger-ui/swagger-ui.css"></head>
 <body><div id="docs"></div>
-<script src="/static/vendor/swagger-ui/swagger-ui-bundle.js"></script>
-<script src="/static/docs.js"></script></body></html>
+<script src="/docs/assets/vendor/swagger-ui/swagger-ui-bundle.js"></script>
+<script src="/docs/assets/docs.js"></script></body></html>
 """
 ABOUT = (
     "Benchmarks, comparisons and leaderboards of AI models. Errors have one shape: `detail`, `error` (a slug), "
@@ -52,7 +70,13 @@ def create_app(settings: Settings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with open_context(settings) as context:
             app.state.context = context
-            yield
+            app.state.models = ModelList(settings)
+            app.state.keeper = keeper = Keeper(context)
+            keeper.start()
+            try:
+                yield
+            finally:
+                keeper.close()
 
     app = FastAPI(
         title="proctor",
@@ -75,7 +99,7 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(router, dependencies=[Depends(only_known_query)])
     add_handlers(app)
     _add_health(app, context_of, metrics)
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.mount("/docs/assets", StaticFiles(directory=STATIC), name="docs-assets")
     app.add_middleware(
         Guard,
         context_of=context_of,

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from proctor.api.guard import HEADERS
+from proctor.api.openai_errors import shaped
 from proctor.errors import BadLines, ProctorError, TooLarge, in_one_line
 
 LOG = logging.getLogger("proctor.api")
@@ -71,7 +72,9 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unforeseen)
 
 
-def _answer(request: Request, status: int, detail: str, error: str, **more: Any) -> Response:
+def _answer(
+    request: Request, status: int, detail: str, error: str, *, of: Exception | None = None, **more: Any
+) -> Response:
     # Whoever asked for a page gets the error as one.
     paint = getattr(request.app.state, "paint", None)
     page: Response | None = paint(request, status, detail, error) if paint else None
@@ -82,7 +85,7 @@ def _answer(request: Request, status: int, detail: str, error: str, **more: Any)
     headers = {"Retry-After": str(more["retry_after"])} if "retry_after" in more else {}
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    return JSONResponse(body, status, headers)
+    return JSONResponse(shaped(request.url.path, status, body, of), status, headers)
 
 
 async def _proctor_error(request: Request, error: Exception) -> Response:
@@ -97,7 +100,7 @@ async def _proctor_error(request: Request, error: Exception) -> Response:
     if error.http_status >= 500:
         ident = request.scope.get("state", {}).get("request_id")
         LOG.error("request %s: %s: %s", ident, error.slug, in_one_line(str(error)))
-    return _answer(request, error.http_status, detail, error.slug, **more)
+    return _answer(request, error.http_status, detail, error.slug, of=error, **more)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

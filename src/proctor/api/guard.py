@@ -23,6 +23,7 @@ from limits.strategies import MovingWindowRateLimiter
 from starlette.exceptions import HTTPException
 
 from proctor.api.control_characters import check_body, check_head
+from proctor.api.openai_errors import shaped
 from proctor.errors import ConfigError, Forbidden, ProctorError, TooLarge, TooManyRequests
 from proctor.service.admin.access import LOCAL, User, user_of
 from proctor.service.admin.sessions import COOKIE, user_of_session
@@ -48,7 +49,8 @@ COUNTED = ("/api/", "/admin/", "/v1/")
 # What may be larger than MOST_BODY_BYTES, and the setting that bounds it.
 UPLOADS = (
     (re.compile(r"/api/v1/datasets"), "most_upload_bytes"),
-    (re.compile(r"/datasets|/admin/datasets/upload|/v1/files"), "most_batch_bytes"),
+    (re.compile(r"/datasets|/admin/datasets/upload"), "most_batch_bytes"),
+    (re.compile(r"/v1/files"), "batch_file_bytes"),
 )
 FORM_BYTES = 100_000  # of a form around its files
 HEADERS: Mapping[str, str] = {
@@ -96,7 +98,7 @@ class Guard:
         except ProctorError as error:
             if isinstance(error, TooLarge):
                 await _dropped(receive)
-            await refuse(sending, error, ident)
+            await refuse(sending, error, ident, scope["path"])
             return
         await self.app(scope, received, sending)
 
@@ -242,8 +244,8 @@ def _with_headers(send: Send, ident: str, path: str) -> Send:
     return sending
 
 
-async def refuse(send: Send, error: ProctorError, ident: str) -> None:
-    """An error before any route was reached, in the one shape of errors."""
+async def refuse(send: Send, error: ProctorError, ident: str, path: str) -> None:
+    """An error before any route was reached, in the shape of the path's errors."""
     body: dict[str, Any] = {"detail": str(error), "error": error.slug, "request_id": ident}
     headers = [(b"content-type", b"application/json")]
     wait_s = getattr(error, "retry_after_s", None)
@@ -253,4 +255,5 @@ async def refuse(send: Send, error: ProctorError, ident: str) -> None:
     if error.http_status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": error.http_status, "headers": headers})
-    await send({"type": "http.response.body", "body": orjson.dumps(body)})
+    told = shaped(path, error.http_status, body, error)
+    await send({"type": "http.response.body", "body": orjson.dumps(told)})

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from proctor.engine.outage import Outage
 from proctor.engine.retry import Retry
-from proctor.errors import ErrorBudget, Overloaded, ProctorError, ProviderError, RateLimited
+from proctor.errors import ErrorBudget, Overloaded, ProctorError, ProviderError, RateLimited, provider_errors
 from proctor.grading.worth import not_graded
 from proctor.protocols import GradeReply, Solver
 from proctor.providers.pacing.limiter import Limiter
@@ -22,6 +22,7 @@ LOG = logging.getLogger(__name__)
 SLOW_S = 30.0  # a request that takes longer is told in the log
 STAND_INS = 8  # workers for each request that may be under way, while most of them wait to ask again
 UNMEASURED = Grade(Outcome.ERROR, None)
+OF_ITEMS = frozenset(kind.slug for kind in provider_errors() if kind.of_item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +37,15 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class ErrorBudgets:
-    """A run stops when its first `at_start` items all fail, or `in_a_row` do later."""
+    """A run stops when its first `at_start` items all fail, or `in_a_row` do later.
+
+    `of_items` False: refusals of what single items hold are no failures of this kind. Where items are alike they show
+    that the asking is wrong; where users wrote each of them, they say nothing of the next one.
+    """
 
     at_start: int = 20
     in_a_row: int = 50
+    of_items: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,8 +294,9 @@ class _Pool:
             else:
                 limiter.refused(error.retry_after_s)
             raise
-        except ProctorError:
-            limiter.failed()
+        except ProctorError as error:
+            if not (isinstance(error, ProviderError) and error.of_item):
+                limiter.failed()
             raise
         finally:
             limiter.release()
@@ -318,12 +325,14 @@ class _Pool:
         )
 
     def _count(self, attempt: Attempt) -> None:
+        budgets = self._terms.errors
+        if attempt.failure is not None and attempt.failure.slug in OF_ITEMS and not budgets.of_items:
+            return
         self._settled += 1
         if attempt.failure is None:
             self._failed_in_a_row = 0
             return
         self._failed_in_a_row += 1
-        budgets = self._terms.errors
         all_so_far = self._failed_in_a_row == self._settled
         if self._outage.lost:
             why = "The server does not come back"

@@ -80,11 +80,17 @@ class OpenGrader:
 def in_words(grader: OpenGrader) -> str:
     """Its full name and what differs from the defaults; what takes all the rest of a text comes last."""
     said = [] if grader.read == grader.entry.read else [f"read={grader.read}"]
-    for one in sorted(fields(grader.options), key=lambda one: bool(one.metadata["rest"])):
-        value = getattr(grader.options, one.name)
+    return with_settings(grader.entry.full_name, grader.options, said)
+
+
+def with_settings(name: str, options: Any, said: Sequence[str] = ()) -> str:
+    """A name, and behind a colon the settings that differ from the defaults."""
+    words = list(said)
+    for one in sorted(fields(options), key=lambda one: bool(one.metadata["rest"])):
+        value = getattr(options, one.name)
         if value != one.default:
-            said.append(f"{one.name}={written(value)}")
-    return f"{grader.entry.full_name}{':' if said else ''}{','.join(said)}"
+            words.append(f"{one.name}={written(value)}")
+    return f"{name}{':' if words else ''}{','.join(words)}"
 
 
 def outcome_of(mark: Mark) -> Outcome:
@@ -144,14 +150,20 @@ def parse_grader(words: str, *, where: str = "--grader", files: Files | None = N
     """
     head, _, rest = words.strip().partition(":")
     entry = entry_named(head.strip(), where)
-    greedy = {one.name for one in fields(entry.options) if one.metadata["rest"]}
+    given = settings_in(rest, entry.name, entry.options, where)
+    return made(entry, given, where, files)
+
+
+def settings_in(rest: str, name_of: str, options: type[Any], where: str) -> dict[str, Any]:
+    """The settings behind the colon, as they are written. Raises: ConfigError."""
+    greedy = {one.name for one in fields(options) if one.metadata["rest"]}
     given: dict[str, Any] = {}
     while rest.strip():
         name, equals, value = rest.partition("=")
         name = name.strip()
         if not equals:
             raise ConfigError(
-                f"{where}: {rest!r} is no setting; write {entry.name}:NAME=VALUE. {known(entry)}"
+                f"{where}: {rest!r} is no setting; write {name_of}:NAME=VALUE. {known(options)}"
             )
         if name in greedy:
             value, rest = value.strip(), ""
@@ -160,7 +172,7 @@ def parse_grader(words: str, *, where: str = "--grader", files: Files | None = N
         if name in given:
             raise ConfigError(f"{where}: {name} is set twice")
         given[name] = value.strip()
-    return made(entry, given, where, files)
+    return given
 
 
 def grader_of_table(table: Any, *, where: str, files: Files | None = None) -> OpenGrader:
@@ -186,25 +198,35 @@ def entry_named(name: str, where: str) -> GraderEntry[Any]:
 
 
 def made(entry: GraderEntry[Any], given: Mapping[str, Any], where: str, files: Files | None) -> OpenGrader:
-    settings = {one.name: one for one in fields(entry.options)}
-    if unknown := sorted(given.keys() - settings.keys() - {"read"}):
-        raise ConfigError(f"{where}: {entry.name} has no setting {unknown[0]!r}. {known(entry)}")
     read = given.get("read", entry.read)
     if read not in READS:
         raise ConfigError(f"{where}: read is one of {', '.join(READS)}, not {read!r}")
-    values = {
-        name: value_of(settings[name], value, f"{where}: {entry.name}", files)
-        for name, value in given.items()
-        if name != "read"
-    }
+    settings = {name: value for name, value in given.items() if name != "read"}
+    values = values_of(settings, entry.name, entry.options, where, files, also=("read",))
     grader = OpenGrader(entry, entry.options(**values), read)
     if values and (fault := grader.fault(())) is not None:
         raise ConfigError(f"{where}: {entry.name}: {fault}")
     return grader
 
 
-def known(entry: GraderEntry[Any]) -> str:
-    return f"Its settings: {', '.join([*(one.name for one in fields(entry.options)), 'read'])}"
+def values_of(
+    given: Mapping[str, Any],
+    name: str,
+    options: type[Any],
+    where: str,
+    files: Files | None,
+    *,
+    also: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The settings with their values, of the types that `options` has them in. Raises: ConfigError."""
+    settings = {one.name: one for one in fields(options)}
+    if unknown := sorted(given.keys() - settings.keys()):
+        raise ConfigError(f"{where}: {name} has no setting {unknown[0]!r}. {known(options, also)}")
+    return {key: value_of(settings[key], value, f"{where}: {name}", files) for key, value in given.items()}
+
+
+def known(options: type[Any], also: Sequence[str] = ("read",)) -> str:
+    return f"Its settings: {', '.join([*(one.name for one in fields(options)), *also]) or 'none'}"
 
 
 def value_of(one: Field[Any], value: Any, where: str, files: Files | None) -> Any:

@@ -33,7 +33,7 @@ LINES: tuple[RunOption, ...] = (
         Text(),
         "Endpoint of lines that name none.",
         "PATH",
-        unset="/v1/chat/completions",
+        unset="told by the body",
         sources=BATCHES,
     ),
     RunOption(
@@ -50,6 +50,14 @@ LINES: tuple[RunOption, ...] = (
         "source",
         Text(20_000),
         "How a row of a table becomes a prompt: text with {column} in it.",
+        "TEXT",
+        sources=BATCHES,
+    ),
+    RunOption(
+        "system",
+        "source",
+        Text(20_000),
+        "What the system message of a table's rows says: text with {column} in it.",
         "TEXT",
         sources=BATCHES,
     ),

@@ -9,8 +9,8 @@ from pathlib import Path
 from proctor.errors import BadRequest, ConfigError
 from proctor.offered import ListedModel
 from proctor.providers.contract import ALL_SAMPLING, Opening, Pacing
-from proctor.providers.finish import UNSAID
-from proctor.providers.replay_lines import Recorded, read_replies
+from proctor.replies.finish import UNSAID
+from proctor.replies.lines import Recorded, read_replies
 from proctor.types import Item, Model, Reply, Sampling
 
 NUMBERED = re.compile(r"(.*?)(\d{1,15})", re.DOTALL)  # an id that ends in a number

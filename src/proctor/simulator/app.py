@@ -12,9 +12,18 @@ import orjson
 from aiohttp import web
 
 from proctor.simulator.answers import Answers, prompt_key
-from proctor.simulator.authorization import XAI, gate, is_anthropic
+from proctor.simulator.authorization import GOOGLE, XAI, gate, is_anthropic
 from proctor.simulator.behaviour import Behaviour, fault_of, latency_of
-from proctor.simulator.protocols import anthropic, gemini, grok, ollama, openai
+from proctor.simulator.protocols import (
+    anthropic,
+    completions,
+    embeddings,
+    gemini,
+    grok,
+    ollama,
+    openai,
+    responses,
+)
 from proctor.simulator.protocols.manners import dresser, manners, reply_headers
 from proctor.simulator.protocols.memory import Memory
 from proctor.simulator.protocols.openai_servers import Kin
@@ -22,13 +31,14 @@ from proctor.simulator.protocols.pages import MADE, ServerMeter, View
 from proctor.simulator.protocols.pages import models as listed
 from proctor.simulator.protocols.wire import Ask, Denied, ServerTerms, SimulatedReply, Stamp, Wire
 from proctor.simulator.replies import Lot, compose
-from proctor.simulator.sending import UNANSWERED, denial, in_json, stream, with_odd_field
+from proctor.simulator.sending import UNANSWERED, denial, in_json, stream, timed, with_odd_field
 from proctor.simulator.slots import Quota, Slots, SlotsPolicy
 from proctor.simulator.tally import ServerTally
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 _TERMS = ServerTerms()
 _USUAL_SLOTS = 4  # told by servers that tell a number, where any number is served
+_MIDWAY = ("break", "cut")  # what becomes of a stream
 # The faults that turn a request away at once.
 _DENIED: Mapping[str | None, Callable[[Wire], Denied]] = {
     "overload": lambda wire: wire.overloaded(),
@@ -111,7 +121,10 @@ class _Server:
 
     def routes(self) -> list[web.RouteDef]:
         routes = [
-            web.post("/v1/chat/completions", self.openai_chat),
+            web.post("/v1/chat/completions", self._asked(self.openai)),
+            web.post("/v1/completions", self._asked(completions)),
+            web.post("/v1/responses", self._asked(responses)),
+            web.post("/v1/embeddings", self._asked(embeddings)),
             web.get("/v1/models", self.v1_models),
             web.post("/v1/messages", self.anthropic_chat),
             web.get("/__stats", self.stats),
@@ -119,7 +132,8 @@ class _Server:
         ]
         quirks = self.terms.quirks
         if quirks.bare:
-            routes += [web.post("/chat/completions", self.openai_chat), web.get("/models", self.v1_models)]
+            chat = web.post("/chat/completions", self._asked(self.openai))
+            routes += [chat, web.get("/models", self.v1_models)]
         if quirks.single:
             routes.append(web.get("/v1/models/{name}", self.v1_model))
         routes += [web.get(path, self._made(name)) for path, name in quirks.made.items()]
@@ -130,12 +144,16 @@ class _Server:
         """The pages of the protocols beside OpenAI's and Anthropic's."""
         return [
             web.post("/v1beta/models/{call}", self.gemini_chat),
+            web.post(f"{GOOGLE}/chat/completions", self._asked(openai)),
+            web.post(f"{GOOGLE}/embeddings", self._asked(embeddings)),
+            web.get(f"{GOOGLE}/models", _page(lambda: openai.models(self.behaviours))),
             web.get("/v1beta/models", _page(self.gemini_models)),
             web.get("/v1beta/models/{name}", self.gemini_model),
-            web.post(f"{XAI}/v1/chat/completions", self.grok_chat),
+            web.post(f"{XAI}/v1/chat/completions", self._asked(grok)),
+            web.post(f"{XAI}/v1/responses", self._asked(responses)),
             web.get(f"{XAI}/v1/models", _page(lambda: openai.models(self.behaviours))),
             web.get(f"{XAI}/v1/language-models", _page(lambda: grok.language_models(self.behaviours))),
-            web.post("/api/chat", self.ollama_chat),
+            web.post("/api/chat", self._asked(ollama)),
             web.get("/api/tags", _page(lambda: ollama.tags(self.behaviours))),
             web.post("/api/show", self.show),
             web.get("/api/ps", _page(self.loaded_models)),
@@ -153,14 +171,11 @@ class _Server:
 
         return page
 
-    async def openai_chat(self, request: web.Request) -> web.StreamResponse:
-        return await self._chat(request, self.openai)
+    def _asked(self, wire: Wire) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def ask(request: web.Request) -> web.StreamResponse:
+            return await self._chat(request, wire)
 
-    async def ollama_chat(self, request: web.Request) -> web.StreamResponse:
-        return await self._chat(request, ollama)
-
-    async def grok_chat(self, request: web.Request) -> web.StreamResponse:
-        return await self._chat(request, grok)
+        return ask
 
     async def anthropic_chat(self, request: web.Request) -> web.StreamResponse:
         if request.headers.get("anthropic-version") != anthropic.VERSION:
@@ -295,17 +310,19 @@ class _Server:
     ) -> web.StreamResponse:
         # A model whose context was cut sees another prompt than the one it is known by.
         known = None if ask.cut else self.answers.get(lot.key)
-        said = compose(self.behaviours[ask.name], fault, ask, known, lot, self.terms.first_token_style)
+        behaviour = self.behaviours[ask.name]
+        said = compose(behaviour, fault, ask, known, lot, self.terms.first_token_style)
         headers = reply_headers(self.terms.quirks, ask, stamp)
-        if ask.stream and fault != "odd" and (fault not in UNANSWERED or fault == "break"):
+        if ask.stream and fault != "odd" and (fault not in UNANSWERED or fault in _MIDWAY):
             pieces = wire.pieces(ask, said, stamp)
-            if fault == "break":
-                pieces = [*pieces[: len(pieces) // 2], wire.cut_off()]
-            response = await stream(request, wire.STREAM_TYPE, pieces, stamp.latency_s, headers)
+            if fault in _MIDWAY:
+                pieces = [*pieces[: len(pieces) // 2], *([wire.cut_off()] if fault == "break" else [])]
+            paced = timed(pieces, stamp.latency_s, behaviour)
+            response = await stream(request, wire.STREAM_TYPE, paced, headers)
             self._meter(ask, said, stamp)
             return response
-        if stamp.latency_s:
-            await asyncio.sleep(stamp.latency_s)
+        if took_s := stamp.latency_s + behaviour.tokens_s(said.output_tokens):
+            await asyncio.sleep(took_s)
         if fault in UNANSWERED:
             return await UNANSWERED[fault](request, wire, ask)
         self._meter(ask, said, stamp)

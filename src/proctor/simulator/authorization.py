@@ -13,6 +13,7 @@ from proctor.simulator.protocols import anthropic, gemini, grok, openai
 from proctor.simulator.protocols.wire import Denied
 
 _OPEN_PATHS = "/__"  # counters need no key
+GOOGLE = "/v1beta/openai"  # where Gemini is asked in OpenAI's shapes, with a key of OpenAI's kind
 XAI = "/xai"  # xAI's pages have OpenAI's paths, so they stand under a prefix
 
 
@@ -36,6 +37,8 @@ def is_anthropic(request: web.Request) -> bool:
 
 
 def _door(request: web.Request) -> _Door:
+    if request.path.startswith(f"{GOOGLE}/"):
+        return _OPENAI
     if request.path.startswith("/v1beta/"):
         return _GEMINI
     if request.path.startswith(f"{XAI}/"):

@@ -14,7 +14,7 @@ from statistics import NormalDist
 # The faults a request can meet; the field of each in Behaviour is its name and "_rate".
 FAULTS = (
     "error", "rate_limit", "crash", "truncate", "garbage", "silent", "refuse", "unclear", "endless",
-    "overload", "forbid", "block", "break", "odd",
+    "overload", "forbid", "block", "break", "odd", "cut",
 )  # fmt: skip
 
 _SHARES = ("accuracy", "correlation", *(f"{fault}_rate" for fault in FAULTS))
@@ -28,7 +28,8 @@ class Behaviour:
     `correlation` is the share of prompts whose luck all models of a server have in common: without
     it, two models would disagree far more often than real ones do. `latency_s` is a mean; with
     `latency_sigma` above 0 the times are lognormal around it. `tokens` is the output token count
-    that is reported; None takes it from the length of the text.
+    that is reported; None takes it from the length of the text. With `first_token_s` or `per_token_s` each word is
+    a token, and a reply takes that long for its first and for each one after it, as a stream shows.
 
     Raises: ValueError for a value out of range.
     """
@@ -37,6 +38,8 @@ class Behaviour:
     correlation: float = 0.5
     latency_s: float = 0.0
     latency_sigma: float = 0.0
+    first_token_s: float = 0.0
+    per_token_s: float = 0.0
     tokens: int | None = None
     verbose: bool = True  # a sentence or two before the line with the answer
     thinks: bool = False  # shows its reasoning beside the reply
@@ -55,6 +58,7 @@ class Behaviour:
     block_rate: float = 0.0
     break_rate: float = 0.0
     odd_rate: float = 0.0
+    cut_rate: float = 0.0
     # Upper ends of the faults' stretches of [0, 1), made once because every request looks at them.
     _stretches: tuple[tuple[float, str], ...] = field(init=False, repr=False, compare=False, default=())
 
@@ -62,7 +66,7 @@ class Behaviour:
         for name in _SHARES:
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"{name} is {getattr(self, name)}; it is a share, from 0 to 1")
-        for name in ("latency_s", "latency_sigma", "retry_after_s"):
+        for name in ("latency_s", "latency_sigma", "retry_after_s", "first_token_s", "per_token_s"):
             if not 0.0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be 0 or more, and finite")
         if self.tokens is not None and self.tokens < 1:
@@ -75,6 +79,14 @@ class Behaviour:
         if end > 1.0 + 1e-9:
             raise ValueError(f"the fault rates sum to {end:g}; at most 1, because a request meets one fault")
         object.__setattr__(self, "_stretches", tuple(stretches))
+
+    @property
+    def paced(self) -> bool:
+        return self.first_token_s > 0.0 or self.per_token_s > 0.0
+
+    def tokens_s(self, count: int) -> float:
+        """How long so many tokens take."""
+        return self.first_token_s + self.per_token_s * max(0, count - 1) if self.paced else 0.0
 
     @property
     def faulty(self) -> bool:

@@ -51,6 +51,7 @@ _RATES_OF = {
     "unclear": "answered without naming an answer",
     "endless": "answered with bytes that never end",
     "odd": "answered with 200 and one field of the wrong type",
+    "cut": "whose stream just ends in the middle (without a stream: as crash)",
 }
 
 OPTIONS: tuple[Option, ...] = (
@@ -60,6 +61,10 @@ OPTIONS: tuple[Option, ...] = (
     Option("--seed", int, 0, "what all luck, faults and waiting times are drawn from"),
     Option("--latency", float, _USUAL.latency_s, "mean seconds that a reply takes"),
     Option("--sigma", float, _USUAL.latency_sigma, "spread of the latency (lognormal); 0 is none"),
+    Option(
+        "--first-token", float, 0.0, "seconds until the first token of a reply; each word is then a token"
+    ),
+    Option("--per-token", float, 0.0, "seconds between two tokens of a reply"),
     Option("--slots", int, None, "requests served at once; without it any number"),
     Option("--overload", str, "queue", "what becomes of requests beyond the slots", ("queue", "refuse")),
     Option("--tokens", int, None, "output tokens to report; without it counted from the text"),
@@ -83,6 +88,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "--loading", float, 0.0, "seconds after the start in which the model is loaded and nobody answered"
     ),
+    Option("--decline", str, None, "refuse prompts that hold this text with 400 (OpenAI's endpoints)"),
     Option("--queue", int, None, "requests that may wait for a slot; more are turned away (Ollama: 512)"),
     Option(
         "--trained-context", int, None, "longest context of the models; Ollama cuts --context-tokens to it"
@@ -179,6 +185,7 @@ def read_options(given: Mapping[str, Any]) -> Setup:
             trained_tokens=values["trained_context"],
             room=_room(values),
             queue=values["queue"],
+            decline=values["decline"],
         ),
         behaviours=_behaviours(values),
         until_stdin_closes=values["until_stdin_closes"],
@@ -219,6 +226,8 @@ def _behaviours(values: Mapping[str, Any]) -> dict[str, Behaviour]:
         correlation=values["correlation"],
         latency_s=values["latency"],
         latency_sigma=values["sigma"],
+        first_token_s=values["first_token"],
+        per_token_s=values["per_token"],
         tokens=values["tokens"],
         retry_after_s=values["retry_after"],
         **{f"{fault}_rate": values[f"{fault}_rate"] for fault in FAULTS},

@@ -10,7 +10,7 @@ import orjson
 from proctor.simulator.answers import KnownAnswer, guess, offered, pick
 from proctor.simulator.behaviour import Behaviour, draw, is_right
 from proctor.simulator.protocols.ranks import rank, spell
-from proctor.simulator.protocols.wire import Ask, Finish, Form, SimulatedReply
+from proctor.simulator.protocols.wire import CALL_LETTERS, Ask, Finish, Form, SimulatedReply, split
 
 # None of these sentences may contain a word or a single letter that could be read as an answer.
 OPENERS = (
@@ -67,6 +67,10 @@ def compose(
 def _one(
     behaviour: Behaviour, fault: str | None, ask: Ask, known: KnownAnswer | None, lot: Lot, style: str
 ) -> SimulatedReply:
+    if ask.call is not None and fault not in _FAULTY:
+        tokens = behaviour.tokens or count_tokens(ask.call.arguments)
+        said = SimulatedReply("", "", "stop", output_tokens=tokens, reasoning_tokens=0, call=ask.call)
+        return _in_words(said) if behaviour.paced else said
     if ask.ranked is not None and fault not in _FAULTY:
         return _first_token(behaviour, ask, known, lot, style)
     opener = pick(OPENERS, (lot.draw("opener") + ask.varied / len(OPENERS)) % 1.0)
@@ -78,7 +82,17 @@ def _one(
     # A model that ran into the limit has spent all of it.
     spent = ask.limit if finish == "length" else None
     said = _limited(_counted(text, reasoning, finish, spent or behaviour.tokens), ask.limit)
+    if behaviour.paced:
+        said = _in_words(said)
     return said if ask.ranked is None else replace(said, tokens=spell(said.text, (), ask.ranked))
+
+
+def _in_words(said: SimulatedReply) -> SimulatedReply:
+    """The reply with as many tokens as it has pieces in a stream."""
+    thought, spoken = len(split(said.reasoning)), len(split(said.text))
+    if said.call is not None:
+        spoken = 1 + -(-len(said.call.arguments) // CALL_LETTERS)
+    return replace(said, output_tokens=max(1, thought + spoken), reasoning_tokens=thought)
 
 
 _FAULTY: dict[str | None, Callable[[str], tuple[str, Finish]]] = {

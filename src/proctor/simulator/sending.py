@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
 from aiohttp import web
 
-from proctor.simulator.protocols.wire import Ask, Denied, Wire
+from proctor.simulator.behaviour import Behaviour
+from proctor.simulator.protocols.wire import Ask, Denied, Paced, Wire
 from proctor.simulator.replies import GARBAGE
 
 # An endless reply sends this often: slow enough to cost nothing, quick enough that no read times out.
@@ -60,7 +61,20 @@ UNANSWERED: Mapping[str | None, Callable[[web.Request, Wire, Ask], Awaitable[web
     "garbage": _garbage,
     "endless": _endless,
     "break": _broken,
+    "cut": _crashed,
 }
+
+
+def timed(pieces: Sequence[bytes], latency_s: float, behaviour: Behaviour) -> list[tuple[bytes, float]]:
+    """The pieces with the seconds before each: spread evenly over the latency, or by the times of tokens."""
+    if not behaviour.paced or not any(isinstance(piece, Paced) for piece in pieces):
+        return [(piece, latency_s / len(pieces)) for piece in pieces]
+    found, next_s = [], latency_s + behaviour.first_token_s
+    for piece in pieces:
+        paced = isinstance(piece, Paced)
+        found.append((piece, next_s if paced else 0.0))
+        next_s = behaviour.per_token_s if paced else next_s
+    return found
 
 
 # Fields of all the protocols' replies, and what each of them never holds.
@@ -103,16 +117,20 @@ def _tables(value: object) -> Iterator[dict[str, Any]]:
 
 
 async def stream(
-    request: web.Request, kind: str, pieces: list[bytes], latency_s: float, headers: Mapping[str, str]
+    request: web.Request, kind: str, pieces: Sequence[tuple[bytes, float]], headers: Mapping[str, str]
 ) -> web.StreamResponse:
-    """Send the pieces, spread evenly over the latency; at once where there is none."""
+    """Send each piece so many seconds after the one before it; at once where that is none at all."""
     response = web.StreamResponse(headers={"Content-Type": kind, "Cache-Control": "no-cache", **headers})
-    gap_s = latency_s / len(pieces)
+    if not any(gap_s for _, gap_s in pieces):
+        pieces = [(b"".join(piece for piece, _ in pieces), 0.0)]
+    loop = asyncio.get_running_loop()
+    due = loop.time()
     try:
         await response.prepare(request)
-        for piece in pieces if gap_s else [b"".join(pieces)]:
+        for piece, gap_s in pieces:
+            due += gap_s  # by the clock, so that late turns do not add up
             if gap_s:
-                await asyncio.sleep(gap_s)
+                await asyncio.sleep(due - loop.time())
             await response.write(piece)
         await response.write_eof()
     except ConnectionResetError:

@@ -195,15 +195,22 @@ def effective(one: Sheet, spec: TaskShape, metric: str) -> tuple[float, float | 
     told, variance, squares = (sum(each[i] for each in found) / len(parts) ** 2 for i in (1, 2, 3))
     stderr = math.sqrt(told) if one.units > len(parts) else None
     most = one.items if one.clustered or len(parts) > 1 else len(one.rows)
-    if value in (0.0, 1.0) or stderr is None:
-        n = 1 / squares
-    else:
-        n = 1 + value * (1 - value) / variance if variance else float(most)
-        if one.clustered:
-            freedom = max(1.0, 1 / squares - 1)
-            n = max(1.0, min(n, float(most)) * (Z95 / t95(freedom)) ** 2)
+    n = worth(
+        value, variance if stderr is not None else None, squares, most=float(most), clustered=one.clustered
+    )
     # What is n but for rounding is n: 17 of 20 must give the interval of 20 items.
     return (float(one.items) if math.isclose(n, one.items) else min(n, float(most))), stderr
+
+
+def worth(value: float, variance: float | None, squares: float, *, most: float, clustered: bool) -> float:
+    """The n of `effective`: `squares` are the sum of squared weights of the units, `most` the items there are."""
+    if value in (0.0, 1.0) or variance is None:
+        return 1 / squares
+    n = 1 + value * (1 - value) / variance if variance else most
+    if not clustered:
+        return n
+    freedom = max(1.0, 1 / squares - 1)
+    return max(1.0, min(n, most) * (Z95 / t95(freedom)) ** 2)
 
 
 def _of_half(one: Sheet, score: Array, half: Array) -> tuple[float, float, float, float]:

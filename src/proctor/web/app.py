@@ -12,6 +12,9 @@ from starlette.staticfiles import StaticFiles
 
 from proctor.web import (
     access,
+    batches,
+    batches_requests,
+    batches_start,
     boards,
     compare,
     datasets,
@@ -29,7 +32,23 @@ from proctor.web.render import error_page
 
 MOST_PATH = 300
 STATIC = Path(__file__).parent / "static"
-ROOMS = (overview, new_run, history, run, results, items, compare, boards, models, datasets, system, access)
+ROOMS = (
+    overview,
+    new_run,
+    history,
+    run,
+    results,
+    items,
+    compare,
+    batches,
+    batches_start,
+    batches_requests,
+    boards,
+    models,
+    datasets,
+    system,
+    access,
+)
 
 
 def add_pages(app: FastAPI) -> FastAPI:

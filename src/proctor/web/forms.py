@@ -99,7 +99,7 @@ def filled(form: FormData) -> Filled:
         return Filled(values, tasks, None, {"custom": str(error)})
     except ValidationError as error:
         return Filled(
-            values, tasks, None, {_name(each["loc"]): _reason(each["msg"]) for each in error.errors()}
+            values, tasks, None, {_name(each["loc"]): reason(each["msg"]) for each in error.errors()}
         )
 
 
@@ -115,10 +115,10 @@ class _NotMeant(Exception):
 
 def _body(values: Mapping[str, str], tasks: tuple[str, ...]) -> dict[str, Any]:
     config: dict[str, Any] = {name: values[name] for name in ("provider", "model") if values.get(name)}
-    config |= _told(values, PLAIN)
+    config |= told(values, PLAIN)
     if tasks:
         config["tasks"] = list(tasks)
-    if drawn := _told(values, OLLAMA):
+    if drawn := told(values, OLLAMA):
         config["ollama_params"] = {OLLAMA[name].ollama: value for name, value in drawn.items()}
     config |= _custom(values.get("custom", ""), config)
     return {
@@ -130,7 +130,7 @@ def _body(values: Mapping[str, str], tasks: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def _told(values: Mapping[str, str], options: Mapping[str, RunOption]) -> dict[str, Any]:
+def told(values: Mapping[str, str], options: Mapping[str, RunOption]) -> dict[str, Any]:
     """What fields say, as JSON would; numbers stay text, which the request reads and finds fault with."""
     return {name: _as_json(option, values[name]) for name, option in options.items() if values.get(name)}
 
@@ -171,11 +171,11 @@ def form_values(cell: Cell) -> dict[str, str]:
         if option in DRAWN and not ollama:
             custom[option.key] = option.kind.plain(value)
         elif name != "tasks":
-            found[f"ollama_{option.ollama}" if option in DRAWN else option.key] = _as_text(option, value)
+            found[f"ollama_{option.ollama}" if option in DRAWN else option.key] = as_text(option, value)
     return found | ({"custom": json.dumps(custom, ensure_ascii=False)} if custom else {})
 
 
-def _as_text(option: RunOption, value: Any) -> str:
+def as_text(option: RunOption, value: Any) -> str:
     if isinstance(option.kind, Flag):
         return YES
     if isinstance(option.kind, Texts) and not option.kind.commas:
@@ -215,7 +215,7 @@ def _name(where: tuple[int | str, ...]) -> str:
     )
 
 
-def _reason(told: str) -> str:
+def reason(told: str) -> str:
     return told.replace("Input should be", "must be").replace(
         "Extra inputs are not permitted", "unknown setting"
     )

@@ -12,13 +12,15 @@ from starlette.responses import Response
 
 from proctor.manifest_json import sampling_document
 from proctor.service.admin import access
+from proctor.service.kinds import kind_of
 from proctor.service.results import notes
 from proctor.service.watch import job_states
 from proctor.service.watch.item import Filter, answer
 from proctor.types import Item, Run
+from proctor.web.addresses import query, request_path
 from proctor.web.dependencies import Filling, OpenContext, Reader, Runner, go
 from proctor.web.markdown import markdown
-from proctor.web.render import query, show
+from proctor.web.render import show
 from proctor.web.results import Filtered
 from proctor.web.run import RunId
 
@@ -45,6 +47,8 @@ def item_page(
     which: Annotated[Which, Depends()],
 ) -> Response:
     run = job_states.run_of(context, run_id)
+    if kind_of(run.cell.source).holds == "requests":
+        return go(request, request_path(run.id, item_id))
     found = answer(context, run, item_id, repeat=which.repeat, attempt=which.attempt, wanted=asked.filter())
     payload = found.payload or {}
     text = payload.get("text") or ""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from fastapi import Request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -19,6 +18,7 @@ from proctor.errors import ProctorError, errors
 from proctor.findings import Estimate, failed_in_short
 from proctor.service.admin import access
 from proctor.service.watch.overview import Shown
+from proctor.web.addresses import encoded, query, request_path
 from proctor.web.dependencies import context_of
 from proctor.web.words import ERROR_TITLES, NAV, OUTCOME_WORDS, STATUS_COLOURS
 
@@ -69,6 +69,8 @@ def templates() -> Environment:
         "OUTCOME_WORDS": OUTCOME_WORDS,
         "version": __version__,
         "query": query,
+        "request_path": request_path,
+        "encoded": encoded,
     }
     return made
 
@@ -170,13 +172,3 @@ def second(at: float) -> str:
     '1970-01-01 00:01:01'
     """
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def query(asked: Mapping[str, Any], **changed: Any) -> str:
-    """The query of an address with some of its parameters changed; empty ones are left out.
-
-    >>> query({"a": 1, "b": "", "c": None}, a=2)
-    '?a=2'
-    """
-    kept = {name: value for name, value in {**asked, **changed}.items() if value not in ("", None)}
-    return "?" + urlencode(kept, doseq=True) if kept else "?"

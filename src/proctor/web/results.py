@@ -11,11 +11,13 @@ from starlette.responses import Response, StreamingResponse
 
 from proctor.errors import ConfigError
 from proctor.service.data.transfer import export_rows
+from proctor.service.kinds import kind_of
 from proctor.service.results import notes
 from proctor.service.results.profile import profile_of
 from proctor.service.watch import job_states
 from proctor.service.watch.item import Cursor, Filter, all_rows, results_page
-from proctor.web.dependencies import OpenContext, Reader, Text, is_fragment
+from proctor.web.addresses import query
+from proctor.web.dependencies import OpenContext, Reader, Text, go, is_fragment
 from proctor.web.render import show
 from proctor.web.run import RunId
 
@@ -56,6 +58,11 @@ class ResultsQuery:
             descending=self.order == "desc",
         )
 
+    def of_requests(self) -> dict[str, Any]:
+        """The same filter in the words of a batch's results."""
+        failed = self.outcome == "error" or self.show == "errors"
+        return {"text": self.q, "custom_id": self.item, "status": "failed" if failed else self.outcome}
+
     def query(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if value and value != "all"}
 
@@ -78,6 +85,8 @@ def results(
     request: Request, context: OpenContext, user: Reader, run_id: RunId, asked: Filtered, after: Text = ""
 ) -> Response:
     run = job_states.run_of(context, run_id)
+    if kind_of(run.cell.source).holds == "requests":
+        return go(request, f"/runs/{run.id}/requests{query(asked.of_requests())}")
     page = results_page(context, run.id, asked.filter(), after=_place(after), limit=PAGE_ROWS)
     facts: dict[str, Any] = {
         "run": run,

@@ -54,8 +54,13 @@ def run_page(
     chosen = tab if tab in dict(TABS) else "summary"
     facts = _TABS[chosen](context, state)
     return show(
-        request, "run.html", here="history", tabs=TABS, tab=chosen, **_common(context, state), **facts
+        request, "run.html", here=_place(state.run), tabs=TABS, tab=chosen, **_common(context, state), **facts
     )
+
+
+def _place(run: Run) -> str:
+    """The entry of the menu that the run's page belongs to."""
+    return "batches" if kind_of(run.cell.source).holds == "requests" else "history"
 
 
 def _common(context: Context, state: JobState) -> dict[str, Any]:
@@ -78,6 +83,7 @@ def _common(context: Context, state: JobState) -> dict[str, Any]:
         and run.status is Status.RUNNING,
         "result": result,
         "unenforced": _unenforced(run),
+        "requests": kind_of(run.cell.source).holds == "requests",
         "now": time.time(),
     }
 

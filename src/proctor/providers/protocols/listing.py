@@ -93,7 +93,9 @@ def _row(row: JsonTable, provider: str) -> ListedRow:
     note = None if price is None else f"${price.input:g} in, ${price.output:g} out per million tokens"
     lengths = (row.told(row.count, name) for name in _LENGTHS)
     name = row.needed("id")
-    listed = ListedModel(Model(provider, name), context_tokens=next(filter(None, lengths), None), note=note)
+    context_tokens = next(filter(None, lengths), None)
+    created = row.told(row.amount, "created")
+    listed = ListedModel(Model(provider, name), context_tokens=context_tokens, note=note, created=created)
     names = frozenset([name, *(row.told(row.texts, "aliases") or ())])
     return ListedRow(listed, names, price, row.told(row.text, "owned_by"))
 

@@ -12,22 +12,19 @@ from proctor.errors import ProviderError
 from proctor.offered import ListedModel, Server
 from proctor.providers.contract import Opening, Pacing
 from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ranking
+from proctor.providers.protocols.completions import Bill, completion
 from proctor.providers.protocols.dialects import ELSEWHERE, OPENAI, SIMULATOR, Dialect, pacing_of
 from proctor.providers.protocols.first_question import first_question
 from proctor.providers.protocols.listing import ServerListing, authorization, list_rows, listing
 from proctor.providers.protocols.parameters import Parameters
 from proctor.providers.protocols.preflight import need_key, unlisted
-from proctor.providers.protocols.server_clock import service_s
 from proctor.providers.protocols.servers import identified
 from proctor.providers.protocols.spellings import OFFICIAL, UNKNOWN, Spelling, spelling_of
 from proctor.providers.wire.http import Http, HttpResponse
-from proctor.providers.wire.refusals import Place, bad_reply, refusal
-from proctor.providers.wire.wire_types import JsonTable, table_of, told_usage
-from proctor.types import Item, Model, Reply, Sampling, Usage
+from proctor.providers.wire.refusals import Place, refusal
+from proctor.providers.wire.wire_types import JsonTable, told_usage
+from proctor.types import Item, Model, Reply, Sampling
 
-USD_PER_TICK = 1e-10  # xAI's own unit of cost
-
-_FINISH = {"length": "length", "content_filter": "refused"}
 _OPTIONAL = (
     "temperature",
     "top_p",
@@ -61,7 +58,7 @@ class OpenAI:
         self._sampling = sampling
         self._mode = sampling.mode
         self._http = opening.http
-        self._price = opening.prices.of(model)
+        self._bill = Bill(dialect, opening.prices.of(model))
         self._place = place
         self._key = key
         self._dialect = dialect
@@ -90,7 +87,7 @@ class OpenAI:
         if row is None and not official:
             remarks = (await first_question(self._http, self._place, authorization(self._key), listed),)
         if row is not None:
-            self._price = self._price or row.price
+            self._bill = replace(self._bill, price=self._bill.price or row.price)
         server = await server_of(self._http, self._place, self._key, self._dialect, listed)
         if not official:
             self.pacing = pacing_of(server)
@@ -122,7 +119,7 @@ class OpenAI:
                 try:
                     return self._reply(answer)
                 except ProviderError as error:
-                    error.usage = told_usage(answer, self._used)
+                    error.usage = told_usage(answer, self._bill.used)
                     raise
             if answer.status not in (400, 422) or not self._parameters.adapt(answer.body, sent):
                 raise refusal(answer, self._place)
@@ -141,52 +138,8 @@ class OpenAI:
         return orjson.dumps(body)
 
     def _reply(self, answer: HttpResponse) -> Reply:
-        record = table_of(answer, self._place, "choices[0].message")
-        choice = next(iter(record.tables("choices")), None)
-        if choice is None or choice.fields.get("message") is None:
-            raise self._shapeless(answer, record, choice)
-        message = choice.table("message")
-        refused = message.text("refusal")
-        finish = _FINISH.get(choice.text("finish_reason") or "", "stop")
-        usage = record.table("usage")
-        received, reasoning_tokens = self._output(usage)
-        reply = Reply(
-            text=_text(message) or refused or "",
-            reasoning=message.text("reasoning_content") or message.text("reasoning"),
-            finish="refused" if refused else finish,
-            input_tokens=usage.count("prompt_tokens"),
-            output_tokens=received,
-            reasoning_tokens=reasoning_tokens,
-            latency_s=answer.elapsed_s,
-            cost_usd=self._cost_usd(usage, received),
-            service_s=service_s(record, usage, answer.elapsed_s),
-            raw=answer.body,
-        )
-        return self._ranked(reply, choice) if self._mode == "logprob" else reply
-
-    def _used(self, record: JsonTable) -> Usage:
-        usage = record.table("usage")
-        received, _ = self._output(usage)
-        return Usage(usage.count("prompt_tokens"), received, self._cost_usd(usage, received))
-
-    def _output(self, usage: JsonTable) -> tuple[int | None, int | None]:
-        """(output tokens with the reasoning, reasoning tokens)."""
-        received, whole = usage.count("completion_tokens"), usage.count("total_tokens")
-        thought = usage.table("completion_tokens_details").count("reasoning_tokens")
-        if self._dialect.reasoning_inside or received is None or not thought:
-            return received, thought
-        # A gateway before xAI may have added them already; then the total shows it.
-        inside = whole == (usage.count("prompt_tokens") or 0) + received
-        return (received if inside else usage.sum(received, thought)), thought
-
-    def _cost_usd(self, usage: JsonTable, received: int | None) -> float | None:
-        """What the server says it charged, else the price table's word."""
-        ticks, cost = usage.amount("cost_in_usd_ticks"), usage.amount("cost")
-        if ticks is not None:
-            return ticks * USD_PER_TICK
-        if cost is None and self._price:
-            return self._price.cost_usd(usage.count("prompt_tokens"), received)
-        return cost
+        reply, record = completion(answer, self._place, self._bill)
+        return self._ranked(reply, record.tables("choices")[0]) if self._mode == "logprob" else reply
 
     def _ranked(self, reply: Reply, choice: JsonTable) -> Reply:
         """The reply with its first token ranked. It was cut after that token by design: no word about length."""
@@ -196,13 +149,6 @@ class OpenAI:
             need_ranking(first, f"{self._place.provider} at {self.address}")
             reply = replace(reply, finish="stop")
         return replace(reply, first_token=first)
-
-    def _shapeless(self, answer: HttpResponse, record: JsonTable, choice: JsonTable | None) -> ProviderError:
-        """Gateways send an error in place of the choices, or inside the only one."""
-        places = (record,) if choice is None else (record, choice)
-        if any(place.fields.get("error") is not None for place in places):
-            return refusal(replace(answer, status=500), self._place)
-        return bad_reply(answer, self._place, "choices[0].message")
 
 
 def open_openai(model: Model, sampling: Sampling, opening: Opening) -> OpenAI:
@@ -277,10 +223,3 @@ def _parameters(sampling: Sampling, dialect: Dialect, place: Place, spelling: Sp
     )
     needed = {name: mode for name, mode in _NEEDED.items() if mode == sampling.mode}
     return Parameters(fields, place, _OPTIONAL, instead, needed)
-
-
-def _text(message: JsonTable) -> str | None:
-    """The text of a message whose content may be a list of parts."""
-    if not isinstance(message.fields.get("content"), list):
-        return message.text("content")
-    return "".join(part.text("text") or "" for part in message.tables("content"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,9 +17,12 @@ from proctor.errors import BadReply, NetworkError, RequestTimeout
 from proctor.providers.wire.reach import PublicResolver, need_public_literal
 
 MAX_REPLY_BYTES = 32 * 2**20
+MAX_STREAM_BYTES = 512 * 2**20  # each token comes with some hundred bytes around it
+LINGER_S = 0.5  # for the end of a stream whose last word has come
 # aiohttp's default of 64 KiB makes long replies crawl.
 READ_BUFFER_BYTES = 4 * 2**20
 LEAST_SECRET_CHARACTERS = 8
+WHOLE = ("application/json", "text/html")  # what comes so is no stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,10 @@ class HttpResponse:
     headers: Mapping[str, str]
     body: bytes
     elapsed_s: float
+
+
+# Is given each piece of a stream, and when it was read (seconds since the request); True once all has been said.
+TakePiece = Callable[[bytes, float], bool]
 
 
 class Http:
@@ -79,8 +86,24 @@ class Http:
         """Raises: NetworkError, RequestTimeout, BadReply (a reply without end), Forbidden (not public)."""
         return await self._send("POST", url, headers, body, {})
 
+    async def stream(
+        self, url: str, headers: Mapping[str, str], body: bytes, take: TakePiece
+    ) -> HttpResponse:
+        """A reply that comes in pieces: each goes to `take`, and the body stays empty.
+
+        What is refused, or comes as JSON all the same, is in the body, and `take` hears nothing. Raises: as `post`, and
+        what `take` raises.
+        """
+        return await self._send("POST", url, headers, body, {}, take)
+
     async def _send(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, extra: dict[str, Any]
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        extra: dict[str, Any],
+        take: TakePiece | None = None,
     ) -> HttpResponse:
         if self._public_only:
             need_public_literal(urlsplit(url).hostname or "")
@@ -90,7 +113,10 @@ class Http:
             async with session.request(
                 method, url, data=body, headers=headers, allow_redirects=False, **extra
             ) as response:
-                content = await self._read(response, url)
+                if take is not None and response.status == 200 and response.content_type not in WHOLE:
+                    content = await _pieces(response, url, start, take)
+                else:
+                    content = await self._read(response, url)
                 elapsed_s = time.perf_counter() - start
                 return HttpResponse(response.status, response.headers, self.scrub(content), elapsed_s)
         except aiohttp.ConnectionTimeoutError as error:
@@ -128,6 +154,26 @@ class Http:
     async def close(self) -> None:
         await self._looks.close()
         await self._session.close()
+
+
+async def _pieces(response: aiohttp.ClientResponse, url: str, start: float, take: TakePiece) -> bytes:
+    """Hand on what is read, with the moment of the reading: decoding it must not count as the server's time."""
+    size, done = 0, False
+    try:
+        async with asyncio.timeout(None) as rest:
+            async for piece in response.content.iter_any():
+                size += len(piece)
+                if not done and take(piece, time.perf_counter() - start):
+                    done = True
+                    rest.reschedule(asyncio.get_running_loop().time() + LINGER_S)
+                if size > MAX_STREAM_BYTES:
+                    raise BadReply(
+                        f"{url}: the stream goes on beyond {MAX_STREAM_BYTES >> 20} MiB; stopped reading"
+                    )
+    except TimeoutError:
+        if not done:
+            raise
+    return b""
 
 
 def _timeout(total_s: float) -> aiohttp.ClientTimeout:

@@ -109,6 +109,28 @@ class Forecast:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """What one model will take for a source's items, where nothing is scored. `notes` are about its limits."""
+
+    source_title: str
+    understood: tuple[str, ...]
+    cell: CellForecast
+    notes: tuple[str, ...]
+
+
+def takes(context: Context, plan: Plan, source: Source, items: int) -> Takes:
+    """What a plan of one cell takes for so many items, of which `source` may be the first alone.
+
+    Raises ConfigError for a bad prices.toml.
+    """
+    cell = plan.cells[0]
+    prices, past = read_prices(context.settings.home), past_of(context.store, cell, source)
+    found = _cell(cell, source, past, prices, items)
+    notes = tuple(_notes(plan, (found,), _total((found,))))
+    return Takes(source.title, tuple(source.understood), found, notes)
+
+
 def forecast(
     context: Context, plan: Plan, sources: Sequence[Source], *, difference: float | None = None
 ) -> Forecast:
@@ -124,7 +146,8 @@ def forecast(
     pasts = [past_of(context.store, cell, at) for cell, at in zip(plan.cells, sources, strict=True)]
     assumed, basis = assumed_of(context.store, plan.cells[0].repeats, pasts)
     cells = tuple(
-        _cell(cell, at, past, prices) for cell, at, past in zip(plan.cells, sources, pasts, strict=True)
+        _cell(cell, at, past, prices, len(at))
+        for cell, at, past in zip(plan.cells, sources, pasts, strict=True)
     )
     total = _total(cells)
     return Forecast(
@@ -141,8 +164,8 @@ def forecast(
 # What it takes -----------------------------------------------------------------------------------
 
 
-def _cell(cell: Cell, source: Source, past: PreviousRuns, prices: Prices) -> CellForecast:
-    model, calls = str(cell.model), len(source) * cell.repeats
+def _cell(cell: Cell, source: Source, past: PreviousRuns, prices: Prices, items: int) -> CellForecast:
+    model, calls = str(cell.model), items * cell.repeats
     if cell.model.provider in ASKS_NOBODY:
         return CellForecast(model, calls, *(Expected(None, NO_SERVER) for _ in AMOUNTS))
     tokens_in, tokens_out = _tokens_in(source, past, calls), _tokens_out(cell, past, calls)

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from proctor.engine.attempts import ErrorBudgets
+from proctor.errors import ConfigError, DataMissing
 from proctor.grading.kept import kept
+from proctor.protocols import Grader
 from proctor.providers.contract import Opening, Provider
 from proctor.providers.passthrough import open_passthrough
 from proctor.references import BatchRef
+from proctor.service.context import Context
 from proctor.service.kinds.contract import Method, SourceKind
 from proctor.settings import Settings
+from proctor.simulator import KnownAnswer, prompt_key
 from proctor.sources.batches.source import BatchSource, open_batch
-from proctor.types import Cell
+from proctor.sources.batches.texts import lines_in
+from proctor.types import Cell, Model, Run
+
+MOST_TOLD = 100_000  # right answers that a simulator is told
 
 
 def path_of(ref: BatchRef, settings: Settings) -> Path:
@@ -20,28 +30,96 @@ def path_of(ref: BatchRef, settings: Settings) -> Path:
     return Path(ref.name) if ref.content is None else settings.home / "data" / "datasets" / ref.content
 
 
+def sized(ref: BatchRef, context: Context) -> int:
+    """As many as the file has lines, where it is here: it is not opened for it."""
+    try:
+        count = lines_in(path_of(ref, context.settings))
+    except DataMissing:
+        return 0
+    return count if ref.limit is None else min(count, ref.limit)
+
+
+def with_paths(ref: BatchRef, _settings: Settings) -> BatchRef:
+    """The reference with the whole path of a file of right answers, so that a resume finds it from anywhere."""
+    if ref.gold is None or ref.content is not None or not Path(ref.gold).is_file():
+        return ref
+    return replace(ref, gold=str(Path(ref.gold).absolute()))
+
+
 def opened(ref: BatchRef, settings: Settings) -> BatchSource:
     return open_batch(ref, path_of(ref, settings))
 
 
-def method_of(_source: BatchSource) -> Method:
-    return Method(kept, opener=passed_through)
+def method_of(source: BatchSource) -> Method:
+    grade = kept if source.grader is None else source.grader.grade
+    return Method(grade, opener=partial(passed_through, source), errors=ErrorBudgets(of_items=False))
 
 
-def passed_through(cell: Cell, opening: Opening) -> Provider:
+def passed_through(source: BatchSource, cell: Cell, opening: Opening) -> Provider:
+    """Raises: ConfigError, also where lines name other models than the run's and that is not to be overridden."""
     assert isinstance(cell.source, BatchRef)
+    if cell.source.on_mismatch == "strict":
+        check_models(source, cell.model)
     return open_passthrough(cell.model, opening, stream=cell.source.stream)
+
+
+def check_models(source: BatchSource, model: Model) -> None:
+    """Raises: ConfigError for lines that name another model than the run's."""
+    others = {
+        name: count for name, count in source.facts.models.items() if name not in (model.name, str(model))
+    }
+    if others:
+        told = ", ".join(
+            f"{count:,} {name} (line {source.first_lines.get(name, 0)} first)"
+            for name, count in others.items()
+        )
+        raise ConfigError(
+            f"{source.title}: not every request names {model.name}: {told}. Run them with that model, or let the run's "
+            "model replace it (--on-mismatch override)"
+        )
 
 
 def requests(ref: BatchRef) -> Hashable:
     return ref.name, ref.content
 
 
+def graded_as(source: BatchSource, graders: Mapping[str, str]) -> BatchSource:
+    return source.graded_as(graders)
+
+
+def graded_with(source: BatchSource, grader: Grader) -> BatchSource:
+    return source.graded_with(grader)
+
+
+def answers_to(source: BatchSource) -> dict[str, KnownAnswer]:
+    """What the simulator is told: the right answer to each prompt, and a wrong one."""
+    if not source.answers or len(source) > MOST_TOLD:
+        return {}
+    others = [answer[0] for answer in source.answers[:10]]
+    known = {}
+    for item in source.items():
+        if item.target is not None:
+            wrong = tuple(other for other in others if other not in item.accepted)
+            key = prompt_key([(message.role, message.content) for message in item.ask.messages])
+            known[key] = KnownAnswer(item.target, wrong or (f"not {item.target}",))
+    return known
+
+
+def called(run: Run) -> str:
+    return run.cell.source.listed
+
+
 BATCH: SourceKind[BatchRef, BatchSource] = SourceKind(
     short="--limit 20",
+    resolved=with_paths,
+    sized=sized,
     alike=requests,
     open=opened,
     method=method_of,
+    graded_as=graded_as,
+    graded_with=graded_with,
+    answers=answers_to,
+    called=called,
     holds="requests",
     own=True,
     on_server=True,

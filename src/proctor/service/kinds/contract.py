@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
+from proctor.engine.attempts import ErrorBudgets
 from proctor.grading.formats import Label
 from proctor.protocols import Grader, GradeReply, Source
 from proctor.providers import open_provider
@@ -37,6 +38,7 @@ class Method:
     stop: tuple[str, ...] = ()  # where the model is to stop, besides the user's own
     labels: Callable[[], Labels] = lambda: Labels({}, "no rows")  # for baselines
     row_ids: Sequence[str] = ()  # for replays: item ids in the order of the rows
+    errors: ErrorBudgets = ErrorBudgets()
 
 
 @dataclass(frozen=True, slots=True)

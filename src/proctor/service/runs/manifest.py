@@ -37,7 +37,7 @@ def new_manifest(each: Ready, replies: str | None) -> Manifest:
 
 
 def _not_sent(sampling: Sampling, unsent: Collection[str]) -> tuple[str, ...]:
-    """What the user asked for although the model's protocol has no word for it."""
+    """What the user asked for although the model's protocol has no word for it; None asks for nothing."""
     usual = Sampling()
     said = ((name, getattr(sampling, name)) for name in unsent)
     return tuple(sorted(name for name, value in said if value not in (None, getattr(usual, name))))

@@ -11,11 +11,10 @@ from proctor.plan import check
 from proctor.service.admin.addresses import check_address
 from proctor.service.context import Context
 from proctor.service.kinds import kind_of
-from proctor.settings import Settings
 from proctor.store.queue import entries
 from proctor.store.queue.entries import PRIORITIES, Also, Job, Ticket
 from proctor.store.queue.heartbeat import signs
-from proctor.types import Limits, Plan, Run
+from proctor.types import Plan, Run
 
 __all__ = [
     "PRIORITIES",
@@ -25,6 +24,7 @@ __all__ = [
     "Ticket",
     "cancel",
     "disk",
+    "has_room",
     "job",
     "places_ahead",
     "restart",
@@ -44,10 +44,18 @@ class Queue:
     most_running: int
 
 
-def submit(context: Context, plan: Plan, ticket: Ticket, *, also: Also | None = None) -> Run:
+def submit(
+    context: Context,
+    plan: Plan,
+    ticket: Ticket,
+    *,
+    also: Also | None = None,
+    longest_s: float | None = None,
+) -> Run:
     """Check a plan of one cell and put it into the queue; nothing is opened or asked yet.
 
-    `also` is done in the same transaction. Raises ConfigError for a plan that cannot be meant,
+    `also` is done in the same transaction. `longest_s` is how long the job may take, where that is not
+    PROCTOR_JOB_TIMEOUT. Raises ConfigError for a plan that cannot be meant,
     QueueFull, NotFound for an unknown project.
     """
     plan = check(plan)
@@ -59,7 +67,9 @@ def submit(context: Context, plan: Plan, ticket: Ticket, *, also: Also | None = 
     check_address(cell, context.settings)
     kind = kind_of(cell.source)
     source = kind.resolved(cell.source, context.settings)
-    plan = replace(plan, cells=(replace(cell, source=source, limits=_limits(cell.limits, context.settings)),))
+    longest_s = context.settings.job_timeout_s if longest_s is None else longest_s
+    limits = replace(cell.limits, timeout_s=min(cell.limits.timeout_s, longest_s))
+    plan = replace(plan, cells=(replace(cell, source=source, limits=limits),))
     return entries.submit(
         context.store,
         plan,
@@ -70,9 +80,9 @@ def submit(context: Context, plan: Plan, ticket: Ticket, *, also: Also | None = 
     )
 
 
-def _limits(limits: Limits, settings: Settings) -> Limits:
-    """No job may take longer than the server allows."""
-    return replace(limits, timeout_s=min(limits.timeout_s, settings.job_timeout_s))
+def has_room(context: Context, user: str) -> bool:
+    """Whether a user may have another run waiting."""
+    return entries.has_room(context.store, user, context.settings.most_queued)
 
 
 def cancel(context: Context, run_id: str) -> bool:

@@ -287,6 +287,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) 
         limiter=_limiter(ready, limits, context),
         parallel=parallel,
         retry=context.retry,
+        errors=ready.method.errors,
         drawing=budget.allows,
         wait_for_server_s=limits.wait_for_server_s,
     )

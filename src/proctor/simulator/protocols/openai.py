@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from proctor.simulator.protocols.ranges import MOST_REPLIES, complaint, outside
+from proctor.simulator.protocols.tools import called
 from proctor.simulator.protocols.wire import (
+    CALL_LETTERS,
     Ask,
+    Call,
     Denied,
     Form,
     JsonBody,
     Known,
+    Paced,
     ServerTerms,
     SimulatedReply,
     Stamp,
@@ -30,20 +34,25 @@ DONE = b"data: [DONE]\n\n"
 # A model list is the same on every day of the simulator's life.
 RELEASED = 1_767_225_600
 
-_FINISH = {"stop": "stop", "length": "length", "refused": "content_filter", "blocked": "content_filter"}
+FINISH = {"stop": "stop", "length": "length", "refused": "content_filter", "blocked": "content_filter"}
 _RARE = frozenset({
-    "response_format", "logprobs", "top_logprobs", "reasoning_effort", "chat_template_kwargs", "n",
+    "response_format", "logprobs", "top_logprobs", "reasoning_effort", "chat_template_kwargs", "n", "tools",
 })  # fmt: skip
 _INSTEAD = {"max_tokens": " Use 'max_completion_tokens' instead."}
 
 
 def read(body: bytes, terms: ServerTerms, known: Known) -> Ask:
     """Understand a request, or raise Denied with OpenAI's status and code."""
+    return understood(body, terms, known, parse)
+
+
+def understood(body: bytes, terms: ServerTerms, known: Known, read_fields: Callable[[JsonBody], Ask]) -> Ask:
+    """A request to one of OpenAI's endpoints, whose own fields `read_fields` reads. Raises: Denied."""
     try:
         fields = read_body(body)
         if wrong := outside(fields):
             raise out_of_range(wrong, fields.fields[wrong])
-        ask = parse(fields)
+        ask = read_fields(fields)
     except ValueError as error:
         raise bad_request(str(error)) from None
     if ask.name not in known:
@@ -51,6 +60,8 @@ def read(body: bytes, terms: ServerTerms, known: Known) -> Ask:
     for name in sorted(terms.reject):
         if fields.fields.get(name) is not None:
             raise _unsupported(name)
+    if terms.decline and any(terms.decline in content for _, content in ask.messages):
+        raise deny(400, "Invalid prompt: it holds what this model does not take.", code="invalid_prompt")
     if ask.input_tokens > terms.context_tokens:
         raise too_long(ask.input_tokens, terms.context_tokens)
     return ask
@@ -78,7 +89,14 @@ def parse(fields: JsonBody) -> Ask:
     # Most requests have none of these, and their time counts.
     if _RARE.isdisjoint(fields.fields):
         return ask
-    return replace(ask, form=_form(fields), ranked=_ranked(fields), think=_thinks(fields), n=_replies(fields))
+    return replace(
+        ask,
+        form=_form(fields),
+        ranked=_ranked(fields),
+        think=_thinks(fields),
+        n=_replies(fields),
+        call=called(fields),
+    )
 
 
 def _replies(fields: JsonBody) -> int:
@@ -127,21 +145,32 @@ def reply(ask: Ask, said: SimulatedReply, stamp: Stamp) -> dict[str, Any]:
     """The reply before it becomes bytes."""
     whole_reply = _frame(ask, stamp, "chat.completion")
     whole_reply["choices"] = [_choice(ask, one, index) for index, one in enumerate(said.all)]
-    whole_reply["usage"] = _usage(ask, said)
+    whole_reply["usage"] = usage(ask, said)
     return whole_reply
 
 
 def _choice(ask: Ask, said: SimulatedReply, index: int) -> dict[str, Any]:
     refused = _refused(said)
-    message = {
+    message: dict[str, Any] = {
         "role": "assistant",
         "content": None if refused else said.text,
         "refusal": said.text if refused else None,
     }
     if said.reasoning:
         message["reasoning_content"] = said.reasoning
+    if said.call is not None:
+        message |= {"content": None, "tool_calls": [_called(said.call, index)]}
     logprobs = _logprobs(said, said.tokens) if ask.ranked is not None else None
-    return {"index": index, "message": message, "logprobs": logprobs, "finish_reason": _FINISH[said.finish]}
+    return {"index": index, "message": message, "logprobs": logprobs, "finish_reason": _finish(said)}
+
+
+def _finish(said: SimulatedReply) -> str:
+    return "tool_calls" if said.call is not None else FINISH[said.finish]
+
+
+def _called(call: Call, index: int) -> dict[str, Any]:
+    told = {"name": call.name, "arguments": call.arguments}
+    return {"id": f"call_sim{index}", "type": "function", "function": told}
 
 
 def _refused(said: SimulatedReply) -> bool:
@@ -168,8 +197,18 @@ def _told(token: str, logprob: float) -> dict[str, Any]:
 
 def pieces(ask: Ask, said: SimulatedReply, stamp: Stamp) -> list[bytes]:
     """The reply as server-sent events; the last piece also carries [DONE]."""
-    events = [b"data: " + orjson.dumps(chunk) + b"\n\n" for chunk in chunks(ask, said, stamp)]
+    events = [_piece(chunk) for chunk in chunks(ask, said, stamp)]
     return [*events[:-1], events[-1] + DONE]
+
+
+def _piece(chunk: dict[str, Any]) -> bytes:
+    said = any(v for each in chunk["choices"] for k, v in each["delta"].items() if k != "role")
+    return Paced(event(chunk)) if said else event(chunk)
+
+
+def event(told: Mapping[str, Any]) -> bytes:
+    """A server-sent event."""
+    return b"data: " + orjson.dumps(told) + b"\n\n"
 
 
 def chunks(ask: Ask, said: SimulatedReply, stamp: Stamp) -> Iterator[dict[str, Any]]:
@@ -181,7 +220,7 @@ def chunks(ask: Ask, said: SimulatedReply, stamp: Stamp) -> Iterator[dict[str, A
         for choice in _deltas(ask, one, index):
             yield {**frame, "choices": [choice]}
     if ask.usage:
-        yield {**frame, "choices": [], "usage": _usage(ask, said)}
+        yield {**frame, "choices": [], "usage": usage(ask, said)}
 
 
 def _deltas(ask: Ask, said: SimulatedReply, index: int) -> Iterator[dict[str, Any]]:
@@ -196,7 +235,18 @@ def _deltas(ask: Ask, said: SimulatedReply, index: int) -> Iterator[dict[str, An
         yield {**choice, "delta": {"reasoning_content": word}}
     for text, logprobs in words:
         yield {**choice, "delta": {part: text}, "logprobs": logprobs}
-    yield {**choice, "delta": {}, "finish_reason": _FINISH[said.finish]}
+    for delta in _call_deltas(said.call, index):
+        yield {**choice, "delta": {"tool_calls": [delta]}}
+    yield {**choice, "delta": {}, "finish_reason": _finish(said)}
+
+
+def _call_deltas(call: Call | None, index: int) -> Iterator[dict[str, Any]]:
+    """A call in pieces: its name first, then its arguments a few letters at a time."""
+    if call is None:
+        return
+    yield {"index": 0, **_called(replace(call, arguments=""), index)}
+    for at in range(0, len(call.arguments), CALL_LETTERS):
+        yield {"index": 0, "function": {"arguments": call.arguments[at : at + CALL_LETTERS]}}
 
 
 def _frame(ask: Ask, stamp: Stamp, kind: str) -> dict[str, Any]:
@@ -209,7 +259,7 @@ def _frame(ask: Ask, stamp: Stamp, kind: str) -> dict[str, Any]:
     }
 
 
-def _usage(ask: Ask, said: SimulatedReply) -> dict[str, Any]:
+def usage(ask: Ask, said: SimulatedReply) -> dict[str, Any]:
     """The prompt once, and the output of all replies."""
     output_tokens = sum(one.output_tokens for one in said.all)
     return {

@@ -17,6 +17,7 @@ Known = Mapping[str, Behaviour]
 Finish = Literal["stop", "length", "refused", "blocked"]
 
 PROMPT_SHARE = 0.1  # of the latency goes into reading the prompt
+CALL_LETTERS = 4  # of a call's arguments, in one piece of a stream
 MOST_RANKED = 20  # tokens whose log-probabilities a client may ask for
 
 _ROOM = Room()
@@ -31,7 +32,8 @@ class ServerTerms:
     tenth of a second's at once. `first_token_style` is how tokens that are
     ranked look: as they are, after a space, both ways, or only the beginning of the answer. For `loading_s`
     seconds after its start a server says that it loads its model. `trained_tokens` is the longest context that
-    the models can have, whatever a request of Ollama's asks for; `queue` is how many may wait for a slot.
+    the models can have, whatever a request of Ollama's asks for; `queue` is how many may wait for a slot. OpenAI's
+    endpoints refuse a prompt that holds the text `decline` with 400.
     """
 
     context_tokens: int = 8192
@@ -44,6 +46,7 @@ class ServerTerms:
     trained_tokens: int | None = None
     room: Room = _ROOM
     queue: int | None = None
+    decline: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,18 @@ class Form:
 
     key: str
     options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The call of a tool, with its arguments as JSON."""
+
+    name: str
+    arguments: str
+
+
+class Paced(bytes):
+    """A piece of a stream that carries a token: the times of tokens pass before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +93,8 @@ class Ask:
     context_tokens: int | None = None  # what the prompt and the reply may take up together
     runner: tuple[object, ...] = ()  # what a model is loaded with (Ollama)
     keep_alive_s: float | None = None
+    call: Call | None = None  # of a tool, in place of an answer
+    vector: tuple[int, str] | None = None  # of a text, in place of an answer: how many numbers, how written
     varied: bool = False  # a penalty on repetition is at work, so the text is another
 
 
@@ -100,6 +117,7 @@ class SimulatedReply:
     output_tokens: int
     reasoning_tokens: int
     tokens: tuple[Token, ...] = ()  # of the text, where log-probabilities were asked for
+    call: Call | None = None  # of a tool; its text is then empty
     others: tuple[SimulatedReply, ...] = ()  # further replies to the same request
 
     @property
@@ -213,7 +231,7 @@ class JsonBody:
         value = self.fields.get("messages")
         if not isinstance(value, list):
             raise ValueError("messages is required and must be a list")
-        return tuple(_read_message(entry, number) for number, entry in enumerate(value))
+        return tuple(read_message(entry, number) for number, entry in enumerate(value))
 
 
 def read_body(body: bytes) -> JsonBody:
@@ -227,7 +245,8 @@ def read_body(body: bytes) -> JsonBody:
     return JsonBody(fields)
 
 
-def _read_message(entry: Any, number: int) -> tuple[str, str]:
+def read_message(entry: Any, number: int) -> tuple[str, str]:
+    """(role, text). Raises: ValueError."""
     if not isinstance(entry, dict) or not isinstance(entry.get("role"), str):
         raise ValueError(f"messages[{number}] must be an object with a role")
     content = entry.get("content")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import delete, except_, exists, select, text, update
+from sqlalchemy import Connection, delete, except_, exists, select, text, update
 
+from proctor.store.core.batch_tables import BATCH, BATCH_FILE
 from proctor.store.core.schema import Database
 from proctor.store.core.tables import (
     ATTEMPT,
@@ -53,9 +54,18 @@ def remove(store: Database, run_ids: Sequence[str]) -> list[str]:
                 connection.execute(delete(table).where(table.c.run_num == num))
             submitted = update(SCHEDULE).where(SCHEDULE.c.last_run_id == run_id)
             connection.execute(submitted.values(last_run_id=None))
+            _leave_batch(connection, num)
             connection.execute(delete(RUN).where(RUN.c.num == num))
             removed.append(run_id)
     return removed
+
+
+def _leave_batch(connection: Connection, run_num: int) -> None:
+    """What became of a batch is still told; its files were written from the run's attempts."""
+    own = select(BATCH.c.id).where(BATCH.c.run_num == run_num)
+    connection.execute(delete(BATCH_FILE).where(BATCH_FILE.c.batch_id.in_(own)))
+    nothing = {"run_num": None, "output_file_id": None, "error_file_id": None}
+    connection.execute(update(BATCH).where(BATCH.c.run_num == run_num).values(**nothing))
 
 
 def remove_orphans(store: Database) -> tuple[int, int]:

@@ -59,6 +59,9 @@ BATCH = Table(
     Column("error_file_id", Text),
     Column("completion_window", Text, nullable=False),
     Column("total", Integer, nullable=False),
+    Column("completed", Integer),  # counted once it has ended; before that the run tells
+    Column("failed", Integer),
+    Column("usage", Text),  # JSON, likewise
     Column("errors", Text),  # JSON: why it was refused, as the API tells it
     Column("metadata", Text),  # JSON
     Column("output_expires_s", Integer),

@@ -124,7 +124,9 @@ def _check_new(
             inside = connection.execute(run).first() is not None
         else:
             free = table in (PLAN, DATASET_FILE, DATASET_CHUNK)
-            inside = free or (table in (RUN, SCHEDULE, DATASET) and row.get("project_id") in projects)
+            inside = free or (
+                table in (RUN, SCHEDULE, DATASET, BATCH, BATCH_FILE) and row.get("project_id") in projects
+            )
         if not inside:
             raise RuntimeError(f"A store within projects cannot add this row to {table.name}")
 

@@ -314,13 +314,24 @@ def check_project(connection: Connection, project_id: int) -> None:
         raise NotFound(f"Project {project_id} not found")
 
 
-def _check_room(connection: Connection, user: str, most: int) -> None:
+def has_room(store: Database, user: str, most: int) -> bool:
+    """Whether a user has fewer than `most` runs waiting just now."""
+    with store.reading() as connection:
+        return _queued(connection, user) < most
+
+
+def _queued(connection: Connection, user: str) -> int:
     query = (
         select(func.count())
         .select_from(JOB.join(RUN, JOB.c.run_num == RUN.c.num))
         .where(RUN.c.status == Status.PENDING.value, JOB.c.user == user)
     )
-    queued = connection.execute(query.execution_options(**WHOLE)).scalar_one()
+    queued: int = connection.execute(query.execution_options(**WHOLE)).scalar_one()
+    return queued
+
+
+def _check_room(connection: Connection, user: str, most: int) -> None:
+    queued = _queued(connection, user)
     if queued >= most:
         raise QueueFull(f"{user} has {queued} runs waiting, and {most} may wait at once")
 

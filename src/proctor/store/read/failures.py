@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import and_, select
+from sqlalchemy import and_, func, select
 
 from proctor.store.core import bodies
 from proctor.store.core.attempts import Store
@@ -42,6 +42,49 @@ def failed(store: Store, run_id: str, slug: str | None, *, limit: int) -> list[F
     with store.reading() as connection:
         rows = connection.execute(query).all()
     return [Failed(item_id, bodies.unpack(body).get("error") or "") for item_id, body in rows]
+
+
+class FailureKind(NamedTuple):
+    """How many items failed last with this HTTP status and slug."""
+
+    status: int | None
+    slug: str | None
+    items: int
+
+
+def kinds(store: Store, run_id: str) -> list[FailureKind]:
+    """The failures of a run by status and slug, the commonest first; all are counted. Raises NotFound."""
+    a = ATTEMPT.c
+    count = func.count()
+    query = (
+        select(a.status, a.error_slug, count)
+        .where(a.run_num == store.number(run_id), a.outcome == Outcome.ERROR.value, is_latest())
+        .group_by(a.status, a.error_slug)
+        .order_by(count.desc(), a.status, a.error_slug)
+    )
+    with store.reading() as connection:
+        return [FailureKind(*row) for row in connection.execute(query)]
+
+
+def told(store: Store, run_id: str, kind: FailureKind, *, limit: int) -> list[tuple[str, dict[str, Any]]]:
+    """The first items that failed so, in the run's order, with what was kept of each. Raises NotFound."""
+    a, p = ATTEMPT.c, PAYLOAD.c
+    same = and_(p.run_num == a.run_num, p.item_id == a.item_id, p.repeat == a.repeat, p.attempt == a.attempt)
+    query = (
+        select(a.item_id, p.body)
+        .join(PAYLOAD, same)
+        .where(
+            a.run_num == store.number(run_id),
+            a.outcome == Outcome.ERROR.value,
+            a.error_slug == kind.slug,
+            a.status.is_not_distinct_from(kind.status),
+            is_latest(),
+        )
+        .order_by(a.position, a.repeat)
+        .limit(limit)
+    )
+    with store.reading() as connection:
+        return [(item_id, bodies.unpack(body)) for item_id, body in connection.execute(query)]
 
 
 def kept(store: Database, run_ids: Sequence[str]) -> dict[str, dict[str, Any]]:

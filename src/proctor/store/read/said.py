@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import and_, select, tuple_
@@ -70,3 +70,53 @@ def in_order(
         if len(page) < ROWS_AT_ONCE:
             return
         after = (page[-1].position, page[-1].repeat)
+
+
+class Answered(NamedTuple):
+    """What came back for one item, with what it took; `body` is packed (`bodies.unpack`)."""
+
+    item_id: str
+    item_hash: str
+    cluster: str | None
+    outcome: str
+    latency_s: float | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cost_usd: float | None
+    error_slug: str | None
+    finish: str | None
+    body: bytes
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """As `Store.payload` gives it."""
+        return bodies.unpack(self.body)
+
+
+_ANSWERED = [ATTEMPT.c[name] for name in Answered._fields if name != "body"]
+
+
+def by_id(
+    store: Store, run_id: str, *, after: str = "", among: Sequence[str] | None = None
+) -> Iterator[Answered]:
+    """The latest attempt at each item (its first repeat) in the order of the ids' bytes, held a page at a time.
+
+    Only ids beyond `after`, and of `among` where it is given. Raises: NotFound.
+    """
+    its_own = [ATTEMPT.c[name] == PAYLOAD.c[name] for name in ("run_num", "item_id", "repeat", "attempt")]
+    query = (
+        select(*_ANSWERED, PAYLOAD.c.body)
+        .join(PAYLOAD, and_(*its_own))
+        .where(ATTEMPT.c.run_num == store.number(run_id), ATTEMPT.c.repeat == 0, is_latest())
+        .order_by(ATTEMPT.c.item_id)
+        .limit(ROWS_AT_ONCE)
+    )
+    if among is not None:
+        query = query.where(ATTEMPT.c.item_id.in_(among))
+    while True:
+        with store.reading() as connection:
+            page = connection.execute(query.where(ATTEMPT.c.item_id > after)).fetchall()
+        yield from map(Answered._make, page)
+        if len(page) < ROWS_AT_ONCE:
+            return
+        after = page[-1].item_id

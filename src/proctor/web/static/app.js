@@ -100,7 +100,7 @@
     const link = one("#compare-picked");
     if (!link) return;
     const picked = all("input[data-pick]:checked").map((box) => box.value);
-    link.href = "/compare?" + picked.map((id) => "runs=" + encodeURIComponent(id)).join("&");
+    link.href = (link.dataset.base ?? "/compare") + "?" + picked.map((id) => "runs=" + encodeURIComponent(id)).join("&");
     link.classList.toggle("disabled", picked.length < 2);
     link.setAttribute("aria-disabled", String(picked.length < 2));
     one("#picked-count").textContent = picked.length;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from proctor.errors import DataError
@@ -90,6 +90,15 @@ class Faults:
         if not self.rows:
             return None
         return LeftOut(len(self.rows), of, tuple(self._listed()))
+
+    def each_found(self) -> Iterator[tuple[str, str | None, str]]:
+        """Where each fault of a row stands, its column, and what it is, in the order of the rows."""
+        found = [
+            (index, where, column, what)
+            for (column, what), rows in self._found.items()
+            for index, where in rows.items()
+        ]
+        yield from (each[1:] for each in sorted(found, key=lambda each: each[0]))
 
     def _told(self, of: int) -> str:
         listed = self._listed()

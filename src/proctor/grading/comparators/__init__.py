@@ -1,0 +1,1 @@
+"""How alike two replies to one request are, where neither is known to be right: comparators, one file each."""

@@ -1,0 +1,1 @@
+"""Batches and files as OpenAI's API has them, in the database."""

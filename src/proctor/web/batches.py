@@ -1,0 +1,133 @@
+"""The dashboard: Batches. Those at work, live; those that have ended, and how it went; those that failed, and why."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+
+from proctor.findings import RunResult
+from proctor.service.batches import output
+from proctor.service.context import Context
+from proctor.service.kinds import kind_of
+from proctor.service.results.results import shown
+from proctor.service.watch import job_states
+from proctor.service.watch.job_states import JobState, RunFilter
+from proctor.types import Run
+from proctor.web.addresses import query
+from proctor.web.dependencies import OpenContext, Project, Reader
+from proctor.web.render import show
+from proctor.web.run import HEARTBEAT_S, LOOK_EVERY_S, RunId, event_stream
+
+ROUTER = APIRouter()
+LISTED = 20  # ended batches on a page
+MOST_ACTIVE = 100
+RUNNER, VIEWER = "/static/benchmark-runner.html", "/static/benchmark-results.html"
+
+
+@dataclass(frozen=True, slots=True)
+class EndedBatch:
+    """A batch that has ended, with what it shows."""
+
+    run: Run
+    result: RunResult
+    requests_per_s: float | None
+    tokens_per_s: float | None
+
+    @property
+    def failed(self) -> int:
+        return self.result.tally.outcomes.get("error", 0)
+
+
+@ROUTER.get("/batches")
+def page(request: Request, context: OpenContext, user: Reader, project: Project) -> Response:
+    return show(request, "batches.html", here="batches", project=project, **_facts(context, project))
+
+
+@ROUTER.get("/batches/live")
+def live_piece(request: Request, context: OpenContext, user: Reader, project: Project) -> Response:
+    return show(request, "_batches.html", **_facts(context, project))
+
+
+def _facts(context: Context, project: int | None) -> dict[str, Any]:
+    return {"active": at_work(context, project), "ended": ended(context, project), "now": time.time()}
+
+
+def at_work(context: Context, project: int | None) -> list[JobState]:
+    """Batches that work or wait, the newest first."""
+    found = job_states.active(context, project, limit=MOST_ACTIVE)
+    return [state for state in found if holds_requests(state.run)]
+
+
+def holds_requests(run: Run) -> bool:
+    return kind_of(run.cell.source).holds == "requests"
+
+
+def ended(context: Context, project: int | None) -> list[EndedBatch]:
+    lines, _ = job_states.run_lines(context, RunFilter(project_id=project), limit=200)
+    runs = [context.store.run(line.id) for line in lines if line.finished_at is not None]
+    return [_ended(context, run) for run in runs if holds_requests(run)][:LISTED]
+
+
+def _ended(context: Context, run: Run) -> EndedBatch:
+    result = shown(context.store, run)
+    tokens = result.tally.output_tokens_per_item
+    spent_s = run.elapsed_s or None
+    return EndedBatch(
+        run,
+        result,
+        run.settled / spent_s if spent_s else None,
+        tokens * run.settled / spent_s if spent_s and tokens is not None else None,
+    )
+
+
+@ROUTER.get("/batches/events")
+async def events(context: OpenContext, user: Reader, project: Project) -> Response:
+    """Says `changed` whenever a batch that works or waits has moved."""
+    return event_stream(_changes(context, project))
+
+
+async def _changes(context: Context, project: int | None) -> AsyncIterator[bytes]:
+    def look() -> list[tuple[object, ...]]:
+        return [(state.run.id, *state.mark) for state in at_work(context, project)]
+
+    told, beat = await asyncio.to_thread(look), time.monotonic()
+    while True:
+        await asyncio.sleep(LOOK_EVERY_S if told else 4 * LOOK_EVERY_S)
+        now = await asyncio.to_thread(look)
+        if now != told:
+            told, beat = now, time.monotonic()
+            yield b"event: changed\ndata: 1\n\n"
+        elif time.monotonic() - beat > HEARTBEAT_S:
+            beat = time.monotonic()
+            yield b": still here\n\n"
+
+
+@ROUTER.get("/runs/{run_id}/output")
+def download(context: OpenContext, user: Reader, run_id: RunId) -> Response:
+    """Every request that was tried, as lines of an output file; sent as they are read."""
+    run = job_states.run_of(context, run_id)
+    headers = {"Content-Disposition": f'attachment; filename="batch-{run.id[:8]}.jsonl"'}
+    return StreamingResponse(output.lines(context, run), media_type="application/x-ndjson", headers=headers)
+
+
+Named = Annotated[str, Query(max_length=100)]
+
+
+@ROUTER.get(RUNNER)
+def runner(request: Request) -> Response:
+    """Where the specification has the page on which batches are started and watched."""
+    return RedirectResponse("/batches" + query(dict(request.query_params)), 307)
+
+
+@ROUTER.get(VIEWER)
+def viewer(request: Request, benchmark_id: Named = "") -> Response:
+    """Where the specification has the page of a batch's results."""
+    kept = {name: value for name, value in request.query_params.items() if name != "benchmark_id"}
+    path = f"/runs/{benchmark_id}/requests" if benchmark_id else "/batches"
+    return RedirectResponse(path + query(kept), 307)
