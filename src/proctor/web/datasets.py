@@ -47,12 +47,13 @@ def listed(request: Request, context: OpenContext, user: Reader, project: Projec
 def _list(
     request: Request, context: OpenContext, project: int | None = None, problem: ProctorError | None = None
 ) -> Response:
-    """The whole page; for the script that sends a file, what is wrong with it alone."""
+    """The whole page; for the script that sends a file, what is wrong with it alone, as a piece of a page."""
+    piece = problem is not None and is_fragment(request)
     of_requests, total = requests.listed(context, project, limit=SHOWN)
     return show(
         request,
-        "_upload_problem.html" if problem is not None and is_fragment(request) else "datasets.html",
-        200 if problem is None else problem.http_status,
+        "_upload_problem.html" if piece else "datasets.html",
+        200 if problem is None or piece else problem.http_status,
         here="datasets",
         datasets=kept.listed(context, project),
         of_requests=of_requests,
