@@ -19,7 +19,7 @@ from proctor.service.evidence.evaluation import evaluation, of_plan
 from proctor.service.grades.view import GradedView
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Tell
-from proctor.service.opening.sources import open_source, with_simulators
+from proctor.service.opening.sources import open_source, with_servers
 from proctor.service.results.causes import failed_whole
 from proctor.service.results.comparable import comparability, exam
 from proctor.service.results.diagnosis import diagnose
@@ -88,7 +88,7 @@ def start(
     store = context.store
     made: list[Run] = []
     submit = partial(_add_runs, store, plan, parents, made)
-    with with_simulators(plan.cells, sources) as cells:
+    with with_servers(plan.cells, sources, context.settings) as cells:
         try:
             run_cells(
                 cells,
@@ -151,7 +151,7 @@ def resume(
 
     for run, source in zip(todo, sources, strict=True):
         same_rows(run, source)
-    with with_simulators(plan.cells, sources) as cells:
+    with with_servers(plan.cells, sources, context.settings) as cells:
         try:
             run_cells(cells, sources, submit, RunContext(context.settings, store, watch), replies=replies)
         except (ProctorError, Interrupted) as error:
