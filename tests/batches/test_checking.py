@@ -134,6 +134,14 @@ def test_two_endpoints_are_a_fault_unless_bad_lines_may_stay_out(tmp_path: Path)
     assert (len(source), source.facts.endpoint, source.facts.left_out) == (3, None, None)
 
 
+def test_endpoints_that_nothing_is_known_of_are_asked_by_lenient_runs_alone(tmp_path: Path) -> None:
+    other = {"custom_id": "a", "url": "/v1/rerank", "body": {"query": "x", "documents": ["y"]}}
+    path = write(tmp_path / "in.jsonl", [other, {**other, "custom_id": "b", "url": "/v1/../admin"}])
+    assert faults(path) == [(1, "invalid_url"), (2, "invalid_url")]
+    (item,) = opened(path, lenient=True).items()
+    assert item.id == "a"
+
+
 def test_two_models_are_told_and_are_a_fault_where_openais_rules_hold(tmp_path: Path) -> None:
     path = write(tmp_path / "in.jsonl", [line("a"), line("b", model="n"), line("c", model="n")])
     found = checked(path)
