@@ -56,6 +56,7 @@ def test_every_bad_line_is_named_with_its_number_and_its_code(tmp_path: Path) ->
         (b'{"a":' * 3000 + b"1" + b"}" * 3000, "invalid_json_line"),
         (b'{"custom_id": "", "body": {"messages": [{}]}}', "invalid_type"),
         (b'{"custom_id": "\\ud800", "body": {"messages": [{}]}}', "invalid_value"),
+        (b'{"custom_id": "' + b"x" * 513 + b'", "body": {"messages": [{}]}}', "invalid_value"),
         (b'{"custom_id": "x", "body": []}', "invalid_type"),
         (b'{"custom_id": "x", "body": {"messages": []}}', "missing_required_parameter"),
         (b'{"custom_id": "x", "body": {"messages": "hi"}}', "invalid_type"),

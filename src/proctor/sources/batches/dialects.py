@@ -35,6 +35,7 @@ OF_RESPONSES = frozenset(
     {"instructions", "max_output_tokens", "reasoning", "text", "previous_response_id", "store"}
 )
 OF_EMBEDDINGS = frozenset({"dimensions", "encoding_format", "input_type"})
+MOST_ID_CHARS = 512  # of a custom_id, which databases keep in their indexes
 OTHER_ENDPOINT = re.compile(r"/v1(/[a-z0-9_-]+)+")
 OF_LINES = frozenset({"custom_id", "method", "url"})
 ANTHROPIC_PARTS = frozenset({"image", "document", "tool_use", "tool_result", "thinking", "redacted_thinking"})
@@ -70,6 +71,9 @@ def id_of(record: Mapping[str, Any], envelope: str | None, number: int) -> str:
         raise BadRequestLine(
             "invalid_value", "custom_id has a sign that no text has (NUL, or half of a pair)", "custom_id"
         )
+    if len(custom_id) > MOST_ID_CHARS:
+        said = f"custom_id has {len(custom_id):,} characters, and may have {MOST_ID_CHARS}"
+        raise BadRequestLine("invalid_value", said, "custom_id")
     return custom_id
 
 
