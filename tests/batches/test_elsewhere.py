@@ -172,7 +172,10 @@ def test_the_real_outputs_become_runs_that_are_compared_with_our_own(shared: Pat
             found = import_outputs(context, [path], folder / name / "batch_input.jsonl")
             assert str(found.result.run.cell.model) == f"openai-batch/{model}"
             assert (found.result.run.settled, found.bad) == (found.result.run.planned, 0)
-            bodies = {rec["custom_id"]: rec["response"]["body"] for rec in map(json.loads, path.read_text().splitlines())}
+            bodies = {
+                rec["custom_id"]: rec["response"]["body"]
+                for rec in map(json.loads, path.read_text().splitlines())
+            }
             again = map(json.loads, output.lines(context, found.result.run))
             assert {rec["custom_id"]: rec["response"]["body"] for rec in again} == bodies
         # The run of our own on the same file was asked the very same, and says so.

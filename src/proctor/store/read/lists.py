@@ -52,7 +52,10 @@ class RunLine(NamedTuple):
 
 
 class RunFilter(NamedTuple):
-    """Which runs a list is of; None is any. `model` is a name with or without its provider."""
+    """Which runs a list is of; None is any. `model` is a name with or without its provider.
+
+    `ranked` leaves out batches without right answers, which have no score.
+    """
 
     model: str | None = None
     source: str | None = None
