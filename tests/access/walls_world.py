@@ -17,7 +17,9 @@ from proctor.plan import cell_to_json
 from proctor.plan.build import AS_WRITTEN
 from proctor.references import BatchRef, ExamRef
 from proctor.service.admin import access
+from proctor.service.datasets.arriving import copied
 from proctor.service.datasets.kept import Uploaded, Wish, upload
+from proctor.service.datasets.requests import RequestsWish, keep
 from proctor.service.results import notes
 from proctor.service.runs import queue, schedules
 from proctor.service.runs.queue import Ticket
@@ -43,6 +45,7 @@ from proctor.store.core.tables import (
 )
 from proctor.store.queue import runlog
 from proctor.types import Cell, Model, Plan, Run, Status
+from request_files import line
 
 SUITE = "superglue"
 ROWS = ExamRef("suite", SUITE, rows="sample", limit=2)
@@ -71,6 +74,7 @@ class Names:
     openai_batch: str
     batch: str  # runs of a file of requests
     other_batch: str
+    requests: str  # a data set of requests
     request: str  # the custom_id of one in both
 
 
@@ -94,6 +98,7 @@ NOBODYS = Names(
     openai_batch="batch_nobodys",
     batch="77777777-0000-4000-8000-777777777777",
     other_batch="88888888-0000-4000-8000-888888888888",
+    requests="ds_999999990000400080009999",
     request="nobody/request",
 )
 
@@ -148,9 +153,11 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
         openai_batch=openai_batch,
         batch=batches[0].id,
         other_batch=batches[1].id,
+        requests=_requests(store, settings, word, user, project.id),
         request=f"{word}/request",
     )
-    ids = {names.dataset, *(run.id for run in (done, beside, failed, waiting, running, *batches))}
+    runs = (done, beside, failed, waiting, running, *batches)
+    ids = {names.dataset, names.requests, *(run.id for run in runs)}
     return Owner(
         secret, names, frozenset({word, user, file, openai_batch, *ids, *(ident[:8] for ident in ids)})
     )
@@ -160,6 +167,13 @@ def _dataset(store: Store, settings: Settings, word: str, user: str, project: in
     rows = f"question,answer\nWhat does a {word} eat?,grass\n".encode()
     wish = Wish(f"{word} questions", project_id=project, user=user)
     return upload(over(store, settings), [Uploaded(f"{word}.csv", BytesIO(rows))], wish).id
+
+
+def _requests(store: Store, settings: Settings, word: str, user: str, project: int) -> str:
+    path = settings.home / f"{word} requests.jsonl"
+    path.write_bytes(line(f"{word}-1", f"What does a {word} fear?"))
+    with copied(path, settings) as arrived:
+        return keep(over(store, settings), arrived, RequestsWish(project_id=project, user=user)).id
 
 
 def _batch(store: Store, settings: Settings, word: str, project: int, model: str) -> Run:
