@@ -14,7 +14,7 @@ RECENT_S = 10.0
 BUCKET_S = 0.25
 ENOUGH = 20  # completions before an ETA means anything
 SURE = 1.645  # standard errors on either side of nine ranges in ten
-LEAST_SPREAD = 0.1  # of the time that the queue takes: servers are never quite as steady as chance alone
+LEAST_SPREAD = 0.08  # of the time that the queue takes: servers are never quite as steady as chance alone
 
 
 @dataclass(frozen=True, slots=True)
