@@ -22,7 +22,7 @@ from proctor.service.evidence.evaluation import evaluation, of_plan
 from proctor.service.grades.view import GradedView
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Tell
-from proctor.service.opening.sources import open_source, with_simulators
+from proctor.service.opening.sources import open_source, with_servers
 from proctor.service.results.causes import failed_whole
 from proctor.service.results.comparable import comparability, exam
 from proctor.service.results.diagnosis import diagnose
@@ -100,7 +100,7 @@ def start(
             made_of(run, each.source)
         return made
 
-    with beside(plan.cells) as besides, with_simulators(plan.cells, sources) as cells:
+    with beside(plan.cells) as besides, with_servers(plan.cells, sources, context.settings) as cells:
         working = RunContext(context.settings, store, watch, retry, besides=besides)
         try:
             run_cells(cells, sources, submit, working, replies=plan.replies)
@@ -174,7 +174,7 @@ def resume(
 
     for run, source in zip(todo, sources, strict=True):
         same_rows(run, source)
-    with beside(plan.cells) as besides, with_simulators(plan.cells, sources) as cells:
+    with beside(plan.cells) as besides, with_servers(plan.cells, sources, context.settings) as cells:
         working = RunContext(context.settings, store, watch, besides=besides)
         try:
             run_cells(cells, sources, submit, working, replies=replies)
