@@ -66,7 +66,7 @@ class Caller:
                 told = "".join(
                     f"{name}: {value}\n" for name, value in answer.getheaders() if name != "x-request-id"
                 )
-                return Answer(answer.status, told + ("" if probe.endless else answer.read().decode()))
+                return Answer(answer.status, told + ("" if probe.endless else answer.read().decode("utf-8", "replace")))
 
     @contextmanager
     def follow(self, path: str) -> Iterator[HTTPResponse]:
@@ -102,7 +102,7 @@ class World:
     routes: frozenset[Key]
 
     def owner(self, key: Key) -> Owner:
-        return self.api if key[1].startswith("/api/") else self.pages
+        return self.api if key[1].startswith(("/api/", "/admin/", "/v1/")) else self.pages
 
     def settle(self, of: Owner) -> None:
         """The owner's running run has one item more."""
