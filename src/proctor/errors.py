@@ -63,6 +63,7 @@ EXITS: Mapping[Exit, str] = {
         "Part of it: some planned items have an outcome, others have none, because they failed or the run was "
         "stopped. What was measured is kept."
     ),
+    Exit.GATE: "A gate is not passed: `batch run --gate-same`, where too few replies are the same as before.",
     Exit.NOTHING: (
         "Nothing of it: every item failed, or the model, the server or the database could not be used."
     ),
@@ -124,10 +125,7 @@ class TooLarge(DataError):
 
     slug = "too-large"
     http_status = 413
-    cure = (
-        "Split the file, or pack it as Parquet; whoever runs the server raises PROCTOR_UPLOAD_MB (questions) or "
-        "PROCTOR_BATCH_UPLOAD_MB (requests)."
-    )
+    cure = "Split the file; whoever runs the server raises PROCTOR_UPLOAD_MB, or PROCTOR_BATCH_UPLOAD_MB."
 
 
 class BadLines(DataError):
@@ -136,9 +134,7 @@ class BadLines(DataError):
     slug = "bad-lines"
     cure = "Correct the lines that the message names, or upload the file leniently: then they are left out."
 
-    def __init__(self, message: str, faults: Sequence[Mapping[str, Any]] = ()) -> None:
-        super().__init__(message)
-        self.faults = faults  # the first of them: line (from 1), code, message, param
+    faults: Sequence[Mapping[str, Any]] = ()  # the first of them: line (from 1), code, message, param
 
 
 class DataMissing(DataError):
@@ -181,6 +177,17 @@ class DiskFull(StoreError):
 
     slug = "disk-full"
     cure = "Make room on that disk, then `proctor resume RUN`: what was committed is safe. A job goes on by itself."
+
+
+class OutputError(ProctorError):
+    """The output file of a batch lacks lines, because it could not be written; every reply is kept in the database."""
+
+    slug = "output"
+    http_status = 503
+    exit_code = Exit.PART
+    cure = (
+        "Put right what the message says of the file, then `proctor resume RUN`: it writes the missing lines."
+    )
 
 
 class QueueFull(ProctorError):
@@ -230,9 +237,7 @@ class ResourceLimit(ProctorError):
     slug = "resource-limit"
     http_status = 507
     exit_code = Exit.NOTHING
-    cure = (
-        "Free what the message names or raise its limit, then restart the job: it goes on where it stopped."
-    )
+    cure = "Free what the message names or raise its limit, then restart the job: it goes on from there."
 
 
 class WorkerDied(ProctorError):

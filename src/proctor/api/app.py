@@ -31,8 +31,8 @@ from proctor.api.errors import RESPONSES, add_handlers
 from proctor.api.examples import add_examples
 from proctor.api.guard import Guard
 from proctor.api.metrics import CONTENT_TYPE, Metrics
-from proctor.service.batches.openai_models import ModelList
-from proctor.service.batches.openai_steps import Keeper
+from proctor.service.batches.openai.models import ModelList
+from proctor.service.batches.openai.steps import Keeper
 from proctor.service.context import Context, open_context
 from proctor.service.runs import queue
 from proctor.service.watch import job_states
