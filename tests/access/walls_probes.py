@@ -368,8 +368,8 @@ def _reply(room: str, method_owner: str = SEES, **more: Any) -> Make:
 
 def _exports(of: Names) -> list[Probe]:
     path = f"{ADMIN}/{of.batch}/export"
-    forms = [Probe(_query(path, format="batch", also=of.other_batch), word="custom_id")]
-    return [*forms, Probe(_query(path, format="dpo", manifest=True))]
+    again = Probe(_query(path, format="batch", also=of.other_batch), word="custom_id")
+    return [again, Probe(_query(path, format="dpo", manifest=True))]
 
 
 PROBES |= {
@@ -390,11 +390,11 @@ PROBES |= {
     ("GET", f"{ONE}/export"): _exports,
     ("POST", f"{ONE}/cancel"): _run(f"{ADMIN}/bm_{{}}/cancel", NOTHING, "batch"),
     ("POST", f"{ONE}/resume"): _run(f"{ADMIN}/bm_{{}}/resume", NOTHING, "batch"),
-    ("DELETE", ONE): _run(f"{ADMIN}/bm_{{}}", ACTS, "other_batch"),
     ("GET", f"{ONE}/labels"): _benchmark("/labels", word='"verdicts"'),
     ("GET", f"{ONE}/labels/{{custom_id:path}}"): _reply("labels", word='"labels":['),
     ("PUT", f"{ONE}/labels/{{custom_id:path}}"): _reply("labels", ACTS, body={"verdict": "good"}),
     ("POST", f"{ONE}/best/{{custom_id:path}}"): lambda of: [
         Probe(f"{ADMIN}/{of.batch}/best/{of.request}", ACTS, body={"among": [of.batch, of.other_batch]})
     ],
+    ("DELETE", ONE): _run(f"{ADMIN}/bm_{{}}", ACTS, "other_batch"),
 }
