@@ -15,10 +15,10 @@ from proctor.app import program
 from proctor.errors import DataError
 from proctor.references import BatchRef, LogRef
 from proctor.replies.lines import parse_line
-from proctor.service.batches import output
 from proctor.service.batches.compare import compared
 from proctor.service.batches.elsewhere import import_outputs, is_output
 from proctor.service.context import open_context
+from proctor.service.output import lines as output
 from proctor.settings import Settings, read_settings
 from proctor.store import Store
 from proctor.store.read import said

@@ -16,8 +16,8 @@ from proctor.service.batches.find.filters import RowFilter
 from proctor.service.batches.find.select import How, Look, PageStart, select
 from proctor.service.batches.find.sieve import candidate_at, candidate_in
 from proctor.service.batches.labels import ReplyLabel
-from proctor.service.batches.output import line_of
 from proctor.service.context import Context
+from proctor.service.output.lines import line_of
 from proctor.store import AttemptRow
 from proctor.store.read import batch_rows, pages
 from proctor.store.read.batch_rows import WholeRow

@@ -12,14 +12,14 @@ from typing import Any, BinaryIO, Literal, get_args
 import orjson
 
 from proctor.errors import ConfigError
+from proctor.figures import inert
 from proctor.interop.batches.written import Shape, written
 from proctor.service.batches import labels, results
 from proctor.service.batches.exports.examples import TrainingExample, examples
 from proctor.service.batches.find.filters import RowFilter
 from proctor.service.batches.labels import ReplyLabel
-from proctor.service.batches.output import line_of
 from proctor.service.context import Context
-from proctor.service.data.transfer import inert
+from proctor.service.output.lines import line_of
 from proctor.store.read.batch_rows import WholeRow
 from proctor.types import Request, Run
 
