@@ -170,6 +170,12 @@ def named(context: Context, word: str, project_id: int = 1) -> Requests:
     return _requests(row)
 
 
+def means_requests(context: Context, word: str, project_id: int = 1) -> bool:
+    """Whether a name, or an id, is that of a data set of requests."""
+    row = entries.named(context.store, word, project_id)
+    return row is not None and row.holds == REQUESTS
+
+
 def batch_ref(context: Context, word: str, project_id: int = 1) -> BatchRef:
     """What a run asks that names a data set of requests. Raises: NotFound, ConfigError, DataMissing."""
     found = named(context, word, project_id)
