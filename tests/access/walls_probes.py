@@ -155,6 +155,10 @@ def _uploads(path: str, *, files: tuple[tuple[str, bytes], ...] = FILE, **fields
     return lambda of: [Probe(path, ACTS, form={_project_in(path): str(of.project), **fields}, files=files)]
 
 
+def _openai_batch(of: Names) -> dict[str, Any]:
+    return {"input_file_id": of.file, "endpoint": "/v1/chat/completions", "completion_window": "24h"}
+
+
 KEYS = {"user": "eve", "scopes": ["read"], "project_ids": [2]}
 
 PROBES: dict[Key, Make] = {
@@ -212,6 +216,25 @@ PROBES: dict[Key, Make] = {
     ("PATCH", f"{V1}/keys/{{number}}"): _run(f"{V1}/keys/{{}}", REFUSED, "key", body={"project_ids": [2, 3]}),
     ("DELETE", f"{V1}/keys/{{number}}"): _run(f"{V1}/keys/{{}}", REFUSED, "key"),
     ("GET", f"{V1}/audit"): _lists(f"{V1}/audit", user="user"),
+    # OpenAI's API ---------------------------------------------------------------------------------
+    ("POST", "/v1/files"): _same("/v1/files", ACTS, form={"purpose": "batch"}, files=LINES),
+    ("GET", "/v1/files"): lambda of: [
+        Probe("/v1/files"),
+        Probe("/v1/files?purpose=batch&order=asc"),
+        Probe(f"/v1/files?after={of.file}", NOTHING),
+    ],
+    ("GET", "/v1/files/{file_id}"): _run("/v1/files/{}", name="file"),
+    ("GET", "/v1/files/{file_id}/content"): _run("/v1/files/{}/content", name="file"),
+    ("DELETE", "/v1/files/{file_id}"): _run("/v1/files/{}", ACTS, "loose_file"),
+    ("POST", "/v1/batches"): lambda of: [Probe("/v1/batches", ACTS, body=_openai_batch(of))],
+    ("GET", "/v1/batches"): lambda of: [
+        Probe("/v1/batches"),
+        Probe(f"/v1/batches?after={of.openai_batch}", NOTHING),
+    ],
+    ("GET", "/v1/batches/{batch_id}"): _run("/v1/batches/{}", name="openai_batch"),
+    ("POST", "/v1/batches/{batch_id}/cancel"): _run("/v1/batches/{}/cancel", ACTS, "openai_batch"),
+    ("GET", "/v1/models"): _same("/v1/models", NOTHING),
+    ("GET", "/v1/models/{model:path}"): _same("/v1/models/simulator/sim", NOTHING),
     ("GET", "/healthz"): _same("/healthz", NOTHING),
     ("GET", "/readyz"): _same("/readyz", NOTHING),
     ("GET", "/metrics"): _same("/metrics", NOTHING),

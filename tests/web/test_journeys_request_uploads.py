@@ -68,6 +68,8 @@ def test_requests_are_dropped_with_progress_and_each_bad_line_is_named(
         assert "batch_5k.jsonl" in text and "bad<i>.jsonl" in text and "requests" in text
         page.once("dialog", lambda dialog: dialog.accept())
         page.get_by_role("button", name="Delete batch_5k.jsonl").click()
-        until(page, lambda at: "batch_5k.jsonl" not in at.locator("main table").inner_text(), "that it is gone")
+        until(
+            page, lambda at: "batch_5k.jsonl" not in at.locator("main table").inner_text(), "that it is gone"
+        )
         assert path_of(page) == "/datasets"
         assert [each["name"] for each in server.get("/admin/datasets")["datasets"]] == ["bad<i>.jsonl"]

@@ -9,9 +9,9 @@ from typing import Any
 
 from proctor.errors import NotFound
 from proctor.references import BatchRef
-from proctor.service.batches import output
 from proctor.service.context import Context
 from proctor.service.opening.offers import chat_models, offers
+from proctor.service.output import lines as output
 from proctor.service.watch.item import Cursor, Filter, answer, results_page
 from proctor.store import AttemptRow
 from proctor.types import Message, Request, Run

@@ -160,11 +160,7 @@ def record_of(text: bytes, *, exact: bool = True) -> dict[str, Any]:
 
 def hash_of(line: RequestLine) -> str:
     """Of the endpoint, the body without the model, and right answers: any model is asked the same."""
-    asked = {name: value for name, value in line.fields.items() if name != "model"}
-    said: list[Any] = [line.url, asked]
-    if line.gold is not None:
-        said.append([line.gold.target, line.gold.aliases])
-    return hashlib.sha256(raw.canonical(said)).hexdigest()[:32]
+    return _hash(line.url, line.fields, line.gold)
 
 
 def item_of(line: RequestLine) -> Item:
@@ -176,6 +172,19 @@ def item_of(line: RequestLine) -> Item:
         cluster=line.cluster,
         hash=hash_of(line),
     )
+
+
+def request_hash(ask: Request, gold: Gold | None) -> str:
+    """The hash of a request that is kept, from what was asked."""
+    return _hash(ask.url, raw.loads(ask.body), gold)
+
+
+def _hash(url: str, fields: Mapping[str, Any], gold: Gold | None) -> str:
+    asked = {name: value for name, value in fields.items() if name != "model"}
+    said: list[Any] = [url, asked]
+    if gold is not None:
+        said.append([gold.target, gold.aliases])
+    return hashlib.sha256(raw.canonical(said)).hexdigest()[:32]
 
 
 def reader_of(

@@ -52,7 +52,10 @@ class RunLine(NamedTuple):
 
 
 class RunFilter(NamedTuple):
-    """Which runs a list is of; None is any. `model` is a name with or without its provider."""
+    """Which runs a list is of; None is any. `model` is a name with or without its provider.
+
+    `ranked` leaves out batches without right answers, which have no score.
+    """
 
     model: str | None = None
     source: str | None = None
@@ -60,6 +63,7 @@ class RunFilter(NamedTuple):
     project_id: int | None = None
     since: float | None = None
     sample: bool | None = None
+    graded: bool = False  # those alone that can have scores
 
 
 COLUMNS = [RUN.c[name] for name in RunLine._fields]
@@ -116,6 +120,8 @@ def where(query: Select[Any], wanted: RunFilter) -> Select[Any]:
             query = query.where(column == value)
     if wanted.since is not None:
         query = query.where(RUN.c.created_at >= wanted.since)
+    if wanted.graded:
+        query = query.where(RUN.c.comparability.is_not(None))
     return query
 
 
