@@ -12,7 +12,7 @@ from proctor.errors import BadLines, ConfigError, DataMissing, NotFound
 from proctor.references import BatchRef
 from proctor.service.context import Context, open_context
 from proctor.service.datasets.arriving import Arrived
-from proctor.service.datasets.look import look_at_file_of_requests
+from proctor.service.datasets.bounded import look_at_file_of_requests
 from proctor.service.datasets.looked import requests_between
 from proctor.service.datasets.names import NAME_CHARS, checked_name
 from proctor.service.datasets.reading import (
