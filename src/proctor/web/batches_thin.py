@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from proctor.errors import NotFound
-from proctor.references import BatchRef
 from proctor.service.batches import output
 from proctor.service.context import Context
-from proctor.service.opening.offers import chat_models, offers
 from proctor.service.watch.item import Cursor, Filter, answer, results_page
 from proctor.store import AttemptRow
 from proctor.types import Message, Request, Run
@@ -121,57 +119,3 @@ def one(context: Context, run: Run, custom_id: str) -> BatchItem:
         found.before.item_id if found.before else None,
         found.after.item_id if found.after else None,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Requests:
-    id: str
-    name: str
-    count: int
-    ref: BatchRef
-    created_at: float
-
-
-def listed(context: Context) -> list[Requests]:
-    """Files of requests that were uploaded."""
-    return []
-
-
-def one_dataset(context: Context, ident: str) -> Requests:
-    raise NotFound(f"No data set {ident}")
-
-
-def id_of(context: Context, run: Run) -> str:
-    return ""
-
-
-@dataclass(frozen=True, slots=True)
-class KnownModel:
-    model_id: str
-    name: str
-    parameters: str | None = None
-    size_bytes: float | None = None
-    memory_bytes: float | None = None
-    context_tokens: int | None = None
-    quantization: str | None = None
-    tokens_per_s: float | None = None
-
-
-def models_of(context: Context, provider: str) -> tuple[list[KnownModel], str]:
-    """What a provider offers, and why that is not known."""
-    (offer,) = offers(context.settings, (provider,))
-    names = {each.name for each in chat_models(offer)}
-    found = [
-        KnownModel(
-            str(each.model),
-            each.model.name,
-            each.parameters,
-            each.size_bytes,
-            None,
-            each.context_tokens,
-            each.quantization,
-        )
-        for each in offer.models
-        if each.model.name in names
-    ]
-    return found, str(offer.problem or "")

@@ -31,6 +31,8 @@ class Counted(Protocol):
 
 def askings(run: Run) -> str:
     """What a run's failures are counted in."""
+    if kind_of(run.cell.source).holds == "requests":
+        return "requests"
     return "askings" if run.cell.repeats > 1 else "items"
 
 
