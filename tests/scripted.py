@@ -48,7 +48,8 @@ class Scripted:
 
     @property
     def bodies(self) -> list[bytes]:
-        return [body for path, _, body in self.asked if path != "/v1/models"]
+        """Those that had one: not the looks at the server."""
+        return [body for _, _, body in self.asked if body]
 
 
 Answer = Callable[[str, bytes], Said]

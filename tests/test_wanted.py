@@ -59,6 +59,7 @@ EXAMPLES: Mapping[str, tuple[Any, ...]] = {
     "endpoint": ("/v1/responses",),
     "columns": (("custom_id=ID",), ("custom_id=ID", "prompt=a, b")),
     "template": ("Is {name} right?\n\t{text}", "--model {x}"),
+    "system": ("You are {name}.",),
     "fields": (("max_tokens=200",), ('response_format={"type": "json_object"}', "stop=, ")),
     "gold": ("label", "$.metadata.label"),
     "candidate": (r"^(\w+)-", "$.metadata.name"),

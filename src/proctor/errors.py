@@ -63,6 +63,7 @@ EXITS: Mapping[Exit, str] = {
         "Part of it: some planned items have an outcome, others have none, because they failed or the run was "
         "stopped. What was measured is kept."
     ),
+    Exit.GATE: "A gate is not passed: `batch run --gate-same`, where too few replies are the same as before.",
     Exit.NOTHING: (
         "Nothing of it: every item failed, or the model, the server or the database could not be used."
     ),
@@ -181,6 +182,17 @@ class DiskFull(StoreError):
 
     slug = "disk-full"
     cure = "Make room on that disk, then `proctor resume RUN`: what was committed is safe. A job goes on by itself."
+
+
+class OutputError(ProctorError):
+    """The output file of a batch lacks lines, because it could not be written; every reply is kept in the database."""
+
+    slug = "output"
+    http_status = 503
+    exit_code = Exit.PART
+    cure = (
+        "Put right what the message says of the file, then `proctor resume RUN`: it writes the missing lines."
+    )
 
 
 class QueueFull(ProctorError):

@@ -100,12 +100,14 @@ class Request:
 
 def _message(told: object) -> Message:
     if not isinstance(told, dict):
-        return Message("user", told if isinstance(told, str) else json.dumps(told))
+        told = {"content": told if isinstance(told, str) else json.dumps(told)}
     content = told.get("content")
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         content = "".join(part for part in parts if isinstance(part, str))
-    return Message(str(told.get("role", "user")), content if isinstance(content, str) else "")
+    said = content if isinstance(content, str) else ""
+    # Half a surrogate pair may stand in a JSON string, and in no text that is written anywhere.
+    return Message(str(told.get("role", "user")), said.encode(errors="replace").decode())
 
 
 @dataclass(frozen=True, slots=True)

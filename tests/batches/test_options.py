@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from proctor.cli.batch import run_command as batch_command
+from proctor.cli.batch_run import run_command as batch_command
 from proctor.cli.run import run_command
 from proctor.errors import ConfigError
 from proctor.plan import (
@@ -112,7 +112,7 @@ def test_paths_among_the_options_of_a_batch_become_absolute_and_a_server_opens_n
         gold=str(tmp_path / "gold.csv"),
     )
     assert parse_batch("requests.jsonl", gold="label").gold == "label"
-    with pytest.raises(ConfigError, match="No file nothing.jsonl"):
+    with pytest.raises(ConfigError, match=r"No file nothing\.jsonl"):
         parse_batch("nothing.jsonl")
     config = BatchConfig.model_validate({"gold": str(tmp_path / "gold.csv")})
     with pytest.raises(ConfigError, match="opens no files by their paths"):

@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from proctor.manifest import UNOPENED
@@ -110,8 +111,8 @@ def keep_until_killed(url: str, run_id: str, owner: str, dead_owner: str) -> Non
     done = store.settled(run_id)
     tries = store.next_attempts(run_id)
 
-    def told(count: int) -> None:
-        os.write(1, f"{count}\n".encode())
+    def told(kept: Sequence[Attempt]) -> None:
+        os.write(1, f"{len(kept)}\n".encode())
 
     writer = AttemptWriter(store, run_id, owner=owner, batch=16, linger_s=0.01, on_commit=told)
     for place in range(run.planned):

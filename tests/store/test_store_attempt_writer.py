@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import psycopg
@@ -17,6 +17,7 @@ from postgres_server import Postgres
 from proctor.errors import Conflict, StoreError
 from proctor.store import AttemptWriter, Store
 from proctor.store.write.attempt_writer import write
+from proctor.types import Attempt
 
 AT_ONCE = (0.0, 0.0, 0.0)
 
@@ -47,7 +48,9 @@ def ended(writer: AttemptWriter) -> StoreError | Conflict:
 def test_everything_kept_is_committed_and_counted(store: Store) -> None:
     run = claimed(store, planned=1000)
     counted: list[int] = []
-    writer = AttemptWriter(store, run.id, owner="me", batch=64, on_commit=counted.append)
+    writer = AttemptWriter(
+        store, run.id, owner="me", batch=64, on_commit=lambda kept: counted.append(len(kept))
+    )
     for place in range(1000):
         writer.keep(answered(place))
     writer.close()
@@ -61,8 +64,8 @@ def test_a_counted_attempt_can_be_read_by_others_at_that_moment(store: Store) ->
     run = claimed(store)
     seen: list[tuple[int, int]] = []
 
-    def look(news: int) -> None:
-        seen.append((news, len(store.settled(run.id))))
+    def look(news: Sequence[Attempt]) -> None:
+        seen.append((len(news), len(store.settled(run.id))))
 
     keep = AttemptWriter(store, run.id, owner="me", batch=4, on_commit=look)
     for place in range(10):
@@ -238,7 +241,14 @@ def test_a_full_disk_is_told_and_what_was_committed_stays(sqlite_url: str) -> No
     event.listen(store.engine, "connect", set_limit)
     store.engine.dispose()
     counted: list[int] = []
-    writer = AttemptWriter(store, run.id, owner="me", batch=32, on_commit=counted.append, pauses_s=AT_ONCE)
+    writer = AttemptWriter(
+        store,
+        run.id,
+        owner="me",
+        batch=32,
+        on_commit=lambda kept: counted.append(len(kept)),
+        pauses_s=AT_ONCE,
+    )
     place = 0
     with pytest.raises(StoreError, match="database or disk is full"):
         while place < 100_000:

@@ -122,7 +122,7 @@ def job(result: RunResult, state: JobState) -> dict[str, Any]:
 def worked_s(run: Run, *, now: float) -> float:
     """Seconds of work on the run, also while it goes on.
 
-    A resumed run's are those of its earlier stretches until this one ends: when it began is kept nowhere.
+    They are counted with each commit: until the first one, from when the run was begun.
     """
     if run.status is Status.RUNNING and run.started_at is not None and not run.elapsed_s:
         return max(0.0, now - run.started_at)

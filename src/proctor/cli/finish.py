@@ -12,7 +12,7 @@ import click
 from proctor.cli.exits import Ended, ended
 from proctor.cli.progress import LiveBar, Plain, shower
 from proctor.cli.tables import evaluation_lines, on_resume
-from proctor.errors import Exit
+from proctor.errors import Exit, OutputError
 from proctor.protocols import Source
 from proctor.service.forecast.words import plan_lines
 from proctor.service.results import documents
@@ -27,7 +27,7 @@ def begin(plan: Plan, source: Source) -> Plain | LiveBar:
     return shower()
 
 
-def finish(outcome: PlanOutcome, *, as_json: bool) -> int:
+def finish(outcome: PlanOutcome, *, as_json: bool) -> Exit:
     """Print what the runs show; the exit code."""
     sys.stderr.flush()
     if as_json:
@@ -71,4 +71,6 @@ def exit_code(outcome: PlanOutcome) -> Exit:
         return Exit.PART  # the database has gone, with what was measured until then in it
     if outcome.error is not None and outcome.error.exit_code < Exit.PART:
         return Exit(outcome.error.exit_code)
-    return ended([Ended.of(result) for result in outcome.evaluation.results])
+    code = ended([Ended.of(result) for result in outcome.evaluation.results])
+    # All may be answered, and the file that they were asked for still lacks some.
+    return Exit.PART if code is Exit.DONE and isinstance(outcome.error, OutputError) else code

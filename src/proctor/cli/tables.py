@@ -10,6 +10,7 @@ from proctor.figures import (
     amount,
     besides,
     dollars,
+    duration,
     estimate,
     fraction,
     names,
@@ -21,6 +22,7 @@ from proctor.figures import (
 from proctor.findings import Comparison, Evaluation, RunResult, failed_in_short
 from proctor.manifest import NOT_ENFORCED
 from proctor.manifest_json import manifest_document
+from proctor.service.kinds import kind_of
 from proctor.service.results.advice import advice, askings, goes_on
 from proctor.types import Run
 
@@ -65,7 +67,8 @@ def result_lines(result: RunResult, *, fold: bool = False) -> Iterator[str]:
     folded = fold and len(tasks) > MOST_TASKS
     mark = "  [sample rows, no real score]" if run.manifest.facts.sample else ""
     if not result.scores:
-        yield f"{run.cell.model}  {run.source_title}  nothing was scored{mark}"
+        told = answered_words(result) if _of_requests(run) else "nothing was scored"
+        yield f"{run.cell.model}  {run.source_title}  {told}{mark}"
     for index, score in enumerate(result.scores):
         if folded and score.task:
             continue
@@ -94,19 +97,44 @@ def result_lines(result: RunResult, *, fold: bool = False) -> Iterator[str]:
 
 def run_facts(result: RunResult) -> str:
     """Answer rate, speed, tokens and cost in one line."""
-    tally = result.tally
+    tally, one = result.tally, "request" if _of_requests(result.run) else "item"
     tokens = "-"
     if tally.input_tokens_per_item is not None or tally.output_tokens_per_item is not None:
         tokens = f"{amount(tally.input_tokens_per_item)} in + {amount(tally.output_tokens_per_item)} out"
         if tally.reasoning_tokens_per_item:
             tokens += f" ({amount(tally.reasoning_tokens_per_item)} of them reasoning)"
-    took = speed(tally.speed, " per item")
+    took = speed(tally.speed, f" per {one}")
     if tally.speed and tally.speed.output_tokens_per_s is not None:
         took += f", {rate(tally.speed.output_tokens_per_s)}"
+    first = _throughput(result) if one == "request" else f"answer rate {fraction(tally.answer_rate)}"
+    return f"{first} | {took} | tokens per {one} {tokens} | cost {dollars(tally.cost_usd)}"
+
+
+def _of_requests(run: Run) -> bool:
+    return kind_of(run.cell.source).holds == "requests"
+
+
+def _throughput(result: RunResult) -> str:
+    """How long it took, all requests together."""
+    run, seconds = result.run, result.run.elapsed_s
+    each = f", {run.settled / seconds:,.1f} requests/s" if seconds and run.settled else ""
+    told = result.output_tokens_per_s
+    return f"{duration(seconds)}{each}{'' if told is None else f', {rate(told)} of output'}"
+
+
+def answered_words(result: RunResult) -> str:
+    """How many requests were answered, how the answers ended, and how many failed."""
+    run, outcomes = result.run, result.tally.outcomes
+    ends = [f"{outcomes[name]:,} {words}" for name, words in _ENDS.items() if outcomes.get(name)]
+    told = f" ({', '.join(ends)})" if ends else ""
+    failed = sum(result.tally.errors.values())
     return (
-        f"answer rate {fraction(tally.answer_rate)} | {took} | tokens per item {tokens} | "
-        f"cost {dollars(tally.cost_usd)}"
+        f"{run.settled:,} of {run.planned:,} requests answered{told}"
+        f"{f', {failed:,} failed' if failed else ''}"
     )
+
+
+_ENDS = {"truncated": "cut by the length limit", "refused": "refused", "no_answer": "empty"}
 
 
 def problem_words(result: RunResult) -> str:
@@ -189,10 +217,14 @@ def list_entry(result: RunResult) -> Listed:
         partial=run.partial,
         model=str(run.cell.model),
         source=_source(run),
-        score=f"{first.metric} {estimate(first.estimate)}" if first else "-",
+        score=f"{first.metric} {estimate(first.estimate)}" if first else _count_of(run),
         unmeasured=unmeasured(run.unmeasured, run.planned),
         failed=failed_in_short(result.causes),
     )
+
+
+def _count_of(run: Run) -> str:
+    return f"{run.settled:,} of {run.planned:,} answered" if _of_requests(run) else "-"
 
 
 def _source(run: Run) -> str:

@@ -111,7 +111,7 @@ def parse_batch(
     """
     for name in ("out", "gold"):
         if given.get(name) and (name == "out" or Path(given[name]).is_file()):
-            given[name] = str(Path(given[name]).absolute())
+            given[name] = str(Path(given[name]).resolve())
     path = Path(text)
     if path.is_file():
         return batch_reference(str(path.resolve()), given)

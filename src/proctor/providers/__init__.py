@@ -95,6 +95,13 @@ PROVIDERS: dict[str, Entry] = {
         None,
         "simulator",
     ),
+    "serve": Entry(
+        "a server of one's own, started for the run (proctor.toml)",
+        "served",
+        "open_served",
+        "list_served",
+        "serve",
+    ),
 }
 OFFERED: Mapping[Mode, tuple[str, ...]] = {
     mode: tuple(name for name, entry in PROVIDERS.items() if mode in entry.modes) for mode in EVERY_MODE

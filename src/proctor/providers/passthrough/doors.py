@@ -35,6 +35,7 @@ DOORS: Mapping[str, Door] = {
     "grok": Door("grok_base_url", "XAI_BASE_URL", VERSION, bare=True, dialect=GROK),
     "anthropic": Door("anthropic_base_url", "ANTHROPIC_BASE_URL", VERSION),
     "simulator": Door(None, dialect=SIMULATOR),
+    "serve": Door(None),
 }
 
 

@@ -18,7 +18,7 @@ from proctor.plan import cell_from_json, cell_to_json
 from proctor.service.data.counted import tally
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.results import documents
-from proctor.service.results.answer_kinds import kind_told
+from proctor.service.results.answer_kinds import kept_as_they_are, kind_told
 from proctor.service.results.results import marks, shape
 from proctor.service.results.speeds import with_clock
 from proctor.stats.estimates import scores
@@ -47,6 +47,8 @@ ITEM_KEYS: Mapping[str, Types] = {
     "options": (list,),
     "cluster": _TEXT,
 }
+# What the model was shown: messages, or a request as it was sent. A bundle without prompts has none of it.
+SHOWN: Mapping[str, Types] = {"prompt": (list,), "url": (str,), "body": (str,), "model": _TEXT}
 # Of a run's facts, those that are compared, counted with or printed.
 RUN_KEYS: Mapping[str, Types] = {
     "id": (str,),
@@ -177,7 +179,8 @@ def run_from(record: Mapping[str, Any], where: str) -> tuple[Run, Labels | None]
 def _check_metrics(run: Run) -> None:
     """What the statistics need is all there. Raises: ConfigError, ValueError for a metric that is not known."""
     for key, task in run.manifest.facts.tasks.items():
-        kind_told(run, key)
+        if not kept_as_they_are(run):
+            kind_told(run, key)
         if unknown := [metric for metric in task.metrics if metric not in METRIC_VERSIONS]:
             raise ValueError(f"task {key} is scored by {unknown[0]!r}")
 
@@ -190,13 +193,14 @@ def item_record(row: AttemptRow, item: Item, *, prompt: bool) -> dict[str, Any]:
     record = bodies.item_record(item)
     del record["group"]  # the row's task stands for it
     if not prompt:
-        del record["prompt"]
+        for shown in SHOWN:
+            record.pop(shown, None)
     return {**record, "id": row.item_id, "hash": row.item_hash, "task": row.task, "cluster": row.cluster}
 
 
 def item_from(record: Mapping[str, Any], where: str) -> Item:
     """Raises DataError."""
-    keys = {**ITEM_KEYS, "prompt": (list,)} if "prompt" in record else ITEM_KEYS
+    keys = {**ITEM_KEYS, **{name: types for name, types in SHOWN.items() if name in record}}
     checked(record, keys, where)
     if not all(isinstance(text, str) for key in ("choices", "aliases", "options") for text in record[key]):
         raise DataError(f"{where}: choices, aliases and options are lists of texts")

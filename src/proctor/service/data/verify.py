@@ -11,17 +11,19 @@ from proctor import __version__
 from proctor.errors import ConfigError, DataError
 from proctor.grading.exam import FUNCTION, ROWS, ExamGrader, Reads
 from proctor.grading.extractors import EXTRACTORS, extractor
+from proctor.grading.kept import KeptAsTheyAre
 from proctor.protocols import Grader
 from proctor.service.data import records
 from proctor.service.data.records import Labels, Snapshot
 from proctor.service.data.unpack import BOUNDS, Bounds, BundleArchive, opened, run_ids, sum_faults
 from proctor.service.kinds import kind_of
-from proctor.service.results.answer_kinds import reads, with_labels
+from proctor.service.results.answer_kinds import kept_as_they_are, reads, with_labels
 from proctor.settings import Settings
+from proctor.sources.batches.lines import request_hash
 from proctor.sources.exams.items import item_hash
 from proctor.store import AttemptRow
 from proctor.store.core.bodies import clean
-from proctor.types import Grade, Item, Outcome, Reply, Run
+from proctor.types import Grade, Item, Outcome, Reply, Request, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class _PackedRun:
 
     run: Run
     items: Mapping[tuple[str, str], Item]
-    grader: ExamGrader | None
+    grader: Grader | None
     why_not: str = ""  # why its replies cannot be read again
 
     @property
@@ -146,10 +148,12 @@ def _packed_run(archive: BundleArchive, ident: str) -> _PackedRun:
         return _PackedRun(run, items, None, str(error))
 
 
-def _grader(run: Run, labels: Labels | None) -> ExamGrader:
+def _grader(run: Run, labels: Labels | None) -> Grader:
     """Raises ConfigError saying why the replies cannot be graded again."""
     if run.cell.source.imported:
         raise ConfigError("another tool asked and read them")
+    if kept_as_they_are(run):
+        return KeptAsTheyAre()
     name = run.manifest.facts.extractor
     if name not in EXTRACTORS:
         raise ConfigError(f"this version does not know the extractor {name}")
@@ -219,7 +223,8 @@ def _check_reading(of: _PackedRun, row: AttemptRow, reply: Reply, found: _Findin
     told = Grade(row.outcome, row.score, row.answer, row.rung)
     found.fault(
         "a reply differs",
-        f"{of.name}, item {row.item_id}{repeat}: the bundle says {_said(told)}; {again.grader} reads {_said(read)}",
+        f"{of.name}, item {row.item_id}{repeat}: the bundle says {_said(told)}; {again.grader or 'it'} reads "
+        f"{_said(read)}",
     )
 
 
@@ -283,10 +288,16 @@ def _check_hashes(of: _PackedRun, found: _Finding) -> None:
         if not item.ask.messages:
             continue
         found.items += 1
-        if item_hash(item.ask.messages, item.choices, item.target, item.aliases) != item.hash:
+        if _hash_of(item) != item.hash:
             found.fault(
                 "an item differs", f"{of.name}, item {item.id}: its hash is not that of its prompt and target"
             )
+
+
+def _hash_of(item: Item) -> str:
+    if isinstance(item.ask, Request):
+        return request_hash(item.ask, item.gold)
+    return item_hash(item.ask.messages, item.choices, item.target, item.aliases)
 
 
 def _check_rows(of: _PackedRun, settings: Settings, found: _Finding) -> None:

@@ -12,6 +12,7 @@ from proctor.service.context import Context, find
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.evidence.shared import shape_over
 from proctor.service.grades.view import GradedView
+from proctor.service.results.answer_kinds import kept_as_they_are
 from proctor.service.results.comparable import check_comparable
 from proctor.service.results.results import Kept, scored_rows
 from proctor.stats.compare import focused
@@ -88,6 +89,12 @@ def compared(
     if margin is not None and margin < 0:
         raise ConfigError(f"margin {margin}: two scores cannot be less than 0 apart; give 0 or more")
     runs = chosen(context.store, names, source=source)
+    if grader is None and all(map(kept_as_they_are, runs)):
+        ids = " ".join(run.id[:8] for run in runs)
+        raise ConfigError(
+            f"These runs have no scores, since no right answers were given: `proctor batch compare {ids}` compares "
+            "what was replied"
+        )
     view = GradedView(context.store, grader)
     found = evaluation(view, [view.shown(run) for run in runs], margin=margin, metric=metric)
     tasks = _counted([result.run for result in found.results], metric)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,8 +15,9 @@ from proctor.protocols import Grader
 from proctor.providers.contract import Opening, Provider
 from proctor.providers.passthrough import open_passthrough
 from proctor.references import BatchRef
+from proctor.service.batches.growing import growing
 from proctor.service.context import Context
-from proctor.service.kinds.contract import Method, SourceKind
+from proctor.service.kinds.contract import Beside, Method, SourceKind
 from proctor.settings import Settings
 from proctor.simulator import KnownAnswer, prompt_key
 from proctor.sources.batches.source import BatchSource, open_batch
@@ -109,6 +111,21 @@ def called(run: Run) -> str:
     return run.cell.source.listed
 
 
+@contextmanager
+def output_of(ref: BatchRef) -> Iterator[Beside | None]:
+    """The file that grows with the replies, where one was asked for."""
+    if ref.out is None:
+        yield None
+        return
+    with growing(Path(ref.out), ref.shape) as file:
+        yield file
+
+
+def without_output(ref: BatchRef) -> BatchRef:
+    """The file has the replies of the first run, and keeps them."""
+    return replace(ref, out=None)
+
+
 BATCH: SourceKind[BatchRef, BatchSource] = SourceKind(
     short="--limit 20",
     resolved=with_paths,
@@ -119,6 +136,8 @@ BATCH: SourceKind[BatchRef, BatchSource] = SourceKind(
     graded_as=graded_as,
     graded_with=graded_with,
     answers=answers_to,
+    beside=output_of,
+    afresh=without_output,
     called=called,
     holds="requests",
     own=True,

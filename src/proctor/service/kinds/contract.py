@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 from proctor.engine.attempts import ErrorBudgets
+from proctor.errors import ProctorError
 from proctor.grading.formats import Label
 from proctor.protocols import Grader, GradeReply, Source
 from proctor.providers import open_provider
@@ -15,7 +17,8 @@ from proctor.references import SourceRef
 from proctor.service.context import Context
 from proctor.settings import Settings
 from proctor.simulator import KnownAnswer
-from proctor.types import Cell, Run
+from proctor.store import Store
+from proctor.types import Attempt, Cell, Run
 
 R = TypeVar("R", bound=SourceRef)
 S = TypeVar("S", bound=Source)
@@ -49,6 +52,22 @@ class Fetch:
     refused: str
 
 
+class Beside(Protocol):
+    """A file that grows beside a run. It stops no run: `trouble` says at the end what it lacks, and why."""
+
+    @property
+    def trouble(self) -> ProctorError | None: ...
+
+    def begin(self, store: Store, run: Run, *, asks: bool = True) -> None:
+        """Before the first item is asked. Raises: ConfigError."""
+
+    def kept(self, attempts: Sequence[Attempt]) -> None:
+        """After they were committed; in the writer's thread."""
+
+    def end(self) -> None:
+        """After the last one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceKind(Generic[R, S]):
     """How one kind of source is planned, opened, run, shown and compared.
@@ -77,6 +96,11 @@ class SourceKind(Generic[R, S]):
     )  # as a run began, by task
     graded_with: Callable[[S, Grader], S] = lambda source, _grader: source  # one grader for all
     answers: Callable[[S], Mapping[str, KnownAnswer]] = lambda _source: {}  # what the simulator is told
+    # What grows beside a run of it, for this process alone; ConfigError and Conflict before anything is stored.
+    beside: Callable[[R], AbstractContextManager[Beside | None]] = lambda _ref: nullcontext()
+    afresh: Callable[[R], R] = lambda ref: (
+        ref
+    )  # as another run asks it that is to disturb nothing of the first
     # Shown, and compared.
     called: Callable[[Run], str] = lambda run: run.source_title
     holds: Literal["questions", "requests"] = (

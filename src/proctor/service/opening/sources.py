@@ -15,13 +15,14 @@ from proctor.references import SourceRef
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Tell
 from proctor.service.opening.offers import offers
+from proctor.service.serving.served import with_served
 from proctor.settings import Settings
 from proctor.simulator import KnownAnswer
 from proctor.simulator.process import SimulatorDied, spawn
 from proctor.sources.exams.tables.tasks import SUITES
 from proctor.types import Cell, Model
 
-WITHOUT_SERVER = ("baseline", "replay", "simulator")
+WITHOUT_SERVER = ("baseline", "replay", "simulator", "serve")
 
 
 def open_source(
@@ -107,6 +108,15 @@ def _who_offers(name: str, settings: Settings) -> str:
 
 def suite_names() -> tuple[str, ...]:
     return tuple(SUITES)
+
+
+@contextmanager
+def with_servers(
+    cells: Sequence[Cell], sources: Sequence[Source], settings: Settings
+) -> Iterator[list[Cell]]:
+    """The cells, with the servers running that come up for a run: simulators, and commands of proctor.toml."""
+    with with_simulators(cells, sources) as simulated, with_served(simulated, settings) as ready:
+        yield ready
 
 
 @contextmanager

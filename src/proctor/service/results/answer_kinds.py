@@ -38,10 +38,21 @@ def kind_told(run: Run, task: str) -> str:
     """What the answers of a task are. Raises ConfigError for a run made before manifests said so."""
     if (kind := run.manifest.facts.tasks[task].kind) is not None:
         return kind
+    if kept_as_they_are(run):
+        raise ConfigError(
+            f"Run {run.id[:8]} was sent without right answers, so its replies are kept as they are: "
+            "`proctor batch run FILE --gold FIELD` grades them"
+        )
     raise ConfigError(
         f"Run {run.id[:8]} does not say what the answers of {task} are: an older version of proctor made it. "
         f"`proctor rerun {run.id[:8]}` asks again"
     )
+
+
+def kept_as_they_are(run: Run) -> bool:
+    """Whether the run's replies are compared with nothing: requests whose right answers are not known."""
+    tasks = run.manifest.facts.tasks.values()
+    return kind_of(run.cell.source).holds == "requests" and all(spec.kind is None for spec in tasks)
 
 
 def with_labels(how: Mapping[str, Reads], labels: TaskLabels | None) -> Mapping[str, Reads]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -72,8 +73,7 @@ def _tally(record: Mapping[str, Any]) -> Tally:
 
 def _counted(store: Store, run_id: str) -> Profile:
     tasks: dict[str, Counter[str]] = {}
-    latencies: list[float] = []
-    scores: list[float] = []
+    latencies, scores = array("d"), array("d")
     tokens: dict[str, int | None] = {"input_tokens": None, "output_tokens": None}
     for rows in summaries.measured(store, run_id):
         for row in rows:

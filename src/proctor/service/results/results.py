@@ -46,7 +46,7 @@ def close(store: Store, run_id: str, status: Status, **ending: Unpack[Ending]) -
         stopped=ending.get("stopped"),
         settled=settled,
     )
-    found = RunResult(run, scores(marks(store, run), shape(run)), tally, causes_of(store, run, tally))
+    found = RunResult(run, _scores(store, run), tally, causes_of(store, run, tally))
     ending["figures"] = _figures(store, found)
     return replace(found, run=store.finish(run_id, status, **ending))
 
@@ -114,7 +114,13 @@ def make_good(
 
 def computed(store: Store, run: Run) -> RunResult:
     """What the run shows by the rows of now, whatever is kept."""
-    return _counted(store, run, scores(marks(store, run), shape(run)))
+    return _counted(store, run, _scores(store, run))
+
+
+def _scores(store: Store, run: Run) -> tuple[Score, ...]:
+    """Counted from the rows; where the source says of no task what counts, no row is read."""
+    of = shape(run)
+    return scores(marks(store, run), of) if of.tasks else ()
 
 
 def scored_rows(store: Kept, run: Run) -> Iterator[AttemptRow]:

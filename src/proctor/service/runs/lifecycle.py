@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
+from types import MappingProxyType
+from typing import NoReturn
 
 from proctor.engine.retry import Retry
 from proctor.errors import Conflict, ProctorError, StoreError
 from proctor.findings import Evaluation, RunResult
 from proctor.plan import check
 from proctor.protocols import Grader, Source
+from proctor.references import SourceRef
 from proctor.service.admin.addresses import settings_to_ask_again
 from proctor.service.context import Context, dead_owner, find
 from proctor.service.evidence.evaluation import evaluation, of_plan
 from proctor.service.grades.view import GradedView
 from proctor.service.kinds import kind_of
-from proctor.service.kinds.contract import Tell
-from proctor.service.opening.sources import open_source, with_simulators
+from proctor.service.kinds.contract import Beside, Tell
+from proctor.service.opening.sources import open_source, with_servers
 from proctor.service.results.causes import failed_whole
 from proctor.service.results.comparable import comparability, exam
 from proctor.service.results.diagnosis import diagnose
@@ -28,12 +31,12 @@ from proctor.service.results.results import scored_rows, shown
 from proctor.service.results.wordings import by_wording, spread_note
 from proctor.service.runs.manifest import new_manifest
 from proctor.service.runs.progress import Watch
-from proctor.service.runs.resuming import graded_as_it_began, same_rows, with_limits
+from proctor.service.runs.resuming import going_on, graded_as_it_began, same_rows
 from proctor.service.runs.running import Interrupted, Ready, RunContext, run_cells
 from proctor.settings import Settings
 from proctor.store import Store
 from proctor.store.datasets.files import bring
-from proctor.types import Limits, Plan, Run, Status
+from proctor.types import Cell, Limits, Model, Plan, Run, Status
 
 KILLED = "its process was killed"
 
@@ -71,8 +74,11 @@ def start(
     parents: Sequence[str] = (),
     retry: Retry = Retry(),
     grader: Grader | None = None,
+    made_of: Callable[[Run, Source], None] = lambda _run, _source: None,
 ) -> PlanOutcome:
     """Run a new plan to its end; `grader` grades all replies in place of the sources' own.
+
+    `made_of` is called with each run before its first item is asked.
 
     Raises ProctorError while nothing is stored yet (bad plan, rows missing, model not found). From
     then on what stops the runs is in the Outcome, with what they show so far.
@@ -87,28 +93,29 @@ def start(
     )
     store = context.store
     made: list[Run] = []
-    submit = partial(_add_runs, store, plan, parents, made)
-    with with_simulators(plan.cells, sources) as cells:
+
+    def submit(ready: Sequence[Ready]) -> Sequence[Run]:
+        _add_runs(store, plan, parents, made, ready)
+        for run, each in zip(made, ready, strict=True):
+            made_of(run, each.source)
+        return made
+
+    with beside(plan.cells) as besides, with_servers(plan.cells, sources, context.settings) as cells:
+        working = RunContext(context.settings, store, watch, retry, besides=besides)
         try:
-            run_cells(
-                cells,
-                sources,
-                submit,
-                RunContext(context.settings, store, watch, retry),
-                replies=plan.replies,
-            )
+            run_cells(cells, sources, submit, working, replies=plan.replies)
         except (ProctorError, Interrupted) as error:
             if made:
                 return _stopped(context, made, error)
             if isinstance(error, Interrupted):
                 raise KeyboardInterrupt from None  # before anything was stored there is nothing to resume
             raise
-    return _ended(context, made)
+    return _ended(context, made, besides)
 
 
 def _add_runs(
     store: Store, plan: Plan, parents: Sequence[str], made: list[Run], ready: Sequence[Ready]
-) -> Sequence[Run]:
+) -> None:
     """The plan and a pending run for each of its cells, all of them before the first item is asked."""
     now = time.time()
     plan_id = store.add_plan(plan, now=now)
@@ -127,20 +134,36 @@ def _add_runs(
             parent_id=parents[index] if parents else None,
         )
         made.append(run)
-    return made
+
+
+@contextmanager
+def beside(cells: Sequence[Cell]) -> Iterator[Mapping[SourceRef, Beside]]:
+    """The files that grow beside the runs of these cells, opened and locked. Raises: ConfigError, Conflict."""
+    with ExitStack() as opened:
+        files = {c.source: opened.enter_context(kind_of(c.source).beside(c.source)) for c in cells}
+        yield {source: file for source, file in files.items() if file is not None}
 
 
 def resume(
-    context: Context, ids: Sequence[str], *, limits: Limits | None = None, watch: Watch | None = None
+    context: Context,
+    ids: Sequence[str],
+    *,
+    limits: Limits | None = None,
+    watch: Watch | None = None,
+    at: Model | None = None,
 ) -> PlanOutcome:
-    """Continue runs (or all runs of a plan) with what is missing or ended in an error."""
+    """Continue runs (or all runs of a plan) with what is missing or ended in an error.
+
+    `at` is the model where its server has another address by now. Of runs that lack nothing, a file that grows beside
+    them is put right.
+    """
     store = context.store
     runs = [run for ident in ids for run in find(store, ident)]
     todo = [run for run in runs if run.partial or run.finished_at is None]
     if not todo:
-        raise Conflict(f"Nothing to resume: every item of {', '.join(ids)} has its outcome")
+        return as_they_are(context, runs) or _nothing_to_resume(ids)
     context = replace(context, settings=settings_to_ask_again(context, todo))
-    plan = Plan(tuple(with_limits(run, limits) for run in todo))
+    plan = Plan(tuple(going_on(run, limits, at) for run in todo))
     replies = todo[0].manifest.replies
     bring(store, [run.cell.source for run in todo], context.settings)
     pairs = zip(todo, open_sources(plan, context.settings), strict=True)
@@ -151,12 +174,27 @@ def resume(
 
     for run, source in zip(todo, sources, strict=True):
         same_rows(run, source)
-    with with_simulators(plan.cells, sources) as cells:
+    with beside(plan.cells) as besides, with_servers(plan.cells, sources, context.settings) as cells:
+        working = RunContext(context.settings, store, watch, besides=besides)
         try:
-            run_cells(cells, sources, submit, RunContext(context.settings, store, watch), replies=replies)
+            run_cells(cells, sources, submit, working, replies=replies)
         except (ProctorError, Interrupted) as error:
             return _stopped(context, runs, error)
-    return _ended(context, runs)
+    return _ended(context, runs, besides)
+
+
+def _nothing_to_resume(ids: Sequence[str]) -> NoReturn:
+    raise Conflict(f"Nothing to resume: every item of {', '.join(ids)} has its outcome")
+
+
+def as_they_are(context: Context, runs: Sequence[Run]) -> PlanOutcome | None:
+    """What ended runs show, once the files beside them are put right; None where there are none, and nothing to do."""
+    with beside([run.cell for run in runs]) as besides:
+        for run in runs:
+            if (file := besides.get(run.cell.source)) is not None:
+                file.begin(context.store, run, asks=False)
+                file.end()
+    return _ended(context, runs, besides) if besides else None
 
 
 def rerun(
@@ -167,7 +205,7 @@ def rerun(
     runs = find(store, ident)
     context = replace(context, settings=settings_to_ask_again(context, runs))
     bring(store, [run.cell.source for run in runs], context.settings)
-    cells = tuple(run.cell for run in runs)
+    cells = tuple(replace(run.cell, source=kind_of(run.cell.source).afresh(run.cell.source)) for run in runs)
     if wait_for_server_s is not None:
         cells = tuple(
             replace(cell, limits=replace(cell.limits, wait_for_server_s=wait_for_server_s)) for cell in cells
@@ -206,13 +244,16 @@ def _as_it_is(store: Store, run: Run) -> Run:
     return replace(run, stopped=KILLED) if killed else run
 
 
-def _ended(context: Context, runs: Sequence[Run]) -> PlanOutcome:
+def _ended(
+    context: Context, runs: Sequence[Run], besides: Mapping[SourceRef, Beside] = MappingProxyType({})
+) -> PlanOutcome:
     results = [shown(context.store, context.store.run(run.id)) for run in runs]
     unfinished = tuple(r.run.id for r in results if r.run.partial)
     notes = {r.run.id: (*_spread(context.store, r.run), *diagnose(context, r)) for r in results}
     # Raised by none of them: the other runs of the plan were still to be asked.
     failed = (failed_whole(r) for r in results if r.run.status is Status.FAILED)
-    error = next((each for each in failed if each is not None), None)
+    troubles = (each.trouble for each in besides.values())
+    error = next((each for each in (*failed, *troubles) if each is not None), None)
     return PlanOutcome(of_plan(context.store, results), unfinished, error, notes=notes)
 
 

@@ -9,7 +9,7 @@ from proctor.grading.exam import FUNCTION
 from proctor.protocols import Source
 from proctor.references import ExamRef, SourceRef
 from proctor.service.kinds import kind_of
-from proctor.types import Cell, Limits, Run
+from proctor.types import Cell, Limits, Model, Run
 
 
 def as_it_began(run: Run) -> SourceRef:
@@ -47,7 +47,7 @@ def same_rows(run: Run, source: Source) -> None:
             )
 
 
-def with_limits(run: Run, limits: Limits | None) -> Cell:
-    """The run's cell under other limits (of a resume)."""
+def going_on(run: Run, limits: Limits | None = None, at: Model | None = None) -> Cell:
+    """The run's cell for a resume, under other limits or with its model at another address."""
     cell = replace(run.cell, source=as_it_began(run))
-    return replace(cell, limits=limits) if limits else cell
+    return replace(cell, limits=limits or cell.limits, model=at or cell.model)

@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -28,9 +28,10 @@ from proctor.providers.contract import Opening, Pacing, Provider
 from proctor.providers.pacing.limiter import Limiter
 from proctor.providers.prices import read_prices
 from proctor.providers.wire.http import Http
+from proctor.references import SourceRef
 from proctor.service.context import LEASE_S, dead_owner
 from proctor.service.kinds import kind_of
-from proctor.service.kinds.contract import Method
+from proctor.service.kinds.contract import Beside, Method
 from proctor.service.results.causes import causes_of, failed_whole
 from proctor.service.results.results import close
 from proctor.service.runs import server_time
@@ -41,6 +42,7 @@ from proctor.store import AttemptWriter, Store
 from proctor.store.core.runs import Ending
 from proctor.store.queue import endings, runlog
 from proctor.store.queue.endings import Spent, Verdict
+from proctor.store.read.tried import SETTLED, tried
 from proctor.types import Cell, Limits, Run, Status
 
 LOG = logging.getLogger(__name__)
@@ -74,6 +76,7 @@ class RunContext:
     strict: bool = False  # a budget that is used up is an error, not a reason to stop early
     spent: Spent = field(default_factory=Spent)  # of the budget, in earlier tries
     ends_as: Callable[[Status, str | None, BaseException | None], Verdict] = as_it_ended
+    besides: Mapping[SourceRef, Beside] = field(default_factory=dict)  # files that grow with the runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,10 +255,11 @@ class _Ending:
             runlog.say(self.context.settings.home, self.run.id, f"run ended early\n{said}")
         try:
             verdict = self.context.ends_as(status, stopped, error)
+            counted_s = store.run(self.run.id).elapsed_s - self.run.elapsed_s  # with each commit
             ending = Ending(
                 owner=self.context.owner,
                 now=time.time(),
-                elapsed_s=time.monotonic() - self.began,
+                elapsed_s=max(0.0, time.monotonic() - self.began - counted_s),
                 stopped=verdict.stopped,
                 error=verdict.error,
                 error_slug=verdict.error_slug,
@@ -291,7 +295,16 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) 
         drawing=budget.allows,
         wait_for_server_s=limits.wait_for_server_s,
     )
-    writer = AttemptWriter(store, run.id, owner=context.owner, lease_s=context.lease_s)
+    beside = context.besides.get(run.cell.source)
+    if beside is not None:
+        beside.begin(store, run)
+    writer = AttemptWriter(
+        store,
+        run.id,
+        owner=context.owner,
+        lease_s=context.lease_s,
+        on_commit=beside.kept if beside else None,
+    )
     showing = asyncio.create_task(keep_showing(meter, context.watch)) if context.watch else None
     beating = asyncio.create_task(keep_telling(store, meter, context.settings.home))
     thresholds = gc.get_threshold()
@@ -318,11 +331,19 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) 
         if showing:
             showing.cancel()
         beating.cancel()
-        writer.close()
+        _end_writing(writer, beside)
         meter.committed = writer.committed
         if context.watch:
             context.watch(run, meter.look(ended=True))
     return budget.outcome()
+
+
+def _end_writing(writer: AttemptWriter, beside: Beside | None) -> None:
+    try:
+        writer.close()
+    finally:
+        if beside is not None:
+            beside.end()
 
 
 def _relax_gc() -> None:
@@ -339,13 +360,12 @@ async def _until_kept(writer: AttemptWriter) -> None:
 
 def _missing(store: Store, run: Run, ready: Ready) -> Iterator[Asking]:
     """The askings of the run that have no outcome yet, in the run's order."""
-    settled = store.settled(run.id)
-    tries = store.next_attempts(run.id)
+    known = tried(store, run.id)
     for repeat in range(ready.cell.repeats):
         for position, item in enumerate(ready.source.items()):
-            key = (item.id, repeat)
-            if key not in settled:
-                yield Asking(item, position, repeat, tries.get(key, 0))
+            attempt = known.look(item.id, repeat)
+            if attempt != SETTLED:
+                yield Asking(item, position, repeat, attempt)
 
 
 def _parallel(provider: Provider, limits: Limits) -> int:

@@ -12,7 +12,7 @@ from proctor.errors import DiskFull, EndpointNotFound, ErrorBudget, ProctorError
 from proctor.service.admin.addresses import settings_for
 from proctor.service.context import LEASE_S, Context
 from proctor.service.kinds import kind_of
-from proctor.service.opening.sources import open_source, with_simulators
+from proctor.service.opening.sources import open_source, with_servers
 from proctor.service.results.advice import goes_on
 from proctor.service.results.causes import causes_of
 from proctor.service.results.comparable import comparability, exam
@@ -118,7 +118,7 @@ def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
         spent=endings.spent(store, run.id),
         ends_as=closing.ends_as,
     )
-    with with_simulators([cell], [source]) as cells:
+    with with_servers([cell], [source], settings) as cells:
         run_cells(cells, [source], submit, context)
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from proctor.grading.spec import OpenGrader
 from proctor.references import BatchRef
 from proctor.sources.batches.checked import SENDABLE, BadRequestLine, CheckedFile, LineFault, Rules
-from proctor.sources.batches.lines import LineReader, RequestLine, item_of, reader_of
+from proctor.sources.batches.lines import LineReader, RequestLine, hash_of, reader_of
 from proctor.sources.batches.repeated import SeenIds
-from proctor.sources.batches.texts import BOM, TextAt, Texts, digest_of, open_texts
+from proctor.sources.batches.texts import BOM, LineTexts, TextAt, digest_of, open_texts
 
 FIRST_IDS = 3
 MOST_MODELS = 100  # that are counted apart; the lines of a batch name one, as a rule
@@ -33,7 +33,7 @@ class Survey:
     """
 
     checked: CheckedFile
-    texts: Texts
+    texts: LineTexts
     numbers: array[int] = field(repr=False)
     places: array[int] = field(repr=False)
     digests: bytes = field(repr=False)
@@ -61,7 +61,9 @@ def survey(
     Raises: ConfigError, DataError, DataMissing.
     """
     texts = open_texts(path, ref)
-    reader = reader_of(ref, flat=texts.flat, grader=grader, complete=rules.complete, bodies=to_ask)
+    reader = reader_of(
+        ref, flat=texts.flat, grader=grader, complete=rules.complete, checked_alone=True, exact=to_ask
+    )
     found = _Pass(ref, rules, reader, to_ask=to_ask)
     found.over(texts.read(), ref.limit if ref.order == "file" else None)
     found.also(texts.broken)
@@ -152,8 +154,7 @@ class _Pass:
                 self._answers.setdefault((line.gold.target, *line.gold.aliases))
         if self._to_ask:
             self._places.append(at)
-            item = item_of(line)
-            named = f"{item.id}\n{item.hash}".encode()
+            named = f"{line.custom_id}\n{hash_of(line)}".encode()
             self._digests += hashlib.blake2b(named, digest_size=DIGEST_BYTES).digest()
 
     def _count_model(self, model: str, number: int) -> None:
@@ -194,7 +195,7 @@ class _Pass:
         pieces = (self._digests[at : at + DIGEST_BYTES] for at in range(0, len(self._digests), DIGEST_BYTES))
         self._digests = bytearray().join(compress(pieces, kept))
 
-    def told(self, path: Path, texts: Texts) -> Survey:
+    def told(self, path: Path, texts: LineTexts) -> Survey:
         sha256, size = digest_of(path)
         faults = sorted([*self._faults, *self._repeated], key=lambda fault: fault.line or 0)
         if not self._counts["lines"]:

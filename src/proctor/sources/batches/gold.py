@@ -72,7 +72,7 @@ def gold_of(value: Any) -> Gold | None:
 def _text(value: Any) -> str | None:
     if value is None or value == "":
         return None
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return raw.whole(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 def gold_named(ref: BatchRef) -> GoldField | GoldFile | None:

@@ -22,7 +22,7 @@ Answers = Sequence[tuple[str, ...]]  # differing right answers, the target of ea
 
 
 @dataclass(frozen=True, slots=True)
-class GradedBy:
+class BatchGrader:
     """The grader of a file's replies, and why it was taken, in a sentence for a person."""
 
     grader: Grader
@@ -46,7 +46,7 @@ def named_grader(ref: BatchRef) -> OpenGrader | None:
     return grader
 
 
-def graded_by(ref: BatchRef, named: OpenGrader | None, answers: Answers) -> GradedBy | None:
+def graded_by(ref: BatchRef, named: OpenGrader | None, answers: Answers) -> BatchGrader | None:
     """The grader that was named, else the one that fits the right answers; None where nothing is scored.
 
     Raises: DataError where right answers are to be found and none are, ConfigError.
@@ -54,7 +54,7 @@ def graded_by(ref: BatchRef, named: OpenGrader | None, answers: Answers) -> Grad
     if ref.gold is not None and not answers:
         raise DataError(f"{ref.listed}: no request has a right answer under {ref.gold!r}")
     if named is not None:
-        return GradedBy(ready(named, answers), f"Grader {named.name}: it was named.")
+        return BatchGrader(ready(named, answers), f"Grader {named.name}: it was named.")
     if not answers:
         return None
     from proctor.grading.choosing import (
@@ -62,7 +62,7 @@ def graded_by(ref: BatchRef, named: OpenGrader | None, answers: Answers) -> Grad
     )  # knows many languages' words, and few files have right answers
 
     choice = choose(answers, asks_for_line=False)
-    return GradedBy(choice.grader, choice.why)
+    return BatchGrader(choice.grader, choice.why)
 
 
 def ready(grader: OpenGrader, answers: Answers) -> OpenGrader:

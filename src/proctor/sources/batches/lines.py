@@ -52,7 +52,8 @@ class RequestLine:
 class LineReader:
     """How the lines of a file are read. `rows` reads tables; `grader` refuses right answers it cannot compare with.
 
-    Without `bodies` lines are checked alone, which takes half the time: they have none of their own.
+    Lines that are only checked need no `bodies` of their own, and no `exact` numbers past 64 bits: it takes half the
+    time without them.
     """
 
     endpoint: str | None = None
@@ -63,12 +64,13 @@ class LineReader:
     cluster: Cluster | None = None
     complete: bool = False
     bodies: bool = True
+    exact: bool = True
 
     def read(self, number: int, text: bytes) -> RequestLine:
         """Raises: BadRequestLine."""
         if number == 1:
             text = text.removeprefix(BOM)
-        record = record_of(text, exact=self.bodies)
+        record = record_of(text, exact=self.exact)
         if self.rows is not None:
             return self._of_row(number, record)
         if self.complete:
@@ -93,7 +95,7 @@ class LineReader:
             url,
             body,
             fields,
-            model if type(model) is str else None,
+            raw.whole(model) if type(model) is str else None,
             gold,
             None if about is None else about(custom_id, fields),
         )
@@ -156,21 +158,33 @@ def record_of(text: bytes, *, exact: bool = True) -> dict[str, Any]:
     return record
 
 
+def hash_of(line: RequestLine) -> str:
+    """Of the endpoint, the body without the model, and right answers: any model is asked the same."""
+    return _hash(line.url, line.fields, line.gold)
+
+
 def item_of(line: RequestLine) -> Item:
-    """The line as an item. Its hash is of the endpoint, the body without the model, and right answers: any model is
-    asked the same."""
-    asked = {name: value for name, value in line.fields.items() if name != "model"}
-    said: list[Any] = [line.url, asked]
-    if line.gold is not None:
-        said.append([line.gold.target, line.gold.aliases])
     return Item(
         id=line.custom_id,
         group=GROUP,
         ask=Request(line.url, line.body, line.model),
         gold=line.gold,
         cluster=line.cluster,
-        hash=hashlib.sha256(raw.canonical(said)).hexdigest()[:32],
+        hash=hash_of(line),
     )
+
+
+def request_hash(ask: Request, gold: Gold | None) -> str:
+    """The hash of a request that is kept, from what was asked."""
+    return _hash(ask.url, raw.loads(ask.body), gold)
+
+
+def _hash(url: str, fields: Mapping[str, Any], gold: Gold | None) -> str:
+    asked = {name: value for name, value in fields.items() if name != "model"}
+    said: list[Any] = [url, asked]
+    if gold is not None:
+        said.append([gold.target, gold.aliases])
+    return hashlib.sha256(raw.canonical(said)).hexdigest()[:32]
 
 
 def reader_of(
@@ -179,7 +193,8 @@ def reader_of(
     flat: bool = False,
     grader: OpenGrader | None = None,
     complete: bool = False,
-    bodies: bool = True,
+    checked_alone: bool = False,
+    exact: bool = True,
 ) -> LineReader:
     """How a reference has lines read; `flat` for rows that are no requests yet. Raises: ConfigError, DataError."""
     endpoint = ref.endpoint
@@ -194,7 +209,8 @@ def reader_of(
         grader,
         None if ref.candidate is None else cluster_by(ref.candidate),
         complete,
-        bodies,
+        bodies=not checked_alone,
+        exact=exact,
     )
 
 
@@ -205,7 +221,7 @@ def cluster_by(candidate: str) -> Cluster:
 
         def by_path(_custom_id: str, body: Mapping[str, Any]) -> str | None:
             value = value_at(body, steps)
-            return None if value is None or isinstance(value, dict | list) else str(value)
+            return None if value is None or isinstance(value, dict | list) else raw.whole(str(value))
 
         return by_path
     pattern = compiled(candidate)

@@ -27,7 +27,7 @@ DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class JsonMember:
     """A member of an object: its key, and where key and value stand in the text."""
 
     key: str
@@ -49,6 +49,15 @@ def loads(text: bytes, *, exact: bool = True) -> Any:
         raise ValueError("objects and lists are nested too deep") from None
 
 
+def whole(text: str) -> str:
+    """The text without halves of surrogate pairs, which JSON may hold and no database does.
+
+    >>> whole("a\\ud83d")
+    'a?'
+    """
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
 def canonical(value: Any) -> bytes:
     """The same bytes for equal values, whatever the order of keys and the spacing were."""
     try:
@@ -57,7 +66,7 @@ def canonical(value: Any) -> bytes:
         return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
-def members(text: str, at: int = 0) -> Iterator[Member]:
+def members(text: str, at: int = 0) -> Iterator[JsonMember]:
     """The members of the object that begins at `at`. The text is known to be JSON."""
     at = _past_space(text, at) + 1
     while text[at := _past_space(text, at)] != "}":
@@ -65,7 +74,7 @@ def members(text: str, at: int = 0) -> Iterator[Member]:
         key, at = DECODER.raw_decode(text, at)
         start = _past_space(text, _past_space(text, at) + 1)
         _, end = DECODER.raw_decode(text, start)
-        yield Member(key, key_at, start, end)
+        yield JsonMember(key, key_at, start, end)
         at = _past_space(text, end)
         if text[at] == ",":
             at += 1

@@ -19,14 +19,14 @@ from proctor.sources.batches.checked import BadRequestLine, CheckedFile
 from proctor.sources.batches.dialects import EMBEDDINGS
 from proctor.sources.batches.graded import Answers, graded_by, named_grader, ready, with_grader
 from proctor.sources.batches.lines import GROUP, LineReader, item_of, reader_of
-from proctor.sources.batches.texts import Texts
+from proctor.sources.batches.texts import LineTexts
 from proctor.types import Item
 
 SEED = 0  # of the random order
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnLines:
     """The requests that are asked, in their order: the number of each one's line, and where in the file it begins."""
 
     numbers: Sequence[int]
@@ -39,9 +39,9 @@ class BatchSource:
 
     title: str
     facts: BatchFacts
-    texts: Texts = field(repr=False)
+    texts: LineTexts = field(repr=False)
     reader: LineReader = field(repr=False)
-    drawn: Drawn = field(repr=False)
+    drawn: DrawnLines = field(repr=False)
     understood: Sequence[str] = ()
     grader: Grader | None = None
     answers: Answers = field(default=(), repr=False)
@@ -91,7 +91,7 @@ def open_batch(ref: BatchRef, path: Path) -> BatchSource:
     checked = found.checked
     left_out = checked.settle(lenient=ref.lenient)
     order = order_of(len(found.numbers), ref)
-    drawn = Drawn(_at(found.numbers, order), _at(found.places, order))
+    drawn = DrawnLines(_at(found.numbers, order), _at(found.places, order))
     graded = graded_by(ref, named, found.answers)
     title = ref.listed + left_out_mark(left_out)
     read_whole = ref.limit is None or ref.order == "random"

@@ -32,7 +32,7 @@ NAMES = frozenset({"custom_id", *ENVELOPES, *PLAIN, "text", "question"})
 TextAt = tuple[int, int, bytes]  # the line's number from 1, where it begins, and its text
 
 
-class Texts(Protocol):
+class LineTexts(Protocol):
     """The lines of a file. `read` gives all in order, blank ones too; `at` one, by where it begins."""
 
     @property
@@ -111,7 +111,7 @@ def number_of(where: str) -> int:
     return int(re.findall(r"\d+", where)[-1])
 
 
-def open_texts(path: Path, ref: BatchRef) -> Texts:
+def open_texts(path: Path, ref: BatchRef) -> LineTexts:
     """Raises: DataMissing where there is no such file, DataError for what is neither lines nor a table."""
     try:
         with path.open("rb") as file:

@@ -9,7 +9,7 @@ from sqlalchemy import Select, func, or_, select
 
 from proctor.errors import NotFound
 from proctor.store.core.schema import Database
-from proctor.store.core.tables import JOB, RUN
+from proctor.store.core.tables import JOB, RUN, SCORE
 from proctor.types import Status
 
 
@@ -52,7 +52,10 @@ class RunLine(NamedTuple):
 
 
 class RunFilter(NamedTuple):
-    """Which runs a list is of; None is any. `model` is a name with or without its provider."""
+    """Which runs a list is of; None is any. `model` is a name with or without its provider.
+
+    `ranked` leaves out batches without right answers, which have no score.
+    """
 
     model: str | None = None
     source: str | None = None
@@ -60,6 +63,7 @@ class RunFilter(NamedTuple):
     project_id: int | None = None
     since: float | None = None
     sample: bool | None = None
+    ranked: bool = False
 
 
 COLUMNS = [RUN.c[name] for name in RunLine._fields]
@@ -114,6 +118,9 @@ def where(query: Select[Any], wanted: RunFilter) -> Select[Any]:
     ):
         if value is not None:
             query = query.where(column == value)
+    if wanted.ranked:
+        has_score = select(SCORE.c.run_num).where(SCORE.c.run_num == RUN.c.num).exists()
+        query = query.where(or_(~RUN.c.cell.contains('"kind": "batch"'), has_score))
     if wanted.since is not None:
         query = query.where(RUN.c.created_at >= wanted.since)
     return query

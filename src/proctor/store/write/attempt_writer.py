@@ -32,12 +32,19 @@ _OWNED = update(RUN).where(
     RUN.c.owner == bindparam("of_owner"),
     RUN.c.status == Status.RUNNING.value,
 )
-_PROGRESS = _OWNED.values(lease_until=bindparam("until"), settled=RUN.c.settled + bindparam("more"))
+_PROGRESS = _OWNED.values(
+    lease_until=bindparam("until"),
+    settled=RUN.c.settled + bindparam("more"),
+    elapsed_s=RUN.c.elapsed_s + bindparam("seconds"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows of one transaction. A batch without attempts only renews the lease."""
+    """Rows of one transaction. A batch without attempts only renews the lease.
+
+    `seconds` are those since the batch before: the time of work that is killed is counted up to its last commit.
+    """
 
     run_num: int
     owner: str
@@ -46,6 +53,7 @@ class Batch:
     payloads: Sequence[tuple[Any, ...]]
     items: Sequence[tuple[str, bytes]]
     settled: int
+    seconds: float = 0.0
 
 
 def write(store: Store, batch: Batch, *, again: bool = False) -> None:
@@ -61,6 +69,7 @@ def write(store: Store, batch: Batch, *, again: bool = False) -> None:
             "of_owner": batch.owner,
             "until": batch.until,
             "more": batch.settled,
+            "seconds": batch.seconds,
         }
         if connection.execute(_PROGRESS, progress).rowcount == 0:
             raise Conflict(
@@ -109,7 +118,7 @@ class AttemptWriter:
     """Keeps the attempts of one claimed run, and keeps its lease, until closed.
 
     `keep` is for one thread, usually the event loop's. `on_commit` is called in the writer thread
-    with the number of attempts just committed. Trouble in the thread is raised by the next `keep`
+    with the attempts just committed. Trouble in the thread is raised by the next `keep`
     and by `close`.
     """
 
@@ -120,7 +129,7 @@ class AttemptWriter:
     lease_s: float = 60.0
     batch: int = 256
     linger_s: float = 0.25  # an attempt waits at most this long for others
-    on_commit: Callable[[int], None] | None = None
+    on_commit: Callable[[Sequence[Attempt]], None] | None = None
     clock: Callable[[], float] = time.time
     pauses_s: tuple[float, ...] = (0.1, 0.5, 1.4)  # before each further try at a batch
     # Hashes of items known to be kept. More than this are forgotten at once: to write an item again
@@ -138,6 +147,9 @@ class AttemptWriter:
     _known: set[str] = field(init=False, default_factory=set)
     _compressor: ZstdCompressor = field(init=False, default_factory=bodies.packer)
     _due: float = field(init=False)  # when the lease must be renewed
+    _counted: float = field(
+        init=False, default_factory=time.monotonic
+    )  # up to when the run's time is counted
     _error: ProctorError | None = field(init=False, default=None)
     _done: bool = field(init=False, default=False)  # ended because it was closed, with everything kept
 
@@ -211,7 +223,7 @@ class AttemptWriter:
         self._commit(self._pack(attempts))
         self._committed += len(attempts)
         if self.on_commit is not None and attempts:
-            self.on_commit(len(attempts))
+            self.on_commit(attempts)
 
     def _drain(self) -> list[Attempt]:
         taken: list[Attempt] = []
@@ -239,8 +251,9 @@ class AttemptWriter:
             self._compressor,
             [*(bodies.payload_body(attempt) for attempt in attempts), *(fresh[digest] for digest in digests)],
         )
-        now = self.clock()
+        now, ticks = self.clock(), time.monotonic()
         self._due = now + self.lease_s / 3
+        before, self._counted = self._counted, ticks
         return Batch(
             run_num=self._run_num,
             owner=self.owner,
@@ -249,6 +262,7 @@ class AttemptWriter:
             payloads=[(*row[:4], body) for row, body in zip(rows, packed, strict=False)],
             items=list(zip(digests, packed[len(rows) :], strict=True)),
             settled=sum(attempt.grade.outcome is not Outcome.ERROR for attempt in attempts),
+            seconds=ticks - before,
         )
 
     def _commit(self, batch: Batch) -> None:

@@ -113,6 +113,10 @@ def find_columns(table: Records, *, asks: bool = True, chosen: Chosen = UNCHOSEN
         return first(names, by_name) if role not in told else next(iter(told[role]), None)
 
     question = one("question", QUESTION) if asks else ""
+    if question is None and {"custom_id", "body"} <= set(table.columns):
+        raise DataError(
+            f"{table.name} is a file of requests, not of questions: `proctor batch run {table.name} --model M` sends it"
+        )
     if question is None:
         raise DataError(
             f"{table.name}: no column with questions. Its columns: {named_columns(table)}. "

@@ -243,7 +243,7 @@ def environ_of(url: str) -> dict[str, str]:
 def test_every_provider_answers_requests_as_they_stand(name: str, tmp_path: Path) -> None:
     keyed = [] if name == "ollama" else ["--key", KEY]
     with nearby({}, *keyed) as url:
-        reply = reply_to(Model(name, "sim"), tmp_path, request(CHAT_TOOLS), **environ_of(url))
+        reply = reply_to(Model(name, "sim"), tmp_path, request(CHAT_TOOLS), stream=False, **environ_of(url))
     assert (reply.text, reply.finish) == ('weather({"city":"something"})', "tools")
 
 
