@@ -125,10 +125,7 @@ class TooLarge(DataError):
 
     slug = "too-large"
     http_status = 413
-    cure = (
-        "Split the file, or pack it as Parquet; whoever runs the server raises PROCTOR_UPLOAD_MB (questions) or "
-        "PROCTOR_BATCH_UPLOAD_MB (requests)."
-    )
+    cure = "Split the file; whoever runs the server raises PROCTOR_UPLOAD_MB, or PROCTOR_BATCH_UPLOAD_MB."
 
 
 class BadLines(DataError):
@@ -137,9 +134,7 @@ class BadLines(DataError):
     slug = "bad-lines"
     cure = "Correct the lines that the message names, or upload the file leniently: then they are left out."
 
-    def __init__(self, message: str, faults: Sequence[Mapping[str, Any]] = ()) -> None:
-        super().__init__(message)
-        self.faults = faults  # the first of them: line (from 1), code, message, param
+    faults: Sequence[Mapping[str, Any]] = ()  # the first of them: line (from 1), code, message, param
 
 
 class DataMissing(DataError):
@@ -242,9 +237,7 @@ class ResourceLimit(ProctorError):
     slug = "resource-limit"
     http_status = 507
     exit_code = Exit.NOTHING
-    cure = (
-        "Free what the message names or raise its limit, then restart the job: it goes on where it stopped."
-    )
+    cure = "Free what the message names or raise its limit, then restart the job: it goes on from there."
 
 
 class WorkerDied(ProctorError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from proctor.findings import Basis, Comparison, Difference, Estimate, Sharing, Speed
 from proctor.manifest import LeftOut
@@ -387,3 +388,14 @@ def rounded(n: int) -> int:
 
 def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def inert(value: Any) -> Any:
+    """Text that a spreadsheet would run as a formula gets an apostrophe before it.
+
+    >>> inert("=1+1"), inert("glue"), inert(-1.5)
+    ("'=1+1", 'glue', -1.5)
+    """
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        return f"'{value}"
+    return value

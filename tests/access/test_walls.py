@@ -102,7 +102,7 @@ class World:
     routes: frozenset[Key]
 
     def owner(self, key: Key) -> Owner:
-        return self.api if key[1].startswith("/api/") else self.pages
+        return self.api if key[1].startswith(("/api/", "/admin/", "/v1/")) else self.pages
 
     def settle(self, of: Owner) -> None:
         """The owner's running run has one item more."""

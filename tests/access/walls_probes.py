@@ -10,10 +10,11 @@ from urllib.parse import quote, urlencode
 from fastapi.routing import APIRoute
 from walls_world import SUITE, Names
 
-from proctor.api.app import PREFIX, ROUTERS, create_app
+from proctor.api.app import ELSEWHERE, PREFIX, ROUTERS, create_app
 from proctor.settings import Settings
 from proctor.web.addresses import encoded, request_path
 from proctor.web.app import ROOMS
+from request_files import line
 
 SEES, ACTS, REFUSED, NOTHING = "sees", "acts", "refused", "nothing"
 
@@ -38,6 +39,7 @@ Key = tuple[str, str]
 def routes(settings: Settings) -> set[Key]:
     """Every route of the application, as (method, path)."""
     listed = [(PREFIX, each) for router in ROUTERS for each in router.routes]
+    listed += [("", each) for router in ELSEWHERE for each in router.routes]
     listed += [("", each) for room in ROOMS for each in room.ROUTER.routes]
     listed += [("", each) for each in create_app(settings).routes]
     return {
@@ -99,7 +101,7 @@ def _compare_page(path: str, whole: bool) -> Make:
 
 def _project_in(path: str) -> str:
     """What a project is called in an address: the API refuses a parameter that it does not know."""
-    return "project_id" if path.startswith("/api/") else "project"
+    return "project_id" if path.startswith(("/api/", "/admin/")) else "project"
 
 
 def _boards(path: str) -> Make:
@@ -145,8 +147,16 @@ DATASETS = f"{V1}/datasets"
 FILE = (("new.csv", b"question,answer\nWhere is it?,here\n"),)
 
 
-def _uploads(path: str, **fields: str) -> Make:
-    return lambda of: [Probe(path, ACTS, form={_project_in(path): str(of.project), **fields}, files=FILE)]
+REQUESTS = "/admin/datasets"
+LINES = (("new.jsonl", line("new")),)
+
+
+def _uploads(path: str, *, files: tuple[tuple[str, bytes], ...] = FILE, **fields: str) -> Make:
+    return lambda of: [Probe(path, ACTS, form={_project_in(path): str(of.project), **fields}, files=files)]
+
+
+def _openai_batch(of: Names) -> dict[str, Any]:
+    return {"input_file_id": of.file, "endpoint": "/v1/chat/completions", "completion_window": "24h"}
 
 
 KEYS = {"user": "eve", "scopes": ["read"], "project_ids": [2]}
@@ -181,6 +191,18 @@ PROBES: dict[Key, Make] = {
         f"{DATASETS}/{{}}", ACTS, "dataset", body={"name": "renamed"}
     ),
     ("DELETE", f"{DATASETS}/{{dataset_id}}"): _run(f"{DATASETS}/{{}}", ACTS, "dataset"),
+    ("POST", f"{REQUESTS}/upload"): _uploads(f"{REQUESTS}/upload", files=LINES),
+    ("GET", REQUESTS): _lists(REQUESTS, project_id="project"),
+    ("GET", f"{REQUESTS}/{{dataset_id}}"): _run(f"{REQUESTS}/{{}}", name="requests"),
+    ("GET", f"{REQUESTS}/{{dataset_id}}/rows"): _run(f"{REQUESTS}/{{}}/rows", name="requests"),
+    ("GET", f"{REQUESTS}/{{dataset_id}}/content"): _run(f"{REQUESTS}/{{}}/content", name="requests"),
+    ("PATCH", f"{REQUESTS}/{{dataset_id}}"): _run(
+        f"{REQUESTS}/{{}}", ACTS, "requests", body={"name": "renamed"}
+    ),
+    ("DELETE", f"{REQUESTS}/{{dataset_id}}"): _run(f"{REQUESTS}/{{}}", ACTS, "requests"),
+    ("GET", "/admin/models"): _same("/admin/models", NOTHING),
+    ("POST", "/admin/models"): _same("/admin/models", REFUSED, body={"model_id": "simulator/sim"}),
+    ("DELETE", "/admin/models/{model_id:path}"): _same("/admin/models/simulator/sim", REFUSED),
     ("GET", f"{V1}/projects"): _same(f"{V1}/projects"),
     ("POST", f"{V1}/projects"): _same(f"{V1}/projects", REFUSED, body={"name": "walled"}),
     ("GET", f"{V1}/schedules"): _same(f"{V1}/schedules"),
@@ -194,6 +216,25 @@ PROBES: dict[Key, Make] = {
     ("PATCH", f"{V1}/keys/{{number}}"): _run(f"{V1}/keys/{{}}", REFUSED, "key", body={"project_ids": [2, 3]}),
     ("DELETE", f"{V1}/keys/{{number}}"): _run(f"{V1}/keys/{{}}", REFUSED, "key"),
     ("GET", f"{V1}/audit"): _lists(f"{V1}/audit", user="user"),
+    # OpenAI's API ---------------------------------------------------------------------------------
+    ("POST", "/v1/files"): _same("/v1/files", ACTS, form={"purpose": "batch"}, files=LINES),
+    ("GET", "/v1/files"): lambda of: [
+        Probe("/v1/files"),
+        Probe("/v1/files?purpose=batch&order=asc"),
+        Probe(f"/v1/files?after={of.file}", NOTHING),
+    ],
+    ("GET", "/v1/files/{file_id}"): _run("/v1/files/{}", name="file"),
+    ("GET", "/v1/files/{file_id}/content"): _run("/v1/files/{}/content", name="file"),
+    ("DELETE", "/v1/files/{file_id}"): _run("/v1/files/{}", ACTS, "loose_file"),
+    ("POST", "/v1/batches"): lambda of: [Probe("/v1/batches", ACTS, body=_openai_batch(of))],
+    ("GET", "/v1/batches"): lambda of: [
+        Probe("/v1/batches"),
+        Probe(f"/v1/batches?after={of.openai_batch}", NOTHING),
+    ],
+    ("GET", "/v1/batches/{batch_id}"): _run("/v1/batches/{}", name="openai_batch"),
+    ("POST", "/v1/batches/{batch_id}/cancel"): _run("/v1/batches/{}/cancel", ACTS, "openai_batch"),
+    ("GET", "/v1/models"): _same("/v1/models", NOTHING),
+    ("GET", "/v1/models/{model:path}"): _same("/v1/models/simulator/sim", NOTHING),
     ("GET", "/healthz"): _same("/healthz", NOTHING),
     ("GET", "/readyz"): _same("/readyz", NOTHING),
     ("GET", "/metrics"): _same("/metrics", NOTHING),
@@ -273,7 +314,14 @@ PROBES: dict[Key, Make] = {
     ("GET", "/suites"): _same("/suites", NOTHING),
     ("GET", "/datasets"): _lists("/datasets", project="project"),
     ("POST", "/datasets"): _uploads("/datasets"),
-    ("GET", "/datasets/{dataset_id}"): _run("/datasets/{}", name="dataset"),
+    ("GET", "/datasets/{dataset_id}"): lambda of: [
+        Probe(f"/datasets/{of.dataset}"),
+        Probe(f"/datasets/{of.requests}"),
+    ],
+    ("GET", "/datasets/{dataset_id}/content"): _run("/datasets/{}/content", name="requests"),
+    ("POST", "/datasets/{dataset_id}/reading"): _run(
+        "/datasets/{}/reading", ACTS, "requests", form={"lenient": "true"}
+    ),
     ("POST", "/datasets/{dataset_id}/layout"): _run(
         "/datasets/{}/layout", ACTS, "dataset", form={"lenient": "on"}
     ),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from openai_world import files_and_batch
 from sqlalchemy import select, update
 
 from opened import over, start
@@ -16,13 +17,16 @@ from proctor.plan import cell_to_json
 from proctor.plan.build import AS_WRITTEN
 from proctor.references import BatchRef, ExamRef
 from proctor.service.admin import access
+from proctor.service.datasets.arriving import copied
 from proctor.service.datasets.kept import Uploaded, Wish, upload
+from proctor.service.datasets.requests import RequestsWish, keep
 from proctor.service.results import notes
 from proctor.service.runs import queue, schedules
 from proctor.service.runs.queue import Ticket
 from proctor.service.runs.schedules import NewSchedule
 from proctor.settings import Settings
 from proctor.store import Store
+from proctor.store.core.batch_tables import BATCH, BATCH_FILE
 from proctor.store.core.tables import (
     API_KEY,
     ATTEMPT,
@@ -41,6 +45,7 @@ from proctor.store.core.tables import (
 )
 from proctor.store.queue import runlog
 from proctor.types import Cell, Model, Plan, Run, Status
+from request_files import line
 
 SUITE = "superglue"
 ROWS = ExamRef("suite", SUITE, rows="sample", limit=2)
@@ -64,8 +69,12 @@ class Names:
     user: str
     key: int
     dataset: str
+    file: str  # of OpenAI's API, read by its batch
+    loose_file: str  # read by none
+    openai_batch: str
     batch: str  # runs of a file of requests
     other_batch: str
+    requests: str  # a data set of requests
     request: str  # the custom_id of one in both
 
 
@@ -84,8 +93,12 @@ NOBODYS = Names(
     user="nobody",
     key=993,
     dataset="66666666-0000-4000-8000-666666666666",
+    file="file-nobodys",
+    loose_file="file-nobodys-other",
+    openai_batch="batch_nobodys",
     batch="77777777-0000-4000-8000-777777777777",
     other_batch="88888888-0000-4000-8000-888888888888",
+    requests="ds_999999990000400080009999",
     request="nobody/request",
 )
 
@@ -119,6 +132,7 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
     runlog.say(settings.home, done.id, f"{word} was logged")
     access.note(over(store), user, "submit", done.id, f"{word} was submitted")
     batches = [_batch(store, settings, word, project.id, model) for model in ("sim", "sim-small")]
+    file, loose_file, openai_batch = files_and_batch(over(store, settings), word, user, project.id)
     names = Names(
         project=project.id,
         model=f"{word}-1",
@@ -134,18 +148,32 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
         user=user,
         key=key.id,
         dataset=_dataset(store, settings, word, user, project.id),
+        file=file,
+        loose_file=loose_file,
+        openai_batch=openai_batch,
         batch=batches[0].id,
         other_batch=batches[1].id,
+        requests=_requests(store, settings, word, user, project.id),
         request=f"{word}/request",
     )
-    ids = {names.dataset, *(run.id for run in (done, beside, failed, waiting, running, *batches))}
-    return Owner(secret, names, frozenset({word, user, *ids, *(ident[:8] for ident in ids)}))
+    runs = (done, beside, failed, waiting, running, *batches)
+    ids = {names.dataset, names.requests, *(run.id for run in runs)}
+    return Owner(
+        secret, names, frozenset({word, user, file, openai_batch, *ids, *(ident[:8] for ident in ids)})
+    )
 
 
 def _dataset(store: Store, settings: Settings, word: str, user: str, project: int) -> str:
     rows = f"question,answer\nWhat does a {word} eat?,grass\n".encode()
     wish = Wish(f"{word} questions", project_id=project, user=user)
     return upload(over(store, settings), [Uploaded(f"{word}.csv", BytesIO(rows))], wish).id
+
+
+def _requests(store: Store, settings: Settings, word: str, user: str, project: int) -> str:
+    path = settings.home / f"{word} requests.jsonl"
+    path.write_bytes(line(f"{word}-1", f"What does a {word} fear?"))
+    with copied(path, settings) as arrived:
+        return keep(over(store, settings), arrived, RequestsWish(project_id=project, user=user)).id
 
 
 def _batch(store: Store, settings: Settings, word: str, project: int, model: str) -> Run:
@@ -209,7 +237,8 @@ def state(store: Store, of: Owner, home: Path) -> dict[str, list[Any]]:
     by_run = {"job": JOB, "note": NOTE, "grade": GRADE, "score": SCORE, "attempt": ATTEMPT, "pulse": PULSE}
     queries = {name: select(table) for name, table in whole.items()}
     queries |= {name: select(table).where(table.c.run_num.in_(nums)) for name, table in by_run.items()}
-    for name, table in {"run": RUN, "schedule": SCHEDULE, "audit": AUDIT, "dataset": DATASET}.items():
+    by_project = {"run": RUN, "schedule": SCHEDULE, "audit": AUDIT, "dataset": DATASET}
+    for name, table in {**by_project, "batch": BATCH, "batch_file": BATCH_FILE}.items():
         queries[name] = select(table).where(table.c.project_id == project)
     queries["plan"] = select(PLAN).where(
         PLAN.c.id.in_(select(RUN.c.plan_id).where(RUN.c.project_id == project))

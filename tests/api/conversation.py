@@ -18,7 +18,9 @@ from typing import Any
 
 from proctor.api.examples import FILE
 from proctor.api.schemas import JOB_ID
+from request_files import lines
 from served import PREFIX, Server, serving
+from simulators import nearby
 from uploads import DATASETS, csv_of, upload
 
 SMALL = {"tasks": ["sst2", "mrpc"]}
@@ -30,6 +32,7 @@ JOB = {
 SCHEDULE = {"name": "nightly GLUE", "cron": "0 2 * * *", "job": JOB}
 PAIR = {"model_ids": ["sim", "majority"], "metrics": ["accuracy"], "items": 1}
 JOBS = "/api/v1/jobs"
+REQUESTS = "/admin/datasets"
 HANG_S = 60.0
 
 Operation = tuple[str, str]  # method in small letters, path in the document
@@ -71,7 +74,7 @@ def told_by(server: Server) -> Told:
     ask("POST", "/api/v1/keys", {"user": "ann", "name": "laptop"})
     for name in ("providers", "suites", "projects", "schedules", "keys", "audit"):
         ask("GET", f"/api/v1/{name}")
-    found |= _datasets_told(server)
+    found |= _datasets_told(server) | _openai_told(server) | _requests_told(server)
     ask("PATCH", "/api/v1/schedules/{number}", {"enabled": False}, number=1)
     ask("PATCH", "/api/v1/keys/{number}", {"project_ids": [1, 2]}, number=1)
     for name in ("schedules", "keys"):
@@ -95,6 +98,59 @@ def _datasets_told(server: Server) -> Told:
     return found
 
 
+def _openai_told(server: Server) -> Told:
+    body = {"model": "simulator/sim", "messages": [{"role": "user", "content": "What is 2 + 2?"}]}
+    line = {"custom_id": "one", "method": "POST", "url": "/v1/chat/completions", "body": body}
+    lines = json.dumps(line).encode() + b"\n"
+    made = upload(server, ("requests.jsonl", lines), at="/v1/files", purpose="batch")
+    found: dict[Operation, tuple[int, Any]] = {("post", "/v1/files"): (made.status, made.body)}
+
+    def ask(method: str, path: str, body: object = None, **names: str) -> Any:
+        answer = server.ask(method, path.format(**names), body)
+        found[method.lower(), path] = answer.status, answer.body
+        return answer.body
+
+    asked = {"input_file_id": made.body["id"], "endpoint": line["url"], "completion_window": "24h"}
+    batch = ask("POST", "/v1/batches", {**asked, "metadata": {"night": "Sunday"}})["id"]
+    while ask("GET", "/v1/batches/{batch_id}", batch_id=batch)["status"] != "completed":
+        time.sleep(0.05)
+    other = server.post("/v1/batches", asked)["id"]
+    ask("POST", "/v1/batches/{batch_id}/cancel", batch_id=other)
+    while server.get(f"/v1/batches/{other}")["status"] not in ("cancelled", "completed"):
+        time.sleep(0.05)
+    for path in ("/v1/files", "/v1/batches", "/v1/models"):
+        ask("GET", path)
+    ask("GET", "/v1/models/{model}", model="openai/sim")
+    for method in ("GET", "DELETE"):
+        ask(method, "/v1/files/{file_id}", file_id=made.body["id"])
+    return found
+
+
+def _requests_told(server: Server) -> Told:
+    made = upload(server, ("batch_5k.jsonl", lines(30)), at=f"{REQUESTS}/upload")
+    found: dict[Operation, tuple[int, Any]] = {("post", f"{REQUESTS}/upload"): (made.status, made.body)}
+    one, name = f"{REQUESTS}/{{dataset_id}}", {"name": "candidates of May"}
+    for method, path in (
+        ("GET", REQUESTS),
+        ("GET", one),
+        ("GET", f"{one}/rows"),
+        ("PATCH", one),
+        ("DELETE", one),
+    ):
+        body = name if method == "PATCH" else None
+        answer = server.ask(method, path.format(dataset_id=made.body["dataset_id"]), body)
+        found[method.lower(), path] = answer.status, answer.body
+    facts = {"model_id": "openai/allenai/OLMo-2-1124-7B-Instruct", "name": "OLMo 2 7B", "parameters": "7.3B"}
+    for method, path, asked in (
+        ("POST", "/admin/models", facts),
+        ("GET", "/admin/models", None),
+        ("DELETE", "/admin/models/{model_id}", None),
+    ):
+        answer = server.ask(method, path.format(model_id=facts["model_id"]), asked)
+        found[method.lower(), path] = answer.status, answer.body
+    return found
+
+
 def _until_at_work(server: Server, job_id: str) -> None:
     """Wait until answers came in and the worker has said what the job uses."""
     deadline = time.monotonic() + HANG_S
@@ -107,7 +163,10 @@ def _until_at_work(server: Server, job_id: str) -> None:
 
 @contextmanager
 def asked(home: Path) -> Iterator[Server]:
-    with serving(home, PROCTOR_REQUESTS_PER_MINUTE="100000") as running:
+    with (
+        nearby([]) as models,
+        serving(home, PROCTOR_REQUESTS_PER_MINUTE="100000", OPENAI_BASE_URL=f"{models}/v1") as running,
+    ):
         yield running
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 OPEN = frozenset(
     {"performance_data", "overall", "outcomes", "errors", "manifest", "answers", "scores", "metrics"}
 )
-TEXT = {"/metrics", "/api/v1/jobs/status/{job_id}/stream"}
+TEXT = {"/v1/files/{file_id}/content", "/metrics", "/api/v1/jobs/status/{job_id}/stream"}
 
 
 @pytest.fixture(scope="module")

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from request_files import CHAT, checked, line, opened, real_inputs, write
 
 from proctor.errors import DataError, DataMissing
 from proctor.references import BatchRef
 from proctor.sources.batches.checked import SENDABLE, Rules
 from proctor.sources.batches.preview import first_requests
 from programs import proctor, proctor_json
+from request_files import CHAT, checked, line, opened, real_inputs, write
 
 
 def faults(path: Path, rules: Rules = SENDABLE, **given: Any) -> list[tuple[int | None, str]]:

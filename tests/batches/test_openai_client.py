@@ -28,6 +28,12 @@ from served import serving
 from simulators import settings
 
 CHAT = "/v1/chat/completions"
+EMBEDDING = {
+    "custom_id": "c",
+    "method": "POST",
+    "url": "/v1/embeddings",
+    "body": {"model": "small", "input": "x"},
+}
 ENDED = ("completed", "failed", "expired", "cancelled")
 REAL = (
     "batchlocallm/batch_input.jsonl",
@@ -156,7 +162,7 @@ def test_a_batch_of_which_every_request_was_refused_is_completed_without_an_outp
 @pytest.mark.promise("B-23")
 def test_a_file_with_faults_fails_and_each_is_named_by_line(house: House) -> None:
     lines = [line("a", "x"), b"{no json", line("a", "y"), line("b", "z", model="large")]
-    lines += [line("c", "z", url="/v1/embeddings"), b'{"custom_id": "d", "method": "POST", "url": "/v1/x"}']
+    lines += [json.dumps(EMBEDDING).encode(), b'{"custom_id": "d", "method": "POST", "url": "/v1/x"}']
     done = house.ended(house.batch(lines))
     assert (done.status, done.output_file_id, done.error_file_id) == ("failed", None, None)
     assert done.failed_at and done.errors is not None and done.errors.data

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,12 @@ from sqlalchemy import update
 from proctor.errors import Conflict, NotFound
 from proctor.references import BatchRef
 from proctor.service.admin import access, prune
-from proctor.service.batches import openai_batches, openai_files, openai_steps
-from proctor.service.batches.openai_batches import BatchState, NewBatch
-from proctor.service.batches.openai_files import FileFilter, NewFile
+from proctor.service.batches.openai import batches as openai_batches
+from proctor.service.batches.openai import files as openai_files
+from proctor.service.batches.openai import steps as openai_steps
+from proctor.service.batches.openai.batches import BatchState, NewBatch
+from proctor.service.batches.openai.files import FileFilter, NewFile
+from proctor.service.batches.openai.models import ModelList
 from proctor.service.context import Context
 from proctor.service.datasets.arriving import copied
 from proctor.service.runs import queue
@@ -25,6 +30,7 @@ from proctor.store.core.batch_tables import BATCH, BATCH_FILE
 from proctor.store.core.walls import Reach
 from proctor.store.datasets import shelf
 from proctor.types import Status
+from simulators import nearby
 
 CHAT = "/v1/chat/completions"
 
@@ -172,3 +178,21 @@ def test_whoever_reaches_another_project_sees_no_file_and_no_batch(context: Cont
     assert openai_batches.one(own, batch.row.id).status == "validating"
     openai_steps.look(context)
     assert begun(own, tmp_path).status == "validating"
+
+
+def test_providers_that_are_away_cost_the_list_of_models_a_moment_in_all(tmp_path: Path) -> None:
+    """Two that take a connection and never answer are asked beside one that does, and none a second time at once."""
+    with ExitStack() as ending:
+        silent = [ending.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2)]
+        one, two = (f"http://127.0.0.1:{each.getsockname()[1]}" for each in silent)
+        there = ending.enter_context(nearby([]))
+        environ = {"PROCTOR_HOME": str(tmp_path), "OPENAI_BASE_URL": f"{there}/v1", "XAI_API_KEY": "k"}
+        models = ModelList(read_settings({**environ, "OLLAMA_HOST": one, "XAI_BASE_URL": two}))
+        began = time.monotonic()
+        listed = {str(each.model) for each in models.now()}
+        first_s = time.monotonic() - began
+        assert "openai/sim" in listed and not any(
+            name.startswith(("baseline/", "replay/")) for name in listed
+        )
+        assert first_s < 20, "one after the other, as long as each may take, would be a minute"
+        assert models.now() is models.now(), "kept for a moment"

@@ -33,18 +33,9 @@ from proctor.store.datasets import shelf
 from proctor.store.datasets.files import bring
 from proctor.store.queue.entries import Ticket, submit
 from proctor.types import Cell, Model, Plan, Run
+from request_files import line, lines
 
 AS_IT_COMES = RequestsWish()
-
-
-def line(custom_id: str, prompt: str = "Hi") -> bytes:
-    body = {"model": "m", "messages": [{"role": "user", "content": prompt}]}
-    record = {"custom_id": custom_id, "method": "POST", "url": "/v1/chat/completions", "body": body}
-    return json.dumps(record).encode() + b"\n"
-
-
-def lines(count: int, prompt: str = "Hi") -> bytes:
-    return b"".join(line(f"request-{number}", prompt) for number in range(count))
 
 
 @pytest.fixture
@@ -254,9 +245,12 @@ def test_what_a_killed_upload_left_is_swept_with_the_next_and_one_under_way_is_n
 
 
 def test_a_full_disk_is_told_and_leaves_nothing(context: Context) -> None:
-    with Path("/dev/full").open("wb", buffering=0) as full:
-        with pytest.raises(DiskFull, match="No room is left"), shelf.arriving(context.settings) as room:
-            replace(room, file=full).write(b"x" * 100)
+    with (
+        Path("/dev/full").open("wb", buffering=0) as full,
+        pytest.raises(DiskFull, match="No room is left"),
+        shelf.arriving(context.settings) as room,
+    ):
+        replace(room, file=full).write(b"x" * 100)
     assert on_disk(context) == []
     free = os.statvfs(context.settings.home)
     with pytest.raises(DiskFull, match="must stay free"):

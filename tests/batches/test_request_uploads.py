@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_request_datasets import line, lines
 
 from jobs_world import until
 from programs import proctor_json, started
+from request_files import line, lines
 from served import Answer, Server, serving
 from uploads import BOUNDARY, csv_of, form, upload
 

@@ -13,10 +13,10 @@ import pytest
 from batches.sending import Answering, Desk, answering, answers, request_lines
 from opened import rerun, resume
 from proctor.errors import ConfigError, Conflict, OutputError
-from proctor.service.batches import output
-from proctor.service.batches.growing import growing
 from proctor.service.batches.run import Sending
 from proctor.service.context import open_context
+from proctor.service.output import lines as output
+from proctor.service.output.growing import growing
 from simulators import settings
 
 AGAIN = Sending(retry_failed=True)

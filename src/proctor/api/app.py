@@ -15,6 +15,7 @@ from starlette.staticfiles import StaticFiles
 
 from proctor import __version__
 from proctor.api import (
+    admin_benchmarks,
     admin_datasets,
     admin_models,
     benchmarking,
@@ -30,8 +31,8 @@ from proctor.api.errors import RESPONSES, add_handlers
 from proctor.api.examples import add_examples
 from proctor.api.guard import Guard
 from proctor.api.metrics import CONTENT_TYPE, Metrics
-from proctor.service.batches.openai_models import ModelList
-from proctor.service.batches.openai_steps import Keeper
+from proctor.service.batches.openai.models import ModelList
+from proctor.service.batches.openai.steps import Keeper
 from proctor.service.context import Context, open_context
 from proctor.service.runs import queue
 from proctor.service.watch import job_states
@@ -41,6 +42,7 @@ ROUTERS = (benchmarking.ROUTER, jobs.ROUTER, resources.ROUTER, datasets.ROUTER)
 # Routes whose addresses are documented elsewhere, and stand as they are.
 ELSEWHERE = (
     admin_datasets.ROUTER,
+    admin_benchmarks.ROUTER,
     admin_models.ROUTER,
     openai_files.ROUTER,
     openai_batches.ROUTER,

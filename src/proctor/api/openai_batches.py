@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from proctor.api.openai_callers import Reading, Running
 from proctor.api.openai_errors import RESPONSES
 from proctor.api.openai_files import list_document
-from proctor.service.batches import openai_batches
-from proctor.service.batches.openai_batches import ENDPOINTS, NewBatch
+from proctor.service.batches.openai import batches as openai_batches
+from proctor.service.batches.openai.batches import ENDPOINTS, NewBatch
 
 ROUTER = APIRouter(prefix="/v1/batches", tags=["openai"], responses=RESPONSES)
 BatchId = Annotated[str, Path(max_length=100, examples=["batch_5f0c3a9e1b2d4c685f0c3a9e1b2d4c68"])]

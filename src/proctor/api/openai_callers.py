@@ -12,8 +12,8 @@ from proctor.api.dependencies import OpenContext
 from proctor.errors import Unauthorized
 from proctor.service.admin import access
 from proctor.service.admin.access import Reach, User
-from proctor.service.batches.openai_models import ModelList
-from proctor.service.batches.openai_steps import Keeper
+from proctor.service.batches.openai.models import ModelList
+from proctor.service.batches.openai.steps import Keeper
 from proctor.service.context import Context
 
 HEADER = "openai-project"

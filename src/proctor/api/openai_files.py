@@ -11,8 +11,8 @@ from starlette.concurrency import run_in_threadpool
 
 from proctor.api.openai_callers import Reading, Running
 from proctor.api.openai_errors import RESPONSES
-from proctor.service.batches import openai_files
-from proctor.service.batches.openai_files import FileFilter
+from proctor.service.batches.openai import files as openai_files
+from proctor.service.batches.openai.files import FileFilter
 from proctor.service.datasets.arriving import received
 
 ROUTER = APIRouter(prefix="/v1/files", tags=["openai"], responses=RESPONSES)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 
 from proctor.api.openai_callers import Reading
 from proctor.api.openai_errors import RESPONSES
-from proctor.service.batches import openai_models
+from proctor.service.batches.openai import models as openai_models
 
 ROUTER = APIRouter(prefix="/v1/models", tags=["openai"], responses=RESPONSES)
 

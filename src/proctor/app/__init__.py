@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str, str | None]] = {
     "worker": ("proctor.app.serve", "worker_command", "Work on the runs that wait in the queue."),
     "work-on": ("proctor.cli.work_on", "work_on_command", None),
     "look-at": ("proctor.cli.look_at", "look_at_command", None),
+    "index-batch": ("proctor.cli.index_batch", "index_batch_command", None),
 }
 
 

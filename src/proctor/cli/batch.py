@@ -10,6 +10,7 @@ from proctor.cli.batch_check import check_command
 
 LATER = {
     "run": "batch_run",
+    "export": "batch_export",
     "compare": "batch_compare",
     "import": "batch_import",
 }  # command -> its module, imported when it is called

@@ -104,8 +104,8 @@ def _csv_writer(open_files: ExitStack, path: Path, outputs: int) -> Callable[[Co
     import csv
 
     from proctor.errors import ConfigError
+    from proctor.figures import inert
     from proctor.service.batches.compared_documents import table_heads, table_row
-    from proctor.service.data.transfer import inert
 
     try:
         file = open_files.enter_context(path.open("w", encoding="utf-8", newline=""))

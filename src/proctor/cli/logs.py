@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def import_command(paths: tuple[Path, ...], as_json: bool) -> int:
     """Import logs of lm-eval (results_*.json with samples_*.jsonl) and Inspect (.eval, .json) as runs.
 
-    PATH is a log or a folder with logs. A log that was imported before is not imported again.
+    PATH is a log, a folder with logs, or the output file of a batch (see `proctor batch import`). A log that was
+    imported before is not imported again.
     """
     from proctor.service.context import open_context
     from proctor.service.data.logs import import_logs

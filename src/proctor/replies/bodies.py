@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -18,9 +19,9 @@ FINISH = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "eos": "stop",
-    "tool_use": "stop",
-    "tool_calls": "stop",
-    "function_call": "stop",
+    "tool_use": "tools",
+    "tool_calls": "tools",
+    "function_call": "tools",
     "length": "length",
     "max_tokens": "length",
     "max_output_tokens": "length",
@@ -115,12 +116,13 @@ def of_choice(choice: Mapping[str, Any], usage: Mapping[str, Any], choices: int)
         raise BadBody("no choices[].message.content in the response")
     refusal = text_or_none(message, "refusal")
     taken, given, thought = spent_on(usage)
-    return reply(
+    said = reply(
         content_of(message.get("content")) or refusal or "",
         "refused" if refusal else finish_of(choice.get("finish_reason")),
         text_or_none(message, "reasoning_content", "reasoning"),
         (taken, given, thought) if choices == 1 else (taken, None, None),
     )
+    return with_calls(said, calls_in_message(message))
 
 
 def content_of(content: object) -> str:
@@ -156,77 +158,80 @@ def of_response(body: Mapping[str, Any], usage: Mapping[str, Any]) -> Reply:
         for part in item.get("summary") or []
         if isinstance(part, dict)
     ]
-    return reply(
+    said = reply(
         content_of([part for part in parts if part.get("type") != "refusal"]) or refusal,
         "refused" if refusal else finish_of(reason),
         "\n".join(thoughts) or None,
         spent_on(usage),
     )
+    return with_calls(said, calls_in_blocks(items))
 
 
 def of_message(body: Mapping[str, Any], usage: Mapping[str, Any]) -> Reply:
     """A message of Anthropic's: blocks of text, and of thinking before them."""
     blocks = [block for block in body["content"] if isinstance(block, dict)]
     thoughts = [str(block.get("thinking", "")) for block in blocks if block.get("type") == "thinking"]
-    return reply(
+    said = reply(
         content_of([block for block in blocks if block.get("type") == "text"]),
         finish_of(body.get("stop_reason")),
         "\n".join(thoughts) or None,
         spent_on(usage),
     )
+    return with_calls(said, calls_in_blocks(blocks))
 
 
 # What is no text ----------------------------------------------------------------------------------
 
 
-def beyond_text(body: Mapping[str, Any]) -> str:
-    """What an answer without text says all the same: the calls of tools as JSON, a digest of embeddings; else "".
+def with_calls(reply: Reply, calls: Iterable[str]) -> Reply:
+    """The reply with the calls of tools that it makes, a line each after its text."""
+    said = "\n".join(calls)
+    if not said:
+        return reply
+    finish = "tools" if reply.finish in ("stop", UNSAID) else reply.finish
+    return replace(reply, text=f"{reply.text}\n{said}" if reply.text else said, finish=finish)
 
-    >>> beyond_text({"data": [{"embedding": [0.5, 0.25]}]})
+
+def calls_in_message(message: Mapping[str, Any]) -> Iterator[str]:
+    """The tools that a chat's message calls, with their arguments as the model wrote them."""
+    for call in [*(message.get("tool_calls") or []), {"function": message.get("function_call")}]:
+        made = call.get("custom" if "custom" in call else "function") if isinstance(call, dict) else None
+        if isinstance(made, dict):
+            yield call_words(made.get("name"), made.get("arguments", made.get("input")))
+
+
+def calls_in_blocks(blocks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Those of a response's items, and of the blocks of Anthropic's messages."""
+    for block in blocks:
+        if block.get("type") in ("function_call", "custom_tool_call", "tool_use"):
+            yield call_words(block.get("name"), block.get("arguments", block.get("input")))
+
+
+def call_words(name: object, arguments: object) -> str:
+    said = (
+        arguments
+        if isinstance(arguments, str)
+        else ""
+        if arguments is None
+        else orjson.dumps(arguments).decode()
+    )
+    return f"{name or ''}({said})"
+
+
+def embeddings_in(body: Mapping[str, Any]) -> str:
+    """Embeddings by a digest of them, so that they can be told apart; "" for other bodies.
+
+    >>> embeddings_in({"data": [{"embedding": [0.5, 0.25]}]})
     '1 embedding of 2 numbers, SHA-256 e9ec18fb5e7c'
     """
-    if (
-        isinstance(data := body.get("data"), list)
-        and data
-        and isinstance(data[0], dict)
-        and "embedding" in data[0]
-    ):
-        vectors = [each.get("embedding") for each in data if isinstance(each, dict)]
-        width = len(vectors[0]) if isinstance(vectors[0], list) else 0
-        several = "" if len(vectors) == 1 else "s"
-        digest = hashlib.sha256(orjson.dumps(vectors)).hexdigest()[:12]
-        return f"{len(vectors)} embedding{several} of {width:,} numbers, SHA-256 {digest}"
-    calls = [call for call in calls_in(body) if call["name"]]
-    return orjson.dumps(calls).decode() if calls else ""
-
-
-def calls_in(body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The tools that an answer calls, each with its arguments, without the ids that are drawn anew every time."""
-    choice = next((each for each in body.get("choices") or [] if isinstance(each, dict)), {})
-    message = choice.get("message") or {}
-    functions = (
-        [call.get("function") for call in message.get("tool_calls") or [] if isinstance(call, dict)]
-        if isinstance(message, dict)
-        else []
+    data = body.get("data")
+    vectors = (
+        [each.get("embedding") for each in data if isinstance(each, dict)] if isinstance(data, list) else []
     )
-    blocks = [*(body.get("content") or []), *(body.get("output") or [])]
-    functions += [
-        {"name": block.get("name"), "arguments": block.get("input", block.get("arguments"))}
-        for block in blocks
-        if isinstance(block, dict) and block.get("type") in ("tool_use", "function_call")
-    ]
-    return [
-        {"name": one.get("name"), "arguments": _plain(one.get("arguments"))}
-        for one in functions
-        if isinstance(one, dict)
-    ]
-
-
-def _plain(arguments: object) -> object:
-    """Arguments are written as a text that holds JSON."""
-    if not isinstance(arguments, str):
-        return arguments
-    try:
-        return orjson.loads(arguments)
-    except orjson.JSONDecodeError:
-        return arguments
+    if not vectors or vectors[0] is None:
+        return ""
+    width = len(vectors[0]) if isinstance(vectors[0], list) else 0
+    digest = hashlib.sha256(orjson.dumps(vectors)).hexdigest()[:12]
+    return (
+        f"{len(vectors)} embedding{'' if len(vectors) == 1 else 's'} of {width:,} numbers, SHA-256 {digest}"
+    )

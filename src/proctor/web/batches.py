@@ -12,9 +12,9 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from proctor.findings import RunResult
-from proctor.service.batches import output
 from proctor.service.context import Context
 from proctor.service.kinds import kind_of
+from proctor.service.output import lines as output
 from proctor.service.results.results import shown
 from proctor.service.watch import job_states
 from proctor.service.watch.job_states import JobState, RunFilter

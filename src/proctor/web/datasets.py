@@ -1,19 +1,29 @@
-"""The dashboard: Data sets. One's own questions: uploaded, looked at, read otherwise, renamed, deleted, and run."""
+"""The dashboard: Data sets. One's own questions and requests: uploaded, looked at, read otherwise, deleted, and run."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Annotated
+from urllib.parse import quote
 
-from fastapi import APIRouter, File, Form, Request, UploadFile
-from starlette.responses import Response
+from fastapi import APIRouter, Form, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response, StreamingResponse
 
-from proctor.errors import ProctorError
+from proctor.errors import BadLines, ConfigError, DataMissing, ProctorError, TooLarge
 from proctor.service.admin import access
 from proctor.service.admin.access import User
-from proctor.service.datasets import kept
+from proctor.service.datasets import kept, requests
+from proctor.service.datasets.arriving import Upload, check_room, received
 from proctor.service.datasets.kept import Dataset, Uploaded, Wish
 from proctor.service.datasets.layout import PARTS, Layout
-from proctor.web.dependencies import Filling, OpenContext, Project, Reader, Runner, go
+from proctor.service.datasets.reading import reading_of
+from proctor.service.datasets.requests import Requests, RequestsWish
+from proctor.service.datasets.told_apart import holds_requests
+from proctor.settings import MB
+from proctor.web.dependencies import Filling, OpenContext, Project, Reader, Runner, go, is_fragment
 from proctor.web.render import problem_facts, show
 
 ROUTER = APIRouter()
@@ -24,6 +34,9 @@ NUMBERS = (
     ("texts", "options' texts"),
 )
 UNUSED = "not used"
+SHOWN = 500  # files of requests in the list
+ROWS = 25
+LISTED = ("columns", "fields")  # of a reading, one a line
 
 
 @ROUTER.get("/datasets")
@@ -34,43 +47,150 @@ def listed(request: Request, context: OpenContext, user: Reader, project: Projec
 def _list(
     request: Request, context: OpenContext, project: int | None = None, problem: ProctorError | None = None
 ) -> Response:
+    """The whole page; for the script that sends a file, what is wrong with it alone, as a piece of a page."""
+    piece = problem is not None and is_fragment(request)
+    of_requests, total = requests.listed(context, project, limit=SHOWN)
     return show(
         request,
-        "datasets.html",
-        200 if problem is None else problem.http_status,
+        "_upload_problem.html" if piece else "datasets.html",
+        200 if problem is None or piece else problem.http_status,
         here="datasets",
         datasets=kept.listed(context, project),
+        of_requests=of_requests,
+        more=total - len(of_requests),
         chosen_project=project,
         names={each.id: each.name for each in access.projects(context)},
         most_bytes=context.settings.most_upload_bytes,
+        most_batch_bytes=context.settings.most_batch_bytes,
         problem=problem_facts(problem),
+        faults=problem.faults if isinstance(problem, BadLines) else (),
     )
 
 
 @ROUTER.post("/datasets")
-def upload(
-    request: Request,
-    context: OpenContext,
-    user: Runner,
-    file: Annotated[list[UploadFile], File()],
-    name: Annotated[str, Form(max_length=200)] = "",
-    project: Annotated[int, Form(ge=1, le=2**31 - 1)] = 1,
-) -> Response:
+async def upload(request: Request, context: OpenContext, user: Runner) -> Response:
     """Keep what was dropped, and go to what was found in it."""
-    files = [Uploaded(each.filename or "", each.file) for each in file]
-    wish = Wish(name.strip() or None, Layout(), project, user.name)
     try:
-        made = kept.upload(context, files, wish)
+        await run_in_threadpool(check_room, context.settings, request.headers.get("content-length"))
+        kind = request.headers.get("content-type", "")
+        async with received(request.stream(), kind, context.settings, most_files=kept.MOST_FILES) as came:
+            made = await run_in_threadpool(_kept, context, user, came)
+    except ClientDisconnect:
+        return Response("The upload broke off", 400)
     except ProctorError as problem:
-        return _list(request, context, problem=problem)
-    if made.made:
-        _note(context, user, "upload-dataset", made, f"{made.name}: {made.bytes:,} bytes")
+        return await run_in_threadpool(_list, request, context, None, problem)
     return go(request, f"/datasets/{made.id}", "" if made.made else f"It is here already, as {made.name}.")
 
 
+def _kept(context: OpenContext, user: User, came: Upload) -> Dataset | Requests:
+    """Raises: ProctorError."""
+    fields = dict(came.fields)
+    name, project = fields.pop("name", "").strip() or None, fields.pop("project", "1")
+    holds = fields.pop("holds", "")
+    if not came.files or not (project.isascii() and project.isdecimal() and 0 < int(project) < 2**31):
+        raise ConfigError("Choose a file, and a project")
+    made: Dataset | Requests
+    if holds == "requests" or (holds != "questions" and holds_requests(came.files)):
+        wish = RequestsWish(name, reading_of(fields), int(project), user.name)
+        made = requests.keep(context, came.files[0], wish)
+    else:
+        made = _questions(context, came, Wish(name, Layout(), int(project), user.name))
+    if made.made:
+        _note(context, user, "upload-dataset", made, f"{made.name}: {made.bytes:,} bytes")
+    return made
+
+
+def _questions(context: OpenContext, came: Upload, wish: Wish) -> Dataset:
+    """Raises: TooLarge, for questions are kept in the database; and what `kept.upload` raises."""
+    most = context.settings.most_upload_bytes
+    if sum(each.bytes for each in came.files) > most:
+        raise TooLarge(
+            f"The upload is larger than {most // MB:,} MB, which is what this server takes of questions"
+        )
+    with ExitStack() as opened:
+        files = [Uploaded(each.filename, opened.enter_context(each.path.open("rb"))) for each in came.files]
+        return kept.upload(context, files, wish)
+
+
 @ROUTER.get("/datasets/{dataset_id}")
-def one(request: Request, dataset_id: str, context: OpenContext, user: Reader) -> Response:
+def one(
+    request: Request,
+    dataset_id: str,
+    context: OpenContext,
+    user: Reader,
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+) -> Response:
+    if requests.holds(context, dataset_id) == "requests":
+        return _page_of_requests(request, context, requests.one(context, dataset_id), offset=offset)
     return _page(request, context, kept.one(context, dataset_id))
+
+
+def _page_of_requests(
+    request: Request,
+    context: OpenContext,
+    of: Requests,
+    *,
+    offset: int = 0,
+    problem: ProctorError | None = None,
+) -> Response:
+    away = None
+    try:
+        rows = requests.rows_of(context, of, offset=offset, limit=ROWS)
+    except DataMissing as error:
+        rows, away = of.found.first, error
+    return show(
+        request,
+        "dataset_requests.html",
+        200 if problem is None else problem.http_status,
+        here="datasets",
+        it=of,
+        found=of.found,
+        rows=rows,
+        offset=offset,
+        step=ROWS,
+        listed=LISTED,
+        project_name={each.id: each.name for each in access.projects(context)}.get(of.project_id, ""),
+        problem=problem_facts(problem or away),
+        faults=problem.faults if isinstance(problem, BadLines) else (),
+    )
+
+
+@ROUTER.get("/datasets/{dataset_id}/content")
+def content(dataset_id: str, context: OpenContext, user: Reader) -> StreamingResponse:
+    """A file of requests, byte for byte as it came."""
+    of = requests.one(context, dataset_id)
+    pieces = requests.content_of(context, of)
+    headers = {
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(of.name, safe='')}",
+        "Content-Length": str(of.bytes),
+    }
+    return StreamingResponse(pieces(), media_type="application/octet-stream", headers=headers)
+
+
+@ROUTER.post("/datasets/{dataset_id}/reading")
+def read_requests_otherwise(
+    request: Request, dataset_id: str, context: OpenContext, user: Runner, form: Filling
+) -> Response:
+    """How lines become requests, from now on."""
+    return _changed_requests(request, context, user, dataset_id, form=form)
+
+
+def _changed_requests(
+    request: Request,
+    context: OpenContext,
+    user: User,
+    dataset_id: str,
+    *,
+    form: FormData | None = None,
+    name: str | None = None,
+) -> Response:
+    try:
+        reading = None if form is None else reading_of({key: str(said) for key, said in form.items()})
+        made = requests.change(context, dataset_id, name=name, reading=reading)
+    except ProctorError as problem:
+        return _page_of_requests(request, context, requests.one(context, dataset_id), problem=problem)
+    _note(context, user, "change-dataset", made, made.name)
+    return go(request, f"/datasets/{made.id}", "Saved.")
 
 
 def _page(
@@ -126,6 +246,8 @@ def rename(
     user: Runner,
     name: Annotated[str, Form(max_length=200)] = "",
 ) -> Response:
+    if requests.holds(context, dataset_id) == "requests":
+        return _changed_requests(request, context, user, dataset_id, name=name)
     return _changed(request, context, user, dataset_id, name=name)
 
 
@@ -149,13 +271,17 @@ def _changed(
 @ROUTER.post("/datasets/{dataset_id}/delete")
 def remove(request: Request, dataset_id: str, context: OpenContext, user: Runner) -> Response:
     """Runs that have ended keep what they asked."""
+    of_requests = requests.holds(context, dataset_id) == "requests"
+    gone: Dataset | Requests
     try:
-        gone = kept.remove(context, dataset_id)
+        gone = requests.remove(context, dataset_id) if of_requests else kept.remove(context, dataset_id)
     except ProctorError as problem:
+        if of_requests:
+            return _page_of_requests(request, context, requests.one(context, dataset_id), problem=problem)
         return _page(request, context, kept.one(context, dataset_id), problem)
     _note(context, user, "delete-dataset", gone, gone.name)
     return go(request, "/datasets", f"Data set {gone.name} is deleted.")
 
 
-def _note(context: OpenContext, user: User, action: str, of: Dataset, about: str) -> None:
+def _note(context: OpenContext, user: User, action: str, of: Dataset | Requests, about: str) -> None:
     access.note(context, user.name, action, of.id, about, project_id=of.project_id)

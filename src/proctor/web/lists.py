@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from io import StringIO
 from typing import Any
 
-from proctor.figures import left_out
-from proctor.service.data.transfer import inert
+from proctor.figures import inert, left_out
 from proctor.service.watch.job_states import RunLine
 from proctor.service.watch.overview import HEADLINE, Shown
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from proctor.errors import ProviderError, RateLimited, ServerError
-from proctor.providers.protocols.completions import FINISH, Bill, completion, shapeless, with_calls
+from proctor.providers.protocols.completions import FINISH, Bill, completion, shapeless
 from proctor.providers.wire.http import HttpResponse
 from proctor.providers.wire.refusals import Place, bad_reply, server_words
 from proctor.providers.wire.wire_types import JsonTable, table_of
+from proctor.replies.bodies import with_calls
 from proctor.replies.finish import UNSAID
 from proctor.types import Reply, Usage
 

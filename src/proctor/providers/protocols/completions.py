@@ -12,6 +12,7 @@ from proctor.providers.protocols.server_clock import service_s
 from proctor.providers.wire.http import HttpResponse
 from proctor.providers.wire.refusals import Place, bad_reply, refusal
 from proctor.providers.wire.wire_types import JsonTable, table_of
+from proctor.replies.bodies import with_calls
 from proctor.types import Reply, Usage
 
 USD_PER_TICK = 1e-10  # xAI's own unit of cost
@@ -88,15 +89,6 @@ def calls_of(message: JsonTable) -> Iterator[str]:
         made.append(message.table("function_call"))
     for call in made:
         yield f"{call.text('name') or ''}({call.text('arguments') or call.text('input') or ''})"
-
-
-def with_calls(reply: Reply, calls: Iterator[str]) -> Reply:
-    """The reply with the calls of tools that it makes, a line each after its text."""
-    said = "\n".join(calls)
-    if not said:
-        return reply
-    finish = "tools" if reply.finish == "stop" else reply.finish
-    return replace(reply, text=f"{reply.text}\n{said}" if reply.text else said, finish=finish)
 
 
 def shapeless(

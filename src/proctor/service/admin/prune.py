@@ -11,6 +11,7 @@ from proctor.service.context import Context
 from proctor.store.admin import pruning
 from proctor.store.core.runs import ID_CHARACTERS
 from proctor.store.queue import runlog
+from proctor.store.read import batch_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ def prune(context: Context, older_s: float, *, by: str, dry: bool = False) -> Pr
     removed = pruning.remove(context.store, found)
     plans, items = pruning.remove_orphans(context.store)
     runlog.remove(context.settings.home, removed)
+    batch_files.forget(context.settings.home, removed)
     note(context, by, "prune", f"{len(removed)} runs", f"older than {older_s / 86400:g} days")
     return Pruned(tuple(removed), plans, items, False)
 
@@ -52,3 +54,4 @@ def delete(context: Context, run_id: str) -> None:
         raise Conflict(f"Benchmark job {run_id} is {status}: cancel it before it is deleted")
     pruning.remove_orphans(context.store.whole)
     runlog.remove(context.settings.home, (run_id,))
+    batch_files.forget(context.settings.home, (run_id,))

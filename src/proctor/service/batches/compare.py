@@ -20,7 +20,7 @@ from proctor.stats.outputs.labels import LabelCount
 from proctor.stats.outputs.shares import ShareCount
 from proctor.types import Run
 
-FIRST_IDS = 20_000  # of each status, kept so that rare ones are found at once; common ones are near wherever one looks
+FIRST_IDS = 10_000  # of each status, kept so that rare ones are found at once; common ones are near wherever one looks
 SHOWN_IDS = 20  # in a warning
 MOST_FIELDS = 200  # of JSON, with an agreement of their own
 TOLD_EVERY = 2_000  # requests between two looks of whoever watches

@@ -13,7 +13,7 @@ import orjson
 from proctor.errors import ConfigError, NotFound
 from proctor.manifest import LogFacts, Manifest
 from proctor.references import BatchRef
-from proctor.replies.bodies import beyond_text
+from proctor.replies.bodies import embeddings_in
 from proctor.replies.files import OutputFile, open_outputs
 from proctor.replies.lines import Recorded
 from proctor.service.context import Context, find
@@ -110,14 +110,14 @@ def _kept(row: said.Answered, known: bool) -> GivenReply:
 
 
 def _beyond(raw: str | None) -> str:
-    """What an answer without text says all the same."""
+    """What an answer without text has in its place."""
     if not raw:
         return ""
     try:
         body: Any = orjson.loads(raw)
     except orjson.JSONDecodeError:
         return ""
-    return beyond_text(body) if isinstance(body, dict) else ""
+    return embeddings_in(body) if isinstance(body, dict) else ""
 
 
 def _read(custom_id: str, recorded: Recorded) -> GivenReply:
@@ -126,7 +126,7 @@ def _read(custom_id: str, recorded: Recorded) -> GivenReply:
     if not recorded.replies:
         return GivenReply(custom_id, "", None, "unknown")
     reply = recorded.replies[0]
-    text = reply.text or (beyond_text(recorded.body) if recorded.body else "")
+    text = reply.text or (embeddings_in(recorded.body) if recorded.body else "")
     return GivenReply(
         custom_id,
         text,

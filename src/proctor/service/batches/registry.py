@@ -59,7 +59,7 @@ class KnownModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Away:
+class SilentProvider:
     """A provider whose models are not known now, and why."""
 
     provider: str
@@ -96,7 +96,7 @@ async def _offer(provider: str, opening: Opening) -> Offer:
         return Offer(provider, title, problem=error)
 
 
-def models(context: Context) -> tuple[list[KnownModel], list[Away]]:
+def models(context: Context) -> tuple[list[KnownModel], list[SilentProvider]]:
     """All models on record and on offer, by their ids; and the providers that do not tell theirs now."""
     offers = offered(context.settings)
     listed = {str(each.model): each for offer in offers for each in _answering(offer)}
@@ -104,7 +104,7 @@ def models(context: Context) -> tuple[list[KnownModel], list[Away]]:
     speeds = _speeds(context)
     found = [_known(row, row.model_id in listed, speeds) for row in registry.rows(context.store)]
     away = [
-        Away(each.provider, each.problem.slug, str(each.problem))
+        SilentProvider(each.provider, each.problem.slug, str(each.problem))
         for each in offers
         if each.problem is not None
     ]

@@ -11,9 +11,9 @@ from pathlib import Path
 from proctor.errors import ConfigError
 from proctor.protocols import Source
 from proctor.references import BatchRef
-from proctor.service.batches.growing import writer_of
-from proctor.service.batches.output import short_of
 from proctor.service.context import Context
+from proctor.service.output.growing import writer_of
+from proctor.service.output.lines import short_of
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.runs.lifecycle import as_they_are, open_sources, resume, start
 from proctor.service.runs.progress import Watch

@@ -16,6 +16,7 @@ from proctor.interop.lm_eval import is_results, read_lm_eval
 from proctor.interop.logs import Log, Sample, wrong
 from proctor.manifest import LogFacts
 from proctor.references import LogRef
+from proctor.service.batches.elsewhere import import_outputs, is_output
 from proctor.service.context import Context, dead_owner
 from proctor.service.data.logs_manifest import content_sha256, figures, log_manifest, whole_group
 from proctor.service.results.comparable import comparability, exam
@@ -42,7 +43,7 @@ LEASE_S = 60.0
 ROUNDING = 5e-5  # a figure written with four digits may be off by this
 EXPECTED = (
     "proctor imports lm-eval's results_*.json (with its samples_TASK_*.jsonl beside it) and Inspect's .eval and "
-    ".json logs, or folders that hold some"
+    ".json logs, or folders that hold some; and output files of batches"
 )
 
 # What was sent to the model is the other tool's to know: nothing of ours is claimed.
@@ -86,10 +87,17 @@ def import_logs(context: Context, paths: Sequence[Path]) -> LogImport:
     store = context.store
     for file in files:
         try:
-            imported.append(_import(store, _read(file)))
+            imported.append(_of_batch(context, file) if is_output(file) else _import(store, _read(file)))
         except (Conflict, DataError) as error:
             failed.append((file, str(error)))
     return LogImport(tuple(imported), tuple(failed))
+
+
+def _of_batch(context: Context, file: Path) -> ImportedLog:
+    """The output of a batch, whose bad lines are notes: the others are taken."""
+    found = import_outputs(context, [file])
+    more = (f"and {found.bad - len(found.faults):,} more bad lines",) if found.bad > len(found.faults) else ()
+    return ImportedLog(file, found.result, found.before, (*found.notes, *found.faults, *more))
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import orjson
 
 from proctor.errors import ConfigError
+from proctor.figures import inert
 from proctor.interop.lm_eval_out import write_lm_eval
 from proctor.service.context import Context, find
 from proctor.service.results import documents
@@ -167,17 +168,6 @@ def _csv(store: Store, runs: Sequence[Run], out: TextIO) -> int:
     return (
         sum(1 for line in _csv_lines(_records(store, runs)) if out.write(line)) - 1
     )  # the heads are no item
-
-
-def inert(value: Any) -> Any:
-    """Text that a spreadsheet would run as a formula gets an apostrophe before it.
-
-    >>> inert("=1+1"), inert("glue"), inert(-1.5)
-    ("'=1+1", 'glue', -1.5)
-    """
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return f"'{value}"
-    return value
 
 
 def _jsonl(store: Store, runs: Sequence[Run], out: TextIO) -> int:

@@ -78,7 +78,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RequestPreview:
     """A request as lists show it: its line, its name, where it goes, and how its prompt begins."""
 
     line: int
@@ -116,7 +116,7 @@ class Found:
     gold: int = 0
     most_tokens: int | None = None
     uncapped: int = 0
-    first: tuple[Shown, ...] = ()
+    first: tuple[RequestPreview, ...] = ()
     schema: tuple[BodyField, ...] = ()
     looked: int = 0
 
@@ -134,5 +134,5 @@ def found_from(text: str) -> Found:
     record = orjson.loads(text)
     faults, notes = (tuple([Fault(**each) for each in record[name]]) for name in ("faults", "notes"))
     schema = tuple([BodyField(**{**each, "types": tuple(each["types"])}) for each in record["schema"]])
-    first = tuple([Shown(**each) for each in record["first"]])
+    first = tuple([RequestPreview(**each) for each in record["first"]])
     return Found(**{**record, "faults": faults, "notes": notes, "schema": schema, "first": first})

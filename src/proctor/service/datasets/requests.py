@@ -15,7 +15,14 @@ from proctor.service.datasets.arriving import Arrived
 from proctor.service.datasets.look import look_at_file_of_requests
 from proctor.service.datasets.looked import requests_between
 from proctor.service.datasets.names import NAME_CHARS, checked_name
-from proctor.service.datasets.reading import Found, Reading, Shown, found_from, reading_from, reading_json
+from proctor.service.datasets.reading import (
+    Found,
+    Reading,
+    RequestPreview,
+    found_from,
+    reading_from,
+    reading_json,
+)
 from proctor.settings import Settings
 from proctor.store.datasets import entries, shelf
 from proctor.store.datasets.entries import REQUESTS, DatasetRow
@@ -117,7 +124,9 @@ def _refuse(filename: str, found: Found, reading: Reading) -> None:
     if more > 0:
         told.append(f"and {more:,} more")
     said = f"{found.bad:,} of {found.lines:,} lines cannot be sent" if found.lines else "it holds no request"
-    raise BadLines("\n".join([f"{filename}: {said}", *told]), [asdict(each) for each in found.faults])
+    error = BadLines("\n".join([f"{filename}: {said}", *told]))
+    error.faults = [asdict(each) for each in found.faults]
+    raise error
 
 
 def _free_name(context: Context, filename: str, project_id: int) -> str:
@@ -195,7 +204,9 @@ def of_ref(context: Context, ref: BatchRef, project_id: int) -> Requests | None:
     return _requests(same[0]) if same else None
 
 
-def rows_of(context: Context, of: Requests, *, offset: int = 0, limit: int = 100) -> tuple[Shown, ...]:
+def rows_of(
+    context: Context, of: Requests, *, offset: int = 0, limit: int = 100
+) -> tuple[RequestPreview, ...]:
     """Its requests as they stand in the file. Raises: DataMissing."""
     need_here(context, of)
     path = shelf.place(context.settings, of.content)

@@ -154,6 +154,7 @@ def _candidates(store: Store, name: str, source: str | None) -> tuple[list[Run],
     if len(models) > 1:
         raise ConfigError(f"{name} is the name of several models: {', '.join(models)}. Give one of these")
     runs = [run for run in runs if not run.partial and not run.stopped]
+    runs = [run for run in runs if run.comparability is not None] or runs  # of those that can have scores
     if not runs:
         where = f" on {source}" if source else ""
         begun = store.runs(limit=1, model=name, source=source)

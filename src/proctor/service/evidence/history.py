@@ -75,7 +75,7 @@ def history(
 
 
 def _change(store: Store, run: Run, earlier: Sequence[Run]) -> Difference | None:
-    if not _complete(run):
+    if not _complete(run) or run.comparability is None:
         return None
     for other in earlier:
         alike = other.exam == run.exam and other.comparability == run.comparability

@@ -53,7 +53,7 @@ def leaderboard(
 
 def _completed(store: Store, suite: str | None, project_id: int | None) -> list[RunLine]:
     """The completed runs of the source, newest first; some of them complete."""
-    wanted = RunFilter(source=suite, status=Status.COMPLETED, project_id=project_id, ranked=True)
+    wanted = RunFilter(source=suite, status=Status.COMPLETED, project_id=project_id, graded=True)
     lines = run_lines(store, wanted, limit=None)[0]
     ranked = [line for line in lines if line.complete]
     if not ranked and suite:
@@ -73,14 +73,14 @@ def _real(lines: Sequence[RunLine]) -> Sequence[RunLine]:
 
 def _rankable(store: Store, project_id: int | None) -> str:
     """What has complete runs, as advice: a suite of one's own goes by the name of its file."""
-    wanted = RunFilter(status=Status.COMPLETED, project_id=project_id, ranked=True)
+    wanted = RunFilter(status=Status.COMPLETED, project_id=project_id, graded=True)
     sources = dict.fromkeys(line.source for line in run_lines(store, wanted, limit=None)[0] if line.complete)
     return f"There are complete runs of {', '.join(sources)}" if sources else "Nothing has complete runs yet"
 
 
 def default_suite(store: Store, project_id: int | None, usual: str = "glue") -> str:
     """`usual` if it has complete runs that are not on sample rows, else what was run last that has, else `usual`."""
-    wanted = RunFilter(status=Status.COMPLETED, project_id=project_id, sample=False, ranked=True)
+    wanted = RunFilter(status=Status.COMPLETED, project_id=project_id, sample=False, graded=True)
     if exists(store, wanted._replace(source=usual)):
         return usual
     last = newest(store, wanted)

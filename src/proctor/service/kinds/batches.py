@@ -15,9 +15,9 @@ from proctor.protocols import Grader
 from proctor.providers.contract import Opening, Provider
 from proctor.providers.passthrough import open_passthrough
 from proctor.references import BatchRef
-from proctor.service.batches.growing import growing
 from proctor.service.context import Context
 from proctor.service.kinds.contract import Beside, Method, SourceKind
+from proctor.service.output.growing import growing
 from proctor.settings import Settings
 from proctor.simulator import KnownAnswer, prompt_key
 from proctor.sources.batches.source import BatchSource, open_batch

@@ -10,7 +10,8 @@ from typing import Any
 import orjson
 
 from proctor.errors import ConfigError
-from proctor.manifest import Manifest
+from proctor.manifest import BatchFacts, Facts, Manifest
+from proctor.sources.batches.lines import GROUP
 from proctor.stats.compare import Side
 from proctor.types import Run
 
@@ -20,7 +21,7 @@ UNENFORCED = "structured, the schema not enforced"
 # Prompts and metric versions are told by task; the items themselves are matched one by one, by id and words.
 COMPARABILITY: dict[str, Callable[[Manifest], Any]] = {
     # An imported copy and the hub's are the same rows if their hash says so; sample rows never are.
-    "kind of rows": lambda m: m.facts.rows if m.facts.rows in ("sample", "file") else "official",
+    "kind of rows": lambda m: _kind_of_rows(m.facts),
     "suite": lambda m: m.facts.suite,
     "tasks": lambda m: sorted(m.facts.tasks),
     "prompts": lambda m: m.facts.prompts,
@@ -33,8 +34,26 @@ COMPARABILITY: dict[str, Callable[[Manifest], Any]] = {
 BY_TASK = ("prompts", "metric versions")  # need be the same only where both runs have them
 
 
-def comparability(manifest: Manifest) -> str:
-    """32 hex digits that runs share if their scores may be compared on the items that all of them were asked."""
+def _kind_of_rows(facts: Facts) -> str:
+    """Requests of one file, by its name, are comparable where they are the same; those of two files never are."""
+    if isinstance(facts, BatchFacts):
+        return f"requests of {facts.file}"
+    return facts.rows if facts.rows in ("sample", "file") else "official"
+
+
+def graded(manifest: Manifest) -> bool:
+    """Whether a run's replies are compared with right answers: not those of requests of which none is known."""
+    tasks = manifest.facts.tasks
+    return GROUP not in tasks or tasks[GROUP].kind is not None
+
+
+def comparability(manifest: Manifest) -> str | None:
+    """32 hex digits that runs share if their scores may be compared on the items that all of them were asked.
+
+    None for runs that can have no score; `proctor batch compare` compares their replies.
+    """
+    if not graded(manifest):
+        return None
     facts = [look(manifest) for look in COMPARABILITY.values()]
     graders = manifest.facts.graders
     # Only where there are some: runs of the exam's own grader keep the key that they have always had.
@@ -56,6 +75,11 @@ def check_comparable(runs: Sequence[Run]) -> None:
         if not run.manifest.opened:
             raise ConfigError(
                 f"Run {run.id[:8]} ({run.source_title}) is {run.status} and was asked nothing: choose one that was"
+            )
+        if not graded(run.manifest):
+            raise ConfigError(
+                f"Run {run.id[:8]} ({run.source_title}) has no scores, since no right answers are known: "
+                "`proctor batch compare` compares what came back"
             )
     first = runs[0]
     for other in runs[1:]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from proctor.references import BatchRef
 from proctor.sources.batches.checked import BadRequestLine
-from proctor.sources.batches.lines import RequestLine, reader_of
+from proctor.sources.batches.lines import LineReader, RequestLine, reader_of
 from proctor.sources.batches.texts import open_texts
 from proctor.types import Request
 
 PROMPT_CHARS = 300
-MOST_LINES = 10_000  # that are looked through for requests that can be sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +29,34 @@ class ShownRequest:
     body: bytes
 
 
-def first_requests(path: Path, ref: BatchRef, count: int = 3, offset: int = 0) -> tuple[ShownRequest, ...]:
+def first_requests(
+    path: Path, ref: BatchRef, count: int = 3, offset: int = 0, *, clean: bool = False
+) -> tuple[ShownRequest, ...]:
     """The requests behind the first `offset`; lines that cannot be sent are passed over.
 
+    Of a file that is known to be `clean`, lines before the offset are not even read.
     Raises: ConfigError, DataError, DataMissing.
     """
     texts = open_texts(path, ref)
     reader = reader_of(ref, flat=texts.flat)
-    found: list[ShownRequest] = []
-    for number, _, text in islice(texts.read(), offset + count + MOST_LINES):
-        if len(found) == offset + count:
-            break
-        if text.strip():
-            try:
-                found.append(_shown(number, reader.read(number, text)))
-            except BadRequestLine:
-                continue
-    return tuple(found[offset:])
+    lines = ((number, text) for number, _, text in texts.read() if text.strip())
+    if clean:
+        wanted = islice(lines, offset, offset + count)
+        return tuple([_shown(number, reader.read(number, text)) for number, text in wanted])
+    return tuple([_shown(*each) for each in islice(_sendable(lines, reader), offset, offset + count)])
+
+
+def _sendable(lines: Iterable[tuple[int, bytes]], reader: LineReader) -> Iterator[tuple[int, RequestLine]]:
+    """Of several with one custom_id the first."""
+    seen: set[int] = set()
+    for number, text in lines:
+        try:
+            line = reader.read(number, text)
+        except BadRequestLine:
+            continue
+        if (digest := hash(line.custom_id)) not in seen:
+            seen.add(digest)
+            yield number, line
 
 
 def _shown(number: int, line: RequestLine) -> ShownRequest:

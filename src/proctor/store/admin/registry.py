@@ -35,7 +35,7 @@ class ModelRow:
 
 
 @dataclass(frozen=True, slots=True)
-class EndedBatch:
+class MeasuredBatch:
     """A batch that has ended: of which model, how long it took in all, and its summary as JSON."""
 
     model_id: str
@@ -88,7 +88,7 @@ def remove(store: Database, model_id: str) -> bool:
         return connection.execute(gone).rowcount > 0
 
 
-def ended_batches(store: Database) -> list[EndedBatch]:
+def ended_batches(store: Database) -> list[MeasuredBatch]:
     """The newest first."""
     query = (
         select(RUN.c.provider, RUN.c.model, RUN.c.finished_at, RUN.c.elapsed_s, RUN.c.summary)
@@ -103,6 +103,6 @@ def ended_batches(store: Database) -> list[EndedBatch]:
     )
     with store.reading() as connection:
         return [
-            EndedBatch(f"{each.provider}/{each.model}", each.finished_at, each.elapsed_s, each.summary)
+            MeasuredBatch(f"{each.provider}/{each.model}", each.finished_at, each.elapsed_s, each.summary)
             for each in connection.execute(query)
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,8 +30,18 @@ def pack_all(compressor: zstandard.ZstdCompressor, bodies: Sequence[bytes]) -> l
     return [packed[place].tobytes() for place in range(len(bodies))]
 
 
+class _Unpackers(threading.local):
+    """One for each thread, for it is used by one at a time: to make one takes 14 us, to unpack a body with it 1 us."""
+
+    def __init__(self) -> None:
+        self.unpacker = zstandard.ZstdDecompressor()
+
+
+_UNPACKERS = _Unpackers()
+
+
 def unpack(body: bytes) -> dict[str, Any]:
-    return _from_json(zstandard.ZstdDecompressor().decompress(body))
+    return _from_json(_UNPACKERS.unpacker.decompress(body))
 
 
 def item_body(item: Item) -> bytes:

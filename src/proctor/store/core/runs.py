@@ -262,9 +262,11 @@ class RunStore(Database):
         owner: str | None = row.owner
         return owner
 
-    def set_manifest(self, run_id: str, manifest: Manifest, *, keys: tuple[str, str] | None = None) -> None:
+    def set_manifest(
+        self, run_id: str, manifest: Manifest, *, keys: tuple[str | None, str] | None = None
+    ) -> None:
         """Replace what the run's numbers rest on, and with it its `keys` of comparability and exam. Raises NotFound."""
-        values = {"manifest": manifest_text(manifest)}
+        values: dict[str, Any] = {"manifest": manifest_text(manifest)}
         if keys is not None:
             values |= {"comparability": keys[0], "exam": keys[1]}
         changed = update(RUN).where(RUN.c.id == run_id).values(values)

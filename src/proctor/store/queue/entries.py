@@ -167,7 +167,7 @@ class OpenedFacts(TypedDict, total=False):
     source_title: str
     planned: int
     manifest: Manifest
-    comparability: str
+    comparability: str | None
     exam: str
     sample: bool
 

@@ -9,7 +9,7 @@ from sqlalchemy import Select, func, or_, select
 
 from proctor.errors import NotFound
 from proctor.store.core.schema import Database
-from proctor.store.core.tables import JOB, RUN, SCORE
+from proctor.store.core.tables import JOB, RUN
 from proctor.types import Status
 
 
@@ -63,7 +63,7 @@ class RunFilter(NamedTuple):
     project_id: int | None = None
     since: float | None = None
     sample: bool | None = None
-    ranked: bool = False
+    graded: bool = False  # those alone that can have scores
 
 
 COLUMNS = [RUN.c[name] for name in RunLine._fields]
@@ -118,11 +118,10 @@ def where(query: Select[Any], wanted: RunFilter) -> Select[Any]:
     ):
         if value is not None:
             query = query.where(column == value)
-    if wanted.ranked:
-        has_score = select(SCORE.c.run_num).where(SCORE.c.run_num == RUN.c.num).exists()
-        query = query.where(or_(~RUN.c.cell.contains('"kind": "batch"'), has_score))
     if wanted.since is not None:
         query = query.where(RUN.c.created_at >= wanted.since)
+    if wanted.graded:
+        query = query.where(RUN.c.comparability.is_not(None))
     return query
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from proctor.errors import ConfigError, Conflict, NotFound, OutputError
 from proctor.interop.batches.written import Shape, written
-from proctor.service.batches.output import line_from, line_of, short_of
+from proctor.service.output.lines import line_from, line_of, short_of
 from proctor.store import Store
 from proctor.store.read import said
 from proctor.store.read.tried import places

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from proctor.errors import BadParameter, Conflict, NotFound, QueueFull
-from proctor.service.batches import openai_files
+from proctor.service.batches.openai import files as openai_files
 from proctor.service.context import Context
 from proctor.service.runs import queue
 from proctor.store.batches import entries, files

@@ -10,6 +10,7 @@ import logging
 import secrets
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,10 +18,12 @@ import orjson
 
 from proctor.errors import Conflict, NotFound, ProctorError, QueueFull, StoreError
 from proctor.references import BatchRef
-from proctor.service.batches import openai_files, openai_output
-from proctor.service.batches.openai_batches import stop
-from proctor.service.batches.openai_checking import checked
-from proctor.service.batches.openai_output import Sums, Undone
+from proctor.service.batches import registry
+from proctor.service.batches.openai import files as openai_files
+from proctor.service.batches.openai import output as openai_output
+from proctor.service.batches.openai.batches import stop
+from proctor.service.batches.openai.checking import checked
+from proctor.service.batches.openai.output import Undone
 from proctor.service.context import Context
 from proctor.service.runs import queue
 from proctor.service.runs.queue import Ticket
@@ -78,7 +81,7 @@ class Keeper:
             self._woken.wait(LOOK_EVERY_S if busy else IDLE_S)
 
 
-def look(context: Context, *, go_on: Any = lambda: True) -> bool:
+def look(context: Context, *, go_on: Callable[[], bool] = lambda: True) -> bool:
     """Take every open batch a step further; whether one is still open. Raises: StoreError."""
     still = False
     for row in entries.open_ones(context.store):
@@ -89,6 +92,8 @@ def look(context: Context, *, go_on: Any = lambda: True) -> bool:
             forward(context, row, now=time.time())
         except StoreError:
             raise
+        except OSError as error:
+            LOG.error("batch %s: %s", row.id, error)  # of its file; the next look may fare better
         except ProctorError as error:
             LOG.error("batch %s: %s", row.id, error)
             _fail(context, row, [_fault(error.slug.replace("-", "_"), str(error))])
@@ -135,18 +140,19 @@ def _check(context: Context, row: BatchRow) -> None:
         _fail(context, row, [_fault("file_not_found", str(error), "input_file_id")])
         return
     assert path is not None  # only files of requests become batches
-    found = checked(context, row, path)
+    source = BatchRef(file.filename, content=file.sha256, endpoint=row.endpoint)
+    found = checked(context, path, source)
     if found.model is None:
         _fail(context, row, list(found.errors), total=found.total)
         return
     left_s = max(1.0, row.expires_at - time.time())
-    source = BatchRef(file.filename, content=file.sha256, endpoint=row.endpoint)
     cell = Cell(found.model, source, AS_WRITTEN, Limits(timeout_s=left_s))
     ticket = Ticket(row.user, row.project_id, PRIORITY)
     told = {"in_progress_at": time.time(), "model": str(found.model), "total": found.total}
     also = entries.linked(row.id, **told)
     try:
         queue.submit(context, Plan((cell,), name=row.id), ticket, also=also, longest_s=left_s)
+        registry.remember(context, found.model)
     except (Conflict, QueueFull) as error:
         LOG.info("batch %s: %s", row.id, error)
 
@@ -211,6 +217,3 @@ def _written(row: BatchRow, part: str, size: int, now: float) -> FileRow:
         batch_id=row.id,
         part=part,
     )
-
-
-__all__ = ["Keeper", "Sums", "forward", "look"]

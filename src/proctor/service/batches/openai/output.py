@@ -10,9 +10,9 @@ from typing import Any, Literal
 import orjson
 
 from proctor.interop.batches.written import OutputLine, written
-from proctor.service.batches import output
 from proctor.service.context import Context
 from proctor.service.kinds import kind_of
+from proctor.service.output import lines as output
 from proctor.store import AttemptRow
 from proctor.store.batches import entries
 from proctor.store.batches.entries import BatchRow

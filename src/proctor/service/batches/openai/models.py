@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from proctor.errors import NotFound
 from proctor.offered import ListedModel
-from proctor.plan import parse_model
-from proctor.providers import PROVIDERS
-from proctor.providers.contract import Opening
 from proctor.providers.passthrough import DOORS
-from proctor.providers.prices import read_prices
-from proctor.providers.wire.http import Http
+from proctor.service.batches import registry
 from proctor.service.context import Context
-from proctor.service.opening.offers import Offer, _offer, chat_models
+from proctor.service.opening.offers import chat_models
 from proctor.settings import Settings
 from proctor.types import Model
 
 FRESH_S = 15.0
-WITHIN_S = 0.9
 STARTED_FOR_RUNS = "simulator"  # it is no server that anybody finds
 
 
@@ -47,7 +40,7 @@ class ModelList:
     def _listed(self) -> tuple[ListedModel, ...]:
         providers = tuple(name for name in DOORS if name != STARTED_FOR_RUNS)
         found: dict[str, ListedModel] = {}
-        for offer in asyncio.run(_offers(self.settings, providers)):
+        for offer in registry.offered(self.settings, providers):
             prompts = set(chat_models(offer))
             found |= {str(each.model): each for each in offer.models if each.model in prompts}
         return tuple(found[ident] for ident in sorted(found))
@@ -60,37 +53,15 @@ class ModelList:
         raise NotFound(f"The model '{ident}' does not exist")
 
 
-async def _offers(settings: Settings, names: Sequence[str]) -> list[Offer]:
-    http = Http(parallel=8, timeout_s=2, secrets=settings.secrets)
-    opening = Opening(settings, http, read_prices(settings.home))
-
-    async def ask(name: str) -> Offer:
-        try:
-            async with asyncio.timeout(WITHIN_S):
-                return await _offer(name, opening)
-        except TimeoutError:
-            return Offer(name, name)
-
-    try:
-        return list(await asyncio.gather(*(ask(name) for name in names)))
-    finally:
-        await http.close()
-
-
 def resolved(context: Context, name: str) -> Model:
     """The model that a request's `body.model` means. Raises: NotFound; ConfigError where several are called so."""
-    model = parse_model(name, tuple(PROVIDERS))
-    if model is None:
-        found = [each.model for each in ModelList(context.settings).now() if each.model.name == name]
-        model = found[0] if found else None
-    if model is None:
-        raise NotFound(f"The model '{name}' does not exist")
+    model = registry.model_of(context, name)
     if model.provider not in DOORS:
         raise NotFound(f"The model '{name}' answers exams alone, no requests of one's own")
     return model
 
 
 def document(of: ListedModel, now: float) -> dict[str, Any]:
-    """As the API tells it. A provider that does not say when a model was made has it made now."""
+    """As the API tells it. Of a provider that does not say when a model was made it is made now."""
     created = now if of.created is None else of.created
     return {"id": str(of.model), "object": "model", "created": int(created), "owned_by": of.model.provider}

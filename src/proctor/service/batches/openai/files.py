@@ -11,7 +11,7 @@ from typing import Any
 
 from proctor.errors import BadParameter, NotFound, TooLarge
 from proctor.references import BatchRef
-from proctor.service.batches import openai_output
+from proctor.service.batches.openai import output as openai_output
 from proctor.service.context import Context
 from proctor.service.datasets.arriving import Arrived
 from proctor.settings import MB
