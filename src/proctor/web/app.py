@@ -13,6 +13,8 @@ from starlette.staticfiles import StaticFiles
 from proctor.web import (
     access,
     batches,
+    batches_compare,
+    batches_labels,
     batches_requests,
     batches_start,
     boards,
@@ -42,6 +44,8 @@ ROOMS = (
     compare,
     batches,
     batches_start,
+    batches_compare,
+    batches_labels,
     batches_requests,
     boards,
     models,

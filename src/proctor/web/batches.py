@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
-from proctor.findings import RunResult
+from proctor.service.batches import benchmarks
+from proctor.service.batches.benchmarks import Benchmark, BenchmarkFilter
 from proctor.service.context import Context
 from proctor.service.kinds import kind_of
-from proctor.service.output import lines as output
-from proctor.service.results.results import shown
+from proctor.service.output import lines
 from proctor.service.watch import job_states
-from proctor.service.watch.job_states import JobState, RunFilter
+from proctor.service.watch.job_states import JobState
 from proctor.types import Run
 from proctor.web.addresses import query
 from proctor.web.dependencies import OpenContext, Project, Reader
@@ -27,35 +26,26 @@ from proctor.web.run import HEARTBEAT_S, LOOK_EVERY_S, RunId, event_stream
 ROUTER = APIRouter()
 LISTED = 20  # ended batches on a page
 MOST_ACTIVE = 100
+Named = Annotated[str, Query(max_length=100)]
 RUNNER, VIEWER = "/static/benchmark-runner.html", "/static/benchmark-results.html"
 
 
-@dataclass(frozen=True, slots=True)
-class EndedBatch:
-    """A batch that has ended, with what it shows."""
-
-    run: Run
-    result: RunResult
-    requests_per_s: float | None
-    tokens_per_s: float | None
-
-    @property
-    def failed(self) -> int:
-        return self.result.tally.outcomes.get("error", 0)
-
-
 @ROUTER.get("/batches")
-def page(request: Request, context: OpenContext, user: Reader, project: Project) -> Response:
-    return show(request, "batches.html", here="batches", project=project, **_facts(context, project))
+def page(
+    request: Request, context: OpenContext, user: Reader, project: Project, before: Named = ""
+) -> Response:
+    facts = _facts(context, project, before)
+    return show(request, "batches.html", here="batches", project=project, before=before, **facts)
 
 
 @ROUTER.get("/batches/live")
 def live_piece(request: Request, context: OpenContext, user: Reader, project: Project) -> Response:
-    return show(request, "_batches.html", **_facts(context, project))
+    return show(request, "_batches.html", project=project, before="", **_facts(context, project))
 
 
-def _facts(context: Context, project: int | None) -> dict[str, Any]:
-    return {"active": at_work(context, project), "ended": ended(context, project), "now": time.time()}
+def _facts(context: Context, project: int | None, before: str = "") -> dict[str, Any]:
+    found, more = ended(context, project, before or None)
+    return {"active": at_work(context, project), "ended": found, "more": more}
 
 
 def at_work(context: Context, project: int | None) -> list[JobState]:
@@ -68,22 +58,15 @@ def holds_requests(run: Run) -> bool:
     return kind_of(run.cell.source).holds == "requests"
 
 
-def ended(context: Context, project: int | None) -> list[EndedBatch]:
-    lines, _ = job_states.run_lines(context, RunFilter(project_id=project), limit=200)
-    runs = [context.store.run(line.id) for line in lines if line.finished_at is not None]
-    return [_ended(context, run) for run in runs if holds_requests(run)][:LISTED]
-
-
-def _ended(context: Context, run: Run) -> EndedBatch:
-    result = shown(context.store, run)
-    tokens = result.tally.output_tokens_per_item
-    spent_s = run.elapsed_s or None
-    return EndedBatch(
-        run,
-        result,
-        run.settled / spent_s if spent_s else None,
-        tokens * run.settled / spent_s if spent_s and tokens is not None else None,
-    )
+def ended(
+    context: Context, project: int | None, before: str | None = None
+) -> tuple[list[Benchmark], str | None]:
+    """Batches that have ended, the newest first, and the last of them where there are more."""
+    wanted = BenchmarkFilter(project_id=project, before=before)
+    page = benchmarks.listed(context, wanted, limit=LISTED + MOST_ACTIVE)
+    found = [each for each in page.benchmarks if each.state.ended]
+    shown = found[:LISTED]
+    return shown, shown[-1].id if len(found) > LISTED or (shown and page.after) else None
 
 
 @ROUTER.get("/batches/events")
@@ -113,10 +96,7 @@ def download(context: OpenContext, user: Reader, run_id: RunId) -> Response:
     """Every request that was tried, as lines of an output file; sent as they are read."""
     run = job_states.run_of(context, run_id)
     headers = {"Content-Disposition": f'attachment; filename="batch-{run.id[:8]}.jsonl"'}
-    return StreamingResponse(output.lines(context, run), media_type="application/x-ndjson", headers=headers)
-
-
-Named = Annotated[str, Query(max_length=100)]
+    return StreamingResponse(lines.lines(context, run), media_type="application/x-ndjson", headers=headers)
 
 
 @ROUTER.get(RUNNER)

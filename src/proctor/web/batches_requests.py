@@ -10,14 +10,15 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
 from proctor.errors import NotFound
-from proctor.service.batches import failing
+from proctor.service.batches import failing, labels, results
+from proctor.service.batches.documents import line_document
+from proctor.service.batches.find.filters import RowFilter
+from proctor.service.batches.results import RequestRow
 from proctor.service.context import Context
 from proctor.service.watch import job_states
 from proctor.types import Run
-from proctor.web import batches_thin as results
 from proctor.web.addresses import decoded, query
 from proctor.web.batches import holds_requests
-from proctor.web.batches_thin import RowFilter
 from proctor.web.dependencies import OpenContext, Reader, Text, go, is_fragment
 from proctor.web.markdown import markdown
 from proctor.web.render import show
@@ -105,6 +106,8 @@ def table(
         statuses=STATUSES,
         finishes=FINISHES,
         labelled=LABELLED,
+        candidates=results.candidates(context, run),
+        label_counts=labels.counts(context, run.id),
         **facts,
     )
 
@@ -143,11 +146,19 @@ def _one(request: Request, context: Context, run_id: str, custom_id: str, asked:
         text=text,
         as_markdown=markdown(text),
         as_json=laid_out(text) if text.lstrip().startswith(("{", "[")) else None,
-        sent=laid_out(found.request.body.decode("utf-8", "replace")),
-        came=json.dumps(found.response, indent=2, ensure_ascii=False),
+        sent=laid_out(found.request.body.decode("utf-8", "replace")) if found.request else None,
+        custom_id=custom_id,
+        labels=found.labels,
+        came=json.dumps(_line(found.row), indent=2, ensure_ascii=False),
         asked=asked.query(),
         blind=bool(asked.blind),
     )
+
+
+def _line(row: RequestRow) -> dict[str, Any]:
+    """The row as it stands in an output file."""
+    whole = line_document(row)
+    return {name: whole[name] for name in ("id", "custom_id", "response", "error")}
 
 
 def laid_out(text: str) -> str | None:

@@ -11,7 +11,10 @@ from starlette.responses import Response
 from proctor.errors import ConfigError, NotFound, ProctorError
 from proctor.references import BatchRef
 from proctor.service.admin import access
+from proctor.service.batches import registry
+from proctor.service.batches.registry import KnownModel
 from proctor.service.context import Context
+from proctor.service.datasets import requests
 from proctor.service.forecast.duration import estimated_duration
 from proctor.service.forecast.forecast import takes
 from proctor.service.opening.catalogue import provider_status
@@ -19,8 +22,8 @@ from proctor.service.runs import queue
 from proctor.service.runs.lifecycle import open_sources
 from proctor.service.runs.queue import Ticket
 from proctor.service.runs.requests import batch_plan
-from proctor.types import Plan
-from proctor.web import batches_thin as requests
+from proctor.service.watch import job_states
+from proctor.types import Plan, Run
 from proctor.web.batch_form import (
     LABELS,
     LIMIT_FIELDS,
@@ -54,13 +57,21 @@ def empty_form(
     if like:
         run = batch_of(context, like)
         values |= values_of(run.cell)
-        values["dataset"] = requests.id_of(context, run)
+        values["dataset"] = _dataset_of(context, run)
     if dataset:
         values["dataset"] = dataset
     if model:
         provider, _, name = model.partition("/")
         values |= {"provider": provider, "model": name}
     return _page(request, context, BatchFilled(values, None))
+
+
+def _dataset_of(context: Context, run: Run) -> str:
+    ref = run.cell.source
+    found = isinstance(ref, BatchRef) and requests.of_ref(
+        context, ref, job_states.project_of(context, run.id)
+    )
+    return found.id if found else ""
 
 
 def _page(
@@ -78,7 +89,7 @@ def _page(
         providers=[
             each for each in provider_status(context.settings) if each.name not in ANSWER_NOTHING_FREE
         ],
-        datasets=requests.listed(context),
+        datasets=requests.listed(context)[0],
         sent_fields=SENT_FIELDS,
         limit_fields=LIMIT_FIELDS,
         priorities=PRIORITIES,
@@ -89,7 +100,7 @@ def _plan(context: Context, of: BatchFilled) -> tuple[Plan, int]:
     """What the form means, and of how many requests. Raises: ConfigError, NotFound."""
     if of.config is None or not of.dataset:
         raise ConfigError("Choose a dataset first")
-    found = requests.one_dataset(context, of.dataset)
+    found = requests.one(context, of.dataset)
     plan = batch_plan(found.ref, of.model, of.config, context.settings)
     return plan, min(found.count, of.config.limit or found.count)
 
@@ -102,17 +113,23 @@ def model_list(
     known = {each.name: each for each in provider_status(context.settings)}
     if provider not in known:
         raise NotFound(f"No provider {provider}")
-    models, away = requests.models_of(context, provider)
-    names = [each.name for each in models]
+    models, away = registry.models(context)
+    mine = [each for each in models if each.provider == provider and each.offered]
+    names = [model_name(each) for each in mine]
     return show(
         request,
         "_batch_models.html",
-        models=models,
-        away=away,
+        models=list(zip(names, mine, strict=True)),
+        away=next((each.detail for each in away if each.provider == provider), ""),
         wanted=model,
         listed=model in names,
         key_set=known[provider].key_set,
     )
+
+
+def model_name(of: KnownModel) -> str:
+    """What its provider calls it."""
+    return of.model_id.partition("/")[2]
 
 
 @ROUTER.post("/batches/new/plan")
@@ -161,6 +178,7 @@ def start(request: Request, context: OpenContext, user: Runner, form: Filling) -
         )
     try:
         plan, _ = _plan(context, of)
+        registry.remember(context, plan.cells[0].model)
         made = queue.submit(context, plan, Ticket(user.name, of.project, of.priority))
     except ProctorError as problem:
         return _page(request, context, of, problem)

@@ -96,16 +96,23 @@
   window.addEventListener("pagehide", () => { stream?.close(); clearInterval(timer); });
 
   // Rows to be compared: the button counts them and carries their ids.
+  // What is ticked stays so where a live piece brings the same rows again.
+  const ticked = new Set();
   function countPicked() {
     const link = one("#compare-picked");
     if (!link) return;
+    for (const box of all("input[data-pick]")) if (ticked.has(box.value)) box.checked = true; else if (box.checked) ticked.add(box.value);
     const picked = all("input[data-pick]:checked").map((box) => box.value);
     link.href = (link.dataset.base ?? "/compare") + "?" + picked.map((id) => "runs=" + encodeURIComponent(id)).join("&");
     link.classList.toggle("disabled", picked.length < 2);
     link.setAttribute("aria-disabled", String(picked.length < 2));
     one("#picked-count").textContent = picked.length;
   }
-  document.addEventListener("change", (e) => { if (e.target.matches("input[data-pick]")) countPicked(); });
+  document.addEventListener("change", (e) => { 
+    if (!e.target.matches("input[data-pick]")) return;
+    if (e.target.checked) ticked.add(e.target.value); else ticked.delete(e.target.value);
+    countPicked();
+  });
   // Other rows have other boxes.
   document.addEventListener("htmx:afterSwap", countPicked);
 
@@ -127,12 +134,42 @@
   }
   document.addEventListener("change", (e) => { if (e.target.matches("select[name=provider], select[name=suite]")) fitProvider(); });
 
+  // Keys of their own, where something is labelled: a button is pressed, a field or a fold is gone to.
+  function ownKey(key) {
+    const target = all("[data-key]").find((each) => each.dataset.key === key && each.offsetParent !== null);
+    if (!target) return false;
+    if (target.matches("button")) target.click();
+    else if (target.matches("summary")) { target.parentElement.open = true; one(target.dataset.opens)?.focus(); }
+    else target.focus();
+    return true;
+  }
+  document.addEventListener("keydown", (e) => {
+    const field = e.target.closest("[data-labels] textarea, [data-labels] input");
+    if (!field) return;
+    if (e.key === "Escape") field.blur();
+    if (e.key === "Enter" && (e.ctrlKey || e.metaKey || field.matches("input:not([type=checkbox])"))) {
+      e.preventDefault();
+      field.form.requestSubmit(field.closest("details")?.querySelector("button") ?? one("[data-keeps]", field.form));
+    }
+  });
+  // Whoever labels many goes on by itself; the browser remembers it.
+  document.addEventListener("change", (e) => {
+    if (e.target.matches("[data-advance]")) localStorage.setItem("advance", e.target.checked ? "1" : "");
+  });
+  function recallAdvance() { for (const box of all("[data-advance]")) box.checked = localStorage.getItem("advance") === "1"; }
+  document.addEventListener("htmx:afterSwap", (e) => {
+    if (!one("#label-panel") || e.detail.requestConfig?.verb !== "post") return;
+    recallAdvance();
+    if (localStorage.getItem("advance") === "1") one("a[data-next]")?.click();
+  });
+
   // Keyboard: / search, g then a letter to a page, j and k between items, ? help.
   const pages = { o: "/", n: "/runs/new", c: "/compare", r: "/runs", l: "/leaderboard", m: "/models", q: "/system" };
   let went = 0;
   document.addEventListener("keydown", (e) => {
     if (e.target.closest("input, textarea, select, dialog") || e.ctrlKey || e.metaKey || e.altKey) return;
     if (Date.now() - went < 1500 && pages[e.key]) { location.href = pages[e.key]; return; }
+    if (ownKey(e.key)) { e.preventDefault(); return; }
     if (e.key === "g") { went = Date.now(); return; }
     if (e.key === "?") { actions.help(); return; }
     if (e.key === "/") { const box = one("[data-search]"); if (box) { e.preventDefault(); box.focus(); } return; }
@@ -141,7 +178,7 @@
   });
 
   // A page that the browser kept, or htmx swapped in, is wired like a new one.
-  function wire() { fitProvider(); countPicked(); saidOnce(); follow(); }
+  function wire() { recallAdvance(); fitProvider(); countPicked(); saidOnce(); follow(); }
   document.addEventListener("DOMContentLoaded", wire);
   window.addEventListener("pageshow", (e) => {
     // Going back, a browser puts in the choices that were made last; the address says which ones count. What htmx
