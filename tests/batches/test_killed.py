@@ -14,6 +14,7 @@ import pytest
 from batches.sending import answers, request_lines
 from proctor.service.context import open_store
 from proctor.simulator import spawn
+from proctor.store.write import throughput
 from programs import HANG_S, command, environment, proctor, started
 from simulators import settings
 
@@ -91,8 +92,6 @@ def test_ten_thousand_requests_run_with_live_progress(tmp_path: Path) -> None:
     assert grown < 10_000 and len(answers(out)) == 10_000
     assert "10,000/10,000 (100 %)" in told and "req/s" in told and "tok/s" in told
     with open_store(settings(tmp_path)) as store:
-        from proctor.store.write import throughput
-
         (run,) = store.runs()
         assert throughput.of_run(store, run.id), "who watches from elsewhere saw nothing"
 
