@@ -91,17 +91,7 @@ class ConfigError(ProctorError):
     http_status = 400
     exit_code = Exit.REQUEST
     cure = "Correct the option, key or variable that the message names; `proctor COMMAND --help` lists them."
-
-
-class BadParameter(ConfigError):
-    """A parameter of a request to OpenAI's API cannot be meant. `param` is its name, `code` OpenAI's word for it."""
-
-    slug = "bad-parameter"
-    cure = "Correct the parameter that `param` names."
-
-    def __init__(self, message: str, param: str, code: str | None = None) -> None:
-        super().__init__(message)
-        self.param, self.code = param, code
+    param = code = ""  # of OpenAI's API: the parameter that is meant, and its word for what is wrong
 
 
 class MetricMissing(ConfigError):
@@ -185,9 +175,7 @@ class OutputError(ProctorError):
     slug = "output"
     http_status = 503
     exit_code = Exit.PART
-    cure = (
-        "Put right what the message says of the file, then `proctor resume RUN`: it writes the missing lines."
-    )
+    cure = "Put right what the message says of the file; `proctor resume RUN` writes the missing lines."
 
 
 class QueueFull(ProctorError):

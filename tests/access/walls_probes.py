@@ -368,3 +368,52 @@ PROBES: dict[Key, Make] = {
     ("POST", "/settings/prune"): _same("/settings/prune", REFUSED, form={"older": "1"}),
     ("GET", "/audit"): _lists("/audit", user="user"),
 }
+
+# Benchmarks, as the dataset runner has them ------------------------------------------------------
+ADMIN = "/admin/benchmarks"
+ONE = f"{ADMIN}/{{benchmark_id}}"
+
+
+def _benchmark(beyond: str, owner: str = SEES, *, name: str = "batch", **more: Any) -> Make:
+    """Of a benchmark by its own id, and by its run's."""
+    return lambda of: [
+        Probe(f"{ADMIN}/{before}{getattr(of, name)}{beyond}", owner, **more) for before in ("bm_", "")
+    ]
+
+
+def _reply(room: str, method_owner: str = SEES, **more: Any) -> Make:
+    return lambda of: [Probe(f"{ADMIN}/bm_{of.batch}/{room}/{of.request}", method_owner, **more)]
+
+
+def _exports(of: Names) -> list[Probe]:
+    path = f"{ADMIN}/{of.batch}/export"
+    again = Probe(_query(path, format="batch", also=of.other_batch), word="custom_id")
+    return [again, Probe(_query(path, format="dpo", manifest=True))]
+
+
+PROBES |= {
+    ("POST", f"{ADMIN}/run"): lambda of: [
+        Probe(
+            f"{ADMIN}/run",
+            NOTHING,
+            body={"model_id": "simulator/sim", "dataset_id": of.dataset, "project_id": of.project},
+        )
+    ],
+    ("GET", ADMIN): lambda of: [Probe(ADMIN), Probe(_query(ADMIN, project_id=of.project))],
+    ("GET", ONE): _benchmark(""),
+    ("GET", f"{ONE}/results"): _benchmark("/results"),
+    ("GET", f"{ONE}/results/{{custom_id:path}}"): _reply("results", word='"tries"'),
+    ("GET", f"{ONE}/results.jsonl"): _benchmark("/results.jsonl"),
+    ("GET", f"{ONE}/results.csv"): _benchmark("/results.csv"),
+    ("GET", f"{ONE}/results.parquet"): _benchmark("/results.parquet"),
+    ("GET", f"{ONE}/export"): _exports,
+    ("POST", f"{ONE}/cancel"): _run(f"{ADMIN}/bm_{{}}/cancel", NOTHING, "batch"),
+    ("POST", f"{ONE}/resume"): _run(f"{ADMIN}/bm_{{}}/resume", NOTHING, "batch"),
+    ("GET", f"{ONE}/labels"): _benchmark("/labels", word='"verdicts"'),
+    ("GET", f"{ONE}/labels/{{custom_id:path}}"): _reply("labels", word='"labels":['),
+    ("PUT", f"{ONE}/labels/{{custom_id:path}}"): _reply("labels", ACTS, body={"verdict": "good"}),
+    ("POST", f"{ONE}/best/{{custom_id:path}}"): lambda of: [
+        Probe(f"{ADMIN}/{of.batch}/best/{of.request}", ACTS, body={"among": [of.batch, of.other_batch]})
+    ],
+    ("DELETE", ONE): _run(f"{ADMIN}/bm_{{}}", ACTS, "other_batch"),
+}

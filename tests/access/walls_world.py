@@ -26,7 +26,7 @@ from proctor.service.runs.queue import Ticket
 from proctor.service.runs.schedules import NewSchedule
 from proctor.settings import Settings
 from proctor.store import Store
-from proctor.store.core.batch_tables import BATCH, BATCH_FILE
+from proctor.store.core.batch_tables import BATCH, BATCH_FILE, LABEL
 from proctor.store.core.tables import (
     API_KEY,
     ATTEMPT,
@@ -235,6 +235,7 @@ def state(store: Store, of: Owner, home: Path) -> dict[str, list[Any]]:
     nums = select(RUN.c.num).where(RUN.c.project_id == project)
     whole = {"project": PROJECT, "key_project": KEY_PROJECT}
     by_run = {"job": JOB, "note": NOTE, "grade": GRADE, "score": SCORE, "attempt": ATTEMPT, "pulse": PULSE}
+    by_run["label"] = LABEL
     queries = {name: select(table) for name, table in whole.items()}
     queries |= {name: select(table).where(table.c.run_num.in_(nums)) for name, table in by_run.items()}
     by_project = {"run": RUN, "schedule": SCHEDULE, "audit": AUDIT, "dataset": DATASET}

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from conversation_batches import benchmarks_told
+
 from proctor.api.examples import FILE
 from proctor.api.schemas import JOB_ID
 from request_files import lines
@@ -75,6 +77,7 @@ def told_by(server: Server) -> Told:
     for name in ("providers", "suites", "projects", "schedules", "keys", "audit"):
         ask("GET", f"/api/v1/{name}")
     found |= _datasets_told(server) | _openai_told(server) | _requests_told(server)
+    found |= benchmarks_told(server)
     ask("PATCH", "/api/v1/schedules/{number}", {"enabled": False}, number=1)
     ask("PATCH", "/api/v1/keys/{number}", {"project_ids": [1, 2]}, number=1)
     for name in ("schedules", "keys"):

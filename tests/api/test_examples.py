@@ -17,6 +17,8 @@ OPEN = frozenset(
     {"performance_data", "overall", "outcomes", "errors", "manifest", "answers", "scores", "metrics"}
 )
 TEXT = {"/v1/files/{file_id}/content", "/metrics", "/api/v1/jobs/status/{job_id}/stream"}
+FILES = ("results.jsonl", "results.csv", "results.parquet", "export")
+TEXT |= {f"/admin/benchmarks/{{benchmark_id}}/{name}" for name in FILES}
 
 
 @pytest.fixture(scope="module")

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lines_made import CHAT, checked, line, opened, real_inputs, write
 
 from proctor.errors import DataError, DataMissing
 from proctor.references import BatchRef
 from proctor.sources.batches.checked import SENDABLE, Rules
 from proctor.sources.batches.preview import first_requests
 from programs import proctor, proctor_json
-from request_files import CHAT, checked, line, opened, real_inputs, write
 
 
 def faults(path: Path, rules: Rules = SENDABLE, **given: Any) -> list[tuple[int | None, str]]:
@@ -56,6 +56,7 @@ def test_every_bad_line_is_named_with_its_number_and_its_code(tmp_path: Path) ->
         (b'{"a":' * 3000 + b"1" + b"}" * 3000, "invalid_json_line"),
         (b'{"custom_id": "", "body": {"messages": [{}]}}', "invalid_type"),
         (b'{"custom_id": "\\ud800", "body": {"messages": [{}]}}', "invalid_value"),
+        (b'{"custom_id": "' + b"x" * 513 + b'", "body": {"messages": [{}]}}', "invalid_value"),
         (b'{"custom_id": "x", "body": []}', "invalid_type"),
         (b'{"custom_id": "x", "body": {"messages": []}}', "missing_required_parameter"),
         (b'{"custom_id": "x", "body": {"messages": "hi"}}', "invalid_type"),
@@ -132,6 +133,14 @@ def test_two_endpoints_are_a_fault_unless_bad_lines_may_stay_out(tmp_path: Path)
     assert faults(path, lenient=True) == []
     source = opened(path, lenient=True)
     assert (len(source), source.facts.endpoint, source.facts.left_out) == (3, None, None)
+
+
+def test_endpoints_that_nothing_is_known_of_are_asked_by_lenient_runs_alone(tmp_path: Path) -> None:
+    other = {"custom_id": "a", "url": "/v1/rerank", "body": {"query": "x", "documents": ["y"]}}
+    path = write(tmp_path / "in.jsonl", [other, {**other, "custom_id": "b", "url": "/v1/../admin"}])
+    assert faults(path) == [(1, "invalid_url"), (2, "invalid_url")]
+    (item,) = opened(path, lenient=True).items()
+    assert item.id == "a"
 
 
 def test_two_models_are_told_and_are_a_fault_where_openais_rules_hold(tmp_path: Path) -> None:

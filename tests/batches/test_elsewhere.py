@@ -245,7 +245,7 @@ def test_requests_without_a_line_are_missing_and_lines_without_a_request_are_nam
         ("a", 0, Outcome.ANSWERED),
         ("c", 2, Outcome.ANSWERED),
     ]
-    assert "What is c?" in store.item(rows[1].item_hash).ask.body.decode()  # type: ignore[union-attr]
+    assert "What is c?" in store.item(rows[1].item_hash).ask.body.decode()  # type: ignore[union-attr]  # a request
 
 
 def test_the_commands_say_what_was_imported_and_what_was_left_out(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lines_made import line, opened, real_inputs, write
 
 from opened import compare_named, grade_kept, item_records, leaderboard, start
 from proctor.errors import ConfigError, DataError
@@ -15,7 +16,6 @@ from proctor.plan.build import AS_WRITTEN
 from proctor.references import BatchRef
 from proctor.types import Cell, Gold, Limits, Model, Plan, Request, Status
 from providers.recording import Script, recording
-from request_files import line, opened, real_inputs, write
 from simulators import settings
 
 N = 24

@@ -7,11 +7,11 @@ import random
 from pathlib import Path
 
 import pytest
+from lines_made import CHAT, line, opened, real_inputs, write
 
 from proctor.errors import ConfigError, DataError
 from proctor.sources.batches import raw
 from proctor.types import Request
-from request_files import CHAT, line, opened, real_inputs, write
 
 MESSAGES = '[{"role": "user", "content": "hello"}]'
 BODY = '{"model": "m", "messages": ' + MESSAGES + "}"

@@ -354,7 +354,7 @@ def test_a_stranger_sees_nothing_and_a_project_can_be_named(house: House) -> Non
 def test_every_error_has_the_shape_of_openais(house: House) -> None:
     nobody = house.client.with_options(api_key="proctor_wrong")
     file = house.upload([line("a", "x")])
-    big = b" " * 1_100_000
+    big, file_of = b" " * 1_100_000, ("a.jsonl", b"x")
     cases: list[tuple[Callable[[], object], int, str | None, str | None]] = [
         (nobody.files.list, 401, None, "invalid_api_key"),
         (lambda: house.client.files.retrieve("file-none"), 404, "id", None),
@@ -365,12 +365,7 @@ def test_every_error_has_the_shape_of_openais(house: House) -> None:
             "file_too_large",
         ),
         (lambda: house.client.files.create(file=("a.csv", b"x"), purpose="batch"), 400, "file", None),
-        (
-            lambda: house.client.files.create(file=("a.jsonl", b"x"), purpose="vision"),
-            400,
-            "purpose",
-            "invalid_value",
-        ),
+        (lambda: house.client.files.create(file=file_of, purpose="vision"), 400, "purpose", "invalid_value"),
         (lambda: house.client.files.list(limit=0), 400, "limit", None),
         (
             lambda: house.client.batches.create(

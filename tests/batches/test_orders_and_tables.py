@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lines_made import CHAT, checked, line, opened, write
 
 from proctor.errors import DataError
 from proctor.references import BatchRef
 from proctor.service.context import open_context
 from proctor.service.kinds.batches import sized
 from proctor.types import Gold, Request
-from request_files import CHAT, checked, line, opened, write
 from simulators import settings
 
 

@@ -12,6 +12,7 @@ import pytest
 from proctor.errors import BadReply, ConfigError, ModelNotFound, ServerError
 from proctor.grading.kept import kept
 from proctor.providers.passthrough import DOORS, address_of
+from proctor.providers.passthrough.bodies import member, with_fields
 from proctor.types import Model, Outcome, Reply
 from scripted import EVENTS, Said, checked, failure_of, passed, reply_to, request, scripted
 from simulators import nearby, settings
@@ -72,6 +73,21 @@ def test_a_body_is_sent_byte_for_byte_but_for_the_model(body: bytes, sent: bytes
     with scripted(lambda _path, _body: answering(said("yes"))) as server:
         reply_to(here(server.url, "m"), tmp_path, request(body))
     assert server.bodies == [sent]
+
+
+@pytest.mark.promise("B-11")
+def test_real_files_are_sent_as_they_stand(shared: Path) -> None:
+    files = sorted((shared / "data" / "openai_batch").rglob("*input*.jsonl"))
+    assert len(files) == 3
+    for line in (line for file in files for line in file.read_bytes().splitlines() if line.strip()):
+        record = orjson.loads(line)
+        body = line[line.index(b'"body"') + 6 :].lstrip(b" :").removesuffix(b"}")
+        theirs = member(body, "model")
+        assert theirs is not None
+        assert orjson.loads(theirs) == record["body"]["model"]
+        sent = with_fields(body, {"model": b'"another/model"'})
+        assert sent.replace(b'"another/model"', theirs) == body
+        assert orjson.loads(sent) == {**record["body"], "model": "another/model"}
 
 
 def test_a_stream_asks_for_its_tokens_and_keeps_the_options_of_its_user(tmp_path: Path) -> None:

@@ -15,12 +15,13 @@ import orjson
 import psutil
 import pytest
 
+from odd_servers import models, odd_server
 from opened import start
 from proctor.errors import ConfigError, Conflict, EndpointNotFound, ModelNotFound
-from proctor.providers.served import read_commands
+from proctor.providers.served import ServeCommand, read_commands
 from proctor.references import BatchRef
 from proctor.service.opening.offers import offers
-from proctor.service.serving.served import with_served
+from proctor.service.serving.served import _only_model, with_served
 from proctor.types import Cell, Limits, Model, Plan, Sampling, Status
 from simulators import settings
 
@@ -148,6 +149,14 @@ def test_what_a_killed_keeper_left_is_ended_at_the_next_start(tmp_path: Path) ->
     assert all(each.is_running() for each in left)
     with with_served([cell(requests(tmp_path))], settings(toml(home, SIMULATOR))):
         assert gone(left)
+
+
+def test_the_only_model_that_a_server_lists_needs_no_name(tmp_path: Path) -> None:
+    with odd_server({"/v1/models": models("org/model-7b")}) as other:
+        command = ServeCommand("mine", ("sleep", "100"), other.url)
+        assert _only_model(command) == "org/model-7b"
+    with odd_server({"/v1/models": models("a", "b")}) as other:
+        assert _only_model(ServeCommand("mine", ("sleep", "100"), other.url)) is None
 
 
 def test_a_command_that_ends_is_quoted(tmp_path: Path) -> None:

@@ -286,7 +286,7 @@ def test_a_connection_that_is_killed_in_the_middle_of_a_batch_is_replaced(
     run = claimed(store, planned=500)
     arrived = threading.Semaphore(0)
     writer = AttemptWriter(
-        store, run.id, owner="me", on_commit=lambda news: arrived.release(news), pauses_s=AT_ONCE
+        store, run.id, owner="me", on_commit=lambda news: arrived.release(len(news)), pauses_s=AT_ONCE
     )
     with psycopg.connect(postgres_url, autocommit=True) as guard:
         for turn in range(5):

@@ -182,7 +182,10 @@ def item(benchmark_id: Ident, custom_id: CustomId, context: OpenContext, user: R
 
 
 @ROUTER.get(
-    "/{benchmark_id}/results.jsonl", summary="Results as JSON lines", response_model=None, responses=FILE
+    "/{benchmark_id}/results.jsonl",
+    summary="Results as JSON lines",
+    response_class=StreamingResponse,
+    responses=FILE,
 )
 def as_jsonl(
     benchmark_id: Ident,
@@ -190,34 +193,42 @@ def as_jsonl(
     context: OpenContext,
     user: Reader,
     shape: Literal["openai", "vllm"] = "openai",
-) -> Response:
+) -> StreamingResponse:
     """Lines of an output file; bodies are the server's, byte for byte."""
     run = benchmarks.run_of(context, benchmark_id)
     return _file(context, [run], ExportWish("jsonl", asked.wanted(), shape=shape))
 
 
-@ROUTER.get("/{benchmark_id}/results.csv", summary="Results as CSV", response_model=None, responses=FILE)
+@ROUTER.get(
+    "/{benchmark_id}/results.csv", summary="Results as CSV", response_class=StreamingResponse, responses=FILE
+)
 def as_csv(
     benchmark_id: Ident, asked: Annotated[RowsQuery, Query()], context: OpenContext, user: Reader
-) -> Response:
+) -> StreamingResponse:
     """A line a request; no cell is taken for a formula."""
     run = benchmarks.run_of(context, benchmark_id)
     return _file(context, [run], ExportWish("csv", asked.wanted()))
 
 
 @ROUTER.get(
-    "/{benchmark_id}/results.parquet", summary="Results as Parquet", response_model=None, responses=FILE
+    "/{benchmark_id}/results.parquet",
+    summary="Results as Parquet",
+    response_class=StreamingResponse,
+    responses=FILE,
 )
 def as_parquet(
     benchmark_id: Ident, asked: Annotated[RowsQuery, Query()], context: OpenContext, user: Reader
-) -> Response:
+) -> StreamingResponse:
     """A row a request."""
     run = benchmarks.run_of(context, benchmark_id)
     return _file(context, [run], ExportWish("parquet", asked.wanted()))
 
 
 @ROUTER.get(
-    "/{benchmark_id}/export", summary="Export examples or requests", response_model=None, responses=FILE
+    "/{benchmark_id}/export",
+    summary="Export examples or requests",
+    response_class=StreamingResponse,
+    responses=FILE,
 )
 def export(
     benchmark_id: Ident, asked: Annotated[ExportQuery, Query()], context: OpenContext, user: Reader

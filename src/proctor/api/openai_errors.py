@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from proctor.errors import ProctorError
+from proctor.errors import ConfigError
 
 PREFIX = "/v1"
 TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
@@ -36,8 +36,8 @@ def shaped(path: str, status: int, body: dict[str, Any], error: Exception | None
 
 def _named(path: str, status: int, body: dict[str, Any], error: Exception | None) -> dict[str, str | None]:
     """Which parameter is meant, and OpenAI's word for what is wrong with it; None where there is none."""
-    if isinstance(error, ProctorError) and hasattr(error, "param"):
-        return {"param": error.param, "code": getattr(error, "code", None)}
+    if isinstance(error, ConfigError) and error.param:
+        return {"param": error.param, "code": error.code or None}
     if status == 404:
         if path.startswith(f"{PREFIX}/models/"):
             return {"param": "model", "code": "model_not_found"}

@@ -1,27 +1,21 @@
-"""`proctor dataset`: one's own questions by a name, here or on a server."""
+"""`proctor dataset`: one's own questions and requests by a name, here or on a server."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
+from proctor.cli.dataset_doors import Told, asked, reading_of_words
 from proctor.cli.options import json_option
-from proctor.cli.server_call import ServerCall, server_of
-from proctor.errors import NotFound
-from proctor.settings import read_settings
-
-BY = "command line"
-Told = Mapping[str, Any]
+from proctor.errors import ConfigError
 
 
 @click.group("dataset")
 def dataset_command() -> None:
-    """Keep files of questions under a name that runs, schedules and boards know (here, or with --server there)."""
+    """Keep files of questions or requests under a name that runs know (here, or with --server there)."""
 
 
 _LAYOUT = (
@@ -30,7 +24,8 @@ _LAYOUT = (
         "columns",
         multiple=True,
         metavar="PART=COLUMN",
-        help="Which column is the question, answer, choices (repeatable), id or cluster; repeatable.",
+        help="Which column is the question, answer, choices (repeatable), id or cluster; of requests custom_id; "
+        "repeatable.",
     ),
     click.option(
         "--sheet", metavar="NAME", help="Which sheet of a workbook.  [default: the first with cells]"
@@ -50,6 +45,12 @@ _LAYOUT = (
         "--grader",
         metavar="NAME[:SETTINGS]",
         help="How answers in free text are graded: contains, number:rel=0.01, ...  [default: by the answers]",
+    ),
+    click.option(
+        "--template", metavar="TEXT", help="A table of requests: how a row becomes a prompt, with {columns}."
+    ),
+    click.option(
+        "--gold", metavar="FIELD", help="Requests: the field of their lines that holds the right answer."
     ),
 )
 
@@ -72,19 +73,47 @@ project_option = click.option(
 @click.option(
     "--name", metavar="NAME", help="What it is called.  [default: the file's name without its ending]"
 )
+@click.option(
+    "--holds",
+    type=click.Choice(["questions", "requests"]),
+    help="What is in it.  [default: told by its first line]",
+)
 @project_option
 @_layout_options
 @json_option
 def add_command(
-    files: tuple[Path, ...], name: str | None, project_id: int, as_json: bool, **layout: Any
+    files: tuple[Path, ...],
+    name: str | None,
+    holds: str | None,
+    project_id: int,
+    as_json: bool,
+    **layout: Any,
 ) -> int:
-    """Keep FILE (CSV, TSV, JSONL, JSON, Parquet, XLSX), or a suite's TOML and the FILES it names, as a data set."""
-    with _asked() as asked:
-        made = asked.add(files, name, project_id, layout)
+    """Keep FILE (CSV, TSV, JSONL, JSON, Parquet, XLSX), or a suite's TOML and the FILES it names, as a data set.
+
+    A file of requests, in OpenAI's batch format or one of its dialects, is one that `proctor batch run NAME` sends.
+    """
+    from proctor.service.datasets.told_apart import paths_hold_requests
+
+    with asked() as door:
+        if holds == "requests" or (holds is None and (layout["template"] or paths_hold_requests(files))):
+            made = door.add_requests(files, name, project_id, reading_of_words(layout))
+        else:
+            made = door.add(files, name, project_id, _of_questions(layout))
     if not made["made"] and not as_json:
         click.echo(f"It is here already, as {made['name']!r}", err=True)
     _show(made, as_json)
     return 0
+
+
+def _of_questions(layout: dict[str, Any]) -> dict[str, Any]:
+    """Raises ConfigError for what only requests have."""
+    for option in ("template", "gold"):
+        if layout[option]:
+            raise ConfigError(
+                f"--{option} is of requests, and this is a file of questions (--holds requests)"
+            )
+    return {name: value for name, value in layout.items() if name not in ("template", "gold")}
 
 
 @dataset_command.command("list")
@@ -95,16 +124,23 @@ def list_command(project_id: int | None, as_json: bool) -> int:
     from proctor.cli.tables import columns
     from proctor.service.results import documents
 
-    with _asked() as asked:
-        found = asked.listed(project_id)
+    with asked() as door:
+        found = door.listed(project_id)
     if as_json:
         click.echo(documents.to_json({"datasets": found}))
         return 0
     rows = [
-        (each["name"], f"{each['rows']:,}", each["answer_type"] or "", each["format"], _state(each))
+        (
+            each["name"],
+            each["holds"],
+            f"{each['rows']:,}",
+            each["answer_type"] or "",
+            each["format"],
+            _state(each),
+        )
         for each in found
     ]
-    for line in columns(rows, ("name", "rows", "answers", "format", "")):
+    for line in columns(rows, ("name", "holds", "rows", "answers", "format", "")):
         click.echo(line)
     return 0
 
@@ -119,8 +155,8 @@ def _state(of: Told) -> str:
 @json_option
 def show_command(name: str, project_id: int, as_json: bool) -> int:
     """Show a data set: its columns and first rows, how it is understood, what is wrong, what it can show."""
-    with _asked() as asked:
-        _show(asked.one(name, project_id), as_json)
+    with asked() as door:
+        _show(door.one(name, project_id), as_json)
     return 0
 
 
@@ -131,8 +167,10 @@ def show_command(name: str, project_id: int, as_json: bool) -> int:
 @json_option
 def change_command(name: str, project_id: int, as_json: bool, **layout: Any) -> int:
     """Read a data set otherwise from now on. What is not named is seen in its rows again."""
-    with _asked() as asked:
-        _show(asked.change(name, project_id, {"layout": layout}), as_json)
+    with asked() as door:
+        of_requests = door.one(name, project_id).get("holds") == "requests"
+        wish = {"reading": reading_of_words(layout)} if of_requests else {"layout": _of_questions(layout)}
+        _show(door.change(name, project_id, wish), as_json)
     return 0
 
 
@@ -142,8 +180,8 @@ def change_command(name: str, project_id: int, as_json: bool, **layout: Any) -> 
 @project_option
 def rename_command(name: str, new: str, project_id: int) -> int:
     """Call a data set NEW, in its runs and schedules too."""
-    with _asked() as asked:
-        made = asked.change(name, project_id, {"name": new})
+    with asked() as door:
+        made = door.change(name, project_id, {"name": new})
     click.echo(f"{name} is called {made['name']} now")
     return 0
 
@@ -153,8 +191,8 @@ def rename_command(name: str, new: str, project_id: int) -> int:
 @project_option
 def rm_command(name: str, project_id: int) -> int:
     """Delete a data set; runs that have ended keep what they asked."""
-    with _asked() as asked:
-        asked.remove(name, project_id)
+    with asked() as door:
+        door.remove(name, project_id)
     click.echo(f"Data set {name} deleted")
     return 0
 
@@ -165,7 +203,7 @@ def _show(of: Told, as_json: bool) -> None:
     if as_json:
         click.echo(documents.to_json(of))
         return
-    for line in _lines(of):
+    for line in _lines_of_requests(of) if of.get("holds") == "requests" else _lines(of):
         click.echo(line)
 
 
@@ -192,94 +230,23 @@ def _lines(of: Told) -> Iterator[str]:
         yield from columns(rows, ("", *names))
 
 
+def _lines_of_requests(of: Told) -> Iterator[str]:
+    from proctor.cli.tables import columns
+
+    yield f"{of['name']}  {of['format']}, {of['count']:,} requests, {of['bytes']:,} bytes"
+    for each in (*of["notes"], *of["faults"]):
+        place = f"line {each['line']:,}: " if each["line"] is not None else ""
+        yield f"  {place}{each['message']}"
+    if (more := of["bad"] - len(of["faults"])) > 0:
+        yield f"  and {more:,} more lines that cannot be sent"
+    yield f"  -> proctor batch run {of['name']} --model PROVIDER/NAME"
+    yield ""
+    rows = [
+        (f"line {each['line']}", _short(each["custom_id"]), _short(each["prompt"])) for each in of["preview"]
+    ]
+    yield from columns(rows, ("", "custom_id", "prompt"))
+
+
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 40 else f"{line[:39]}\u2026"
-
-
-# Here or there --------------------------------------------------------------------------------------------
-
-
-class _Here:
-    """The data sets of this machine's store."""
-
-    def __init__(self, context: Any) -> None:
-        self.context = context
-
-    def add(self, files: Sequence[Path], name: str | None, project_id: int, layout: Told) -> Told:
-        from proctor.service.datasets.documents import document
-        from proctor.service.datasets.kept import Uploaded, Wish, upload
-        from proctor.service.datasets.layout import Layout
-
-        with ExitStack() as opened:
-            came = [Uploaded(path.name, opened.enter_context(path.open("rb"))) for path in files]
-            wish = Wish(name, Layout(**layout), project_id, BY)
-            return document(upload(self.context, came, wish))
-
-    def listed(self, project_id: int | None) -> Sequence[Told]:
-        from proctor.service.datasets.documents import line_document
-        from proctor.service.datasets.kept import listed
-
-        return [line_document(each) for each in listed(self.context, project_id)]
-
-    def one(self, name: str, project_id: int) -> Told:
-        from proctor.service.datasets.documents import document
-        from proctor.service.datasets.kept import by_word
-
-        return document(by_word(self.context, name, project_id))
-
-    def change(self, name: str, project_id: int, wish: Told) -> Told:
-        from proctor.service.datasets.documents import document
-        from proctor.service.datasets.kept import change
-        from proctor.service.datasets.layout import Layout
-
-        ident = self.one(name, project_id)["id"]
-        layout = Layout(**wish["layout"]) if "layout" in wish else None
-        return document(change(self.context, ident, name=wish.get("name"), layout=layout))
-
-    def remove(self, name: str, project_id: int) -> None:
-        from proctor.service.datasets.kept import remove
-
-        remove(self.context, self.one(name, project_id)["id"])
-
-
-class _There:
-    """The data sets of a server."""
-
-    def __init__(self, server: ServerCall) -> None:
-        self.server = server
-
-    def add(self, files: Sequence[Path], name: str | None, project_id: int, layout: Told) -> Told:
-        fields = {"project_id": project_id, "layout": layout, **({"name": name} if name is not None else {})}
-        made: Told = self.server.upload("/datasets", files, fields)
-        return made
-
-    def listed(self, project_id: int | None) -> Sequence[Told]:
-        found: Sequence[Told] = self.server.get("/datasets", project_id=project_id)["datasets"]
-        return found
-
-    def one(self, name: str, project_id: int) -> Told:
-        for each in self.listed(project_id):
-            if name in (each["name"], each["id"]):
-                found: Told = self.server.get(f"/datasets/{each['id']}")
-                return found
-        raise NotFound(f"Data set {name!r} not found in project {project_id}")
-
-    def change(self, name: str, project_id: int, wish: Told) -> Told:
-        changed: Told = self.server.patch(f"/datasets/{self.one(name, project_id)['id']}", wish)
-        return changed
-
-    def remove(self, name: str, project_id: int) -> None:
-        self.server.delete(f"/datasets/{self.one(name, project_id)['id']}")
-
-
-@contextmanager
-def _asked() -> Iterator[_Here | _There]:
-    """This machine's data sets, or with --server (or PROCTOR_SERVER) those of that server."""
-    from proctor.service.context import open_context
-
-    if click.get_current_context().find_root().params.get("server"):
-        yield _There(server_of())
-        return
-    with open_context(read_settings(os.environ)) as context:
-        yield _Here(context)

@@ -11,7 +11,7 @@ import click
 @click.command("look-at", hidden=True)
 def look_at_command() -> int:
     """Read how and what to look at from standard input, and write what was found."""
-    from proctor.service.datasets.look import LOOK_MEMORY_BYTES, MOST_LOOK_S, answer
+    from proctor.service.datasets.bounded import LOOK_MEMORY_BYTES, MOST_LOOK_S, answer
 
     resource.setrlimit(resource.RLIMIT_AS, (LOOK_MEMORY_BYTES, LOOK_MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (int(MOST_LOOK_S), int(MOST_LOOK_S)))

@@ -8,7 +8,7 @@ import secrets
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 import click
 
 from proctor.errors import (
+    BadLines,
     ConfigError,
     Conflict,
     DataError,
@@ -34,6 +35,8 @@ from proctor.errors import (
 from proctor.settings import read_settings
 
 PREFIX = "/api/v1"
+ELSEWHERE = "/admin/"  # addresses that are documented as they stand
+PIECE_BYTES = 2**20
 TIMEOUT_S = 330.0  # a long poll takes up to 300
 PATIENCE_S = 120.0  # a limit of requests is waited for this long
 # What the server's slug means here; another one means a request that this server does not take.
@@ -42,6 +45,7 @@ ERRORS: Mapping[str, type[ProctorError]] = {
     for kind in (
         ProctorError,
         DataError,
+        BadLines,
         DataMissing,
         TooLarge,
         NotFound,
@@ -75,10 +79,9 @@ class ServerCall:
         return self._call("DELETE", path, None)
 
     def upload(self, path: str, files: Sequence[Path], fields: Mapping[str, object]) -> Any:
-        """A form with files; fields that are no text go as JSON. Raises ProctorError."""
-        boundary = secrets.token_hex(16)
-        body = b"".join(_form(files, fields, boundary))
-        return self._call("POST", path, body, f"multipart/form-data; boundary={boundary}")
+        """A form with files, read as they are sent; fields that are no text go as JSON. Raises ProctorError."""
+        form = Form(files, fields, secrets.token_hex(16))
+        return self._call("POST", path, form, f"multipart/form-data; boundary={form.boundary}")
 
     def _call(self, method: str, path: str, body: object, kind: str = "application/json") -> Any:
         """Raises ProctorError with the server's own words."""
@@ -92,9 +95,14 @@ class ServerCall:
                 time.sleep(error.retry_after_s)
 
     def _once(self, method: str, path: str, body: object, kind: str) -> Any:
-        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.url}{PREFIX}{path}", data, method=method)
+        sent = (
+            body.pieces() if isinstance(body, Form) else None if body is None else json.dumps(body).encode()
+        )
+        at = path if path.startswith(ELSEWHERE) else f"{PREFIX}{path}"
+        request = urllib.request.Request(f"{self.url}{at}", sent, method=method)
         request.add_header("Content-Type", kind)
+        if isinstance(body, Form):
+            request.add_header("Content-Length", str(len(body)))
         if self.key:
             request.add_header("Authorization", f"Bearer {self.key}")
         try:
@@ -108,18 +116,42 @@ class ServerCall:
             raise _nobody(f"No proctor server answers at {self.url} ({reason})") from error
 
 
-def _form(files: Sequence[Path], fields: Mapping[str, object], boundary: str) -> Iterator[bytes]:
-    """The parts of a form with files, as RFC 7578 lays them out."""
-    for name, value in fields.items():
-        text = value if isinstance(value, str) else json.dumps(value)
-        yield f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n'.encode()
-    for path in files:
-        called = path.name.replace("\\", "\\\\").replace('"', '\\"')
-        yield f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{called}"\r\n'.encode()
-        yield b"Content-Type: application/octet-stream\r\n\r\n"
-        yield path.read_bytes()
-        yield b"\r\n"
-    yield f"--{boundary}--\r\n".encode()
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form with files, as RFC 7578 lays it out, in pieces: no file is in memory."""
+
+    files: Sequence[Path]
+    fields: Mapping[str, object]
+    boundary: str
+
+    def __len__(self) -> int:
+        """Of what is sent, in bytes."""
+        around = sum(len(piece) for piece in self._parts(lambda _path: iter(())))
+        return around + sum(path.stat().st_size for path in self.files)
+
+    def pieces(self) -> Iterator[bytes]:
+        return self._parts(_pieces_of)
+
+    def _parts(self, content: Callable[[Path], Iterator[bytes]]) -> Iterator[bytes]:
+        for name, value in self.fields.items():
+            text = value if isinstance(value, str) else json.dumps(value)
+            yield f'--{self.boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n'.encode()
+        for path in self.files:
+            called = path.name.replace("\\", "\\\\").replace('"', '\\"')
+            file = (
+                f'--{self.boundary}\r\nContent-Disposition: form-data; name="file"; filename="{called}"\r\n'
+            )
+            yield file.encode()
+            yield b"Content-Type: application/octet-stream\r\n\r\n"
+            yield from content(path)
+            yield b"\r\n"
+        yield f"--{self.boundary}--\r\n".encode()
+
+
+def _pieces_of(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(PIECE_BYTES):
+            yield piece
 
 
 def _worded(status: int, text: bytes) -> ProctorError:

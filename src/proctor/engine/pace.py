@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 WINDOW_S = 60.0
 RECENT_S = 10.0
 BUCKET_S = 0.25
 ENOUGH = 20  # completions before an ETA means anything
+SURE = 1.645  # standard errors on either side of nine ranges in ten
+LEAST_SPREAD = 0.08  # of the time that the queue takes: servers are never quite as steady as chance alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +70,31 @@ class Pace:
         if queued <= 0:
             oldest = now - min(under_way) if under_way else None
             return Eta(running=len(under_way), oldest_s=oldest, p95_s=p95)
-        rate = self._window_rate(now, max(WINDOW_S, 4 * p50))
-        if rate <= 0:
+        window_s = max(WINDOW_S, 4 * p50)
+        ended, span_s = self._window(now, window_s)
+        mean = sum(ordered) / len(ordered)
+        varies = (sum((each - mean) ** 2 for each in ordered) / len(ordered)) / mean**2 if mean else 0.0
+        if now - self.began <= window_s:
+            # Nothing ends while the first requests are under way: what a renewal process has ended by then is less
+            # than its rate says, by so much for each of them (Cox, Renewal Theory, 1962, section 4.2).
+            ended += len(under_way) * (1 - varies) / 2
+        if ended <= 0 or span_s <= 0:
             return Eta(running=len(under_way))
-        bulk_s = queued / rate
-        # The end waits for the slowest of those that start last: between a typical and a slow reply.
-        return Eta(bulk_s + p50, 1.15 * bulk_s + max(p95, p50), running=len(under_way))
+        bulk_s = queued * span_s / ended
+        spread = max(LEAST_SPREAD, SURE * math.sqrt(varies * (1 / ended + 1 / queued)))
+        drain = partial(_drain, ordered, len(under_way) or 1)
+        return Eta(
+            bulk_s * (1 - min(spread, 1.0)) + drain(0.05),
+            bulk_s * (1 + spread) + drain(0.95),
+            running=len(under_way),
+        )
 
-    def _window_rate(self, now: float, window_s: float) -> float:
+    def _window(self, now: float, window_s: float) -> tuple[float, float]:
+        """What ended in the last seconds, and of how many seconds that is."""
         while self._recent and self._recent[0][0] < now - max(window_s, RECENT_S) - BUCKET_S:
             self._recent.popleft()
         items, _, span_s = self._since(now - window_s, now)
-        return items / span_s if span_s > 0 else 0.0
+        return items, span_s
 
     def _since(self, since: float, now: float) -> tuple[float, float, float]:
         """Items, output tokens and seconds of the whole quarters from about `since` on."""
@@ -94,3 +111,22 @@ class Pace:
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def _drain(ordered: Sequence[float], at_once: int, chance: float) -> float:
+    """Seconds in which, with this chance, all of `at_once` requests that are somewhere on their way have ended.
+
+    What is left of a request found under way at a random moment is longer than t with probability
+    E[(L - t)+] / E[L], for requests that take L (the residual life of a renewal process).
+
+    >>> _drain([2.0] * 50, 1, 0.5), _drain([2.0] * 50, 1000, 0.95) > 1.99
+    (1.0, True)
+    """
+    left = (1 - chance ** (1 / at_once)) * sum(ordered)
+    above = 0.0
+    for count, latency in enumerate(reversed(ordered), 1):
+        above += latency
+        below = ordered[-count - 1] if count < len(ordered) else 0.0
+        if above - count * below >= left:
+            return (above - left) / count
+    return 0.0

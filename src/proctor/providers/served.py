@@ -36,7 +36,7 @@ class ServeCommand:
     address: str  # as base URLs are, with /v1
     health: str | None = None  # a path at the address's host
     wait_s: float = 600.0
-    model: str = ""  # as the server calls it
+    model: str | None = None  # as the server calls it; None: the only one that it lists, else `name`
     env: tuple[str, ...] = ()  # variables with keys that it is given all the same
 
     def at(self, port: int | None) -> ServeCommand:
@@ -91,7 +91,7 @@ def _command(name: str, table: object, where: str) -> ServeCommand:
         address=address.rstrip("/"),
         health=_typed(table, "health", str, "a path such as /health", where),
         wait_s=parse_duration(str(wait)),
-        model=_typed(table, "model", str, "the model's name at the server", where) or name,
+        model=_typed(table, "model", str, "the model's name at the server", where),
         env=_texts(table.get("env", []), f"{where}: env is a list of names of variables"),
     )
 

@@ -10,7 +10,9 @@ from proctor.providers.passthrough.shapes import CHAT, COMPLETIONS, RESPONSES
 
 # Said anew, not on and on, wherever they stand.
 _WHOLE = frozenset({"role", "id", "type", "index", "object", "created", "model", "name", "finish_reason"})
-_SAID = ("content", "reasoning_content", "reasoning", "refusal", "tool_calls", "function_call", "audio")
+_SAID = frozenset({
+    "content", "reasoning_content", "reasoning", "refusal", "tool_calls", "function_call", "audio",
+})  # fmt: skip
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 DEEPEST = 50  # no reply is; what is deeper is not put together
 Json = dict[str, Any]
@@ -86,8 +88,12 @@ class Choices:
         choice = self._choices.setdefault(index, {"index": index})
         said = each.pop("delta" if self.said == "message" else "text", None)
         tokens = _tokens(each, said)
-        grown(choice, each)
-        if said is not None:
+        for name, value in each.items():
+            choice[name] = value if choice.get(name) is None else grown(choice[name], value)
+        choice["index"] = index
+        if value := each.get("finish_reason"):
+            choice["finish_reason"] = value
+        if not _goes_on(choice.get(self.said), said):
             choice[self.said] = grown(choice.get(self.said), said)
         return tokens
 
@@ -118,9 +124,21 @@ class Choices:
         return {**choice, "message": {"role": "assistant", "content": None, **message}}
 
 
+def _goes_on(message: Any, said: Any) -> bool:
+    """Put the one text of a usual piece behind what there is; False for a piece that is not so plain."""
+    if not isinstance(said, dict) or not isinstance(message, dict) or len(said) != 1:
+        return False
+    ((name, more),) = said.items()
+    there = message.get(name)
+    if name in _WHOLE or not isinstance(there, str) or not isinstance(more, str):
+        return False
+    message[name] = there + more
+    return True
+
+
 def _tokens(choice: Json, said: Any) -> int:
     """How many tokens a piece shows: as many as it ranks, else one if it says anything. A role alone is none."""
-    shows = any(said.get(name) for name in _SAID) if isinstance(said, dict) else bool(said)
+    shows = not _SAID.isdisjoint({n for n, v in said.items() if v}) if isinstance(said, dict) else bool(said)
     if not shows:
         return 0
     ranked = choice.get("logprobs")

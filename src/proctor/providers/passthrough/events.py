@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _BLANK = re.compile(rb"\r?\n\r?\n")
-_LONGEST_BLANK = 4
 _LINE = re.compile(rb"\r?\n")
 
 
@@ -24,20 +23,18 @@ class Events:
     """The events of one stream. A piece may end anywhere, inside a character too: only whole events are read."""
 
     _rest: bytearray = field(default_factory=bytearray)
-    _looked: int = 0  # so far there is no blank line in the rest
 
     def of(self, piece: bytes) -> Iterator[StreamEvent]:
         """The events that this piece completes."""
-        rest = self._rest
-        rest += piece
-        begin, look = 0, max(0, self._looked - _LONGEST_BLANK)
-        while blank := _BLANK.search(rest, look):
-            event = _event(bytes(rest[begin : blank.start()]))
-            begin = look = blank.end()
-            if event is not None:
-                yield event
-        del rest[:begin]
-        self._looked = len(rest)
+        self._rest += piece
+        if b"\n" not in piece:  # nothing ends in it, however long an event grows
+            return
+        rest = bytes(self._rest)
+        *whole, last = _BLANK.split(rest) if b"\r" in rest else rest.split(b"\n\n")
+        if not whole:
+            return
+        self._rest = bytearray(last)
+        yield from filter(None, map(_event, whole))
 
     def last(self) -> StreamEvent | None:
         """What came after the last blank line, where the server left the one at the end out."""
@@ -48,7 +45,7 @@ class Events:
 
 def _event(text: bytes) -> StreamEvent | None:
     """None for a comment, or what carries no data."""
-    if text.startswith(b"data:") and b"\n" not in text:  # nearly all are of this form
+    if text.startswith(b"data:") and b"\n" not in text and b"\r" not in text:  # nearly all are of this form
         return StreamEvent("", text[5:].strip())
     name, data = "", []
     for line in _LINE.split(text):

@@ -88,7 +88,7 @@ def knows_requests(manifest: Manifest) -> bool:
     return not isinstance(manifest.facts, LogFacts) or manifest.facts.item_set_sha256 is not None
 
 
-def _kept(row: said.Answered, known: bool) -> GivenReply:
+def _kept(row: said.AnsweredItem, known: bool) -> GivenReply:
     record = row.said
     asked = row.item_hash if known else None
     if row.error_slug is not None:

@@ -16,6 +16,7 @@ def document(of: Dataset) -> dict[str, Any]:
         "id": of.id,
         "name": of.name,
         "project_id": of.project_id,
+        "holds": "questions",
         "content": of.content,
         "bytes": of.bytes,
         "files": [asdict(each) for each in of.files],
@@ -33,6 +34,7 @@ def line_document(of: Dataset) -> dict[str, Any]:
         "id": of.id,
         "name": of.name,
         "project_id": of.project_id,
+        "holds": "questions",
         "format": of.found.format,
         "bytes": of.bytes,
         "rows": of.found.rows,
@@ -49,7 +51,6 @@ def requests_document(of: Requests) -> dict[str, Any]:
     found = asdict(of.found)
     return {
         **requests_line(of),
-        "format": of.found.format,
         "reading": asdict(of.reading),
         "lines": of.found.lines,
         "bad": of.found.bad,
@@ -72,6 +73,7 @@ def requests_line(of: Requests) -> dict[str, Any]:
         "name": of.name,
         "count": of.count,
         "uploaded_at": stamp(of.created_at),
+        "format": of.found.format,
         "project_id": of.project_id,
         "bytes": of.bytes,
         "sha256": of.content,

@@ -14,8 +14,9 @@ from typing import Any, BinaryIO
 from proctor.errors import ConfigError, DataError, NotFound
 from proctor.references import ExamRef
 from proctor.service.context import Context, open_context
+from proctor.service.datasets.bounded import bounded_look
 from proctor.service.datasets.layout import Findings, FirstRow, Layout, findings_from, layout_from, to_json
-from proctor.service.datasets.look import bounded_look, some_rows
+from proctor.service.datasets.look import some_rows
 from proctor.service.datasets.names import checked_name, plain_name
 from proctor.settings import Settings
 from proctor.sources.exams.tables.tasks import SUITES

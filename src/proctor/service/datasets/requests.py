@@ -12,7 +12,7 @@ from proctor.errors import BadLines, ConfigError, DataMissing, NotFound
 from proctor.references import BatchRef
 from proctor.service.context import Context, open_context
 from proctor.service.datasets.arriving import Arrived
-from proctor.service.datasets.look import look_at_file_of_requests
+from proctor.service.datasets.bounded import look_at_file_of_requests
 from proctor.service.datasets.looked import requests_between
 from proctor.service.datasets.names import NAME_CHARS, checked_name
 from proctor.service.datasets.reading import (
@@ -168,6 +168,12 @@ def named(context: Context, word: str, project_id: int = 1) -> Requests:
     if row.holds != REQUESTS:
         raise ConfigError(f"The data set {word!r} holds questions, which are asked as an exam: `proctor run`")
     return _requests(row)
+
+
+def means_requests(context: Context, word: str, project_id: int = 1) -> bool:
+    """Whether a name, or an id, is that of a data set of requests."""
+    row = entries.named(context.store, word, project_id)
+    return row is not None and row.holds == REQUESTS
 
 
 def batch_ref(context: Context, word: str, project_id: int = 1) -> BatchRef:

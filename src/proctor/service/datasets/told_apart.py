@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import orjson
 
@@ -18,10 +19,15 @@ OF_QUESTIONS = ("question", "answer", "target")
 
 
 def holds_requests(files: Sequence[Arrived]) -> bool:
+    """Of what has come; see `paths_hold_requests`."""
+    return paths_hold_requests([each.path for each in files])
+
+
+def paths_hold_requests(files: Sequence[Path]) -> bool:
     """True for one file whose first line is a request in any dialect, or begins a table with a column `custom_id`."""
     if len(files) != 1:
         return False
-    with files[0].path.open("rb") as file:
+    with files[0].open("rb") as file:
         head = file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip()
     first = head.partition(b"\n")[0]
     try:

@@ -22,6 +22,7 @@ from proctor.settings import Settings
 from proctor.simulator import KnownAnswer, prompt_key
 from proctor.sources.batches.source import BatchSource, open_batch
 from proctor.sources.batches.texts import lines_in
+from proctor.store.datasets import entries
 from proctor.types import Cell, Model, Run
 
 MOST_TOLD = 100_000  # right answers that a simulator is told
@@ -33,9 +34,10 @@ def path_of(ref: BatchRef, settings: Settings) -> Path:
 
 
 def sized(ref: BatchRef, context: Context) -> int:
-    """As many as the file has lines, where it is here: it is not opened for it."""
+    """As many as an upload's check counted, or as the file has lines, where it is here: it is not opened for it."""
+    kept_here = None if ref.content is None else entries.with_content(context.store, ref.content)
     try:
-        count = lines_in(path_of(ref, context.settings))
+        count = kept_here.rows if kept_here else lines_in(path_of(ref, context.settings))
     except DataMissing:
         return 0
     return count if ref.limit is None else min(count, ref.limit)
@@ -49,7 +51,10 @@ def with_paths(ref: BatchRef, _settings: Settings) -> BatchRef:
 
 
 def opened(ref: BatchRef, settings: Settings) -> BatchSource:
-    return open_batch(ref, path_of(ref, settings))
+    path = path_of(ref, settings)
+    if ref.content is not None and not path.is_file():
+        raise DataMissing(f"The file of the data set {ref.name!r} is not on this machine")
+    return open_batch(ref, path)
 
 
 def method_of(source: BatchSource) -> Method:

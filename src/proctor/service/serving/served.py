@@ -13,10 +13,12 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
+
+import orjson
 
 from proctor.errors import ConfigError, Conflict, EndpointNotFound
 from proctor.providers.served import PORT, ServeCommand, command_named
@@ -69,7 +71,7 @@ def served(named: ServeCommand, folder: Path) -> Iterator[Model]:
         with noted(folder, named.name, keeper.pid):
             try:
                 _wait_until_ready(command, keeper, log)
-                yield Model(PROVIDER, command.model, command.address)
+                yield Model(PROVIDER, command.model or _only_model(command) or command.name, command.address)
             finally:
                 _end(keeper)
 
@@ -119,6 +121,15 @@ def _is_there(command: ServeCommand) -> bool:
             return bool(answer.status == 200)
     except (OSError, ValueError, urllib.error.URLError):
         return False
+
+
+def _only_model(command: ServeCommand) -> str | None:
+    """What the server calls its model, where its list has just one."""
+    url = f"{command.address}/models"
+    with suppress(OSError, ValueError, TypeError, KeyError), _OPENER.open(url, timeout=5.0) as answer:
+        (row,) = orjson.loads(answer.read())["data"]
+        return str(row["id"])
+    return None
 
 
 def _last_words(log: Path) -> str:

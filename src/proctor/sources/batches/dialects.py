@@ -12,6 +12,7 @@ What is taken from a line is cut out of its text (raw.py): nothing of a body is 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,6 +35,8 @@ OF_RESPONSES = frozenset(
     {"instructions", "max_output_tokens", "reasoning", "text", "previous_response_id", "store"}
 )
 OF_EMBEDDINGS = frozenset({"dimensions", "encoding_format", "input_type"})
+MOST_ID_CHARS = 512  # of a custom_id, which databases keep in their indexes
+OTHER_ENDPOINT = re.compile(r"/v1(/[a-z0-9_-]+)+")
 OF_LINES = frozenset({"custom_id", "method", "url"})
 ANTHROPIC_PARTS = frozenset({"image", "document", "tool_use", "tool_result", "thinking", "redacted_thinking"})
 
@@ -68,6 +71,9 @@ def id_of(record: Mapping[str, Any], envelope: str | None, number: int) -> str:
         raise BadRequestLine(
             "invalid_value", "custom_id has a sign that no text has (NUL, or half of a pair)", "custom_id"
         )
+    if len(custom_id) > MOST_ID_CHARS:
+        said = f"custom_id has {len(custom_id):,} characters, and may have {MOST_ID_CHARS}"
+        raise BadRequestLine("invalid_value", said, "custom_id")
     return custom_id
 
 
@@ -84,7 +90,9 @@ def _whole(text: str) -> bool:
     return True
 
 
-def url_of(record: Mapping[str, Any], envelope: str | None, wanted: str | None) -> str:
+def url_of(
+    record: Mapping[str, Any], envelope: str | None, wanted: str | None, *, others: bool = False
+) -> str:
     """The endpoint, with /v1: the line's own, else `wanted`, else as the body looks. Raises: BadRequestLine."""
     url = record.get("url") if envelope in ("body", None) else None
     if url is None:
@@ -93,7 +101,7 @@ def url_of(record: Mapping[str, Any], envelope: str | None, wanted: str | None) 
         raise BadRequestLine("invalid_type", f"url is no text but {_kind(url)}", "url")
     if url in NEEDED:
         return url
-    full = endpoint_named(url)
+    full = endpoint_named(url, others=others)
     if full is None:
         raise BadRequestLine(
             "invalid_url", f"url is {url[:100]!r}; requests go to {', '.join(ENDPOINTS)}", "url"
@@ -101,13 +109,15 @@ def url_of(record: Mapping[str, Any], envelope: str | None, wanted: str | None) 
     return full
 
 
-def endpoint_named(url: str) -> str | None:
-    """
-    >>> endpoint_named("/chat/completions"), endpoint_named("/v1/files")
-    ('/v1/chat/completions', None)
+def endpoint_named(url: str, *, others: bool = False) -> str | None:
+    """The endpoint with /v1 before it; None for one whose replies nothing is known of, unless there may be `others`.
+
+    >>> endpoint_named("/chat/completions"), endpoint_named("/v1/rerank"), endpoint_named("/v1/rerank", others=True)
+    ('/v1/chat/completions', None, '/v1/rerank')
     """
     full = url if url.startswith("/v1/") else f"/v1/{url.lstrip('/')}"
-    return full if full in ENDPOINTS else None
+    known = full in ENDPOINTS or (others and OTHER_ENDPOINT.fullmatch(full) is not None)
+    return full if known else None
 
 
 def _by_look(body: Mapping[str, Any]) -> str:
@@ -160,7 +170,9 @@ def check_body(url: str, body: Mapping[str, Any]) -> None:
             "`contents` is Gemini's own form, which cannot be sent as it stands: write `messages`",
             "body.contents",
         )
-    needed = NEEDED[url]
+    needed = NEEDED.get(url)
+    if needed is None:
+        return
     if not (body.get(needed[0]) or body.get(needed[-1])):
         where = f"body.{needed[0]}"
         raise BadRequestLine(

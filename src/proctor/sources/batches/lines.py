@@ -50,7 +50,8 @@ class RequestLine:
 
 @dataclass(frozen=True, slots=True)
 class LineReader:
-    """How the lines of a file are read. `rows` reads tables; `grader` refuses right answers it cannot compare with.
+    """How the lines of a file are read. `rows` reads tables; `grader` refuses right answers it cannot compare with,
+    `others` lets lines go to endpoints whose replies nothing is known of.
 
     Lines that are only checked need no `bodies` of their own, and no `exact` numbers past 64 bits: it takes half the
     time without them.
@@ -63,6 +64,7 @@ class LineReader:
     grader: OpenGrader | None = None
     cluster: Cluster | None = None
     complete: bool = False
+    others: bool = False
     bodies: bool = True
     exact: bool = True
 
@@ -78,7 +80,7 @@ class LineReader:
         envelope = dialects.envelope_of(record)
         custom_id = dialects.id_of(record, envelope, number)
         dialects.check_method(record)
-        url = dialects.url_of(record, envelope, self.endpoint)
+        url = dialects.url_of(record, envelope, self.endpoint, others=self.others)
         as_written = envelope == "body" and not self.fields and self.gold is None
         if as_written:
             body, fields = raw.object_at(text, record, "body") if self.bodies else b"", record["body"]
@@ -198,7 +200,7 @@ def reader_of(
 ) -> LineReader:
     """How a reference has lines read; `flat` for rows that are no requests yet. Raises: ConfigError, DataError."""
     endpoint = ref.endpoint
-    if endpoint is not None and (endpoint := dialects.endpoint_named(endpoint)) is None:
+    if endpoint is not None and (endpoint := dialects.endpoint_named(endpoint, others=ref.lenient)) is None:
         raise ConfigError(f"No endpoint {ref.endpoint!r}; requests go to {', '.join(dialects.ENDPOINTS)}")
     rows = row_reading(ref) if flat or ref.template or ref.columns else None
     return LineReader(
@@ -209,6 +211,7 @@ def reader_of(
         grader,
         None if ref.candidate is None else cluster_by(ref.candidate),
         complete,
+        others=ref.lenient,
         bodies=not checked_alone,
         exact=exact,
     )

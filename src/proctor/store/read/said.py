@@ -72,7 +72,7 @@ def in_order(
         after = (page[-1].position, page[-1].repeat)
 
 
-class Answered(NamedTuple):
+class AnsweredItem(NamedTuple):
     """What came back for one item, with what it took; `body` is packed (`bodies.unpack`)."""
 
     item_id: str
@@ -93,12 +93,12 @@ class Answered(NamedTuple):
         return bodies.unpack(self.body)
 
 
-_ANSWERED = [ATTEMPT.c[name] for name in Answered._fields if name != "body"]
+_ANSWERED = [ATTEMPT.c[name] for name in AnsweredItem._fields if name != "body"]
 
 
 def by_id(
     store: Store, run_id: str, *, after: str = "", among: Sequence[str] | None = None
-) -> Iterator[Answered]:
+) -> Iterator[AnsweredItem]:
     """The latest attempt at each item (its first repeat) in the order of the ids' bytes, held a page at a time.
 
     Only ids beyond `after`, and of `among` where it is given. Raises: NotFound.
@@ -116,7 +116,7 @@ def by_id(
     while True:
         with store.reading() as connection:
             page = connection.execute(query.where(ATTEMPT.c.item_id > after)).fetchall()
-        yield from map(Answered._make, page)
+        yield from map(AnsweredItem._make, page)
         if len(page) < ROWS_AT_ONCE:
             return
         after = page[-1].item_id

@@ -88,9 +88,11 @@ def all_current(store: Store, run_id: str) -> Iterator[tuple[int, ReplyLabel]]:
         select(func.min(ATTEMPT.c.position))
         .where(
             ATTEMPT.c.run_num == num,
+            LABEL.c.run_num == num,  # which the walls ask for
             ATTEMPT.c.item_id == LABEL.c.item_id,
             ATTEMPT.c.repeat == LABEL.c.repeat,
         )
+        .correlate(LABEL)
         .scalar_subquery()
     )
     with store.reading() as connection:

@@ -10,8 +10,9 @@ from typing import Any
 
 import orjson
 
-from proctor.errors import BadParameter, Conflict, NotFound, QueueFull
+from proctor.errors import Conflict, NotFound, QueueFull
 from proctor.service.batches.openai import files as openai_files
+from proctor.service.batches.openai.parameters import bad_parameter
 from proctor.service.context import Context
 from proctor.service.runs import queue
 from proctor.store.batches import entries, files
@@ -68,7 +69,7 @@ class BatchState:
 
 
 def create(context: Context, project_id: int, new: NewBatch, *, user: str) -> BatchState:
-    """Take a batch down; it is checked and run in the background. Raises: BadParameter, NotFound, QueueFull."""
+    """Take a batch down; it is checked and run in the background. Raises: ConfigError, NotFound, QueueFull."""
     window_s = _checked(context, new)
     if entries.unchecked(context.store, user) >= context.settings.most_queued:
         most = context.settings.most_queued
@@ -90,33 +91,33 @@ def create(context: Context, project_id: int, new: NewBatch, *, user: str) -> Ba
 
 
 def _checked(context: Context, new: NewBatch) -> float:
-    """How long the window is, in seconds. Raises: BadParameter."""
+    """How long the window is, in seconds. Raises: ConfigError."""
     windows = dict(context.settings.batch_windows)
     if new.completion_window not in windows:
         told = f"Invalid completion_window: choose from {', '.join(windows)}"
-        raise BadParameter(told, "completion_window", "invalid_value")
+        raise bad_parameter(told, "completion_window", "invalid_value")
     if new.endpoint not in ENDPOINTS:
-        raise BadParameter(
+        raise bad_parameter(
             f"Invalid endpoint: choose from {', '.join(ENDPOINTS)}", "endpoint", "invalid_value"
         )
     _check_metadata(new.metadata or {})
     try:
         row = files.one(context.store, new.input_file_id, now=time.time())
     except NotFound as error:
-        raise BadParameter(str(error), "input_file_id", "not_found") from None
+        raise bad_parameter(str(error), "input_file_id", "not_found") from None
     if row.purpose != openai_files.PURPOSE:
         told = f"The file {row.id} has the purpose {row.purpose!r}, and a batch's file has 'batch'"
-        raise BadParameter(told, "input_file_id", "invalid_value")
+        raise bad_parameter(told, "input_file_id", "invalid_value")
     return windows[new.completion_window]
 
 
 def _check_metadata(pairs: Mapping[str, str]) -> None:
     if len(pairs) > MOST_PAIRS:
-        raise BadParameter(f"metadata: give up to {MOST_PAIRS} pairs", "metadata")
+        raise bad_parameter(f"metadata: give up to {MOST_PAIRS} pairs", "metadata")
     for key, value in pairs.items():
         if len(key) > KEY_CHARS or len(value) > VALUE_CHARS:
             told = f"metadata: keys have up to {KEY_CHARS} characters, values up to {VALUE_CHARS}"
-            raise BadParameter(told, "metadata")
+            raise bad_parameter(told, "metadata")
 
 
 def one(context: Context, ident: str) -> BatchState:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from proctor.errors import BadParameter, NotFound, TooLarge
+from proctor.errors import NotFound, TooLarge
 from proctor.references import BatchRef
 from proctor.service.batches.openai import output as openai_output
+from proctor.service.batches.openai.parameters import bad_parameter
 from proctor.service.context import Context
 from proctor.service.datasets.arriving import Arrived
 from proctor.settings import MB
@@ -38,12 +39,12 @@ class NewFile:
 
 
 def new_file(fields: dict[str, str]) -> NewFile:
-    """The fields of an upload's form. Raises: BadParameter."""
+    """The fields of an upload's form. Raises: ConfigError."""
     purpose = fields.get("purpose", "")
     if not purpose:
-        raise BadParameter("Missing required parameter: 'purpose'.", "purpose", "missing_required_parameter")
+        raise bad_parameter("Missing required parameter: 'purpose'.", "purpose", "missing_required_parameter")
     if purpose != PURPOSE:
-        raise BadParameter(
+        raise bad_parameter(
             f"Invalid value: {purpose[:40]!r}. Files here are for batches: 'batch'.",
             "purpose",
             "invalid_value",
@@ -52,36 +53,36 @@ def new_file(fields: dict[str, str]) -> NewFile:
     if anchor is None and seconds is None:
         return NewFile(purpose)
     if not (seconds or "").isdecimal():
-        raise BadParameter("expires_after[seconds]: give a whole number", "expires_after[seconds]")
+        raise bad_parameter("expires_after[seconds]: give a whole number", "expires_after[seconds]")
     return NewFile(purpose, check_expiry(anchor, int(seconds or 0), "expires_after"))
 
 
 def only_file(came: Sequence[Arrived]) -> Arrived:
-    """Raises: BadParameter."""
+    """Raises: ConfigError."""
     if len(came) != 1:
-        raise BadParameter("Missing required parameter: 'file'.", "file", "missing_required_parameter")
+        raise bad_parameter("Missing required parameter: 'file'.", "file", "missing_required_parameter")
     return came[0]
 
 
 def check_expiry(anchor: str | None, seconds: int, param: str) -> int:
-    """Raises: BadParameter."""
+    """Raises: ConfigError."""
     if anchor != ANCHOR:
-        raise BadParameter(f"{param}[anchor]: give {ANCHOR!r}", f"{param}[anchor]", "invalid_value")
+        raise bad_parameter(f"{param}[anchor]: give {ANCHOR!r}", f"{param}[anchor]", "invalid_value")
     if not SHORTEST_S <= seconds <= LONGEST_S:
         told = f"{param}[seconds]: give {SHORTEST_S} (an hour) to {LONGEST_S} (30 days)"
-        raise BadParameter(told, f"{param}[seconds]", "invalid_value")
+        raise bad_parameter(told, f"{param}[seconds]", "invalid_value")
     return seconds
 
 
 def keep(context: Context, project_id: int, arrived: Arrived, new: NewFile, *, user: str) -> FileRow:
-    """Give a file that came whole its place and its row. Raises: BadParameter, TooLarge, DiskFull, NotFound."""
+    """Give a file that came whole its place and its row. Raises: ConfigError, TooLarge, DiskFull, NotFound."""
     most = context.settings.batch_file_bytes
     if arrived.bytes > most:
         raise TooLarge(f"The file is larger than {most // MB:,} MB (PROCTOR_BATCH_MB)")
     if not arrived.filename.endswith(ENDING):
-        raise BadParameter(f"A batch's file is JSON lines, and its name ends in {ENDING}", "file")
+        raise bad_parameter(f"A batch's file is JSON lines, and its name ends in {ENDING}", "file")
     if not arrived.bytes:
-        raise BadParameter("The file is empty", "file", "empty_file")
+        raise bad_parameter("The file is empty", "file", "empty_file")
     now = time.time()
     row = FileRow(
         id=f"file-{secrets.token_hex(12)}",
