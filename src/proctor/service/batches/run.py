@@ -24,7 +24,7 @@ from proctor.store.read import outputs
 from proctor.store.write.taken_over import take_over, took
 from proctor.types import Cell, Plan, Run
 
-AT_ONCE = 200  # requests looked up together
+AT_ONCE = 500  # requests looked up together
 
 
 @dataclass(frozen=True, slots=True)
