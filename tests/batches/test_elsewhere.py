@@ -144,7 +144,7 @@ def test_a_line_of_any_tool_becomes_an_attempt_and_the_line_again(
     record, expected = LINES[shape]
     found = import_outputs(over(store), [file_of(tmp_path / "out.jsonl", [record])])
     run = found.result.run
-    assert (found.faults, run.status, run.cell.source) == ((), Status.COMPLETED, LogRef("out.jsonl"))
+    assert (found.faults, run.status, run.cell.source) == ((), Status.COMPLETED, LogRef("out.jsonl", "outputs"))
     assert kept(store, run) == [("q", *expected)]
     # Written again it says the same to whoever reads it, and has the server's own words.
     (written,) = output.lines(over(store), run)

@@ -147,7 +147,7 @@ def _earlier(store: Store, output: _Output) -> Run | None:
 def _add(store: Store, output: _Output) -> Run:
     manifest = _manifest(output)
     began = _began(output.file)
-    cell = Cell(output.model, LogRef(output.name), UNKNOWN)
+    cell = Cell(output.model, LogRef(output.name, "outputs"), UNKNOWN)
     return store.add_run(
         store.add_plan(Plan((cell,), name=output.file.paths[0].name), now=time.time()),
         cell,
