@@ -276,3 +276,4 @@ def test_proctor_import_takes_outputs_of_batches_too(tmp_path: Path) -> None:
 def test_a_run_made_elsewhere_cannot_be_asked_again(store: Store, tmp_path: Path) -> None:
     run = import_outputs(over(store), [file_of(tmp_path / "out.jsonl", [line("a", chat("A"))])]).result.run
     assert run.cell.source.imported and run.comparability is None
+    assert run.elapsed_s == 0  # how long it took there is not known; keeping it took none of it

@@ -194,7 +194,7 @@ def _fill(store: Store, run: Run, output: _Output) -> RunResult:
     owner = f"{socket.gethostname()}:{os.getpid()}"
     store.claim(run.id, owner=owner, now=time.time(), lease_s=LEASE_S, dead_owner=dead_owner(store, run.id))
     before = store.next_attempts(run.id)
-    writer = AttemptWriter(store, run.id, owner=owner, lease_s=LEASE_S)
+    writer = AttemptWriter(store, run.id, owner=owner, lease_s=LEASE_S, timed=False)
     answered = 0
     try:
         for attempt in _attempts(output, run.created_at):
