@@ -45,10 +45,10 @@ class ExamRef:
 
 @dataclass(frozen=True, slots=True)
 class LogRef:
-    """What the log of another tool is about; only that tool can ask it again."""
+    """What the log of another tool is about, or the output of a batch that ran there; only that tool can ask again."""
 
     name: str
-    kind: Literal["log"] = "log"
+    kind: Literal["log", "outputs"] = "log"
     imported: ClassVar[bool] = True
 
     @property

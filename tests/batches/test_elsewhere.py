@@ -144,7 +144,7 @@ def test_a_line_of_any_tool_becomes_an_attempt_and_the_line_again(
     record, expected = LINES[shape]
     found = import_outputs(over(store), [file_of(tmp_path / "out.jsonl", [record])])
     run = found.result.run
-    assert (found.faults, run.status, run.cell.source) == ((), Status.COMPLETED, LogRef("out.jsonl"))
+    assert (found.faults, run.status, run.cell.source) == ((), Status.COMPLETED, LogRef("out.jsonl", "outputs"))
     assert kept(store, run) == [("q", *expected)]
     # Written again it says the same to whoever reads it, and has the server's own words.
     (written,) = output.lines(over(store), run)
@@ -276,3 +276,4 @@ def test_proctor_import_takes_outputs_of_batches_too(tmp_path: Path) -> None:
 def test_a_run_made_elsewhere_cannot_be_asked_again(store: Store, tmp_path: Path) -> None:
     run = import_outputs(over(store), [file_of(tmp_path / "out.jsonl", [line("a", chat("A"))])]).result.run
     assert run.cell.source.imported and run.comparability is None
+    assert run.elapsed_s == 0  # how long it took there is not known; keeping it took none of it

@@ -12,6 +12,7 @@ from proctor.errors import ConfigError, NotFound
 from proctor.references import BatchRef
 from proctor.service.admin import prune
 from proctor.service.batches import registry
+from proctor.service.batches.outputs import is_batch
 from proctor.service.context import Context
 from proctor.service.datasets import requests as datasets
 from proctor.service.runs import queue
@@ -196,11 +197,12 @@ def _benchmark(context: Context, run: Run, project_id: int) -> Benchmark:
     state = job_states.state_of(context, run.id)
     run = state.run
     source = run.cell.source
-    if not isinstance(source, BatchRef):
+    if not is_batch(run):
         raise NotFound(f"Benchmark {ident_of(run)} not found")
+    ref = source if isinstance(source, BatchRef) else None  # none where another tool sent the requests
     told = _counted(context, run)
     speeds = _speeds(run, state, told)
-    dataset = datasets.of_ref(context, source, project_id)
+    dataset = datasets.of_ref(context, ref, project_id) if ref else None
     nothing = run.status is Status.COMPLETED and run.planned > 0 and run.settled == 0
     return Benchmark(
         run=run,
@@ -216,7 +218,7 @@ def _benchmark(context: Context, run: Run, project_id: int) -> Benchmark:
         eta_low_s=speeds.low_s,
         eta_high_s=speeds.high_s,
         total_time_s=worked_s(run, now=time.time()),
-        dataset_id=dataset.id if dataset else source.content or source.listed,
+        dataset_id=dataset.id if dataset else (ref and ref.content) or source.listed,
         dataset_name=dataset.name if dataset else source.listed,
         model_name=registry.name_of(context, run.cell.model),
         why=run.error or run.stopped or ("no request was answered" if nothing else None),

@@ -147,7 +147,7 @@ def _earlier(store: Store, output: _Output) -> Run | None:
 def _add(store: Store, output: _Output) -> Run:
     manifest = _manifest(output)
     began = _began(output.file)
-    cell = Cell(output.model, LogRef(output.name), UNKNOWN)
+    cell = Cell(output.model, LogRef(output.name, "outputs"), UNKNOWN)
     return store.add_run(
         store.add_plan(Plan((cell,), name=output.file.paths[0].name), now=time.time()),
         cell,
@@ -194,7 +194,7 @@ def _fill(store: Store, run: Run, output: _Output) -> RunResult:
     owner = f"{socket.gethostname()}:{os.getpid()}"
     store.claim(run.id, owner=owner, now=time.time(), lease_s=LEASE_S, dead_owner=dead_owner(store, run.id))
     before = store.next_attempts(run.id)
-    writer = AttemptWriter(store, run.id, owner=owner, lease_s=LEASE_S)
+    writer = AttemptWriter(store, run.id, owner=owner, lease_s=LEASE_S, timed=False)
     answered = 0
     try:
         for attempt in _attempts(output, run.created_at):

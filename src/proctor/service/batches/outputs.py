@@ -18,7 +18,6 @@ from proctor.replies.files import OutputFile, open_outputs
 from proctor.replies.lines import Recorded
 from proctor.service.context import Context, find
 from proctor.service.kinds import kind_of
-from proctor.sources.batches.lines import GROUP
 from proctor.store.read import said
 from proctor.types import Run
 
@@ -218,10 +217,8 @@ def last_like(context: Context, ref: BatchRef) -> Run:
 
 
 def is_batch(run: Run) -> bool:
-    facts = run.manifest.facts
-    return kind_of(run.cell.source).holds == "requests" or (
-        isinstance(facts, LogFacts) and GROUP in facts.tasks
-    )
+    """Whether it is of requests, sent by proctor or made elsewhere."""
+    return kind_of(run.cell.source).holds == "requests"
 
 
 def asked_the_same(one: Run, two: Run) -> bool:

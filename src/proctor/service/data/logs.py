@@ -175,7 +175,7 @@ def _fill(store: Store, run: Run, log: Log) -> RunResult:
     owner = f"{socket.gethostname()}:{os.getpid()}"
     store.claim(run.id, owner=owner, now=time.time(), lease_s=LEASE_S, dead_owner=dead_owner(store, run.id))
     kept = store.next_attempts(run.id)
-    writer = AttemptWriter(store, run.id, owner=owner, lease_s=LEASE_S)
+    writer = AttemptWriter(store, run.id, owner=owner, lease_s=LEASE_S, timed=False)
     try:
         for attempt in _attempts(log):
             if (attempt.item.id, attempt.repeat) not in kept:

@@ -11,7 +11,7 @@ from proctor.service.kinds.batches import BATCH
 from proctor.service.kinds.contract import R, SourceKind
 from proctor.service.kinds.datasets import DATASET
 from proctor.service.kinds.exams import FILE, SUITE
-from proctor.service.kinds.logs import LOG
+from proctor.service.kinds.logs import LOG, OUTPUTS
 
 KINDS: Mapping[str, SourceKind[Any, Any]] = {
     "suite": SUITE,
@@ -19,6 +19,7 @@ KINDS: Mapping[str, SourceKind[Any, Any]] = {
     "dataset": DATASET,
     "batch": BATCH,
     "log": LOG,
+    "outputs": OUTPUTS,
 }
 
 

@@ -22,3 +22,4 @@ def no_method(source: Never) -> Method:
 
 
 LOG: SourceKind[LogRef, Never] = SourceKind(open=not_opened, method=no_method)
+OUTPUTS: SourceKind[LogRef, Never] = SourceKind(open=not_opened, method=no_method, holds="requests")

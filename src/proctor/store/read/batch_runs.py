@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, func, or_, select
 
 from proctor.errors import NotFound
 from proctor.store.core.attempts import Store
@@ -13,7 +13,7 @@ from proctor.store.core.tables import RUN
 from proctor.types import Status
 
 # As cells are written, with their keys in order; a quote inside a text has a backslash before it.
-_OF_BATCH = RUN.c.cell.contains('"kind": "batch"', autoescape=True)
+_OF_BATCH = or_(*(RUN.c.cell.contains(f'"kind": "{kind}"', autoescape=True) for kind in ("batch", "outputs")))
 
 
 class BatchRunFilter(NamedTuple):

@@ -131,6 +131,7 @@ class AttemptWriter:
     linger_s: float = 0.25  # an attempt waits at most this long for others
     on_commit: Callable[[Sequence[Attempt]], None] | None = None
     clock: Callable[[], float] = time.time
+    timed: bool = True  # False where the work was done elsewhere: keeping it takes none of its time
     pauses_s: tuple[float, ...] = (0.1, 0.5, 1.4)  # before each further try at a batch
     # Hashes of items known to be kept. More than this are forgotten at once: to write an item again
     # is harmless, to remember a million of them is 100 MB.
@@ -262,7 +263,7 @@ class AttemptWriter:
             payloads=[(*row[:4], body) for row, body in zip(rows, packed, strict=False)],
             items=list(zip(digests, packed[len(rows) :], strict=True)),
             settled=sum(attempt.grade.outcome is not Outcome.ERROR for attempt in attempts),
-            seconds=ticks - before,
+            seconds=ticks - before if self.timed else 0.0,
         )
 
     def _commit(self, batch: Batch) -> None:
