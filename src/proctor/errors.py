@@ -175,7 +175,7 @@ class OutputError(ProctorError):
     slug = "output"
     http_status = 503
     exit_code = Exit.PART
-    cure = "Put right what the message says of the file; then `proctor resume RUN` writes the missing lines."
+    cure = "Put right what the message says of the file; `proctor resume RUN` writes the missing lines."
 
 
 class QueueFull(ProctorError):

@@ -396,6 +396,5 @@ def inert(value: Any) -> Any:
     >>> inert("=1+1"), inert("glue"), inert(-1.5)
     ("'=1+1", 'glue', -1.5)
     """
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return f"'{value}"
-    return value
+    formula = isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
+    return f"'{value}" if formula else value
