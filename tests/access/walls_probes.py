@@ -299,6 +299,25 @@ PROBES: dict[Key, Make] = {
     ("GET", "/batches/new/models"): _same("/batches/new/models?provider=simulator", NOTHING),
     ("POST", "/batches/new/plan"): _same("/batches/new/plan", NOTHING, form={"provider": "simulator"}),
     ("POST", "/batches/new"): _same("/batches/new", NOTHING, form={"provider": "simulator"}),
+    ("GET", "/batches/compare"): lambda of: [
+        Probe(_query("/batches/compare", runs=[of.batch, of.other_batch])),
+    ],
+    ("GET", "/batches/compare/request"): lambda of: [
+        Probe(_query("/batches/compare/request", runs=[of.batch, of.other_batch], id64=encoded(of.request)))
+    ],
+    ("POST", "/batches/compare/best"): lambda of: [
+        Probe(
+            _query("/batches/compare/best", runs=[of.batch, of.other_batch]),
+            ACTS,
+            form={"id64": encoded(of.request), "best": of.batch},
+        )
+    ],
+    ("GET", "/batches/export"): lambda of: [
+        Probe(_query("/batches/export", runs=of.batch, form=form)) for form in ("csv", "jsonl", "batch")
+    ],
+    ("POST", "/runs/{run_id}/labels"): lambda of: [
+        Probe(f"/runs/{of.batch}/labels", ACTS, form={"id64": encoded(of.request), "verdict": "good"})
+    ],
     ("GET", "/runs/{run_id}/output"): _run("/runs/{}/output", name="batch"),
     ("GET", "/runs/{run_id}/requests"): _run("/runs/{}/requests", name="batch"),
     ("GET", "/runs/{run_id}/requests/{name:path}"): lambda of: [Probe(request_path(of.batch, of.request))],

@@ -121,7 +121,7 @@ def test_four_outputs_stand_side_by_side_with_the_agreement_of_every_two(
     (first, *_) = rows(over(store), found, limit=1).rows
     assert [given.text for given in first.replies if given] == ["1", "1", "0", "0"]
     assert [each.status for each in first.beside] == ["same", "different", "different"]
-    with pytest.raises(ConfigError, match="9 outputs to compare: name 2 to 8"):
+    with pytest.raises(ConfigError, match="9 to compare: name 2 to 8"):
         compare.compared(over(store), [str(tmp_path / "out0.jsonl")] * 9)
 
 

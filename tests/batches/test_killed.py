@@ -14,6 +14,7 @@ import pytest
 from batches.sending import answers, request_lines
 from proctor.service.context import open_store
 from proctor.simulator import spawn
+from proctor.store.write import throughput
 from programs import HANG_S, command, environment, proctor, started
 from simulators import settings
 
@@ -91,8 +92,6 @@ def test_ten_thousand_requests_run_with_live_progress(tmp_path: Path) -> None:
     assert grown < 10_000 and len(answers(out)) == 10_000
     assert "10,000/10,000 (100 %)" in told and "req/s" in told and "tok/s" in told
     with open_store(settings(tmp_path)) as store:
-        from proctor.store.write import throughput
-
         (run,) = store.runs()
         assert throughput.of_run(store, run.id), "who watches from elsewhere saw nothing"
 
@@ -143,3 +142,24 @@ def test_a_full_disk_of_the_database_is_told_and_the_same_command_goes_on(tmp_pa
         assert 0 < len(answers(out)) < 2_000
         proctor(tmp_path, *words)
     assert len(answers(out)) == 2_000
+
+
+def test_a_gate_is_passed_or_ends_with_4_and_says_what_has_changed(tmp_path: Path) -> None:
+    file, before = tmp_path / "requests.jsonl", tmp_path / "before.jsonl"
+    file.write_text(request_lines(range(20)))
+    with spawn([], {}) as server:
+        proctor(tmp_path, *batch(file, before, server.url))
+        same = batch(
+            file, tmp_path / "after.jsonl", server.url, "--against", str(before), "--gate-same", "0.98"
+        )
+        assert "same 20, changed 0, newly failing 0" in proctor(tmp_path, *same).stdout
+        lines = before.read_text().splitlines(keepends=True)
+        other = json.loads(lines[0])
+        other["response"]["body"]["choices"][0]["message"]["content"] = "another"
+        before.write_text("".join([json.dumps(other) + "\n", *lines[1:]]))
+        worse = batch(
+            file, tmp_path / "later.jsonl", server.url, "--against", str(before), "--gate-same", "0.98"
+        )
+        told = proctor(tmp_path, *worse, code=4)
+        assert "same 19, changed 1" in told.stdout and "Gate FAILED" in told.stdout
+        proctor(tmp_path, *batch(file, before, server.url, "--gate-same", "1"), code=2)

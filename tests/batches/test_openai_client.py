@@ -27,6 +27,7 @@ from programs import HANG_S, started
 from served import serving
 from simulators import settings
 
+pytestmark = pytest.mark.slow  # a server, workers and whole runs in processes of their own
 CHAT = "/v1/chat/completions"
 EMBEDDING = {
     "custom_id": "c",

@@ -334,8 +334,7 @@ def test_hostile_names_and_replies_stay_text_and_every_request_has_its_address(
             assert tab.open(there.url + link) == 200
             assert page.locator("h1 bdi").text_content() == name
             assert SCRIPT in page.locator("#reply").inner_text()
-            for details in page.locator("main details:not([open]) > summary").all():
-                details.click()
+            page.evaluate("for (const each of document.querySelectorAll('main details')) each.open = true")
             harmless(tab)
         page.keyboard.press("b")
         until(page, lambda at: "bad" in at.locator("#label-now").inner_text(), "the label")

@@ -10,6 +10,7 @@ from proctor.cli.batch_check import check_command
 
 LATER = {
     "run": "batch_run",
+    "plan": "batch_plan",
     "export": "batch_export",
     "compare": "batch_compare",
     "import": "batch_import",

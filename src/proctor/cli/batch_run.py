@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
@@ -16,10 +15,11 @@ from proctor.cli.options import batch_options, json_option
 from proctor.errors import Exit
 from proctor.plan import Wanted
 from proctor.plan.doors import from_params
-from proctor.references import BatchRef, SourceRef
+from proctor.references import BatchRef
 from proctor.service.context import Context
 from proctor.service.results.outcome import PlanOutcome
 from proctor.settings import read_settings
+from proctor.types import Plan
 
 EXITS = "Exit codes: " + "; ".join(
     f"{code:d} {words}"
@@ -77,7 +77,7 @@ def run_command(file: str, model: str, retry_failed: bool, as_json: bool, **give
     plan = plan_of_batch(Wanted(file, (model,), from_params(given), "batch run"), settings)
     beside = _Beside(given["against"], given["by"], given["gate_same"])
     with open_context(settings) as context:
-        beside.check(context, plan.cells[0].source)
+        beside.check(context, plan)
         show = shower()
         with show:
             how = Sending(retry_failed, show.watch, say=partial(click.echo, err=True))
@@ -96,20 +96,14 @@ class _Beside:
     by: str
     least: float | None
 
-    def check(self, context: Context, source: SourceRef) -> None:
+    def check(self, context: Context, plan: Plan) -> None:
         """Say what it will be. Raises: ConfigError, NotFound, before anything is asked."""
-        from proctor.grading.comparators.spec import parse_comparator
-        from proctor.service.batches.verdict import named
+        from proctor.service.batches.run import compared_with
 
-        assert isinstance(source, BatchRef)
-        if self.other is None:
-            if self.least is not None:
-                raise click.UsageError("--gate-same needs --against: the same as what?")
-            return
-        if source.out is not None and Path(self.other).resolve() == Path(source.out):
-            raise click.UsageError("--against names the file that -o writes: give one that stays as it is")
-        parse_comparator(self.by)
-        click.echo(f"To be compared with {named(context, self.other, source)}", err=True)
+        if self.other is not None:
+            click.echo(f"To be compared with {compared_with(context, self.other, self.by, plan)}", err=True)
+        elif self.least is not None:
+            raise click.UsageError("--gate-same needs --against: the same as what?")
 
     def told(self, context: Context, outcome: PlanOutcome, code: Exit, *, to_stderr: bool) -> Exit:
         """Print what has changed; the exit code."""

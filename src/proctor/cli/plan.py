@@ -64,12 +64,19 @@ def plan_command(
 
 
 def _lines(found: Forecast) -> Iterator[str]:
-    from proctor.cli.tables import columns
-
     yield from found.understood
     mark = "  [sample rows, no real score]" if found.sample else ""
     models = f"{len(found.cells)} {'model' if len(found.cells) == 1 else 'models'}"
     yield f"{found.source_title}: {_items(found.power.items)}, {models}, {found.total.calls:,} calls.{mark}"
+    yield from cost_lines(found)
+    yield from _power_lines(found.power)
+    yield from found.notes
+
+
+def cost_lines(found: Forecast) -> Iterator[str]:
+    """What each model would take, and where each figure is from."""
+    from proctor.cli.tables import columns
+
     rows = [_cell_row(cell) for cell in found.cells]
     if len(found.cells) > 1:
         rows.append(("all", *_cell_row(found.total)[1:]))
@@ -78,8 +85,6 @@ def _lines(found: Forecast) -> Iterator[str]:
     for cell in found.cells:
         yield from _basis_lines(cell)
     yield ""
-    yield from _power_lines(found.power)
-    yield from found.notes
 
 
 def _cell_row(cell: CellForecast) -> tuple[str, ...]:

@@ -122,7 +122,7 @@ def _drain(ordered: Sequence[float], at_once: int, chance: float) -> float:
     >>> _drain([2.0] * 50, 1, 0.5), _drain([2.0] * 50, 1000, 0.95) > 1.99
     (1.0, True)
     """
-    left = (1 - chance ** (1 / at_once)) * sum(ordered)
+    left: float = (1 - math.pow(chance, 1 / at_once)) * sum(ordered)
     above = 0.0
     for count, latency in enumerate(reversed(ordered), 1):
         above += latency

@@ -10,7 +10,7 @@ import orjson
 from proctor.simulator.answers import KnownAnswer, guess, offered, pick
 from proctor.simulator.behaviour import Behaviour, draw, is_right
 from proctor.simulator.protocols.ranks import rank, spell
-from proctor.simulator.protocols.wire import CALL_LETTERS, Ask, Finish, Form, SimulatedReply, split
+from proctor.simulator.protocols.wire import CALL_LETTERS, Ask, Finish, SchemaForm, SimulatedReply, split
 
 # None of these sentences may contain a word or a single letter that could be read as an answer.
 OPENERS = (
@@ -127,7 +127,7 @@ def _asked(ask: Ask) -> str:
     return next((content for role, content in reversed(ask.messages) if role == "user"), "")
 
 
-def _filled(form: Form, named: str | None, lot: Lot) -> str:
+def _filled(form: SchemaForm, named: str | None, lot: Lot) -> str:
     """The object that the schema asks for. Constrained decoding always ends in one of the options."""
     if form.options and named not in form.options:
         named = pick(form.options, lot.draw("choice"))

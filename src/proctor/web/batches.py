@@ -102,7 +102,7 @@ def download(context: OpenContext, user: Reader, run_id: RunId) -> Response:
 @ROUTER.get(RUNNER)
 def runner(request: Request) -> Response:
     """Where the specification has the page on which batches are started and watched."""
-    return RedirectResponse("/batches" + query(dict(request.query_params)), 307)
+    return RedirectResponse("/batches" + query(dict(request.query_params)).removesuffix("?"), 307)
 
 
 @ROUTER.get(VIEWER)
@@ -110,4 +110,4 @@ def viewer(request: Request, benchmark_id: Named = "") -> Response:
     """Where the specification has the page of a batch's results."""
     kept = {name: value for name, value in request.query_params.items() if name != "benchmark_id"}
     path = f"/runs/{benchmark_id}/requests" if benchmark_id else "/batches"
-    return RedirectResponse(path + query(kept), 307)
+    return RedirectResponse(path + query(kept).removesuffix("?"), 307)

@@ -38,7 +38,8 @@ def parse_comparator(words: str, *, where: str = "--by") -> Comparator:
 def by_grader(words: str, where: str) -> Comparator:
     """The answer of the first text is the right one for the second. Raises: ConfigError."""
     if words.partition(":")[0].partition("/")[0] not in GRADERS:
-        named = ", ".join([*COMPARATORS, *(name for name in GRADERS if name not in COMPARATORS)])
+        free = (name for name, entry in GRADERS.items() if entry.kind == "text" and name != "none")
+        named = ", ".join(dict.fromkeys([*COMPARATORS, *free]))
         raise ConfigError(f"{where}: no comparator {words!r}. There are {named}")
     grader = parse_grader(words, where=where)
     if grader.entry.kind != "text":

@@ -29,9 +29,7 @@ def compared_runs(
     for run in runs:
         check_run(run)
     if not FEWEST <= len(runs) <= MOST:
-        raise ConfigError(
-            f"{len(runs)} outputs to compare: name {FEWEST} to {MOST}, the first is the baseline"
-        )
+        raise ConfigError(f"{len(runs)} to compare: name {FEWEST} to {MOST}, the first is the baseline")
     comparator = parse_comparator(how, where="comparator")
     # Who asks has been let to each run by now; what stands there changes with what is settled.
     state = tuple((run.id, run.settled, run.finished_at) for run in runs)

@@ -153,9 +153,7 @@ def outputs_named(context: Context, names: Sequence[str]) -> tuple[Output, ...]:
         found[found.index(None)] = last_before(context, beside, [each.run.id for each in known if each.run])
     chosen = tuple(each for each in found if each is not None)
     if not FEWEST <= len(chosen) <= MOST:
-        raise ConfigError(
-            f"{len(chosen)} outputs to compare: name {FEWEST} to {MOST}, the first is the baseline"
-        )
+        raise ConfigError(f"{len(chosen)} to compare: name {FEWEST} to {MOST}, the first is the baseline")
     return chosen
 
 

@@ -9,13 +9,15 @@ from itertools import islice
 from pathlib import Path
 
 from proctor.errors import ConfigError
+from proctor.grading.comparators.spec import parse_comparator
 from proctor.protocols import Source
 from proctor.references import BatchRef
+from proctor.service.batches.verdict import named
 from proctor.service.context import Context
 from proctor.service.output.growing import writer_of
 from proctor.service.output.lines import short_of
 from proctor.service.results.outcome import PlanOutcome
-from proctor.service.runs.lifecycle import as_they_are, open_sources, resume, start
+from proctor.service.runs.lifecycle import After, as_they_are, open_sources, resume, start
 from proctor.service.runs.progress import Watch
 from proctor.store import Store
 from proctor.store.read import outputs
@@ -122,7 +124,17 @@ def _changed(context: Context, plan: Plan, source: Source, before: Run, how: Sen
         "replies to those that are the same"
     )
     taking = partial(_take_over, context.store, before.id)
-    return start(context, plan, watch=how.watch, sources=[source], parents=[before.id], made_of=taking)
+    return start(context, plan, watch=how.watch, sources=[source], after=After([before.id], taking))
+
+
+def compared_with(context: Context, other: str, how: str, plan: Plan) -> str:
+    """What `--against` will compare the plan's one run with, in words. Raises: ConfigError, NotFound."""
+    source = plan.cells[0].source
+    assert isinstance(source, BatchRef)
+    if source.out is not None and Path(other).resolve() == Path(source.out):
+        raise ConfigError(f"--against {other} is the file that -o writes: give one that stays as it is")
+    parse_comparator(how)
+    return named(context, other, source)
 
 
 def _take_over(store: Store, of_id: str, run: Run, source: Source) -> None:

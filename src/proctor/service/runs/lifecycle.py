@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
@@ -65,20 +65,25 @@ def resolved(plan: Plan, settings: Settings) -> Plan:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class After:
+    """The runs that those of a plan follow, and what each takes over before its first item is asked."""
+
+    parents: Sequence[str] = ()
+    take_over: Callable[[Run, Source], None] = lambda _run, _source: None
+
+
 def start(
     context: Context,
     plan: Plan,
     *,
     watch: Watch | None = None,
     sources: Sequence[Source] | None = None,
-    parents: Sequence[str] = (),
+    after: After = After(),
     retry: Retry = Retry(),
     grader: Grader | None = None,
-    made_of: Callable[[Run, Source], None] = lambda _run, _source: None,
 ) -> PlanOutcome:
     """Run a new plan to its end; `grader` grades all replies in place of the sources' own.
-
-    `made_of` is called with each run before its first item is asked.
 
     Raises ProctorError while nothing is stored yet (bad plan, rows missing, model not found). From
     then on what stops the runs is in the Outcome, with what they show so far.
@@ -95,9 +100,9 @@ def start(
     made: list[Run] = []
 
     def submit(ready: Sequence[Ready]) -> Sequence[Run]:
-        _add_runs(store, plan, parents, made, ready)
+        _add_runs(store, plan, after.parents, made, ready)
         for run, each in zip(made, ready, strict=True):
-            made_of(run, each.source)
+            after.take_over(run, each.source)
         return made
 
     with beside(plan.cells) as besides, with_servers(plan.cells, sources, context.settings) as cells:
@@ -211,7 +216,7 @@ def rerun(
             replace(cell, limits=replace(cell.limits, wait_for_server_s=wait_for_server_s)) for cell in cells
         )
     plan = Plan(cells, replies=runs[0].manifest.replies)
-    return start(context, plan, watch=watch, parents=[run.id for run in runs])
+    return start(context, plan, watch=watch, after=After([run.id for run in runs]))
 
 
 def look(context: Context, ids: Sequence[str], *, grader: str | None = None) -> Evaluation:

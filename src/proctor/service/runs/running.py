@@ -296,15 +296,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) 
         wait_for_server_s=limits.wait_for_server_s,
     )
     beside = context.besides.get(run.cell.source)
-    if beside is not None:
-        beside.begin(store, run)
-    writer = AttemptWriter(
-        store,
-        run.id,
-        owner=context.owner,
-        lease_s=context.lease_s,
-        on_commit=beside.kept if beside else None,
-    )
+    writer = _begin_writing(run, context, beside)
     showing = asyncio.create_task(keep_showing(meter, context.watch)) if context.watch else None
     beating = asyncio.create_task(keep_telling(store, meter, context.settings.home))
     thresholds = gc.get_threshold()
@@ -336,6 +328,18 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) 
         if context.watch:
             context.watch(run, meter.look(ended=True))
     return budget.outcome()
+
+
+def _begin_writing(run: Run, context: RunContext, beside: Beside | None) -> AttemptWriter:
+    if beside is not None:
+        beside.begin(context.store, run)
+    return AttemptWriter(
+        context.store,
+        run.id,
+        owner=context.owner,
+        lease_s=context.lease_s,
+        on_commit=beside.kept if beside else None,
+    )
 
 
 def _end_writing(writer: AttemptWriter, beside: Beside | None) -> None:

@@ -11,9 +11,9 @@ import orjson
 from proctor.simulator.protocols.wire import (
     Ask,
     Denied,
-    Form,
     JsonBody,
     Known,
+    SchemaForm,
     ServerTerms,
     SimulatedReply,
     Stamp,
@@ -176,14 +176,14 @@ def _text(content: dict[str, Any]) -> str:
     return "".join(str(part.get("text", "")) for part in parts)
 
 
-def _form(config: JsonBody) -> Form | None:
+def _form(config: JsonBody) -> SchemaForm | None:
     schema = config.fields.get("responseSchema") or config.fields.get("responseJsonSchema")
     json_wanted = config.fields.get("responseMimeType") == "application/json"
     if schema and not json_wanted:
         raise ValueError("Setting response_schema requires response_mime_type application/json")
     if schema:
         return read_form(schema)
-    return Form("answer", ()) if json_wanted else None
+    return SchemaForm("answer", ()) if json_wanted else None
 
 
 def _check_rejected(fields: JsonBody, terms: ServerTerms) -> None:

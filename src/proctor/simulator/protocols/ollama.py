@@ -15,9 +15,9 @@ from proctor.simulator.protocols.openai import told_tokens
 from proctor.simulator.protocols.wire import (
     Ask,
     Denied,
-    Form,
     JsonBody,
     Known,
+    SchemaForm,
     ServerTerms,
     SimulatedReply,
     Stamp,
@@ -123,14 +123,14 @@ def _kept(input_tokens: int, context_tokens: int, terms: ServerTerms) -> int:
     return context_tokens - max((context_tokens - _KEEP) // 2, 1) if newer else context_tokens
 
 
-def _form(wanted: Any) -> Form | None:
+def _form(wanted: Any) -> SchemaForm | None:
     if not wanted:
         return None
     if isinstance(wanted, dict):
         return read_form(wanted)
     if wanted != "json":
         raise ValueError(f'invalid format: {wanted!r}; expected "json" or a JSON schema')
-    return Form("answer", ())
+    return SchemaForm("answer", ())
 
 
 def _ranked(fields: JsonBody) -> int | None:

@@ -15,10 +15,10 @@ from proctor.simulator.protocols.wire import (
     Ask,
     Call,
     Denied,
-    Form,
     JsonBody,
     Known,
     Paced,
+    SchemaForm,
     ServerTerms,
     SimulatedReply,
     Stamp,
@@ -122,12 +122,12 @@ def _ranked(fields: JsonBody) -> int | None:
     return None
 
 
-def _form(fields: JsonBody) -> Form | None:
+def _form(fields: JsonBody) -> SchemaForm | None:
     wanted = fields.inner("response_format")
     if not wanted.fields or wanted.text("type") == "text":
         return None
     if wanted.text("type") != "json_schema":
-        return Form("answer", ())
+        return SchemaForm("answer", ())
     described = wanted.inner("json_schema")
     described.text("name")
     schema = described.inner("schema").fields

@@ -50,7 +50,7 @@ class ServerTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class SchemaForm:
     """The JSON object that a reply has to be: one key, and the texts it may hold (empty: any)."""
 
     key: str
@@ -82,7 +82,7 @@ class Ask:
     cut: bool = False  # the prompt did not fit, and the client let it be cut
     think: bool = True
     usage: bool = False  # OpenAI streams report usage only when asked
-    form: Form | None = None
+    form: SchemaForm | None = None
     ranked: int | None = None  # how many likely first tokens to tell; None: no log-probabilities
     shows_thoughts: bool = True
     n: int = 1  # replies asked for at once
@@ -259,14 +259,14 @@ def read_message(entry: Any, number: int) -> tuple[str, str]:
     raise ValueError(f"messages[{number}].content must be a string or a list of parts")
 
 
-def read_form(schema: Any) -> Form:
+def read_form(schema: Any) -> SchemaForm:
     """The form that a JSON schema describes. Raises: ValueError when it describes no object with a key."""
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict) or not properties:
         raise ValueError("the schema must be an object with properties")
     key, value = next(iter(properties.items()))
     options = value.get("enum") if isinstance(value, dict) else None
-    return Form(key, tuple(str(option) for option in options or ()))
+    return SchemaForm(key, tuple(str(option) for option in options or ()))
 
 
 def count_input(messages: tuple[tuple[str, str], ...]) -> int:

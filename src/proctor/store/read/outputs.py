@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 
 from proctor.store.core.runs import RunStore, run_from
 from proctor.store.core.tables import RUN
@@ -24,7 +24,7 @@ def of_requests(store: RunStore, listed: str, model: Model) -> list[Run]:
     return _found(store, RUN.c.source == listed, RUN.c.provider == model.provider, RUN.c.model == model.name)
 
 
-def _found(store: RunStore, *which: object) -> list[Run]:
-    query = select(RUN).where(*which).order_by(RUN.c.num.desc()).limit(MOST)  # type: ignore[arg-type]  # clauses
+def _found(store: RunStore, *which: ColumnElement[bool]) -> list[Run]:
+    query = select(RUN).where(*which).order_by(RUN.c.num.desc()).limit(MOST)
     with store.reading() as connection:
         return [run_from(row) for row in connection.execute(query)]

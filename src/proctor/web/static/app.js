@@ -150,6 +150,7 @@
     if (e.key === "Enter" && (e.ctrlKey || e.metaKey || field.matches("input:not([type=checkbox])"))) {
       e.preventDefault();
       field.form.requestSubmit(field.closest("details")?.querySelector("button") ?? one("[data-keeps]", field.form));
+      field.blur();  // else the panel that comes back would have the focus in it, and the next key be text
     }
   });
   // Whoever labels many goes on by itself; the browser remembers it.
