@@ -16,13 +16,15 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import select, update
 
 from proctor.engine.retry import Retry
-from proctor.references import ExamRef
+from proctor.plan.build import AS_WRITTEN
+from proctor.references import BatchRef, ExamRef
 from proctor.service.admin import access
 from proctor.service.context import Context, open_store
 from proctor.service.datasets.kept import Uploaded, Wish, upload
@@ -56,6 +58,7 @@ ACCURACY = {
 }
 FAULTS = ("--truncate-rate", "0.02", "--refuse-rate", "0.01", "--unclear-rate", "0.03")
 SEED = 20
+BATCH_REQUESTS = 60
 USUAL_RETRY = Retry()
 NO_LIMITS = Limits()
 KEPT = "demo.json"
@@ -83,6 +86,8 @@ class Demo:
     projects: tuple[int, ...]
     noted: tuple[str, ...]  # items of `best` with a note
     dataset: str  # questions of one's own
+    batch: str  # requests of a file, and the same ones sent to another model
+    other_batch: str
 
     @classmethod
     def kept(cls, home: Path) -> Demo:
@@ -120,6 +125,7 @@ def build(home: Path) -> Demo:
             partial = _partial(store, there)
             _move(store, [partial], now - 2 * DAY_S)
             running = _partial(store, there)
+            batch, other_batch = _batches(store, there)
         failed = _failed(store, settings)
         _move(store, [failed], now - 4 * DAY_S)
         cancelled, waiting = _queued(store, settings, running)
@@ -139,6 +145,8 @@ def build(home: Path) -> Demo:
             projects=(1, second.id),
             noted=noted,
             dataset=dataset.id,
+            batch=batch.id,
+            other_batch=other_batch.id,
         )
     return demo.keep()
 
@@ -188,6 +196,24 @@ def _partial(store: Store, settings: Settings) -> Run:
     limits = Limits(parallel=8, max_total_tokens=8000)
     plan = Plan((cell(Model("ollama", "demo-medium"), "mmlu", limits),), name="mmlu on a budget")
     return _started(store, plan, settings)[0]
+
+
+def _batches(store: Store, settings: Settings) -> list[Run]:
+    """The first questions of a suite as a file of requests, sent to two models."""
+    exam = open_suite(ExamRef("suite", "glue", preset="full", rows="sample"), settings.home)
+    path = settings.home / "support-requests.jsonl"
+    lines = []
+    for number, item in enumerate(islice(exam.items(), BATCH_REQUESTS)):
+        said = [asdict(message) for message in item.ask.messages]
+        name = f"team-{number % 3}/request-{number:03}"
+        lines.append({"custom_id": name, "url": "/v1/chat/completions", "body": {"messages": said}})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    source = BatchRef(str(path), candidate="^(team-[0-9])/")
+    models = [Model("ollama", name) for name in ("demo-large", "demo-small")]
+    plans = [
+        Plan((Cell(model, source, AS_WRITTEN, Limits(parallel=16)),), name="support") for model in models
+    ]
+    return [_started(store, plan, settings)[0] for plan in plans]
 
 
 def _failed(store: Store, settings: Settings) -> Run:

@@ -41,6 +41,11 @@ SCREENS = (
     ("run-waiting", "Run: waiting", "/runs/{waiting}"),
     ("results", "Results", "/runs/{best}/results"),
     ("item", "Item", "/runs/{best}/items/{item}"),
+    ("batches", "Batches", "/batches"),
+    ("batch-new", "Run a batch", "/batches/new?like={batch}"),
+    ("batch-results", "Results of a batch", "/runs/{batch}/requests"),
+    ("batch-request", "A request", "/runs/{batch}/requests/team-0%2Frequest-000"),
+    ("batch-compare", "Side by side", "/batches/compare?runs={batch}&runs={other_batch}"),
     ("models", "Models & providers", "/models"),
     ("suites", "Suites", "/suites"),
     ("datasets", "Data sets", "/datasets"),
@@ -51,7 +56,7 @@ SCREENS = (
     ("settings", "Settings", "/settings"),
     ("audit", "Audit", "/audit"),
 )
-ON_PHONES = ("overview", "new-run", "compare", "run", "results", "leaderboard")
+ON_PHONES = ("overview", "new-run", "compare", "run", "results", "leaderboard", "batches", "batch-results")
 
 _SETTLED = """() => document.readyState === "complete"
   && document.querySelectorAll(".htmx-request, .htmx-swapping, .htmx-settling").length === 0
@@ -65,7 +70,10 @@ def address(pattern: str, demo: Demo) -> str:
     """The screen's address on this store."""
     names = {
         name: getattr(demo, name)
-        for name in ("best", "second", "failed", "partial", "running", "waiting", "dataset")
+        for name in (
+            *("best", "second", "failed", "partial", "running", "waiting", "dataset"),
+            *("batch", "other_batch"),
+        )
     }
     return pattern.format(**names, item=quote(demo.noted[0]))
 

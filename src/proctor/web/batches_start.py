@@ -18,6 +18,7 @@ from proctor.service.datasets import requests
 from proctor.service.forecast.duration import estimated_duration
 from proctor.service.forecast.forecast import takes
 from proctor.service.opening.catalogue import provider_status
+from proctor.service.opening.offers import chat_models, offers
 from proctor.service.runs import queue
 from proctor.service.runs.lifecycle import open_sources
 from proctor.service.runs.queue import Ticket
@@ -113,18 +114,33 @@ def model_list(
     known = {each.name: each for each in provider_status(context.settings)}
     if provider not in known:
         raise NotFound(f"No provider {provider}")
-    models, away = registry.models(context)
-    mine = [each for each in models if each.provider == provider and each.offered]
+    mine, away = _models_of(context, provider)
     names = [model_name(each) for each in mine]
     return show(
         request,
         "_batch_models.html",
         models=list(zip(names, mine, strict=True)),
-        away=next((each.detail for each in away if each.provider == provider), ""),
+        away=away,
         wanted=model,
         listed=model in names,
         key_set=known[provider].key_set,
     )
+
+
+def _models_of(context: Context, provider: str) -> tuple[list[KnownModel], str]:
+    """What a provider offers now, with what is on record of each; or why that is not known.
+
+    One that does not list its models in the second that the registry gives each is waited for: it was chosen.
+    """
+    models, away = registry.models(context)
+    mine = {each.model_id: each for each in models if each.provider == provider}
+    if not any(each.provider == provider for each in away):
+        return [each for each in mine.values() if each.offered], ""
+    (offer,) = offers(context.settings, (provider,))
+    if offer.problem is not None:
+        return list(mine.values()), str(offer.problem)
+    names = [str(model) for model in chat_models(offer)]
+    return [mine.get(name, KnownModel(name, name, provider)) for name in names], ""
 
 
 def model_name(of: KnownModel) -> str:

@@ -19,12 +19,14 @@ from proctor.service.evidence.cache import Lately
 from proctor.service.evidence.compare import Compared, Differing
 from proctor.service.evidence.evaluation import downwards
 from proctor.service.evidence.standing import Standing, standing
+from proctor.service.kinds import kind_of
 from proctor.service.opening.catalogue import suite_facts
 from proctor.service.results.speeds import common
 from proctor.service.watch import job_states
 from proctor.service.watch.job_states import RunFilter, RunLine
 from proctor.types import Status
-from proctor.web.dependencies import OpenContext, Project, Reader, Text
+from proctor.web.addresses import query
+from proctor.web.dependencies import OpenContext, Project, Reader, Text, go
 from proctor.web.render import show
 from proctor.web.run import as_file
 from proctor.web.words import ERROR_TITLES
@@ -58,6 +60,8 @@ class CompareQuery:
 def compare(
     request: Request, context: OpenContext, user: Reader, asked: Annotated[CompareQuery, Depends()]
 ) -> Response:
+    if len(asked.names()) >= 2 and _are_batches(context, asked.names()):
+        return go(request, "/batches/compare" + query({"runs": asked.names()}))
     lines = _complete(context, asked.suite, asked.project)
     facts: dict[str, Any] = {
         "choices": _choices(lines, asked.runs),
@@ -74,6 +78,15 @@ def compare(
     if len(asked.names()) >= 2:
         facts |= _compared(context, asked)
     return show(request, "compare.html", here="compare", **facts)
+
+
+def _are_batches(context: Context, names: list[str]) -> bool:
+    """Whether all are runs of requests without right answers, whose replies are compared and not their scores."""
+    try:
+        runs = [job_states.run_of(context, name) for name in names]
+    except NotFound:
+        return False
+    return all(run.comparability is None and kind_of(run.cell.source).holds == "requests" for run in runs)
 
 
 def _complete(context: Context, suite: str, project: int | None) -> list[RunLine]:

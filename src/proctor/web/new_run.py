@@ -11,7 +11,7 @@ from proctor.service.context import Context
 from proctor.service.datasets import kept
 from proctor.service.forecast.duration import estimated_duration
 from proctor.service.forecast.forecast import forecast
-from proctor.service.kinds import exam_ref
+from proctor.service.kinds import exam_ref, kind_of
 from proctor.service.opening.catalogue import provider_status, suite_facts
 from proctor.service.opening.offers import Offer, chat_models, offers
 from proctor.service.runs import queue
@@ -54,6 +54,8 @@ def empty_form(request: Request, context: OpenContext, user: Runner, like: Text 
     tasks: tuple[str, ...] = ()
     if like:
         cell = job_states.run_of(context, like).cell
+        if kind_of(cell.source).holds == "requests":
+            return go(request, f"/batches/new?like={like}")
         values, tasks = DEFAULTS | form_values(cell), exam_ref(cell.source).tasks
     values |= {
         name: value

@@ -149,7 +149,7 @@
     if (e.key === "Escape") field.blur();
     if (e.key === "Enter" && (e.ctrlKey || e.metaKey || field.matches("input:not([type=checkbox])"))) {
       e.preventDefault();
-      field.form.requestSubmit(field.closest("details")?.querySelector("button") ?? one("[data-keeps]", field.form));
+      (field.closest("details")?.querySelector("button") ?? one("[data-keeps]", field.form)).click();
       field.blur();  // else the panel that comes back would have the focus in it, and the next key be text
     }
   });
