@@ -93,7 +93,7 @@ def table(
 ) -> Response:
     run = batch_of(context, run_id)
     if run_id != run.id:
-        return go(request, f"/runs/{run.id}/requests{query(asked.query())}")
+        return go(request, f"/runs/{run.id}/requests{query(asked.query())}".removesuffix("?"))
     page = results.page(context, run, asked.wanted(), after=after or None, limit=PAGE_ROWS)
     facts: dict[str, Any] = {"run": run, "page": page, "asked": asked.query(), "after": after}
     if is_fragment(request) and request.headers.get("hx-target") == "rows":
