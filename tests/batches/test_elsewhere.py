@@ -144,7 +144,11 @@ def test_a_line_of_any_tool_becomes_an_attempt_and_the_line_again(
     record, expected = LINES[shape]
     found = import_outputs(over(store), [file_of(tmp_path / "out.jsonl", [record])])
     run = found.result.run
-    assert (found.faults, run.status, run.cell.source) == ((), Status.COMPLETED, LogRef("out.jsonl", "outputs"))
+    assert (found.faults, run.status, run.cell.source) == (
+        (),
+        Status.COMPLETED,
+        LogRef("out.jsonl", "outputs"),
+    )
     assert kept(store, run) == [("q", *expected)]
     # Written again it says the same to whoever reads it, and has the server's own words.
     (written,) = output.lines(over(store), run)
@@ -245,7 +249,7 @@ def test_requests_without_a_line_are_missing_and_lines_without_a_request_are_nam
         ("a", 0, Outcome.ANSWERED),
         ("c", 2, Outcome.ANSWERED),
     ]
-    assert "What is c?" in store.item(rows[1].item_hash).ask.body.decode()  # type: ignore[union-attr]  # a request
+    assert "What is c?" in store.item(rows[1].item_hash).ask.body.decode()  # type: ignore[union-attr]  # it is a request
 
 
 def test_the_commands_say_what_was_imported_and_what_was_left_out(tmp_path: Path) -> None:
