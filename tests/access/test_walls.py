@@ -66,7 +66,9 @@ class Caller:
                 told = "".join(
                     f"{name}: {value}\n" for name, value in answer.getheaders() if name != "x-request-id"
                 )
-                return Answer(answer.status, told + ("" if probe.endless else answer.read().decode("utf-8", "replace")))
+                return Answer(
+                    answer.status, told + ("" if probe.endless else answer.read().decode("utf-8", "replace"))
+                )
 
     @contextmanager
     def follow(self, path: str) -> Iterator[HTTPResponse]:

@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
+from batch_pages import BATCH_PAGES
 from fastapi.routing import APIRoute
+from probe import ACTS, NOTHING, REFUSED, SEES, Key, Make, Probe, lists, query, run, same
 from walls_world import SUITE, Names
 
 from proctor.api.app import ELSEWHERE, PREFIX, ROUTERS, create_app
 from proctor.settings import Settings
-from proctor.web.addresses import encoded, request_path
 from proctor.web.app import ROOMS
 from request_files import line
 
-SEES, ACTS, REFUSED, NOTHING = "sees", "acts", "refused", "nothing"
-
-
-@dataclass(frozen=True)
-class Probe:
-    """A request, and what its `owner` finds: sees the project, acts on it, is refused as no admin, learns nothing."""
-
-    path: str
-    owner: str = SEES
-    body: Any = None  # as JSON
-    form: Any = None
-    files: tuple[tuple[str, bytes], ...] = ()  # the form is sent with them
-    word: str = ""  # what the owner sees where no name is told
-    endless: bool = False  # a stream of events that does not end by itself
-
-
-Make = Callable[[Names], list[Probe]]
-Key = tuple[str, str]
+__all__ = ["ACTS", "NOTHING", "PROBES", "REFUSED", "SEES", "Key", "Probe", "routes"]
 
 
 def routes(settings: Settings) -> set[Key]:
@@ -55,30 +37,9 @@ def _job(of: Names, project: int) -> dict[str, Any]:
     return {"project_id": project, "suite": SUITE, "config": config}
 
 
-def _query(path: str, **asked: Any) -> str:
-    return f"{path}?{urlencode(asked, doseq=True)}"
-
-
-def _run(path: str, owner: str = SEES, name: str = "done", **more: Any) -> Make:
-    """A route of one run; the page of each kind of run where it differs."""
-    return lambda of: [Probe(path.format(getattr(of, name)), owner, **more)]
-
-
-def _same(path: str, owner: str = SEES, **more: Any) -> Make:
-    return lambda of: [Probe(path, owner, **more)]
-
-
 V1 = PREFIX
 BENCH = f"{V1}/benchmarking"
 STATUS = f"{V1}/jobs/status"
-
-
-def _lists(path: str, **names: str) -> Make:
-    """A list as it is, and with each of its filters set to what is somebody's; `names` are the filters' names."""
-    return lambda of: [
-        Probe(path),
-        *(Probe(_query(path, **{asked: getattr(of, name)})) for asked, name in names.items()),
-    ]
 
 
 def _compare(of: Names) -> list[Probe]:
@@ -94,7 +55,7 @@ def _compare_page(path: str, whole: bool) -> Make:
             [f"ollama/{of.model}", f"ollama/{of.other}"],
         )
         plain = [Probe(path)] if whole else []
-        return plain + [Probe(_query(path, runs=each)) for each in names]
+        return plain + [Probe(query(path, runs=each)) for each in names]
 
     return made
 
@@ -106,8 +67,8 @@ def _project_in(path: str) -> str:
 
 def _boards(path: str) -> Make:
     return lambda of: [
-        Probe(_query(path, suite=SUITE, metric="accuracy")),
-        Probe(_query(path, suite=SUITE, metric="accuracy", **{_project_in(path): of.project})),
+        Probe(query(path, suite=SUITE, metric="accuracy")),
+        Probe(query(path, suite=SUITE, metric="accuracy", **{_project_in(path): of.project})),
     ]
 
 
@@ -167,92 +128,92 @@ PROBES: dict[Key, Make] = {
     ("GET", f"{BENCH}/results/{{job_id}}"): lambda of: [
         Probe(f"{BENCH}/results/{job}") for job in (of.done, of.failed, of.waiting, of.running)
     ],
-    ("POST", f"{BENCH}/cancel/{{job_id}}"): _run(f"{BENCH}/cancel/{{}}", ACTS, "waiting"),
-    ("GET", f"{BENCH}/results"): _lists(f"{BENCH}/results", project_id="project", model_name="model"),
+    ("POST", f"{BENCH}/cancel/{{job_id}}"): run(f"{BENCH}/cancel/{{}}", ACTS, "waiting"),
+    ("GET", f"{BENCH}/results"): lists(f"{BENCH}/results", project_id="project", model_name="model"),
     ("POST", f"{BENCH}/compare"): _compare,
-    ("GET", f"{BENCH}/history"): _lists(f"{BENCH}/history", project_id="project", model_name="model"),
+    ("GET", f"{BENCH}/history"): lists(f"{BENCH}/history", project_id="project", model_name="model"),
     ("GET", f"{BENCH}/leaderboard"): _boards(f"{BENCH}/leaderboard"),
-    ("GET", f"{STATUS}/{{job_id}}"): _run(f"{STATUS}/{{}}", name="running"),
-    ("GET", f"{STATUS}/{{job_id}}/poll"): _run(f"{STATUS}/{{}}/poll?timeout=0"),
-    ("GET", f"{STATUS}/{{job_id}}/stream"): _run(f"{STATUS}/{{}}/stream"),
-    ("GET", f"{V1}/jobs/queue/stats"): _same(f"{V1}/jobs/queue/stats", NOTHING),
-    ("POST", f"{V1}/jobs/cancel/{{job_id}}"): _run(f"{V1}/jobs/cancel/{{}}", ACTS, "running"),
-    ("POST", f"{V1}/jobs/restart/{{job_id}}"): _run(f"{V1}/jobs/restart/{{}}", ACTS, "failed"),
-    ("DELETE", f"{V1}/jobs/{{job_id}}"): _run(f"{V1}/jobs/{{}}", ACTS, "beside"),
-    ("GET", f"{V1}/providers"): _same(f"{V1}/providers", NOTHING),
-    ("GET", f"{V1}/providers/{{name}}/models"): _same(f"{V1}/providers/simulator/models", NOTHING),
-    ("GET", f"{V1}/suites"): _same(f"{V1}/suites", NOTHING),
+    ("GET", f"{STATUS}/{{job_id}}"): run(f"{STATUS}/{{}}", name="running"),
+    ("GET", f"{STATUS}/{{job_id}}/poll"): run(f"{STATUS}/{{}}/poll?timeout=0"),
+    ("GET", f"{STATUS}/{{job_id}}/stream"): run(f"{STATUS}/{{}}/stream"),
+    ("GET", f"{V1}/jobs/queue/stats"): same(f"{V1}/jobs/queue/stats", NOTHING),
+    ("POST", f"{V1}/jobs/cancel/{{job_id}}"): run(f"{V1}/jobs/cancel/{{}}", ACTS, "running"),
+    ("POST", f"{V1}/jobs/restart/{{job_id}}"): run(f"{V1}/jobs/restart/{{}}", ACTS, "failed"),
+    ("DELETE", f"{V1}/jobs/{{job_id}}"): run(f"{V1}/jobs/{{}}", ACTS, "beside"),
+    ("GET", f"{V1}/providers"): same(f"{V1}/providers", NOTHING),
+    ("GET", f"{V1}/providers/{{name}}/models"): same(f"{V1}/providers/simulator/models", NOTHING),
+    ("GET", f"{V1}/suites"): same(f"{V1}/suites", NOTHING),
     ("POST", f"{V1}/plan"): lambda of: [Probe(f"{V1}/plan", body=_forecast(of), word="its last")],
     ("POST", DATASETS): _uploads(DATASETS),
-    ("GET", DATASETS): _lists(DATASETS, project_id="project"),
-    ("GET", f"{DATASETS}/{{dataset_id}}"): _run(f"{DATASETS}/{{}}", name="dataset"),
-    ("GET", f"{DATASETS}/{{dataset_id}}/rows"): _run(f"{DATASETS}/{{}}/rows", name="dataset"),
-    ("PATCH", f"{DATASETS}/{{dataset_id}}"): _run(
+    ("GET", DATASETS): lists(DATASETS, project_id="project"),
+    ("GET", f"{DATASETS}/{{dataset_id}}"): run(f"{DATASETS}/{{}}", name="dataset"),
+    ("GET", f"{DATASETS}/{{dataset_id}}/rows"): run(f"{DATASETS}/{{}}/rows", name="dataset"),
+    ("PATCH", f"{DATASETS}/{{dataset_id}}"): run(
         f"{DATASETS}/{{}}", ACTS, "dataset", body={"name": "renamed"}
     ),
-    ("DELETE", f"{DATASETS}/{{dataset_id}}"): _run(f"{DATASETS}/{{}}", ACTS, "dataset"),
+    ("DELETE", f"{DATASETS}/{{dataset_id}}"): run(f"{DATASETS}/{{}}", ACTS, "dataset"),
     ("POST", f"{REQUESTS}/upload"): _uploads(f"{REQUESTS}/upload", files=LINES),
-    ("GET", REQUESTS): _lists(REQUESTS, project_id="project"),
-    ("GET", f"{REQUESTS}/{{dataset_id}}"): _run(f"{REQUESTS}/{{}}", name="requests"),
-    ("GET", f"{REQUESTS}/{{dataset_id}}/rows"): _run(f"{REQUESTS}/{{}}/rows", name="requests"),
-    ("GET", f"{REQUESTS}/{{dataset_id}}/content"): _run(f"{REQUESTS}/{{}}/content", name="requests"),
-    ("PATCH", f"{REQUESTS}/{{dataset_id}}"): _run(
+    ("GET", REQUESTS): lists(REQUESTS, project_id="project"),
+    ("GET", f"{REQUESTS}/{{dataset_id}}"): run(f"{REQUESTS}/{{}}", name="requests"),
+    ("GET", f"{REQUESTS}/{{dataset_id}}/rows"): run(f"{REQUESTS}/{{}}/rows", name="requests"),
+    ("GET", f"{REQUESTS}/{{dataset_id}}/content"): run(f"{REQUESTS}/{{}}/content", name="requests"),
+    ("PATCH", f"{REQUESTS}/{{dataset_id}}"): run(
         f"{REQUESTS}/{{}}", ACTS, "requests", body={"name": "renamed"}
     ),
-    ("DELETE", f"{REQUESTS}/{{dataset_id}}"): _run(f"{REQUESTS}/{{}}", ACTS, "requests"),
-    ("GET", "/admin/models"): _same("/admin/models", NOTHING),
-    ("POST", "/admin/models"): _same("/admin/models", REFUSED, body={"model_id": "simulator/sim"}),
-    ("DELETE", "/admin/models/{model_id:path}"): _same("/admin/models/simulator/sim", REFUSED),
-    ("GET", f"{V1}/projects"): _same(f"{V1}/projects"),
-    ("POST", f"{V1}/projects"): _same(f"{V1}/projects", REFUSED, body={"name": "walled"}),
-    ("GET", f"{V1}/schedules"): _same(f"{V1}/schedules"),
+    ("DELETE", f"{REQUESTS}/{{dataset_id}}"): run(f"{REQUESTS}/{{}}", ACTS, "requests"),
+    ("GET", "/admin/models"): same("/admin/models", NOTHING),
+    ("POST", "/admin/models"): same("/admin/models", REFUSED, body={"model_id": "simulator/sim"}),
+    ("DELETE", "/admin/models/{model_id:path}"): same("/admin/models/simulator/sim", REFUSED),
+    ("GET", f"{V1}/projects"): same(f"{V1}/projects"),
+    ("POST", f"{V1}/projects"): same(f"{V1}/projects", REFUSED, body={"name": "walled"}),
+    ("GET", f"{V1}/schedules"): same(f"{V1}/schedules"),
     ("POST", f"{V1}/schedules"): lambda of: [Probe(f"{V1}/schedules", ACTS, body=_schedule(of))],
-    ("PATCH", f"{V1}/schedules/{{number}}"): _run(
+    ("PATCH", f"{V1}/schedules/{{number}}"): run(
         f"{V1}/schedules/{{}}", ACTS, "schedule", body={"enabled": False}
     ),
-    ("DELETE", f"{V1}/schedules/{{number}}"): _run(f"{V1}/schedules/{{}}", ACTS, "schedule"),
-    ("GET", f"{V1}/keys"): _same(f"{V1}/keys", REFUSED),
-    ("POST", f"{V1}/keys"): _same(f"{V1}/keys", REFUSED, body=KEYS),
-    ("PATCH", f"{V1}/keys/{{number}}"): _run(f"{V1}/keys/{{}}", REFUSED, "key", body={"project_ids": [2, 3]}),
-    ("DELETE", f"{V1}/keys/{{number}}"): _run(f"{V1}/keys/{{}}", REFUSED, "key"),
-    ("GET", f"{V1}/audit"): _lists(f"{V1}/audit", user="user"),
+    ("DELETE", f"{V1}/schedules/{{number}}"): run(f"{V1}/schedules/{{}}", ACTS, "schedule"),
+    ("GET", f"{V1}/keys"): same(f"{V1}/keys", REFUSED),
+    ("POST", f"{V1}/keys"): same(f"{V1}/keys", REFUSED, body=KEYS),
+    ("PATCH", f"{V1}/keys/{{number}}"): run(f"{V1}/keys/{{}}", REFUSED, "key", body={"project_ids": [2, 3]}),
+    ("DELETE", f"{V1}/keys/{{number}}"): run(f"{V1}/keys/{{}}", REFUSED, "key"),
+    ("GET", f"{V1}/audit"): lists(f"{V1}/audit", user="user"),
     # OpenAI's API ---------------------------------------------------------------------------------
-    ("POST", "/v1/files"): _same("/v1/files", ACTS, form={"purpose": "batch"}, files=LINES),
+    ("POST", "/v1/files"): same("/v1/files", ACTS, form={"purpose": "batch"}, files=LINES),
     ("GET", "/v1/files"): lambda of: [
         Probe("/v1/files"),
         Probe("/v1/files?purpose=batch&order=asc"),
         Probe(f"/v1/files?after={of.file}", NOTHING),
     ],
-    ("GET", "/v1/files/{file_id}"): _run("/v1/files/{}", name="file"),
-    ("GET", "/v1/files/{file_id}/content"): _run("/v1/files/{}/content", name="file"),
-    ("DELETE", "/v1/files/{file_id}"): _run("/v1/files/{}", ACTS, "loose_file"),
+    ("GET", "/v1/files/{file_id}"): run("/v1/files/{}", name="file"),
+    ("GET", "/v1/files/{file_id}/content"): run("/v1/files/{}/content", name="file"),
+    ("DELETE", "/v1/files/{file_id}"): run("/v1/files/{}", ACTS, "loose_file"),
     ("POST", "/v1/batches"): lambda of: [Probe("/v1/batches", ACTS, body=_openai_batch(of))],
     ("GET", "/v1/batches"): lambda of: [
         Probe("/v1/batches"),
         Probe(f"/v1/batches?after={of.openai_batch}", NOTHING),
     ],
-    ("GET", "/v1/batches/{batch_id}"): _run("/v1/batches/{}", name="openai_batch"),
-    ("POST", "/v1/batches/{batch_id}/cancel"): _run("/v1/batches/{}/cancel", ACTS, "openai_batch"),
-    ("GET", "/v1/models"): _same("/v1/models", NOTHING),
-    ("GET", "/v1/models/{model:path}"): _same("/v1/models/simulator/sim", NOTHING),
-    ("GET", "/healthz"): _same("/healthz", NOTHING),
-    ("GET", "/readyz"): _same("/readyz", NOTHING),
-    ("GET", "/metrics"): _same("/metrics", NOTHING),
-    ("GET", "/docs"): _same("/docs", NOTHING),
+    ("GET", "/v1/batches/{batch_id}"): run("/v1/batches/{}", name="openai_batch"),
+    ("POST", "/v1/batches/{batch_id}/cancel"): run("/v1/batches/{}/cancel", ACTS, "openai_batch"),
+    ("GET", "/v1/models"): same("/v1/models", NOTHING),
+    ("GET", "/v1/models/{model:path}"): same("/v1/models/simulator/sim", NOTHING),
+    ("GET", "/healthz"): same("/healthz", NOTHING),
+    ("GET", "/readyz"): same("/readyz", NOTHING),
+    ("GET", "/metrics"): same("/metrics", NOTHING),
+    ("GET", "/docs"): same("/docs", NOTHING),
     # Pages --------------------------------------------------------------------------------------
     ("GET", "/"): lambda of: [
-        Probe(_query("/", suite=SUITE)),
-        Probe(_query("/", suite="all", project=of.project)),
+        Probe(query("/", suite=SUITE)),
+        Probe(query("/", suite="all", project=of.project)),
     ],
     ("GET", "/overview/board"): _boards("/overview/board"),
-    ("GET", "/active"): lambda of: [Probe("/active"), Probe(_query("/active", project=of.project))],
-    ("GET", "/active/events"): _same("/active/events", NOTHING, endless=True),
+    ("GET", "/active"): lambda of: [Probe("/active"), Probe(query("/active", project=of.project))],
+    ("GET", "/active/events"): same("/active/events", NOTHING, endless=True),
     ("GET", "/overview/export"): lambda of: [
-        Probe(_query("/overview/export", suite=SUITE, form=form, project=of.project))
+        Probe(query("/overview/export", suite=SUITE, form=form, project=of.project))
         for form in ("csv", "json")
     ],
-    ("GET", "/runs/new"): lambda of: [Probe(_query("/runs/new", like=of.done))],
-    ("GET", "/runs/new/models"): _same("/runs/new/models?provider=simulator", NOTHING),
+    ("GET", "/runs/new"): lambda of: [Probe(query("/runs/new", like=of.done))],
+    ("GET", "/runs/new/models"): same("/runs/new/models?provider=simulator", NOTHING),
     ("POST", "/runs/new/plan"): lambda of: [
         Probe(
             "/runs/new/plan",
@@ -261,21 +222,21 @@ PROBES: dict[Key, Make] = {
         )
     ],
     ("POST", "/runs/new"): lambda of: [Probe("/runs/new", ACTS, form=_form(of))],
-    ("POST", "/demo"): _same("/demo", ACTS),
-    ("GET", "/runs"): _lists("/runs", project="project", model="model"),
-    ("GET", "/runs/export"): _lists("/runs/export", project="project", model="model"),
+    ("POST", "/demo"): same("/demo", ACTS),
+    ("GET", "/runs"): lists("/runs", project="project", model="model"),
+    ("GET", "/runs/export"): lists("/runs/export", project="project", model="model"),
     ("GET", "/runs/{run_id}"): lambda of: [
         *(Probe(f"/runs/{run}") for run in (of.done, of.failed, of.waiting, of.running, of.done[:8])),
         *(Probe(f"/runs/{of.done}?tab={tab}") for tab in ("timeline", "log", "config")),
     ],
-    ("GET", "/runs/{run_id}/live"): _run("/runs/{}/live"),
-    ("GET", "/runs/{run_id}/diagnosis"): _run("/runs/{}/diagnosis", NOTHING),
-    ("GET", "/runs/{run_id}/events"): _run("/runs/{}/events", NOTHING),
-    ("POST", "/runs/{run_id}/stop"): _run("/runs/{}/stop", ACTS, "waiting"),
-    ("POST", "/runs/{run_id}/restart"): _run("/runs/{}/restart", ACTS, "failed"),
-    ("POST", "/runs/{run_id}/rerun"): _run("/runs/{}/rerun", ACTS),
-    ("POST", "/runs/{run_id}/delete"): _run("/runs/{}/delete", ACTS, "beside"),
-    ("GET", "/runs/{run_id}/report"): _run("/runs/{}/report"),
+    ("GET", "/runs/{run_id}/live"): run("/runs/{}/live"),
+    ("GET", "/runs/{run_id}/diagnosis"): run("/runs/{}/diagnosis", NOTHING),
+    ("GET", "/runs/{run_id}/events"): run("/runs/{}/events", NOTHING),
+    ("POST", "/runs/{run_id}/stop"): run("/runs/{}/stop", ACTS, "waiting"),
+    ("POST", "/runs/{run_id}/restart"): run("/runs/{}/restart", ACTS, "failed"),
+    ("POST", "/runs/{run_id}/rerun"): run("/runs/{}/rerun", ACTS),
+    ("POST", "/runs/{run_id}/delete"): run("/runs/{}/delete", ACTS, "beside"),
+    ("GET", "/runs/{run_id}/report"): run("/runs/{}/report"),
     ("GET", "/runs/{run_id}/results"): lambda of: [
         Probe(f"/runs/{of.done}/results"),
         Probe(f"/runs/{of.done}/results?show=flagged"),
@@ -288,85 +249,48 @@ PROBES: dict[Key, Make] = {
     ("POST", "/runs/{run_id}/notes/{item_id:path}"): _notes,
     ("GET", "/compare"): _compare_page("/compare", True),
     ("GET", "/compare/report"): _compare_page("/compare/report", False),
-    ("GET", "/batches"): _lists("/batches", project="project"),
-    ("GET", "/batches/live"): _lists("/batches/live", project="project"),
-    ("GET", "/batches/events"): _same("/batches/events", NOTHING, endless=True),
-    ("GET", "/static/benchmark-runner.html"): _same("/static/benchmark-runner.html", NOTHING),
-    ("GET", "/static/benchmark-results.html"): lambda of: [
-        Probe(_query("/static/benchmark-results.html", benchmark_id=of.batch), NOTHING)
-    ],
-    ("GET", "/batches/new"): lambda of: [Probe(_query("/batches/new", like=of.batch), word="sim")],
-    ("GET", "/batches/new/models"): _same("/batches/new/models?provider=simulator", NOTHING),
-    ("POST", "/batches/new/plan"): _same("/batches/new/plan", NOTHING, form={"provider": "simulator"}),
-    ("POST", "/batches/new"): _same("/batches/new", NOTHING, form={"provider": "simulator"}),
-    ("GET", "/batches/compare"): lambda of: [
-        Probe(_query("/batches/compare", runs=[of.batch, of.other_batch])),
-    ],
-    ("GET", "/batches/compare/request"): lambda of: [
-        Probe(_query("/batches/compare/request", runs=[of.batch, of.other_batch], id64=encoded(of.request)))
-    ],
-    ("POST", "/batches/compare/best"): lambda of: [
-        Probe(
-            _query("/batches/compare/best", runs=[of.batch, of.other_batch]),
-            ACTS,
-            form={"id64": encoded(of.request), "best": of.batch},
-        )
-    ],
-    ("GET", "/batches/export"): lambda of: [
-        Probe(_query("/batches/export", runs=of.batch, form=form)) for form in ("csv", "jsonl", "batch")
-    ],
-    ("POST", "/runs/{run_id}/labels"): lambda of: [
-        Probe(f"/runs/{of.batch}/labels", ACTS, form={"id64": encoded(of.request), "verdict": "good"})
-    ],
-    ("GET", "/runs/{run_id}/output"): _run("/runs/{}/output", name="batch"),
-    ("GET", "/runs/{run_id}/requests"): _run("/runs/{}/requests", name="batch"),
-    ("GET", "/runs/{run_id}/requests/{name:path}"): lambda of: [Probe(request_path(of.batch, of.request))],
-    ("GET", "/runs/{run_id}/request"): lambda of: [
-        Probe(f"/runs/{of.batch}/request?id64={encoded(of.request)}")
-    ],
-    ("GET", "/runs/{run_id}/failures"): _run("/runs/{}/failures", name="batch"),
     ("GET", "/leaderboard"): _boards("/leaderboard"),
     ("GET", "/leaderboard/export"): _boards("/leaderboard/export"),
-    ("GET", "/models"): _same("/models", NOTHING),
-    ("POST", "/models/test"): _same("/models/test", NOTHING, form={"provider": "simulator"}),
+    ("GET", "/models"): same("/models", NOTHING),
+    ("POST", "/models/test"): same("/models/test", NOTHING, form={"provider": "simulator"}),
     ("GET", "/models/{provider}/{name:path}"): lambda of: [Probe(f"/models/ollama/{of.model}")],
-    ("GET", "/suites"): _same("/suites", NOTHING),
-    ("GET", "/datasets"): _lists("/datasets", project="project"),
+    ("GET", "/suites"): same("/suites", NOTHING),
+    ("GET", "/datasets"): lists("/datasets", project="project"),
     ("POST", "/datasets"): _uploads("/datasets"),
     ("GET", "/datasets/{dataset_id}"): lambda of: [
         Probe(f"/datasets/{of.dataset}"),
         Probe(f"/datasets/{of.requests}"),
     ],
-    ("GET", "/datasets/{dataset_id}/content"): _run("/datasets/{}/content", name="requests"),
-    ("POST", "/datasets/{dataset_id}/reading"): _run(
+    ("GET", "/datasets/{dataset_id}/content"): run("/datasets/{}/content", name="requests"),
+    ("POST", "/datasets/{dataset_id}/reading"): run(
         "/datasets/{}/reading", ACTS, "requests", form={"lenient": "true"}
     ),
-    ("POST", "/datasets/{dataset_id}/layout"): _run(
+    ("POST", "/datasets/{dataset_id}/layout"): run(
         "/datasets/{}/layout", ACTS, "dataset", form={"lenient": "on"}
     ),
-    ("POST", "/datasets/{dataset_id}/rename"): _run(
+    ("POST", "/datasets/{dataset_id}/rename"): run(
         "/datasets/{}/rename", ACTS, "dataset", form={"name": "renamed"}
     ),
-    ("POST", "/datasets/{dataset_id}/delete"): _run("/datasets/{}/delete", ACTS, "dataset", form={}),
-    ("GET", "/system"): _same("/system"),
-    ("GET", "/system/live"): _same("/system/live"),
-    ("GET", "/schedules"): _same("/schedules"),
+    ("POST", "/datasets/{dataset_id}/delete"): run("/datasets/{}/delete", ACTS, "dataset", form={}),
+    ("GET", "/system"): same("/system"),
+    ("GET", "/system/live"): same("/system/live"),
+    ("GET", "/schedules"): same("/schedules"),
     ("POST", "/schedules"): lambda of: [Probe("/schedules", ACTS, form=_schedule_form(of))],
-    ("POST", "/schedules/{number}/switch"): _run("/schedules/{}/switch", ACTS, "schedule", form={}),
-    ("POST", "/schedules/{number}/delete"): _run("/schedules/{}/delete", ACTS, "schedule"),
-    ("GET", "/projects"): _same("/projects"),
-    ("POST", "/projects"): _same("/projects", REFUSED, form={"name": "walled"}),
-    ("GET", "/login"): _same("/login", NOTHING),
-    ("POST", "/login"): _same("/login", NOTHING, form={"key": "proctor_guess"}),
-    ("POST", "/logout"): _same("/logout", NOTHING, form={}),
-    ("GET", "/settings"): _same("/settings?older=1", REFUSED),
-    ("POST", "/settings/keys"): _same("/settings/keys", REFUSED, form=KEYS),
-    ("POST", "/settings/keys/{number}/projects"): _run(
+    ("POST", "/schedules/{number}/switch"): run("/schedules/{}/switch", ACTS, "schedule", form={}),
+    ("POST", "/schedules/{number}/delete"): run("/schedules/{}/delete", ACTS, "schedule"),
+    ("GET", "/projects"): same("/projects"),
+    ("POST", "/projects"): same("/projects", REFUSED, form={"name": "walled"}),
+    ("GET", "/login"): same("/login", NOTHING),
+    ("POST", "/login"): same("/login", NOTHING, form={"key": "proctor_guess"}),
+    ("POST", "/logout"): same("/logout", NOTHING, form={}),
+    ("GET", "/settings"): same("/settings?older=1", REFUSED),
+    ("POST", "/settings/keys"): same("/settings/keys", REFUSED, form=KEYS),
+    ("POST", "/settings/keys/{number}/projects"): run(
         "/settings/keys/{}/projects", REFUSED, "key", form={"projects": 3}
     ),
-    ("POST", "/settings/keys/{number}/revoke"): _run("/settings/keys/{}/revoke", REFUSED, "key", form={}),
-    ("POST", "/settings/prune"): _same("/settings/prune", REFUSED, form={"older": "1"}),
-    ("GET", "/audit"): _lists("/audit", user="user"),
+    ("POST", "/settings/keys/{number}/revoke"): run("/settings/keys/{}/revoke", REFUSED, "key", form={}),
+    ("POST", "/settings/prune"): same("/settings/prune", REFUSED, form={"older": "1"}),
+    ("GET", "/audit"): lists("/audit", user="user"),
 }
 
 # Benchmarks, as the dataset runner has them ------------------------------------------------------
@@ -387,10 +311,11 @@ def _reply(room: str, method_owner: str = SEES, **more: Any) -> Make:
 
 def _exports(of: Names) -> list[Probe]:
     path = f"{ADMIN}/{of.batch}/export"
-    again = Probe(_query(path, format="batch", also=of.other_batch), word="custom_id")
-    return [again, Probe(_query(path, format="dpo", manifest=True))]
+    again = Probe(query(path, format="batch", also=of.other_batch), word="custom_id")
+    return [again, Probe(query(path, format="dpo", manifest=True))]
 
 
+PROBES |= BATCH_PAGES
 PROBES |= {
     ("POST", f"{ADMIN}/run"): lambda of: [
         Probe(
@@ -399,7 +324,7 @@ PROBES |= {
             body={"model_id": "simulator/sim", "dataset_id": of.dataset, "project_id": of.project},
         )
     ],
-    ("GET", ADMIN): lambda of: [Probe(ADMIN), Probe(_query(ADMIN, project_id=of.project))],
+    ("GET", ADMIN): lambda of: [Probe(ADMIN), Probe(query(ADMIN, project_id=of.project))],
     ("GET", ONE): _benchmark(""),
     ("GET", f"{ONE}/results"): _benchmark("/results"),
     ("GET", f"{ONE}/results/{{custom_id:path}}"): _reply("results", word='"tries"'),
@@ -407,13 +332,13 @@ PROBES |= {
     ("GET", f"{ONE}/results.csv"): _benchmark("/results.csv"),
     ("GET", f"{ONE}/results.parquet"): _benchmark("/results.parquet"),
     ("GET", f"{ONE}/export"): _exports,
-    ("POST", f"{ONE}/cancel"): _run(f"{ADMIN}/bm_{{}}/cancel", NOTHING, "batch"),
-    ("POST", f"{ONE}/resume"): _run(f"{ADMIN}/bm_{{}}/resume", NOTHING, "batch"),
+    ("POST", f"{ONE}/cancel"): run(f"{ADMIN}/bm_{{}}/cancel", NOTHING, "batch"),
+    ("POST", f"{ONE}/resume"): run(f"{ADMIN}/bm_{{}}/resume", NOTHING, "batch"),
     ("GET", f"{ONE}/labels"): _benchmark("/labels", word='"verdicts"'),
     ("GET", f"{ONE}/labels/{{custom_id:path}}"): _reply("labels", word='"labels":['),
     ("PUT", f"{ONE}/labels/{{custom_id:path}}"): _reply("labels", ACTS, body={"verdict": "good"}),
     ("POST", f"{ONE}/best/{{custom_id:path}}"): lambda of: [
         Probe(f"{ADMIN}/{of.batch}/best/{of.request}", ACTS, body={"among": [of.batch, of.other_batch]})
     ],
-    ("DELETE", ONE): _run(f"{ADMIN}/bm_{{}}", ACTS, "other_batch"),
+    ("DELETE", ONE): run(f"{ADMIN}/bm_{{}}", ACTS, "other_batch"),
 }
