@@ -58,7 +58,7 @@ def test_requests_without_right_answers_are_on_no_board_and_say_so(tmp_path: Pat
     path = sums(tmp_path / "one.jsonl", 0, 5)
     one, two = ran(settings, path, "sim", "sim-small", gold=None)
     assert one.comparability is None
-    with pytest.raises(ConfigError, match="`proctor batch compare` compares what came back"):
+    with pytest.raises(ConfigError, match=r"`proctor batch compare .*compares what was replied"):
         compare_named([one.id, two.id], settings)
     with pytest.raises(NotFound, match="nothing to rank"):
         leaderboard(settings)
