@@ -106,7 +106,13 @@ def there(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     ]
     with (
         spawn(options, answers()) as models,
-        serving(home, OLLAMA_HOST=models.url.rstrip("/"), **UNHURRIED) as server,
+        serving(
+            home,
+            OLLAMA_HOST=models.url.rstrip("/"),
+            OPENAI_BASE_URL=f"{models.url.rstrip('/')}/v1",
+            OPENAI_API_KEY="a-key-of-the-simulator",
+            **UNHURRIED,
+        ) as server,
     ):
         plain, odd = (
             uploaded(server, name, jsonl(lines)).body["dataset_id"]
@@ -150,9 +156,11 @@ def test_a_batch_is_started_watched_live_in_two_browsers_and_looked_through(
             lambda at: at.locator("#models select option[value='alpha:latest']").count() == 1,
             "the models",
         )
-        page.locator("#models select").select_option("alpha:latest")
         page.locator("#models details summary").click()
         assert "at least 700 MB" in page.locator("#model-table tbody tr").first.inner_text()
+        page.locator("#f-provider").select_option("openai")
+        until(page, lambda at: at.locator("#models select option[value=alpha]").count() == 1, "its models")
+        page.locator("#models select").select_option("alpha")
         page.get_by_text("Concurrency and limits").click()
         page.locator("#f-parallel").fill("1")
         page.locator("#f-parallel").blur()
@@ -173,7 +181,7 @@ def test_a_batch_is_started_watched_live_in_two_browsers_and_looked_through(
         for seen in (tab, other):
             until(seen.page, lambda at: bar(at) < 0 and "completed" in main_text(at), "the end")
         row = page.locator("#completed tbody tr").first.inner_text()
-        assert "plain.jsonl" in row and "ollama/alpha" in row and "tokens/s" in row and " s" in row
+        assert "plain.jsonl" in row and "openai/alpha" in row and "tokens/s" in row and " s" in row
         assert axe(page) == []
         follow(tab, "View Results", within="#completed")
         arrive(tab, lambda at: at.endswith("/requests"), "the results")
