@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import ValidationError
 from starlette.datastructures import FormData
 
 from proctor.plan import wanted_of
+from proctor.plan.option import RunOption
 from proctor.plan.values import Texts
 from proctor.plan.wanted import BY_NAME, OF_BATCHES
 from proctor.service.runs.requests import BatchConfig
@@ -20,8 +21,17 @@ from proctor.web.forms import FormField, as_text, form_field, reason, told
 # How lines are read is said of the data set; the address stands beside the model.
 ELSEWHERE = ("columns", "template", "system", "lenient", "base_url")
 SHOWN = {option.key: option for option in OF_BATCHES if option.at_server and option.name not in ELSEWHERE}
+TOLD_HERE = {"limit": ("Requests at most", "The first N requests of the file.")}
+
+
+def _field(key: str, option: RunOption) -> FormField:
+    made = form_field(key, option)
+    label, hint = TOLD_HERE.get(key, (made.label, made.hint))
+    return replace(made, label=label, hint=hint)
+
+
 SENT_FIELDS, LIMIT_FIELDS = (
-    tuple(form_field(key, option) for key, option in SHOWN.items() if (option.part == "source") is of_source)
+    tuple(_field(key, option) for key, option in SHOWN.items() if (option.part == "source") is of_source)
     for of_source in (True, False)
 )
 LABELS = {"model": "Model", "provider": "Provider", "dataset": "Dataset", "base_url": "Address"} | {
