@@ -127,8 +127,11 @@ def beta(there: BatchWorld) -> str:
 
 def bar(page: Page) -> float:
     """How far the first active batch is; -1 where none is at work."""
-    bars = page.locator("#active progress")
-    return float(bars.first.get_attribute("value") or 0) if bars.count() else -1.0
+    # At one look: a piece that comes in between takes the bar away.
+    values: list[float] = page.locator("#active progress").evaluate_all(
+        "bars => bars.map((bar) => bar.value)"
+    )
+    return values[0] if values else -1.0
 
 
 @pytest.mark.promise("B-10", "B-12", "B-13")
@@ -151,15 +154,14 @@ def test_a_batch_is_started_watched_live_in_two_browsers_and_looked_through(
         page.locator("#models details summary").click()
         assert "at least 700 MB" in page.locator("#model-table tbody tr").first.inner_text()
         page.get_by_text("Concurrency and limits").click()
-        page.locator("#f-parallel").fill("2")
+        page.locator("#f-parallel").fill("1")
         page.locator("#f-parallel").blur()
         until(page, lambda at: "40" in at.locator("#plan dl").inner_text(), "what it will take")
         assert axe(page) == []
         other.open(f"{there.url}/batches")
         press(tab, "Run Benchmark")
-        arrive(tab, lambda at: at == "/batches", "the overview")
-        for seen in (tab, other):
-            until(seen.page, lambda at: bar(at) >= 0, "the batch at work")
+        # Nothing is waited for to settle: the page is brought anew as long as the batch is at work.
+        until(page, lambda at: path_of(at) == "/batches", "the overview")
         moved: dict[str, set[float]] = {"tab": set(), "other": set()}
 
         def both_moved(_: Page) -> bool:
