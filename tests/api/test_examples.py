@@ -16,7 +16,8 @@ pytestmark = pytest.mark.slow
 OPEN = frozenset(
     {"performance_data", "overall", "outcomes", "errors", "manifest", "answers", "scores", "metrics"}
 )
-TEXT = {"/v1/files/{file_id}/content", "/metrics", "/api/v1/jobs/status/{job_id}/stream"}
+TEXT = {"/metrics", "/api/v1/jobs/status/{job_id}/stream"}
+TEXT |= {"/v1/files/{file_id}/content", "/admin/datasets/{dataset_id}/content"}
 FILES = ("results.jsonl", "results.csv", "results.parquet", "export")
 TEXT |= {f"/admin/benchmarks/{{benchmark_id}}/{name}" for name in FILES}
 

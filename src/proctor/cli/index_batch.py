@@ -18,5 +18,5 @@ def index_batch_command(run: str) -> int:
 
     os.nice(10)  # whoever looks at pages comes first
     with open_context(read_settings(os.environ)) as context:
-        build(context, context.store.run(run))
+        build(context, run)
     return 0

@@ -40,7 +40,7 @@ def files_of(context: Context, run: Run) -> SearchFiles:
     if found.columns is not None and found.words is not None:
         return found
     if run.planned <= FEW:
-        build(context, run)
+        build(context, run.id)
         return _there(context.settings, run)
     _have_built(context.settings, run)
     return found
@@ -55,9 +55,9 @@ def _there(settings: Settings, run: Run) -> SearchFiles:
     )
 
 
-def build(context: Context, run: Run) -> bool:
+def build(context: Context, run_id: str) -> bool:
     """Make the files of an ended run; False if somebody else does just now. Raises StoreError, NotFound."""
-    settings = context.settings
+    run, settings = context.store.run(run_id), context.settings
     try:
         folder(settings.home).mkdir(mode=0o700, parents=True, exist_ok=True)
         with lock_path(settings.home, run.id).open("w") as lock:
