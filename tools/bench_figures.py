@@ -64,6 +64,12 @@ FIGURES: tuple[Figure, ...] = (
         for at in (25, 50, 90)
     ),
     Figure("eta_inside", "share of looks whose range holds the true end", None, 2, at_least=True),
+    Figure("upload_s", "100,000 requests uploaded and checked; reference: orjson parses them", None, 2),
+    Figure("rows_first_ms", "1,000,000 requests: the first page, 95 %; reference: the run's row", 50, 1),
+    Figure("rows_middle_ms", "the same: a page in the middle", 50, 1),
+    Figure("rows_last_ms", "the same: the last page", 50, 1),
+    Figure("rows_filtered_ms", "the same: the slowest of all filters", 50, 1),
+    Figure("row_export_mb_s", "the same: MB/s of output lines", None, 1, at_least=True),
     Figure("saturation_ollama", "4 slots, Ollama, limit found: the same", 0.97, 3, at_least=True),
     *(Figure(f"{name}_ms", f"{what}; median", None, 1) for name, what in PAGES.items()),
     *(Figure(f"{name}_p95_ms", f"{what}; 95 %", 50, 1) for name, what in PAGES.items()),
