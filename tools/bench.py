@@ -231,6 +231,7 @@ SLOW: Mapping[str, Callable[[Bench], Found]] = {  # only where they are named: e
 ONLY: Mapping[str, tuple[str, ...]] = {
     "core": ("help", "whole"),
     **{name: (name,) for name in (*PARTS, *SLOW)},
+    "batch": ("batch", "eta", "uploads"),
 }
 
 
