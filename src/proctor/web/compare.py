@@ -90,7 +90,7 @@ def _are_batches(context: Context, names: list[str]) -> bool:
 
 
 def _complete(context: Context, suite: str, project: int | None) -> list[RunLine]:
-    wanted = RunFilter(source=suite or None, status=Status.COMPLETED, project_id=project)
+    wanted = RunFilter(source=suite or None, status=Status.COMPLETED, project_id=project, graded=True)
     lines = job_states.run_lines(context, wanted, limit=2000)[0]
     return [line for line in lines if line.complete]
 
