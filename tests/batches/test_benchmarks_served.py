@@ -184,10 +184,10 @@ def test_a_failed_benchmark_is_shown_as_failed_and_says_why(server: Server) -> N
 
 @pytest.mark.promise("B-18")
 def test_a_benchmark_outlives_page_and_server(tmp_path: Path) -> None:
-    with nearby([], "--latency", "0.02") as model:
+    with nearby([], "--latency", "0.04") as model:
         environ = {"OPENAI_BASE_URL": f"{model}/v1", "OPENAI_API_KEY": "none", **CALM}
         with serving(tmp_path, **environ) as server:
-            asked = {"model_id": "openai/sim", "dataset_id": dataset(server, MANY), "parallel": 64}
+            asked = {"model_id": "openai/sim", "dataset_id": dataset(server, MANY), "parallel": 12}
             bench = server.post(f"{AT}/run", asked)["benchmark_id"]
 
             def at_work() -> Any:

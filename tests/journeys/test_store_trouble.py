@@ -35,7 +35,7 @@ def world(tmp_path):
 def test_a_full_disk_ends_in_a_clear_error_and_a_resumable_run(world):
     home, words, more = world
     # A limit on the size of any file it writes: to SQLite this is a disk that is full.
-    limited = ["bash", "-c", 'ulimit -f 300; exec "$@"', "bash", *command(*words)]
+    limited = ["bash", "-c", 'ulimit -f 400; exec "$@"', "bash", *command(*words)]
     done = subprocess.run(
         limited, env=environment(home, **more), cwd=home, text=True, capture_output=True, timeout=HANG_S
     )

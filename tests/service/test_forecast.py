@@ -77,7 +77,7 @@ def _kept(known: Settings, cell: Cell, elapsed_s: float, **reply: Any) -> str:
             now=0.0,
         )
         store.claim(run.id, owner="test", now=0.0, lease_s=60.0)
-        writer = AttemptWriter(store, run.id, owner="test", lease_s=60.0)
+        writer = AttemptWriter(store, run.id, owner="test", lease_s=60.0, timed=False)
         for repeat in range(cell.repeats):
             for position, item in enumerate(source.items()):
                 right = (position + repeat) % 4 != 0
