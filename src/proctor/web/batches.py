@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -20,8 +17,9 @@ from proctor.service.watch.job_states import JobState
 from proctor.types import Run
 from proctor.web.addresses import query
 from proctor.web.dependencies import OpenContext, Project, Reader
+from proctor.web.events import changes, event_stream
 from proctor.web.render import show
-from proctor.web.run import HEARTBEAT_S, LOOK_EVERY_S, RunId, event_stream
+from proctor.web.run import RunId
 
 ROUTER = APIRouter()
 LISTED = 20  # ended batches on a page
@@ -72,23 +70,11 @@ def ended(
 @ROUTER.get("/batches/events")
 async def events(context: OpenContext, user: Reader, project: Project) -> Response:
     """Says `changed` whenever a batch that works or waits has moved."""
-    return event_stream(_changes(context, project))
 
-
-async def _changes(context: Context, project: int | None) -> AsyncIterator[bytes]:
     def look() -> list[tuple[object, ...]]:
         return [(state.run.id, *state.mark) for state in at_work(context, project)]
 
-    told, beat = await asyncio.to_thread(look), time.monotonic()
-    while True:
-        await asyncio.sleep(LOOK_EVERY_S if told else 4 * LOOK_EVERY_S)
-        now = await asyncio.to_thread(look)
-        if now != told:
-            told, beat = now, time.monotonic()
-            yield b"event: changed\ndata: 1\n\n"
-        elif time.monotonic() - beat > HEARTBEAT_S:
-            beat = time.monotonic()
-            yield b": still here\n\n"
+    return event_stream(changes(look))
 
 
 @ROUTER.get("/runs/{run_id}/output")

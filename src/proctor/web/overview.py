@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -20,9 +18,10 @@ from proctor.service.watch.job_states import active
 from proctor.service.watch.overview import Measured, board_suite, exam_of, latest_source, overview
 from proctor.web.compare import sources
 from proctor.web.dependencies import OpenContext, Project, Reader, Text
+from proctor.web.events import changes, event_stream
 from proctor.web.lists import as_csv, line_record
 from proctor.web.render import interval, show, stamp
-from proctor.web.run import HEARTBEAT_S, LOOK_EVERY_S, as_file, event_stream
+from proctor.web.run import as_file
 
 ROUTER = APIRouter()
 METRICS = (("accuracy", "accuracy"), ("f1", "f1"), ("score", "score (headline)"))
@@ -138,23 +137,11 @@ def active_piece(request: Request, context: OpenContext, user: Reader, project: 
 @ROUTER.get("/active/events")
 async def active_events(context: OpenContext, user: Reader, project: Project) -> Response:
     """Says `changed` whenever any run that works or waits has moved."""
-    return event_stream(_changes(context, project))
 
-
-async def _changes(context: Context, project: int | None) -> AsyncIterator[bytes]:
     def look() -> list[tuple[object, ...]]:
         return [(state.run.id, *state.mark) for state in active(context, project)]
 
-    told, beat = await asyncio.to_thread(look), time.monotonic()
-    while True:
-        await asyncio.sleep(LOOK_EVERY_S if told else 4 * LOOK_EVERY_S)
-        now = await asyncio.to_thread(look)
-        if now != told:
-            told, beat = now, time.monotonic()
-            yield b"event: changed\ndata: 1\n\n"
-        elif time.monotonic() - beat > HEARTBEAT_S:
-            beat = time.monotonic()
-            yield b": still here\n\n"
+    return event_stream(changes(look))
 
 
 @ROUTER.get("/overview/export")

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from proctor.errors import Conflict, errors
 from proctor.findings import Cause, Histogram, RunResult, Score
@@ -33,14 +33,13 @@ from proctor.service.watch import job_states
 from proctor.service.watch.job_states import JobState, Progress, log_tail, progress_of, state_of
 from proctor.types import Plan, Run, Status
 from proctor.web.dependencies import OpenContext, Reader, Runner, Text, go
+from proctor.web.events import CHANGED, HEARTBEAT_S, LOOK_EVERY_S, STILL_HERE, event_stream
 from proctor.web.render import show
 from proctor.web.words import ERROR_TITLES
 
 ROUTER = APIRouter()
 RunId = Annotated[str, Path(max_length=100)]
 TABS = (("summary", "Summary"), ("timeline", "Timeline"), ("log", "Log"), ("config", "Config"))
-LOOK_EVERY_S = 0.5
-HEARTBEAT_S = 15.0
 SCORED_LIVE = 5_000  # items up to which scores are computed anew at each look
 
 
@@ -258,11 +257,6 @@ async def run_events(context: OpenContext, user: Reader, run_id: RunId) -> Respo
     return event_stream(_changes(context, run_id, first))
 
 
-def event_stream(events: AsyncIterator[bytes]) -> StreamingResponse:
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(events, media_type="text/event-stream", headers=headers)
-
-
 async def _changes(context: Context, run_id: str, state: JobState) -> AsyncIterator[bytes]:
     told, beat = state.mark, time.monotonic()
     while not state.ended:
@@ -270,10 +264,10 @@ async def _changes(context: Context, run_id: str, state: JobState) -> AsyncItera
         state = await asyncio.to_thread(state_of, context, run_id)
         if state.mark != told:
             told, beat = state.mark, time.monotonic()
-            yield b"event: changed\ndata: 1\n\n"
+            yield CHANGED
         elif time.monotonic() - beat > HEARTBEAT_S:
             beat = time.monotonic()
-            yield b": still here\n\n"
+            yield STILL_HERE
     yield b"event: end\ndata: 1\n\n"
 
 
