@@ -15,6 +15,7 @@ from typing import Any
 
 PROGRAMS = Path(__file__).parent / "bench"
 TIMEOUT_S = 240.0
+LEAST_PER_S = 1000.0  # items; a program that is slower is ended
 
 
 class Broken(Exception):
@@ -127,13 +128,14 @@ def _measured(
     """Raises: Broken when the program failed or did not ask every item exactly once."""
     out, err = folder / "out", folder / "err"
     server.reset()
-    meter = [sys.executable, str(PROGRAMS / "measure.py"), str(TIMEOUT_S), str(out), str(err)]
+    timeout_s = max(TIMEOUT_S, work.items / LEAST_PER_S)
+    meter = [sys.executable, str(PROGRAMS / "measure.py"), str(timeout_s), str(out), str(err)]
     ended = subprocess.run(
         [*meter, *command], env=clean_environ() | environ, stdout=subprocess.PIPE, check=True
     )
     usage, stats = json.loads(ended.stdout), server.stats()
     if usage["overdue"]:
-        raise Broken(f"{' '.join(command)}: not done after {TIMEOUT_S:g} s, so it was ended")
+        raise Broken(f"{' '.join(command)}: not done after {timeout_s:g} s, so it was ended")
     if usage["returncode"] or stats["seen"] != work.items:
         words = err.read_text(errors="replace")[-2000:]
         raise Broken(
