@@ -187,3 +187,19 @@ def test_a_rerun_leaves_the_file_of_the_first_run_alone(desk: Desk) -> None:
     second = run_of(rerun(settings(desk.folder / "home"), first.id))
     assert (second.settled, second.cell.source) == (4, replace(first.cell.source, out=None))
     assert (out.read_bytes(), out.stat().st_mtime_ns) == before
+
+
+def test_how_a_file_was_understood_is_said_before_anything_is_sent(desk: Desk) -> None:
+    lines = [
+        {"custom_id": f"q{n}", "answer": str(n), "body": {"model": "theirs", "messages": []}}
+        for n in range(3)
+    ]
+    for line in lines:
+        line["body"]["messages"] = [{"role": "user", "content": f"Say {line['answer']}"}]
+    file = desk.write("".join(json.dumps(line) + "\n" for line in lines))
+    told: list[tuple[str, int]] = []
+    how = Sending(say=lambda sentence: told.append((sentence, len(desk.server.asked))))
+    desk.send(file, gold="answer", grader="contains", how=how)
+    assert any("theirs" in sentence for sentence, _ in told), "which models the run's own replaces"
+    assert any("contains" in sentence for sentence, _ in told), "which grader grades"
+    assert {asked for _, asked in told} == {0}

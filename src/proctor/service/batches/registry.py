@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
 from collections.abc import Iterable, Sequence
@@ -10,17 +9,13 @@ from dataclasses import dataclass, fields, replace
 
 import orjson
 
-from proctor.errors import ConfigError, EndpointNotFound, NotFound, ProctorError
+from proctor.errors import ConfigError, NotFound
 from proctor.offered import ListedModel
 from proctor.plan import need_name, parse_model
-from proctor.providers import PROVIDERS, entry, list_models
-from proctor.providers.contract import Opening
-from proctor.providers.prices import read_prices
-from proctor.providers.wire.http import Http
+from proctor.providers import PROVIDERS
 from proctor.service.context import Context
-from proctor.service.opening.offers import Offer, chat_models
+from proctor.service.opening.offers import Offer, chat_models, offers
 from proctor.settings import Settings
-from proctor.simulator import NAMED
 from proctor.store.admin import registry
 from proctor.store.admin.registry import ModelRow
 from proctor.types import Model
@@ -70,30 +65,7 @@ class SilentProvider:
 def offered(settings: Settings, providers: Sequence[str] = ()) -> list[Offer]:
     """What the providers that answer free prompts list now: all asked at once, for a second at most."""
     asked = providers or tuple([name for name in PROVIDERS if name not in NO_PROMPTS])
-    return asyncio.run(_offered(settings, asked))
-
-
-async def _offered(settings: Settings, providers: Sequence[str]) -> list[Offer]:
-    http = Http(parallel=len(providers) * 2, timeout_s=LIST_S, secrets=settings.secrets)
-    try:
-        opening = Opening(settings, http, read_prices(settings.home))
-        return list(await asyncio.gather(*(_offer(name, opening) for name in providers)))
-    finally:
-        await http.close()
-
-
-async def _offer(provider: str, opening: Opening) -> Offer:
-    title = entry(provider).title
-    if provider == "simulator":
-        return Offer(provider, title, tuple(ListedModel(Model(provider, name)) for name in NAMED))
-    try:
-        async with asyncio.timeout(LIST_S):
-            return Offer(provider, title, tuple(await list_models(provider, opening)))
-    except TimeoutError:
-        late = EndpointNotFound(f"{provider}: no list of models within {LIST_S:g} s")
-        return Offer(provider, title, problem=late)
-    except ProctorError as error:
-        return Offer(provider, title, problem=error)
+    return offers(settings, asked, within_s=LIST_S)
 
 
 def models(context: Context) -> tuple[list[KnownModel], list[SilentProvider]]:

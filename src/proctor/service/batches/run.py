@@ -25,6 +25,7 @@ from proctor.store.write.taken_over import take_over, took
 from proctor.types import Cell, Plan, Run
 
 AT_ONCE = 500  # requests looked up together
+OF_NONE = After()  # a run that comes after no other
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def run_batch(context: Context, plan: Plan, how: Sending = Sending()) -> PlanOut
     (source,) = open_sources(plan, context.settings)
     before = earlier(context, cell)
     if before is None:
-        return start(context, plan, watch=how.watch, sources=[source])
+        return _begun(context, plan, source, how)
     if not _same(before, cell, source):
         return _changed(context, plan, source, before, how)
     tally = context.store.tally(before.id)
@@ -110,7 +111,7 @@ def _whole(context: Context, plan: Plan, source: Source, before: Run, how: Sendi
     """Nothing is left to ask. A file is put right; without one, it is asked anew."""
     shown = as_they_are(context, [before])
     if shown is None:
-        return start(context, plan, watch=how.watch, sources=[source])
+        return _begun(context, plan, source, how)
     how.say(f"{told}; nothing is asked")
     return shown
 
@@ -118,13 +119,20 @@ def _whole(context: Context, plan: Plan, source: Source, before: Run, how: Sendi
 def _changed(context: Context, plan: Plan, source: Source, before: Run, how: Sending) -> PlanOutcome:
     asked = plan.cells[0].source
     if not isinstance(asked, BatchRef) or asked.out is None:
-        return start(context, plan, watch=how.watch, sources=[source])
+        return _begun(context, plan, source, how)
     how.say(
         f"The requests, or how they are sent, are others than those of run {before.id[:8]}: a new run takes over the "
         "replies to those that are the same"
     )
     taking = partial(_take_over, context.store, before.id)
-    return start(context, plan, watch=how.watch, sources=[source], after=After([before.id], taking))
+    return _begun(context, plan, source, how, After([before.id], taking))
+
+
+def _begun(context: Context, plan: Plan, source: Source, how: Sending, after: After = OF_NONE) -> PlanOutcome:
+    """A new run. How its file was understood is said before anything is sent."""
+    for sentence in source.understood:
+        how.say(sentence)
+    return start(context, plan, watch=how.watch, sources=[source], after=after)
 
 
 def compared_with(context: Context, other: str, how: str, plan: Plan) -> str:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from proctor.errors import ProctorError
+from proctor.errors import EndpointNotFound, ProctorError
 from proctor.offered import ListedModel
 from proctor.providers import PROVIDERS, entry, list_models, open_provider
 from proctor.providers.contract import Opening
@@ -33,26 +33,35 @@ class Offer:
     problem: ProctorError | None = None
 
 
-def offers(settings: Settings, providers: Sequence[str] = ()) -> list[Offer]:
-    """Ask each provider for its models. Raises ConfigError for an unknown provider."""
-    return asyncio.run(_offers(settings, providers or tuple(PROVIDERS)))
+def offers(
+    settings: Settings, providers: Sequence[str] = (), *, within_s: float | None = None
+) -> list[Offer]:
+    """What each provider lists, all asked at once; `within_s` is how long one that is away may take.
+
+    Raises ConfigError for an unknown provider.
+    """
+    return asyncio.run(_offers(settings, providers or tuple(PROVIDERS), within_s))
 
 
-async def _offers(settings: Settings, providers: Sequence[str]) -> list[Offer]:
-    http = Http(parallel=4, timeout_s=30, secrets=settings.secrets)
+async def _offers(settings: Settings, providers: Sequence[str], within_s: float | None) -> list[Offer]:
+    http = Http(parallel=2 * len(providers), timeout_s=within_s or PROBE_S, secrets=settings.secrets)
     try:
         opening = Opening(settings, http, read_prices(settings.home))
-        return [await _offer(name, opening) for name in providers]
+        return list(await asyncio.gather(*(_offer(name, opening, within_s) for name in providers)))
     finally:
         await http.close()
 
 
-async def _offer(provider: str, opening: Opening) -> Offer:
+async def _offer(provider: str, opening: Opening, within_s: float | None) -> Offer:
     title = entry(provider).title
     if provider == "simulator":
         return Offer(provider, title, tuple(ListedModel(Model(provider, name)) for name in NAMED))
     try:
-        return Offer(provider, title, tuple(await list_models(provider, opening)))
+        async with asyncio.timeout(within_s):
+            return Offer(provider, title, tuple(await list_models(provider, opening)))
+    except TimeoutError:
+        late = EndpointNotFound(f"{provider}: no list of models within {within_s:g} s")
+        return Offer(provider, title, problem=late)
     except ProctorError as error:
         return Offer(provider, title, problem=error)
 
