@@ -23,11 +23,37 @@ LAYERS = [
     {"sources", "providers", "sandbox", "store", "stats", "interop", "report", "simulator"},
     {"grading", "replies"},
     {"plan", "settings", "figures", "log"},
-    {"types", "references", "protocols", "offered", "findings", "manifest", "manifest_json", "errors"},
+    {
+        "types",
+        "references",
+        "protocols",
+        "offered",
+        "findings",
+        "manifest",
+        "manifest_json",
+        "errors",
+        "exits",
+        "printable",
+        "json_object",
+        "trial_record",
+    },
 ]
 RANK = {name: row for row, names in enumerate(reversed(LAYERS)) for name in names}
 TOP = len(LAYERS)  # proctor/__init__.py stands above all; from it, others may take __version__ only
-WORDS = {"types", "references", "protocols", "offered", "findings", "manifest", "manifest_json", "errors"}
+WORDS = {
+    "types",
+    "references",
+    "protocols",
+    "offered",
+    "findings",
+    "manifest",
+    "manifest_json",
+    "errors",
+    "exits",
+    "printable",
+    "json_object",
+    "trial_record",
+}
 VIEWS_SEE = {"service", "plan", "settings", "figures", "log", *WORDS}
 SEES = {
     "cli": VIEWS_SEE | {"cli"},

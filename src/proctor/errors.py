@@ -6,69 +6,16 @@ Anything else that is raised is a bug.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any
+
+from proctor.exits import EXITS as EXITS
+from proctor.exits import Exit as Exit
+from proctor.printable import in_one_line as in_one_line
+from proctor.printable import printable as printable
 
 if TYPE_CHECKING:  # `--help` needs errors and not the words of the system
     from proctor.types import Usage
-
-# Control characters but for tab and line end, and halves of surrogate pairs.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-
-
-def printable(text: str) -> str:
-    """Words from outside as terminals, pages and both databases take them: what is no text becomes U+FFFD.
-
-    >>> printable("bad\\x00 key\\x1b[2J")
-    'bad\ufffd key\ufffd[2J'
-    """
-    return _UNPRINTABLE.sub("\ufffd", text)
-
-
-def in_one_line(text: str) -> str:
-    r"""The same as an entry of a log: nobody's words can begin a line of their own.
-
-    >>> in_one_line("no model\n2026-11-22T03:00:00Z all is well")
-    'no model\\n2026-11-22T03:00:00Z all is well'
-    """
-    return printable(text).replace("\n", "\\n").replace("\t", " ")
-
-
-class Exit(IntEnum):
-    """The exit codes of all commands."""
-
-    DONE = 0
-    DEFECT = 1
-    REQUEST = 2
-    PART = 3
-    GATE = 4
-    NOTHING = 5
-    INTERRUPTED = 130
-
-
-# What scripts can rely on; docs/reference/cli.md has it as a table, `proctor run --help` names the first of it.
-EXITS: Mapping[Exit, str] = {
-    Exit.DONE: (
-        "Done. For runs: every planned item has an outcome, or the run ended at its own `--for`, `--max-cost` or "
-        "`--max-total-tokens` and no item failed."
-    ),
-    Exit.DEFECT: (
-        "A check did not pass (`compare --gate`, `verify`, `data verify`, `batch check`), `status --poll` ran out of "
-        "its time, or proctor has a defect, which it then says."
-    ),
-    Exit.REQUEST: "The request was wrong, and nothing was asked.",
-    Exit.PART: (
-        "Part of it: some planned items have an outcome, others have none, because they failed or the run was "
-        "stopped. What was measured is kept."
-    ),
-    Exit.GATE: "A gate is not passed: `batch run --gate-same`, where too few replies are the same as before.",
-    Exit.NOTHING: (
-        "Nothing of it: every item failed, or the model, the server or the database could not be used."
-    ),
-    Exit.INTERRUPTED: "Interrupted by Ctrl-C or SIGTERM. What was measured is kept.",
-}
 
 
 class ProctorError(Exception):
@@ -254,16 +201,17 @@ class ErrorBudget(ProctorError):
     cure = "Mend what the message names (usually the model's server), then `proctor resume RUN`."
 
 
-class ProviderError(ProctorError):
-    """The model's server did not answer as it should. `retryable`: the same request may succeed later."""
+class AttemptError(ProctorError):
+    """One attempt at an item measured nothing. `retryable`: the same may succeed later."""
 
-    slug = "provider"
+    slug = "attempt"
     http_status = 502
     exit_code = Exit.NOTHING
     retryable = False
     stops_run = False  # no other item can fare better
-    of_item = False  # the server is well and refuses what this one item holds
-    cure = "The message quotes the server. `proctor resume RUN` asks again what failed."
+    of_item = False  # all else is well, and this one item cannot be measured
+    may_pass = False  # not by trying again at once, but a resume may fare better
+    cure = "`proctor resume RUN` tries again what failed."
 
     def __init__(
         self,
@@ -283,6 +231,13 @@ class ProviderError(ProctorError):
         self.away = away  # nobody can be answered now: no connection, or the model is being loaded
         self.raw = raw  # the server's own words, where they are kept with the attempt
         self.unreached = unreached  # a gateway says that it does not reach the server behind it
+
+
+class ProviderError(AttemptError):
+    """The model's server did not answer as it should."""
+
+    slug = "provider"
+    cure = "The message quotes the server. `proctor resume RUN` asks again what failed."
 
 
 class AuthError(ProviderError):
@@ -388,9 +343,45 @@ class BadReply(ProviderError):
     cure = "The message names the field, or shows how the reply begins; the address may be another kind of server's."
 
 
-def provider_errors() -> tuple[type[ProviderError], ...]:
-    """ProviderError and every kind of it."""
-    return (ProviderError, *ProviderError.__subclasses__())
+class SandboxError(AttemptError):
+    """A sandbox could not be made, could not hold what was asked of it, or was lost."""
+
+    slug = "sandbox"
+    may_pass = True
+    cure = "Install or allow what the message names; `proctor resume RUN` tries again what failed."
+
+
+class SandboxMissing(SandboxError):
+    """This machine cannot contain what was asked for, so nothing was run."""
+
+    slug = "sandbox-missing"
+    stops_run = True
+    cure = "Install or allow what the message names, or choose another sandbox; nothing runs less contained instead."
+
+
+class VerifierError(AttemptError):
+    """The verifier of a task did not come to a verdict: it says nothing about the agent's work."""
+
+    slug = "verifier"
+    may_pass = True
+    cure = "`proctor task check TASK` tries the verifier alone; `proctor resume RUN` verifies what the agents made."
+
+
+class AgentModelError(AttemptError):
+    """The model that an agent asks did not answer, so that the trial shows nothing of it."""
+
+    slug = "agent-model"
+    may_pass = True
+    cure = "The message quotes the server. `proctor resume RUN` begins those trials again."
+
+
+def attempt_errors() -> tuple[type[AttemptError], ...]:
+    """AttemptError and every kind of it."""
+
+    def kinds(root: type[AttemptError]) -> tuple[type[AttemptError], ...]:
+        return (root, *(each for kind in root.__subclasses__() for each in kinds(kind)))
+
+    return kinds(AttemptError)
 
 
 def errors(root: type[ProctorError] = ProctorError) -> dict[str, type[ProctorError]]:

@@ -3,6 +3,7 @@
     Manifest      what the source knew, and how the model was asked      one of each run
     ExamFacts     of rows that proctor asked itself                      what `Source.facts` is
     BatchFacts    of requests that are sent as they stand
+    RolloutFacts  of tasks that agents work on
     LogFacts      of a run that another tool made
     TaskSpec      of one task: its title, kind of answers, metrics, sizes, hashes
 
@@ -18,7 +19,7 @@ from typing import Any, Literal
 
 from proctor.types import Sampling
 
-Origin = Literal["sample", "imported", "hub", "file", "batch", "log"]  # where rows come from
+Origin = Literal["sample", "imported", "hub", "file", "batch", "rollouts", "log"]  # where rows come from
 Aggregate = Literal["micro", "macro"]
 ALL_WORDINGS = "all"
 
@@ -166,7 +167,20 @@ class BatchFacts(TaskFacts):
     stream: bool | None = None
 
 
-Facts = ExamFacts | BatchFacts | LogFacts
+@dataclass(frozen=True, slots=True)
+class RolloutFacts(TaskFacts):
+    """What a benchmark of tasks tells. `folders` are the hashes of the tasks' contents by their ids.
+
+    `sandbox` says how trials were contained, in words; `image_sha256` is the hash of the root that they saw.
+    """
+
+    sandbox: str | None = None
+    image_sha256: str | None = None
+    folders: Mapping[str, str] = field(default_factory=dict)
+    rollouts: Mapping[str, int] = field(default_factory=dict)  # by task
+
+
+Facts = ExamFacts | BatchFacts | RolloutFacts | LogFacts
 
 
 @dataclass(frozen=True, slots=True)

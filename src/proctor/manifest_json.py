@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields
-from typing import Any, TypeVar, get_args
+from typing import Any
 
 from proctor.errors import DataError
+from proctor.json_object import JsonObject
 from proctor.manifest import (
     UNOPENED,
     Adherence,
@@ -23,6 +24,7 @@ from proctor.manifest import (
     LogFacts,
     Manifest,
     Origin,
+    RolloutFacts,
     SentSampling,
     ServedModel,
     ServerClock,
@@ -31,15 +33,6 @@ from proctor.manifest import (
 )
 from proctor.types import Sampling
 
-T = TypeVar("T")
-_NAMES = {
-    str: "a text",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    list: "a list of texts",
-    dict: "an object",
-}
 _SAMPLING: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("temperature", "top_p", "min_p", "repeat_penalty"), (float, int)),
     **dict.fromkeys(("top_k", "repeat_last_n", "max_tokens", "context_tokens", "seed"), (int,)),
@@ -51,68 +44,7 @@ _SAMPLING: Mapping[str, tuple[type, ...]] = {
 _EXAM = ("answer_type", "toml_sha256", "preset")
 _LOG = ("tool", "tool_version", "log", "log_sha256", "log_content_sha256")
 _BATCH = ("file", "file_sha256", "endpoint", "order")
-
-
-class _Object:
-    """A JSON object being read. What nobody takes is left over."""
-
-    def __init__(self, found: object, where: str) -> None:
-        if not isinstance(found, dict):
-            raise DataError(f"{where} is {_told(found)} where an object belongs")
-        self.where = where
-        self.left: dict[str, Any] = dict(found)
-        self.inner: dict[str, _Object] = {}
-
-    def take(self, key: str, *kinds: type[T]) -> T | None:
-        """The value, None where it is missing or null. Raises DataError for another type."""
-        value = self.left.pop(key, None)
-        # A bool is an int to Python, but not a count.
-        if value is None or (isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))):
-            return value
-        raise DataError(
-            f"{self.where}.{key} is {_told(value)} where {' or '.join(_NAMES[k] for k in kinds)} belongs"
-        )
-
-    def need(self, key: str, kind: type[T]) -> T:
-        value = self.take(key, kind)
-        if value is None:
-            raise DataError(f"{self.where}.{key} is missing")
-        return value
-
-    def word(self, key: str, words: Any) -> Any:
-        """One of the words of a Literal; None where it is missing."""
-        value = self.take(key, str)
-        if value is None or value in get_args(words):
-            return value
-        raise DataError(f"{self.where}.{key} is {value!r}, none of {', '.join(get_args(words))}")
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        found: list[Any] = self.take(key, list) or []
-        if not all(isinstance(text, str) for text in found):
-            raise DataError(f"{self.where}.{key} holds what is no text")
-        return tuple(found)
-
-    def object(self, key: str) -> _Object | None:
-        found = self.take(key, dict)
-        if found is None:
-            return None
-        self.inner[key] = _Object(found, f"{self.where}.{key}")
-        return self.inner[key]
-
-    def table(self, key: str, kind: type[T]) -> dict[str, T] | None:
-        """A table of values that are all of one type."""
-        found = self.take(key, dict)
-        if found is None or all(type(value) is kind for value in found.values()):
-            return found
-        told = _Object(found, f"{self.where}.{key}")
-        return {name: told.need(name, kind) for name in found}
-
-    def rest(self) -> dict[str, Any]:
-        return {**self.left, **{key: rest for key, each in self.inner.items() if (rest := each.rest())}}
-
-
-def _told(value: object) -> str:
-    return _NAMES.get(type(value), "null") if not isinstance(value, list) else "a list"
+_ROLLOUTS = ("sandbox", "image_sha256")
 
 
 # Reading -----------------------------------------------------------------------------------------
@@ -122,7 +54,7 @@ def manifest_from(document: object, where: str = "manifest") -> Manifest:
     """The manifest that the JSON object tells. Raises DataError naming what is not as it must be."""
     if document == {}:
         return UNOPENED
-    told = _Object(document, where)
+    told = JsonObject(document, where)
     return Manifest(
         facts=_facts(told),
         proctor=told.take("proctor", str),
@@ -140,7 +72,7 @@ def manifest_from(document: object, where: str = "manifest") -> Manifest:
     )
 
 
-def _facts(told: _Object) -> Facts:
+def _facts(told: JsonObject) -> Facts:
     rows = told.word("rows", Origin)
     shared: dict[str, Any] = {
         "suite": told.take("suite", str),
@@ -165,10 +97,12 @@ def _facts(told: _Object) -> Facts:
     }
     if rows == "batch":
         return _batch_facts(told, shared)
+    if rows == "rollouts":
+        return _rollout_facts(told, shared)
     return _log_facts(told, shared) if rows == "log" else _exam_facts(told, shared)
 
 
-def _batch_facts(told: _Object, shared: dict[str, Any]) -> BatchFacts:
+def _batch_facts(told: JsonObject, shared: dict[str, Any]) -> BatchFacts:
     return BatchFacts(
         **shared,
         **_told_texts(told, _BATCH),
@@ -177,15 +111,24 @@ def _batch_facts(told: _Object, shared: dict[str, Any]) -> BatchFacts:
     )
 
 
-def _exam_facts(told: _Object, shared: dict[str, Any]) -> ExamFacts:
+def _rollout_facts(told: JsonObject, shared: dict[str, Any]) -> RolloutFacts:
+    return RolloutFacts(
+        **shared,
+        **_told_texts(told, _ROLLOUTS),
+        folders=told.table("folders", str) or {},
+        rollouts=told.table("rollouts", int) or {},
+    )
+
+
+def _exam_facts(told: JsonObject, shared: dict[str, Any]) -> ExamFacts:
     return ExamFacts(**shared, **_told_texts(told, _EXAM), limit=told.take("limit", int))
 
 
-def _told_texts(told: _Object, names: tuple[str, ...]) -> dict[str, Any]:
+def _told_texts(told: JsonObject, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: told.take(name, str) for name in names}
 
 
-def _log_facts(told: _Object, shared: dict[str, Any]) -> LogFacts:
+def _log_facts(told: JsonObject, shared: dict[str, Any]) -> LogFacts:
     return LogFacts(
         **shared,
         **_told_texts(told, _LOG),
@@ -194,7 +137,7 @@ def _log_facts(told: _Object, shared: dict[str, Any]) -> LogFacts:
     )
 
 
-def _tasks(told: _Object) -> dict[str, TaskSpec]:
+def _tasks(told: JsonObject) -> dict[str, TaskSpec]:
     """One record a task of what the JSON has in tables side by side."""
     if isinstance(told.left.get("tasks"), list):  # as the first version wrote them
         told.left["tasks"] = {key: key for key in told.texts("tasks")}
@@ -218,7 +161,7 @@ def _tasks(told: _Object) -> dict[str, TaskSpec]:
     }
 
 
-def _specs(told: _Object) -> dict[str, dict[str, Any]]:
+def _specs(told: JsonObject) -> dict[str, dict[str, Any]]:
     found = told.left.get("metrics")
     if isinstance(found, dict) and found and all(isinstance(version, str) for version in found.values()):
         return {}  # the first version wrote the metrics' versions under this key, and no kinds of answers
@@ -237,34 +180,34 @@ def _specs(told: _Object) -> dict[str, dict[str, Any]]:
     }
 
 
-def _inner(table: _Object, key: str) -> _Object:
+def _inner(table: JsonObject, key: str) -> JsonObject:
     found = table.object(key)
     if found is None:
         raise DataError(f"{table.where}.{key} is missing")
     return found
 
 
-def _categories(told: _Object | None) -> dict[str, tuple[str, ...]]:
+def _categories(told: JsonObject | None) -> dict[str, tuple[str, ...]]:
     return {} if told is None else {title: told.texts(title) for title in list(told.left)}
 
 
-def _left_out(told: _Object | None) -> LeftOut | None:
+def _left_out(told: JsonObject | None) -> LeftOut | None:
     return (
         None if told is None else LeftOut(told.need("rows", int), told.need("of", int), told.texts("faults"))
     )
 
 
-def _copies(told: _Object | None) -> CopiedRows | None:
+def _copies(told: JsonObject | None) -> CopiedRows | None:
     return None if told is None else CopiedRows(told.need("questions", int), told.need("rows", int))
 
 
-def _model(told: _Object | None) -> ServedModel:
+def _model(told: JsonObject | None) -> ServedModel:
     if told is None:
         return ServedModel()
     return ServedModel(**{each.name: told.take(each.name, str) for each in fields(ServedModel)})
 
 
-def _sampling(told: _Object | None) -> SentSampling | None:
+def _sampling(told: JsonObject | None) -> SentSampling | None:
     if told is None:
         return None
     unsent = _SAMPLING.keys() - told.left.keys()
@@ -273,7 +216,7 @@ def _sampling(told: _Object | None) -> SentSampling | None:
     return SentSampling.without(Sampling(**values), unsent)
 
 
-def _clock(told: _Object | None) -> ServerClock | None:
+def _clock(told: JsonObject | None) -> ServerClock | None:
     if told is None:
         return None
     return ServerClock(
@@ -281,7 +224,7 @@ def _clock(told: _Object | None) -> ServerClock | None:
     )
 
 
-def _schema(told: _Object | None) -> Adherence | None:
+def _schema(told: JsonObject | None) -> Adherence | None:
     return None if told is None else Adherence(told.need("replies", int), told.need("held", int))
 
 
@@ -309,6 +252,8 @@ def facts_document(facts: Facts) -> dict[str, Any]:
     """What the source knew, as JSON."""
     if isinstance(facts, LogFacts):
         return _plain({**_log(facts), **_shared(facts)})
+    if isinstance(facts, RolloutFacts):
+        return _plain(_rollouts(facts))
     return _plain(_batch(facts) if isinstance(facts, BatchFacts) else _exam(facts))
 
 
@@ -376,6 +321,11 @@ def _exam(facts: ExamFacts) -> dict[str, Any]:
 def _batch(facts: BatchFacts) -> dict[str, Any]:
     own = {name: getattr(facts, name) for name in (*_BATCH, "stream")}
     return {**_shared(facts), **own, "models": facts.models or None}
+
+
+def _rollouts(facts: RolloutFacts) -> dict[str, Any]:
+    own = {name: getattr(facts, name) for name in _ROLLOUTS}
+    return {**_shared(facts), **own, "folders": facts.folders or None, "rollouts": facts.rollouts or None}
 
 
 def _log(facts: LogFacts) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a run asks, by name and settings: questions of an exam, requests of a file, what the log of another tool has.
+"""What a run asks, by name and settings: questions, requests, tasks for agents, what the log of another tool has.
 
 What is done with each kind is in service/kinds.
 """
@@ -94,4 +94,86 @@ class BatchRef:
         return PurePath(self.name).name if self.content is None else self.name
 
 
-SourceRef = ExamRef | BatchRef | LogRef
+@dataclass(frozen=True, slots=True)
+class TaskEntry:
+    """A prepared task as a benchmark lists it: its folder, how often it is rolled out, and what differs for it.
+
+    Paths are absolute. `environment` are variables as NAME=value, which the agent and the verifier see; `timeout_s` is
+    the agent's time, None: the benchmark's.
+    """
+
+    folder: str
+    rollouts: int = 1
+    overrides: str | None = None  # file that is applied to a private copy; None: none is
+    environment: tuple[str, ...] = ()
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TrialLimits:
+    """What one trial may use. None: not bounded. A limit of the agent's is scored; the others are no fault of its.
+
+    `max_tokens` counts in and out over all requests of the agent's model, `disk_mb` what is written in the sandbox.
+    """
+
+    agent_s: float = 1800.0
+    verifier_s: float = 600.0
+    trial_s: float = 3600.0  # all phases together
+    memory_mb: int = 2048
+    cpus: float = 1.0
+    pids: int = 256
+    disk_mb: int = 1024
+    output_mb: float = 10.0  # of what the agent prints, kept; the rest is counted
+    max_tokens: int | None = 100_000
+    max_cost_usd: float | None = None
+    max_calls: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutsRef:
+    """Which tasks an agent is given, how often, in what sandbox, and where the documented files are written.
+
+    `data` is the absolute path of the folder that holds `rollouts/` and `runs/`; `stamp` the time in
+    `rollouts/NAME/STAMP`, and `first` the number of the first trial in `runs/STAMP-NUMBER`: trials are numbered task
+    by task in the order of `tasks`, each task's rollouts one after the other.
+    """
+
+    name: str  # the benchmark's
+    kind: Literal["rollouts"] = "rollouts"
+    tasks: tuple[TaskEntry, ...] = ()
+    config: str | None = None  # the path of the TOML, as it was given
+    data: str = ""
+    stamp: str = ""
+    first: int = 0
+    sandbox: str = "bubblewrap"
+    image: str = "base"
+    limits: TrialLimits = TrialLimits()
+    pass_score: float = 1.0  # a trial passes with at least this share of the rubrics' weights
+    imported: ClassVar[bool] = False
+
+    @property
+    def listed(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Who works on tasks. Part of what is asked of nobody else: it stands in the cell, beside the source.
+
+    `model` is whom it asks ("ollama/qwen3:8b"), None for agents that ask none. Of a command: `argv` with {instruction}
+    and {model} in it, `binary` a file or folder of this machine that is seen read-only at /opt/agent, `log` the reader
+    of what it prints. Of a scripted agent: `script`, a file that is run in the repository.
+    """
+
+    name: str
+    kind: Literal["null", "reference", "scripted", "shell", "command"]
+    model: str | None = None
+    base_url: str | None = None
+    argv: tuple[str, ...] = ()
+    binary: str | None = None
+    script: str | None = None
+    environment: tuple[str, ...] = ()
+    log: str | None = None
+
+
+SourceRef = ExamRef | BatchRef | RolloutsRef | LogRef

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
-from proctor.references import SourceRef
+from proctor.references import Agent, SourceRef
 
 if TYPE_CHECKING:
     from proctor.manifest import Manifest
@@ -111,6 +111,24 @@ def _message(told: object) -> Message:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskFolder:
+    """A prepared task that an agent works on: a folder with files, an instruction, and what verifies the work.
+
+    `path` is the absolute path of the folder; `overrides` that of the file of overrides that is applied to a private
+    copy of it, None where none is. The item's hash is that of the folder's content with the overrides.
+    """
+
+    path: str
+    instruction: str
+    overrides: str | None = None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What the agent is told, for people and graders."""
+        return (Message("user", self.instruction),)
+
+
+@dataclass(frozen=True, slots=True)
 class Gold:
     """What is known of the right answer: a letter where there are choices, a label or a text elsewhere.
 
@@ -137,7 +155,7 @@ class Item:
 
     id: str  # stable from run to run, e.g. "boolq/17"
     group: str  # the task it is scored in, e.g. "boolq"
-    ask: Chat | Request
+    ask: Chat | Request | TaskFolder
     gold: Gold | None = None  # None: nothing is known
     choices: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
@@ -299,13 +317,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One model on one source."""
+    """One model on one source, or one agent: then `model` is the agent's name and that of the model it asks."""
 
     model: Model
     source: SourceRef
     sampling: Sampling = Sampling()
     limits: Limits = Limits()
     repeats: int = 1
+    agent: Agent | None = None
 
 
 @dataclass(frozen=True, slots=True)

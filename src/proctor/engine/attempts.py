@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from proctor.engine.outage import Outage
 from proctor.engine.retry import Retry
-from proctor.errors import ErrorBudget, Overloaded, ProctorError, ProviderError, RateLimited, provider_errors
+from proctor.errors import AttemptError, ErrorBudget, Overloaded, ProctorError, RateLimited, attempt_errors
 from proctor.grading.worth import not_graded
 from proctor.protocols import GradeReply, Solver
 from proctor.providers.pacing.limiter import Limiter
@@ -22,7 +22,7 @@ LOG = logging.getLogger(__name__)
 SLOW_S = 30.0  # a request that takes longer is told in the log
 STAND_INS = 8  # workers for each request that may be under way, while most of them wait to ask again
 UNMEASURED = Grade(Outcome.ERROR, None)
-OF_ITEMS = frozenset(kind.slug for kind in provider_errors() if kind.of_item)
+OF_ITEMS = frozenset(kind.slug for kind in attempt_errors() if kind.of_item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class _Pool:
         while True:
             try:
                 reply = await self._ask(asking, tried)
-            except ProviderError as error:
+            except AttemptError as error:
                 if error.stops_run:
                     raise
                 tried.unused += error.usage or NOTHING_USED
@@ -237,7 +237,7 @@ class _Pool:
         finally:
             self._asleep -= 1
 
-    async def _pause(self, asking: Asking, tried: _Tried, error: ProviderError) -> Failure | None:
+    async def _pause(self, asking: Asking, tried: _Tried, error: AttemptError) -> Failure | None:
         """Wait until the item may be asked again; a Failure if it may not. Holds no place."""
         failure = Failure(error.slug, str(error), error.retryable, error.status, error.raw)
         outage = self._outage
@@ -295,7 +295,7 @@ class _Pool:
                 limiter.refused(error.retry_after_s)
             raise
         except ProctorError as error:
-            if not (isinstance(error, ProviderError) and error.of_item):
+            if not (isinstance(error, AttemptError) and error.of_item):
                 limiter.failed()
             raise
         finally:

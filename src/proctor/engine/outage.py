@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from proctor.errors import NetworkError, ProviderError, RequestTimeout
+from proctor.errors import AttemptError, NetworkError, RequestTimeout
 
 LOG = logging.getLogger(__name__)
 FIRST_S, MOST_S = 0.5, 5.0  # before a request that looks whether the server is back
@@ -60,7 +60,7 @@ class Outage:
         """What an item that had to be given up says besides its own failure."""
         return _waited(self._waited_s)
 
-    def takes(self, error: ProviderError) -> bool:
+    def takes(self, error: AttemptError) -> bool:
         """Whether a failure is the server's absence, which costs the item no retry."""
         if not self._shows_absence(error):
             if isinstance(error, NetworkError | RequestTimeout):
@@ -104,7 +104,7 @@ class Outage:
         if self.away is not None:
             await self._over.wait()
 
-    def _shows_absence(self, error: ProviderError) -> bool:
+    def _shows_absence(self, error: AttemptError) -> bool:
         if not self.wait_s:
             return False
         if error.unreached:
@@ -114,7 +114,7 @@ class Outage:
             error.unreached and (self._suspected >= IN_A_ROW or self._given_up or self.away is not None)
         )
 
-    def _begin(self, error: ProviderError) -> None:
+    def _begin(self, error: AttemptError) -> None:
         LOG.info("%s; waiting for the server, at most %.0f s", error, self.wait_s)
         self.troubled = True
         self.away = Away(str(error), error.slug, time.monotonic(), self.wait_s)
@@ -183,7 +183,7 @@ async def once_ready(ask: Callable[[], Awaitable[T]], wait_s: float) -> T:
     while True:
         try:
             return await ask()
-        except ProviderError as error:
+        except AttemptError as error:
             waited_s = loop.time() - began
             if not error.away or isinstance(error, NetworkError) or not wait_s:
                 raise

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from proctor.errors import Overloaded, ProviderError, RateLimited
+from proctor.errors import AttemptError, Overloaded, RateLimited
 
 SHORTEST_S = 0.05  # what a named delay is taken to be at the least, where it is doubled
 
@@ -26,7 +26,7 @@ class Retry:
     cap_s: float = 30.0
     draw: Callable[[], float] = random.random
 
-    def wait_s(self, retry: int, error: ProviderError) -> float | None:
+    def wait_s(self, retry: int, error: AttemptError) -> float | None:
         """Seconds before retry number `retry`, which counts from 1; None to give up.
 
         A delay that the server names is waited for in full, and after a few times one that doubles from it.
@@ -35,7 +35,7 @@ class Retry:
         2.0
         >>> round(Retry(draw=lambda: 1.0).wait_s(7, RateLimited("slow down", retry_after_s=0.05)), 3)
         1.6
-        >>> Retry().wait_s(1, ProviderError("no")) is None
+        >>> Retry().wait_s(1, AttemptError("no")) is None
         True
         """
         refusal = isinstance(error, RateLimited | Overloaded)

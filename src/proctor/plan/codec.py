@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from typing import Any, get_args, get_type_hints
 
 from proctor.errors import ConfigError
-from proctor.references import ExamRef, SourceRef
+from proctor.references import Agent, ExamRef, RolloutsRef, SourceRef, TaskEntry, TrialLimits
 from proctor.types import Cell, Limits, Model, Plan, Sampling
 
 
@@ -25,6 +25,8 @@ def _cell(cell: Cell) -> dict[str, Any]:
     record = asdict(cell)
     source = record["source"]
     record["source"] = {name: value for name, value in source.items() if value or name not in _LATER}
+    if cell.agent is None:
+        del record["agent"]
     return record
 
 
@@ -36,6 +38,7 @@ def cell_from_json(text: str) -> Cell:
         source=_source(record.pop("source")),
         sampling=_build(Sampling, record.pop("sampling")),
         limits=_build(Limits, record.pop("limits")),
+        agent=_build(Agent, record.pop("agent")) if "agent" in record else None,
         **_known(Cell, record),
     )
 
@@ -52,11 +55,20 @@ def _source(record: Mapping[str, Any]) -> SourceRef:
         raise ConfigError(
             f"A stored source is of the kind {kind!r}, which this version does not know: update proctor"
         )
+    if reference is RolloutsRef:
+        return _rollouts(record)
     unused = _OF_EXAMS - {field.name for field in fields(reference)}
     built: SourceRef = _build(
         reference, {name: value for name, value in record.items() if name not in unused}
     )
     return built
+
+
+def _rollouts(record: Mapping[str, Any]) -> RolloutsRef:
+    """The one reference that has records in it."""
+    tasks = tuple(_build(TaskEntry, task) for task in record["tasks"])
+    inner = {"tasks": tasks, "limits": _build(TrialLimits, record["limits"])}
+    return RolloutsRef(**{**_known(RolloutsRef, record), **inner})
 
 
 def plan_to_json(plan: Plan) -> str:

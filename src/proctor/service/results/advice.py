@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from proctor.errors import ContextOverflow, ProviderError, provider_errors
+from proctor.errors import AttemptError, ContextOverflow, attempt_errors
 from proctor.findings import Cause
 from proctor.service.kinds import kind_of
 from proctor.types import Run
@@ -39,11 +39,11 @@ def askings(run: Run) -> str:
 def asks_again(slug: str) -> bool:
     """Whether the same request may succeed later."""
     kind = _kind(slug)
-    return kind is None or kind.retryable or kind.stops_run
+    return kind is None or kind.retryable or kind.stops_run or kind.may_pass
 
 
-def _kind(slug: str) -> type[ProviderError] | None:
-    return next((kind for kind in provider_errors() if kind.slug == slug), None)
+def _kind(slug: str) -> type[AttemptError] | None:
+    return next((kind for kind in attempt_errors() if kind.slug == slug), None)
 
 
 def goes_on(run: Counted, causes: Sequence[Cause]) -> bool:

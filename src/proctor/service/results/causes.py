@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from proctor.errors import ProviderError, provider_errors
+from proctor.errors import AttemptError, attempt_errors
 from proctor.findings import Cause, RunResult, Tally
 from proctor.service.context import Context
 from proctor.service.results.advice import advice
@@ -87,7 +87,7 @@ def of_lines(context: Context, lines: Sequence[RunLine]) -> dict[str, tuple[Caus
     return found
 
 
-def failed_whole(result: RunResult) -> ProviderError | None:
+def failed_whole(result: RunResult) -> AttemptError | None:
     """The error as which a run ends in which no item has an outcome and some failed; None for any other.
 
     It is of the commonest cause's kind, and says its words.
@@ -98,8 +98,8 @@ def failed_whole(result: RunResult) -> ProviderError | None:
     failed = sum(cause.items for cause in result.causes)
     every = f"All {failed:,} items" if failed > 1 else "The only item"
     mostly = "" if len(result.causes) == 1 else f" ({first.items:,} of them as follows)"
-    kinds = {kind.slug: kind for kind in provider_errors()}
-    error = kinds.get(first.slug, ProviderError)(
+    kinds = {kind.slug: kind for kind in attempt_errors()}
+    error = kinds.get(first.slug, AttemptError)(
         f"{every} that {'were' if failed > 1 else 'was'} asked failed{mostly}: {first.said or first.slug}"
     )
     error.cure = advice(first, result.run)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import FrameType
 
-from proctor.errors import DiskFull, EndpointNotFound, ErrorBudget, ProctorError, ProviderError, StoreError
+from proctor.errors import AttemptError, DiskFull, EndpointNotFound, ErrorBudget, ProctorError, StoreError
 from proctor.service.admin.addresses import settings_for
 from proctor.service.context import LEASE_S, Context
 from proctor.service.kinds import kind_of
@@ -177,7 +177,7 @@ def _nobody_answers_yet(job: entries.Job, error: BaseException | None) -> bool:
 
 
 def _retryable(error: type[ProctorError]) -> frozenset[str]:
-    found = {error.slug} if issubclass(error, ProviderError) and error.retryable else set()
+    found = {error.slug} if issubclass(error, AttemptError) and error.retryable else set()
     return frozenset(found).union(*(_retryable(kind) for kind in error.__subclasses__()))
 
 

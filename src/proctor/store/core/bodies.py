@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import zstandard
 
-from proctor.types import Attempt, Chat, Gold, Item, Message, Request
+from proctor.types import Attempt, Chat, Gold, Item, Message, Request, TaskFolder
 
 # Measured on prompts and replies of 0.5 to 1.2 kB: levels 1, 2 and 3 give the same size (60 %)
 # in the same time (15 us for a pair); beyond 3 the time doubles for nothing.
@@ -50,22 +50,24 @@ def item_body(item: Item) -> bytes:
 
 def item_record(item: Item) -> dict[str, Any]:
     """The item as it is kept, but for its hash, by which it is found. `item_from` takes it back."""
-    request = item.ask if isinstance(item.ask, Request) else None
-    asked: dict[str, Any] = (
-        {"prompt": [[message.role, message.content] for message in item.ask.messages]}
-        if request is None
-        else {"url": request.url, "body": request.body.decode("utf-8", "replace"), "model": request.model}
-    )
     return {
         "id": item.id,
         "group": item.group,
-        **asked,
+        **_asked(item.ask),
         "target": item.target,
         "choices": list(item.choices),
         "aliases": list(item.aliases),
         "options": list(item.options),
         "cluster": item.cluster,
     }
+
+
+def _asked(ask: Chat | Request | TaskFolder) -> dict[str, Any]:
+    if isinstance(ask, Request):
+        return {"url": ask.url, "body": ask.body.decode("utf-8", "replace"), "model": ask.model}
+    if isinstance(ask, TaskFolder):
+        return {"task": {"path": ask.path, "instruction": ask.instruction, "overrides": ask.overrides}}
+    return {"prompt": [[message.role, message.content] for message in ask.messages]}
 
 
 def item_from(record: Mapping[str, Any], digest: str) -> Item:
@@ -82,7 +84,9 @@ def item_from(record: Mapping[str, Any], digest: str) -> Item:
     )
 
 
-def _ask_from(record: Mapping[str, Any]) -> Chat | Request:
+def _ask_from(record: Mapping[str, Any]) -> Chat | Request | TaskFolder:
+    if "task" in record:
+        return TaskFolder(**record["task"])
     if "url" in record:
         return Request(record["url"], record["body"].encode(), record["model"])
     return Chat(tuple(Message(role, content) for role, content in record["prompt"]))
