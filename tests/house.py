@@ -13,6 +13,9 @@ from proctor.references import SourceRef
 
 ROOT = Path(__file__).parents[1]
 
+# What everything may know.
+WORDS = {"types", "references", "protocols", "offered", "findings", "manifest", "manifest_json"}
+WORDS |= {"trial_record", "errors", "exits", "printable", "json_object"}
 # May import only from rows below. Names on one row do not know each other, except in the last row.
 LAYERS = [
     {"__main__"},
@@ -23,37 +26,10 @@ LAYERS = [
     {"sources", "providers", "sandbox", "store", "stats", "interop", "report", "simulator"},
     {"grading", "replies"},
     {"plan", "settings", "figures", "log"},
-    {
-        "types",
-        "references",
-        "protocols",
-        "offered",
-        "findings",
-        "manifest",
-        "manifest_json",
-        "errors",
-        "exits",
-        "printable",
-        "json_object",
-        "trial_record",
-    },
+    WORDS,
 ]
 RANK = {name: row for row, names in enumerate(reversed(LAYERS)) for name in names}
 TOP = len(LAYERS)  # proctor/__init__.py stands above all; from it, others may take __version__ only
-WORDS = {
-    "types",
-    "references",
-    "protocols",
-    "offered",
-    "findings",
-    "manifest",
-    "manifest_json",
-    "errors",
-    "exits",
-    "printable",
-    "json_object",
-    "trial_record",
-}
 VIEWS_SEE = {"service", "plan", "settings", "figures", "log", *WORDS}
 SEES = {
     "cli": VIEWS_SEE | {"cli"},

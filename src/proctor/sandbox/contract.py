@@ -57,7 +57,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CommandEnd:
     """How a command ended. `code` is as shells tell it (137: killed); `why` tells an end that it did not choose."""
 
     code: int
@@ -70,7 +70,7 @@ class Ended:
 class Box(Protocol):
     """One root of its own, until it is closed. Its commands see each other's files, and nothing of other boxes."""
 
-    async def run(self, command: Command) -> Ended:
+    async def run(self, command: Command) -> CommandEnd:
         """Run a command to its end or its time limit; nothing that it started lives on. Cancelling kills it likewise.
 
         Raises: SandboxError where the sandbox itself failed, never for what the command did.

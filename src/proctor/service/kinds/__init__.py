@@ -12,12 +12,14 @@ from proctor.service.kinds.contract import R, SourceKind
 from proctor.service.kinds.datasets import DATASET
 from proctor.service.kinds.exams import FILE, SUITE
 from proctor.service.kinds.logs import LOG, OUTPUTS
+from proctor.service.kinds.rollouts import ROLLOUTS
 
 KINDS: Mapping[str, SourceKind[Any, Any]] = {
     "suite": SUITE,
     "file": FILE,
     "dataset": DATASET,
     "batch": BATCH,
+    "rollouts": ROLLOUTS,
     "log": LOG,
     "outputs": OUTPUTS,
 }

@@ -18,7 +18,7 @@ from proctor.service.context import Context
 from proctor.settings import Settings
 from proctor.simulator import KnownAnswer
 from proctor.store import Store
-from proctor.types import Attempt, Cell, Run
+from proctor.types import Attempt, Cell, Item, Run
 
 R = TypeVar("R", bound=SourceRef)
 S = TypeVar("S", bound=Source)
@@ -91,6 +91,10 @@ class SourceKind(Generic[R, S]):
     found: Callable[[R, S], R] = lambda ref, _source: ref  # with what opening it decided, for a resume
     method: Callable[[S], Method]
     replayed: Callable[[S], S] = lambda source: source  # its replies made elsewhere, under prompts of others
+    repeats: Callable[[S, Item, Cell], int] = lambda _source, _item, cell: (
+        cell.repeats
+    )  # how often an item is asked
+    planned: Callable[[S, Cell], int] = lambda source, cell: len(source) * cell.repeats  # askings in all
     graded_as: Callable[[S, Mapping[str, str]], S] = lambda source, _graders: (
         source
     )  # as a run began, by task
@@ -103,7 +107,7 @@ class SourceKind(Generic[R, S]):
     )  # as another run asks it that is to disturb nothing of the first
     # Shown, and compared.
     called: Callable[[Run], str] = lambda run: run.source_title
-    holds: Literal["questions", "requests"] = (
+    holds: Literal["questions", "requests", "tasks"] = (
         "questions"  # what its items are, for the words of lists and pages
     )
     on_server: bool = False  # whether a server may be asked for it again, as pages then offer

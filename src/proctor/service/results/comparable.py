@@ -38,7 +38,7 @@ def _kind_of_rows(facts: Facts) -> str:
     """Requests of one file, by its name, are comparable where they are the same; those of two files never are."""
     if isinstance(facts, BatchFacts):
         return f"requests of {facts.file}"
-    return facts.rows if facts.rows in ("sample", "file") else "official"
+    return facts.rows if facts.rows in ("sample", "file", "rollouts") else "official"
 
 
 def graded(manifest: Manifest) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from proctor.manifest import Adherence
-from proctor.providers import entry
+from proctor.providers import PROVIDERS
 from proctor.providers.modes import keeps
 from proctor.service.results.comparable import comparability, exam
 from proctor.store import Store
@@ -29,8 +29,9 @@ def with_adherence(store: Store, run: Run) -> Run:
 
 
 def _under_schema(run: Run) -> bool:
-    """Baselines, replays and other tools' logs were never sent a schema."""
-    asked = not run.cell.source.imported and bool(entry(run.cell.model.provider).modes)
+    """Baselines, replays, agents and other tools' logs were never sent a schema."""
+    provider = PROVIDERS.get(run.cell.model.provider)
+    asked = not run.cell.source.imported and provider is not None and bool(provider.modes)
     return asked and run.manifest.mode == "structured"
 
 

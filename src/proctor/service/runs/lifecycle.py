@@ -130,7 +130,7 @@ def _add_runs(
             plan_id,
             cell,
             source_title=each.source.title,
-            planned=len(each.source) * cell.repeats,
+            planned=kind_of(cell.source).planned(each.source, cell),
             manifest=manifest,
             comparability=comparability(manifest),
             exam=exam(manifest),

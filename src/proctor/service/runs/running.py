@@ -364,9 +364,11 @@ async def _until_kept(writer: AttemptWriter) -> None:
 
 def _missing(store: Store, run: Run, ready: Ready) -> Iterator[Asking]:
     """The askings of the run that have no outcome yet, in the run's order."""
-    known = tried(store, run.id)
+    known, repeats = tried(store, run.id), kind_of(ready.cell.source).repeats
     for repeat in range(ready.cell.repeats):
         for position, item in enumerate(ready.source.items()):
+            if repeat >= repeats(ready.source, item, ready.cell):
+                continue
             attempt = known.look(item.id, repeat)
             if attempt != SETTLED:
                 yield Asking(item, position, repeat, attempt)

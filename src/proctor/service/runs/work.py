@@ -101,7 +101,7 @@ def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
         facts = entries.OpenedFacts(
             cell=cell,
             source_title=source.title,
-            planned=len(source) * cell.repeats,
+            planned=kind_of(cell.source).planned(source, cell),
             manifest=manifest,
             comparability=comparability(manifest),
             exam=exam(manifest),

@@ -1,0 +1,5 @@
+"""Small statistics."""
+
+
+def mean(numbers):
+    return sum(numbers) / len(numbers)

@@ -1,0 +1,66 @@
+"""Trials as the engine asks for them: an item is a task, a repeat is a rollout, a reply is a patch with its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from proctor.engine.agents.contract import AgentAtWork
+from proctor.engine.trials.trial import Trial, folder_of
+from proctor.offered import ListedModel
+from proctor.providers.contract import ALL_SAMPLING, Pacing
+from proctor.references import RolloutsRef
+from proctor.sandbox.contract import Policy, Sandbox
+from proctor.sources.rollouts.source import RolloutsSource
+from proctor.trial_record import record_from
+from proctor.types import Grade, Item, Model, Outcome, Reply
+
+PARALLEL = 4
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRunner:
+    """A Solver with a preflight: the sandbox and the agent are tried before any trial. Its places are trials."""
+
+    ref: RolloutsRef
+    source: RolloutsSource
+    sandbox: Sandbox
+    agent: AgentAtWork
+    model: Model
+    address: str = ""
+    unsent: Collection[str] = ALL_SAMPLING
+    adjustments: Sequence[str] = ()
+
+    @property
+    def pacing(self) -> Pacing:
+        return Pacing(PARALLEL, PARALLEL, fixed=True)
+
+    async def check(self) -> ListedModel:
+        limits = self.ref.limits
+        await self.sandbox.check(Policy(limits.memory_mb, limits.cpus, limits.pids, limits.disk_mb))
+        await self.agent.check()
+        return ListedModel(self.model)
+
+    async def warm(self) -> None:
+        """Nothing is loaded."""
+
+    async def __call__(self, item: Item, repeat: int) -> Reply:
+        task, entry = self.source.by_id[item.id]
+        number = self.numbers[item.id] + repeat
+        trial = Trial(self.ref, task, entry, repeat, folder_of(self.ref, number), self.sandbox, self.agent)
+        return await trial.run()
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """The number of each task's first trial."""
+        counts = [entry.rollouts for entry in self.source.entries]
+        firsts = accumulate(counts, initial=self.ref.first)
+        return dict(zip((task.id for task in self.source.tasks), firsts, strict=False))
+
+
+def verdict(_item: Item, reply: Reply) -> Grade:
+    """The grade that a trial's record tells."""
+    record = record_from(reply.raw)
+    outcome = Outcome.CORRECT if record.passed else Outcome.WRONG
+    return Grade(outcome, record.score, "passed" if record.passed else "failed", grader="verifier/1")

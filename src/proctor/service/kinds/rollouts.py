@@ -1,0 +1,71 @@
+"""Tasks for agents as a kind of source: each is worked on in a sandbox, and the work is verified in another."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import partial
+
+from proctor.engine.agents.opening import open_agent
+from proctor.engine.trials.runner import TrialRunner, verdict
+from proctor.errors import ConfigError
+from proctor.providers.contract import Opening, Provider
+from proctor.references import RolloutsRef
+from proctor.sandbox.bubblewrap import Bubblewrap
+from proctor.sandbox.image import make_image
+from proctor.service.context import Context
+from proctor.service.kinds.contract import Method, SourceKind
+from proctor.settings import Settings
+from proctor.sources.rollouts.source import RolloutsSource, open_rollouts
+from proctor.types import Cell, Item, Run
+
+
+def opened(ref: RolloutsRef, _settings: Settings) -> RolloutsSource:
+    return open_rollouts(ref)
+
+
+def sized(ref: RolloutsRef, _context: Context) -> int:
+    return len(ref.tasks)
+
+
+def method_of(source: RolloutsSource) -> Method:
+    return Method(verdict, opener=partial(in_sandboxes, source))
+
+
+def in_sandboxes(source: RolloutsSource, cell: Cell, opening: Opening) -> Provider:
+    """Raises: ConfigError, SandboxMissing."""
+    assert isinstance(cell.source, RolloutsRef)
+    if cell.agent is None:
+        raise ConfigError(f"{cell.source.name}: tasks are worked on by an agent, and none is named")
+    home = opening.settings.home
+    sandbox = Bubblewrap(make_image(cell.source.image, home), home / "boxes")
+    return TrialRunner(cell.source, source, sandbox, open_agent(cell.agent), cell.model)
+
+
+def rollouts_of(source: RolloutsSource, item: Item, _cell: Cell) -> int:
+    return source.facts.rollouts[item.id]
+
+
+def planned(source: RolloutsSource, _cell: Cell) -> int:
+    return sum(source.facts.rollouts.values())
+
+
+def tasks(ref: RolloutsRef) -> Hashable:
+    return tuple(entry.folder for entry in ref.tasks)
+
+
+def called(run: Run) -> str:
+    return run.cell.source.listed
+
+
+ROLLOUTS: SourceKind[RolloutsRef, RolloutsSource] = SourceKind(
+    short="",
+    sized=sized,
+    alike=tasks,
+    open=opened,
+    method=method_of,
+    repeats=rollouts_of,
+    planned=planned,
+    called=called,
+    holds="tasks",
+    own=True,
+)
