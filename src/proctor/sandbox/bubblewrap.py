@@ -78,7 +78,7 @@ class Bubblewrap:
         group = this_machine().group(f"proctor-{place.folder.name}")
         box = BubblewrapBox(program, place, group, tuple(mounts))
         try:
-            place.owns(group.folders)
+            place.owns(group.all)
             group.make(policy)
             self._furnish(place.folder, policy)
             box.furnish()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +45,7 @@ class Version:
     """What the files of one version are called. `optional` are limits of what a kernel may lack, as swap."""
 
     trees: Sequence[str]  # the controllers that have a tree of their own; "" is the one tree of version 2
+    commands: str  # the tree with the groups of commands: one in which a group below counts for the one above
     optional: frozenset[str]
     gauges: Mapping[str, Gauge]
 
@@ -67,6 +68,7 @@ class Version:
 
 V1 = Version(
     ("memory", "pids", "cpu", "cpuacct"),
+    "cpuacct",
     frozenset({"memory.memsw.limit_in_bytes"}),
     {
         "peak_memory_bytes": Gauge("memory", "memory.max_usage_in_bytes"),
@@ -78,6 +80,7 @@ V1 = Version(
 )
 V2 = Version(
     ("",),
+    "",
     frozenset({"memory.swap.max"}),
     {
         "peak_memory_bytes": Gauge("", "memory.peak"),
@@ -109,7 +112,7 @@ class Group:
 
     def make(self, policy: Policy) -> None:
         """Raises: SandboxError where a limit is not taken."""
-        for folder in self.folders.values():
+        for folder in self.all:
             folder.mkdir()
         for tree, file, text in self.version.limits(policy):
             path = self.folders[tree] / file
@@ -121,15 +124,20 @@ class Group:
                 raise SandboxError(f"{path} does not take {text}: {error.strerror}") from error
 
     @property
+    def all(self) -> Sequence[Path]:
+        """Each once: trees may be one, as cpu and cpuacct often are."""
+        return tuple(dict.fromkeys(self.folders.values()))
+
+    @property
     def main(self) -> Path:
         """The tree in which the processes of commands are told apart."""
-        return self.folders.get("pids") or self.folders[""]
+        return self.folders[self.version.commands]
 
     def begin(self, name: str) -> Sequence[Path]:
         """Make the group of a command. A process joins by writing 0 to each of these files."""
         own = self.main / name
         own.mkdir()
-        others = [folder for folder in self.folders.values() if folder != self.main]
+        others = [folder for folder in self.all if folder != self.main]
         return [each / "cgroup.procs" for each in (*others, own)]
 
     def consumed(self) -> Consumed:
@@ -152,14 +160,15 @@ class Group:
 
     def remove(self) -> None:
         """Kill what is in it, and take it away. It never raises: what cannot be removed is left for the next start."""
-        for folder in self.folders.values():
-            for each in (*_below(folder), folder):
-                kill(each)
-                gone(each)
+        remove(self.all)
 
 
-def _below(folder: Path) -> list[Path]:
-    return [each for each in folder.glob("*") if each.is_dir()]
+def remove(groups: Iterable[Path]) -> None:
+    """Kill what is in these groups or in one below them, and take them away."""
+    for folder in groups:
+        for each in (*(below for below in folder.glob("*") if below.is_dir()), folder):
+            kill(each)
+            gone(each)
 
 
 def processes(group: Path) -> list[int]:

@@ -38,7 +38,7 @@ class Local:
     async def open(self, policy: Policy, mounts: Sequence[Mount] = (), build: Path | None = None) -> Box:
         try:
             place = new_place(self.boxes, "local-")
-            place.owns({})
+            place.owns(())
             for each in FOLDERS:
                 inside(place.folder, each).mkdir(parents=True, exist_ok=True)
         except OSError as error:

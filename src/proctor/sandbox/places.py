@@ -13,12 +13,12 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.sandbox.cgroups import gone, kill
+from proctor.sandbox.cgroups import remove
 from proctor.sandbox.mounts import unmount
 
 MOUNTED = ("root", "disk")
@@ -31,9 +31,9 @@ class Place:
     folder: Path
     lock: int  # a descriptor
 
-    def owns(self, groups: Mapping[str, Path]) -> None:
+    def owns(self, groups: Iterable[Path]) -> None:
         """Write down what is about to be made, before it is made."""
-        told = {"pid": os.getpid(), "began": _began(), "groups": [str(each) for each in groups.values()]}
+        told = {"pid": os.getpid(), "began": _began(), "groups": [str(each) for each in groups]}
         (self.folder / "owner.json").write_text(json.dumps(told))
 
     def leave(self) -> None:
@@ -67,10 +67,7 @@ def sweep(boxes: Path) -> list[str]:
         lock = _free(folder)
         if lock is None:
             continue
-        for group in _groups(folder):
-            for each in (*(below for below in group.glob("*") if below.is_dir()), group):
-                kill(each)
-                gone(each)
+        remove(_groups(folder))
         _clear(folder)
         os.close(lock)
         found.append(folder.name)
