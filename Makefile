@@ -21,7 +21,7 @@ run-real: $(VENV)/.run  ## a real model sits its exams: fetches a server and a m
 	@$(BIN)/python tools/real_demo.py
 
 test: $(VENV)/.test  ## every test, on SQLite and PostgreSQL
-	@bash tools/apt.sh postgresql chromium libgomp1 bubblewrap
+	@bash tools/apt.sh postgresql chromium libgomp1 bubblewrap docker.io
 	@$(BIN)/python tools/real.py fetch >/dev/null || echo "Tests of a real server will skip (with CI=true, fail)."
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal src tests
 

@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeVar
 
 from proctor.errors import SandboxError
 from proctor.sandbox.contract import HOME, Command, CommandEnd
-from proctor.sandbox.docker.streams import STDOUT, Printed, packed, raw_socket, talk, unpacked
+from proctor.sandbox.docker.streams import STDOUT, Attached, Printed, packed, talk, unpacked
 from proctor.trial_record import Consumed
 
 T = TypeVar("T")
@@ -53,7 +53,9 @@ class DockerBox:
             printed = Printed(file, command.output_bytes)
             exec_id, connection = await self._away(lambda: self._begin(command))
             opened.callback(connection.close)
-            hearing = self._away(lambda: talk(connection, command.stdin, lambda _s, text: printed.take(text)))
+            hearing = self._away(
+                lambda: talk(connection.socket, command.stdin, lambda _s, text: printed.take(text))
+            )
             why = await self._until_over(hearing, command.timeout_s)
             self.printed += printed.length
         code = await self._away(lambda: self._code(exec_id))
@@ -82,7 +84,7 @@ class DockerBox:
             with suppress(OSError):  # the container was killed by somebody
                 await hearing
 
-    def _begin(self, command: Command) -> tuple[str, Any]:
+    def _begin(self, command: Command) -> tuple[str, Attached]:
         api = self.container.client.api
         made = api.exec_create(
             self.container.id,
@@ -92,10 +94,7 @@ class DockerBox:
             workdir=command.cwd,
             environment={"PATH": PATH, "HOME": HOME, **command.env},
         )
-        # A stream that nothing is said on for a minute is no dead one.
-        connection = raw_socket(api.exec_start(made["Id"], socket=True))
-        connection.settimeout(None)
-        return made["Id"], connection
+        return made["Id"], Attached(api.exec_start(made["Id"], socket=True))
 
     def _signal(self, name: str) -> None:
         # To -1 is to all but init and the sender; a fork that is under way sees the signal and comes to nothing.
@@ -145,9 +144,9 @@ class DockerBox:
         """A command of ours, while nothing else runs; its exit code."""
         api = self.container.client.api
         made = api.exec_create(self.container.id, ["/bin/sh", "-c", words], stdin=True, user=user)
-        connection = raw_socket(api.exec_start(made["Id"], socket=True))
+        connection = Attached(api.exec_start(made["Id"], socket=True))
         try:
-            talk(connection, stdin, hear)
+            talk(connection.socket, stdin, hear)
         finally:
             connection.close()
         return self._code(made["Id"]) or 0

@@ -139,14 +139,14 @@ def _client() -> DockerClient:
             "folders of this machine"
         )
     try:
-        client = docker.DockerClient(base_url=host, timeout=120, max_pool_size=THREADS)
-        client.ping()
-    except DockerException as error:
+        with socket.socket(socket.AF_UNIX) as trying:
+            trying.connect(host.removeprefix("unix://"))
+        return docker.DockerClient(base_url=host, timeout=120, max_pool_size=THREADS)
+    except (DockerException, OSError) as error:
         raise SandboxMissing(
             f"No Docker daemon answers at {host} ({error}). Start dockerd or podman's service, set DOCKER_HOST to its "
             "socket, and try `docker ps`"
         ) from None
-    return client
 
 
 def _terms(policy: Policy, mounts: Sequence[Mount]) -> dict[str, Any]:

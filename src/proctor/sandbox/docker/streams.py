@@ -61,9 +61,19 @@ def _exactly(connection: socket.socket, count: int) -> bytes:
     return bytes(found)
 
 
-def raw_socket(told: Any) -> socket.socket:
-    """The socket inside what the client hands out for an attached command."""
-    return getattr(told, "_sock", told)  # type: ignore[no-any-return]  # the client has no types
+class Attached:
+    """The connection to a running command, inside what the client hands out for one."""
+
+    def __init__(self, told: Any) -> None:
+        self._told = told
+        self.socket: socket.socket = getattr(told, "_sock", told)
+        self.socket.settimeout(None)  # a command that says nothing for a minute is no dead one
+
+    def close(self) -> None:
+        # Both hold the connection open by themselves.
+        if (response := getattr(self._told, "_response", None)) is not None:
+            response.close()
+        self.socket.close()
 
 
 def packed(source: Path, name: str, into: IO[bytes]) -> None:
