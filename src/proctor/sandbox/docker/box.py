@@ -120,8 +120,8 @@ class DockerBox:
         """Unpack a tar archive in a folder of the box; it belongs to whoever runs there. Raises: SandboxError."""
         said = bytearray()
         place = shlex.quote(folder)
-        words = f"mkdir -p {place} && tar -xf - --no-same-owner -C {place}"
-        if self._plain(words, archive, lambda _stream, text: said.extend(text), USER):
+        words = f"mkdir -p {place} && tar -xf - -C {place} && chown -R {USER} {place}"
+        if self._plain(words, archive, lambda _stream, text: said.extend(text)):
             raise SandboxError(f"Files cannot be put into the box at {folder}: {said[-500:].decode()}")
 
     async def files(self, target: str) -> Path:
@@ -135,15 +135,15 @@ class DockerBox:
                 if stream == STDOUT:
                     archive.write(text)
 
-            self._plain(f"tar -cf - -C {shlex.quote(target)} .", b"", hear, "0")
+            self._plain(f"tar -cf - -C {shlex.quote(target)} .", b"", hear)
             archive.seek(0)
             unpacked(archive, into)
         return into
 
-    def _plain(self, words: str, stdin: bytes, hear: Callable[[int, bytes], None], user: str) -> int:
-        """A command of ours, while nothing else runs; its exit code."""
+    def _plain(self, words: str, stdin: bytes, hear: Callable[[int, bytes], None]) -> int:
+        """A command of ours as root, while nothing else runs; its exit code."""
         api = self.container.client.api
-        made = api.exec_create(self.container.id, ["/bin/sh", "-c", words], stdin=True, user=user)
+        made = api.exec_create(self.container.id, ["/bin/sh", "-c", words], stdin=True, user="0")
         connection = Attached(api.exec_start(made["Id"], socket=True))
         try:
             talk(connection.socket, stdin, hear)

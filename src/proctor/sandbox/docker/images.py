@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 import tarfile
 from pathlib import Path
 from threading import Lock
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 BASE = "proctor-base"  # what a task's Dockerfile names: FROM proctor-base
 DOCKERFILE = "Dockerfile"
 SHORT = 16  # hex digits of a hash in a tag
+_ID = re.compile("sha256:[0-9a-f]{64}")
 BUILDING = Lock()  # one build at a time: trials of one task wait for the first one's
 
 
@@ -75,8 +77,9 @@ def _import(client: DockerClient, image: Image, tag: str) -> None:
         feeding.start()
         told = client.api.import_image_from_stream(source, repository=name, tag=version)
         feeding.join()
-    if not _has(client, tag):
+    if (taken := _ID.search(told)) is None:
         raise SandboxError(f"The Docker daemon did not take the image {tag}: {told}")
+    client.images.get(taken[0]).tag(name, version)  # podman imports it as "latest", whatever was asked for
 
 
 class _Feeding:

@@ -29,8 +29,8 @@ THREADS = 64  # each command of a box holds one
 OWNER = "proctor.owner"  # the label by which containers of dead processes are found
 # Of the bytes that a box may write: the repository with all of /app, the home, temporary files.
 SHARES: Mapping[str, float] = {"/app": 0.5, "/home/agent": 0.25, "/tmp": 0.25}
-# What our own commands need as root: to end what runs and to read what it left. Other users have no capability.
-OF_ROOT = ("KILL", "DAC_READ_SEARCH")
+# What our own commands need as root: to end what runs, read what it left, hand files over. Others have no capability.
+OF_ROOT = ("KILL", "DAC_OVERRIDE", "CHOWN", "FOWNER")
 INSIDE = """cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev/null | head -n 1
 cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null | head -n 1
 grep -c : /proc/net/dev
@@ -152,7 +152,7 @@ def _client() -> DockerClient:
 def _terms(policy: Policy, mounts: Sequence[Mount]) -> dict[str, Any]:
     """How a box's container is started."""
     written = {
-        target: f"rw,exec,nosuid,nodev,size={max(1, int(policy.disk_mb * share))}m,uid=1000,gid=1000,mode=755"
+        target: f"rw,exec,nosuid,nodev,size={max(1, int(policy.disk_mb * share))}m,mode=1777"
         for target, share in SHARES.items()
     }
     return {
