@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from proctor.sources.rollouts.faults import Faults
+from proctor.sources.rollouts.faults import TaskFaults
 from proctor.sources.rollouts.tree import Tree, digest, tree_of, write
 
 FOLDER = Path("cache", "tasks")
@@ -44,7 +44,7 @@ def kept(tree: Tree, build: Tree, sha256: str, home: Path) -> Path:
 def _whole(place: Path, sha256: str) -> bool:
     task = place / "task"
     names = [each.name for each in task.iterdir()] if task.is_dir() else []
-    return digest(tree_of(task, names, Faults(task))) == sha256
+    return digest(tree_of(task, names, TaskFaults(task))) == sha256
 
 
 def _moved(made: Path, place: Path) -> None:

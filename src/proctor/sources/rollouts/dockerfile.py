@@ -31,7 +31,7 @@ _PAIR = re.compile(r"(\w+)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:[^\s\\]|\\.)*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DockerLine:
     """One instruction, its continuation lines joined: `FROM`, and what follows."""
 
     number: int
@@ -50,7 +50,7 @@ class Copied:
     source: str
     target: str  # absolute
     into: bool  # as a name in the folder `target`, not as `target` itself
-    line: Line
+    line: DockerLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Recipe:
     base: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     copies: Sequence[Copied] = ()
-    steps: Sequence[Line] = ()
+    steps: Sequence[DockerLine] = ()
 
 
 def recipe_of(text: str) -> Recipe:
@@ -68,7 +68,7 @@ def recipe_of(text: str) -> Recipe:
     known: dict[str, str] = {"PATH": STANDARD_PATH}
     told: dict[str, str] = {}
     copies: list[Copied] = []
-    steps: list[Line] = []
+    steps: list[DockerLine] = []
     bases: list[str] = []
     place = PurePosixPath("/")
     for line in _lines(text):
@@ -90,7 +90,7 @@ def recipe_of(text: str) -> Recipe:
     return Recipe(bases[0] if bases else None, told, copies, steps)
 
 
-def _lines(text: str) -> Iterator[Line]:
+def _lines(text: str) -> Iterator[DockerLine]:
     """The instructions, without comments, each with the here-documents that belong to it thrown away."""
     rows = iter(enumerate(text.splitlines(), 1))
     for number, row in rows:
@@ -104,7 +104,7 @@ def _lines(text: str) -> Iterator[Line]:
         for end in _HEREDOC.findall(rest) if word.upper() in ("RUN", "COPY", "ADD") else ():
             while (follows := next(rows, None)) is not None and follows[1].strip() != end:
                 pass
-        yield Line(number, word.upper(), rest.strip())
+        yield DockerLine(number, word.upper(), rest.strip())
 
 
 def _pairs(rest: str, known: Mapping[str, str]) -> dict[str, str]:
@@ -125,7 +125,7 @@ def _filled(value: str, known: Mapping[str, str]) -> str:
     return _VARIABLE.sub(lambda each: known.get(each[1] or each[3]) or each[2] or "", value)
 
 
-def _copies(line: Line, known: Mapping[str, str], place: PurePosixPath) -> list[Copied] | None:
+def _copies(line: DockerLine, known: Mapping[str, str], place: PurePosixPath) -> list[Copied] | None:
     """What a COPY puts where; None where only a builder can tell."""
     words = _words(_filled(line.rest, known))
     options = [word for word in words if word.startswith("--")]

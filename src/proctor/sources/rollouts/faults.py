@@ -11,7 +11,7 @@ from proctor.errors import DataError
 MOST_FAULTS = 20  # that one error lists; the rest is counted
 
 
-class Faults:
+class TaskFaults:
     """The faults of one folder, each with the file it stands in and, where it has one, its key."""
 
     def __init__(self, folder: Path) -> None:
@@ -40,10 +40,10 @@ class Faults:
         )
 
 
-class Told:
+class JsonTold:
     """A JSON object that is read key by key: a value of a wrong type is a fault, and read as missing."""
 
-    def __init__(self, found: object, file: str, faults: Faults, where: str = "") -> None:
+    def __init__(self, found: object, file: str, faults: TaskFaults, where: str = "") -> None:
         self.file, self.faults, self.where = file, faults, where
         if not isinstance(found, dict):
             faults.add(file, f"{named(found)} where an object belongs", where)
@@ -85,15 +85,15 @@ class Told:
         found: Mapping[str, str] = self._take(name, _is_table, "an object of texts") or {}
         return found
 
-    def object(self, name: str) -> Told:
+    def object(self, name: str) -> JsonTold:
         """An empty one where it is missing."""
         value = self.left.pop(name, None)
-        return Told({} if value is None else value, self.file, self.faults, self.key(name))
+        return JsonTold({} if value is None else value, self.file, self.faults, self.key(name))
 
-    def objects(self, name: str) -> list[Told]:
+    def objects(self, name: str) -> list[JsonTold]:
         found = self._take(name, lambda value: isinstance(value, list), "a list") or []
         return [
-            Told(each, self.file, self.faults, f"{self.key(name)}[{place}]")
+            JsonTold(each, self.file, self.faults, f"{self.key(name)}[{place}]")
             for place, each in enumerate(found)
         ]
 

@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from proctor.sources.rollouts.faults import Faults, Told
+from proctor.sources.rollouts.faults import JsonTold, TaskFaults
 from proctor.sources.rollouts.paths import outside
 
 META = "tb_meta.json"
 Runner = Literal["python", "unittest", "pytest", "sh"]
+RUNNERS: tuple[Runner, ...] = get_args(Runner)
 Sensitivity = Literal["safe", "sensitive", "unknown"]
 OWN = "timeout_s, verifier_timeout_s, pass_score, protect, requires, sandbox, environment_variables, baseline"
 _ID = re.compile(r"[^\W_][\w.@:+-]{0,119}")
@@ -87,7 +88,7 @@ class Meta:
     own: Own
 
 
-def parsed(text: bytes, file: str, faults: Faults) -> dict[str, Any]:
+def parsed(text: bytes, file: str, faults: TaskFaults) -> dict[str, Any]:
     """A JSON object; empty where it is none."""
     try:
         found = json.loads(text.decode("utf-8-sig"))
@@ -103,9 +104,9 @@ def parsed(text: bytes, file: str, faults: Faults) -> dict[str, Any]:
     return found
 
 
-def read_meta(document: Mapping[str, Any], files: Mapping[str, bytes], faults: Faults) -> Meta:
+def read_meta(document: Mapping[str, Any], files: Mapping[str, bytes], faults: TaskFaults) -> Meta:
     """`files` are the scripts of `evaluation/` by their path in it."""
-    told = Told(dict(document), META, faults)
+    told = JsonTold(dict(document), META, faults)
     ident = told.text("task_id")
     if ident is None or not _ID.fullmatch(ident):
         what = "is missing" if ident is None else f"{ident!r} is no name of letters, digits and . _ @ : + -"
@@ -130,7 +131,7 @@ def read_meta(document: Mapping[str, Any], files: Mapping[str, bytes], faults: F
     )
 
 
-def repo_origin(told: Told) -> RepoOrigin:
+def repo_origin(told: JsonTold) -> RepoOrigin:
     """The repository that an object `repo` names; empty texts are as missing ones."""
     words = {
         key: told.text(key) or None for key in ("git_url", "branch", "start_commit_sha", "end_commit_sha")
@@ -147,12 +148,12 @@ def repo_origin(told: Told) -> RepoOrigin:
     )
 
 
-def _sensitivity(told: Told) -> Sensitivity:
+def _sensitivity(told: JsonTold) -> Sensitivity:
     level = told.text("level")
     return level if level in get_args(Sensitivity) else "unknown"  # type: ignore[return-value]  # one of its words
 
 
-def _rubrics(evaluation: Told) -> list[Rubric]:
+def _rubrics(evaluation: JsonTold) -> list[Rubric]:
     found: list[Rubric] = []
     for each in evaluation.objects("rubrics"):
         ident, weight = each.text("id"), each.number("weight")
@@ -172,7 +173,7 @@ def _rubrics(evaluation: Told) -> list[Rubric]:
 
 
 def _tests(
-    evaluation: Told, rubrics: Sequence[Rubric], files: Mapping[str, bytes]
+    evaluation: JsonTold, rubrics: Sequence[Rubric], files: Mapping[str, bytes]
 ) -> tuple[list[TestScript], dict[str, str]]:
     scripts: list[TestScript] = []
     inline: dict[str, str] = {}
@@ -193,13 +194,19 @@ def _tests(
             )
         if content is not None:
             inline[path] = content
-        runner = each.text("runner")
-        if runner is not None and runner not in get_args(Runner):
-            each.fault("runner", f"{runner!r} is none of {', '.join(get_args(Runner))}")
-            runner = None
         body = content.encode() if content is not None else files.get(path, b"")
-        scripts.append(TestScript(path, rubric, runner or runner_of(path, body)))  # type: ignore[arg-type]  # a word
+        scripts.append(TestScript(path, rubric, _runner(each) or runner_of(path, body)))
     return scripts, inline
+
+
+def _runner(told: JsonTold) -> Runner | None:
+    word = told.text("runner")
+    for runner in RUNNERS:
+        if word == runner:
+            return runner
+    if word is not None:
+        told.fault("runner", f"{word!r} is none of {', '.join(RUNNERS)}")
+    return None
 
 
 def runner_of(path: str, body: bytes) -> Runner:
@@ -220,7 +227,7 @@ def runner_of(path: str, body: bytes) -> Runner:
     return "pytest" if tests or any(each.name.startswith("Test") for each in classes) else "python"
 
 
-def _own(told: Told) -> Own:
+def _own(told: JsonTold) -> Own:
     own = Own(
         told.number("timeout_s", least=0.001),
         told.number("verifier_timeout_s", least=0.001),
@@ -237,7 +244,7 @@ def _own(told: Told) -> Own:
     return own
 
 
-def variables(told: Told, name: str) -> Mapping[str, str]:
+def variables(told: JsonTold, name: str) -> Mapping[str, str]:
     found = told.table(name)
     for key, value in found.items():
         if not _VARIABLE.fullmatch(key) or "\0" in value:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from proctor.errors import DataError
-from proctor.sources.rollouts.faults import Faults, Told
+from proctor.sources.rollouts.faults import JsonTold, TaskFaults
 from proctor.sources.rollouts.meta import META, RepoOrigin, parsed, repo_origin, variables
 from proctor.sources.rollouts.paths import is_glob, matches, outside
 from proctor.sources.rollouts.repository import is_remote, repository_files
-from proctor.sources.rollouts.tree import Piece, through_link
+from proctor.sources.rollouts.tree import TaskFile, through_link
 
 REPO, OVERLAY = "overlay_repo_files", "overlay_files"
 INSTRUCTIONS = "LM_INSTRUCTIONS.md"
@@ -28,11 +28,11 @@ class Draft:
     """A task before it is kept: what its tb_meta.json tells, and its files. `changes` are sentences."""
 
     document: dict[str, Any]
-    tree: dict[str, Piece]
-    faults: Faults
+    tree: dict[str, TaskFile]
+    faults: TaskFaults
     changes: list[str] = field(default_factory=list)
 
-    def put(self, path: str, body: str, told: Told, key: str) -> None:
+    def put(self, path: str, body: str, told: JsonTold, key: str) -> None:
         """A file of the task anew; a path that goes through a link, or where a folder is, is a fault."""
         link = through_link(self.tree, path)
         if link is not None:
@@ -41,7 +41,7 @@ class Draft:
             told.fault(key, f"{path} is a folder of the task")
         else:
             old = self.tree.get(path)
-            self.tree[path] = Piece(body=body.encode(), runs=old is not None and old.runs)
+            self.tree[path] = TaskFile(body=body.encode(), runs=old is not None and old.runs)
 
 
 def apply_overrides(draft: Draft, file: Path) -> None:
@@ -52,7 +52,7 @@ def apply_overrides(draft: Draft, file: Path) -> None:
     except OSError as error:
         draft.faults.add(str(file), f"these overrides cannot be read: {error.strerror}")
         return
-    told = Told(parsed(text, name, draft.faults), name, draft.faults)
+    told = JsonTold(parsed(text, name, draft.faults), name, draft.faults)
     _repository(draft, told)
     remove(draft, told.texts("remove_repo_paths"), told, "remove_repo_paths")
     _files(draft, told)
@@ -62,7 +62,7 @@ def apply_overrides(draft: Draft, file: Path) -> None:
     told.nothing_else(KNOWN)
 
 
-def remove(draft: Draft, patterns: Iterable[str], told: Told, key: str, *, strict: bool = True) -> None:
+def remove(draft: Draft, patterns: Iterable[str], told: JsonTold, key: str, *, strict: bool = True) -> None:
     """Take what the globs name out of the repository. Where `strict`, one that names nothing is a fault."""
     gone: set[str] = set()
     inside = [name.removeprefix(f"{REPO}/") for name in draft.tree if name.startswith(f"{REPO}/")]
@@ -82,14 +82,14 @@ def remove(draft: Draft, patterns: Iterable[str], told: Told, key: str, *, stric
         draft.changes.append(f"{_counted(len(gone), 'file')} of the repository removed")
 
 
-def _repository(draft: Draft, told: Told) -> None:
+def _repository(draft: Draft, told: JsonTold) -> None:
     if "repo" not in told.left:
         return
     asked = told.object("repo")
     words = dict(asked.left)
     of = draft.document.get("repo")
     before = dict(of) if isinstance(of, dict) else {}
-    origin = repo_origin(Told({**before, **words}, told.file, draft.faults, "repo"))
+    origin = repo_origin(JsonTold({**before, **words}, told.file, draft.faults, "repo"))
     for key in words.keys() - set(REPO_KEYS.split(", ")):
         asked.fault(key, f"unknown key; there are {REPO_KEYS}")
     if draft.faults.found or all(before.get(key) == value for key, value in words.items()):
@@ -97,7 +97,7 @@ def _repository(draft: Draft, told: Told) -> None:
     _other_commit(draft, asked, {**before, **words}, origin)
 
 
-def _other_commit(draft: Draft, asked: Told, repo: Mapping[str, Any], origin: RepoOrigin) -> None:
+def _other_commit(draft: Draft, asked: JsonTold, repo: Mapping[str, Any], origin: RepoOrigin) -> None:
     if origin.url is None or is_remote(origin.url):
         what = f"{origin.url} is on another machine" if origin.url else "names no git_url"
         asked.fault(
@@ -120,7 +120,7 @@ def _other_commit(draft: Draft, asked: Told, repo: Mapping[str, Any], origin: Re
     draft.changes.append(f"the repository is that of commit {commit[:12]}")
 
 
-def _files(draft: Draft, told: Told) -> None:
+def _files(draft: Draft, told: JsonTold) -> None:
     for each in told.objects("inject_files"):
         path, content = each.text("path") or "", each.text("content")
         if content is None:
@@ -131,7 +131,7 @@ def _files(draft: Draft, told: Told) -> None:
         _put(draft, told, key, f"{key}/", told.table(key))
 
 
-def _put(draft: Draft, told: Told, key: str, root: str, files: Mapping[str, str]) -> None:
+def _put(draft: Draft, told: JsonTold, key: str, root: str, files: Mapping[str, str]) -> None:
     for path, content in files.items():
         why = outside(path)
         if why is not None:
@@ -142,7 +142,7 @@ def _put(draft: Draft, told: Told, key: str, root: str, files: Mapping[str, str]
         draft.changes.append(f"{path if root == f'{REPO}/' else root + path} {word}")
 
 
-def _instruction(draft: Draft, told: Told) -> None:
+def _instruction(draft: Draft, told: JsonTold) -> None:
     texts = {key: text for key in ("lm_instructions", "prompt") if (text := told.text(key)) is not None}
     if len(set(texts.values())) > 1:
         told.fault("prompt", "says something else than lm_instructions; name one of them")
@@ -151,12 +151,12 @@ def _instruction(draft: Draft, told: Told) -> None:
             told.fault(key, "is empty")
         lm = draft.document.get("lm")
         draft.document["lm"] = {**(lm if isinstance(lm, dict) else {}), "instructions": text}
-        draft.tree[f"{OVERLAY}/{INSTRUCTIONS}"] = Piece(body=text.encode())
+        draft.tree[f"{OVERLAY}/{INSTRUCTIONS}"] = TaskFile(body=text.encode())
     if texts:
         draft.changes.append("another instruction")
 
 
-def _variables(draft: Draft, told: Told) -> None:
+def _variables(draft: Draft, told: JsonTold) -> None:
     found = variables(told, "environment_variables")
     if not found:
         return
@@ -168,7 +168,7 @@ def _variables(draft: Draft, told: Told) -> None:
     draft.changes.append(f"variables set: {', '.join(sorted(found))}")
 
 
-def _evaluation(draft: Draft, told: Told) -> None:
+def _evaluation(draft: Draft, told: JsonTold) -> None:
     """Another verdict: `evaluation` whole, or `rubrics` and `test_scripts`, of which each replaces the task's."""
     whole = told.left.pop("evaluation", None)
     parts = {key: told.left.pop(key) for key in ("rubrics", "test_scripts") if key in told.left}

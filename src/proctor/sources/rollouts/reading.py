@@ -13,11 +13,11 @@ from pathlib import Path
 from proctor.errors import DataError
 from proctor.sources.rollouts.copies import kept
 from proctor.sources.rollouts.dockerfile import Copied, Recipe, recipe_of
-from proctor.sources.rollouts.faults import Faults, Told
+from proctor.sources.rollouts.faults import JsonTold, TaskFaults
 from proctor.sources.rollouts.meta import META, Meta, parsed, read_meta
 from proctor.sources.rollouts.overrides import INSTRUCTIONS, Draft, apply_overrides, remove
 from proctor.sources.rollouts.task import EVALUATION, OVERLAY, REFERENCE, REPO, PreparedTask, gives_away
-from proctor.sources.rollouts.tree import Piece, Tree, digest, links_out, tree_of
+from proctor.sources.rollouts.tree import TaskFile, Tree, digest, links_out, tree_of
 
 DOCKERFILE = "Dockerfile"
 REMOVED = f"{OVERLAY}/remove_repo_paths.txt"
@@ -35,7 +35,7 @@ def read_task(folder: Path, home: Path, overrides: Path | None = None) -> Prepar
     Raises: DataError with every fault of the folder and of the overrides.
     """
     _need_prepared(folder)
-    faults = Faults(folder)
+    faults = TaskFaults(folder)
     try:
         draft, recipe = _draft(folder, overrides, faults)
         meta = _told(draft, faults)
@@ -83,7 +83,7 @@ def _need_prepared(folder: Path) -> None:
     )
 
 
-def _draft(folder: Path, overrides: Path | None, faults: Faults) -> tuple[Draft, Recipe]:
+def _draft(folder: Path, overrides: Path | None, faults: TaskFaults) -> tuple[Draft, Recipe]:
     recipe = Recipe()
     if (folder / DOCKERFILE).is_file():
         recipe = _copying(folder, recipe_of((folder / DOCKERFILE).read_text("utf-8", "replace")), faults)
@@ -98,7 +98,7 @@ def _draft(folder: Path, overrides: Path | None, faults: Faults) -> tuple[Draft,
     if removed is not None:
         lines = [line.strip() for line in removed.content.decode("utf-8", "replace").splitlines()]
         globs = [line for line in lines if line and not line.startswith("#")]
-        remove(draft, globs, Told({}, REMOVED, faults), "", strict=False)
+        remove(draft, globs, JsonTold({}, REMOVED, faults), "", strict=False)
     if overrides is not None:
         apply_overrides(draft, overrides)
     return draft, recipe
@@ -108,7 +108,7 @@ def _inside(path: str, roots: Mapping[str, None]) -> bool:
     return any(path.startswith(f"{root}/") for root in roots)
 
 
-def _copying(folder: Path, recipe: Recipe, faults: Faults) -> Recipe:
+def _copying(folder: Path, recipe: Recipe, faults: TaskFaults) -> Recipe:
     """The recipe with the copies that can be made here; those of files that are not there are steps for a builder."""
     here: list[Copied] = []
     steps = list(recipe.steps)
@@ -124,7 +124,7 @@ def _copying(folder: Path, recipe: Recipe, faults: Faults) -> Recipe:
     return replace(recipe, copies=here, steps=steps)
 
 
-def _told(draft: Draft, faults: Faults) -> Meta:
+def _told(draft: Draft, faults: TaskFaults) -> Meta:
     """tb_meta.json as the overrides leave it; scripts that stand in it become files."""
     root = f"{EVALUATION}/"
     scripts = {
@@ -134,10 +134,10 @@ def _told(draft: Draft, faults: Faults) -> Meta:
     }
     meta = read_meta(draft.document, scripts, faults)
     for path, text in meta.inline.items():
-        draft.put(root + path, text, Told({}, META, faults), "evaluation.test_scripts")
+        draft.put(root + path, text, JsonTold({}, META, faults), "evaluation.test_scripts")
     if draft.changes:
         body = json.dumps(draft.document, indent=2, sort_keys=True, ensure_ascii=False).encode()
-        draft.tree[META] = Piece(body=body)
+        draft.tree[META] = TaskFile(body=body)
     if meta.repo.url and meta.own.baseline is None:
         faults.add(
             META,
@@ -148,7 +148,7 @@ def _told(draft: Draft, faults: Faults) -> Meta:
     return meta
 
 
-def _small(piece: Piece) -> bool:
+def _small(piece: TaskFile) -> bool:
     return piece.source is None or piece.source.stat().st_size <= SCRIPT_BYTES
 
 
@@ -168,7 +168,7 @@ def _instruction(draft: Draft, meta: Meta) -> str:
         draft.faults.add(
             where, "there is no instruction for the agent", "" if file is not None else "lm.instructions"
         )
-    draft.tree.setdefault(name, Piece(body=text.encode()))
+    draft.tree.setdefault(name, TaskFile(body=text.encode()))
     return text
 
 

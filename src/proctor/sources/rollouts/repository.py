@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from proctor.errors import DataError
 from proctor.sources.rollouts.meta import RepoOrigin
-from proctor.sources.rollouts.tree import Piece
+from proctor.sources.rollouts.tree import TaskFile
 
 GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "safe.directory=*")
 GIT_ENV = {
@@ -28,7 +28,7 @@ def is_remote(url: str) -> bool:
     return not url.startswith("file://") and ("://" in url or ("@" in url and ":" in url))
 
 
-def repository_files(source: str, origin: RepoOrigin) -> tuple[dict[str, Piece], str]:
+def repository_files(source: str, origin: RepoOrigin) -> tuple[dict[str, TaskFile], str]:
     """The files of the commit that `origin` names, by their path, and the commit; of an archive, its name.
 
     Raises: DataError.
@@ -48,7 +48,7 @@ def repository_files(source: str, origin: RepoOrigin) -> tuple[dict[str, Piece],
     return _of_bundle(place, origin)
 
 
-def _of_bundle(bundle: Path, origin: RepoOrigin) -> tuple[dict[str, Piece], str]:
+def _of_bundle(bundle: Path, origin: RepoOrigin) -> tuple[dict[str, TaskFile], str]:
     with tempfile.TemporaryDirectory() as folder:
         clone = Path(folder)
         _git(clone, "init", "--quiet", "--bare")
@@ -63,9 +63,9 @@ def _of_bundle(bundle: Path, origin: RepoOrigin) -> tuple[dict[str, Piece], str]
         return _of_clone(clone, origin)
 
 
-def _of_clone(clone: Path, origin: RepoOrigin) -> tuple[dict[str, Piece], str]:
+def _of_clone(clone: Path, origin: RepoOrigin) -> tuple[dict[str, TaskFile], str]:
     commit = _commit(clone, origin)
-    found: dict[str, Piece] = {}
+    found: dict[str, TaskFile] = {}
     listed: list[tuple[str, bytes, bytes]] = []
     for line in _git(clone, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
         about, _, name = line.partition(b"\t")
@@ -76,7 +76,7 @@ def _of_clone(clone: Path, origin: RepoOrigin) -> tuple[dict[str, Piece], str]:
     bodies = _blobs(clone, [blob for _, _, blob in listed])
     for (path, mode, _), body in zip(listed, bodies, strict=True):
         link = body.decode("utf-8", "surrogateescape") if mode == LINK else None
-        found[path] = Piece(body=body, link=link, runs=mode == PROGRAM)
+        found[path] = TaskFile(body=body, link=link, runs=mode == PROGRAM)
     if not found:
         raise DataError(f"{clone}: commit {commit} holds no file that subdir and sparse_checkout leave")
     return found, commit
@@ -106,16 +106,16 @@ def _blobs(clone: Path, blobs: Sequence[bytes]) -> Iterator[bytes]:
         start = end + size + 2
 
 
-def _of_archive(archive: Path) -> dict[str, Piece]:
+def _of_archive(archive: Path) -> dict[str, TaskFile]:
     """Its files and links; the one folder that holds everything, which archives of commits have, is left away."""
-    found: dict[str, Piece] = {}
+    found: dict[str, TaskFile] = {}
     with tarfile.open(archive) as file:
         for member in file:
             body = file.extractfile(member) if member.isfile() else None
             if body is not None:
-                found[member.name] = Piece(body=body.read(), runs=bool(member.mode & 0o100))
+                found[member.name] = TaskFile(body=body.read(), runs=bool(member.mode & 0o100))
             elif member.issym():
-                found[member.name] = Piece(link=member.linkname)
+                found[member.name] = TaskFile(link=member.linkname)
     names = {str(PurePosixPath(path)): piece for path, piece in found.items()}
     tops = {path.partition("/")[0] for path in names}
     if len(tops) == 1 and all("/" in path for path in names):
@@ -123,7 +123,7 @@ def _of_archive(archive: Path) -> dict[str, Piece]:
     return names
 
 
-def _chosen(found: dict[str, Piece], origin: RepoOrigin) -> dict[str, Piece]:
+def _chosen(found: dict[str, TaskFile], origin: RepoOrigin) -> dict[str, TaskFile]:
     return {path: piece for path, piece in found.items() if _taken(path, origin)}
 
 

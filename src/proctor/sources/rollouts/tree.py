@@ -6,17 +6,17 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from proctor.sources.rollouts.faults import Faults
+from proctor.sources.rollouts.faults import TaskFaults
 
 LEFT_OUT = {"__pycache__", ".git"}  # of no task, wherever they stand: what was compiled, and history
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TaskFile:
     """One file: of this machine at `source`, else `body`; or a link to `link`. `runs` where it is executable."""
 
     source: Path | None = None
@@ -39,41 +39,44 @@ class Piece:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-Tree = Mapping[str, Piece]  # by the path relative to the task's folder, with slashes
+Tree = Mapping[str, TaskFile]  # by the path relative to the task's folder, with slashes
 
 
-def tree_of(folder: Path, roots: Iterable[str], faults: Faults) -> dict[str, Piece]:
+def tree_of(folder: Path, roots: Iterable[str], faults: TaskFaults) -> dict[str, TaskFile]:
     """The files and links below `roots` of the folder; what is neither is a fault."""
-    found: dict[str, Piece] = {}
+    found: dict[str, TaskFile] = {}
     for root in roots:
-        place = folder / root
-        if place.is_dir() and not place.is_symlink():
-            for here, folders, names in os.walk(place):
-                linked = [name for name in folders if Path(here, name).is_symlink()]
-                folders[:] = [name for name in folders if name not in LEFT_OUT and name not in linked]
-                for name in (*names, *linked):
-                    if name not in LEFT_OUT:
-                        _add(found, folder, Path(here, name), faults)
-        elif place.is_symlink() or place.exists():
-            _add(found, folder, place, faults)
+        for path in _below(folder / root):
+            _add(found, folder, path, faults)
     return found
 
 
-def _add(found: dict[str, Piece], folder: Path, path: Path, faults: Faults) -> None:
+def _below(place: Path) -> Iterator[Path]:
+    """The files below a folder, links to folders among them; a file is itself."""
+    if place.is_symlink() or not place.is_dir():
+        yield from (each for each in (place,) if os.path.lexists(each))
+        return
+    for here, folders, names in os.walk(place):
+        linked = [name for name in folders if Path(here, name).is_symlink()]
+        folders[:] = [name for name in folders if name not in LEFT_OUT and name not in linked]
+        yield from (Path(here, name) for name in (*names, *linked) if name not in LEFT_OUT)
+
+
+def _add(found: dict[str, TaskFile], folder: Path, path: Path, faults: TaskFaults) -> None:
     name = path.relative_to(folder).as_posix()
     mode = path.lstat().st_mode
     if stat.S_ISLNK(mode):
-        found[name] = Piece(link=str(path.readlink()))
+        found[name] = TaskFile(link=str(path.readlink()))
     elif stat.S_ISREG(mode):
-        found[name] = Piece(path, runs=bool(mode & 0o100))
+        found[name] = TaskFile(path, runs=bool(mode & 0o100))
     else:
         faults.add(name, "is neither a file nor a link")
 
 
-def links_out(tree: Tree, faults: Faults) -> None:
+def links_out(tree: Tree, faults: TaskFaults) -> None:
     """A link that may lead out of the part of the task that it stands in is a fault.
 
-    Told by its words alone: it goes up first, no further than to the top of the part, and then down.
+    JsonTold by its words alone: it goes up first, no further than to the top of the part, and then down.
     """
     for name, piece in tree.items():
         if piece.link is None:
