@@ -30,6 +30,8 @@ UNSEEN = 0.05
 
 
 def row_score(row: Scored, metric: str, kind: str) -> float:
+    if metric == "success_rate":
+        return float(row.outcome is Outcome.CORRECT)
     if kind == "entity" and metric in ("accuracy", "em"):
         return float(row.outcome is Outcome.CORRECT)
     if kind == "letters" and metric == "em":
@@ -94,7 +96,7 @@ def graded(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
     value = value_of(mean(one, spec, metric), one)
     stderr = unit_stderr(one, score, value)
     bounded = bool((score >= 0).all() and (score <= 1).all())
-    if not stderr:
+    if not stderr or score.min() == score.max():  # of equal scores rounding leaves a little
         return _flat(one, value, stderr, bounded=bounded)
     variance, freedom = _spread(one, score - value, (-value, 1 - value) if bounded else None)
     half = t95(freedom) * math.sqrt(variance)

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from proctor.findings import METRIC_VERSIONS
 from proctor.manifest import RolloutFacts, TaskSpec
 from proctor.references import RolloutsRef, TaskEntry
 from proctor.sources.rollouts.task import PreparedTask, read_task
 from proctor.types import Gold, Item, TaskFolder
 
 PASSED = "passed"  # what a trial is meant to end as
+SUCCESS, SCORE = ("success_rate",), ("mean_score",)  # what counts, and what stands beside it
 GROUP = "tasks"  # all of a benchmark's tasks are scored together
 
 
@@ -46,7 +48,8 @@ def open_rollouts(ref: RolloutsRef) -> RolloutsSource:
     digest = hashlib.sha256("\n".join(sorted(folders.values())).encode()).hexdigest()
     facts = RolloutFacts(
         rows="rollouts",
-        tasks={GROUP: TaskSpec(ref.name, "text", official=("accuracy",), asked=len(tasks))},
+        tasks={GROUP: TaskSpec(ref.name, "text", SUCCESS, SCORE, asked=len(tasks))},
+        metric_versions={name: METRIC_VERSIONS[name] for name in (*SUCCESS, *SCORE)},
         n=len(tasks),
         item_set_sha256=digest,
         folders=folders,
