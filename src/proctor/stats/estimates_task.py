@@ -139,7 +139,9 @@ FIGURES: Mapping[str, Callable[[Sheet, TaskShape, str], Figure]] = {
 }
 TABLED = frozenset(OF_LABELS)
 PARTIAL = SHARES - {"accuracy", "em", "success_rate"}  # about some of the rows, or pairs of them
-MEANS = frozenset({"mean", "mean_score"})  # of scores between right and wrong; those of "mean" may have any scale
+MEANS = frozenset(
+    {"mean", "mean_score"}
+)  # of scores between right and wrong; those of "mean" may have any scale
 CORRELATIONS = frozenset({"pearson", "spearman"})
 SIGNED = CORRELATIONS | {"mcc"}  # from -1 to 1; every other metric but a mean of grades is from 0 to 1
 WORDS = frozenset({"entity", "text"})  # kinds whose f1 is SQuAD's, over words

@@ -1,4 +1,4 @@
-"""What the trials of a run show, with every denominator: per run, per task, and agents beside each other task by task."""
+"""What the trials of a run show, with every denominator: by run, by task, and agents beside each other task by task."""
 
 from __future__ import annotations
 
