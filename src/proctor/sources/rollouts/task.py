@@ -20,12 +20,21 @@ REFERENCE = "diff.patch"  # in OVERLAY; the agent never sees it
 
 
 @dataclass(frozen=True, slots=True)
+class BoxFile:
+    """A file or folder of this machine that a box gets a copy of at `target`."""
+
+    source: Path
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
 class Rubric:
     """A criterion of the verdict and its weight. Without a test script it does not count."""
 
     id: str
     criterion: str
     weight: float
+    gate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +43,7 @@ class TestScript:
 
     path: str
     rubric: str | None = None
+    runner: str = "python"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +58,27 @@ class PreparedTask:
     tests: Sequence[TestScript]
     sha256: str
     environment: Mapping[str, str] = field(default_factory=dict)
+    protect: Sequence[str] = ()
+    timeout_s: float | None = None
+    verifier_timeout_s: float | None = None
+    pass_score: float | None = None
+
+    def agent_files(self) -> Sequence[BoxFile]:
+        return (BoxFile(self.repo, "/app/repo"),)
+
+    def verifier_files(self) -> Sequence[BoxFile]:
+        return self.agent_files()
+
+    def score(self, passed: Mapping[str, bool]) -> float:
+        shares = {
+            each.id: [passed[test.path] for test in self.tests if test.rubric == each.id]
+            for each in self.rubrics
+        }
+        counted = [each for each in self.rubrics if shares[each.id] and not each.gate]
+        whole = sum(each.weight for each in counted)
+        if not whole or any(not all(shares[each.id]) for each in self.rubrics if each.gate):
+            return 0.0
+        return sum(each.weight * sum(shares[each.id]) / len(shares[each.id]) for each in counted) / whole
 
     @property
     def repo(self) -> Path:
@@ -79,7 +110,12 @@ def read_task(folder: Path) -> PreparedTask:
         told.get("metadata", {}).get("title", told["task_id"]),
         told["lm"]["instructions"],
         [Rubric(each["id"], each["criterion"], each["weight"]) for each in evaluation.get("rubrics", [])],
-        [TestScript(each["path"], each.get("rubric_id")) for each in evaluation.get("test_scripts", [])],
+        [
+            TestScript(
+                each["path"], each.get("rubric_id"), "sh" if each["path"].endswith(".sh") else "python"
+            )
+            for each in evaluation.get("test_scripts", [])
+        ],
         folder_digest(folder),
     )
 
