@@ -9,6 +9,7 @@ from proctor.errors import ConfigError
 from proctor.references import RolloutsRef
 from proctor.sandbox.bubblewrap import Bubblewrap
 from proctor.sandbox.contract import Sandbox
+from proctor.sandbox.docker.sandbox import DockerSandbox
 from proctor.sandbox.image import make_image
 from proctor.sandbox.local import Local
 
@@ -19,11 +20,15 @@ def bubblewrap(ref: RolloutsRef, home: Path) -> Sandbox:
     return Bubblewrap(make_image(ref.image, home), home / "boxes")
 
 
+def docker(ref: RolloutsRef, home: Path) -> Sandbox:
+    return DockerSandbox(make_image(ref.image, home), home / "boxes")
+
+
 def local(_ref: RolloutsRef, home: Path) -> Sandbox:
     return Local(home / "boxes")
 
 
-SANDBOXES: Mapping[str, Opener] = {"bubblewrap": bubblewrap, "local": local}
+SANDBOXES: Mapping[str, Opener] = {"bubblewrap": bubblewrap, "docker": docker, "local": local}
 LATER = {"modal": "The sandbox `modal` comes in a later version"}
 
 

@@ -18,8 +18,8 @@ from proctor.sources.rollouts.source import RolloutsSource, open_rollouts
 from proctor.types import Cell, Item, Run
 
 
-def opened(ref: RolloutsRef, _settings: Settings) -> RolloutsSource:
-    return open_rollouts(ref)
+def opened(ref: RolloutsRef, settings: Settings) -> RolloutsSource:
+    return open_rollouts(ref, settings.home)
 
 
 def sized(ref: RolloutsRef, _context: Context) -> int:
@@ -35,8 +35,16 @@ def in_sandboxes(source: RolloutsSource, cell: Cell, opening: Opening) -> Provid
     assert isinstance(cell.source, RolloutsRef)
     if cell.agent is None:
         raise ConfigError(f"{cell.source.name}: tasks are worked on by an agent, and none is named")
+    need_fit(source, cell.source.sandbox)
     sandbox = open_sandbox(cell.source, opening.settings.home)
     return TrialRunner(cell.source, source, sandbox, open_agent(cell.agent), cell.model)
+
+
+def need_fit(source: RolloutsSource, sandbox: str) -> None:
+    """Raises: ConfigError for tasks that cannot be run in this sandbox, all of them at once."""
+    told = [why for task in source.tasks if (why := task.refusal(sandbox)) is not None]
+    if told:
+        raise ConfigError("\n".join(told))
 
 
 def rollouts_of(source: RolloutsSource, item: Item, _cell: Cell) -> int:
