@@ -22,6 +22,7 @@ from proctor.sandbox.cgroups import remove
 from proctor.sandbox.mounts import unmount
 
 MOUNTED = ("root", "disk")
+PREFIXES = ("box-", "local-")
 
 
 @dataclass(slots=True)
@@ -63,7 +64,7 @@ def sweep(boxes: Path) -> list[str]:
     The boxes of the living are not touched, whichever process they belong to.
     """
     found = []
-    for folder in boxes.glob("*-*"):
+    for folder in (each for prefix in PREFIXES for each in boxes.glob(f"{prefix}*")):
         lock = _free(folder)
         if lock is None:
             continue
