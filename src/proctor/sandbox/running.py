@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import time
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
@@ -116,11 +117,22 @@ async def _fed(process: Process, words: bytes) -> None:
 
 
 async def _ended(process: Process, seconds: float | None) -> bool:
+    """Whether it ends within so many seconds, also while something that it started holds what it prints to."""
+    try:
+        fd = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return True
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_reader(fd, ended.set)
     try:
         async with asyncio.timeout(seconds):
-            await process.wait()
+            await ended.wait()
     except TimeoutError:
         return False
+    finally:
+        loop.remove_reader(fd)
+        os.close(fd)
     return True
 
 
@@ -138,7 +150,7 @@ async def _ended_for_good(process: Process, reach: Reach, reading: asyncio.Task[
     async def ending() -> None:
         if process.returncode is None:
             with suppress(ProcessLookupError):
-                process.kill()
+                os.kill(process.pid, signal.SIGKILL)  # Process.kill may collect it, and then its code is lost
         await asyncio.to_thread(reach.end)
         await process.wait()
         await reading
