@@ -41,7 +41,7 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class ImageRecipe:
     """What an image is made of: this machine's programs with `packages` of Python, a folder or archive, or Debian."""
 
     kind: Literal["machine", "rootfs", "debian"] = "machine"
@@ -89,11 +89,11 @@ def make_image(name: str, home: Path) -> Image:
     told = _told(home / "images" / name)
     if told is None and name != BASE:
         return find_image(name, home)
-    recipe = _recipe(told) if told else Recipe()
+    recipe = _recipe(told) if told else ImageRecipe()
     return build_image(name, home, recipe)
 
 
-def build_image(name: str, home: Path, recipe: Recipe, *, anew: bool = False) -> Image:
+def build_image(name: str, home: Path, recipe: ImageRecipe, *, anew: bool = False) -> Image:
     """The image of that name by this recipe: the one that is there, unless it is another's, stale or wanted anew.
 
     Raises: SandboxMissing.
@@ -127,7 +127,7 @@ def unused_images(home: Path) -> list[str]:
     return [each.name for each in gone]
 
 
-def _made(name: str, link: Path, recipe: Recipe, print_of: str) -> Image:
+def _made(name: str, link: Path, recipe: ImageRecipe, print_of: str) -> Image:
     for left in link.parent.glob(".making-*"):
         shutil.rmtree(left, ignore_errors=True)
     making = Path(tempfile.mkdtemp(prefix=".making-", dir=link.parent))
@@ -173,9 +173,9 @@ def _told(link: Path) -> dict[str, Any] | None:
     return told
 
 
-def _recipe(told: Mapping[str, Any]) -> Recipe:
+def _recipe(told: Mapping[str, Any]) -> ImageRecipe:
     recipe = told["recipe"]
-    return Recipe(recipe["kind"], tuple(recipe["packages"]), recipe["source"])
+    return ImageRecipe(recipe["kind"], tuple(recipe["packages"]), recipe["source"])
 
 
 def _image(name: str, link: Path, told: Mapping[str, Any]) -> Image:

@@ -21,7 +21,7 @@ GRACE_S = 2.0
 KILLED = 137  # 128 + SIGKILL, as shells tell it
 
 
-class Reach(Protocol):
+class Reachable(Protocol):
     """How everything that a command started is reached from outside."""
 
     def begun(self, pid: int) -> None:
@@ -35,7 +35,7 @@ class Reach(Protocol):
 
 
 @dataclass(slots=True)
-class Printed:
+class Streamed:
     """What a command prints: the beginning goes into the file, the end is remembered, all of it is counted."""
 
     file: IO[bytes] | None
@@ -62,7 +62,7 @@ class Start:
     stderr: int = STDOUT
 
 
-async def run_program(start: Start, command: Command, reach: Reach) -> CommandEnd:
+async def run_program(start: Start, command: Command, reach: Reachable) -> CommandEnd:
     """Run a command to its end.
 
     At its time limit the command is sent INT, two seconds later TERM, and two seconds later it is killed. When it is
@@ -83,7 +83,7 @@ async def run_program(start: Start, command: Command, reach: Reach) -> CommandEn
     reach.begun(process.pid)
     why: Literal["exited", "timeout"] = "exited"
     with _opened(command.output) as file:
-        printed = Printed(file, command.output_bytes)
+        printed = Streamed(file, command.output_bytes)
         reading = asyncio.create_task(printed.read(process.stdout))
         feeding = asyncio.create_task(_fed(process, command.stdin))
         try:
@@ -136,7 +136,7 @@ async def _ended(process: Process, seconds: float | None) -> bool:
     return True
 
 
-async def _stopped(process: Process, reach: Reach) -> None:
+async def _stopped(process: Process, reach: Reachable) -> None:
     """Ask it to stop, twice; it is killed by whoever called."""
     for number in (signal.SIGINT, signal.SIGTERM):
         reach.signal(number)
@@ -144,7 +144,7 @@ async def _stopped(process: Process, reach: Reach) -> None:
             return
 
 
-async def _ended_for_good(process: Process, reach: Reach, reading: asyncio.Task[None]) -> None:
+async def _ended_for_good(process: Process, reach: Reachable, reading: asyncio.Task[None]) -> None:
     """However it ended: kill what is left, and read what was printed to its end. Cancelling does not shorten it."""
 
     async def ending() -> None:
