@@ -10,8 +10,7 @@ from proctor.engine.trials.runner import TrialRunner, verdict
 from proctor.errors import ConfigError
 from proctor.providers.contract import Opening, Provider
 from proctor.references import RolloutsRef
-from proctor.sandbox.bubblewrap import Bubblewrap
-from proctor.sandbox.image import make_image
+from proctor.sandbox.opening import open_sandbox
 from proctor.service.context import Context
 from proctor.service.kinds.contract import Method, SourceKind
 from proctor.settings import Settings
@@ -37,8 +36,7 @@ def in_sandboxes(source: RolloutsSource, cell: Cell, opening: Opening) -> Provid
     if cell.agent is None:
         raise ConfigError(f"{cell.source.name}: tasks are worked on by an agent, and none is named")
     need_fit(source, cell.source.sandbox)
-    home = opening.settings.home
-    sandbox = Bubblewrap(make_image(cell.source.image, home), home / "boxes")
+    sandbox = open_sandbox(cell.source, opening.settings.home)
     return TrialRunner(cell.source, source, sandbox, open_agent(cell.agent), cell.model)
 
 

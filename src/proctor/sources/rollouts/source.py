@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from proctor.errors import DataError
+from proctor.findings import METRIC_VERSIONS
 from proctor.manifest import RolloutFacts, TaskSpec
 from proctor.references import RolloutsRef, TaskEntry
 from proctor.sources.rollouts.reading import read_task
@@ -16,6 +17,7 @@ from proctor.sources.rollouts.task import PreparedTask
 from proctor.types import Gold, Item, TaskFolder
 
 PASSED = "passed"  # what a trial is meant to end as
+SUCCESS, SCORE = ("success_rate",), ("mean_score",)  # what counts, and what stands beside it
 GROUP = "tasks"  # all of a benchmark's tasks are scored together
 SUFFIX = 6  # digits of the hash that tell tasks of one name apart
 
@@ -56,7 +58,8 @@ def open_rollouts(ref: RolloutsRef, home: Path) -> RolloutsSource:
     digest = hashlib.sha256("\n".join(sorted(folders.values())).encode()).hexdigest()
     facts = RolloutFacts(
         rows="rollouts",
-        tasks={GROUP: TaskSpec(ref.name, "text", official=("accuracy",), asked=len(tasks))},
+        tasks={GROUP: TaskSpec(ref.name, "text", SUCCESS, SCORE, asked=len(tasks))},
+        metric_versions={name: METRIC_VERSIONS[name] for name in (*SUCCESS, *SCORE)},
         n=len(tasks),
         item_set_sha256=digest,
         folders=folders,
