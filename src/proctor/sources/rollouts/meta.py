@@ -88,6 +88,10 @@ class Meta:
     own: Own
 
 
+def is_task_id(text: str) -> bool:
+    return _ID.fullmatch(text) is not None
+
+
 def parsed(text: bytes, file: str, faults: TaskFaults) -> dict[str, Any]:
     """A JSON object; empty where it is none."""
     try:
@@ -108,7 +112,7 @@ def read_meta(document: Mapping[str, Any], files: Mapping[str, bytes], faults: T
     """`files` are the scripts of `evaluation/` by their path in it."""
     told = JsonTold(dict(document), META, faults)
     ident = told.text("task_id")
-    if ident is None or not _ID.fullmatch(ident):
+    if ident is None or not is_task_id(ident):
         what = "is missing" if ident is None else f"{ident!r} is no name of letters, digits and . _ @ : + -"
         told.fault("task_id", what)
     about = told.object("metadata")
