@@ -18,12 +18,14 @@ from pathlib import Path
 
 from proctor.engine.agents.contract import AgentAtWork
 from proctor.engine.agents.own import NullAgent, ReferenceAgent, ScriptedAgent
+from proctor.engine.trials.requirements import need_requirements
 from proctor.engine.trials.runner import TrialRunner
 from proctor.errors import AttemptError
 from proctor.references import RolloutsRef, TaskEntry
 from proctor.sandbox.contract import Policy, Sandbox
 from proctor.sandbox.opening import open_sandbox
 from proctor.sources.rollouts.source import open_rollouts
+from proctor.sources.rollouts.task import PreparedTask
 from proctor.trial_record import TrialRecord, record_from
 from proctor.types import Model
 
@@ -99,6 +101,10 @@ class Calibration:
     home: Path
     room: Path
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+
+    async def need_requirements(self, task: PreparedTask) -> None:
+        """Raises: SandboxMissing."""
+        await need_requirements(self.sandbox, Policy(), [task])
 
     async def nothing(self, rollouts: int) -> Shown:
         return await self._shown("null", NullAgent(), rollouts)

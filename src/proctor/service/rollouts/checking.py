@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from proctor.errors import DataError
+from proctor.errors import DataError, SandboxMissing
 from proctor.service.rollouts.calibrating import Calibration, Shown, calibration
 from proctor.settings import Settings
 from proctor.sources.rollouts.reading import read_task
@@ -113,6 +113,11 @@ async def _tried(task: PreparedTask, settings: Settings, wish: CheckWish) -> lis
 
 
 async def _calibrated(task: PreparedTask, tried: Calibration, repeats: int) -> AsyncIterator[CheckLine]:
+    try:
+        await tried.need_requirements(task)
+    except SandboxMissing as missing:
+        yield CheckLine("fail", str(missing))
+        return
     nothing = await tried.nothing(repeats)
     if nothing.failed:
         yield CheckLine(
