@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from proctor.engine.agents.asking import AskedModel
@@ -18,6 +18,7 @@ from proctor.providers.contract import Opening
 from proctor.references import Agent
 from proctor.types import Cell, Model
 
+LEAST_KEY = 8  # characters: placeholders such as EMPTY are no keys
 ANSWERS_ALONE = ("baseline", "replay")  # these know answers to questions, and hold no conversation
 
 
@@ -26,7 +27,18 @@ def open_agent(agent: Agent, cell: Cell, opening: Opening) -> AgentAtWork:
     opener = OPENERS.get(agent.kind)
     if opener is None:
         raise ConfigError(f"agent {agent.name}: no kind {agent.kind!r}; there are {', '.join(OPENERS)}")
+    _need_no_key(agent, opening.settings.secrets)
     return opener(agent, cell, opening)
+
+
+def _need_no_key(agent: Agent, keys: Sequence[str]) -> None:
+    """Raises: ConfigError where what an agent is given holds a key of this machine."""
+    for told in (*agent.argv, *agent.environment):
+        if any(key in told for key in keys if len(key) >= LEAST_KEY):
+            raise ConfigError(
+                f"agent {agent.name}: {told.partition('=')[0]!r} holds a key of this machine, and no key enters a "
+                "sandbox: leave it out"
+            )
 
 
 def model_of(agent: Agent) -> Model | None:
@@ -58,8 +70,8 @@ def _scripted(agent: Agent, _cell: Cell, _opening: Opening) -> ScriptedAgent:
     return ScriptedAgent(Path(agent.script or ""), agent.environment)
 
 
-def _command(agent: Agent, _cell: Cell, opening: Opening) -> CommandAgent:
-    return open_command(agent, opening.settings.secrets)
+def _command(agent: Agent, _cell: Cell, _opening: Opening) -> CommandAgent:
+    return open_command(agent)
 
 
 OPENERS: Mapping[str, Callable[[Agent, Cell, Opening], AgentAtWork]] = {

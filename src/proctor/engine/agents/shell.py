@@ -14,6 +14,7 @@ from proctor.engine.agents import shell_prompt
 from proctor.engine.agents.asking import AskedModel
 from proctor.engine.agents.clock import WorkClock
 from proctor.engine.agents.contract import AgentJob, AgentWork
+from proctor.engine.agents.own import variables
 from proctor.engine.agents.shell_reply import Said, read_reply
 from proctor.engine.agents.spending import Spending
 from proctor.engine.agents.steps import StepLog
@@ -123,7 +124,9 @@ class _Talk:
                 f"{self.job.seconds:g} s before the trial had to end. Fewer trials at once, or a longer trial_s, help",
                 usage=self.spending.whole,
             )
-        return self._ended("limit", f"the trial had to end after {self.clock.elapsed_s:.0f} s of the agent's work")
+        return self._ended(
+            "limit", f"the trial had to end after {self.clock.elapsed_s:.0f} s of the agent's work"
+        )
 
     def _opening(self) -> str:
         limits = self.job.limits
@@ -175,12 +178,12 @@ class _Talk:
 
     async def _command(self, command: str) -> tuple[CommandEnd, str]:
         beginning = self.job.log.with_name("command.out")
-        own = dict(each.split("=", 1) for each in self.agent.environment)
+        own = variables(self.agent.environment)
         ended = await self.job.box.run(
             Command(
                 ("sh", "-c", ANY_SHELL, ONE_COMMAND, command),
                 {**PLAIN, **self.job.told, **own},
-                timeout_s=max(1.0, min(self.agent.command_s, self.clock.left_s)),
+                timeout_s=min(self.agent.command_s, max(0.1, self.clock.left_s)),
                 output=beginning,
                 output_bytes=BEGINNING_BYTES,
             )

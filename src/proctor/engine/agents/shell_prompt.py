@@ -58,7 +58,9 @@ SHA256 = hashlib.sha256(
 ).hexdigest()
 
 
-def opening(instruction: str, *, seconds: float, command_s: float, tokens: int | None, calls: int | None) -> str:
+def opening(
+    instruction: str, *, seconds: float, command_s: float, tokens: int | None, calls: int | None
+) -> str:
     """The first message: how to work, what it has, and the task. None: not bounded."""
     limits = [f"{tokens:,} tokens for all that you read and write" if tokens is not None else ""]
     limits.append(f"{calls:,} replies" if calls is not None else "")
