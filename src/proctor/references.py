@@ -99,7 +99,7 @@ class TaskEntry:
     """A prepared task as a benchmark lists it: its folder, how often it is rolled out, and what differs for it.
 
     Paths are absolute. `environment` are variables as NAME=value, which the agent and the verifier see; `timeout_s` is
-    the agent's time, None: the benchmark's.
+    the agent's time, None: the benchmark's; `token_limit` what its model may be asked in tokens, None likewise.
     """
 
     folder: str
@@ -107,6 +107,7 @@ class TaskEntry:
     overrides: str | None = None  # file that is applied to a private copy; None: none is
     environment: tuple[str, ...] = ()
     timeout_s: float | None = None
+    token_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,9 @@ class Agent:
 
     `model` is whom it asks ("ollama/qwen3:8b"), None for agents that ask none. Of a command: `argv` with {instruction}
     and {model} in it, `binary` a file or folder of this machine that is seen read-only at /opt/agent, `log` the reader
-    of what it prints. Of a scripted agent: `script`, a file that is run in the repository.
+    of what it prints, `log_fields` where that finds what ("said=message.text"), `secrets` the names of variables that
+    never enter a sandbox. Of a scripted agent: `script`, a file that is run in the repository. Of the shell agent:
+    `command_s`, how long one of its commands may take.
     """
 
     name: str
@@ -174,6 +177,9 @@ class Agent:
     script: str | None = None
     environment: tuple[str, ...] = ()
     log: str | None = None
+    log_fields: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    command_s: float = 120.0
 
 
 SourceRef = ExamRef | BatchRef | RolloutsRef | LogRef

@@ -68,6 +68,7 @@ class Trial:
             input_tokens=work.usage.input_tokens,
             output_tokens=work.usage.output_tokens,
             cost_usd=work.usage.cost_usd,
+            unused=work.unused,
             raw=record_bytes(record),
         )
 
@@ -89,6 +90,7 @@ class Trial:
                     self.folder / "logs" / "agent.log",
                     self.task.reference,
                     self.rollout,
+                    self.task.id,
                 )
                 work = await self.agent.work(job)
             with self._phase("collect"):

@@ -36,8 +36,10 @@ def in_sandboxes(source: RolloutsSource, cell: Cell, opening: Opening) -> Provid
     if cell.agent is None:
         raise ConfigError(f"{cell.source.name}: tasks are worked on by an agent, and none is named")
     need_fit(source, cell.source.sandbox)
+    if cell.agent.kind == "reference":
+        need_solutions(source, cell.agent.name)
     sandbox = open_sandbox(cell.source, opening.settings.home)
-    return TrialRunner(cell.source, source, sandbox, open_agent(cell.agent), cell.model)
+    return TrialRunner(cell.source, source, sandbox, open_agent(cell.agent, cell, opening), cell.model)
 
 
 def need_fit(source: RolloutsSource, sandbox: str) -> None:
@@ -45,6 +47,16 @@ def need_fit(source: RolloutsSource, sandbox: str) -> None:
     told = [why for task in source.tasks if (why := task.refusal(sandbox)) is not None]
     if told:
         raise ConfigError("\n".join(told))
+
+
+def need_solutions(source: RolloutsSource, agent: str) -> None:
+    """Raises: ConfigError for tasks without a reference patch, all of them at once."""
+    without = [task.id for task in source.tasks if task.reference is None]
+    if without:
+        raise ConfigError(
+            f"agent {agent}: no reference patch (overlay_files/diff.patch) in {', '.join(without)}: leave the agent "
+            "out there"
+        )
 
 
 def rollouts_of(source: RolloutsSource, item: Item, _cell: Cell) -> int:
