@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import partial
 
 from proctor.engine.agents.opening import open_agent
@@ -14,6 +14,7 @@ from proctor.sandbox.bubblewrap import Bubblewrap
 from proctor.sandbox.image import make_image
 from proctor.service.context import Context
 from proctor.service.kinds.contract import Method, SourceKind
+from proctor.service.output.stamps import afresh
 from proctor.settings import Settings
 from proctor.sources.rollouts.source import RolloutsSource, open_rollouts
 from proctor.types import Cell, Item, Run
@@ -53,6 +54,10 @@ def tasks(ref: RolloutsRef) -> Hashable:
     return tuple(entry.folder for entry in ref.tasks)
 
 
+def stamped_anew(refs: Sequence[RolloutsRef], settings: Settings) -> Sequence[RolloutsRef]:
+    return afresh(refs, settings.home)
+
+
 def called(run: Run) -> str:
     return run.cell.source.listed
 
@@ -66,6 +71,7 @@ ROLLOUTS: SourceKind[RolloutsRef, RolloutsSource] = SourceKind(
     repeats=rollouts_of,
     planned=planned,
     called=called,
+    afresh=stamped_anew,
     holds="tasks",
     own=True,
 )
