@@ -27,7 +27,7 @@ rollouts-demo: $(VENV)/.run  ## agents on prepared tasks in sandboxes, verified 
 	@echo "Each trial, down to its diff and log, in the dashboard: $(BIN)/proctor serve, then http://127.0.0.1:8420"
 
 test: $(VENV)/.test  ## every test, on SQLite and PostgreSQL
-	@bash tools/apt.sh postgresql chromium libgomp1
+	@bash tools/apt.sh postgresql chromium libgomp1 bubblewrap docker.io
 	@$(BIN)/python tools/real.py fetch >/dev/null || echo "Tests of a real server will skip (with CI=true, fail)."
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal src tests
 

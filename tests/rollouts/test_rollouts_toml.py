@@ -95,7 +95,7 @@ def test_the_documents_first_file_is_read_as_it_stands(here: Path, shared: Path)
 @pytest.mark.promise("C-02", "C-12", "C-29")
 def test_a_sweep_of_timeouts_gives_rows_of_their_own_with_typed_times(here: Path, shared: Path) -> None:
     plan = read(documented(shared, "parameter_sweep"))
-    assert names(plan) == ["shell/openai/gpt-4@timeout_s=1800", "shell/openai/gpt-4@timeout_s=3600"]
+    assert names(plan) == ["shell/openai/gpt-4 (timeout 1800 s)", "shell/openai/gpt-4 (timeout 3600 s)"]
     assert [entry(plan, cell).timeout_s for cell in (0, 1)] == [1800.0, 3600.0]
     assert [ref(cell).first for cell in plan.cells] == [0, 3]
     limits = entry(plan, 1).within(TrialLimits(agent_s=1800, trial_s=3600))
@@ -134,7 +134,7 @@ def test_hundreds_of_tasks_are_one_row_and_read_quickly(here: Path, shared: Path
         (folder / "tb_meta.json").write_text("{}")
     began = time.monotonic()
     plan = read(text)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 5
     (cell,) = plan.cells
     assert len(ref(cell).tasks) == 600 and cell.limits.parallel == 16
     # 3,000 trials of an hour at most, 16 at once: no limit of runs cuts them short.
@@ -192,9 +192,9 @@ def test_own_overrides_of_several_tasks_are_no_sweep_and_files_of_one_name_stay_
         Path(folder, "o.json").write_text("{}")
     swept = read(one + one + 'overrides = "x/o.json"\n' + one + 'overrides = "y/o.json"\n')
     assert names(swept) == [
-        "agent/null@overrides=overrides.json",
-        "agent/null@overrides=o.json#2",
-        "agent/null@overrides=o.json#3",
+        "agent/null (overrides overrides.json)",
+        "agent/null (overrides o.json)",
+        "agent/null (overrides o.json, 2)",
     ]
     assert len(set(map(ref, swept.cells))) == 3
 

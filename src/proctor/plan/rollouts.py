@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proctor.errors import ConfigError
-from proctor.plan.rollouts_listed import AgentTables, TaskLine, limits_of, listed
+from proctor.plan.rollouts_listed import OVERRIDES, AgentTables, TaskLine, limits_of, listed
+from proctor.plan.sweeps import labelled
 from proctor.plan.table import TableFaults, TableReader, Unread
 from proctor.references import RolloutsRef, TaskEntry, TrialLimits
 from proctor.types import Cell, Limits, Model, Plan
@@ -88,7 +89,7 @@ def plan_of_table(table: Unread, told: Surroundings) -> Plan:
     if sum(line.entry.rollouts for line in lines) > MOST_TRIALS:
         faults.note(f"it means more than {MOST_TRIALS:,} trials: make several benchmarks of it")
     faults.complain()
-    return Plan(tuple(_cells(base, lines, parallel)), name=base.name)
+    return Plan(labelled(tuple(_cells(base, lines, parallel))), name=base.name)
 
 
 def benchmark_fault(name: str) -> str | None:
@@ -141,72 +142,41 @@ def _lines(read: TableReader, agents: AgentTables) -> Iterator[TaskLine]:
 def _cells(base: RolloutsRef, lines: Sequence[TaskLine], parallel: int) -> Iterator[Cell]:
     first = 0
     for row in _rows(lines):
-        entries = _merged(line.entry for line in row.lines)
-        trials = sum(entry.rollouts for entry in entries)
-        agent = row.lines[0].agent
-        model = (
-            Model("agent", agent.name + row.suffix)
-            if agent.model is None
-            else Model(agent.name, agent.model + row.suffix)
-        )
+        entries, agent = _merged(line.entry for line in row), row[0].agent
         yield Cell(
-            model,
+            Model("agent", agent.name) if agent.model is None else Model(agent.name, agent.model),
             replace(base, tasks=entries, first=first),
             limits=Limits(parallel=parallel, timeout_s=_longest_s(base.limits, entries, parallel)),
             repeats=max(entry.rollouts for entry in entries),
             agent=agent,
         )
-        first += trials
+        first += sum(entry.rollouts for entry in entries)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """The entries of one row of the table, and what its name tells beside agent and model."""
-
-    lines: Sequence[TaskLine]
-    suffix: str = ""
-
-
-def _rows(lines: Sequence[TaskLine]) -> Iterator[_Row]:
-    """The rows in the order of their first entries; a sweep's are told apart by what differs among its entries."""
+def _rows(lines: Sequence[TaskLine]) -> Iterator[Sequence[TaskLine]]:
+    """The rows in the order of their first entries: one for each agent and model, and in a sweep for each settings."""
     by_agent: dict[object, list[TaskLine]] = {}
     for line in lines:
         by_agent.setdefault(line.agent, []).append(line)
     for of in by_agent.values():
-        if not _is_sweep(of):
-            yield _Row(of)
-            continue
-        differing = _differing(of)
         rows: dict[object, list[TaskLine]] = {}
+        sweep = _is_sweep(of)
         for line in of:
-            rows.setdefault(_distinct(line), []).append(line)
-        names = [_suffix(row[0], differing) for row in rows.values()]
-        for number, (row, name) in enumerate(zip(rows.values(), names, strict=True), 1):
-            # Two files of overrides may have one name.
-            yield _Row(row, name if names.count(name) == 1 else f"{name or '@'}#{number}")
-
-
-def _distinct(line: TaskLine) -> object:
-    entry = line.entry
-    # Every task has an overrides.json of its own.
-    own = entry.overrides == str(Path(entry.folder, "overrides.json"))
-    return entry.environment, entry.timeout_s, entry.token_limit, "own" if own else entry.overrides
+            rows.setdefault(_settings(line) if sweep else None, []).append(line)
+        yield from rows.values()
 
 
 def _is_sweep(lines: Sequence[TaskLine]) -> bool:
-    ways: dict[str, object] = {}
-    return any(ways.setdefault(line.entry.folder, _distinct(line)) != _distinct(line) for line in lines)
+    """Whether a task occurs with several settings."""
+    settings: dict[str, object] = {}
+    return any(settings.setdefault(line.entry.folder, _settings(line)) != _settings(line) for line in lines)
 
 
-def _differing(lines: Sequence[TaskLine]) -> Sequence[str]:
-    """The settings that are not the same in all entries, in the order in which they come."""
-    names = dict.fromkeys(name for line in lines for name in line.settings)
-    return [name for name in names if len({line.settings.get(name) for line in lines}) > 1]
-
-
-def _suffix(line: TaskLine, differing: Sequence[str]) -> str:
-    told = [f"{name}={line.settings[name]}" for name in differing if name in line.settings]
-    return f"@{','.join(told)}" if told else ""
+def _settings(line: TaskLine) -> object:
+    entry = line.entry
+    # Every task may have an overrides.json of its own.
+    own = entry.overrides == str(Path(entry.folder, OVERRIDES))
+    return entry.environment, entry.timeout_s, entry.token_limit, OVERRIDES if own else entry.overrides
 
 
 def _merged(entries: Iterator[TaskEntry]) -> tuple[TaskEntry, ...]:

@@ -44,18 +44,6 @@ class TaskLine:
     agent: Agent
     entry: TaskEntry
 
-    @property
-    def settings(self) -> Mapping[str, str]:
-        """What may differ between two entries of one task, for the name of its row."""
-        entry = self.entry
-        own = {
-            "timeout_s": "" if entry.timeout_s is None else f"{entry.timeout_s:g}",
-            "token_limit": "" if entry.token_limit is None else str(entry.token_limit),
-            "overrides": "" if entry.overrides is None else Path(entry.overrides).name,
-        }
-        variables = dict(each.split("=", 1) for each in entry.environment)
-        return {**variables, **{name: value for name, value in own.items() if value}}
-
 
 @dataclass(frozen=True, slots=True)
 class AgentTables:
