@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import partial
 
 from proctor.engine.agents.opening import open_agent
@@ -13,6 +13,7 @@ from proctor.references import RolloutsRef
 from proctor.sandbox.opening import open_sandbox
 from proctor.service.context import Context
 from proctor.service.kinds.contract import Method, SourceKind
+from proctor.service.output.stamps import afresh
 from proctor.settings import Settings
 from proctor.sources.rollouts.source import RolloutsSource, open_rollouts
 from proctor.types import Cell, Item, Run
@@ -71,6 +72,10 @@ def tasks(ref: RolloutsRef) -> Hashable:
     return tuple(entry.folder for entry in ref.tasks)
 
 
+def stamped_anew(refs: Sequence[RolloutsRef], settings: Settings) -> Sequence[RolloutsRef]:
+    return afresh(refs, settings.home)
+
+
 def called(run: Run) -> str:
     return run.cell.source.listed
 
@@ -84,6 +89,7 @@ ROLLOUTS: SourceKind[RolloutsRef, RolloutsSource] = SourceKind(
     repeats=rollouts_of,
     planned=planned,
     called=called,
+    afresh=stamped_anew,
     holds="tasks",
     own=True,
 )
