@@ -35,17 +35,16 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class Baselines:
-    """The baselines of a benchmark's tasks below a folder, each under the hash of its files."""
+    """The baselines of a benchmark's tasks, each made once below a folder, under the hash of its files."""
 
-    folder: Path
     made: dict[str, Baseline] = field(default_factory=dict)
     making: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
-    async def of(self, task: PreparedTask) -> Baseline:
+    async def of(self, task: PreparedTask, folder: Path) -> Baseline:
         """Raises: SandboxError, DiskFull."""
         async with self.making[task.sha256]:
             if task.sha256 not in self.made:
-                self.made[task.sha256] = await asyncio.to_thread(made_baseline, task, self.folder)
+                self.made[task.sha256] = await asyncio.to_thread(made_baseline, task, folder)
             return self.made[task.sha256]
 
 

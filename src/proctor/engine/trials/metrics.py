@@ -26,9 +26,10 @@ class Metrics:
     def notes(self) -> tuple[str, ...]:
         return tuple(self.told)
 
-    def take(self, place: Path, script: str) -> None:
+    def take(self, folder: Path, script: str) -> None:
         """Take what a script wrote: an object of numbers, or one whose key `custom_metrics` holds them."""
-        body = _body(place)
+        linked = folder.is_symlink() or folder.parent.is_symlink()
+        body = None if linked else _body(folder / CUSTOM_METRICS)
         if body is None:
             return
         try:

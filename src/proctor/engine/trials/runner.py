@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 from proctor.engine.agents.contract import AgentAtWork
+from proctor.engine.trials.baseline import Baselines
 from proctor.engine.trials.trial import Trial, folder_of
 from proctor.offered import ListedModel
 from proctor.providers.contract import ALL_SAMPLING, Pacing
@@ -31,6 +32,7 @@ class TrialRunner:
     address: str = ""
     unsent: Collection[str] = ALL_SAMPLING
     adjustments: Sequence[str] = ()
+    baselines: Baselines = field(default_factory=Baselines)
 
     @property
     def pacing(self) -> Pacing:
@@ -47,8 +49,17 @@ class TrialRunner:
 
     async def __call__(self, item: Item, repeat: int) -> Reply:
         task, entry = self.source.by_id[item.id]
-        number = self.numbers[item.id] + repeat
-        trial = Trial(self.ref, task, entry, repeat, folder_of(self.ref, number), self.sandbox, self.agent)
+        trial = Trial(
+            self.ref,
+            task,
+            entry,
+            repeat,
+            folder_of(self.ref, self.numbers[item.id] + repeat),
+            self.sandbox,
+            self.agent,
+            self.baselines,
+            str(self.model),
+        )
         return await trial.run()
 
     @property

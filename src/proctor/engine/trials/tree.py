@@ -87,7 +87,7 @@ class Walk:
     left_out: LeftOut = field(default_factory=LeftOut)
     seen: int = 0
 
-    def taken(self) -> Tree:
+    def taken(self) -> dict[bytes, TreeEntry]:
         """Raises: TooMuch; SandboxError where the folder cannot be read, or not in time."""
         try:
             return dict(self._entries())

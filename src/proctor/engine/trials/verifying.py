@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
-from proctor.engine.trials.baseline import in_repository
+from proctor.engine.trials.boxes import furnish, opened_box
 from proctor.engine.trials.folder import room_for
-from proctor.engine.trials.metrics import CUSTOM_METRICS, Metrics
+from proctor.engine.trials.metrics import Metrics
 from proctor.errors import VerifierError
 from proctor.sandbox.contract import ARTIFACTS, REPO, Box, Command, CommandEnd, Mount, Policy, Sandbox
-from proctor.sources.rollouts.task import PreparedTask, TestScript
+from proctor.sources.rollouts.meta import TestScript
+from proctor.sources.rollouts.task import PreparedTask
 from proctor.trial_record import OUTPUT_CHARACTERS, Consumed, RubricScore, TestResult
 
 EVALUATION = "/app/evaluation"
@@ -102,21 +103,13 @@ class Verifying:
         if not (self.task.evaluation / script.path).is_file():
             raise VerifierError(f"{self.task.id}: there is no file {script.path} in {self.task.evaluation}")
         mounts = [Mount(self.task.evaluation, EVALUATION), Mount(_runner(), RUNNER)]
-        box = await self.terms.sandbox.open(self.terms.policy, mounts)
-        try:
-            await self._furnish(box)
+        async with opened_box(self.terms.sandbox, self.terms.policy, mounts) as box:
+            await box.put(self.work, REPO)
+            await furnish(box, self.task.verifier_files())
             result = await self._run(box, script, seconds)
-            self.metrics.take(await box.files(ARTIFACTS) / CUSTOM_METRICS, script.path)
+            self.metrics.take(await box.files(ARTIFACTS), script.path)
             self.used.append(box.consumed())
-        finally:
-            await box.close()
         return result
-
-    async def _furnish(self, box: Box) -> None:
-        await box.put(self.work, REPO)
-        for each in self.task.verifier_files():
-            if not in_repository(each):
-                await box.put(each.source, each.target)
 
     async def _run(self, box: Box, script: TestScript, seconds: float) -> TestResult:
         path, word = f"{EVALUATION}/{script.path}", secrets.token_hex(16)
