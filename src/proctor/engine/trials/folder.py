@@ -21,6 +21,7 @@ from proctor.trial_record import PhaseName
 STATE, WORK, RECORD = "state.json", "work.json", "record.json"
 PATCH = "artifacts/diff.patch"
 AGENT_LOG, EVAL_LOG = "logs/agent.log", "logs/eval.log"
+NEEDED_ROOM = 64_000_000  # bytes: a patch at its largest, twice, and what is printed
 ATTEMPTS, PRIVATE = "attempts", "private"
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
@@ -80,7 +81,18 @@ class TrialFolder:
         return kept.bound == bound and "collect" in kept.finished and kept.patch is not None
 
     def begin(self, bound: str) -> None:
-        """Make room for a new try: what an earlier one left goes into `attempts/N`, and nothing is deleted."""
+        """Make way for a new try: what an earlier one left goes into `attempts/N`, and nothing is deleted.
+
+        Raises: DiskFull where what an agent makes would not be sure of its place; nobody is asked for it then.
+        """
+        with room_for(self.path):
+            self._put_aside(bound)
+            room = os.statvfs(self.path)
+        if room.f_bavail * room.f_frsize < NEEDED_ROOM:
+            raise DiskFull(f"{self.path}: less than {NEEDED_ROOM // 1_000_000} MB are left on that disk")
+        self._write_state()
+
+    def _put_aside(self, bound: str) -> None:
         left = [each for each in self.path.iterdir() if each.name != ATTEMPTS]
         earlier = self.path / ATTEMPTS
         if left:
@@ -92,7 +104,6 @@ class TrialFolder:
         for name in ("artifacts", "logs"):
             (self.path / name).mkdir(exist_ok=True)
         self.state = TrialState("prepare", time.time(), os.getpid(), number, bound=bound)
-        self._write_state()
 
     def enter(self, phase: PhaseName) -> None:
         finished = tuple(each for each in self.state.finished if each != phase)

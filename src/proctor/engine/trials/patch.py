@@ -15,7 +15,7 @@ from pathlib import Path
 
 from proctor.engine.trials.folder import room_for
 from proctor.engine.trials.tree import LINK, TooMuch, Tree, TreeEntry, read_entry
-from proctor.errors import SandboxError, VerifierError
+from proctor.errors import DiskFull, SandboxError, VerifierError
 
 MOST_BYTES = 20_000_000  # of all files that are new or changed
 MOST_CHANGED = 5_000
@@ -41,6 +41,7 @@ GIT_ENVIRONMENT = {
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_TERMINAL_PROMPT": "0",
 }
+NO_ROOM_SAID = ("Out of diskspace", "No space left on device", "Disk quota exceeded")
 OLD, NEW = "refs/proctor/old", "refs/proctor/new"
 # Files are written as the patch tells them, whatever the .gitattributes among them say.
 AS_IT_STANDS = "* -text !eol !ident !filter !working-tree-encoding !crlf\n"
@@ -209,13 +210,17 @@ def baseline_history(tree: Path, target: Path) -> None:
     )
     _need(run_git("add", "-A", "-f", ".", cwd=tree), "add")
     _need(run_git(*who, "commit", "-q", "--allow-empty", "-m", "baseline", cwd=tree), "commit")
-    (tree / ".git/config").open("a").write("[user]\n\tname = agent\n\temail = agent@localhost\n")
+    with (tree / ".git/config").open("a") as config:
+        config.write("[user]\n\tname = agent\n\temail = agent@localhost\n")
     (tree / ".git").rename(target)
 
 
 def _need(done: subprocess.CompletedProcess[bytes], what: str) -> bytes:
     if done.returncode:
-        raise SandboxError(f"git {what}: {_said(done)}")
+        said = _said(done)
+        raise (DiskFull if any(each in said for each in NO_ROOM_SAID) else SandboxError)(
+            f"git {what}: {said}"
+        )
     return done.stdout
 
 

@@ -8,7 +8,6 @@ what keeps a script from being run at all says nothing of the work.
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -119,15 +118,13 @@ class Verifying:
         if script.runner == "sh":
             return _result(script, ended, ended.said, passed=ended.code == 0, unfinished=False)
         said, marks = _parted(ended.said, word.encode())
-        end = marks.get("ends")
-        started = bool(marks) or ended.printed_bytes > len(ended.said)
-        if (end is None and not started and ended.why != "timeout") or (
-            end is not None and end.get("broken")
-        ):
-            why = end.get("why") if end else f"it could not be run, exit code {ended.code}"
+        finished = bool(marks.keys() & {"passed", "failed"})
+        began = bool(marks) or ended.printed_bytes > len(ended.said) or ended.why == "timeout"
+        if "broken" in marks or not began:
+            why = marks.get("broken") or f"it could not be run, exit code {ended.code}"
             raise VerifierError(f"{script.path}: {why}; it printed: {_text(said)[-1_000:]}")
-        passed = end is not None and end.get("passed") is True and ended.code == 0
-        return _result(script, ended, said, passed=passed, unfinished=end is None and ended.code == 0)
+        passed = "passed" in marks and ended.code == 0
+        return _result(script, ended, said, passed=passed, unfinished=not finished and ended.code == 0)
 
     def _log(self, path: str, result: TestResult) -> None:
         how = "passed" if result.passed else f"failed {result.why}".strip()
@@ -146,14 +143,14 @@ def _runner() -> Path:
     return Path(str(files("proctor.engine.trials.inside").joinpath("run_test.py")))
 
 
-def _parted(said: bytes, word: bytes) -> tuple[bytes, Mapping[str, Mapping[str, object]]]:
-    """What a script printed, and the lines that the program that runs it wrote with its secret word."""
-    marks: dict[str, Mapping[str, object]] = {}
+def _parted(said: bytes, word: bytes) -> tuple[bytes, Mapping[str, str]]:
+    """What a script printed, and what the program that runs it told with its secret word, by what it told."""
+    marks = {}
     rest = []
     for line in said.split(b"\n"):
         if line.startswith(word):
-            _, what, told = line.decode("utf-8", "replace").split(" ", 2)
-            marks[what] = json.loads(told)
+            _, what, why = line.decode("utf-8", "replace").split(" ", 2)
+            marks[what] = why
         else:
             rest.append(line)
     return b"\n".join(rest).strip(b"\n"), marks

@@ -10,7 +10,6 @@ program is not kept out: that can only a script that runs the tested code as a p
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from importlib.machinery import PathFinder
@@ -50,20 +49,17 @@ class Ending:
     def __init__(self, word: str) -> None:
         self.word = word
         self.out = os.dup(1)
-        self.say("begins", {})
+        self.say("begins", "")
 
-    def say(self, what: str, told: dict[str, Any]) -> None:
-        os.write(self.out, f"\n{self.word} {what} {json.dumps(told)}\n".encode())
+    def say(self, what: str, why: str) -> None:
+        os.write(self.out, f"\n{self.word} {what} {why}\n".encode())
 
-    def tell(
-        self, passed: bool, why: str = "", *, tests: int | None = None, broken: bool = False
-    ) -> NoReturn:
+    def tell(self, passed: bool, why: str = "", *, broken: bool = False) -> NoReturn:
+        """Nothing that was registered for the end of the process has a word in it."""
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
-        self.say("ends", {"passed": passed, "why": why, "tests": tests, "broken": broken})
-        os._exit(
-            0 if passed else 1
-        )  # nothing that was registered for the end of the process has a word in it
+        self.say("broken" if broken else "passed" if passed else "failed", why)
+        os._exit(0 if passed else 1)
 
 
 def closed_to_others() -> None:
@@ -93,7 +89,7 @@ def main(how: str, script: str, repository: str) -> NoReturn:
         ending.tell(passed, "" if passed else f"it exited with {left.code!r}")
     except Broken as broken:
         ending.tell(False, str(broken), broken=True)
-    ending.tell(count is None or count > 0, "" if count is None or count > 0 else NOTHING_RAN, tests=count)
+    ending.tell(count != 0, NOTHING_RAN if count == 0 else "")
 
 
 def _through_others(left: SystemExit, trusted: Sequence[str]) -> bool:
@@ -107,12 +103,13 @@ def _through_others(left: SystemExit, trusted: Sequence[str]) -> bool:
     return False
 
 
-def as_program(script: str) -> None:
-    """Run it as `python3 SCRIPT` would."""
+def as_program(script: str) -> int | None:
+    """Run it as `python3 SCRIPT` would; None, as nobody counts its tests."""
     module = type(sys)("__main__")
     module.__file__ = script
     sys.modules["__main__"] = module
     _executed(module, script)
+    return None
 
 
 def _executed(module: ModuleType, script: str) -> None:
