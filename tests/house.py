@@ -24,7 +24,7 @@ LAYERS = [
     {"service", "jobs"},
     {"engine"},
     {"sources", "providers", "sandbox", "store", "stats", "interop", "report", "simulator"},
-    {"grading", "replies"},
+    {"grading", "replies", "verdicts"},
     {"plan", "settings", "figures", "log"},
     WORDS,
 ]

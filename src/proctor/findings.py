@@ -43,6 +43,8 @@ METRIC_VERSIONS: Mapping[str, str] = {
 }
 # Those of the table of targets by answers: any task of kind "labels" can have them, a user's too.
 OF_LABELS = ("f1", "macro_f1", "mcc")
+# Of trials of agents; what they count are tasks.
+OF_TRIALS = ("success_rate", "mean_score")
 OVER_TASKS = ", mean of "  # between a metric and how many tasks: the name of its unweighted mean over tasks
 
 
@@ -261,6 +263,9 @@ class Difference:
     comparisons: int = 1  # how many p-values are adjusted together; what follows allows for them
     detectable: float | None = None  # the smallest difference that as many items like these show, 80 % power
     items_needed: int | None = None  # about how many show one of this size; None if it is under its error
+    same_tasks_p: float | None = (
+        None  # of trials: exchanged within these very tasks; adjusted over the request too
+    )
     margin: float = 0.01  # two scores this close are practically equal; in the metric's units
 
     @property
@@ -274,11 +279,12 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """How many items the first of two runs was asked, the second, and both of them."""
+    """How many items the first of two runs was asked, the second, and both of them; `what` they are called."""
 
     first: int
     second: int
     both: int
+    what: Literal["items", "tasks"] = "items"
 
 
 @dataclass(frozen=True, slots=True)

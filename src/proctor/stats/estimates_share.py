@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from proctor.findings import Estimate
+from proctor.findings import OF_TRIALS, Estimate
 from proctor.stats import clusters, metrics
 from proctor.stats.estimates_sheet import WILSON, Sheet, TaskShape, nothing
 from proctor.stats.intervals import Z95, t95, wilson
@@ -29,7 +29,7 @@ BOUNDED_CLUSTERS = "Student's t over clusters or Wilson on the effective n of th
 UNSEEN = 0.05
 
 
-SUCCESS_RATE = "success_rate"
+SUCCESS_RATE, MEAN_SCORE = OF_TRIALS
 
 
 def row_score(row: Scored, metric: str, kind: str) -> float:
@@ -108,6 +108,8 @@ def graded(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
     worth = 1 + part * (1 - part) * wide**2 / variance
     if one.clustered:
         worth = max(1.0, worth * (Z95 / t95(freedom)) ** 2)
+    elif metric in OF_TRIALS:
+        worth = few(worth, one.items)
     low, high = (start + wide * side for side in wilson(part, worth))
     low, high = min(value - half, low), max(value + half, high)
     if bounded:

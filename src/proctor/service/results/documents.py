@@ -170,4 +170,5 @@ def difference(d: Difference) -> dict[str, Any]:
         "comparisons": d.comparisons,
         "detectable": d.detectable,
         "items_needed": d.items_needed,
+        "same_tasks_p": d.same_tasks_p,
     }

@@ -11,7 +11,7 @@ from proctor.findings import Estimate
 from proctor.manifest import RolloutFacts
 from proctor.references import RolloutsRef
 from proctor.service.results.results import Kept, mark, scored_rows
-from proctor.stats.trials import PassAt, mean_score, passes, passes_of_one, success_rate
+from proctor.stats.rollouts.trials import PassAt, mean_score, passes, passes_of_one, success_rate
 from proctor.store import AttemptRow
 from proctor.types import Outcome, Run
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from proctor.service.results.documents import estimate
 from proctor.service.rollouts.figures import Matrix, RunTrials, Spending, TaskTrials, TrialCounts
-from proctor.stats.trials import PassAt
+from proctor.stats.rollouts.trials import PassAt
 
 SPENT = ("seconds", "input_tokens", "output_tokens", "cost_usd")
 

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from proctor.findings import Estimate
-from proctor.stats.estimates_share import SUCCESS_RATE, graded, share
+from proctor.stats.estimates_share import MEAN_SCORE, SUCCESS_RATE, graded, share
 from proctor.stats.estimates_sheet import TaskShape
 from proctor.stats.estimates_task import TaskSheet, exam
 from proctor.stats.metrics import Scored
 from proctor.stats.repeats import repeat_scores
 
-MEAN_SCORE = "mean_score"
 SHAPE = TaskShape("tasks", (SUCCESS_RATE,), (MEAN_SCORE,), kind="text")
 
 
