@@ -50,6 +50,15 @@ def left_out(title: str) -> str | None:
     return found[0] if found else None
 
 
+def not_contained_mark(sandbox: str) -> str:
+    """What the title of a benchmark adds where its agents worked on the machine itself: it stands with every figure.
+
+    >>> not_contained_mark("local"), not_contained_mark("bubblewrap")
+    (' (sandbox local: not contained)', '')
+    """
+    return " (sandbox local: not contained)" if sandbox == "local" else ""
+
+
 def margin(value: float) -> str:
     """How close two scores are that count as equal, in the metric's units.
 

@@ -169,6 +169,7 @@ class Tally:
     retries: int = 0
     reasoning_tokens_per_item: float | None = None
     unused: Usage = NOTHING_USED
+    at_limit: int = 0  # settled trials whose agent was ended by a limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from proctor.service.results.comparable import check_comparable, check_shared
 from proctor.service.results.results import Kept, marks, scored_rows
 from proctor.service.results.speeds import common, unlike
 from proctor.service.results.wordings import by_wording, sign_note
+from proctor.service.rollouts.conditions import unlike as unlike_conditions
 from proctor.stats.compare import Side, compare, focused
 from proctor.stats.estimates import Shape
 from proctor.verdicts import sentence
@@ -47,6 +48,7 @@ def evaluation(
     if runs[0].manifest.facts.worded:
         best, runner_up = (by_wording(scored_rows(store, run)) for run in ranked[:2])
         verdict = f"{verdict} {sign_note(best, runner_up)}".rstrip()
+    verdict = f"{verdict} {unlike_conditions(runs)}".rstrip()
     return Evaluation(plan_id, tuple(results), pairs, verdict, compared, common(results), unlike(results))
 
 

@@ -73,5 +73,6 @@ ROLLOUTS: SourceKind[RolloutsRef, RolloutsSource] = SourceKind(
     planned=planned,
     called=called,
     holds="tasks",
+    by_content=True,
     own=True,
 )

@@ -13,6 +13,7 @@ from proctor.engine.prefix import gapless
 from proctor.errors import ConfigError, DataError, NotFound, StoreError
 from proctor.findings import RunResult, Score
 from proctor.service.context import Context
+from proctor.service.kinds import kind_of
 from proctor.service.results.causes import as_records, causes_of
 from proctor.service.results.profile import counted_tally, has_summary, summary_of, tally_of
 from proctor.service.results.schemas import with_adherence
@@ -172,13 +173,14 @@ def marks(store: Kept, run: Run) -> Iterator[Scored]:
     for row in scored_rows(store, run):
         # Only where a question has several right answers does a metric need to know how many were offered.
         several = row.task in tasks and tasks[row.task].kind == "letters"
-        yield mark(row, len(store.item(row.item_hash).choices) if several else None)
+        choices = len(store.item(row.item_hash).choices) if several else None
+        yield mark(row, choices, by_content=kind_of(run.cell.source).by_content)
 
 
-def mark(row: AttemptRow, candidates: int | None) -> Scored:
-    """One row as the statistics take it; `candidates` as in `Scored`."""
+def mark(row: AttemptRow, candidates: int | None, *, by_content: bool = False) -> Scored:
+    """One row as the statistics take it; `candidates` as in `Scored`. `by_content`: what it shows is its name."""
     return Scored(
-        item=row.item_id,
+        item=row.item_hash if by_content else row.item_id,
         task=row.task,
         target=row.target,
         answer=row.answer,

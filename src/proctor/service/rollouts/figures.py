@@ -11,11 +11,11 @@ from proctor.findings import Estimate
 from proctor.manifest import RolloutFacts
 from proctor.references import RolloutsRef
 from proctor.service.results.results import Kept, mark, scored_rows
+from proctor.stats.metrics import Scored
 from proctor.stats.rollouts.trials import PassAt, mean_score, passes, passes_of_one, success_rate
 from proctor.store import AttemptRow
+from proctor.store.core.attempts import AT_LIMIT
 from proctor.types import Outcome, Run
-
-AT_LIMIT = "limit"  # `Reply.finish` of a trial whose agent was ended by a limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def run_trials(store: Kept, run: Run) -> RunTrials:
     """What the run's trials show by now, also while it is at work. Raises: NotFound."""
     every = list(store.latest(run.id))
     counted = list(scored_rows(store, run))
-    rows = [mark(row, None) for row in counted]
+    rows = [_marked(row) for row in counted]
     return RunTrials(
         run=run,
         counts=_counts(every, counted, run.planned),
@@ -146,7 +146,7 @@ def _tasks(run: Run, every: Sequence[AttemptRow]) -> Iterable[TaskTrials]:
     hashes, planned = _planned(run)
     for task in dict.fromkeys([*planned, *by_task]):
         rows = by_task.get(task, [])
-        alone = [replace(mark(row, None), item=f"{task}#{row.repeat}", repeat=0) for row in rows]
+        alone = [replace(_marked(row), item=f"{task}#{row.repeat}", repeat=0) for row in rows]
         counts = _counts(rows, rows, planned.get(task, len(rows)))
         yield TaskTrials(
             task,
@@ -154,9 +154,13 @@ def _tasks(run: Run, every: Sequence[AttemptRow]) -> Iterable[TaskTrials]:
             counts,
             success_rate(alone),
             mean_score(alone),
-            passes_of_one([mark(row, None) for row in rows]),
+            passes_of_one(map(_marked, rows)),
             _spent(rows),
         )
+
+
+def _marked(row: AttemptRow) -> Scored:
+    return mark(row, None, by_content=True)
 
 
 def _planned(run: Run) -> tuple[Mapping[str, str], Mapping[str, int]]:
