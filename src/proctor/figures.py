@@ -279,6 +279,15 @@ def among(comparisons: int) -> str:
     return "" if comparisons < 2 else f", as one of {comparisons:,} comparisons"
 
 
+def title_of(metric: str) -> str:
+    """A metric as tables head it.
+
+    >>> title_of("success_rate"), title_of("macro_f1")
+    ('success rate', 'macro_f1')
+    """
+    return metric.replace("_", " ") if metric in OF_TRIALS else metric
+
+
 def metric_words(metric: str) -> str:
     """A comparison's metric in a sentence: the mean where a task has several official ones.
 
@@ -286,7 +295,7 @@ def metric_words(metric: str) -> str:
     ('mcc', 'the mean of accuracy and f1', 'the success rate')
     """
     if metric in OF_TRIALS:
-        return f"the {metric.replace('_', ' ')}"
+        return f"the {title_of(metric)}"
     parts = metric.split(" + ")
     return metric if len(parts) == 1 else f"the mean of {listed(parts)}"
 

@@ -16,9 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from proctor.types import NOTHING_USED, Run, Usage
+
+if TYPE_CHECKING:
+    from proctor.trial_findings import RunTrials
 
 # Every metric with its version, which is part of what makes two scores comparable: raised when the metric
 # starts to give other numbers. stats/ computes them, report/measures.py says in words what they are.
@@ -217,13 +220,14 @@ def failed_in_short(causes: Sequence[Cause]) -> str:
 class RunResult:
     """What a run shows: its scores, counts, speed, and why items failed.
 
-    The first score is the headline, the first cause the commonest.
+    The first score is the headline, the first cause the commonest. `trials` is set for agents on tasks alone.
     """
 
     run: Run
     scores: tuple[Score, ...]
     tally: Tally
     causes: tuple[Cause, ...] = ()
+    trials: RunTrials | None = None
 
     @property
     def output_tokens_per_s(self) -> float | None:

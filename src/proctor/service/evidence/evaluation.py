@@ -10,6 +10,7 @@ from typing import Literal
 from proctor.errors import ConfigError
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult, Score
 from proctor.service.evidence import shared
+from proctor.service.evidence.verdicts import sentence
 from proctor.service.kinds import kind_of
 from proctor.service.results import headline
 from proctor.service.results.comparable import check_comparable, check_shared
@@ -19,7 +20,6 @@ from proctor.service.results.wordings import by_wording, sign_note
 from proctor.service.rollouts.conditions import unlike as unlike_conditions
 from proctor.stats.compare import Side, compare, focused
 from proctor.stats.estimates import Shape
-from proctor.verdicts import sentence
 
 
 def evaluation(
