@@ -22,6 +22,8 @@ STUDENT = "Student's t or Wilson between the least and the greatest score, the w
 STUDENT_CLUSTERS = (
     "Student's t over clusters or Wilson between the least and the greatest score, the wider of both"
 )
+EFFECTIVE_TASKS = "Wilson on the effective n of the tasks"
+BOUNDED_TASKS = "Student's t over tasks or Wilson on the effective n of the tasks, the wider of both"
 BOUNDED = "Student's t or Wilson on the effective n, the wider of both"
 BOUNDED_CLUSTERS = "Student's t over clusters or Wilson on the effective n of the clusters, the wider of both"
 # Of a cluster of the mean size, added at each end where it is asked how much clusters hang together: with a
@@ -80,7 +82,7 @@ def share(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
     value = value_of(mean(one, spec, metric), one)
     n, stderr = effective(one, spec, metric)
     low, high = wilson(value, n)
-    loose = WILSON if n == one.items else EFFECTIVE
+    loose = WILSON if n == one.items else EFFECTIVE_TASKS if metric in OF_TRIALS else EFFECTIVE
     method = EFFECTIVE_CLUSTERS if one.clustered else loose
     return Estimate(value, stderr, low, high, one.items, one.asked, method)
 
@@ -115,7 +117,8 @@ def graded(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
     if bounded:
         low, high = max(0.0, low), min(1.0, high)
     methods = {True: (BOUNDED, BOUNDED_CLUSTERS), False: (STUDENT, STUDENT_CLUSTERS)}
-    return Estimate(value, stderr, low, high, one.items, one.asked, methods[bounded][one.clustered])
+    method = BOUNDED_TASKS if metric in OF_TRIALS else methods[bounded][one.clustered]
+    return Estimate(value, stderr, low, high, one.items, one.asked, method)
 
 
 def _spread(one: Sheet, rest: Array, ends: tuple[float, float] | None) -> tuple[float, float]:

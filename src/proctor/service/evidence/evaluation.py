@@ -49,7 +49,9 @@ def evaluation(
         best, runner_up = (by_wording(scored_rows(store, run)) for run in ranked[:2])
         verdict = f"{verdict} {sign_note(best, runner_up)}".rstrip()
     verdict = f"{verdict} {unlike_conditions(runs)}".rstrip()
-    return Evaluation(plan_id, tuple(results), pairs, verdict, compared, common(results), unlike(results))
+    # Trials take as long as agents work; their times compare whatever was in flight.
+    apart = "" if all(result.trials is not None for result in results) else unlike(results)
+    return Evaluation(plan_id, tuple(results), pairs, verdict, compared, common(results), apart)
 
 
 def of_plan(store: Kept, results: Sequence[RunResult]) -> Evaluation:
