@@ -109,6 +109,7 @@ class SourceKind(Generic[R, S]):
     holds: Literal["questions", "requests", "tasks"] = (
         "questions"  # what its items are, for the words of lists and pages
     )
+    by_content: bool = False  # whether items of other names are the same where their hashes are
     on_server: bool = False  # whether a server may be asked for it again, as pages then offer
     own: bool = False  # the user's own questions, which can be changed
     # Labels with their synonyms, by which kept replies are read again: those proctor itself has of a task, and

@@ -91,5 +91,6 @@ ROLLOUTS: SourceKind[RolloutsRef, RolloutsSource] = SourceKind(
     called=called,
     afresh=stamped_anew,
     holds="tasks",
+    by_content=True,
     own=True,
 )
