@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Generic, Literal, Protocol, TypeVar
 
 from proctor.engine.attempts import ErrorBudgets
@@ -102,6 +103,8 @@ class SourceKind(Generic[R, S]):
     answers: Callable[[S], Mapping[str, KnownAnswer]] = lambda _source: {}  # what the simulator is told
     # What grows beside a run of it, for this process alone; ConfigError and Conflict before anything is stored.
     beside: Callable[[R], AbstractContextManager[Beside | None]] = lambda _ref: nullcontext()
+    # What below PROCTOR_HOME is a run's own, and goes with it; the last argument: no other run of its plan is left.
+    folders: Callable[[R, Settings, bool], Sequence[Path]] = lambda _ref, _settings, _last: ()
     afresh: Callable[[R], R] = lambda ref: (
         ref
     )  # as another run asks it that is to disturb nothing of the first

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import partial
+from pathlib import Path
 
 from proctor.engine.agents.opening import open_agent
 from proctor.engine.trials.runner import TrialRunner, verdict
@@ -63,6 +64,21 @@ def called(run: Run) -> str:
     return run.cell.source.listed
 
 
+def folders_of(ref: RolloutsRef, settings: Settings, last: bool) -> Sequence[Path]:
+    """The folders of a run's trials; with the last run of a benchmark those of the benchmark."""
+    home = settings.home.absolute()
+    if not ref.stamp or Path(ref.data) != home:
+        return ()  # they were written elsewhere, where this machine has nothing to delete
+    trials = sum(entry.rollouts for entry in ref.tasks)
+    found = [home / "runs" / f"{ref.stamp}-{ref.first + number}" for number in range(trials)]
+    if last:
+        found += [
+            home / "rollouts" / ref.name / ref.stamp,
+            home / "rollouts" / "temp" / f"rollout_{ref.name}__{ref.stamp}.json",
+        ]
+    return found
+
+
 ROLLOUTS: SourceKind[RolloutsRef, RolloutsSource] = SourceKind(
     short="",
     sized=sized,
@@ -71,6 +87,7 @@ ROLLOUTS: SourceKind[RolloutsRef, RolloutsSource] = SourceKind(
     method=method_of,
     repeats=rollouts_of,
     planned=planned,
+    folders=folders_of,
     called=called,
     holds="tasks",
     own=True,

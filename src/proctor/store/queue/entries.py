@@ -253,7 +253,7 @@ def restart(store: Database, run_id: str, *, most_queued: int, now: float) -> Ru
         partial = row.status == Status.COMPLETED.value and row.settled < row.planned
         if row.status not in (Status.FAILED.value, Status.CANCELLED.value) and not partial:
             raise Conflict(f"Run {run_id} is {row.status}: there is nothing to restart")
-        _check_room(connection, row.user, most_queued)
+        _check_room(connection, row.user, most_queued, besides=row.plan_id)
         connection.execute(
             update(JOB).where(JOB.c.run_num == row.num).values(run_after=now, tries=0, cancel_at=None)
         )
@@ -348,18 +348,20 @@ def has_room(store: Database, user: str, most: int) -> bool:
         return _queued(connection, user) < most
 
 
-def _queued(connection: Connection, user: str) -> int:
+def _queued(connection: Connection, user: str, besides: str | None = None) -> int:
     query = (
         select(func.count(distinct(RUN.c.plan_id)))
         .select_from(JOB.join(RUN, JOB.c.run_num == RUN.c.num))
         .where(RUN.c.status == Status.PENDING.value, JOB.c.user == user)
     )
+    if besides is not None:
+        query = query.where(RUN.c.plan_id != besides)
     queued: int = connection.execute(query.execution_options(**WHOLE)).scalar_one()
     return queued
 
 
-def _check_room(connection: Connection, user: str, most: int) -> None:
-    queued = _queued(connection, user)
+def _check_room(connection: Connection, user: str, most: int, *, besides: str | None = None) -> None:
+    queued = _queued(connection, user, besides)
     if queued >= most:
         raise QueueFull(f"{user} has {queued} runs waiting, and {most} may wait at once")
 
