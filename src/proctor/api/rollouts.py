@@ -36,7 +36,6 @@ LOOK_EVERY_S = 0.5
 HEARTBEAT_S = 15.0
 # What an agent wrote is shown as text and never run, whatever a browser takes it for.
 SAFE = {
-    "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cache-Control": "no-store",
 }
@@ -226,7 +225,7 @@ def _changed(context: Context, benchmark_id: str, user: str, action: str) -> dic
 
 @ROUTER.delete(ONE, summary="Delete a benchmark of tasks")
 def delete(benchmark_id: Ident, context: OpenContext, user: Runner) -> dict[str, Any]:
-    """For good, with patches, logs and its folders below PROCTOR_HOME; one that waits or works must be cancelled first."""
+    """For good, with patches, logs and folders below PROCTOR_HOME; one that waits or works must be cancelled first."""
     run = changing.runs_of(context, benchmark_id)[0]
     project = job_states.project_of(context, run.id)
     changing.delete(context, benchmark_id)

@@ -103,6 +103,8 @@ class SourceKind(Generic[R, S]):
     answers: Callable[[S], Mapping[str, KnownAnswer]] = lambda _source: {}  # what the simulator is told
     # What grows beside a run of it, for this process alone; ConfigError and Conflict before anything is stored.
     beside: Callable[[R], AbstractContextManager[Beside | None]] = lambda _ref: nullcontext()
+    # A line for the run's log when an attempt has ended.
+    logged: Callable[[R, Attempt], str | None] = lambda _ref, _attempt: None
     # What below PROCTOR_HOME is a run's own, and goes with it; the last argument: no other run of its plan is left.
     folders: Callable[[R, Settings, bool], Sequence[Path]] = lambda _ref, _settings, _last: ()
     afresh: Callable[[R], R] = lambda ref: (

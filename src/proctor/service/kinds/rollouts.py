@@ -16,7 +16,7 @@ from proctor.service.context import Context
 from proctor.service.kinds.contract import Method, SourceKind
 from proctor.settings import Settings
 from proctor.sources.rollouts.source import RolloutsSource, open_rollouts
-from proctor.types import Cell, Item, Run
+from proctor.types import Attempt, Cell, Item, Run
 
 
 def opened(ref: RolloutsRef, settings: Settings) -> RolloutsSource:
@@ -64,6 +64,17 @@ def called(run: Run) -> str:
     return run.cell.source.listed
 
 
+def logged(_ref: RolloutsRef, attempt: Attempt) -> str | None:
+    """How a trial ended: its verdict, or the class of what kept it from one. What agents say stays in its record."""
+    about = f"trial {attempt.item.id}, rollout {attempt.repeat}"
+    if attempt.failure is not None:
+        return f"{about}: {attempt.failure.slug}: {attempt.failure.message.partition(chr(10))[0][:300]}"
+    grade, reply = attempt.grade, attempt.reply
+    seconds = f", {reply.latency_s:.1f} s" if reply is not None and reply.latency_s is not None else ""
+    score = "" if grade.score is None else f", score {grade.score:.2f}"
+    return f"{about}: {grade.answer}{score}{seconds}"
+
+
 def folders_of(ref: RolloutsRef, settings: Settings, last: bool) -> Sequence[Path]:
     """The folders of a run's trials; with the last run of a benchmark those of the benchmark."""
     home = settings.home.absolute()
@@ -87,6 +98,7 @@ ROLLOUTS: SourceKind[RolloutsRef, RolloutsSource] = SourceKind(
     method=method_of,
     repeats=rollouts_of,
     planned=planned,
+    logged=logged,
     folders=folders_of,
     called=called,
     holds="tasks",

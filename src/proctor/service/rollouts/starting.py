@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
@@ -11,7 +10,7 @@ from pydantic import ConfigDict, Field
 from proctor.errors import Forbidden, ProctorError, QueueFull
 from proctor.plan.rollouts import Told, plan_of_table
 from proctor.providers import PROVIDERS
-from proctor.references import RolloutsRef, TrialLimits
+from proctor.references import RolloutsRef
 from proctor.service.context import Context
 from proctor.service.rollouts.allowed import BUILT_IN, NUMBERS, Allowed, allowed_by, need_allowed
 from proctor.service.rollouts.prepared import file_inside, folder_named
@@ -125,7 +124,7 @@ def plan_of_request(settings: Settings, request: RolloutsRequest) -> Plan:
         "body",
         data=settings.home.absolute(),
         providers=tuple(each for each in PROVIDERS if each != "replay"),
-        sandbox=settings.sandbox_backend,
+        sandbox=settings.sandbox,
     )
     return plan_of_table(table, told)
 
@@ -149,6 +148,3 @@ def _check_limits(request: RolloutsRequest, settings: Settings, allowed: Allowed
     named = request.limits.model_dump(exclude_none=True) if request.limits else {}
     wanted = {name: named[name] for name in NUMBERS if name in named}
     need_allowed({"parallel": request.parallel, **wanted}, request.sandbox, allowed)
-
-
-KNOWN_LIMITS = tuple(each.name for each in fields(TrialLimits))
