@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
 from proctor.errors import Forbidden, ProctorError, QueueFull
-from proctor.plan.rollouts import Told, plan_of_table
+from proctor.plan.rollouts import plan_of_table
 from proctor.providers import PROVIDERS
 from proctor.references import RolloutsRef
 from proctor.service.context import Context
+from proctor.service.output.stamps import release, stamped
 from proctor.service.rollouts.allowed import BUILT_IN, NUMBERS, Allowed, allowed_by, need_allowed
+from proctor.service.rollouts.opening import told_by
 from proctor.service.rollouts.prepared import file_inside, folder_named
-from proctor.service.rollouts.stamps import release, stamped
 from proctor.service.runs import queue
 from proctor.service.runs.queue import Ticket
 from proctor.service.runs.requests import Body, Priority
@@ -120,13 +122,9 @@ def plan_of_request(settings: Settings, request: RolloutsRequest) -> Plan:
     if agents:
         table["agents"] = dict(agents)
     _check_limits(request, settings, allowed)
-    told = Told(
-        "body",
-        data=settings.home.absolute(),
-        providers=tuple(each for each in PROVIDERS if each != "replay"),
-        sandbox=settings.sandbox,
-    )
-    return plan_of_table(table, told)
+    # Replays answer from files of this machine.
+    providers = tuple(each for each in PROVIDERS if each != "replay")
+    return plan_of_table(table, replace(told_by(settings, "body"), providers=providers))
 
 
 def _task(settings: Settings, task: TaskRequest, agents: Mapping[str, Any], where: str) -> dict[str, Any]:
