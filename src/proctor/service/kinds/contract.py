@@ -103,10 +103,6 @@ class SourceKind(Generic[R, S]):
     answers: Callable[[S], Mapping[str, KnownAnswer]] = lambda _source: {}  # what the simulator is told
     # What grows beside a run of it, for this process alone; ConfigError and Conflict before anything is stored.
     beside: Callable[[R], AbstractContextManager[Beside | None]] = lambda _ref: nullcontext()
-    # A line for the run's log when an attempt has ended.
-    logged: Callable[[R, Attempt], str | None] = lambda _ref, _attempt: None
-    # What below PROCTOR_HOME is a run's own, and goes with it; the last argument: no other run of its plan is left.
-    folders: Callable[[R, Settings, bool], Sequence[Path]] = lambda _ref, _settings, _last: ()
     afresh: Callable[[R], R] = lambda ref: (
         ref
     )  # as another run asks it that is to disturb nothing of the first
@@ -115,6 +111,10 @@ class SourceKind(Generic[R, S]):
     holds: Literal["questions", "requests", "tasks"] = (
         "questions"  # what its items are, for the words of lists and pages
     )
+    # A line for the run's log when an attempt has ended.
+    logged: Callable[[R, Attempt], str | None] = lambda _ref, _attempt: None
+    # What below PROCTOR_HOME is a run's own, and goes with it; the last argument: no other run of its plan is left.
+    folders: Callable[[R, Settings, bool], Sequence[Path]] = lambda _ref, _settings, _last: ()
     on_server: bool = False  # whether a server may be asked for it again, as pages then offer
     own: bool = False  # the user's own questions, which can be changed
     # Labels with their synonyms, by which kept replies are read again: those proctor itself has of a task, and
