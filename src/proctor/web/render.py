@@ -18,8 +18,10 @@ from proctor.errors import ProctorError, errors
 from proctor.findings import Estimate, failed_in_short
 from proctor.service.admin import access
 from proctor.service.watch.overview import Shown
-from proctor.web.addresses import encoded, query, request_path
+from proctor.web.addresses import encoded, query, request_path, trial_path
 from proctor.web.dependencies import context_of
+from proctor.web.rollouts_words import PHASE_COLOURS, PHASE_WORDS, STATES
+from proctor.web.untrusted import untrusted
 from proctor.web.words import ERROR_TITLES, NAV, OUTCOME_WORDS, STATUS_COLOURS
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -61,12 +63,17 @@ def templates() -> Environment:
         "second": second,
         "moment": lambda at: stamp(at).removesuffix(" UTC"),
         "pair": lambda text: (text, text),
+        "untrusted": untrusted,
         "first_word": lambda entry: (entry[0], entry[1][0]),
     }
     made.globals |= {
         "NAV": NAV,
         "STATUS_COLOURS": STATUS_COLOURS,
         "OUTCOME_WORDS": OUTCOME_WORDS,
+        "TRIAL_STATES": STATES,
+        "PHASE_WORDS": PHASE_WORDS,
+        "PHASE_COLOURS": PHASE_COLOURS,
+        "trial_path": trial_path,
         "version": __version__,
         "query": query,
         "request_path": request_path,

@@ -12,7 +12,10 @@ NAV = (
         ("history", "/runs", "history", "History"),
         ("leaderboard", "/leaderboard", "trophy", "Leaderboard"),
     ),
-    (("batches", "/batches", "stack-2", "Batches"),),
+    (
+        ("batches", "/batches", "stack-2", "Batches"),
+        ("rollouts", "/rollouts", "terminal-2", "Rollouts"),
+    ),
     (
         ("models", "/models", "robot", "Models & providers"),
         ("suites", "/suites", "list-details", "Suites"),

@@ -1,0 +1,177 @@
+"""The dashboard: Rollouts. Benchmarks of tasks for agents: those at work, live; those that have ended; and one of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from starlette.responses import Response
+
+from proctor.service.admin import access
+from proctor.service.context import Context
+from proctor.service.rollouts import benchmark, listing, starting
+from proctor.service.rollouts.benchmark import RolloutBenchmark, TaskColumn, TrialCell
+from proctor.service.rollouts.listing import BenchmarkLine, BenchmarkWish
+from proctor.types import Status
+from proctor.web.addresses import query
+from proctor.web.dependencies import OpenContext, Project, Reader, Runner, Text, go, is_fragment
+from proctor.web.events import changes, event_stream
+from proctor.web.render import show
+from proctor.web.rollouts_words import STATES, UNSCORED
+
+ROUTER = APIRouter()
+LISTED = 20  # ended benchmarks on a page
+MOST_ACTIVE = 100
+TASKS_SHOWN = 50  # of a benchmark, on a page
+ROOMY = 80  # trials on a page up to which each shows its score beside its letter
+Ident = Annotated[str, Path(max_length=100)]
+Word = Annotated[str, Query(max_length=30)]
+Named = Annotated[str, Query(max_length=100)]
+
+
+@ROUTER.get("/rollouts")
+def page(
+    request: Request, context: OpenContext, user: Reader, project: Project, after: Named = ""
+) -> Response:
+    facts = _listed(context, project, after)
+    return show(request, "rollouts.html", here="rollouts", project=project, after=after, **facts)
+
+
+@ROUTER.get("/rollouts/live")
+def live_list(request: Request, context: OpenContext, user: Reader, project: Project) -> Response:
+    return show(request, "_rollouts.html", project=project, after="", **_listed(context, project))
+
+
+@ROUTER.get("/rollouts/events")
+async def list_events(context: OpenContext, user: Reader, project: Project) -> Response:
+    """Says `changed` whenever a benchmark that works or waits has moved."""
+
+    def look() -> list[tuple[object, ...]]:
+        return [
+            (line.id, line.state, line.ended, line.errors, line.planned) for line in at_work(context, project)
+        ]
+
+    return event_stream(changes(look))
+
+
+def at_work(context: Context, project: int | None) -> list[BenchmarkLine]:
+    """Benchmarks that work or wait, the newest first."""
+    found = []
+    for status in (Status.RUNNING, Status.PENDING):
+        found += listing.listed(context, BenchmarkWish(status, project), limit=MOST_ACTIVE).benchmarks
+    return sorted(found, key=lambda line: -line.created_at)
+
+
+def _listed(context: Context, project: int | None, after: str = "") -> dict[str, Any]:
+    found = listing.listed(context, BenchmarkWish(None, project, None, after or None), limit=LISTED)
+    return {
+        "active": [] if after else at_work(context, project),
+        "ended": [line for line in found.benchmarks if line.over],
+        "total": found.total,
+        "more": found.after,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixQuery:
+    """Which part of a benchmark's matrix, as the address has it; `start` is the first task's place."""
+
+    state: Word = ""
+    task: Text = ""
+    agent: Text = ""
+    start: Annotated[int, Query(ge=0, le=10**6)] = 0
+
+    def query(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value}
+
+
+Asked = Annotated[MatrixQuery, Depends()]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A part of a benchmark: tasks by rows of its table, with the trials of each. `fits` tells those that are asked for."""
+
+    tasks: list[TaskColumn]
+    found: int
+    columns: list[Any]
+    roomy: bool
+    state: str
+
+    def fits(self, cell: TrialCell) -> bool:
+        return _fits(cell, self.state)
+
+
+def _fits(cell: TrialCell, state: str) -> bool:
+    return not state or cell.state == state or (state == "unscored" and cell.state in UNSCORED)
+
+
+def matrix_of(of: RolloutBenchmark, asked: MatrixQuery) -> Matrix:
+    """The tasks that have a trial as it is asked for, from the place that is asked for."""
+    columns = [row for row in of.runs if not asked.agent or row.label == asked.agent] or list(of.runs)
+    words = asked.task.casefold().strip()
+    found = [
+        task
+        for task in of.tasks
+        if words in task.id.casefold() or words in task.title.casefold()
+        if not asked.state or any(_fits(c, asked.state) for c in _trials(of, task, columns))
+    ]
+    shown = found[asked.start : asked.start + TASKS_SHOWN]
+    room = sum(len(_trials(of, task, columns)) for task in shown)
+    return Matrix(shown, len(found), columns, room <= ROOMY, asked.state)
+
+
+def _trials(of: RolloutBenchmark, task: TaskColumn, columns: list[Any]) -> list[TrialCell]:
+    return [cell for row in columns for cell in of.trials.get((row.run, task.id), ())]
+
+
+@ROUTER.get("/rollouts/{ident}")
+def one(request: Request, context: OpenContext, user: Reader, ident: Ident, asked: Asked) -> Response:
+    of = benchmark.one(context, ident)
+    if ident != of.id:
+        return go(request, f"/rollouts/{of.id}{query(asked.query())}".removesuffix("?"))
+    piece = "_rollout_matrix.html" if request.headers.get("hx-target") == "matrix" else "_rollout_live.html"
+    name = piece if is_fragment(request) else "rollout.html"
+    return show(request, name, here="rollouts", **_facts(context, of, asked))
+
+
+@ROUTER.get("/rollouts/{ident}/events")
+async def events(context: OpenContext, user: Reader, ident: Ident) -> Response:
+    """Says `changed` whenever a trial of the benchmark has begun another phase or has ended."""
+
+    def look() -> list[tuple[object, ...]]:
+        return [tuple(benchmark.one(context, ident).mark)]
+
+    return event_stream(changes(look))
+
+
+def _facts(context: Context, of: RolloutBenchmark, asked: MatrixQuery) -> dict[str, Any]:
+    return {
+        "of": of,
+        "asked": asked.query(),
+        "matrix": matrix_of(of, asked),
+        "start": asked.start,
+        "step": TASKS_SHOWN,
+        "states": STATES,
+        "working": [c for cells in of.trials.values() for c in cells if c.state == "working"],
+        **figures_of(context, of),
+    }
+
+
+def figures_of(context: Context, of: RolloutBenchmark) -> dict[str, Any]:
+    return {"figures": {}, "verdict": ""}
+
+
+@ROUTER.post("/rollouts/{ident}/cancel")
+def cancel(request: Request, context: OpenContext, user: Runner, ident: Ident) -> Response:
+    of = starting.cancel(context, ident)
+    access.note(context, user.name, "cancel", of.id)
+    return go(request, f"/rollouts/{of.id}", "The benchmark is being stopped; trials that ended are kept.")
+
+
+@ROUTER.post("/rollouts/{ident}/resume")
+def resume(request: Request, context: OpenContext, user: Runner, ident: Ident) -> Response:
+    of = starting.resume(context, ident)
+    access.note(context, user.name, "restart", of.id)
+    return go(request, f"/rollouts/{of.id}", "The benchmark goes on where it stopped.")
