@@ -1,0 +1,1 @@
+"""Benchmarks of tasks: started, listed, followed, and what their trials show."""
