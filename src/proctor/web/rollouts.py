@@ -1,18 +1,24 @@
-"""The dashboard: Rollouts. Benchmarks of tasks for agents: those at work, live; those that have ended; and one of them."""
+"""The dashboard: Rollouts. Benchmarks of tasks for agents: those at work, live; those that ended; and one of them."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
+from proctor import figures
+from proctor.errors import Conflict, errors
 from proctor.service.admin import access
 from proctor.service.context import Context
-from proctor.service.rollouts import benchmark, listing, starting
-from proctor.service.rollouts.benchmark import RolloutBenchmark, TaskColumn, TrialCell
+from proctor.service.rollouts import benchmark, listing
+from proctor.service.rollouts.benchmark import BenchmarkRow, RolloutBenchmark, TaskColumn, TrialCell
 from proctor.service.rollouts.listing import BenchmarkLine, BenchmarkWish
+from proctor.service.runs import queue
 from proctor.types import Status
 from proctor.web.addresses import query
 from proctor.web.dependencies import OpenContext, Project, Reader, Runner, Text, go, is_fragment
@@ -57,7 +63,7 @@ async def list_events(context: OpenContext, user: Reader, project: Project) -> R
 
 def at_work(context: Context, project: int | None) -> list[BenchmarkLine]:
     """Benchmarks that work or wait, the newest first."""
-    found = []
+    found: list[BenchmarkLine] = []
     for status in (Status.RUNNING, Status.PENDING):
         found += listing.listed(context, BenchmarkWish(status, project), limit=MOST_ACTIVE).benchmarks
     return sorted(found, key=lambda line: -line.created_at)
@@ -66,6 +72,7 @@ def at_work(context: Context, project: int | None) -> list[BenchmarkLine]:
 def _listed(context: Context, project: int | None, after: str = "") -> dict[str, Any]:
     found = listing.listed(context, BenchmarkWish(None, project, None, after or None), limit=LISTED)
     return {
+        "figures": {},
         "active": [] if after else at_work(context, project),
         "ended": [line for line in found.benchmarks if line.over],
         "total": found.total,
@@ -91,11 +98,11 @@ Asked = Annotated[MatrixQuery, Depends()]
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A part of a benchmark: tasks by rows of its table, with the trials of each. `fits` tells those that are asked for."""
+    """A part of a benchmark: tasks by rows of its table. `fits` tells which of its trials are asked for."""
 
     tasks: list[TaskColumn]
     found: int
-    columns: list[Any]
+    columns: list[BenchmarkRow]
     roomy: bool
     state: str
 
@@ -109,12 +116,12 @@ def _fits(cell: TrialCell, state: str) -> bool:
 
 def matrix_of(of: RolloutBenchmark, asked: MatrixQuery) -> Matrix:
     """The tasks that have a trial as it is asked for, from the place that is asked for."""
-    columns = [row for row in of.runs if not asked.agent or row.label == asked.agent] or list(of.runs)
+    columns = [row for row in of.rows if not asked.agent or row.label == asked.agent] or list(of.rows)
     words = asked.task.casefold().strip()
     found = [
         task
         for task in of.tasks
-        if words in task.id.casefold() or words in task.title.casefold()
+        if words in task.id.casefold()
         if not asked.state or any(_fits(c, asked.state) for c in _trials(of, task, columns))
     ]
     shown = found[asked.start : asked.start + TASKS_SHOWN]
@@ -122,7 +129,7 @@ def matrix_of(of: RolloutBenchmark, asked: MatrixQuery) -> Matrix:
     return Matrix(shown, len(found), columns, room <= ROOMY, asked.state)
 
 
-def _trials(of: RolloutBenchmark, task: TaskColumn, columns: list[Any]) -> list[TrialCell]:
+def _trials(of: RolloutBenchmark, task: TaskColumn, columns: list[BenchmarkRow]) -> list[TrialCell]:
     return [cell for row in columns for cell in of.trials.get((row.run, task.id), ())]
 
 
@@ -147,31 +154,85 @@ async def events(context: OpenContext, user: Reader, ident: Ident) -> Response:
 
 
 def _facts(context: Context, of: RolloutBenchmark, asked: MatrixQuery) -> dict[str, Any]:
+    over = of.line.over
+    lacking = [row for row in of.rows if over and row.ended < row.planned]
     return {
         "of": of,
-        "asked": asked.query(),
+        "asked": {name: value for name, value in asked.query().items() if name != "start"},
         "matrix": matrix_of(of, asked),
         "start": asked.start,
         "step": TASKS_SHOWN,
         "states": STATES,
-        "working": [c for cells in of.trials.values() for c in cells if c.state == "working"],
+        "working": [cell for cell in of.all_trials if cell.state == "working"],
+        "sweeps": sweeps(of.rows),
+        "stoppable": any(row.job and row.status in _LIVE for row in of.rows),
+        "restartable": any(row.job for row in lacking),
+        "by_hand": [row for row in lacking if not row.job],
+        "cures": {row.run: _cure(row) for row in of.rows if row.error},
+        "contained": sorted({row.sandbox or of.sandbox for row in of.rows}),
+        "uncontained": of.sandbox == "local",
+        "folder": f"{_folder(context, of)}",
+        "now": time.time(),
         **figures_of(context, of),
     }
 
 
+_LIVE = (Status.RUNNING, Status.PENDING)
+
+
+def _folder(context: Context, of: RolloutBenchmark) -> FilePath:
+    """Where the documented files of the benchmark are written."""
+    return context.settings.home.absolute() / "rollouts" / of.name / of.line.stamp
+
+
+def _cure(row: BenchmarkRow) -> str:
+    kind = errors().get(row.error_slug or "")
+    return kind.cure if kind else ""
+
+
+def sweeps(rows: Sequence[BenchmarkRow]) -> Mapping[str, list[str]]:
+    """Of rows that are called alike: what each has that not all of them have, by their runs."""
+    told = {row.run: _settings(row) for row in rows}
+    found = {}
+    for row in rows:
+        alike = [told[other.run] for other in rows if other.label == row.label]
+        if len(alike) > 1:
+            shared = set(alike[0]).intersection(*alike)
+            found[row.run] = [words for words in told[row.run] if words not in shared]
+    return found
+
+
+def _settings(row: BenchmarkRow) -> list[str]:
+    """What the entries of a row set, in words."""
+    found: list[str] = []
+    for entry in row.entries:
+        found += [f"agent's time {figures.duration(entry.timeout_s)}"] if entry.timeout_s else []
+        found += entry.environment
+        found += [f"overrides {FilePath(entry.overrides).name}"] if entry.overrides else []
+    return list(dict.fromkeys(found))
+
+
 def figures_of(context: Context, of: RolloutBenchmark) -> dict[str, Any]:
-    return {"figures": {}, "verdict": ""}
+    return {"figures": {}, "verdict": ()}
 
 
 @ROUTER.post("/rollouts/{ident}/cancel")
 def cancel(request: Request, context: OpenContext, user: Runner, ident: Ident) -> Response:
-    of = starting.cancel(context, ident)
-    access.note(context, user.name, "cancel", of.id)
+    of = benchmark.one(context, ident)
+    for row in of.rows:
+        if row.job and row.status in _LIVE:
+            queue.cancel(context, row.run)
+            access.note(context, user.name, "cancel", row.run)
     return go(request, f"/rollouts/{of.id}", "The benchmark is being stopped; trials that ended are kept.")
 
 
 @ROUTER.post("/rollouts/{ident}/resume")
 def resume(request: Request, context: OpenContext, user: Runner, ident: Ident) -> Response:
-    of = starting.resume(context, ident)
-    access.note(context, user.name, "restart", of.id)
+    of = benchmark.one(context, ident)
+    again = [row for row in of.rows if row.job and row.status not in _LIVE and row.ended < row.planned]
+    if not again:
+        raise Conflict("Every trial of this benchmark has a score, or is at work, or was begun in a terminal")
+    for row in again:
+        queue.restart(context, row.run)
+        access.note(context, user.name, "restart", row.run)
     return go(request, f"/rollouts/{of.id}", "The benchmark goes on where it stopped.")

@@ -17,7 +17,9 @@ class StateWords(NamedTuple):
 STATES = {
     "passed": StateWords("P", "green", "passed", "The work reached the score that counts as a success."),
     "failed": StateWords("F", "red", "failed", "The agent ended its work, and it did not pass."),
-    "limit": StateWords("L", "orange", "limit", "The agent met a limit; its work was verified as it stood, and did not pass."),
+    "limit": StateWords(
+        "L", "orange", "limit", "The agent met a limit; its work, as it stood, did not pass."
+    ),
     "provider": StateWords("M", "grey", "model server", "The agent's model could not be asked. Not scored."),
     "sandbox": StateWords("S", "grey", "sandbox", "The sandbox broke. Not scored."),
     "verifier": StateWords("V", "grey", "verifier", "The verifier broke or ran out of time. Not scored."),
