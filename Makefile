@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run run-real test test-fast test-real check bench calibrate docs examples promises screenshots size
+.PHONY: help setup run run-real rollouts-demo test test-fast test-real check bench calibrate docs examples promises screenshots size
 
 help:  ## list the commands
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 setup: $(VENV)/.run  ## set up proctor in .venv
 
@@ -20,8 +20,14 @@ run-real: $(VENV)/.run  ## a real model sits its exams: fetches a server and a m
 	@[ -z "$$(command -v dpkg-query)" ] || bash tools/apt.sh libgomp1
 	@$(BIN)/python tools/real_demo.py
 
+rollouts-demo: $(VENV)/.run  ## agents on prepared tasks in sandboxes, verified in clean ones: which agent is better
+	@[ -z "$$(command -v dpkg-query)" ] || bash tools/apt.sh bubblewrap git
+	@$(BIN)/python scripts/eval_rollouts.py run configs/demo.toml
+	@echo
+	@echo "Each trial, down to its diff and log, in the dashboard: $(BIN)/proctor serve, then http://127.0.0.1:8420"
+
 test: $(VENV)/.test  ## every test, on SQLite and PostgreSQL
-	@bash tools/apt.sh postgresql chromium libgomp1
+	@bash tools/apt.sh postgresql chromium libgomp1 bubblewrap docker.io
 	@$(BIN)/python tools/real.py fetch >/dev/null || echo "Tests of a real server will skip (with CI=true, fail)."
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal src tests
 

@@ -37,6 +37,8 @@ METRIC_VERSIONS: Mapping[str, str] = {
         "mean",
         "f1a",
         "gender_parity",
+        "success_rate",
+        "mean_score",
     )
 }
 # Those of the table of targets by answers: any task of kind "labels" can have them, a user's too.

@@ -73,10 +73,17 @@ class RubricScore:
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """One test script of the verifier: whether it passed, and what it printed."""
+    """One test script of the verifier: whether it passed, and the end of what it printed.
+
+    `why` tells a failure that is not the script's own verdict: its time was up, or it ended before its end.
+    """
 
     passed: bool
     output: str = ""
+    rubric: str | None = None
+    seconds: float | None = None
+    exit_code: int | None = None
+    why: Literal["", "timeout", "unfinished"] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,8 @@ class TrialRecord:
     """All that is known of one trial beside its patch.
 
     `run_id` is its folder's name in `data/runs`, `run_dir` that folder's absolute path on the machine that ran it.
-    `score` is the share of the rubrics' weights, 0 to 1. `limits_met` are sentences. Hashes are SHA-256 in hex.
+    `score` is the share of the rubrics' weights, 0 to 1. `limits_met` are sentences. `deadlines` are seconds. Hashes
+    are SHA-256 in hex: of task, image, agent, limits, patch and verdict, and `chain`, which binds all of them.
     """
 
     run_id: str
@@ -105,8 +113,14 @@ class TrialRecord:
     custom_metrics: Mapping[str, Any] = field(default_factory=dict)
     diff_lines: int = 0
     sandbox: str = ""  # how it was contained, in words
-    hashes: Mapping[str, str] = field(default_factory=dict)  # task, image, agent, patch
-    notes: tuple[str, ...] = ()
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # what of the agent's work was left out or put back, and why
+    tries: int = (
+        1  # how often an agent was begun on it; what earlier tries left is in `attempts/` of the folder
+    )
+    verified: int = 1  # how often its patch was verified; a broken verifier's times count
+    final: str = ""  # the agent's last words
+    deadlines: Mapping[str, float] = field(default_factory=dict)
 
 
 def record_bytes(record: TrialRecord) -> bytes:
@@ -141,4 +155,8 @@ def record_from(raw: bytes, where: str = "trial") -> TrialRecord:
         sandbox=told.take("sandbox", str) or "",
         hashes=told.table("hashes", str) or {},
         notes=told.texts("notes"),
+        tries=told.take("tries", int) or 1,
+        verified=told.take("verified", int) or 1,
+        final=told.take("final", str) or "",
+        deadlines=told.take("deadlines", dict) or {},
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.errors import ConfigError
+from proctor.plan.sweeps import labelled
 from proctor.references import Agent, RolloutsRef, TaskEntry, TrialLimits
 from proctor.types import Cell, Limits, Model, Plan
 
@@ -55,7 +56,7 @@ def plan_of_toml(path: Path, *, data: Path, stamp: str) -> Plan:
     )
     agents = table.get("agents", {})
     listed = [_listed(each, agents, f"{path}: tasks[{place}]") for place, each in enumerate(table["tasks"])]
-    return Plan(tuple(_cells(base, listed, table.get("parallel", 1))), name=base.name)
+    return Plan(labelled(_cells(base, listed, table.get("parallel", 1))), name=base.name)
 
 
 def _table(path: Path) -> Mapping[str, Any]:

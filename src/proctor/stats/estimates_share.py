@@ -29,7 +29,12 @@ BOUNDED_CLUSTERS = "Student's t over clusters or Wilson on the effective n of th
 UNSEEN = 0.05
 
 
+SUCCESS_RATE = "success_rate"
+
+
 def row_score(row: Scored, metric: str, kind: str) -> float:
+    if metric == SUCCESS_RATE:
+        return float(row.outcome is Outcome.CORRECT)
     if kind == "entity" and metric in ("accuracy", "em"):
         return float(row.outcome is Outcome.CORRECT)
     if kind == "letters" and metric == "em":
@@ -94,7 +99,7 @@ def graded(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
     value = value_of(mean(one, spec, metric), one)
     stderr = unit_stderr(one, score, value)
     bounded = bool((score >= 0).all() and (score <= 1).all())
-    if not stderr:
+    if not stderr or score.min() == score.max():  # of equal scores rounding leaves a little
         return _flat(one, value, stderr, bounded=bounded)
     variance, freedom = _spread(one, score - value, (-value, 1 - value) if bounded else None)
     half = t95(freedom) * math.sqrt(variance)
@@ -198,6 +203,8 @@ def effective(one: Sheet, spec: TaskShape, metric: str) -> tuple[float, float | 
     n = worth(
         value, variance if stderr is not None else None, squares, most=float(most), clustered=one.clustered
     )
+    if metric == SUCCESS_RATE and not one.clustered:
+        n = few(n, one.items)
     # What is n but for rounding is n: 17 of 20 must give the interval of 20 items.
     return (float(one.items) if math.isclose(n, one.items) else min(n, float(most))), stderr
 
@@ -211,6 +218,15 @@ def worth(value: float, variance: float | None, squares: float, *, most: float, 
         return n
     freedom = max(1.0, 1 / squares - 1)
     return max(1.0, min(n, most) * (Z95 / t95(freedom)) ** 2)
+
+
+def few(n: float, tasks: int) -> float:
+    """What rollouts of few tasks are worth: no less than the tasks, which is exact where rollouts of one are all alike.
+
+    Their n is found from the spread between tasks, which few tasks show badly, so it shrinks as that of few clusters
+    does (`worth`). With 5 tasks of 5 rollouts the interval holds the truth in 94 % or more, else in 88 to 93 %.
+    """
+    return max(float(tasks), n * (Z95 / t95(max(1, tasks - 1))) ** 2)
 
 
 def _of_half(one: Sheet, score: Array, half: Array) -> tuple[float, float, float, float]:

@@ -125,18 +125,23 @@ def _targets(one: Sheet) -> list[str]:
 
 
 # Which metrics are plain means, and how the others are built.
-SHARES = frozenset({"accuracy", "accuracy_m", "accuracy_mm", "em", "gender_parity"})
+SHARES = frozenset({"accuracy", "accuracy_m", "accuracy_mm", "em", "gender_parity", "success_rate"})
 FIGURES: Mapping[str, Callable[[Sheet, TaskShape, str], Figure]] = {
     "accuracy": mean,
     "em": mean,
     "mean": mean,
+    "success_rate": mean,
+    "mean_score": mean,
     **dict.fromkeys(OF_LABELS, _tabled),
     "f1a": _chosen,
     "pearson": _correlated,
     "spearman": _correlated,
 }
 TABLED = frozenset(OF_LABELS)
-PARTIAL = SHARES - {"accuracy", "em"}  # about some of the rows, or pairs of them
+PARTIAL = SHARES - {"accuracy", "em", "success_rate"}  # about some of the rows, or pairs of them
+MEANS = frozenset(
+    {"mean", "mean_score"}
+)  # of scores between right and wrong; those of "mean" may have any scale
 CORRELATIONS = frozenset({"pearson", "spearman"})
 SIGNED = CORRELATIONS | {"mcc"}  # from -1 to 1; every other metric but a mean of grades is from 0 to 1
 WORDS = frozenset({"entity", "text"})  # kinds whose f1 is SQuAD's, over words
@@ -144,7 +149,7 @@ WORDS = frozenset({"entity", "text"})  # kinds whose f1 is SQuAD's, over words
 
 def is_graded(spec: TaskShape, metric: str) -> bool:
     """True for a mean of scores that lie between right and wrong."""
-    return metric == "mean" or (metric == "f1" and spec.kind in WORDS)
+    return metric in MEANS or (metric == "f1" and spec.kind in WORDS)
 
 
 def figure_of(one: Sheet, spec: TaskShape, metric: str) -> Figure:
@@ -241,8 +246,8 @@ def draws(of: TaskSheet) -> dict[str, Array]:
         found = {}
     if CORRELATIONS & found.keys() and _silent(one):
         found |= dict.fromkeys(CORRELATIONS & found.keys(), resample.unrelated(random, one.units))
-    if "mean" in every:
-        found["mean"] = _mean_draws(random, one, spec)
+    for metric in MEANS & every.keys():
+        found[metric] = _mean_draws(random, one, spec)
     for metric in every:
         if metric not in found:
             found.update(_share_draws(random, of, metric))
@@ -260,7 +265,7 @@ def _mean_draws(random: np.random.Generator, one: Sheet, spec: TaskShape) -> Arr
 def _joint(spec: TaskShape) -> list[str]:
     """The metrics that are drawn together."""
     every = dict.fromkeys((*spec.official, *spec.also))
-    return [metric for metric in every if metric not in SHARES and metric != "mean"]
+    return [metric for metric in every if metric not in SHARES | MEANS]
 
 
 def _from_table(one: Sheet, spec: TaskShape) -> bool:

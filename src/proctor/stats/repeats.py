@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from proctor.findings import Estimate, Score
-from proctor.stats.estimates_share import share
+from proctor.stats.estimates_share import SUCCESS_RATE, share
 from proctor.stats.estimates_sheet import TaskShape, base_id, nothing, sheet
 from proctor.stats.estimates_task import TaskSheet
 from proctor.stats.metrics import Scored
@@ -34,13 +34,15 @@ def pass_hat_k(n: int, right: int, k: int) -> float:
     return math.comb(right, k) / math.comb(n, k)
 
 
+MOST_EVERY = 8  # rollouts up to which there is a pass@k for every k
 FAMILIES = {"pass@": pass_at_k, "pass^": pass_hat_k}
 
 
 def repeat_scores(exams: Sequence[TaskSheet], suite: str) -> Iterator[Score]:
     """pass@k and pass^k over all items, then of each task, for k = 2, 4, 8, ... and the number of askings.
 
-    Over several tasks every item counts the same. Nothing where no item was asked twice.
+    Of trials, for every k up to their number where that is 8 or less. Over several tasks every item counts the same.
+    Nothing where no item was asked twice.
     """
     counted = [one for one in exams if not one.spec.extra and _has_rights(one.spec)]
     if not any(row.repeat for one in counted for row in one.rows):
@@ -61,7 +63,7 @@ def _named(row: Scored, task: str) -> Scored:
 
 
 def _has_rights(spec: TaskShape) -> bool:
-    return bool({"accuracy", "em"}.intersection((*spec.official, *spec.also)))
+    return bool({"accuracy", "em", SUCCESS_RATE}.intersection((*spec.official, *spec.also)))
 
 
 def _scores(of: TaskSheet) -> Iterator[Score]:
@@ -69,7 +71,10 @@ def _scores(of: TaskSheet) -> Iterator[Score]:
     askings: dict[str, list[Scored]] = {}
     for row in of.sheet.rows:  # an item's wordings are other questions, not repeats
         askings.setdefault(row.item, []).append(row)
-    for k in _ks(len({row.repeat for row in of.rows})):
+    most = len({row.repeat for row in of.rows})
+    # Tasks have rollouts of their own number each, so that any number may be the last one of some.
+    every = SUCCESS_RATE in of.spec.official and most <= MOST_EVERY
+    for k in range(2, most + 1) if every else _ks(most):
         for name, family in FAMILIES.items():
             estimate = _estimate(of, list(askings.values()), k, family)
             yield Score(of.key, of.spec.title, f"{name}{k}", replace(estimate, asked=len(asked)))

@@ -10,8 +10,7 @@ from proctor.engine.trials.runner import TrialRunner, verdict
 from proctor.errors import ConfigError
 from proctor.providers.contract import Opening, Provider
 from proctor.references import RolloutsRef
-from proctor.sandbox.bubblewrap import Bubblewrap
-from proctor.sandbox.image import make_image
+from proctor.sandbox.opening import open_sandbox
 from proctor.service.context import Context
 from proctor.service.kinds.contract import Method, SourceKind
 from proctor.settings import Settings
@@ -19,8 +18,8 @@ from proctor.sources.rollouts.source import RolloutsSource, open_rollouts
 from proctor.types import Cell, Item, Run
 
 
-def opened(ref: RolloutsRef, _settings: Settings) -> RolloutsSource:
-    return open_rollouts(ref)
+def opened(ref: RolloutsRef, settings: Settings) -> RolloutsSource:
+    return open_rollouts(ref, settings.home)
 
 
 def sized(ref: RolloutsRef, _context: Context) -> int:
@@ -36,9 +35,16 @@ def in_sandboxes(source: RolloutsSource, cell: Cell, opening: Opening) -> Provid
     assert isinstance(cell.source, RolloutsRef)
     if cell.agent is None:
         raise ConfigError(f"{cell.source.name}: tasks are worked on by an agent, and none is named")
-    home = opening.settings.home
-    sandbox = Bubblewrap(make_image(cell.source.image, home), home / "boxes")
+    need_fit(source, cell.source.sandbox)
+    sandbox = open_sandbox(cell.source, opening.settings.home)
     return TrialRunner(cell.source, source, sandbox, open_agent(cell.agent), cell.model)
+
+
+def need_fit(source: RolloutsSource, sandbox: str) -> None:
+    """Raises: ConfigError for tasks that cannot be run in this sandbox, all of them at once."""
+    told = [why for task in source.tasks if (why := task.refusal(sandbox)) is not None]
+    if told:
+        raise ConfigError("\n".join(told))
 
 
 def rollouts_of(source: RolloutsSource, item: Item, _cell: Cell) -> int:

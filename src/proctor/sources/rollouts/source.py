@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from proctor.errors import DataError
+from proctor.findings import METRIC_VERSIONS
 from proctor.manifest import RolloutFacts, TaskSpec
 from proctor.references import RolloutsRef, TaskEntry
-from proctor.sources.rollouts.task import PreparedTask, read_task
+from proctor.sources.rollouts.reading import read_task
+from proctor.sources.rollouts.task import PreparedTask
 from proctor.types import Gold, Item, TaskFolder
 
 PASSED = "passed"  # what a trial is meant to end as
+SUCCESS, SCORE = ("success_rate",), ("mean_score",)  # what counts, and what stands beside it
 GROUP = "tasks"  # all of a benchmark's tasks are scored together
+SUFFIX = 6  # digits of the hash that tell tasks of one name apart
 
 
 @dataclass(frozen=True, slots=True)
 class RolloutsSource:
-    """The tasks of a benchmark, in its order. `places` tells each item's entry by its id."""
+    """The tasks of a benchmark, in its order. `by_id` tells each item's task and entry."""
 
     title: str
     facts: RolloutFacts
@@ -30,26 +36,80 @@ class RolloutsSource:
         return len(self.tasks)
 
     def items(self) -> Iterator[Item]:
+        often = Counter(task.sha256 for task in self.tasks)
         for task, entry in zip(self.tasks, self.entries, strict=True):
-            ask = TaskFolder(str(task.folder), task.instruction, entry.overrides)
-            yield Item(task.id, GROUP, ask, Gold(PASSED), hash=task.sha256[:32])
+            ask = TaskFolder(str(task.origin), task.instruction, entry.overrides)
+            # Folders with the same content are one task, and so not independent.
+            cluster = task.sha256[:32] if often[task.sha256] > 1 else None
+            yield Item(task.id, GROUP, ask, Gold(PASSED), cluster=cluster, hash=task.sha256[:32])
 
     @property
     def by_id(self) -> Mapping[str, tuple[PreparedTask, TaskEntry]]:
         return {task.id: (task, entry) for task, entry in zip(self.tasks, self.entries, strict=True)}
 
 
-def open_rollouts(ref: RolloutsRef) -> RolloutsSource:
-    """Raises: DataError for a folder that is no prepared task."""
-    tasks = [read_task(Path(entry.folder)) for entry in ref.tasks]
+def open_rollouts(ref: RolloutsRef, home: Path) -> RolloutsSource:
+    """The source of a benchmark; `home` is PROCTOR_HOME, where private copies are kept.
+
+    Raises: DataError for folders that are no prepared tasks, all of them at once.
+    """
+    tasks = told_apart(_read(ref, home))
     folders = {task.id: task.sha256 for task in tasks}
     digest = hashlib.sha256("\n".join(sorted(folders.values())).encode()).hexdigest()
     facts = RolloutFacts(
         rows="rollouts",
-        tasks={GROUP: TaskSpec(ref.name, "text", official=("accuracy",), asked=len(tasks))},
+        tasks={GROUP: TaskSpec(ref.name, "text", SUCCESS, SCORE, asked=len(tasks))},
+        metric_versions={name: METRIC_VERSIONS[name] for name in (*SUCCESS, *SCORE)},
         n=len(tasks),
         item_set_sha256=digest,
         folders=folders,
         rollouts={task.id: entry.rollouts for task, entry in zip(tasks, ref.tasks, strict=True)},
     )
-    return RolloutsSource(ref.name, facts, tasks, ref.tasks)
+    return RolloutsSource(ref.name, facts, tasks, ref.tasks, tuple(_understood(tasks, ref)))
+
+
+def _read(ref: RolloutsRef, home: Path) -> list[PreparedTask]:
+    read: dict[tuple[str, str | None], PreparedTask] = {}
+    faults: dict[str, None] = {}
+    for entry in ref.tasks:
+        key = (entry.folder, entry.overrides)
+        if key in read:
+            continue
+        try:
+            read[key] = read_task(
+                Path(entry.folder), home, None if entry.overrides is None else Path(entry.overrides)
+            )
+        except DataError as error:
+            faults[str(error)] = None
+    if faults:
+        raise DataError("\n".join(faults))
+    return [read[entry.folder, entry.overrides] for entry in ref.tasks]
+
+
+def told_apart(tasks: Sequence[PreparedTask]) -> list[PreparedTask]:
+    """The tasks with ids that differ: a suffix of the content's hash where tasks share a name, then a number."""
+    contents: dict[str, set[str]] = {}
+    for task in tasks:
+        contents.setdefault(task.id, set()).add(task.sha256)
+    made: list[PreparedTask] = []
+    seen: Counter[str] = Counter()
+    for task in tasks:
+        ident = task.id if len(contents[task.id]) == 1 else f"{task.id}-{task.sha256[:SUFFIX]}"
+        seen[ident] += 1
+        made.append(replace(task, id=ident if seen[ident] == 1 else f"{ident}-{seen[ident]}"))
+    return made
+
+
+def _understood(tasks: Sequence[PreparedTask], ref: RolloutsRef) -> Iterator[str]:
+    rollouts = sum(entry.rollouts for entry in ref.tasks)
+    yield f"{_counted(len(tasks), 'task')}, {_counted(rollouts, 'rollout')} in all"
+    for task, entry in zip(tasks, ref.tasks, strict=True):
+        if task.changes:
+            yield f"{task.id}: overrides applied to a private copy: {'; '.join(task.changes)}"
+        elif entry.overrides is not None:
+            yield f"{task.id}: its overrides change nothing"
+        yield from (f"{task.id}: {remark}" for remark in task.remarks)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

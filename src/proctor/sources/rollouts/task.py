@@ -1,53 +1,65 @@
-"""A prepared task: a folder with `tb_meta.json`, the repository's files, an instruction, and what verifies the work."""
+"""A prepared task as it is run: its files in a private copy, an instruction, and what verifies the work."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
+import fnmatch
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
 
-from proctor.errors import DataError
+from proctor.sources.rollouts.dockerfile import Recipe
+from proctor.sources.rollouts.meta import Own, Rubric, TestScript
 
-META = "tb_meta.json"
+APP, REPO_IN_BOX = "/app", "/app/repo"
 REPO = "overlay_repo_files"
 OVERLAY = "overlay_files"
 EVALUATION = "evaluation"
 REFERENCE = "diff.patch"  # in OVERLAY; the agent never sees it
+# What the agent never sees of overlay_files, by names: the answer, notes on it, the tests, and what leads to them.
+GIVEN_AWAY = (
+    REFERENCE,
+    "*.patch",
+    "*.diff",
+    "notes.md",
+    "repo_info.json",
+    "tb_meta.json",
+    "remove_repo_paths.txt",
+)
+OF_TESTS = {"tests", "test", EVALUATION, "solution"}
+BUILDERS = ("docker",)  # sandboxes that build a task's Dockerfile
 
 
 @dataclass(frozen=True, slots=True)
-class Rubric:
-    """A criterion of the verdict and its weight. Without a test script it does not count."""
+class BoxFile:
+    """A file or folder of this machine, and where it is put in a box."""
 
-    id: str
-    criterion: str
-    weight: float
-
-
-@dataclass(frozen=True, slots=True)
-class TestScript:
-    """A file of `evaluation/` that is run against the work: it passes with exit code 0."""
-
-    path: str
-    rubric: str | None = None
+    source: Path
+    target: str
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedTask:
-    """A task as its folder tells it. `sha256` is the hash of all of the folder's files."""
+    """A task, with its overrides applied. `folder` is the private copy, `origin` the prepared folder.
+
+    `sha256` is the hash of the copy's content; `changes` are what the overrides changed, `remarks` what a person
+    should know before it is run, both in sentences.
+    """
 
     folder: Path
+    origin: Path
     id: str
     title: str
     instruction: str
     rubrics: Sequence[Rubric]
     tests: Sequence[TestScript]
     sha256: str
-    environment: Mapping[str, str] = field(default_factory=dict)
+    own: Own = Own()
+    recipe: Recipe = Recipe()
+    overlay: Sequence[str] = ()  # files of overlay_files that the agent sees
+    tags: Sequence[str] = ()
+    sensitivity: str = "unknown"
+    changes: Sequence[str] = ()
+    remarks: Sequence[str] = field(default=())
 
     @property
     def repo(self) -> Path:
@@ -58,44 +70,106 @@ class PreparedTask:
         return self.folder / EVALUATION
 
     @property
+    def build(self) -> Path:
+        """What a program that builds images may see of the task: nothing that tells the answer."""
+        return self.folder.with_name("build")
+
+    @property
     def reference(self) -> Path | None:
         path = self.folder / OVERLAY / REFERENCE
         return path if path.is_file() else None
 
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return {**self.recipe.environment, **self.own.environment}
 
-def read_task(folder: Path) -> PreparedTask:
-    """Raises: DataError where the folder is no prepared task."""
-    meta = folder / META
-    if not meta.is_file():
-        raise DataError(f"{folder} is no prepared task: it has no {META}")
-    try:
-        told: dict[str, Any] = json.loads(meta.read_text())
-    except json.JSONDecodeError as error:
-        raise DataError(f"{meta}: {error}") from None
-    evaluation = told.get("evaluation", {})
-    return PreparedTask(
-        folder,
-        told["task_id"],
-        told.get("metadata", {}).get("title", told["task_id"]),
-        told["lm"]["instructions"],
-        [Rubric(each["id"], each["criterion"], each["weight"]) for each in evaluation.get("rubrics", [])],
-        [TestScript(each["path"], each.get("rubric_id")) for each in evaluation.get("test_scripts", [])],
-        folder_digest(folder),
-    )
+    @property
+    def timeout_s(self) -> float | None:
+        """The agent's time; None: the benchmark's."""
+        return self.own.timeout_s
+
+    @property
+    def verifier_timeout_s(self) -> float | None:
+        return self.own.verifier_timeout_s
+
+    @property
+    def pass_score(self) -> float | None:
+        """From which share of the weights on a trial passes; None: the benchmark's."""
+        return self.own.pass_score
+
+    @property
+    def protect(self) -> Sequence[str]:
+        """Globs of repository paths that a patch may not decide: they are put back before the work is verified."""
+        return self.own.protect
+
+    @property
+    def requires(self) -> Sequence[str]:
+        """Programs that a box must have; `python:NAME` is a module that its python3 must find."""
+        found = [*self.own.requires]
+        found += ["python:pytest"] if any(test.runner == "pytest" for test in self.tests) else []
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def uncounted(self) -> Sequence[Rubric]:
+        """Rubrics without a test script, which do not count."""
+        tested = {test.rubric for test in self.tests}
+        return [rubric for rubric in self.rubrics if rubric.id not in tested]
+
+    def agent_files(self) -> Sequence[BoxFile]:
+        """What the agent's box is given: the repository, files beside it, and what the Dockerfile copies."""
+        given = [BoxFile(self.repo, REPO_IN_BOX)]
+        given += [BoxFile(self.folder / OVERLAY / name, f"{APP}/{name}") for name in self.overlay]
+        for each in self.recipe.copies:
+            source = self.folder / each.source
+            name = PurePosixPath(each.source).name
+            into = each.into and source.is_file()
+            given.append(
+                BoxFile(
+                    source, f"{each.target.rstrip('/')}/{name}" if into else each.target.rstrip("/") or "/"
+                )
+            )
+        return given
+
+    def verifier_files(self) -> Sequence[BoxFile]:
+        """What the verifier's box is given: the same. The tests are shown to it read-only, beside these."""
+        return self.agent_files()
+
+    def score(self, passed: Mapping[str, bool]) -> float:
+        """The share of the rubrics' weights, 0 to 1, by which test scripts passed (by path).
+
+        A rubric has the share of its scripts that passed; one without scripts does not count. Gates give nothing, and
+        where a script of a gate failed the score is 0.
+        """
+        of = {
+            rubric.id: [passed[test.path] for test in self.tests if test.rubric == rubric.id]
+            for rubric in self.rubrics
+        }
+        if not all(all(of[rubric.id]) for rubric in self.rubrics if rubric.gate):
+            return 0.0
+        counted = [rubric for rubric in self.rubrics if of[rubric.id] and not rubric.gate]
+        whole = sum(rubric.weight for rubric in counted)
+        gained = sum(rubric.weight * sum(of[rubric.id]) / len(of[rubric.id]) for rubric in counted)
+        return gained / whole if whole else 0.0
+
+    def refusal(self, sandbox: str) -> str | None:
+        """Why it cannot be run in a sandbox, told by its Dockerfile; None where it can."""
+        if sandbox in BUILDERS:
+            return None
+        if self.own.sandbox in BUILDERS:
+            return f"{self.id} asks for sandbox {self.own.sandbox!r} and not {sandbox!r}"
+        if self.own.sandbox == "any" or not self.recipe.steps:
+            return None
+        first = f"{self.recipe.steps[0]}"
+        more = len(self.recipe.steps) - 1
+        return (
+            f"{self.id}: {sandbox} builds no Dockerfile, and this one has what must be built: {first}"
+            f'{f" and {more} more" if more else ""}. Use sandbox = "docker", or write '
+            '"proctor": {"sandbox": "any"} into its tb_meta.json where the task does without'
+        )
 
 
-def folder_digest(folder: Path) -> str:
-    """SHA-256 over the names, modes and contents of all files, in the order of their names."""
-    found = hashlib.sha256()
-    for path in sorted(_files(folder)):
-        runs = b"x" if os.access(path, os.X_OK) else b"-"
-        found.update(path.relative_to(folder).as_posix().encode() + b"\0" + runs)
-        body = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
-        found.update(hashlib.sha256(body).digest())
-    return found.hexdigest()
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for here, folders, names in os.walk(folder):
-        folders[:] = [each for each in folders if each != "__pycache__"]
-        yield from (Path(here, name) for name in names)
+def gives_away(path: str) -> bool:
+    """Whether a file of overlay_files, or of a Dockerfile's COPY, would tell the agent the answer or the tests."""
+    parts = PurePosixPath(path).parts
+    named = any(fnmatch.fnmatchcase(parts[-1].lower(), pattern) for pattern in GIVEN_AWAY)
+    return named or bool(OF_TESTS & {part.lower() for part in parts[:-1]}) or parts[0] == EVALUATION

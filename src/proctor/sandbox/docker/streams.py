@@ -1,0 +1,103 @@
+"""What goes in and out of a container: the streams of a command, and folders as tar archives."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+HEADER = struct.Struct(">BxxxL")  # of a frame: which stream, how many bytes follow
+CHUNK = 65_536
+SAID_BYTES = 65_536
+STDOUT = 1
+
+
+@dataclass(slots=True)
+class Printed:
+    """What a command prints: kept in a file up to a bound, counted beyond it, and its end remembered."""
+
+    file: IO[bytes] | None
+    most: int
+    length: int = 0
+    said: bytearray = field(default_factory=bytearray)
+
+    def take(self, text: bytes) -> None:
+        if self.file is not None and self.length < self.most:
+            self.file.write(text[: self.most - self.length])
+        self.length += len(text)
+        self.said += text
+        del self.said[:-SAID_BYTES]
+
+
+def talk(connection: socket.socket, stdin: bytes, hear: Callable[[int, bytes], None]) -> None:
+    """Say `stdin` and hear all that comes until the command has ended. Raises: OSError where it is cut."""
+    if stdin:
+        connection.sendall(stdin)
+    with suppress(OSError):  # a command that ended at once hears nothing
+        connection.shutdown(socket.SHUT_WR)
+    while header := _exactly(connection, HEADER.size):
+        stream, length = HEADER.unpack(header)
+        while length:
+            part = connection.recv(min(length, CHUNK))
+            if not part:
+                return
+            hear(stream, part)
+            length -= len(part)
+
+
+def _exactly(connection: socket.socket, count: int) -> bytes:
+    """So many bytes; b"" at the end."""
+    found = bytearray()
+    while len(found) < count:
+        part = connection.recv(count - len(found))
+        if not part:
+            return b""
+        found += part
+    return bytes(found)
+
+
+class Attached:
+    """The connection to a running command, inside what the client hands out for one."""
+
+    def __init__(self, told: Any) -> None:
+        self._told = told
+        self.socket: socket.socket = getattr(told, "_sock", told)
+        self.socket.settimeout(None)  # a command that says nothing for a minute is no dead one
+
+    def close(self) -> None:
+        # Both hold the connection open by themselves.
+        if (response := getattr(self._told, "_response", None)) is not None:
+            response.close()
+        self.socket.close()
+
+
+def packed(source: Path, name: str, into: IO[bytes]) -> None:
+    """A file or folder as a tar archive, called `name` in it; nobody's ids and no times of this machine."""
+
+    def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
+        member.uid = member.gid = 1000
+        member.uname = member.gname = ""
+        return member
+
+    with tarfile.open(fileobj=into, mode="w") as archive:
+        archive.add(source, arcname=name, filter=plain)
+
+
+def unpacked(archive: IO[bytes], into: Path) -> None:
+    """Unpack what came out of a box: nothing of it lands outside the folder, and devices are left out."""
+    with tarfile.open(fileobj=archive, mode="r") as members:
+        for member in _harmless(members):
+            members.extract(member, into, set_attrs=True, filter="tar")
+
+
+def _harmless(members: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    for member in members:
+        if member.isfile() or member.isdir() or member.issym() or member.islnk():
+            # What the box's user may not read or enter, whoever looks at the work still must.
+            member.mode |= 0o700 if member.isdir() else 0o600
+            yield member

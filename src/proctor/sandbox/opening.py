@@ -1,0 +1,44 @@
+"""The sandboxes by the names they are asked for: a new one is a row of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from proctor.errors import ConfigError
+from proctor.references import RolloutsRef
+from proctor.sandbox.bubblewrap import Bubblewrap
+from proctor.sandbox.contract import Sandbox
+from proctor.sandbox.docker.sandbox import DockerSandbox
+from proctor.sandbox.image import make_image
+from proctor.sandbox.local import Local
+
+Opener = Callable[[RolloutsRef, Path], Sandbox]
+
+
+def bubblewrap(ref: RolloutsRef, home: Path) -> Sandbox:
+    return Bubblewrap(make_image(ref.image, home), home / "boxes")
+
+
+def docker(ref: RolloutsRef, home: Path) -> Sandbox:
+    return DockerSandbox(make_image(ref.image, home), home / "boxes")
+
+
+def local(_ref: RolloutsRef, home: Path) -> Sandbox:
+    return Local(home / "boxes")
+
+
+SANDBOXES: Mapping[str, Opener] = {"bubblewrap": bubblewrap, "docker": docker, "local": local}
+LATER = {"modal": "The sandbox `modal` comes in a later version"}
+
+
+def open_sandbox(ref: RolloutsRef, home: Path) -> Sandbox:
+    """The sandbox that a benchmark names; `home` is PROCTOR_HOME. Nothing is probed yet: that is its `check`.
+
+    Raises: ConfigError for a name that is not known, SandboxMissing where this machine has not what it needs.
+    """
+    opener = SANDBOXES.get(ref.sandbox)
+    if opener is None:
+        told = LATER.get(ref.sandbox, f"{ref.name}: no sandbox {ref.sandbox!r}")
+        raise ConfigError(f"{told}; there are {', '.join(sorted(SANDBOXES))}")
+    return opener(ref, home)

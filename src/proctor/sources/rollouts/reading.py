@@ -1,0 +1,209 @@
+"""From a prepared folder, and a file of overrides, to the task that is run: everything is checked, then copied.
+
+folder -> files in hand -> overrides -> checked -> hashed -> private copy -> PreparedTask
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from proctor.errors import DataError
+from proctor.sources.rollouts.copies import kept
+from proctor.sources.rollouts.dockerfile import Copied, Recipe, recipe_of
+from proctor.sources.rollouts.faults import JsonTold, TaskFaults
+from proctor.sources.rollouts.meta import META, Meta, parsed, read_meta
+from proctor.sources.rollouts.overrides import INSTRUCTIONS, Draft, apply_overrides, remove
+from proctor.sources.rollouts.task import EVALUATION, OVERLAY, REFERENCE, REPO, PreparedTask, gives_away
+from proctor.sources.rollouts.tree import TaskFile, Tree, digest, links_out, tree_of
+
+DOCKERFILE = "Dockerfile"
+REMOVED = f"{OVERLAY}/remove_repo_paths.txt"
+SCRIPT_BYTES = 1_000_000  # beyond which a file of evaluation/ is not looked into
+OTHER_FORMATS = {
+    "task.toml": "a task of Harbor's format",
+    "instance.jsonl": "an instance of SWE-bench's format",
+    "task.yaml": "a task of Terminal-Bench's first format",
+}
+
+
+def read_task(folder: Path, home: Path, overrides: Path | None = None) -> PreparedTask:
+    """The task of a prepared folder. `home` is PROCTOR_HOME, where its private copy is kept.
+
+    Raises: DataError with every fault of the folder and of the overrides.
+    """
+    _need_prepared(folder)
+    faults = TaskFaults(folder)
+    try:
+        draft, recipe = _draft(folder, overrides, faults)
+        meta = _told(draft, faults)
+        instruction = _instruction(draft, meta)
+        links_out(draft.tree, faults)
+        faults.settle()
+        sha256 = digest(draft.tree)
+        shown = _shown(draft.tree, meta)
+        build = {name: piece for name, piece in draft.tree.items() if _may_build(name, shown)}
+        place = kept(draft.tree, build, sha256, home)
+    except (OSError, UnicodeError) as error:
+        raise DataError(f"{folder}: {error}") from None
+    return PreparedTask(
+        place / "task",
+        folder,
+        meta.id,
+        meta.title,
+        instruction,
+        meta.rubrics,
+        meta.tests,
+        sha256,
+        meta.own,
+        recipe,
+        shown,
+        meta.tags,
+        meta.sensitivity,
+        tuple(draft.changes),
+        tuple(_remarks(draft, meta, recipe)),
+    )
+
+
+def _need_prepared(folder: Path) -> None:
+    if not folder.is_dir():
+        raise DataError(f"{folder} is no folder: prepared_dir names the folder of a prepared task")
+    if (folder / META).is_file():
+        return
+    for name, what in OTHER_FORMATS.items():
+        if (folder / name).is_file():
+            raise DataError(
+                f"{folder} is {what} ({name}), which proctor cannot run yet: it runs prepared tasks, "
+                f"folders with {META}, {DOCKERFILE}, {REPO}/ and {EVALUATION}/ (`proctor task new NAME` makes one)"
+            )
+    raise DataError(
+        f"{folder} is no prepared task: it has no {META} (`proctor task new NAME` makes a folder with one)"
+    )
+
+
+def _draft(folder: Path, overrides: Path | None, faults: TaskFaults) -> tuple[Draft, Recipe]:
+    recipe = Recipe()
+    if (folder / DOCKERFILE).is_file():
+        recipe = _copying(folder, recipe_of((folder / DOCKERFILE).read_text("utf-8", "replace")), faults)
+    else:
+        faults.add(DOCKERFILE, "there is none; a prepared task has one (FROM proctor-base is enough)")
+    copied = [each.source for each in recipe.copies]
+    roots = dict.fromkeys((META, DOCKERFILE, OVERLAY, REPO, EVALUATION, *copied))
+    # A source inside of a root is there already; what is no folder here is told by whoever misses it.
+    tree = tree_of(folder, [root for root in roots if not _inside(root, roots)], faults)
+    draft = Draft(parsed((folder / META).read_bytes(), META, faults), tree, faults)
+    removed = tree.get(REMOVED)
+    if removed is not None:
+        lines = [line.strip() for line in removed.content.decode("utf-8", "replace").splitlines()]
+        globs = [line for line in lines if line and not line.startswith("#")]
+        remove(draft, globs, JsonTold({}, REMOVED, faults), "", strict=False)
+    if overrides is not None:
+        apply_overrides(draft, overrides)
+    return draft, recipe
+
+
+def _inside(path: str, roots: Mapping[str, None]) -> bool:
+    return any(path.startswith(f"{root}/") for root in roots)
+
+
+def _copying(folder: Path, recipe: Recipe, faults: TaskFaults) -> Recipe:
+    """The recipe with the copies that can be made here; those of files that are not there are steps for a builder."""
+    here: list[Copied] = []
+    steps = list(recipe.steps)
+    for each in recipe.copies:
+        parts = set(Path(each.source).parts)
+        if ".." in parts or each.source in (META, EVALUATION) or gives_away(each.source):
+            faults.add(DOCKERFILE, f"{each.line} would show the agent what it must not see")
+        elif (folder / each.source).exists():
+            here.append(each)
+        else:
+            steps.append(each.line)
+    steps.sort(key=lambda line: line.number)
+    return replace(recipe, copies=here, steps=steps)
+
+
+def _told(draft: Draft, faults: TaskFaults) -> Meta:
+    """tb_meta.json as the overrides leave it; scripts that stand in it become files."""
+    root = f"{EVALUATION}/"
+    scripts = {
+        name.removeprefix(root): piece.content if _small(piece) else b""
+        for name, piece in draft.tree.items()
+        if name.startswith(root) and piece.link is None
+    }
+    meta = read_meta(draft.document, scripts, faults)
+    for path, text in meta.inline.items():
+        draft.put(root + path, text, JsonTold({}, META, faults), "evaluation.test_scripts")
+    if draft.changes:
+        body = json.dumps(draft.document, indent=2, sort_keys=True, ensure_ascii=False).encode()
+        draft.tree[META] = TaskFile(body=body)
+    if meta.repo.url and meta.own.baseline is None:
+        faults.add(
+            META,
+            f"{REPO}/ does not hold the repository's files yet: `proctor task prepare {faults.folder} --repo CLONE` "
+            "makes a prepared task of it, offline",
+            "repo.git_url",
+        )
+    return meta
+
+
+def _small(piece: TaskFile) -> bool:
+    return piece.source is None or piece.source.stat().st_size <= SCRIPT_BYTES
+
+
+def _instruction(draft: Draft, meta: Meta) -> str:
+    """What the agent is told; it stands in /app/LM_INSTRUCTIONS.md of every box, too."""
+    name = f"{OVERLAY}/{INSTRUCTIONS}"
+    file = draft.tree.get(name)
+    text = meta.instruction or ""
+    if file is not None:
+        try:
+            text = file.content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            draft.faults.add(name, f"is no UTF-8: {error.reason} at byte {error.start}")
+            return text
+    if not text.strip():
+        where = name if file is not None else META
+        draft.faults.add(
+            where, "there is no instruction for the agent", "" if file is not None else "lm.instructions"
+        )
+    draft.tree.setdefault(name, TaskFile(body=text.encode()))
+    return text
+
+
+def _shown(tree: Tree, meta: Meta) -> tuple[str, ...]:
+    """The files of overlay_files that the agent sees: none that is the answer or a test, by name or by content."""
+    root = f"{OVERLAY}/"
+    secret = {
+        tree[name].sha256 for name in tree if name == root + REFERENCE or name.startswith(f"{EVALUATION}/")
+    }
+    names = [name for name in tree if name.startswith(root)]
+    return tuple(
+        name.removeprefix(root)
+        for name in sorted(names)
+        if not gives_away(name.removeprefix(root)) and tree[name].sha256 not in secret
+    )
+
+
+def _may_build(name: str, shown: tuple[str, ...]) -> bool:
+    if name.startswith(f"{OVERLAY}/"):
+        return name.removeprefix(f"{OVERLAY}/") in shown
+    return name != META and not name.startswith(f"{EVALUATION}/")
+
+
+def _remarks(draft: Draft, meta: Meta, recipe: Recipe) -> list[str]:
+    told: list[str] = []
+    tested = {test.rubric for test in meta.tests}
+    if loose := [rubric.id for rubric in meta.rubrics if rubric.id not in tested]:
+        told.append(f"without test scripts, and so without weight: {', '.join(loose)}")
+    if unscored := [test.path for test in meta.tests if test.rubric is None]:
+        told.append(f"run and shown, but of no rubric: {', '.join(unscored)}")
+    if f"{OVERLAY}/{REFERENCE}" not in draft.tree:
+        told.append(f"there is no reference patch ({OVERLAY}/{REFERENCE})")
+    if recipe.steps:
+        lines = "line that is" if len(recipe.steps) == 1 else "lines that are"
+        told.append(f"its Dockerfile has {len(recipe.steps)} {lines} carried out by docker alone")
+    if meta.sensitivity == "sensitive":
+        told.append("it is marked as sensitive")
+    return told
