@@ -64,6 +64,7 @@ def templates() -> Environment:
         "moment": lambda at: stamp(at).removesuffix(" UTC"),
         "pair": lambda text: (text, text),
         "untrusted": untrusted,
+        "size": size,
         "first_word": lambda entry: (entry[0], entry[1][0]),
     }
     made.globals |= {
@@ -142,6 +143,17 @@ def signed(value: float | None) -> str:
     ('+0.012', '-0.500', '0.000', '-')
     """
     return f"+{figures.fraction(value)}" if value is not None and value > 0 else figures.fraction(value)
+
+
+def size(count: int) -> str:
+    """A file's size.
+
+    >>> size(0), size(412), size(20_480), size(93_400_000)
+    ('0 bytes', '412 bytes', '20 kB', '93 MB')
+    """
+    if count < 1000:
+        return f"{count} bytes"
+    return f"{count / 1e3:.0f} kB" if count < 1e6 else figures.room(count)
 
 
 def ago(at: float | None, *, now: float | None = None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path as FilePath
 from typing import Annotated, Any
@@ -11,7 +10,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
-from proctor import figures
 from proctor.errors import Conflict, errors
 from proctor.service.admin import access
 from proctor.service.context import Context
@@ -24,6 +22,7 @@ from proctor.web.addresses import query
 from proctor.web.dependencies import OpenContext, Project, Reader, Runner, Text, go, is_fragment
 from proctor.web.events import changes, event_stream
 from proctor.web.render import show
+from proctor.web.rollouts_figures import figures_of, success_of, verdict_of
 from proctor.web.rollouts_words import STATES, UNSCORED
 
 ROUTER = APIRouter()
@@ -71,10 +70,11 @@ def at_work(context: Context, project: int | None) -> list[BenchmarkLine]:
 
 def _listed(context: Context, project: int | None, after: str = "") -> dict[str, Any]:
     found = listing.listed(context, BenchmarkWish(None, project, None, after or None), limit=LISTED)
+    shown = [line for line in found.benchmarks if line.over]
     return {
-        "figures": {},
+        "success": success_of(context, shown),
         "active": [] if after else at_work(context, project),
-        "ended": [line for line in found.benchmarks if line.over],
+        "ended": shown,
         "total": found.total,
         "more": found.after,
     }
@@ -164,7 +164,6 @@ def _facts(context: Context, of: RolloutBenchmark, asked: MatrixQuery) -> dict[s
         "step": TASKS_SHOWN,
         "states": STATES,
         "working": [cell for cell in of.all_trials if cell.state == "working"],
-        "sweeps": sweeps(of.rows),
         "stoppable": any(row.job and row.status in _LIVE for row in of.rows),
         "restartable": any(row.job for row in lacking),
         "by_hand": [row for row in lacking if not row.job],
@@ -173,7 +172,8 @@ def _facts(context: Context, of: RolloutBenchmark, asked: MatrixQuery) -> dict[s
         "uncontained": of.sandbox == "local",
         "folder": f"{_folder(context, of)}",
         "now": time.time(),
-        **figures_of(context, of),
+        "figures": figures_of(context, of),
+        "verdict": verdict_of(context, of),
     }
 
 
@@ -188,32 +188,6 @@ def _folder(context: Context, of: RolloutBenchmark) -> FilePath:
 def _cure(row: BenchmarkRow) -> str:
     kind = errors().get(row.error_slug or "")
     return kind.cure if kind else ""
-
-
-def sweeps(rows: Sequence[BenchmarkRow]) -> Mapping[str, list[str]]:
-    """Of rows that are called alike: what each has that not all of them have, by their runs."""
-    told = {row.run: _settings(row) for row in rows}
-    found = {}
-    for row in rows:
-        alike = [told[other.run] for other in rows if other.label == row.label]
-        if len(alike) > 1:
-            shared = set(alike[0]).intersection(*alike)
-            found[row.run] = [words for words in told[row.run] if words not in shared]
-    return found
-
-
-def _settings(row: BenchmarkRow) -> list[str]:
-    """What the entries of a row set, in words."""
-    found: list[str] = []
-    for entry in row.entries:
-        found += [f"agent's time {figures.duration(entry.timeout_s)}"] if entry.timeout_s else []
-        found += entry.environment
-        found += [f"overrides {FilePath(entry.overrides).name}"] if entry.overrides else []
-    return list(dict.fromkeys(found))
-
-
-def figures_of(context: Context, of: RolloutBenchmark) -> dict[str, Any]:
-    return {"figures": {}, "verdict": ()}
 
 
 @ROUTER.post("/rollouts/{ident}/cancel")

@@ -14,14 +14,36 @@ _HIDDEN = re.compile(
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
 )
-_PICTURES = {**{code: chr(0x2400 + code) for code in range(0x20)}, 0x7F: "\u2421"}
+# As ASCII (ANSI X3.4, 1968) abbreviates them: letters that every font has.
+_ABBREVIATED = (
+    *("NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL", "BS", "HT", "LF", "VT", "FF", "CR", "SO", "SI"),
+    *(
+        "DLE",
+        "DC1",
+        "DC2",
+        "DC3",
+        "DC4",
+        "NAK",
+        "SYN",
+        "ETB",
+        "CAN",
+        "EM",
+        "SUB",
+        "ESC",
+        "FS",
+        "GS",
+        "RS",
+        "US",
+    ),
+)
+_NAMES = {**dict(enumerate(_ABBREVIATED)), 0x7F: "DEL"}
 
 
 def untrusted(text: str | None) -> Markup:
     r"""The text with every hidden character as a mark that can be read; nothing of it is markup.
 
     >>> str(untrusted("a\x1b[31m<b>"))
-    'a<span class="odd" title="U+001B">\u241b</span>[31m&lt;b&gt;'
+    'a<span class="odd" title="U+001B">ESC</span>[31m&lt;b&gt;'
     >>> str(untrusted("x\u202ey"))
     'x<span class="odd" title="U+202E RIGHT-TO-LEFT OVERRIDE">U+202E</span>y'
     """
@@ -37,4 +59,4 @@ def _mark(character: str) -> Markup:
     code = ord(character)
     name = f"U+{code:04X}"
     told = f"{name} {unicodedata.name(character, '')}".strip()
-    return Markup('<span class="odd" title="{}">{}</span>').format(told, _PICTURES.get(code, name))
+    return Markup('<span class="odd" title="{}">{}</span>').format(told, _NAMES.get(code, name))
