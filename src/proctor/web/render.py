@@ -22,7 +22,7 @@ from proctor.web.addresses import encoded, query, request_path, trial_path
 from proctor.web.dependencies import context_of
 from proctor.web.rollouts_words import PHASE_COLOURS, PHASE_WORDS, STATES
 from proctor.web.untrusted import untrusted
-from proctor.web.words import ERROR_TITLES, NAV, OUTCOME_WORDS, STATUS_COLOURS
+from proctor.web.words import ERROR_TITLES, NAV, OUTCOME_WORDS, STATUS_COLOURS, things
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -64,10 +64,17 @@ def templates() -> Environment:
         "moment": lambda at: stamp(at).removesuffix(" UTC"),
         "pair": lambda text: (text, text),
         "untrusted": untrusted,
+        "things": things,
         "size": size,
         "first_word": lambda entry: (entry[0], entry[1][0]),
     }
-    made.globals |= {
+    made.globals |= _known()
+    return made
+
+
+def _known() -> dict[str, Any]:
+    """What every template may name."""
+    return {
         "NAV": NAV,
         "STATUS_COLOURS": STATUS_COLOURS,
         "OUTCOME_WORDS": OUTCOME_WORDS,
@@ -80,7 +87,6 @@ def templates() -> Environment:
         "request_path": request_path,
         "encoded": encoded,
     }
-    return made
 
 
 def show(request: Request, name: str, status: int = 200, /, **given: Any) -> HTMLResponse:

@@ -35,7 +35,7 @@ from proctor.types import Plan, Run, Status
 from proctor.web.dependencies import OpenContext, Reader, Runner, Text, go
 from proctor.web.events import CHANGED, HEARTBEAT_S, LOOK_EVERY_S, STILL_HERE, event_stream
 from proctor.web.render import show
-from proctor.web.words import ERROR_TITLES
+from proctor.web.words import ERROR_TITLES, things
 
 ROUTER = APIRouter()
 RunId = Annotated[str, Path(max_length=100)]
@@ -86,15 +86,9 @@ def _common(context: Context, state: JobState) -> dict[str, Any]:
         "unenforced": _unenforced(run),
         "requests": kind_of(run.cell.source).holds == "requests",
         "tasks": kind_of(run.cell.source).holds == "tasks",
-        "things": _things(run),
+        "things": things(run),
         "now": time.time(),
     }
-
-
-def _things(run: Run) -> str:
-    """What the run's counts are of."""
-    asked = "askings" if run.cell.repeats > 1 else "items"
-    return {"requests": "requests", "tasks": "trials"}.get(kind_of(run.cell.source).holds, asked)
 
 
 def _unenforced(run: Run) -> str:
