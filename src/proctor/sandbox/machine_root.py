@@ -12,7 +12,7 @@ from pathlib import Path
 
 from proctor.errors import SandboxMissing
 
-VERSION = "3"  # of this recipe
+VERSION = "4"  # of this recipe
 PROGRAMS = """
     sh bash env true false cat cp mv rm ln ls mkdir rmdir touch chmod chown install head tail wc sort uniq cut tr tee
     sed grep egrep fgrep find xargs awk gawk mawk diff cmp patch dirname basename readlink realpath mktemp date sleep
@@ -20,7 +20,7 @@ PROGRAMS = """
     base64 tar gzip gunzip zcat git expr which yes pwd tac nl od comm join paste fold split expand rev less make
 """
 LOOKED_IN = "/usr/bin:/bin:/usr/local/bin"
-AWAY = ("test", "tests", "site-packages", "__pycache__", "idlelib", "tkinter", "ensurepip", "config-*", "*.a")
+AWAY = ("test", "tests", "site-packages", "__pycache__", "idlelib", "tkinter", "ensurepip", "lib2to3", "turtledemo", "pydoc_data", "config-*", "*.a")
 GIT = Path("/usr/lib/git-core")
 TEMPLATES = Path("/usr/share/git-core/templates")
 STARTER = "#!/usr/local/bin/python3\nimport sys\nfrom {module} import {name}\nsys.exit({call}())\n"
