@@ -120,3 +120,10 @@ def test_packages_that_are_installed_beside_proctor_come_into_an_image(tmp_path:
 def test_a_package_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SandboxMissing, match="pip install no-such-package"):
         build_image("base", tmp_path, ImageRecipe(packages=("no-such-package",)))
+
+
+def test_what_this_process_has_loaded_makes_no_image_stale() -> None:
+    script = "from proctor.sandbox.image import ImageRecipe as R\n{}\nprint(R().fingerprint())"
+    words = [script.format(""), script.format("import ssl, sqlite3, ctypes, numpy")]
+    told = {subprocess.check_output([sys.executable, "-c", each]) for each in words}
+    assert len(told) == 1

@@ -26,7 +26,7 @@ TEMPLATES = Path("/usr/share/git-core/templates")
 STARTER = "#!/usr/local/bin/python3\nimport sys\nfrom {module} import {name}\nsys.exit({call}())\n"
 _LIBRARY = re.compile(r"(?:=> )?(/\S+) \(0x")
 _NEEDED = re.compile(r"[A-Za-z0-9._-]+")
-_LINKED = re.compile(r"/(?:libc|ld-linux)[^/]*\.so")
+_C_LIBRARY = re.compile(r"/(?:libc\.so|ld-)[^/]*$")
 
 
 def facts(packages: Sequence[str]) -> list[str]:
@@ -62,7 +62,7 @@ def _programs() -> dict[str, Path]:
 def _own_libraries() -> list[Path]:
     """The C library that this process itself uses."""
     lines = Path("/proc/self/maps").read_text().splitlines()
-    return sorted({Path(line.split()[-1]) for line in lines if _LINKED.search(line)})
+    return sorted({Path(line.split()[-1]) for line in lines if _C_LIBRARY.search(line)})
 
 
 def _fill_programs(root: Path) -> None:
