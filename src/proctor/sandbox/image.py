@@ -1,10 +1,11 @@
 """Images: the roots that boxes begin with, by name; never this machine's own root, and never half made.
 
     images/NAME              a link to the folder of that name that is used now
-    images/NAME.HASH/        root/ and image.json: what it was made of, and the hash of all that is in it
+    images/NAME.WHAT-HASH/   root/ and image.json: what it was made of, and the hash of all that is in it
 
 An image of this machine's programs is made again when these have changed, in a folder of its own: boxes that are open
-keep theirs. One process at a time makes one; the others wait and find it.
+keep theirs. One process at a time makes one; the others wait and find it. Where two versions of proctor share a home,
+each finds its own by what it is made of.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -100,17 +101,25 @@ def build_image(name: str, home: Path, recipe: ImageRecipe, *, anew: bool = Fals
     """
     link = home / "images" / name
     print_of = recipe.fingerprint()
-
-    def present() -> Image | None:
-        told = _told(link)
-        fits = told is not None and told["made_of"] == print_of and not anew
-        return _image(name, link, told) if told is not None and fits else None
-
-    if found := present():
+    if not anew and (found := _present(name, print_of, [link])):
         return found
     link.parent.mkdir(parents=True, exist_ok=True)
     with _alone(link.parent):
-        return present() or _made(name, link, recipe, print_of)
+        before = [link, *link.parent.glob(f"{name}.{print_of[:12]}-*")]
+        found = None if anew else _present(name, print_of, before)
+        if found is None:
+            found = _made(name, link, recipe, print_of)
+        _point(link, found.root.parent.name)
+    return found
+
+
+def _present(name: str, print_of: str, folders: Iterable[Path]) -> Image | None:
+    """The first of these that is made of this."""
+    for each in folders:
+        told = _told(each)
+        if told is not None and told["made_of"] == print_of:
+            return _image(name, each, told)
+    return None
 
 
 def unused_images(home: Path) -> list[str]:
@@ -139,15 +148,14 @@ def _made(name: str, link: Path, recipe: ImageRecipe, print_of: str) -> Image:
         told = {"sha256": digest, "made_of": print_of, "made_at": time.time(), "recipe": asdict(recipe)}
         (making / "image.json").write_text(json.dumps(told, indent=2))
         making.chmod(0o755)
-        final = link.with_name(f"{name}.{digest[:12]}-{print_of[:6]}")
+        final = link.with_name(f"{name}.{print_of[:12]}-{digest[:12]}")
         if not final.is_dir():
             making.rename(final)
     except OSError as error:
         raise SandboxMissing(f"The image {name!r} could not be made in {link.parent}: {error}") from error
     finally:
         shutil.rmtree(making, ignore_errors=True)
-    _point(link, final.name)
-    return find_image(name, link.parent.parent)
+    return _image(name, final, told)
 
 
 def _point(link: Path, target: str) -> None:

@@ -20,7 +20,20 @@ PROGRAMS = """
     base64 tar gzip gunzip zcat git expr which yes pwd tac nl od comm join paste fold split expand rev less make
 """
 LOOKED_IN = "/usr/bin:/bin:/usr/local/bin"
-AWAY = ("test", "tests", "site-packages", "__pycache__", "idlelib", "tkinter", "ensurepip", "lib2to3", "turtledemo", "pydoc_data", "config-*", "*.a")
+AWAY = (
+    "test",
+    "tests",
+    "site-packages",
+    "__pycache__",
+    "idlelib",
+    "tkinter",
+    "ensurepip",
+    "lib2to3",
+    "turtledemo",
+    "pydoc_data",
+    "config-*",
+    "*.a",
+)
 GIT = Path("/usr/lib/git-core")
 TEMPLATES = Path("/usr/share/git-core/templates")
 STARTER = "#!/usr/local/bin/python3\nimport sys\nfrom {module} import {name}\nsys.exit({call}())\n"
