@@ -285,8 +285,8 @@ call("hostname", libc.sethostname(b"x", 1))
 call("setuid", libc.setuid(0))
 act("mknod", lambda: os.mknod("/tmp/disk", 0o60666, os.makedev(254, 0)))
 act("chroot", lambda: os.chroot("/tmp"))
-act("core_pattern", lambda: open("/proc/sys/kernel/core_pattern", "w").write("|/tmp/x"))
-act("drop_caches", lambda: open("/proc/sys/vm/drop_caches", "w").write("1"))
+act("core_pattern", lambda: os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY))
+act("drop_caches", lambda: os.open("/proc/sys/vm/drop_caches", os.O_WRONLY))
 act("cgroup", lambda: os.listdir("/sys/fs/cgroup"))
 act("nice", lambda: os.nice(-5))
 act("kcore", lambda: open("/proc/kcore", "rb").read(1))
@@ -320,15 +320,17 @@ def test_a_program_that_wants_more_than_its_share_of_the_cores_is_throttled(bubb
 
 def test_a_command_is_asked_to_stop_before_it_is_killed(bubblewrap: Bubblewrap) -> None:
     polite = "trap 'echo asked; exit 5' INT; echo ready; while :; do sleep 0.01; done"
+    (ended,), _ = tried(bubblewrap, shell(polite, timeout_s=0.5))
+    assert (ended.why, ended.code, ended.said) == ("timeout", 5, b"ready\nasked\n")
+
+
+@pytest.mark.slow
+def test_a_command_that_does_not_stop_is_killed(bubblewrap: Bubblewrap) -> None:
     deaf = "import signal, time\nsignal.signal(2, lambda *_: print('int', flush=True))\n"
     deaf += "signal.signal(15, lambda *_: print('term', flush=True))\nwhile True: time.sleep(1)\n"
-    ends, _ = tried(bubblewrap, shell(polite, timeout_s=0.3), python(deaf, timeout_s=0.3))
-    assert [(each.why, each.code, each.said) for each in ends] == [
-        ("timeout", 5, b"ready\nasked\n"),
-        ("timeout", 137, b"int\nterm\n"),
-    ]
-    assert ends[0].seconds < 2.0
-    assert 4.0 < ends[1].seconds < 6.0
+    (ended,), _ = tried(bubblewrap, python(deaf, timeout_s=0.5))
+    assert (ended.why, ended.code, ended.said) == ("timeout", 137, b"int\nterm\n")
+    assert 4.5 < ended.seconds < 10.0
 
 
 def test_a_cancelled_command_is_killed_at_once(bubblewrap: Bubblewrap) -> None:
