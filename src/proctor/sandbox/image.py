@@ -160,6 +160,8 @@ def _made(name: str, link: Path, recipe: ImageRecipe, print_of: str) -> Image:
 
 def _point(link: Path, target: str) -> None:
     """Lead the name to that folder, at once for whoever looks."""
+    if link.is_dir() and not link.is_symlink():
+        link.rename(link.with_name(f"{link.name}.before-{os.getpid()}"))
     fresh = link.with_name(f".{link.name}.{os.getpid()}")
     fresh.unlink(missing_ok=True)
     fresh.symlink_to(target)
@@ -178,7 +180,7 @@ def _told(link: Path) -> dict[str, Any] | None:
         told: dict[str, Any] = json.loads((link / "image.json").read_bytes())
     except FileNotFoundError:
         return None
-    return told
+    return told if {"recipe", "made_of", "sha256"} <= told.keys() else None
 
 
 def _recipe(told: Mapping[str, Any]) -> ImageRecipe:
