@@ -304,6 +304,25 @@ def test_no_privilege_is_had_or_gained(bubblewrap: Bubblewrap) -> None:
     assert lines[-5:] == ["NoNewPrivs:", "1", "1000", "box", "0"]
 
 
+def test_who_shuts_its_own_folders_shuts_out_only_itself(bubblewrap: Bubblewrap) -> None:
+    shut = "chmod 000 /app/repo /app/artifacts /app /tmp /var/tmp /run /dev/shm /home/agent"
+    ends, _ = tried(bubblewrap, shell(shut), shell("true"))
+    assert [each.code for each in ends] == [0, 126]
+
+
+def test_an_output_that_cannot_be_kept_is_told_and_ends_nothing_early(bubblewrap: Bubblewrap) -> None:
+    async def run() -> None:
+        box = await bubblewrap.open(SMALL)
+        try:
+            for output in (Path("/dev/full"), Path("/nonexistent/log")):
+                with pytest.raises(SandboxError, match=r"No space left|No such file"):
+                    await box.run(shell("head -c 1000000 /dev/zero", output=output))
+        finally:
+            await box.close()
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("killing", ["kill -9 1", "kill -9 $PPID", "kill -9 -1", "kill -TERM -- -1"])
 def test_who_kills_everything_kills_only_itself(killing: str, bubblewrap: Bubblewrap) -> None:
     (ended,), _ = tried(bubblewrap, shell(f"{killing}; exit 3"))

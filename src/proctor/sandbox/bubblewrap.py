@@ -226,7 +226,8 @@ class Joined:
 
     def end(self) -> None:
         kill(self.group)
-        gone(self.group)
+        if not gone(self.group):
+            raise SandboxError(f"Processes of a box do not die: {processes(self.group)}")
 
 
 def _pid_inside(pid: int) -> int:

@@ -62,9 +62,11 @@ class LocalBox:
         )
         try:
             ended = await run_program(start, command, InProcessGroup())
-        except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
-            return CommandEnd(127 if isinstance(error, FileNotFoundError) else 126, said=str(error).encode())
         except OSError as error:
+            if command.output is None or command.output.exists():
+                return CommandEnd(
+                    127 if isinstance(error, FileNotFoundError) else 126, said=str(error).encode()
+                )
             raise SandboxError(f"A command could not be begun on this machine: {error}") from error
         self.printed += ended.printed_bytes
         return ended
