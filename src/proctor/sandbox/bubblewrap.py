@@ -176,6 +176,7 @@ class BubblewrapBox:
         ]
 
     def _count(self, ended: CommandEnd) -> None:
+        """What was written is the most that lay on the disk when a command had ended."""
         self.used = replace(
             self.used,
             output_bytes=(self.used.output_bytes or 0) + ended.printed_bytes,
