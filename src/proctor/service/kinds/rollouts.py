@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import partial
 
 from proctor.engine.agents.opening import open_agent
@@ -13,6 +13,7 @@ from proctor.references import RolloutsRef
 from proctor.sandbox.opening import open_sandbox
 from proctor.service.context import Context
 from proctor.service.kinds.contract import Method, SourceKind
+from proctor.service.output.stamps import afresh
 from proctor.settings import Settings
 from proctor.sources.rollouts.source import RolloutsSource, open_rollouts
 from proctor.types import Cell, Item, Run
@@ -36,8 +37,10 @@ def in_sandboxes(source: RolloutsSource, cell: Cell, opening: Opening) -> Provid
     if cell.agent is None:
         raise ConfigError(f"{cell.source.name}: tasks are worked on by an agent, and none is named")
     need_fit(source, cell.source.sandbox)
+    if cell.agent.kind == "reference":
+        need_solutions(source, cell.agent.name)
     sandbox = open_sandbox(cell.source, opening.settings.home)
-    return TrialRunner(cell.source, source, sandbox, open_agent(cell.agent), cell.model)
+    return TrialRunner(cell.source, source, sandbox, open_agent(cell.agent, cell, opening), cell.model)
 
 
 def need_fit(source: RolloutsSource, sandbox: str) -> None:
@@ -45,6 +48,16 @@ def need_fit(source: RolloutsSource, sandbox: str) -> None:
     told = [why for task in source.tasks if (why := task.refusal(sandbox)) is not None]
     if told:
         raise ConfigError("\n".join(told))
+
+
+def need_solutions(source: RolloutsSource, agent: str) -> None:
+    """Raises: ConfigError for tasks without a reference patch, all of them at once."""
+    without = [task.id for task in source.tasks if task.reference is None]
+    if without:
+        raise ConfigError(
+            f"agent {agent}: no reference patch (overlay_files/diff.patch) in {', '.join(without)}: leave the agent "
+            "out there"
+        )
 
 
 def rollouts_of(source: RolloutsSource, item: Item, _cell: Cell) -> int:
@@ -57,6 +70,10 @@ def planned(source: RolloutsSource, _cell: Cell) -> int:
 
 def tasks(ref: RolloutsRef) -> Hashable:
     return tuple(entry.folder for entry in ref.tasks)
+
+
+def stamped_anew(refs: Sequence[RolloutsRef], settings: Settings) -> Sequence[RolloutsRef]:
+    return afresh(refs, settings.home)
 
 
 def called(run: Run) -> str:
@@ -72,6 +89,8 @@ ROLLOUTS: SourceKind[RolloutsRef, RolloutsSource] = SourceKind(
     repeats=rollouts_of,
     planned=planned,
     called=called,
+    afresh=stamped_anew,
     holds="tasks",
+    by_content=True,
     own=True,
 )
