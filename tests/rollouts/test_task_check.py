@@ -44,9 +44,10 @@ def test_a_new_task_is_fit_before_a_word_of_it_is_changed(tmp_path: Path, box_ho
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(each.name for each in EXAMPLES.iterdir()))
 def test_the_example_tasks_are_fit(name: str, box_home: Path) -> None:
-    found = checked(EXAMPLES / name, box_home, 2)
+    found = checked(EXAMPLES / name, box_home)
     assert found.fit, failing(found)
-    assert [line.how for line in found.lines if line.how == "warn"] == []
+    warned = [line.what for line in found.lines if line.how == "warn"]
+    assert warned == ["whether the verifier agrees with itself was not tried"]
 
 
 def test_a_task_that_gives_points_for_nothing_and_whose_reference_is_wrong_is_not_fit(
