@@ -7,7 +7,7 @@ from boxed import nothing_left
 from prepared import prepared
 
 from proctor import trial_record
-from proctor.service.rollouts.calibrating import Shown
+from proctor.service.rollouts.calibrating import AgentShown
 from proctor.service.rollouts.checking import CheckedTask, CheckWish, check_task
 from proctor.settings import read_settings
 from proctor.sources.rollouts.skeleton import make_skeleton
@@ -99,4 +99,4 @@ def test_scripts_that_change_their_mind_are_counted() -> None:
         tests = {"a": trial_record.TestResult(passed), "b": always}
         return TrialRecord("r", "d", "done", 0.0, False, tests=tests)
 
-    assert Shown([record(True), record(False), record(True)]).flaky == {"a": (2, 3)}
+    assert AgentShown([record(True), record(False), record(True)]).flaky == {"a": (2, 3)}

@@ -222,7 +222,6 @@ def test_a_script_that_only_defines_tests_is_not_run_as_a_plain_program(
     assert runner_of(path, body.encode()) == runner
 
 
-@pytest.mark.promise("C-11")
 def test_tasks_of_one_name_do_not_collide_and_keep_their_ids(tmp_path: Path) -> None:
     one, same = prepared(tmp_path / "a" / "greet"), prepared(tmp_path / "b" / "greet")
     other = prepared(tmp_path / "c" / "greet", lm={"instructions": "Greet in another way."})

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from proctor.errors import DataError
 from proctor.sources.rollouts.copies import kept
-from proctor.sources.rollouts.dockerfile import Copied, Recipe, recipe_of
+from proctor.sources.rollouts.dockerfile import Copied, DockerRecipe, recipe_of
 from proctor.sources.rollouts.faults import JsonTold, TaskFaults
 from proctor.sources.rollouts.meta import META, Meta, parsed, read_meta
 from proctor.sources.rollouts.overrides import INSTRUCTIONS, Draft, apply_overrides, remove
@@ -83,8 +83,8 @@ def _need_prepared(folder: Path) -> None:
     )
 
 
-def _draft(folder: Path, overrides: Path | None, faults: TaskFaults) -> tuple[Draft, Recipe]:
-    recipe = Recipe()
+def _draft(folder: Path, overrides: Path | None, faults: TaskFaults) -> tuple[Draft, DockerRecipe]:
+    recipe = DockerRecipe()
     if (folder / DOCKERFILE).is_file():
         recipe = _copying(folder, recipe_of((folder / DOCKERFILE).read_text("utf-8", "replace")), faults)
     else:
@@ -111,7 +111,7 @@ def _inside(path: str, roots: Mapping[str, None]) -> bool:
     return any(path.startswith(f"{root}/") for root in roots)
 
 
-def _copying(folder: Path, recipe: Recipe, faults: TaskFaults) -> Recipe:
+def _copying(folder: Path, recipe: DockerRecipe, faults: TaskFaults) -> DockerRecipe:
     """The recipe with the copies that can be made here; those of files that are not there are steps for a builder."""
     here: list[Copied] = []
     steps = list(recipe.steps)
@@ -195,7 +195,7 @@ def _may_build(name: str, shown: tuple[str, ...]) -> bool:
     return name != META and not name.startswith(f"{EVALUATION}/")
 
 
-def _remarks(draft: Draft, meta: Meta, recipe: Recipe) -> list[str]:
+def _remarks(draft: Draft, meta: Meta, recipe: DockerRecipe) -> list[str]:
     told: list[str] = []
     tested = {test.rubric for test in meta.tests}
     if loose := [rubric.id for rubric in meta.rubrics if rubric.id not in tested]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from proctor.sources.rollouts.dockerfile import Recipe
+from proctor.sources.rollouts.dockerfile import DockerRecipe
 from proctor.sources.rollouts.meta import Own, Rubric, TestScript
 
 APP, REPO_IN_BOX = "/app", "/app/repo"
@@ -54,7 +54,7 @@ class PreparedTask:
     tests: Sequence[TestScript]
     sha256: str
     own: Own = Own()
-    recipe: Recipe = Recipe()
+    recipe: DockerRecipe = DockerRecipe()
     overlay: Sequence[str] = ()  # files of overlay_files that the agent sees
     tags: Sequence[str] = ()
     sensitivity: str = "unknown"
