@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from prepared import META, prepared
+from prepared import FILES, META, content, prepared
 
 from proctor.errors import DataError
 from proctor.references import RolloutsRef, TaskEntry
@@ -65,7 +65,7 @@ def test_every_fault_of_a_folder_is_told_at_once_with_its_file_and_key(tmp_path:
         assert key in told
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "\udcff", '{"task_id": NaN}'])
+@pytest.mark.parametrize("text", ["{", "[]", "\udcff", "[" * 99_999, f'{{"a": 1{"0" * 5_000}}}'])
 def test_what_is_no_json_object_is_a_fault_and_no_trace(tmp_path: Path, text: str) -> None:
     folder = prepared(tmp_path / "task")
     (folder / "tb_meta.json").write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -124,11 +124,14 @@ def test_nothing_that_an_agent_or_an_image_gets_holds_the_answer_or_a_test(tmp_p
             "overlay_files/tb_meta.json": json.dumps(META),
             "overlay_files/repo_info.json": '{"end_commit": "1"}',
             "overlay_files/old.DIFF": "x",
+            "more/copy.txt": patch,
+            "Dockerfile": "FROM a\nCOPY more /more\nCOPY overlay_files /all\n",
         },
     )
     task = read_task(folder, tmp_path)
     given = {each.target: each.source for each in task.agent_files()}
-    assert list(given) == [REPO_IN_BOX, "/app/LM_INSTRUCTIONS.md", "/app/help.md"]
+    assert list(given) == [REPO_IN_BOX, "/app/LM_INSTRUCTIONS.md", "/app/help.md", "/more", "/all"]
+    assert list(content(given["/all"])) == ["LM_INSTRUCTIONS.md", "help.md"]
     assert given["/app/LM_INSTRUCTIONS.md"].read_text() == "Greet by name."
     built = [path.relative_to(task.build).as_posix() for path in task.build.rglob("*") if path.is_file()]
     assert sorted(built) == [
@@ -140,6 +143,12 @@ def test_nothing_that_an_agent_or_an_image_gets_holds_the_answer_or_a_test(tmp_p
         "overlay_repo_files/greeting.py",
     ]
     assert task.reference is not None and task.reference.read_text() == patch
+
+
+def test_a_task_may_begin_with_an_empty_repository(tmp_path: Path) -> None:
+    files = {name: None for name in FILES if name.startswith("overlay_repo_files")}
+    task = read_task(prepared(tmp_path / "task", files), tmp_path)
+    assert task.repo.is_dir() and list(task.repo.iterdir()) == []
 
 
 def test_history_secrets_and_what_was_compiled_are_of_no_task(tmp_path: Path) -> None:

@@ -38,13 +38,14 @@ def read_task(folder: Path, home: Path, overrides: Path | None = None) -> Prepar
     faults = TaskFaults(folder)
     try:
         draft, recipe = _draft(folder, overrides, faults)
+        if not draft.document:
+            faults.settle()
         meta = _told(draft, faults)
         instruction = _instruction(draft, meta)
         links_out(draft.tree, faults)
         faults.settle()
         sha256 = digest(draft.tree)
-        shown = _shown(draft.tree, meta)
-        build = {name: piece for name, piece in draft.tree.items() if _may_build(name, shown)}
+        shown, build = _shown(draft.tree)
         place = kept(draft.tree, build, sha256, home)
     except (OSError, UnicodeError) as error:
         raise DataError(f"{folder}: {error}") from None
@@ -91,6 +92,8 @@ def _draft(folder: Path, overrides: Path | None, faults: TaskFaults) -> tuple[Dr
         faults.add(DOCKERFILE, "there is none; a prepared task has one (FROM proctor-base is enough)")
     copied = [each.source for each in recipe.copies]
     roots = dict.fromkeys((META, DOCKERFILE, OVERLAY, REPO, EVALUATION, *copied))
+    if (folder / REPO).is_file():
+        faults.add(REPO, "is a file, and must be a folder")
     # A source inside of a root is there already; what is no folder here is told by whoever misses it.
     tree = tree_of(folder, [root for root in roots if not _inside(root, roots)], faults)
     draft = Draft(parsed((folder / META).read_bytes(), META, faults), tree, faults)
@@ -117,7 +120,9 @@ def _copying(folder: Path, recipe: DockerRecipe, faults: TaskFaults) -> DockerRe
     steps = list(recipe.steps)
     for each in recipe.copies:
         parts = set(Path(each.source).parts)
-        if ".." in parts or each.source in (META, EVALUATION) or gives_away(each.source):
+        if ".." in parts:
+            faults.add(DOCKERFILE, f"{each.line} leads out of the folder")
+        elif each.source in (META, EVALUATION) or gives_away(each.source):
             faults.add(DOCKERFILE, f"{each.line} would show the agent what it must not see")
         elif (folder / each.source).exists():
             here.append(each)
@@ -175,24 +180,21 @@ def _instruction(draft: Draft, meta: Meta) -> str:
     return text
 
 
-def _shown(tree: Tree, meta: Meta) -> tuple[str, ...]:
-    """The files of overlay_files that the agent sees: none that is the answer or a test, by name or by content."""
+def _shown(tree: Tree) -> tuple[tuple[str, ...], Tree]:
+    """The files of overlay_files that the agent sees, and all that a program that builds images may see.
+
+    None of them is the answer or a test, by name or by content. The repository is shown whole.
+    """
     root = f"{OVERLAY}/"
-    secret = {
-        tree[name].sha256 for name in tree if name == root + REFERENCE or name.startswith(f"{EVALUATION}/")
+    tests = {name for name in tree if name.startswith(f"{EVALUATION}/")}
+    secret = {tree[name].sha256 for name in (root + REFERENCE, *tests) if name in tree}
+    build = {
+        name: file
+        for name, file in tree.items()
+        if name.startswith(f"{REPO}/")
+        or not (name == META or name in tests or gives_away(name) or file.sha256 in secret)
     }
-    names = [name for name in tree if name.startswith(root)]
-    return tuple(
-        name.removeprefix(root)
-        for name in sorted(names)
-        if not gives_away(name.removeprefix(root)) and tree[name].sha256 not in secret
-    )
-
-
-def _may_build(name: str, shown: tuple[str, ...]) -> bool:
-    if name.startswith(f"{OVERLAY}/"):
-        return name.removeprefix(f"{OVERLAY}/") in shown
-    return name != META and not name.startswith(f"{EVALUATION}/")
+    return tuple(sorted(name.removeprefix(root) for name in build if name.startswith(root))), build
 
 
 def _remarks(draft: Draft, meta: Meta, recipe: DockerRecipe) -> list[str]:
