@@ -125,17 +125,20 @@ def test_nothing_that_an_agent_or_an_image_gets_holds_the_answer_or_a_test(tmp_p
             "overlay_files/repo_info.json": '{"end_commit": "1"}',
             "overlay_files/old.DIFF": "x",
             "more/copy.txt": patch,
+            "more/rows.csv": "1",
             "Dockerfile": "FROM a\nCOPY more /more\nCOPY overlay_files /all\n",
         },
     )
     task = read_task(folder, tmp_path)
     given = {each.target: each.source for each in task.agent_files()}
     assert list(given) == [REPO_IN_BOX, "/app/LM_INSTRUCTIONS.md", "/app/help.md", "/more", "/all"]
+    assert list(content(given["/more"])) == ["rows.csv"]
     assert list(content(given["/all"])) == ["LM_INSTRUCTIONS.md", "help.md"]
     assert given["/app/LM_INSTRUCTIONS.md"].read_text() == "Greet by name."
     built = [path.relative_to(task.build).as_posix() for path in task.build.rglob("*") if path.is_file()]
     assert sorted(built) == [
         "Dockerfile",
+        "more/rows.csv",
         "overlay_files/LM_INSTRUCTIONS.md",
         "overlay_files/help.md",
         "overlay_repo_files/docs/a.md",
