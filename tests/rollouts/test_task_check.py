@@ -1,10 +1,11 @@
 """`proctor task check`: tasks are tried with agents that are known, by the trials that benchmarks are made of."""
 
+import json
 from pathlib import Path
 
 import pytest
 from boxed import nothing_left
-from prepared import prepared
+from prepared import content, prepared
 
 from proctor import trial_record
 from proctor.service.rollouts.calibrating import AgentShown
@@ -100,3 +101,22 @@ def test_scripts_that_change_their_mind_are_counted() -> None:
         return TrialRecord("r", "d", "done", 0.0, False, tests=tests)
 
     assert AgentShown([record(True), record(False), record(True)]).flaky == {"a": (2, 3)}
+
+
+@pytest.mark.promise("C-22")
+def test_overrides_reach_the_boxes_and_leave_the_prepared_folder_as_it_was(
+    tmp_path: Path, box_home: Path
+) -> None:
+    folder = make_skeleton(tmp_path / "mine")
+    before = content(folder)
+    solved = (
+        before["overlay_repo_files/greeting.py"]
+        .replace(b'"Hello!"', b"f\"Hello, {name or 'you'}!\"")
+        .decode()
+    )
+    overrides = tmp_path / "overrides.json"
+    overrides.write_text(json.dumps({"overlay_repo_files": {"greeting.py": solved}}))
+    settings = read_settings({"PROCTOR_HOME": str(box_home)})
+    found = check_task(folder, settings, CheckWish(1, overrides=overrides))
+    assert "the null agent, which does nothing, scores 1.000" in failing(found)
+    assert content(folder) == before
