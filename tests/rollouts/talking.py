@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from house import ROOT
 from odd_servers import said
 from proctor.engine.agents.contract import AgentAtWork, AgentJob, AgentWork
 from proctor.engine.agents.opening import open_agent
@@ -16,9 +17,9 @@ from proctor.plan.agents import AGENT_SAMPLING, agent_of, sampling_of
 from proctor.providers.contract import Opening
 from proctor.providers.prices import read_prices
 from proctor.providers.wire.http import Http
-from proctor.references import Agent, RolloutsRef, TrialLimits
+from proctor.references import Agent, RolloutsRef, TaskEntry, TrialLimits
 from proctor.sandbox.contract import REPO, Policy, Sandbox
-from proctor.types import Cell, Limits, Model
+from proctor.types import Cell, Limits, Model, Plan
 from simulators import settings
 
 LISTED = {"/v1/models": (200, {"object": "list", "data": [{"id": "m", "object": "model"}]})}
@@ -125,3 +126,28 @@ def ran(work: AgentWork) -> Sequence[str]:
 
 def shell_at(url: str) -> Agent:
     return agent_of("shell", {"shell": {"base_url": url}}, "openai/m", "tests")
+
+
+TASK = ROOT / "examples/tasks/mend-the-mean"
+MEAN = """\
+def mean(numbers):
+    return sum(numbers) / len(numbers) if numbers else None
+"""
+MENDING = f"cat > figures.py <<'EOF'\n{MEAN}EOF\npython3 -c 'import figures; print(figures.mean([]))'"
+
+
+def benchmark(
+    home: Path, agent: Agent, *, rollouts: int, limits: TrialLimits | None = None, folder: Path = TASK
+) -> Plan:
+    """One of proctor's own tasks, worked on by one agent."""
+    ref = RolloutsRef(
+        "tests",
+        tasks=(TaskEntry(str(folder), rollouts),),
+        data=str(home),
+        stamp="20260101__00-00-00",
+        limits=limits or TrialLimits(),
+    )
+    model = Model(agent.name, agent.model) if agent.model else Model("agent", agent.name)
+    asking = Limits(parallel=2, wait_for_server_s=0.0)
+    cell = Cell(model, ref, AGENT_SAMPLING, asking, repeats=rollouts, agent=agent)
+    return Plan((cell,), name="tests")

@@ -177,8 +177,12 @@ CODEX = [
     {
         "type": "item.completed",
         "item": {
-            "id": "item_1", "type": "command_execution", "command": "bash -lc ls", "exit_code": 0,
-            "aggregated_output": "sum.py\n", "status": "completed",
+            "id": "item_1",
+            "type": "command_execution",
+            "command": "bash -lc ls",
+            "exit_code": 0,
+            "aggregated_output": "sum.py\n",
+            "status": "completed",
         },
     },
     {
@@ -192,8 +196,11 @@ CODEX = [
     {
         "type": "turn.completed",
         "usage": {
-            "input_tokens": 200, "cached_input_tokens": 20, "cache_write_input_tokens": 0,
-            "output_tokens": 40, "reasoning_output_tokens": 10,
+            "input_tokens": 200,
+            "cached_input_tokens": 20,
+            "cache_write_input_tokens": 0,
+            "output_tokens": 40,
+            "reasoning_output_tokens": 10,
         },
     },
 ]
