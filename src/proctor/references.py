@@ -5,7 +5,7 @@ What is done with each kind is in service/kinds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import ClassVar, Literal
 
@@ -98,8 +98,8 @@ class BatchRef:
 class TaskEntry:
     """A prepared task as a benchmark lists it: its folder, how often it is rolled out, and what differs for it.
 
-    Paths are absolute. `environment` are variables as NAME=value, which the agent and the verifier see; `timeout_s` is
-    the agent's time, None: the benchmark's; `token_limit` what its model may be asked in tokens, None likewise.
+    Paths are absolute. `environment` are variables as NAME=value, which the agent and the verifier see. What is None
+    of `timeout_s` (the agent's time) and `token_limit` is as the benchmark has it: `within` tells both.
     """
 
     folder: str
@@ -108,6 +108,15 @@ class TaskEntry:
     environment: tuple[str, ...] = ()
     timeout_s: float | None = None
     token_limit: int | None = None
+    given: str = ""  # the path of the folder as it was given
+
+    def within(self, limits: TrialLimits) -> TrialLimits:
+        """The benchmark's limits with this task's own; the whole trial may take as much longer as its agent may."""
+        agent_s = self.timeout_s or limits.agent_s
+        trial_s = limits.trial_s + max(0.0, agent_s - limits.agent_s)
+        return replace(
+            limits, agent_s=agent_s, trial_s=trial_s, max_tokens=self.token_limit or limits.max_tokens
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from proctor.engine.agents.contract import AgentAtWork
+from proctor.engine.trials.baseline import Baselines
 from proctor.engine.trials.trial import Trial, folder_of
 from proctor.offered import ListedModel
 from proctor.providers.contract import Pacing
@@ -29,6 +30,7 @@ class TrialRunner:
     agent: AgentAtWork
     model: Model
     address: str = ""
+    baselines: Baselines = field(default_factory=Baselines)
 
     @property
     def unsent(self) -> Collection[str]:
@@ -53,8 +55,17 @@ class TrialRunner:
 
     async def __call__(self, item: Item, repeat: int) -> Reply:
         task, entry = self.source.by_id[item.id]
-        number = self.numbers[item.id] + repeat
-        trial = Trial(self.ref, task, entry, repeat, folder_of(self.ref, number), self.sandbox, self.agent)
+        trial = Trial(
+            self.ref,
+            task,
+            entry,
+            repeat,
+            folder_of(self.ref, self.numbers[item.id] + repeat),
+            self.sandbox,
+            self.agent,
+            self.baselines,
+            str(self.model),
+        )
         return await trial.run()
 
     @property
