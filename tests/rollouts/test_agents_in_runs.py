@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from talking import LISTED, MENDING, TASK, benchmark, block, playing, shell_at, usage
+from talking import LISTED, MEND, benchmark, block, described, playing, shell_at, usage
 
 from odd_servers import odd_server, said
 from opened import resume, start
 from proctor.errors import AuthError, ConfigError
 from proctor.findings import RunResult
-from proctor.plan.agents import agent_of
 from proctor.references import TrialLimits
 from proctor.service.context import open_store
 from proctor.service.results.outcome import PlanOutcome
@@ -23,7 +21,7 @@ from proctor.trial_record import TrialRecord, record_from
 from proctor.types import Outcome
 from simulators import settings
 
-MODEL = playing(block("cat figures.py"), block(MENDING), "Mended.\n\nDONE")
+MODEL = playing(block("cat sum.py"), block(MEND), "Mended.\n\nDONE")
 KEY = {"OPENAI_API_KEY": "sk-tests-0123456789"}
 
 
@@ -57,7 +55,7 @@ def test_a_model_solves_a_task_and_what_it_took_is_kept(box_home: Path) -> None:
     assert {row.outcome, other.outcome} == {Outcome.CORRECT}
     assert record is not None
     assert (row.input_tokens, row.output_tokens, record.calls) == (300, 30, 3)
-    assert [step.ran for step in record.steps] == ["cat figures.py", MENDING, ""]
+    assert [step.ran for step in record.steps] == ["cat sum.py", MEND, ""]
     assert record.hashes["agent"]
     assert {request["seed"] for request in server.asked} == {0, 1}
     assert result.run.manifest.sampling.values.temperature == 0.7
@@ -96,7 +94,7 @@ def test_a_wrong_key_stops_the_whole_run(box_home: Path) -> None:
 @pytest.mark.promise("C-31")
 def test_a_trial_that_meets_its_token_limit_is_scored_by_what_it_left(box_home: Path) -> None:
     def floods(request: Mapping[str, Any]) -> Any:
-        reply = said(block(MENDING), request["model"])
+        reply = said(block(MEND), request["model"])
         return usage(reply, 500, 500)
 
     limits = TrialLimits(max_tokens=3_000)
@@ -111,7 +109,7 @@ def test_a_trial_that_meets_its_token_limit_is_scored_by_what_it_left(box_home: 
 
 
 def test_an_agents_simulator_is_started_for_the_run(box_home: Path) -> None:
-    agent = agent_of("shell", {}, "simulator/sim", "tests")
+    agent = described("shell", {}, "simulator/sim")[0]
     limits = TrialLimits(max_calls=2)
     plan = benchmark(box_home, agent, rollouts=1, limits=limits)
     outcome = start(plan, settings(box_home))
@@ -120,9 +118,7 @@ def test_an_agents_simulator_is_started_for_the_run(box_home: Path) -> None:
     assert record.calls == 2
 
 
-def test_a_task_without_a_solution_is_refused_to_the_reference_agent(box_home: Path, tmp_path: Path) -> None:
-    shutil.copytree(TASK, tmp_path / "task")
-    (tmp_path / "task/overlay_files/diff.patch").unlink()
-    plan = benchmark(box_home, agent_of("reference", {}, None, "tests"), rollouts=1, folder=tmp_path / "task")
-    with pytest.raises(ConfigError, match=r"agent reference: no reference patch .* in mend-the-mean"):
+def test_a_task_without_a_solution_is_refused_to_the_reference_agent(box_home: Path) -> None:
+    plan = benchmark(box_home, described("reference", {})[0], rollouts=1)
+    with pytest.raises(ConfigError, match=r"agent reference: no reference patch .* in mend-the-sum"):
         start(plan, settings(box_home))

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from talking import LISTED, Desk, block, last, playing, ran, shell_at, usage
+from talking import LISTED, MEND, Desk, block, last, playing, ran, shell_at, usage
 
 from odd_servers import odd_server, said
 from proctor.engine.agents.contract import AgentWork
@@ -18,8 +18,6 @@ from proctor.references import TrialLimits
 from proctor.sandbox.bubblewrap import Bubblewrap
 from proctor.trial_record import MOST_STEPS
 from proctor.types import Usage
-
-MEND = "sed -i 's/1 + 1/2 + 2/' sum.py"
 
 
 @pytest.fixture
