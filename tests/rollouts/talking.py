@@ -70,6 +70,7 @@ class Desk:
     left: dict[str, str] = field(default_factory=dict)  # what the last one left in the repository
     seconds: float = 30.0
     wait_for_server_s: float = 5.0
+    environ: Mapping[str, str] = field(default_factory=lambda: {"OPENAI_API_KEY": "sk-tests-0123456789"})
 
     def shell(self, url: str, **table: Any) -> AgentWork:
         """The work of the shell agent that asks the server at `url`."""
@@ -96,7 +97,7 @@ class Desk:
 
     @asynccontextmanager
     async def opened(self, agent: Agent, sampling: Sampling = AGENT_SAMPLING) -> AsyncIterator[AgentAtWork]:
-        known = settings(self.home, OPENAI_API_KEY="sk-tests-0123456789")
+        known = settings(self.home, **self.environ)
         http = Http(parallel=16, timeout_s=20.0, secrets=known.secrets)
         limits = Limits(wait_for_server_s=self.wait_for_server_s)
         cell = Cell(Model("agent", agent.name), RolloutsRef("tests"), sampling, limits, agent=agent)
