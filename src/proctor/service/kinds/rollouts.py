@@ -13,6 +13,7 @@ from proctor.references import RolloutsRef
 from proctor.sandbox.opening import open_sandbox
 from proctor.service.context import Context
 from proctor.service.kinds.contract import Method, SourceKind
+from proctor.service.output.benchmark_files import benchmark_files
 from proctor.service.output.stamps import afresh
 from proctor.settings import Settings
 from proctor.sources.rollouts.source import RolloutsSource, open_rollouts
@@ -77,6 +78,7 @@ ROLLOUTS: SourceKind[RolloutsRef, RolloutsSource] = SourceKind(
     repeats=rollouts_of,
     planned=planned,
     called=called,
+    beside=benchmark_files,
     afresh=stamped_anew,
     holds="tasks",
     own=True,
