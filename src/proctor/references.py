@@ -172,7 +172,9 @@ class Agent:
 
     `model` is whom it asks ("ollama/qwen3:8b"), None for agents that ask none. Of a command: `argv` with {instruction}
     and {model} in it, `binary` a file or folder of this machine that is seen read-only at /opt/agent, `log` the reader
-    of what it prints. Of a scripted agent: `script`, a file that is run in the repository.
+    of what it prints, `log_fields` where that finds what ("said=message.text"), `secrets` the names of variables that
+    never enter a sandbox. Of a scripted agent: `script`, a file that is run in the repository. Of the shell agent:
+    `command_s`, how long one of its commands may take.
     """
 
     name: str
@@ -184,6 +186,9 @@ class Agent:
     script: str | None = None
     environment: tuple[str, ...] = ()
     log: str | None = None
+    log_fields: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    command_s: float = 120.0
 
 
 SourceRef = ExamRef | BatchRef | RolloutsRef | LogRef

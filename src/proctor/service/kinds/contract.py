@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Generic, Literal, Protocol, TypeVar
 
 from proctor.engine.attempts import ErrorBudgets
@@ -109,6 +110,11 @@ class SourceKind(Generic[R, S]):
     holds: Literal["questions", "requests", "tasks"] = (
         "questions"  # what its items are, for the words of lists and pages
     )
+    by_content: bool = False  # whether items of other names are the same where their hashes are
+    # A line for the run's log when an attempt has ended.
+    logged: Callable[[R, Attempt], str | None] = lambda _ref, _attempt: None
+    # What below PROCTOR_HOME is a run's own, and goes with it; the last argument: no other run of its plan is left.
+    folders: Callable[[R, Settings, bool], Sequence[Path]] = lambda _ref, _settings, _last: ()
     on_server: bool = False  # whether a server may be asked for it again, as pages then offer
     own: bool = False  # the user's own questions, which can be changed
     # Labels with their synonyms, by which kept replies are read again: those proctor itself has of a task, and
