@@ -11,7 +11,7 @@ from proctor.findings import Estimate
 from proctor.references import RolloutsRef
 from proctor.service.output.trial_rows import SCORED, TrialInFiles
 from proctor.stats.metrics import Scored
-from proctor.stats.trials import mean_score, passes, success_rate
+from proctor.stats.rollouts.trials import mean_score, passes, success_rate
 
 HEADS = (
     *("agent/model", "success rate", "mean score", "pass@k", "passed / scored / planned"),
