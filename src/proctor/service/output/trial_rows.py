@@ -149,7 +149,8 @@ def at_work(folder: Path) -> bool:
         return False
     if (
         not isinstance(told, dict)
-        or told.get("phase") in (None, "done")
+        or told.get("phase") is None
+        or told.get("error") is not None  # a try that broke keeps its phase
         or not isinstance(told.get("pid"), int)
     ):
         return False
