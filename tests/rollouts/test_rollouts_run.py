@@ -16,6 +16,7 @@ from trials import MEND
 
 from proctor.rollouts import get_task_score, load_benchmark
 from proctor.service.context import open_context
+from proctor.service.grades.view import graders_of
 from proctor.service.output.trial_rows import TrialReader
 from proctor.service.rollouts.benchmark import one
 from proctor.settings import read_settings
@@ -186,11 +187,34 @@ def test_summarize_shows_the_latest_rollout_or_that_of_a_time(desk: Desk, said: 
     assert re.search(r"agent/once .*success rate 0\.750", latest)
     assert re.search(rf"{stamp}-1 +task_1 +agent/once +failed +0\.000", latest)
     assert desk.rollouts("summarize", NAME, "--rollout", stamp).stdout == latest
-    assert desk.rollouts("summarize", stamp).stdout == latest
     wrong = desk.rollouts("summarize", NAME, "--rollout", "20250824__12-34-56", code=2).stderr
     assert f"{NAME}@{stamp}" in wrong
     assert "No benchmark" in desk.rollouts("summarize", "nobody", "--latest", code=2).stderr
     assert "rollouts/your" not in desk.rollouts("summarize", "../rollouts", code=2).stdout
+
+
+@pytest.mark.promise("C-08", "C-09")
+def test_eval_verifies_the_kept_patches_again_beside_their_first_verdicts(desk: Desk, said: str) -> None:
+    before = desk.manifest(NAME)
+    patches = {path: path.read_bytes() for path in desk.data.glob("runs/*/artifacts/diff.patch")}
+    out = desk.rollouts("eval", NAME, "--latest").stdout
+    assert "4 of 4 patches verified again: 4 score as first, 0 otherwise; 0 trials have no patch" in out
+    told = json.loads((desk.folder(NAME) / "eval_manifest.json").read_text())
+    rows = told["results"]
+    assert [(row["eval_rc"], row["status"], row["score"], row["first_score"]) for row in rows] == [
+        (0, "ok", score, score) for score in (1.0, 0.0, 1.0, 0.0)
+    ]
+    assert [row["run_dir"] for row in rows] == [row["run_dir"] for row in before["results"]]
+    assert Path(rows[0]["run_dir"], "evaluations", f"{told['evaluated_at']}.log").is_file()
+    again = desk.rollouts("eval", NAME, "--rollout", desk.folder(NAME).name, "--json").stdout
+    assert json.loads(again)["verified"] == 4
+    with open_context(read_settings({"PROCTOR_HOME": str(desk.data)})) as context:
+        run = context.store.plan_runs(str(before["plan"]))[0]
+        assert told["grader"] in [each.grader for each in graders_of(context, run.id)]
+        assert [row.attempt for row in context.store.latest(run.id)] == [0, 0, 0]  # nobody was asked again
+    assert {path: path.read_bytes() for path in patches} == patches
+    desk.rollouts("summarize", NAME)
+    assert desk.manifest(NAME)["results"] == before["results"]
 
 
 def test_summarize_shows_the_files_of_a_rollout_that_the_store_does_not_know(desk: Desk, said: str) -> None:

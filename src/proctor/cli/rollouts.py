@@ -14,6 +14,7 @@ from proctor.settings import read_settings
 
 LATER = {
     "summarize": "rollouts_results",
+    "eval": "rollouts_eval",
     "resume": "rollouts_resume",
     "compare": "rollouts_results",
     "list": "rollouts_results",
