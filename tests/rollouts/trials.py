@@ -10,6 +10,7 @@ from pathlib import Path
 
 from proctor.engine.agents.contract import AgentAtWork
 from proctor.engine.agents.own import NullAgent, ScriptedAgent
+from proctor.engine.trials.folder import read_state
 from proctor.engine.trials.runner import TrialRunner
 from proctor.references import RolloutsRef, TaskEntry, TrialLimits
 from proctor.sandbox.contract import Sandbox
@@ -106,3 +107,8 @@ class Benchmark:
     def state(self, rollout: int = 0) -> Mapping[str, object]:
         told: Mapping[str, object] = json.loads((self.place(rollout) / "state.json").read_text())
         return told
+
+    def phase(self, rollout: int = 0) -> str | None:
+        """The phase that a trial is in; None before it begins and after its end."""
+        state = read_state(self.place(rollout))
+        return None if state is None else state.phase
