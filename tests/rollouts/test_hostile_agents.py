@@ -200,7 +200,8 @@ def test_no_agent_sees_other_trials_the_answer_or_the_tests(plain: Benchmark) ->
     plain.tried(f"echo 'another trial' > mine\n{MEND}", 1)
     look = f"""
         ls {plain.home} {plain.folder} {plain.place(1)} 2>&1; ls -A /app /app/evaluation; ls -A ~ /tmp /run
-        grep -rl 'another trial\\|the answer' /app /home /tmp /opt 2> /dev/null | grep -v script.sh | sed 's/^/found: /';
+        grep -rl 'another trial\\|the answer' /app /home /tmp /opt 2> /dev/null | grep -v script.sh \\
+            | sed 's/^/found: /'
         git log --all --oneline; git reflog; git fsck --lost-found --unreachable; cat .git/packed-refs"""
     plain.tried(look)
     said = (plain.place() / "logs/agent.log").read_text()
