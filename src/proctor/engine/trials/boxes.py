@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import TypeVar
 
 from proctor.engine.trials.baseline import in_repository
@@ -25,9 +26,11 @@ async def in_time(seconds: float, what: str, work: Awaitable[T]) -> T:
 
 
 @asynccontextmanager
-async def opened_box(sandbox: Sandbox, policy: Policy, mounts: Sequence[Mount]) -> AsyncIterator[Box]:
-    """A box for as long as it is needed. Raises: SandboxError."""
-    opening = asyncio.ensure_future(sandbox.open(policy, mounts))
+async def opened_box(
+    sandbox: Sandbox, policy: Policy, mounts: Sequence[Mount], build: Path
+) -> AsyncIterator[Box]:
+    """A box for as long as it is needed; `build` is what an image may be built of. Raises: SandboxError."""
+    opening = asyncio.ensure_future(sandbox.open(policy, mounts, build))
     try:
         box = await asyncio.shield(opening)
     except asyncio.CancelledError:

@@ -124,4 +124,7 @@ def _work(told: JsonObject) -> AgentWork:
         told.take("calls", int),
         tuple(TrialStep(**each) for each in told.need("steps", list)),
         told.take("final", str) or "",
+        Usage(**told.need("unused", dict)),
+        told.take("steps_left_out", int) or 0,
+        told.texts("notes"),
     )
