@@ -139,9 +139,11 @@ def test_links_that_lead_out_are_links_and_nobody_follows_them(plain: Benchmark)
     assert "the answer" not in patch_of(plain)
 
 
-def test_a_repository_that_is_a_link_to_everything_is_no_work(plain: Benchmark) -> None:
-    record = plain.tried("cd /app && mv repo away && ln -s / repo")
-    assert (record.passed, record.notes[0]) == (False, "the repository was removed or replaced")
+def test_a_repository_that_is_emptied_or_replaced_is_no_work_and_no_failure_of_the_sandbox(
+    plain: Benchmark,
+) -> None:
+    record = plain.tried("cd /app; mv repo away; ln -s / repo; rm -rf repo; cd repo && rm -rf .git *")
+    assert not record.passed
     assert "deleted file mode 100644" in patch_of(plain)
     assert "new file" not in patch_of(plain)
 

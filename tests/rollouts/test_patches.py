@@ -224,3 +224,14 @@ def test_a_baseline_that_somebody_changed_is_made_anew(tmp_path: Path) -> None:
     (made.files / "plain.txt").write_text("changed")
     assert tree_of(made_baseline(task, tmp_path / "baselines").files) == made.tree
     assert [each.name for each in (tmp_path / "baselines").iterdir()] == [made.place.name]
+
+
+@pytest.mark.parametrize("place", ["none", "link"])
+def test_a_repository_that_is_gone_or_a_link_is_a_patch_that_removes_all(
+    place: str, baseline: Baseline, tmp_path: Path
+) -> None:
+    (tmp_path / "link").symlink_to("/")
+    (tmp_path / "private").mkdir()
+    taken = collect(tmp_path / place, baseline, tmp_path / "private", time.monotonic() + 60)
+    assert taken.notes == ("the repository was removed or replaced",)
+    assert taken.patch.count(b"deleted file mode") == len(baseline.tree)

@@ -146,6 +146,8 @@ def killed_when(benchmark: Benchmark, script: str, begun: Callable[[], bool]) ->
     assert begun()
     process.kill()
     process.join()
+    with nothing_left(benchmark.home):
+        benchmark.sandbox.sweep()
 
 
 def test_a_trial_whose_agent_was_at_work_when_its_process_was_killed_begins_once_more(

@@ -10,10 +10,11 @@ from typing import TypeVar
 
 from proctor.engine.trials.baseline import in_repository
 from proctor.errors import ProctorError, SandboxError
-from proctor.sandbox.contract import Box, Mount, Policy, Sandbox
+from proctor.sandbox.contract import REPO, Box, Command, Mount, Policy, Sandbox
 from proctor.sources.rollouts.task import BoxFile
 
 T = TypeVar("T")
+TEST_S = 30.0
 
 
 async def in_time(seconds: float, what: str, work: Awaitable[T]) -> T:
@@ -49,3 +50,19 @@ async def furnish(box: Box, files: Sequence[BoxFile]) -> None:
     for each in files:
         if not in_repository(each):
             await box.put(each.source, each.target)
+
+
+async def repository_of(box: Box) -> Path | None:
+    """The repository as the agent left it; None where it put something else in its place, which is its own doing.
+
+    Raises: SandboxError where the sandbox does not give it.
+    """
+    try:
+        return await box.files(REPO)
+    except SandboxError:
+        there = await box.run(
+            Command(("sh", "-c", f"test -d {REPO} -a ! -L {REPO}"), cwd="/", timeout_s=TEST_S)
+        )
+        if there.code == 0:
+            raise
+        return None

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from proctor.engine.agents.contract import AgentAtWork, AgentJob, AgentWork
 from proctor.engine.trials.baseline import Baseline, Baselines
-from proctor.engine.trials.boxes import furnish, in_time, opened_box
+from proctor.engine.trials.boxes import furnish, in_time, opened_box, repository_of
 from proctor.engine.trials.clean import clean_files
 from proctor.engine.trials.collecting import Collected, Taken, collect, collected_bytes, collected_from
 from proctor.engine.trials.deadlines import COLLECT_S, GRACE_S, PREPARE_S, Deadlines
@@ -120,7 +120,7 @@ class Trial:
             return AgentWork("limit", limits_met=(told,))
 
     async def _collect(self, folder: TrialFolder, box: Box, baseline: Baseline) -> Taken:
-        root = await box.files(REPO)
+        root = await repository_of(box)
         until = time.monotonic() + COLLECT_S
         return await asyncio.to_thread(collect, root, baseline, folder.private, until)
 
