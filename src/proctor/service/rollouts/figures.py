@@ -41,7 +41,7 @@ def matrix(store: Kept, runs: Sequence[Run]) -> Matrix:
     return Matrix.of([run_trials(store, run) for run in runs])
 
 
-def run_trials(store: Kept, run: Run) -> RunTrials:
+def run_trials(store: Kept, run: Run, *, by_task: bool = True) -> RunTrials:
     """What the run's trials show by now, also while it is at work. Raises: NotFound."""
     every = list(store.latest(run.id))
     counted = list(scored_rows(store, run))
@@ -52,7 +52,7 @@ def run_trials(store: Kept, run: Run) -> RunTrials:
         success=success_rate(rows),
         score=mean_score(rows),
         passes=passes(rows),
-        tasks=tuple(_tasks(run, every)),
+        tasks=tuple(_tasks(run, every)) if by_task else (),
         spent=_spent(counted),
     )
 

@@ -37,7 +37,7 @@ def passes(rows: Iterable[Scored]) -> tuple[PassAt, ...]:
 
 
 def success_of_one(passed: int, trials: int, planned: int) -> Estimate:
-    """The share of one task's scored trials that passed, with Wilson's interval: rollouts of one task are independent."""
+    """The share of one task's scored trials that passed, with Wilson's interval: its rollouts are independent."""
     if not trials:
         return nothing(planned, NOTHING)
     share = passed / trials
