@@ -308,7 +308,7 @@ def as_told(told: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     for record, fresh in zip(told.get("runs") or (), found["runs"], strict=False):
         for name in LATER_FIGURES:
             if isinstance(record, dict) and name not in record:
-                fresh.pop(name)
+                fresh.pop(name, None)
     return found
 
 
