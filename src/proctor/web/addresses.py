@@ -36,6 +36,15 @@ def request_path(run_id: str, custom_id: str, asked: Mapping[str, Any] | None = 
     return f"/runs/{run_id}/requests/{quote(custom_id, safe='')}" + query(asked or {}).removesuffix("?")
 
 
+def trial_path(benchmark: str, run: str, task: str, rollout: int, part: str = "", **asked: Any) -> str:
+    """The address of a trial's page, or of a part of it; a task may be called anything, so it is no part of the path.
+
+    >>> trial_path("B", "R", "mend/..", 2)
+    '/rollouts/B/trials/R/2?task=mend%2F..'
+    """
+    return f"/rollouts/{benchmark}/trials/{run}/{rollout}{part}" + query({"task": task}, **asked)
+
+
 def encoded(custom_id: str) -> str:
     """A name as base64url of its bytes, which any address holds; `decoded` takes it back."""
     return base64.urlsafe_b64encode(custom_id.encode()).decode().rstrip("=")

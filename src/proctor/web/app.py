@@ -26,6 +26,8 @@ from proctor.web import (
     new_run,
     overview,
     results,
+    rollouts,
+    rollouts_trial,
     run,
     system,
 )
@@ -47,6 +49,8 @@ ROOMS = (
     batches_compare,
     batches_labels,
     batches_requests,
+    rollouts,
+    rollouts_trial,
     boards,
     models,
     datasets,

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from proctor.errors import ConfigError, NotFound
+from proctor.errors import ConfigError, MetricMissing, NotFound
 from proctor.findings import Basis, Board, BoardRow
+from proctor.service.context import Context
 from proctor.service.evidence.cache import Lately
 from proctor.service.evidence.leaderboard import risen
 from proctor.service.results.speeds import common, unlike
@@ -18,7 +19,7 @@ from proctor.web.dependencies import OpenContext, Project, Reader, Text
 from proctor.web.lists import as_csv
 from proctor.web.render import show
 from proctor.web.run import as_file
-from proctor.web.words import ERROR_TITLES
+from proctor.web.words import ERROR_TITLES, things
 
 ROUTER = APIRouter()
 SMALL = 100  # items below which a board says so
@@ -32,14 +33,14 @@ def leaderboard(
     user: Reader,
     project: Project,
     suite: Text = "",
-    metric: Text = "accuracy",
+    metric: Text = "",
     limit: Top = 10,
 ) -> Response:
     """The board; where no suite is chosen, GLUE's, unless other suites alone have real runs."""
     suite = suite or board_suite(context, project)
     board, problem = None, None
     try:
-        board = Lately(context).board(suite, metric, limit, project)
+        metric, board = ranked(context, suite, metric, limit, project)
     except NotFound:
         pass  # the page says that there is nothing to rank
     except ConfigError as error:
@@ -58,15 +59,29 @@ def leaderboard(
         board=board,
         problem=problem,
         rows=_rows(board) if board else [],
+        tasks=board is not None and all(things(place.result.run) == "trials" for place in board.places),
         unlike_times=unlike([place.result for place in board.places]) if board else "",
         apart=board is not None and any(_apart(place) for place in board.places),
         small=board is not None and min(place.score.scored for place in board.places) < SMALL,
         sample=board is not None and any(place.result.run.sample for place in board.places),
         sources=sources(context),
         metrics=metrics_of(place.result for place in board.places) if board else metrics_of(()),
-        asked={"suite": suite, "metric": metric, "limit": limit, "project": project or ""},
+        asked={"suite": suite, "metric": metric or "accuracy", "limit": limit, "project": project or ""},
         project=project,
     )
+
+
+def ranked(context: Context, suite: str, metric: str, limit: int, project: int | None) -> tuple[str, Board]:
+    """The board by a metric; where none is chosen by accuracy, or by the headline where there is no accuracy.
+
+    Raises: NotFound, ConfigError.
+    """
+    try:
+        return metric or "accuracy", Lately(context).board(suite, metric or "accuracy", limit, project)
+    except MetricMissing:
+        if metric:
+            raise
+        return "score", Lately(context).board(suite, "score", limit, project)
 
 
 def _apart(place: BoardRow) -> bool:

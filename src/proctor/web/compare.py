@@ -135,6 +135,7 @@ def _compared(context: Context, asked: CompareQuery) -> dict[str, Any]:
     at = standing(found.evaluation, asked.metric)
     return {
         "found": found.evaluation,
+        "of_tasks": all(kind_of(each.run.cell.source).holds == "tasks" for each in found.evaluation.results),
         "metrics": metrics_of(found.evaluation.results),
         "standing": at,
         "rows": _rows(found.evaluation, at),

@@ -17,7 +17,7 @@ from proctor.service.results import notes
 from proctor.service.watch import job_states
 from proctor.service.watch.item import Filter, answer
 from proctor.types import Item, Run
-from proctor.web.addresses import query, request_path
+from proctor.web.addresses import query, request_path, trial_path
 from proctor.web.dependencies import Filling, OpenContext, Reader, Runner, go
 from proctor.web.markdown import markdown
 from proctor.web.render import show
@@ -49,6 +49,8 @@ def item_page(
     run = job_states.run_of(context, run_id)
     if kind_of(run.cell.source).holds == "requests":
         return go(request, request_path(run.id, item_id))
+    if kind_of(run.cell.source).holds == "tasks":
+        return go(request, trial_path(run.plan_id, run.id, item_id, which.repeat))
     found = answer(context, run, item_id, repeat=which.repeat, attempt=which.attempt, wanted=asked.filter())
     payload = found.payload or {}
     text = payload.get("text") or ""

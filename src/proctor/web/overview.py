@@ -13,9 +13,9 @@ from starlette.responses import Response
 from proctor import figures
 from proctor.errors import NotFound, ProctorError
 from proctor.service.context import Context
-from proctor.service.evidence.cache import Lately
 from proctor.service.watch.job_states import active
 from proctor.service.watch.overview import Measured, board_suite, exam_of, latest_source, overview
+from proctor.web.boards import ranked
 from proctor.web.compare import sources
 from proctor.web.dependencies import OpenContext, Project, Reader, Text
 from proctor.web.events import changes, event_stream
@@ -37,7 +37,7 @@ class OverviewQuery:
 
     project: Project
     suite: Text = ""
-    metric: Text = "accuracy"
+    metric: Text = ""
     days: Annotated[int, Query(ge=1, le=90)] = 30
 
     def source(self, context: Context) -> str | None:
@@ -45,7 +45,11 @@ class OverviewQuery:
         return None if self.suite == ALL else self.suite or latest_source(context)
 
     def known_metric(self) -> str:
-        return self.metric if self.metric in TITLES else "accuracy"
+        return self.chosen_metric() or "accuracy"
+
+    def chosen_metric(self) -> str:
+        """ "" where none is chosen, or one that there is not."""
+        return self.metric if self.metric in TITLES else ""
 
 
 Filtered = Annotated[OverviewQuery, Depends()]
@@ -122,7 +126,7 @@ def board_piece(request: Request, context: OpenContext, user: Reader, asked: Fil
     """The first of the leaderboard; asked for after the page, because it tests every pair."""
     try:
         suite = asked.suite or board_suite(context, asked.project)
-        board = Lately(context).board(suite, asked.known_metric(), TOP, asked.project)
+        _, board = ranked(context, suite, asked.chosen_metric(), TOP, asked.project)
     except ProctorError as problem:
         words = "No complete runs yet." if isinstance(problem, NotFound) else str(problem)
         return show(request, "_top.html", board=None, words=words)

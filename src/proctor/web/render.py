@@ -18,9 +18,11 @@ from proctor.errors import ProctorError, errors
 from proctor.findings import Estimate, failed_in_short
 from proctor.service.admin import access
 from proctor.service.watch.overview import Shown
-from proctor.web.addresses import encoded, query, request_path
+from proctor.web.addresses import encoded, query, request_path, trial_path
 from proctor.web.dependencies import context_of
-from proctor.web.words import ERROR_TITLES, NAV, OUTCOME_WORDS, STATUS_COLOURS
+from proctor.web.rollouts_words import PHASE_COLOURS, PHASE_WORDS, STATES
+from proctor.web.untrusted import untrusted
+from proctor.web.words import ERROR_TITLES, NAV, OUTCOME_WORDS, STATUS_COLOURS, things
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -61,18 +63,30 @@ def templates() -> Environment:
         "second": second,
         "moment": lambda at: stamp(at).removesuffix(" UTC"),
         "pair": lambda text: (text, text),
+        "untrusted": untrusted,
+        "things": things,
+        "size": size,
         "first_word": lambda entry: (entry[0], entry[1][0]),
     }
-    made.globals |= {
+    made.globals |= _known()
+    return made
+
+
+def _known() -> dict[str, Any]:
+    """What every template may name."""
+    return {
         "NAV": NAV,
         "STATUS_COLOURS": STATUS_COLOURS,
         "OUTCOME_WORDS": OUTCOME_WORDS,
+        "TRIAL_STATES": STATES,
+        "PHASE_WORDS": PHASE_WORDS,
+        "PHASE_COLOURS": PHASE_COLOURS,
+        "trial_path": trial_path,
         "version": __version__,
         "query": query,
         "request_path": request_path,
         "encoded": encoded,
     }
-    return made
 
 
 def show(request: Request, name: str, status: int = 200, /, **given: Any) -> HTMLResponse:
@@ -135,6 +149,17 @@ def signed(value: float | None) -> str:
     ('+0.012', '-0.500', '0.000', '-')
     """
     return f"+{figures.fraction(value)}" if value is not None and value > 0 else figures.fraction(value)
+
+
+def size(count: int) -> str:
+    """A file's size.
+
+    >>> size(0), size(412), size(20_480), size(93_400_000)
+    ('0 bytes', '412 bytes', '20 kB', '93 MB')
+    """
+    if count < 1000:
+        return f"{count} bytes"
+    return f"{count / 1e3:.0f} kB" if count < 1e6 else figures.room(count)
 
 
 def ago(at: float | None, *, now: float | None = None) -> str:

@@ -87,6 +87,8 @@ def results(
     run = job_states.run_of(context, run_id)
     if kind_of(run.cell.source).holds == "requests":
         return go(request, f"/runs/{run.id}/requests{query(asked.of_requests())}")
+    if kind_of(run.cell.source).holds == "tasks":
+        return go(request, f"/rollouts/{run.plan_id}{query({'agent': run.cell.model})}")
     page = results_page(context, run.id, asked.filter(), after=_place(after), limit=PAGE_ROWS)
     facts: dict[str, Any] = {
         "run": run,

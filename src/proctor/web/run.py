@@ -35,7 +35,7 @@ from proctor.types import Plan, Run, Status
 from proctor.web.dependencies import OpenContext, Reader, Runner, Text, go
 from proctor.web.events import CHANGED, HEARTBEAT_S, LOOK_EVERY_S, STILL_HERE, event_stream
 from proctor.web.render import show
-from proctor.web.words import ERROR_TITLES
+from proctor.web.words import ERROR_TITLES, things
 
 ROUTER = APIRouter()
 RunId = Annotated[str, Path(max_length=100)]
@@ -51,6 +51,8 @@ def run_page(
         return go(request, f"/runs/{whole}")
     state = state_of(context, run_id)
     chosen = tab if tab in dict(TABS) else "summary"
+    if chosen == "summary" and kind_of(state.run.cell.source).holds == "tasks":
+        return go(request, f"/rollouts/{state.run.plan_id}")
     facts = _TABS[chosen](context, state)
     return show(
         request, "run.html", here=_place(state.run), tabs=TABS, tab=chosen, **_common(context, state), **facts
@@ -59,7 +61,7 @@ def run_page(
 
 def _place(run: Run) -> str:
     """The entry of the menu that the run's page belongs to."""
-    return "batches" if kind_of(run.cell.source).holds == "requests" else "history"
+    return {"requests": "batches", "tasks": "rollouts"}.get(kind_of(run.cell.source).holds, "history")
 
 
 def _common(context: Context, state: JobState) -> dict[str, Any]:
@@ -83,6 +85,8 @@ def _common(context: Context, state: JobState) -> dict[str, Any]:
         "result": result,
         "unenforced": _unenforced(run),
         "requests": kind_of(run.cell.source).holds == "requests",
+        "tasks": kind_of(run.cell.source).holds == "tasks",
+        "things": things(run),
         "now": time.time(),
     }
 

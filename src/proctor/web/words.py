@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from proctor.service.kinds import kind_of
+from proctor.types import Run
+
 # key, address, icon, label; the first five are the documented tabs. Between the two groups stands other work
 # than exams.
 NAV = (
@@ -12,7 +15,10 @@ NAV = (
         ("history", "/runs", "history", "History"),
         ("leaderboard", "/leaderboard", "trophy", "Leaderboard"),
     ),
-    (("batches", "/batches", "stack-2", "Batches"),),
+    (
+        ("batches", "/batches", "stack-2", "Batches"),
+        ("rollouts", "/rollouts", "terminal-2", "Rollouts"),
+    ),
     (
         ("models", "/models", "robot", "Models & providers"),
         ("suites", "/suites", "list-details", "Suites"),
@@ -85,3 +91,9 @@ OUTCOME_WORDS = {
     "refused": ("refused", "orange"),
     "error": ("error", "secondary"),
 }
+
+
+def things(run: Run) -> str:
+    """What the run's counts are of."""
+    asked = "askings" if run.cell.repeats > 1 else "items"
+    return {"requests": "requests", "tasks": "trials"}.get(kind_of(run.cell.source).holds, asked)

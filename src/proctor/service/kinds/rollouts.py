@@ -14,6 +14,7 @@ from proctor.references import RolloutsRef
 from proctor.sandbox.opening import open_sandbox
 from proctor.service.context import Context
 from proctor.service.kinds.contract import Method, SourceKind
+from proctor.service.output.stamps import afresh
 from proctor.settings import Settings
 from proctor.sources.rollouts.source import RolloutsSource, open_rollouts
 from proctor.types import Attempt, Cell, Item, Run
@@ -37,8 +38,10 @@ def in_sandboxes(source: RolloutsSource, cell: Cell, opening: Opening) -> Provid
     if cell.agent is None:
         raise ConfigError(f"{cell.source.name}: tasks are worked on by an agent, and none is named")
     need_fit(source, cell.source.sandbox)
+    if cell.agent.kind == "reference":
+        need_solutions(source, cell.agent.name)
     sandbox = open_sandbox(cell.source, opening.settings.home)
-    return TrialRunner(cell.source, source, sandbox, open_agent(cell.agent), cell.model)
+    return TrialRunner(cell.source, source, sandbox, open_agent(cell.agent, cell, opening), cell.model)
 
 
 def need_fit(source: RolloutsSource, sandbox: str) -> None:
@@ -46,6 +49,16 @@ def need_fit(source: RolloutsSource, sandbox: str) -> None:
     told = [why for task in source.tasks if (why := task.refusal(sandbox)) is not None]
     if told:
         raise ConfigError("\n".join(told))
+
+
+def need_solutions(source: RolloutsSource, agent: str) -> None:
+    """Raises: ConfigError for tasks without a reference patch, all of them at once."""
+    without = [task.id for task in source.tasks if task.reference is None]
+    if without:
+        raise ConfigError(
+            f"agent {agent}: no reference patch (overlay_files/diff.patch) in {', '.join(without)}: leave the agent "
+            "out there"
+        )
 
 
 def rollouts_of(source: RolloutsSource, item: Item, _cell: Cell) -> int:
@@ -58,6 +71,10 @@ def planned(source: RolloutsSource, _cell: Cell) -> int:
 
 def tasks(ref: RolloutsRef) -> Hashable:
     return tuple(entry.folder for entry in ref.tasks)
+
+
+def stamped_anew(refs: Sequence[RolloutsRef], settings: Settings) -> Sequence[RolloutsRef]:
+    return afresh(refs, settings.home)
 
 
 def called(run: Run) -> str:
@@ -101,6 +118,8 @@ ROLLOUTS: SourceKind[RolloutsRef, RolloutsSource] = SourceKind(
     logged=logged,
     folders=folders_of,
     called=called,
+    afresh=stamped_anew,
     holds="tasks",
+    by_content=True,
     own=True,
 )

@@ -16,6 +16,20 @@ MOST = 200
 
 
 @dataclass(frozen=True, slots=True)
+class RowLine:
+    """One row of a benchmark in a list: a run. `why` says why it failed or stopped; None where it did neither."""
+
+    run: str
+    label: str
+    status: Status
+    why: str | None
+    planned: int
+    ended: int
+    passed: int
+    errors: int
+
+
+@dataclass(frozen=True, slots=True)
 class BenchmarkLine:
     """A benchmark in a list.
 
@@ -36,6 +50,7 @@ class BenchmarkLine:
     created_at: float
     finished_at: float | None
     project_id: int
+    runs: tuple[RowLine, ...] = ()
 
     @property
     def over(self) -> bool:
@@ -93,7 +108,13 @@ def line_of(runs: Sequence[tuple[Run, int]], counts: Mapping[str, RowCounts]) ->
         created_at=min(run.created_at for run, _ in runs),
         finished_at=max((each for each in ends if each is not None), default=None) if all(ends) else None,
         project_id=project,
+        runs=tuple(_row(run, counts.get(run.id, RowCounts())) for run, _ in runs),
     )
+
+
+def _row(run: Run, told: RowCounts) -> RowLine:
+    why = run.error or run.stopped
+    return RowLine(run.id, str(run.cell.model), run.status, why, planned_of(run), *told)
 
 
 def tasks_ref(run: Run) -> RolloutsRef:

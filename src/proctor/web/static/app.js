@@ -164,6 +164,22 @@
     if (localStorage.getItem("advance") === "1") one("a[data-next]")?.click();
   });
 
+  // Arrows go from cell to cell of a grid: left and right in its order, up and down to the nearest in the next line.
+  function inGrid(from, key) {
+    const grid = from.matches("a.trial") && from.closest("[data-grid]");
+    if (!grid) return false;
+    const cells = all("a.trial", grid), at = cells.indexOf(from), box = (cell) => cell.getBoundingClientRect();
+    let to = { ArrowRight: cells[at + 1], ArrowLeft: cells[at - 1] }[key];
+    if (key === "ArrowDown" || key === "ArrowUp") {
+      const down = key === "ArrowDown", here = box(from);
+      const beyond = cells.filter((cell) => down ? box(cell).top >= here.bottom : box(cell).bottom <= here.top);
+      const far = (cell) => 1000 * Math.abs(box(cell).top - here.top) + Math.abs(box(cell).left - here.left);
+      to = beyond.sort((a, b) => far(a) - far(b))[0];
+    }
+    to?.focus();
+    return true;
+  }
+
   // Keyboard: / search, g then a letter to a page, j and k between items, ? help.
   const pages = { o: "/", n: "/runs/new", c: "/compare", r: "/runs", l: "/leaderboard", m: "/models", q: "/system" };
   let went = 0;
@@ -174,6 +190,7 @@
     if (e.key === "g") { went = Date.now(); return; }
     if (e.key === "?") { actions.help(); return; }
     if (e.key === "/") { const box = one("[data-search]"); if (box) { e.preventDefault(); box.focus(); } return; }
+    if (e.key.startsWith("Arrow") && inGrid(e.target, e.key)) { e.preventDefault(); return; }
     const link = { j: "a[data-next]", k: "a[data-before]", u: "a[data-up]" }[e.key];
     if (link) one(link)?.click();
   });
