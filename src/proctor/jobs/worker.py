@@ -60,6 +60,7 @@ class Worker:
         With `once` until nothing waits and nothing of its own runs. Raises StoreError only then.
         """
         tidy(self.settings.home, now=time.time())
+        left_boxes(self.settings.home)
         try:
             while not self.stopping and self.go_on():
                 if not self._look(once) and once:
