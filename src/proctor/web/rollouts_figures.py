@@ -9,7 +9,7 @@ from proctor.findings import Estimate
 from proctor.service.context import Context
 from proctor.service.evidence.cache import Lately
 from proctor.service.rollouts.benchmark import RolloutBenchmark
-from proctor.service.rollouts.figures import RunTrials, run_trials
+from proctor.service.rollouts.figures import RunTrials
 from proctor.service.rollouts.listing import BenchmarkLine
 from proctor.service.watch import job_states
 from proctor.types import Status
@@ -18,7 +18,7 @@ from proctor.types import Status
 def figures_of(context: Context, of: RolloutBenchmark) -> Mapping[str, RunTrials]:
     """What each row shows by now, by its run; nothing of one that has no verdict yet."""
     told = [row.run for row in of.rows if row.ended + row.errors]
-    return {run: run_trials(context.store, job_states.run_of(context, run)) for run in told}
+    return {run: Lately(context).trials(job_states.run_of(context, run)) for run in told}
 
 
 def verdict_of(context: Context, of: RolloutBenchmark) -> str:

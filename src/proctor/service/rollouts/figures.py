@@ -122,8 +122,11 @@ def matrix(store: Kept, runs: Sequence[Run]) -> Matrix:
     return Matrix(tuple(columns), rows)
 
 
-def run_trials(store: Kept, run: Run) -> RunTrials:
-    """What the run's trials show by now, also while it is at work. Raises: NotFound."""
+def run_trials(store: Kept, run: Run, *, by_task: bool = True) -> RunTrials:
+    """What the run's trials show by now, also while it is at work. Without `by_task` no task has figures of its own.
+
+    Raises: NotFound.
+    """
     every = list(store.latest(run.id))
     counted = list(scored_rows(store, run))
     rows = [mark(row, None) for row in counted]
@@ -133,7 +136,7 @@ def run_trials(store: Kept, run: Run) -> RunTrials:
         success=success_rate(rows),
         score=mean_score(rows),
         passes=passes(rows),
-        tasks=tuple(_tasks(run, every)),
+        tasks=tuple(_tasks(run, every)) if by_task else (),
         spent=_spent(counted),
     )
 
