@@ -195,8 +195,24 @@ def _saturation(bench: Bench, work: Work, slots: int, run: Callable[[Server, Wor
     return found
 
 
+def measure_rollouts(bench: Bench) -> Found:
+    """Trials beside the bare sandbox, agent and verifier."""
+    told = _told_by("rollouts.py", bench)
+    found = {"trial_overhead_ms": Measured(told["trial_overhead_ms"], told["bare_trial_ms"])}
+    for places in (1, 4, 8):
+        ours, bare = (told[f"{name}_trials_per_s_{places}"] for name in ("ours", "bare"))
+        found[f"trials_per_s_{places}"] = Measured(ours, bare)
+    return found
+
+
 def measure_program(program: str, reference: str, bench: Bench) -> Found:
     """A program of bench/ that prints seconds or milliseconds by figure, one of which is the reference."""
+    found = _told_by(program, bench)
+    beside = found.pop(reference)
+    return {name: Measured(ours, list(beside)) for name, ours in found.items()}
+
+
+def _told_by(program: str, bench: Bench) -> dict[str, list[float]]:
     words = [sys.executable, str(PROGRAMS / program), str(bench.folder), str(bench.rounds)]
     try:
         done = subprocess.run(
@@ -206,9 +222,8 @@ def measure_program(program: str, reference: str, bench: Bench) -> Found:
         raise Broken(f"{program}: not done after {PROGRAM_TIMEOUT_S:g} s, so it was ended") from None
     if done.returncode:
         raise Broken(done.stderr.strip()[-500:])
-    found = json.loads(done.stdout)
-    beside = found.pop(reference)
-    return {name: Measured(ours, list(beside)) for name, ours in found.items()}
+    found: dict[str, list[float]] = json.loads(done.stdout)
+    return found
 
 
 PARTS: Mapping[str, Callable[[Bench], Found]] = {
@@ -223,6 +238,7 @@ PARTS: Mapping[str, Callable[[Bench], Found]] = {
     "batch": measure_batch,
     "eta": partial(measure_program, "eta.py", "perfect"),
     "uploads": partial(measure_program, "uploads.py", "orjson_s"),
+    "rollouts": measure_rollouts,
 }
 SLOW: Mapping[str, Callable[[Bench], Found]] = {  # only where they are named: each takes minutes
     "million": measure_million,

@@ -65,6 +65,15 @@ FIGURES: tuple[Figure, ...] = (
     ),
     Figure("eta_inside", "share of looks whose range holds the true end", None, 2, at_least=True),
     Figure("upload_s", "100,000 requests uploaded and checked; reference: orjson parses them", None, 2),
+    Figure(
+        "trial_overhead_ms", "ms of a trial beyond the bare one; reference: bare sandbox and agent", 250, 0
+    ),
+    *(
+        Figure(
+            f"trials_per_s_{places}", f"trials a second at {places} places; the same", None, 1, at_least=True
+        )
+        for places in (1, 4, 8)
+    ),
     Figure("rows_first_ms", "1,000,000 requests: the first page, 95 %; reference: the run's row", 50, 1),
     Figure("rows_middle_ms", "the same: a page in the middle", 50, 1),
     Figure("rows_last_ms", "the same: the last page", 50, 1),

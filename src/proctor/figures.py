@@ -1,4 +1,4 @@
-"""How numbers are written, everywhere the same: scores, intervals, p-values, durations, and the closing sentence."""
+"""How numbers are written, everywhere the same: scores, intervals, p-values, durations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from proctor.findings import Basis, Comparison, Difference, Estimate, Sharing, Speed
+from proctor.findings import OF_TRIALS, Basis, Comparison, Estimate, Sharing, Speed
 from proctor.manifest import LeftOut
 from proctor.types import Usage
 
@@ -48,6 +48,15 @@ def left_out(title: str) -> str | None:
     """
     found = LEFT_OUT.search(title)
     return found[0] if found else None
+
+
+def not_contained_mark(sandbox: str) -> str:
+    """What the title of a benchmark adds where its agents worked on the machine itself: it stands with every figure.
+
+    >>> not_contained_mark("local"), not_contained_mark("bubblewrap")
+    (' (sandbox local: not contained)', '')
+    """
+    return " (sandbox local: not contained)" if sandbox == "local" else ""
 
 
 def margin(value: float) -> str:
@@ -202,9 +211,14 @@ def shared_items(of: Sharing | None) -> str:
 
     >>> shared_items(Sharing(1000, 180, 180)), shared_items(Sharing(180, 180, 180))
     ('on the 180 items that both were asked, of 1,000 and 180', '')
+    >>> shared_items(Sharing(5, 4, 3, "tasks"))
+    'on the 3 tasks that both worked on, of 5 and 4; 2 only the first has, 1 only the second'
     """
     if of is None or of.first == of.second == of.both:
         return ""
+    if of.what == "tasks":
+        alone = f"{of.first - of.both:,} only the first has, {of.second - of.both:,} only the second"
+        return f"on the {of.both:,} tasks that both worked on, of {of.first:,} and {of.second:,}; {alone}"
     return f"on the {of.both:,} items that both were asked, of {of.first:,} and {of.second:,}"
 
 
@@ -248,117 +262,12 @@ def besides(unused: Usage) -> str:
     return f"besides, for replies that do not count: {', '.join(spent)}" if spent else ""
 
 
-def sentence(comparisons: Sequence[Comparison], ranked: Sequence[str]) -> str:
-    """What the rows show about the models, in one sentence a pair that matters.
-
-    `ranked` holds the runs' ids, best score first; the best is set against each of the others.
-    """
-    if not comparisons or len(ranked) < 2:
-        return ""
-    best = ranked[0]
-    by_pair = {(c.first.id, c.second.id): c for c in comparisons}
-
-    def against(other: str) -> tuple[Comparison, bool]:
-        pair = by_pair.get((best, other))
-        return (pair, False) if pair else (by_pair[other, best], True)
-
-    by_best = {other: against(other) for other in ranked[1:]}
-    runner_up = by_best.pop(ranked[1])
-    name = _names(*runner_up)[0]
-    lines = [_pair_sentence(*runner_up)]
-    further = {
-        "better": f"{name} is {'also ' * (_standing(*runner_up) == 'better')}better than {{}}.",
-        "worse": f"{name} is worse than {{}} on rows like those they share.",
-        "equal": f"{name} is practically equal to {{}}.",
-        "open": f"Between {name} and {{}} no difference is shown.",
-        "apart": f"{name} cannot be compared with {{}}: they share no scored item.",
-    }
-    for standing, words in further.items():
-        others = [_names(*pair)[1] for pair in by_best.values() if _standing(*pair) == standing]
-        if others:
-            lines.append(words.format(_listed(others)))
-    tests = sum(1 for c in comparisons if c.whole.adjusted_p is not None)
-    if tests > 1:
-        lines.append(f"(p-values adjusted for {tests} comparisons.)")
-    return " ".join(lines)
-
-
-def _standing(c: Comparison, swapped: bool) -> str:
-    """How the first of the pair, or the second if swapped, stands against the other."""
-    if c.whole.estimate.value is None:
-        return "apart"
-    if c.verdict in ("no difference shown", "practically equal"):
-        return "open" if c.verdict == "no difference shown" else "equal"
-    return "better" if (c.verdict == "second better") == swapped else "worse"
-
-
-def _names(c: Comparison, swapped: bool) -> tuple[str, str]:
-    first, second = names(c)
-    return (second, first) if swapped else (first, second)
-
-
 def names(c: Comparison) -> tuple[str, str]:
     """What the two runs of a comparison are called: by their models, or also by their ids where that is one model."""
     first, second = str(c.first.cell.model), str(c.second.cell.model)
     if first != second:
         return first, second
     return f"{first} (run {c.first.id[:8]})", f"{second} (run {c.second.id[:8]})"
-
-
-def _pair_sentence(c: Comparison, swapped: bool) -> str:
-    first, second = _names(c, swapped)
-    of = c.whole
-    d = of.estimate
-    if d.value is None or d.low is None or d.high is None:
-        return f"{first} and {second} cannot be compared: {d.reason}."
-    if _standing(c, swapped) == "worse":  # the better one is named first, whatever its rank
-        return _pair_sentence(c, not swapped)
-    value, low, high = (-d.value, -d.high, -d.low) if swapped else (d.value, d.low, d.high)
-    only = (of.only_second, of.only_first) if swapped else (of.only_first, of.only_second)
-    inside = "" if of.metric == "accuracy" else f" in {metric_words(of.metric)}"
-    gap = f"{fraction(value)} [{fraction(low)}, {fraction(high)}]{inside}"
-    split = (
-        f"{_rows(only[0])} only {first} got right, {only[1]:,} only {second}"
-        if of.test == "exact McNemar"
-        else f"{_rows(only[0])} where {first} did better, {only[1]:,} where {second} did"
-    )
-    test = f"{of.test} {p_value(of.adjusted_p)}; {split}"
-    if c.verdict == "practically equal":
-        within = f"within {margin(c.margin)} of each other{inside}"
-        return f"{first} and {second} are practically equal on {_alike(of.shared)}, {within}: {gap} ({test})."
-    if c.verdict != "no difference shown":
-        return f"{first} is better than {second} on {_alike(of.shared)}, by {gap} ({test})."
-    these = "This one row does" if of.shared == 1 else f"These {of.shared:,} rows do"
-    rest = "rows like it" if of.shared == 1 else "rows like them"
-    start = f"{these} not show which of {first} and {second} is better on {rest}: "
-    return f"{start}the difference is {gap} ({test}). {_advice(of)}"
-
-
-def _rows(n: int) -> str:
-    return "1 row" if n == 1 else f"{n:,} rows"
-
-
-def _alike(n: int) -> str:
-    """What an interval and a test speak of: not of the rows that were asked, which are known, but of more of them."""
-    return "rows like this one" if n == 1 else f"rows like these {n:,}"
-
-
-def _advice(of: Difference) -> str:
-    """What would be needed, where that follows: a difference below its standard error is mostly noise."""
-    power = f"(80 % power{among(of.comparisons)})"
-    if of.items_needed is None:
-        small = "It is smaller than its standard error" if of.estimate.value else "Both scored the same"
-        if of.detectable is None:
-            return f"{small}; so few rows tell no two models apart."
-        least = f"a difference of about {fraction(of.detectable)} or more"
-        return f"{small}; as many rows like these would show {least} {power}."
-    if of.items_needed > MOST_ITEMS:
-        return f"A difference as small as this would take more than {MOST_ITEMS:,} rows to show."
-    if of.items_needed <= of.shared:
-        return "About twice as many rows would be safer."
-    return (
-        f"If it is truly as large, about {rounded(of.items_needed):,} rows like these would show it {power}."
-    )
 
 
 def among(comparisons: int) -> str:
@@ -370,14 +279,25 @@ def among(comparisons: int) -> str:
     return "" if comparisons < 2 else f", as one of {comparisons:,} comparisons"
 
 
+def title_of(metric: str) -> str:
+    """A metric as tables head it.
+
+    >>> title_of("success_rate"), title_of("macro_f1")
+    ('success rate', 'macro_f1')
+    """
+    return metric.replace("_", " ") if metric in OF_TRIALS else metric
+
+
 def metric_words(metric: str) -> str:
     """A comparison's metric in a sentence: the mean where a task has several official ones.
 
-    >>> metric_words("mcc"), metric_words("accuracy + f1")
-    ('mcc', 'the mean of accuracy and f1')
+    >>> metric_words("mcc"), metric_words("accuracy + f1"), metric_words("success_rate")
+    ('mcc', 'the mean of accuracy and f1', 'the success rate')
     """
+    if metric in OF_TRIALS:
+        return f"the {title_of(metric)}"
     parts = metric.split(" + ")
-    return metric if len(parts) == 1 else f"the mean of {_listed(parts)}"
+    return metric if len(parts) == 1 else f"the mean of {listed(parts)}"
 
 
 def rounded(n: int) -> int:
@@ -386,7 +306,11 @@ def rounded(n: int) -> int:
     return -(-n // step) * step
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

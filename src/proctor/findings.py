@@ -16,9 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from proctor.types import NOTHING_USED, Run, Usage
+
+if TYPE_CHECKING:
+    from proctor.trial_findings import RunTrials
 
 # Every metric with its version, which is part of what makes two scores comparable: raised when the metric
 # starts to give other numbers. stats/ computes them, report/measures.py says in words what they are.
@@ -43,6 +46,8 @@ METRIC_VERSIONS: Mapping[str, str] = {
 }
 # Those of the table of targets by answers: any task of kind "labels" can have them, a user's too.
 OF_LABELS = ("f1", "macro_f1", "mcc")
+# Of trials of agents; what they count are tasks.
+OF_TRIALS = ("success_rate", "mean_score")
 OVER_TASKS = ", mean of "  # between a metric and how many tasks: the name of its unweighted mean over tasks
 
 
@@ -167,6 +172,7 @@ class Tally:
     retries: int = 0
     reasoning_tokens_per_item: float | None = None
     unused: Usage = NOTHING_USED
+    at_limit: int = 0  # settled trials whose agent was ended by a limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,13 +220,14 @@ def failed_in_short(causes: Sequence[Cause]) -> str:
 class RunResult:
     """What a run shows: its scores, counts, speed, and why items failed.
 
-    The first score is the headline, the first cause the commonest.
+    The first score is the headline, the first cause the commonest. `trials` is set for agents on tasks alone.
     """
 
     run: Run
     scores: tuple[Score, ...]
     tally: Tally
     causes: tuple[Cause, ...] = ()
+    trials: RunTrials | None = None
 
     @property
     def output_tokens_per_s(self) -> float | None:
@@ -261,6 +268,9 @@ class Difference:
     comparisons: int = 1  # how many p-values are adjusted together; what follows allows for them
     detectable: float | None = None  # the smallest difference that as many items like these show, 80 % power
     items_needed: int | None = None  # about how many show one of this size; None if it is under its error
+    same_tasks_p: float | None = (
+        None  # of trials: exchanged within these very tasks; adjusted over the request too
+    )
     margin: float = 0.01  # two scores this close are practically equal; in the metric's units
 
     @property
@@ -274,11 +284,12 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """How many items the first of two runs was asked, the second, and both of them."""
+    """How many items the first of two runs was asked, the second, and both of them; `what` they are called."""
 
     first: int
     second: int
     both: int
+    what: Literal["items", "tasks"] = "items"
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,7 @@ class RolloutFacts(TaskFacts):
     image_sha256: str | None = None
     folders: Mapping[str, str] = field(default_factory=dict)
     rollouts: Mapping[str, int] = field(default_factory=dict)  # by task
+    pass_score: float | None = None  # with which share of the rubrics' weights a trial passes
 
 
 Facts = ExamFacts | BatchFacts | RolloutFacts | LogFacts

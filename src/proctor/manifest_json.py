@@ -117,6 +117,7 @@ def _rollout_facts(told: JsonObject, shared: dict[str, Any]) -> RolloutFacts:
         **_told_texts(told, _ROLLOUTS),
         folders=told.table("folders", str) or {},
         rollouts=told.table("rollouts", int) or {},
+        pass_score=told.take("pass_score", float, int),
     )
 
 
@@ -325,7 +326,8 @@ def _batch(facts: BatchFacts) -> dict[str, Any]:
 
 def _rollouts(facts: RolloutFacts) -> dict[str, Any]:
     own = {name: getattr(facts, name) for name in _ROLLOUTS}
-    return {**_shared(facts), **own, "folders": facts.folders or None, "rollouts": facts.rollouts or None}
+    tables = {"folders": facts.folders or None, "rollouts": facts.rollouts or None}
+    return {**_shared(facts), **own, **tables, "pass_score": facts.pass_score}
 
 
 def _log(facts: LogFacts) -> dict[str, Any]:

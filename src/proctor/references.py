@@ -5,7 +5,7 @@ What is done with each kind is in service/kinds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import ClassVar, Literal
 
@@ -98,8 +98,8 @@ class BatchRef:
 class TaskEntry:
     """A prepared task as a benchmark lists it: its folder, how often it is rolled out, and what differs for it.
 
-    Paths are absolute. `environment` are variables as NAME=value, which the agent and the verifier see; `timeout_s` is
-    the agent's time, None: the benchmark's.
+    Paths are absolute. `environment` are variables as NAME=value, which the agent and the verifier see. What is None
+    of `timeout_s` (the agent's time) and `token_limit` is as the benchmark has it: `within` tells both.
     """
 
     folder: str
@@ -107,6 +107,16 @@ class TaskEntry:
     overrides: str | None = None  # file that is applied to a private copy; None: none is
     environment: tuple[str, ...] = ()
     timeout_s: float | None = None
+    token_limit: int | None = None
+    given: str = ""  # the path of the folder as it was given
+
+    def within(self, limits: TrialLimits) -> TrialLimits:
+        """The benchmark's limits with this task's own; the whole trial may take as much longer as its agent may."""
+        agent_s = self.timeout_s or limits.agent_s
+        trial_s = limits.trial_s + max(0.0, agent_s - limits.agent_s)
+        return replace(
+            limits, agent_s=agent_s, trial_s=trial_s, max_tokens=self.token_limit or limits.max_tokens
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +172,9 @@ class Agent:
 
     `model` is whom it asks ("ollama/qwen3:8b"), None for agents that ask none. Of a command: `argv` with {instruction}
     and {model} in it, `binary` a file or folder of this machine that is seen read-only at /opt/agent, `log` the reader
-    of what it prints. Of a scripted agent: `script`, a file that is run in the repository.
+    of what it prints, `log_fields` where that finds what ("said=message.text"), `secrets` the names of variables that
+    never enter a sandbox. Of a scripted agent: `script`, a file that is run in the repository. Of the shell agent:
+    `command_s`, how long one of its commands may take.
     """
 
     name: str
@@ -174,6 +186,9 @@ class Agent:
     script: str | None = None
     environment: tuple[str, ...] = ()
     log: str | None = None
+    log_fields: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    command_s: float = 120.0
 
 
 SourceRef = ExamRef | BatchRef | RolloutsRef | LogRef

@@ -113,6 +113,11 @@ SETTINGS: tuple[Setting, ...] = (
         "How long a job waits after its first failure that may pass; doubled after the next.",
         "60s",
     ),
+    Setting(
+        "SANDBOX_BACKEND",
+        "The sandbox of rollouts: `bubblewrap`, `docker` or `local`; it wins over a benchmark's own.",
+        "what the benchmark says, else `bubblewrap`",
+    ),
     Setting("PROCTOR_SERVER", "Address of the server that `proctor --server` commands talk to.", "none"),
     Setting("PROCTOR_API_KEY", "Key for that server.", "none", secret=True),
     Setting(
@@ -167,6 +172,7 @@ class Settings:
     batch_requests: int = 50_000
     batch_file_bytes: int = 200_000_000
     batch_windows: tuple[tuple[str, float], ...] = (("24h", 86_400.0),)  # as they are called, in seconds
+    sandbox: str | None = None  # of rollouts; None: as the benchmark says
     server: str | None = None
     api_key: str | None = field(default=None, repr=False)
     public_only: bool = False  # no variable: set for a job that asks an address its user named
@@ -223,6 +229,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         batch_requests=_count(environ, "PROCTOR_BATCH_REQUESTS", 50_000),
         batch_file_bytes=MB * _count(environ, "PROCTOR_BATCH_MB", 200),
         batch_windows=_windows(environ, "PROCTOR_BATCH_WINDOWS", "24h"),
+        sandbox=environ.get("SANDBOX_BACKEND") or None,
         server=_base_url(environ, "PROCTOR_SERVER", "") or None,
         api_key=environ.get("PROCTOR_API_KEY") or None,
     )

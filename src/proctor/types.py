@@ -72,9 +72,13 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """What a model is shown: messages in the order in which they are said."""
+    """What a model is shown: messages in the order in which they are said.
+
+    `max_tokens` is what this one reply may have, where that is less than the sampling allows.
+    """
 
     messages: tuple[Message, ...] = ()
+    max_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +238,7 @@ class Reply:
     # Of replies that came in pieces: until the first token of any kind, and on average between two tokens after it.
     first_token_s: float | None = None
     inter_token_s: float | None = None
+    unused: Usage = NOTHING_USED  # of an agent's trial: what requests took whose replies were of no use
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from proctor.sandbox.opening import open_sandbox
 
 def images() -> Path:
     """A folder in which the image of this version's tests lies, shared by all workers of pytest."""
-    return Path(tempfile.gettempdir(), f"proctor-test-images-{os.getuid()}")
+    return Path(tempfile.gettempdir(), f"proctor-test-home-{os.getuid()}")
 
 
 @cache

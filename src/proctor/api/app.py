@@ -25,6 +25,7 @@ from proctor.api import (
     openai_files,
     openai_models,
     resources,
+    rollouts,
 )
 from proctor.api.dependencies import PREFIX, OpenContext, Reader, only_known_query
 from proctor.api.errors import RESPONSES, add_handlers
@@ -38,7 +39,7 @@ from proctor.service.runs import queue
 from proctor.service.watch import job_states
 from proctor.settings import Settings
 
-ROUTERS = (benchmarking.ROUTER, jobs.ROUTER, resources.ROUTER, datasets.ROUTER)
+ROUTERS = (benchmarking.ROUTER, jobs.ROUTER, resources.ROUTER, datasets.ROUTER, rollouts.ROUTER)
 # Routes whose addresses are documented elsewhere, and stand as they are.
 ELSEWHERE = (
     admin_datasets.ROUTER,

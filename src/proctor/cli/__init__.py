@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("run", "Ask models the questions of a file or a suite, and say which is better."),
     "batch": ("batch", "Send a file of requests to a model, check such a file, compare what came back."),
     "rollouts": ("rollouts", "Have agents work on prepared tasks in sandboxes, and say which is better."),
+    "task": ("task", "Make prepared tasks for agents, and check that they measure what they should."),
     "resume": ("resume", "Continue a run with what is missing or failed."),
     "rerun": ("resume", "Start a new run from the words of an old one."),
     "show": ("show", "Show a run or a comparison: scores, counts, what they rest on."),

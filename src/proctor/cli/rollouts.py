@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -24,15 +23,13 @@ def run_command(config: Path, as_json: bool) -> int:
     """Run every task of CONFIG, a TOML file, as often as it says."""
     from proctor.cli.finish import finish
     from proctor.cli.progress import shower
-    from proctor.plan.rollouts import plan_of_toml
     from proctor.service.context import open_context
-    from proctor.service.runs.lifecycle import start
+    from proctor.service.rollouts.opening import plan_of_config, run_plan
 
     settings = read_settings(os.environ)
-    stamp = datetime.now(UTC).strftime("%Y%m%d__%H-%M-%S")
-    plan = plan_of_toml(config, data=Path("data"), stamp=stamp)
+    plan = plan_of_config(config, settings)
     with open_context(settings) as context:
         show = shower()
         with show:
-            outcome = start(context, plan, watch=show.watch)
+            outcome = run_plan(context, plan, watch=show.watch)
         return finish(outcome, as_json=as_json)

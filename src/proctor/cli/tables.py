@@ -17,6 +17,7 @@ from proctor.figures import (
     rate,
     shared_items,
     speed,
+    title_of,
     unmeasured,
 )
 from proctor.findings import Comparison, Evaluation, RunResult, failed_in_short
@@ -24,9 +25,12 @@ from proctor.manifest import NOT_ENFORCED
 from proctor.manifest_json import manifest_document
 from proctor.service.kinds import kind_of
 from proctor.service.results.advice import advice, askings, goes_on
+from proctor.service.rollouts.words import matrix_rows, trial_lines
+from proctor.trial_findings import Matrix
 from proctor.types import Run
 
 MOST_TASKS = 20  # in one listing
+MOST_AGENTS = 8  # beside each other
 MOST_CAUSES = 4
 
 
@@ -42,6 +46,7 @@ def evaluation_lines(
         yield from result_lines(result, fold=several)
         yield from (f"  {note}" for note in (notes or {}).get(result.run.id, ()))
         yield ""
+    yield from _by_task(evaluation.results)
     if evaluation.verdict:
         yield evaluation.verdict
         yield from _sharing_lines(evaluation.comparisons)
@@ -50,6 +55,19 @@ def evaluation_lines(
     # Runs of one plan are shown again by its one id.
     again = runs[0].plan_id[:8] if len(runs) > 1 and len({run.plan_id for run in runs}) == 1 else ids
     yield f"{'Runs' if len(runs) > 1 else 'Run'}: {ids}   (proctor show {again} | proctor report {again})"
+
+
+def _by_task(results: Sequence[RunResult]) -> Iterator[str]:
+    """Agents beside each other, task by task."""
+    trials = [result.trials for result in results if result.trials is not None]
+    matrix = Matrix.of(trials)
+    if not matrix.columns or len(trials) > MOST_AGENTS:
+        return
+    heads, rows = matrix_rows(matrix)
+    yield from columns(rows[:MOST_TASKS], heads)
+    if len(rows) > MOST_TASKS:
+        yield f"{len(rows) - MOST_TASKS:,} more tasks: --json has them all"
+    yield ""
 
 
 def _sharing_lines(comparisons: Sequence[Comparison]) -> Iterator[str]:
@@ -66,6 +84,10 @@ def result_lines(result: RunResult, *, fold: bool = False) -> Iterator[str]:
     tasks = {score.task for score in result.scores if score.task}
     folded = fold and len(tasks) > MOST_TASKS
     mark = "  [sample rows, no real score]" if run.manifest.facts.sample else ""
+    if result.trials is not None:
+        yield from trial_lines(result.trials)
+        yield from _beside(result)
+        return
     if not result.scores:
         told = answered_words(result) if _of_requests(run) else "nothing was scored"
         yield f"{run.cell.model}  {run.source_title}  {told}{mark}"
@@ -78,6 +100,12 @@ def result_lines(result: RunResult, *, fold: bool = False) -> Iterator[str]:
     if folded:
         yield f"  {len(tasks)} tasks: proctor show {run.id[:8]}"
     yield f"  {run_facts(result)}"
+    yield from _beside(result)
+
+
+def _beside(result: RunResult) -> Iterator[str]:
+    """What must be known beside the figures: how it was asked, and what went wrong."""
+    run = result.run
     if server := run.manifest.model.server:
         yield f"  served by {server}"
     if spent := besides(result.tally.unused):
@@ -112,6 +140,10 @@ def run_facts(result: RunResult) -> str:
 
 def _of_requests(run: Run) -> bool:
     return kind_of(run.cell.source).holds == "requests"
+
+
+def _of_tasks(run: Run) -> bool:
+    return kind_of(run.cell.source).holds == "tasks"
 
 
 def _throughput(result: RunResult) -> str:
@@ -217,7 +249,7 @@ def list_entry(result: RunResult) -> Listed:
         partial=run.partial,
         model=str(run.cell.model),
         source=_source(run),
-        score=f"{first.metric} {estimate(first.estimate)}" if first else _count_of(run),
+        score=f"{title_of(first.metric)} {estimate(first.estimate)}" if first else _count_of(run),
         unmeasured=unmeasured(run.unmeasured, run.planned),
         failed=failed_in_short(result.causes),
     )
@@ -237,7 +269,7 @@ def _source(run: Run) -> str:
         (f"{facts.shots} shots", bool(facts.shots)),
         (f"mode {mode}", mode not in (None, "generate")),
         ("its schema not enforced", run.manifest.unenforced is not None),
-        (f"{run.cell.repeats} repeats", run.cell.repeats > 1),
+        (f"{run.cell.repeats} {'rollouts' if _of_tasks(run) else 'repeats'}", run.cell.repeats > 1),
     ]
     words = ", ".join(word for word, holds in apart if holds)
     return f"{run.source_title} ({words})" if words else run.source_title

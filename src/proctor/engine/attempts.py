@@ -9,10 +9,12 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from proctor.engine.outage import Outage
+from proctor.engine.paced import paced
 from proctor.engine.retry import Retry
-from proctor.errors import AttemptError, ErrorBudget, Overloaded, ProctorError, RateLimited, attempt_errors
+from proctor.errors import AttemptError, ErrorBudget, ProctorError, attempt_errors
 from proctor.grading.worth import not_graded
 from proctor.protocols import GradeReply, Solver
 from proctor.providers.pacing.limiter import Limiter
@@ -274,32 +276,14 @@ class _Pool:
             del self._traffic.waiting[key]
 
     async def _ask(self, asking: Asking, tried: _Tried) -> Reply:
-        """One request; tells the limiter how it went and gives the place back."""
+        """One request, in its place where there is a server."""
         limiter = self._terms.limiter
         if limiter is None:
             return await self._solve(asking.item, asking.repeat)
-        try:
-            began = limiter.clock()
-            reply = await self._solve(asking.item, asking.repeat)
-            tried.in_flight = (tried.company + limiter.in_flight) / 2
-            limiter.completed(limiter.clock() - began, tried.company)
-            if self._outage.troubled:
-                self._outage.answered()
-            _say_answered(asking, reply)
-            return reply
-        except (RateLimited, Overloaded) as error:
-            # Ollama and others say 503 where OpenAI says 429: the queue is full.
-            if error.away:
-                limiter.failed()
-            else:
-                limiter.refused(error.retry_after_s)
-            raise
-        except ProctorError as error:
-            if not (isinstance(error, AttemptError) and error.of_item):
-                limiter.failed()
-            raise
-        finally:
-            limiter.release()
+        send = partial(self._solve, asking.item, asking.repeat)
+        reply, tried.in_flight = await paced(send, limiter, tried.company, self._outage)
+        _say_answered(asking, reply)
+        return reply
 
     def _ended(
         self,
@@ -321,7 +305,7 @@ class _Pool:
             failure=failure,
             retries=tried.retries,
             in_flight=tried.in_flight,
-            unused=tried.unused,
+            unused=tried.unused + (reply.unused if reply else NOTHING_USED),
         )
 
     def _count(self, attempt: Attempt) -> None:

@@ -27,6 +27,7 @@ LOOK_EVERY_S = 0.1
 MEASURE_EVERY_S = 1.0
 LEASE_S = 60.0
 GRACE_S = 1.0  # between asking a process to end and killing it: a cancellation is done within 2 s
+BOXES_GRACE_S = 10.0  # the same where sandboxes must be emptied and taken down
 LONGEST_END_S = 5.0  # for all processes together, when the worker itself ends
 STARTING_S = 60.0  # for so long a worker keeps the lease of a process that it has started
 OVERTIME_S = 60.0  # a run ends itself at its time limit; this much later its process is ended
@@ -266,7 +267,8 @@ class Worker:
 
     def _kill_overdue(self, now: float) -> None:
         for child in self.children.values():
-            if child.told_to_end is not None and now - child.told_to_end >= GRACE_S:
+            grace_s = GRACE_S if child.run.cell.agent is None else BOXES_GRACE_S
+            if child.told_to_end is not None and now - child.told_to_end >= grace_s:
                 child.signal(signal.SIGKILL)
 
 

@@ -69,6 +69,8 @@ def _settings(cell: Cell) -> Iterator[tuple[str, str]]:
 def _of_task(entry: TaskEntry) -> Iterator[tuple[str, str]]:
     if entry.timeout_s is not None:
         yield "timeout", f"timeout {entry.timeout_s:g} s"
+    if entry.token_limit is not None:
+        yield "tokens", f"{entry.token_limit} tokens"
     if entry.overrides is not None:
         yield "overrides", f"overrides {_short(PurePath(entry.overrides).name)}"
     yield from _variables(entry.environment)

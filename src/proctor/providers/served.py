@@ -21,6 +21,7 @@ from proctor.types import Model, Sampling
 
 # In PROCTOR_HOME alone: what lies in a folder that one happens to stand in must not decide which programs start.
 FILE = "proctor.toml"
+TABLES = frozenset({"serve", "agents", "rollouts"})  # the last two: see service/rollouts/allowed.py
 PORT = "{port}"  # where it stands, a free port of this machine is put
 _NAME = re.compile(r"[\w][\w.-]{0,60}")
 _KEYS = frozenset({"command", "address", "health", "wait", "model", "env"})
@@ -57,8 +58,10 @@ def read_commands(home: Path) -> dict[str, ServeCommand]:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not TOML: {error}") from None
-    if unknown := sorted(tables.keys() - {"serve"}):
-        raise ConfigError(f"{path}: unknown table {unknown[0]!r}; known: [serve.NAME]")
+    if unknown := sorted(tables.keys() - TABLES):
+        raise ConfigError(
+            f"{path}: unknown table {unknown[0]!r}; known: [serve.NAME], [agents.NAME], [rollouts]"
+        )
     served = _typed(tables, "serve", dict, "tables [serve.NAME]", str(path)) or {}
     return {name: _command(name, table, f"{path}, [serve.{name}]") for name, table in served.items()}
 

@@ -9,6 +9,7 @@ from proctor.report import measures
 from proctor.report.comparison import how_compared, how_judged
 from proctor.report.papers import ALLOWING, INDEPENDENT, INTERVALS, PAPERS, split
 from proctor.report.setup import how_it_was_asked, logged, versions, what_was_asked
+from proctor.report.trials import how_it_was_judged, in_tasks, of_agents, what_was_done
 from proctor.report.words import labels, once, unique
 from proctor.types import Run
 
@@ -50,6 +51,9 @@ def methods(evaluation: Evaluation) -> Iterator[str]:
     """Paragraphs: what was asked, how it was asked and scored, how sure it is, what was compared."""
     if not evaluation.results:
         return
+    if of_agents(evaluation):
+        yield from _of_trials(evaluation)
+        return
     yield " ".join(what_was_asked(evaluation))
     yield " ".join(how_it_was_asked(evaluation))
     if scored := " ".join(_how_it_was_scored(evaluation)):
@@ -60,6 +64,19 @@ def methods(evaluation: Evaluation) -> Iterator[str]:
     for written in (how_compared, how_judged):
         if compared := " ".join(written(evaluation)):
             yield compared
+
+
+def _of_trials(evaluation: Evaluation) -> Iterator[str]:
+    """The same of agents on tasks."""
+    yield " ".join(what_was_done(evaluation))
+    versions_told = once(
+        evaluation, {result.run.id: _metric_versions(result.run) for result in evaluation.results}
+    )
+    yield " ".join([*how_it_was_judged(evaluation), *versions_told])
+    told = (_how_sure(evaluation), how_compared(evaluation), how_judged(evaluation))
+    for sentences in told:
+        if words := in_tasks(" ".join(sentences)):
+            yield words
 
 
 def papers(evaluation: Evaluation) -> tuple[str, ...]:

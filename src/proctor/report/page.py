@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from proctor.findings import Evaluation
-from proctor.report import pairs, tables, words
+from proctor.report import pairs, tables, trials, words
 from proctor.report.blocks import Block, Dot, Heading, Listing, Notice, Page, Paragraph, Plot, Table
 from proctor.report.methods import methods, papers
 from proctor.report.record import data_tables, record_tables
@@ -27,13 +28,7 @@ def _blocks(evaluation: Evaluation) -> Iterator[Block]:
     yield from _notices(evaluation)
     yield Heading("Scores")
     yield from _plot(evaluation)
-    yield tables.headlines(evaluation)
-    yield from _section("Scores by task", tables.by_task(evaluation))
-    yield from _section("Comparisons", *pairs.comparisons(evaluation))
-    yield Heading("How the models answered")
-    yield tables.answering(evaluation)
-    for remark in words.remarks(evaluation):
-        yield Paragraph(remark)
+    yield from _agents(evaluation) if trials.of_agents(evaluation) else _models(evaluation)
     yield Heading("Methods")
     for paragraph in methods(evaluation):
         yield Paragraph(paragraph)
@@ -47,6 +42,29 @@ def _blocks(evaluation: Evaluation) -> Iterator[Block]:
         yield from sets
 
 
+def _models(evaluation: Evaluation) -> Iterator[Block]:
+    yield tables.headlines(evaluation)
+    yield from _section("Scores by task", tables.by_task(evaluation))
+    yield from _section("Comparisons", *pairs.comparisons(evaluation))
+    yield Heading("How the models answered")
+    yield tables.answering(evaluation)
+    for remark in words.remarks(evaluation):
+        yield Paragraph(remark)
+
+
+def _agents(evaluation: Evaluation) -> Iterator[Block]:
+    yield from trials.tables(evaluation)
+    found = [
+        replace(
+            each,
+            caption=trials.in_tasks(each.caption),
+            heads=tuple(trials.in_tasks(head) for head in each.heads),
+        )
+        for each in pairs.comparisons(evaluation)
+    ]
+    yield from _section("Comparisons", *found)
+
+
 def _notices(evaluation: Evaluation) -> Iterator[Block]:
     if sample := words.sample_notice(evaluation):
         yield Notice("warning", f"{words.capital(words.SAMPLE_MARK)}.", sample)
@@ -56,10 +74,12 @@ def _notices(evaluation: Evaluation) -> Iterator[Block]:
             where = " ".join(map(words.ended, gone.faults))
             lost = f"{gone.rows:,} of {gone.of:,} rows of the file cannot be used. {where}"
             yield Notice("warning", f"Rows left out: {labels[result.run.id]}.", lost)
-        if text := words.shortfall(result):
+        of_trials = trials.of_agents(evaluation)
+        if text := words.shortfall(result, of_trials=of_trials):
             yield Notice("warning", f"Not complete: {labels[result.run.id]}.", text)
     if sharing := words.sharing_notice(evaluation):
-        yield Notice("warning", "Not the same items.", sharing)
+        what = "tasks" if trials.of_agents(evaluation) else "items"
+        yield Notice("warning", f"Not the same {what}.", sharing)
     if evaluation.verdict and len(evaluation.results) > 1:
         yield Notice("verdict", "Verdict.", evaluation.verdict)
 

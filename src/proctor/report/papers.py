@@ -58,6 +58,8 @@ WEIGHTED = "Wilson on the effective n or the tasks' own combined, tasks weighted
 MACRO = "Wilson on the effective n or the tasks' own combined, tasks weighted alike"
 EFFECTIVE = "Wilson on the effective n"
 EFFECTIVE_CLUSTERS = "Wilson on the effective n of the clusters"
+EFFECTIVE_TASKS = "Wilson on the effective n of the tasks"
+BOUNDED_TASKS = "Student's t over tasks or Wilson on the effective n of the tasks, the wider of both"
 DIRICHLET = "Dirichlet(counts + 1/2) on the table of answers, 2,000 draws, seed 0"
 DIRICHLET_MANY = "Dirichlet(counts + one item in all) on the table of answers, 2,000 draws, seed 0"
 BOOTSTRAP = "bootstrap of items, 2,000 draws, seed 0"
@@ -126,6 +128,16 @@ INTERVALS: Mapping[str, str] = {
         "Where items were asked several times, or are averaged by halves, the interval of a share is the 95 % score "
         "interval (Wilson 1927) on the number of independent items that the share is worth: the items divided by the "
         "design effect (Kish 1965)."
+    ),
+    EFFECTIVE_TASKS: (
+        "The interval of a success rate is the 95 % score interval (Wilson 1927) on the number of independent trials "
+        "that the trials are worth: their number, divided by the design effect (Kish 1965) of rollouts of one task being "
+        "alike. So much as Student's t is wider than the normal with as many degrees of freedom as there are tasks, less "
+        "one, so much fewer they are worth (Korn and Graubard 1998), but no fewer than there are tasks."
+    ),
+    BOUNDED_TASKS: (
+        "The interval of a mean score is the wider, at each end, of Student's over tasks (Student 1908) and of the "
+        "score interval of a share (Wilson 1927) on as many independent trials as the trials are worth."
     ),
     EFFECTIVE_CLUSTERS: (
         "Where items hang together, the interval of a share is the 95 % score interval (Wilson 1927) on the number of "
@@ -253,7 +265,7 @@ TESTS: Mapping[str, str] = {
 }
 
 # Methods that would see it if items hang together, and those that take items as independent.
-ALLOWING = frozenset({EFFECTIVE, EFFECTIVE_CLUSTERS, CLUSTERED})
+ALLOWING = frozenset({EFFECTIVE, EFFECTIVE_CLUSTERS, EFFECTIVE_TASKS, BOUNDED_TASKS, CLUSTERED})
 INDEPENDENT = frozenset({WILSON, DIRICHLET, DIRICHLET_MANY, BOOTSTRAP, UNRELATED})
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from proctor.figures import amount, fraction, shared_items
+from proctor.figures import amount, fraction, shared_items, title_of
 from proctor.findings import Evaluation, RunResult
 from proctor.types import Run, Status
 
@@ -104,21 +104,22 @@ def state(run: Run) -> str:
     return "stopped early" if run.stopped or run.error else COMPLETE
 
 
-def shortfall(result: RunResult) -> str | None:
+def shortfall(result: RunResult, *, of_trials: bool = False) -> str | None:
     """Why the run is not complete and what that means for its score; None for a complete run."""
     run = result.run
     if state(run) == COMPLETE:
         return None
     said = [ended(_how_it_ended(run))]
-    what = "items" if items_planned(run) == run.planned else "askings of items"
+    many = "trials" if of_trials else "items"
+    what = many if of_trials or items_planned(run) == run.planned else "askings of items"
     said.append(f"{amount(run.settled)} of {amount(run.planned)} planned {what} have an outcome.")
     if run.stopped:
-        said.append(ended(f"Fewer items were asked because: {run.stopped}"))
+        said.append(ended(f"Fewer {many} were {'run' if of_trials else 'asked'} because: {run.stopped}"))
     if result.tally.errors:
-        said.append(ended(f"Items that ended in an error, by kind: {counted(result.tally.errors)}"))
+        said.append(ended(f"{capital(many)} that ended in an error, by kind: {counted(result.tally.errors)}"))
         told = [cause for cause in result.causes if cause.said][:MOST_CAUSES]
         said += [ended(cause.in_words(run.planned, what)) for cause in told]
-    said.append(_what_the_score_covers(result))
+    said.append(_what_the_score_covers(result, "tasks" if of_trials else "items"))
     return " ".join(said)
 
 
@@ -132,11 +133,13 @@ def _how_it_ended(run: Run) -> str:
     return f"{words}{slug}: {run.error}"
 
 
-def _what_the_score_covers(result: RunResult) -> str:
+def _what_the_score_covers(result: RunResult, what: str) -> str:
     e = result.scores[0].estimate if result.scores else None
     if e is None or e.value is None:
         return "There is no score."
-    return f"The score rests on {amount(e.scored)} items and is not a score of the whole set."
+    if e.scored == e.asked and what == "tasks":
+        return f"The success rate rests on the scored trials of {amount(e.scored)} tasks."
+    return f"The score rests on {amount(e.scored)} {what} and is not a score of the whole set."
 
 
 def remarks(evaluation: Evaluation) -> Iterator[str]:
@@ -157,7 +160,7 @@ def remarks(evaluation: Evaluation) -> Iterator[str]:
 def metric_name(evaluation: Evaluation) -> str:
     """The metric of the headlines; "score" if the runs have different ones."""
     metrics = unique(r.scores[0].metric for r in evaluation.results if r.scores)
-    return metrics[0] if len(metrics) == 1 else "score"
+    return title_of(metrics[0]) if len(metrics) == 1 else "score"
 
 
 def once(evaluation: Evaluation, sentences: Mapping[str, str]) -> Iterator[str]:

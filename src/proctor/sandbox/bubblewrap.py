@@ -1,32 +1,54 @@
-"""Bubblewrap: boxes are copies on write of an image, in namespaces of their own, without network and without daemon."""
+"""Bubblewrap: boxes are copies on write of an image, in namespaces of their own, without network and without daemon.
+
+root      an overlay of the image and of a file system in memory, which is the box's disk limit; read-only inside,
+          but for WRITABLE, whose folders are mounted so that nobody inside can put a link in their place
+/proc     read-only: to the machine, uid 1000 of a box is the user that runs proctor
+limits    control groups, which a command has joined before its first instruction
+kill      whatever ends a command, its pid namespace ends with it
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
-import subprocess
-import tempfile
-import time
-from asyncio.subprocess import DEVNULL, PIPE, STDOUT
+import signal
+import socket
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 
 from proctor.errors import SandboxError, SandboxMissing
-from proctor.sandbox.contract import HOME, Box, Command, CommandEnd, Mount, Policy
+from proctor.sandbox.cgroups import Group, gone, kill, processes, this_machine
+from proctor.sandbox.contract import ARTIFACTS, HOME, REPO, Box, Command, CommandEnd, Mount, Policy
+from proctor.sandbox.copying import copy_into, inside
 from proctor.sandbox.image import Image
+from proctor.sandbox.mounts import mount_disk, mount_overlay
+from proctor.sandbox.places import Place, new_place, sweep
+from proctor.sandbox.running import Start, run_program, to_its_end
 from proctor.trial_record import Consumed
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
-KILLED = 137
-SAID_BYTES = 65_536
-NAMESPACES = ("--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000")
+WRITABLE = ("/app", REPO, ARTIFACTS, HOME, "/tmp", "/var/tmp", "/run")  # of a box
+NEEDED = ("/proc", "/dev", *WRITABLE)
+HOLDING = (
+    *("--unshare-all", "--unshare-user", "--disable-userns", "--uid", "1000", "--gid", "1000"),
+    *("--hostname", "box", "--die-with-parent", "--new-session", "--clearenv", "--chdir", "/"),
+)
+# What it prints goes to one place; the other is a socket on which it says that it has come so far. It joins its groups
+# (0 is whoever writes), and becomes bubblewrap, whose command line and environment tell nothing.
+OUTER = (
+    'exec 9>&2 2>&1; ulimit -c 0; o=$1; shift; while [ "$1" != -- ]; do echo 0 > "$1" || exit 125; shift; done; shift; '
+    'exec "$@" 8< "$o"'
+)
+INNER = 'echo >&9; exec 9>&-; cd -- "$1" || exit 126; unset OLDPWD; shift; exec "$@"'
 
 
 @dataclass(frozen=True, slots=True)
 class Bubblewrap:
-    """Boxes below the folder `boxes`, on an image of this machine."""
+    """Boxes below the folder `boxes`, on an image."""
 
     image: Image
     boxes: Path
@@ -41,117 +63,176 @@ class Bubblewrap:
         return self.image.sha256
 
     async def check(self, policy: Policy) -> None:
-        if shutil.which("bwrap") is None:
-            raise SandboxMissing("There is no bubblewrap on this machine: apt-get install bubblewrap")
-        box = await self.open(policy)
-        try:
-            ended = await box.run(Command(("true",), cwd="/"))
-        finally:
-            await box.close()
-        if ended.code:
-            raise SandboxMissing(f"bubblewrap does not work here: {ended.said.decode('utf-8', 'replace')}")
+        from proctor.sandbox.probing import probe
 
-    async def open(self, policy: Policy, mounts: Sequence[Mount] = ()) -> Box:
+        await probe(self, policy)
+
+    async def open(self, policy: Policy, mounts: Sequence[Mount] = (), build: Path | None = None) -> Box:
         return await asyncio.to_thread(self._open, policy, mounts)
 
     def _open(self, policy: Policy, mounts: Sequence[Mount]) -> Box:
-        self.boxes.mkdir(parents=True, exist_ok=True)
-        place = Path(tempfile.mkdtemp(prefix="box-", dir=self.boxes))
-        for name in ("disk", "root"):
-            (place / name).mkdir()
-        _mounted("tmpfs", place / "disk", f"size={policy.disk_mb}m,mode=755", "tmpfs")
-        for name in ("upper", "work"):
-            (place / "disk" / name).mkdir()
-        layers = f"lowerdir={self.image.root},upperdir={place / 'disk/upper'},workdir={place / 'disk/work'}"
-        _mounted("overlay", place / "root", layers, "overlay")
-        return BubblewrapBox(place, tuple(mounts))
+        program = shutil.which("bwrap")
+        if program is None:
+            raise SandboxMissing("There is no bubblewrap on this machine: apt-get install bubblewrap")
+        place = new_place(self.boxes, "box-")
+        group = this_machine().group(f"proctor-{place.folder.name}")
+        box = BubblewrapBox(program, place, group, tuple(mounts))
+        try:
+            place.owns(group.all)
+            group.make(policy)
+            self._furnish(place.folder, policy)
+            box.furnish()
+        except OSError as error:
+            box.leave()
+            raise SandboxError(f"A box could not be made in {self.boxes}: {error}") from error
+        except SandboxError:
+            box.leave()
+            raise
+        return box
 
+    def _furnish(self, place: Path, policy: Policy) -> None:
+        disk, root = place / "disk", place / "root"
+        for each in (disk, root):
+            each.mkdir()
+        mount_disk(disk, policy.disk_mb)
+        for name in ("upper", "work", "shm"):
+            (disk / name).mkdir()
+        (disk / "shm").chmod(0o1777)
+        mount_overlay(root, self.image.root, disk / "upper", disk / "work")
 
-def _mounted(kind: str, target: Path, options: str, source: str) -> None:
-    done = subprocess.run(
-        ["mount", "-t", kind, source, "-o", options, str(target)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise SandboxError(f"{target} could not be mounted: {done.stderr.strip()}")
+    def sweep(self) -> list[str]:
+        """Take away what killed processes left in this folder of boxes."""
+        return sweep(self.boxes)
 
 
 @dataclass(slots=True)
 class BubblewrapBox:
     """A mounted root; each command runs in namespaces of its own, which end with it."""
 
-    place: Path
+    program: str
+    place: Place
+    group: Group
     mounts: Sequence[Mount]
-    printed: int = field(default=0)
+    used: Consumed = field(default=Consumed(written_bytes=0, output_bytes=0))
+    numbers: count[int] = field(default_factory=count)
+
+    @property
+    def folder(self) -> Path:
+        return self.place.folder
 
     @property
     def root(self) -> Path:
-        return self.place / "root"
+        return self.folder / "root"
+
+    def furnish(self) -> None:
+        """Make the folders that every box has, and the places of what is seen in it."""
+        for each in NEEDED:
+            inside(self.root, each).mkdir(parents=True, exist_ok=True)
+        for mount in self.mounts:
+            target = inside(self.root, mount.target)
+            if mount.source.is_dir():
+                target.mkdir(parents=True, exist_ok=True)
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.touch()
 
     async def run(self, command: Command) -> CommandEnd:
-        began = time.monotonic()
-        process = await asyncio.create_subprocess_exec(
-            *self._argv(command), stdin=PIPE if command.stdin else DEVNULL, stdout=PIPE, stderr=STDOUT
-        )
-        why = "exited"
-        said = b""
+        name = f"run-{next(self.numbers)}"
         try:
-            async with asyncio.timeout(command.timeout_s):
-                said, _ = await process.communicate(command.stdin or None)
-        except TimeoutError:
-            why = "timeout"
+            ours, theirs = socket.socketpair()
+            with ours, theirs:
+                start = self._start(name, command, theirs.fileno())
+                ended = await run_program(start, command, InGroup(self.group.main / name))
+                theirs.close()
+                began = ours.recv(1)
+        except OSError as error:
+            raise SandboxError(f"A command could not be begun in a box: {error}") from error
         finally:
-            with suppress(ProcessLookupError):
-                process.kill()  # and with it the namespace of all that it started
-            await process.wait()
-        if command.output is not None:
-            with command.output.open("ab") as file:
-                file.write(said[: command.output_bytes])
-        self.printed += len(said)
-        code = process.returncode if process.returncode is not None and process.returncode >= 0 else KILLED
-        return CommandEnd(
-            code,
-            "timeout" if why == "timeout" else "exited",
-            time.monotonic() - began,
-            said[-SAID_BYTES:],
-            len(said),
-        )
+            (self.folder / name).unlink(missing_ok=True)
+        self._count(ended)
+        if not began:
+            told = ended.said.decode("utf-8", "replace").strip()
+            raise SandboxError(f"A command could not be begun in a box: {told or ended.why}")
+        return ended
 
-    def _argv(self, command: Command) -> list[str]:
+    def _start(self, name: str, command: Command, told: int) -> Start:
+        """Raises: OSError."""
+        options = self.folder / name
+        options.write_bytes(b"".join(os.fsencode(each) + b"\0" for each in self._options(command)))
+        joined = map(str, self.group.begin(name))
+        outer = ("/bin/sh", "-c", OUTER, "sh", str(options), *joined, "--", self.program, "--args", "8")
+        return Start((*outer, "/bin/sh", "-c", INNER, "sh", command.cwd, *command.argv), {}, Path("/"), told)
+
+    def _options(self, command: Command) -> list[str]:
+        root = str(self.root)
+        writable = [part for each in WRITABLE for part in ("--bind", root + each, each)]
         seen = [part for each in self.mounts for part in ("--ro-bind", str(each.source), each.target)]
         env = {"PATH": PATH, "HOME": HOME, **command.env}
-        told = [part for name, value in env.items() for part in ("--setenv", name, value)]
         return [
-            *("bwrap", "--bind", str(self.root), "/", "--proc", "/proc", "--dev", "/dev"),
-            *("--tmpfs", "/tmp", "--tmpfs", "/run", *seen, *NAMESPACES),
-            *("--die-with-parent", "--new-session", "--clearenv", *told, "--chdir", command.cwd),
-            *command.argv,
+            *("--ro-bind", root, "/", "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"),
+            *("--bind", str(self.folder / "disk/shm"), "/dev/shm", "--remount-ro", "/dev"),
+            *(*writable, *seen, *HOLDING),
+            *(part for name, value in env.items() for part in ("--setenv", name, value)),
         ]
 
+    def _count(self, ended: CommandEnd) -> None:
+        self.used = replace(
+            self.used,
+            output_bytes=(self.used.output_bytes or 0) + ended.printed_bytes,
+            written_bytes=max(self.used.written_bytes or 0, self._on_disk()),
+        )
+
+    def _on_disk(self) -> int:
+        told = os.statvfs(self.folder / "disk")
+        return (told.f_blocks - told.f_bfree) * told.f_frsize
+
     async def put(self, source: Path, target: str) -> None:
-        place = self.root / target.lstrip("/")
-        await asyncio.to_thread(_copied, source, place)
+        await asyncio.to_thread(copy_into, self.root, target, source)
 
     async def files(self, target: str) -> Path:
-        return self.root / target.lstrip("/")
+        return await asyncio.to_thread(inside, self.root, target)
 
     def consumed(self) -> Consumed:
-        return Consumed(output_bytes=self.printed)
+        return replace(
+            self.group.consumed(),
+            written_bytes=self.used.written_bytes,
+            output_bytes=self.used.output_bytes,
+        )
 
     async def close(self) -> None:
-        await asyncio.to_thread(self._close)
+        await to_its_end(asyncio.to_thread(self.leave))
 
-    def _close(self) -> None:
-        for name in ("root", "disk"):
-            subprocess.run(["umount", "-l", str(self.place / name)], capture_output=True, check=False)
-        shutil.rmtree(self.place, ignore_errors=True)
+    def leave(self) -> None:
+        """Kill what runs, unmount, delete."""
+        self.group.remove()
+        self.place.leave()
 
 
-def _copied(source: Path, place: Path) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_dir():
-        shutil.copytree(source, place, symlinks=True, dirs_exist_ok=True)
-    else:
-        shutil.copy2(source, place)
+@dataclass(slots=True)
+class InGroup:
+    """The processes of a command, by the control group that it joined."""
+
+    group: Path
+
+    def begun(self, pid: int) -> None:
+        """The group tells who is in it."""
+
+    def signal(self, number: signal.Signals) -> None:
+        """To everybody but bubblewrap, which is outside of the pid namespace or its first process."""
+        for pid in processes(self.group):
+            with suppress(OSError):
+                if _pid_inside(pid) > 1:
+                    os.kill(pid, number)
+
+    def end(self) -> None:
+        kill(self.group)
+        gone(self.group)
+
+
+def _pid_inside(pid: int) -> int:
+    """The process id in the innermost namespace, 0 for a process of ours (proc(5), NSpid)."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("NSpid:"):
+            _, *ids = line.split()
+            return int(ids[-1]) if len(ids) > 1 else 0
+    return 0

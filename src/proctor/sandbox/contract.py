@@ -23,12 +23,18 @@ HOME = "/home/agent"
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a box may use. There is no network in any of them."""
+    """What a box may use. There is no network in any of them.
+
+    What is written in a box lies in memory, so that a box takes `memory_mb` and `disk_mb` of it: a full disk is told
+    to whoever writes, and never has a program killed for want of memory.
+    """
 
     memory_mb: int = 2048
     cpus: float = 1.0
     pids: int = 256
-    disk_mb: int = 1024  # of all that is written in the box
+    disk_mb: int = (
+        1024  # of all that is written in the box, wherever: /app, /home/agent, /tmp, /run, /dev/shm
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,5 +114,8 @@ class Sandbox(Protocol):
     async def check(self, policy: Policy) -> None:
         """Try by doing whether this machine can hold the policy. Raises: SandboxMissing, saying what to do."""
 
-    async def open(self, policy: Policy, mounts: Sequence[Mount] = ()) -> Box:
-        """A new box on the image. Raises: SandboxError."""
+    async def open(self, policy: Policy, mounts: Sequence[Mount] = (), build: Path | None = None) -> Box:
+        """A new box on the image; `build` is the task's folder, for sandboxes that build an image of its Dockerfile.
+
+        Raises: SandboxError.
+        """

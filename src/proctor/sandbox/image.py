@@ -1,117 +1,33 @@
-"""Roots that boxes begin with: made of this machine's programs, in seconds and without a network; never its own root.
+"""Images: the roots that boxes begin with, by name; never this machine's own root, and never half made.
 
-An image is a folder PROCTOR_HOME/images/NAME with `root/` in it and `image.json` beside, which tells its hash.
+    images/NAME              a link to the folder of that name that is used now
+    images/NAME.HASH/        root/ and image.json: what it was made of, and the hash of all that is in it
+
+An image of this machine's programs is made again when these have changed, in a folder of its own: boxes that are open
+keep theirs. One process at a time makes one; the others wait and find it.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
-import re
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+import stat
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 from proctor.errors import SandboxMissing
+from proctor.sandbox import machine_root, rootfs
+from proctor.sandbox.places import sweep
 
-PROGRAMS = (
-    *(
-        "sh",
-        "bash",
-        "env",
-        "true",
-        "false",
-        "cat",
-        "cp",
-        "mv",
-        "rm",
-        "ln",
-        "ls",
-        "mkdir",
-        "rmdir",
-        "touch",
-        "chmod",
-    ),
-    *(
-        "chown",
-        "head",
-        "tail",
-        "wc",
-        "sort",
-        "uniq",
-        "cut",
-        "tr",
-        "tee",
-        "sed",
-        "grep",
-        "find",
-        "xargs",
-        "awk",
-        "diff",
-    ),
-    *(
-        "cmp",
-        "patch",
-        "dirname",
-        "basename",
-        "readlink",
-        "realpath",
-        "mktemp",
-        "date",
-        "sleep",
-        "seq",
-    ),
-    *(
-        "test",
-        "[",
-        "echo",
-        "printf",
-        "id",
-        "whoami",
-        "uname",
-        "nproc",
-        "stat",
-        "du",
-        "df",
-        "dd",
-        "kill",
-        "ps",
-        "timeout",
-    ),
-    *(
-        "nohup",
-        "setsid",
-        "sha256sum",
-        "base64",
-        "tar",
-        "gzip",
-        "git",
-    ),
-)
-FOLDERS = (
-    *(
-        "tmp",
-        "run",
-        "proc",
-        "dev",
-        "etc",
-        "root",
-        "home/agent",
-        "app/repo",
-        "app/artifacts",
-    ),
-    *(
-        "app/evaluation",
-        "opt",
-        "usr/lib",
-        "var/tmp",
-    ),
-)
-_LIBRARY = re.compile(r"(?:=> )?(/\S+) \(0x")
+BASE = "base"  # what benchmarks use that name no image; made when it is needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,92 +37,167 @@ class Image:
     name: str
     root: Path
     sha256: str
+    made: str = ""  # of what, in words
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What an image is made of: this machine's programs with `packages` of Python, a folder or archive, or Debian."""
+
+    kind: Literal["machine", "rootfs", "debian"] = "machine"
+    packages: tuple[str, ...] = ()
+    source: str = ""  # the path of the folder or archive, or the name of Debian's release
+
+    @property
+    def words(self) -> str:
+        if self.kind == "machine":
+            return " with ".join(["this machine's programs", *filter(None, [", ".join(self.packages)])])
+        return f"Debian {self.source}" if self.kind == "debian" else self.source
+
+    def fingerprint(self) -> str:
+        """What an image of it rests on; another one makes it stale. Raises: SandboxMissing."""
+        told = [self.kind, self.source, *self.packages]
+        if self.kind == "machine":
+            told += machine_root.facts(self.packages)
+        return hashlib.sha256("\0".join(told).encode()).hexdigest()
+
+    def fill(self, root: Path) -> None:
+        """Raises: SandboxMissing, OSError."""
+        if self.kind == "machine":
+            machine_root.fill(root, self.packages)
+        elif self.kind == "debian":
+            rootfs.debian(root, self.source)
+        else:
+            rootfs.copied(root, Path(self.source))
 
 
 def find_image(name: str, home: Path) -> Image:
-    """Raises: SandboxMissing where it was not made yet."""
-    folder = home / "images" / name
-    told = folder / "image.json"
-    if not told.is_file():
-        raise SandboxMissing(f"There is no image {name!r} on this machine: `proctor sandbox image` makes it")
-    return Image(name, folder / "root", json.loads(told.read_text())["sha256"])
+    """The image as it is, stale or not. Raises: SandboxMissing where there is none of that name."""
+    told = _told(home / "images" / name)
+    if told is None:
+        raise SandboxMissing(
+            f"There is no image {name!r} here: `proctor sandbox image --name {name}` makes one"
+        )
+    return _image(name, home / "images" / name, told)
 
 
 def make_image(name: str, home: Path) -> Image:
-    """Make it of this machine's own programs, or find that it is there. Raises: SandboxMissing."""
-    folder = home / "images" / name
-    if (folder / "image.json").is_file():
+    """The image of that name, made again where it is stale; `base` is made where it is missing.
+
+    Raises: SandboxMissing.
+    """
+    told = _told(home / "images" / name)
+    if told is None and name != BASE:
         return find_image(name, home)
-    root = folder.with_name(f"{name}.{os.getpid()}") / "root"
-    shutil.rmtree(root.parent, ignore_errors=True)
-    for each in FOLDERS:
-        (root / each).mkdir(parents=True)
-    for each in ("bin", "lib", "lib64", "sbin"):
-        (root / each).symlink_to(f"usr/{each}")
-        (root / "usr" / each).mkdir(exist_ok=True)
-    _programs(root)
-    _python(root)
-    (root / "etc/passwd").write_text("root:x:0:0::/root:/bin/sh\nagent:x:1000:1000::/home/agent:/bin/sh\n")
-    (root / "etc/group").write_text("root:x:0:\nagent:x:1000:\n")
-    digest = _digest(root)
-    (root.parent / "image.json").write_text(json.dumps({"sha256": digest}))
-    root.parent.rename(folder)
-    return find_image(name, home)
+    recipe = _recipe(told) if told else Recipe()
+    return build_image(name, home, recipe)
 
 
-def _programs(root: Path) -> None:
-    for name in PROGRAMS:
-        found = shutil.which(name, path="/usr/bin:/bin:/usr/local/bin")
-        if found is not None:
-            _copy(Path(found), root / "usr/bin" / name)
-            _libraries(Path(found), root)
-    core = Path("/usr/lib/git-core")
-    if core.is_dir():
-        shutil.copytree(core, root / "usr/lib/git-core", symlinks=True, dirs_exist_ok=True)
+def build_image(name: str, home: Path, recipe: Recipe, *, anew: bool = False) -> Image:
+    """The image of that name by this recipe: the one that is there, unless it is another's, stale or wanted anew.
+
+    Raises: SandboxMissing.
+    """
+    link = home / "images" / name
+    print_of = recipe.fingerprint()
+
+    def present() -> Image | None:
+        told = _told(link)
+        fits = told is not None and told["made_of"] == print_of and not anew
+        return _image(name, link, told) if told is not None and fits else None
+
+    if found := present():
+        return found
+    link.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(link.parent):
+        return present() or _made(name, link, recipe, print_of)
 
 
-def _python(root: Path) -> None:
-    """The interpreter that runs proctor, as /usr/local/bin/python3, with its standard library and nothing else."""
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    base = Path(sys.base_prefix)
-    away = shutil.ignore_patterns(
-        "test", "tests", "site-packages", "__pycache__", "idlelib", "tkinter", "*.a"
-    )
-    library = root / "usr/local/lib" / version
-    shutil.copytree(base / "lib" / version, library, ignore=away)
-    (library / "site-packages").mkdir(exist_ok=True)
-    interpreter = root / "usr/local/bin" / version
-    interpreter.parent.mkdir(parents=True, exist_ok=True)
-    _copy(base / "bin" / version, interpreter)
-    for name in ("python3", "python"):
-        (interpreter.parent / name).symlink_to(version)
-    for each in (base / "bin" / version, *library.rglob("*.so")):
-        _libraries(each, root)
+def unused_images(home: Path) -> list[str]:
+    """Delete the images that no name leads to. While boxes are open none is deleted. Gives the names of folders."""
+    boxes = home / "boxes"
+    sweep(boxes)
+    if any(boxes.glob("box-*")):
+        return []
+    images = home / "images"
+    used = {each.resolve() for each in images.glob("*") if each.is_symlink()}
+    gone = [each for each in images.glob("*.*") if each.is_dir() and each.resolve() not in used]
+    for each in gone:
+        shutil.rmtree(each, ignore_errors=True)
+    return [each.name for each in gone]
 
 
-def _libraries(program: Path, root: Path) -> None:
-    told = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False).stdout
-    for each in _LIBRARY.findall(told):
-        place = root / each.lstrip("/")
-        if not place.exists():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            _copy(Path(each), place)
+def _made(name: str, link: Path, recipe: Recipe, print_of: str) -> Image:
+    for left in link.parent.glob(".making-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    making = Path(tempfile.mkdtemp(prefix=".making-", dir=link.parent))
+    try:
+        (making / "root").mkdir(mode=0o755)
+        recipe.fill(making / "root")
+        rootfs.complete(making / "root")
+        digest = root_sha256(making / "root")
+        told = {"sha256": digest, "made_of": print_of, "made_at": time.time(), "recipe": asdict(recipe)}
+        (making / "image.json").write_text(json.dumps(told, indent=2))
+        making.chmod(0o755)
+        final = link.with_name(f"{name}.{digest[:12]}-{print_of[:6]}")
+        if not final.is_dir():
+            making.rename(final)
+    except OSError as error:
+        raise SandboxMissing(f"The image {name!r} could not be made in {link.parent}: {error}") from error
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+    _point(link, final.name)
+    return find_image(name, link.parent.parent)
 
 
-def _copy(source: Path, target: Path) -> None:
-    if not target.exists():
-        shutil.copy2(source.resolve(), target)
+def _point(link: Path, target: str) -> None:
+    """Lead the name to that folder, at once for whoever looks."""
+    fresh = link.with_name(f".{link.name}.{os.getpid()}")
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(target)
+    fresh.replace(link)
 
 
-def _digest(root: Path) -> str:
-    """SHA-256 over the names and contents of all files, in the order of their names."""
+@contextmanager
+def _alone(images: Path) -> Iterator[None]:
+    with (images / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _told(link: Path) -> dict[str, Any] | None:
+    try:
+        told: dict[str, Any] = json.loads((link / "image.json").read_bytes())
+    except FileNotFoundError:
+        return None
+    return told
+
+
+def _recipe(told: Mapping[str, Any]) -> Recipe:
+    recipe = told["recipe"]
+    return Recipe(recipe["kind"], tuple(recipe["packages"]), recipe["source"])
+
+
+def _image(name: str, link: Path, told: Mapping[str, Any]) -> Image:
+    return Image(name, link.resolve() / "root", told["sha256"], _recipe(told).words)
+
+
+def root_sha256(root: Path) -> str:
+    """SHA-256 over names, permissions and contents of all files and links, in the order of their names."""
     found = hashlib.sha256()
     for path in sorted(_files(root)):
-        found.update(str(path.relative_to(root)).encode() + b"\0")
-        found.update(str(path.readlink()).encode() if path.is_symlink() else path.read_bytes())
+        told = path.lstat()
+        found.update(f"{path.relative_to(root)}\0{stat.S_IMODE(told.st_mode):o}\0{told.st_size}\0".encode())
+        if stat.S_ISLNK(told.st_mode):
+            found.update(os.fsencode(path.readlink()))
+        elif stat.S_ISREG(told.st_mode):
+            with path.open("rb") as file:
+                while chunk := file.read(1 << 20):
+                    found.update(chunk)
     return found.hexdigest()
 
 
 def _files(root: Path) -> Iterator[Path]:
-    for folder, _, names in os.walk(root):
+    for folder, folders, names in os.walk(root):
         yield from (Path(folder, name) for name in names)
+        yield from (Path(folder, name) for name in folders if Path(folder, name).is_symlink())

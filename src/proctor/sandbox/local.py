@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
+import re
 import signal
-import tempfile
-import time
-from asyncio.subprocess import DEVNULL, PIPE, STDOUT
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proctor.sandbox.contract import HOME, Box, Command, CommandEnd, Mount, Policy
+from proctor.errors import SandboxError
+from proctor.sandbox.contract import ARTIFACTS, HOME, REPO, Box, Command, CommandEnd, Mount, Policy
+from proctor.sandbox.copying import copy_into, inside
+from proctor.sandbox.places import Place, new_place, sweep
+from proctor.sandbox.running import Start, run_program, to_its_end
 from proctor.trial_record import Consumed
 
-FOLDERS = ("/app/repo", "/app/artifacts", "/app/evaluation", HOME, "/tmp")
-SAID_BYTES = 65_536
+PATH = "/usr/local/bin:/usr/bin:/bin"
+FOLDERS = (REPO, ARTIFACTS, "/app/evaluation", "/app", HOME, "/tmp", "/var/tmp", "/run")  # of a box
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,81 +33,74 @@ class Local:
 
     async def check(self, policy: Policy) -> None:
         """It promises nothing that could fail."""
+        sweep(self.boxes)
 
-    async def open(self, policy: Policy, mounts: Sequence[Mount] = ()) -> Box:
-        self.boxes.mkdir(parents=True, exist_ok=True)
-        place = Path(tempfile.mkdtemp(prefix="local-", dir=self.boxes))
-        for each in FOLDERS:
-            (place / each.lstrip("/")).mkdir(parents=True, exist_ok=True)
-        return LocalBox(place, {each.target: str(each.source) for each in mounts})
+    async def open(self, policy: Policy, mounts: Sequence[Mount] = (), build: Path | None = None) -> Box:
+        try:
+            place = new_place(self.boxes, "local-")
+            place.owns(())
+            for each in FOLDERS:
+                inside(place.folder, each).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SandboxError(f"A folder could not be made in {self.boxes}: {error}") from error
+        return LocalBox(place, {each.target: str(each.source.absolute()) for each in mounts})
 
 
 @dataclass(slots=True)
 class LocalBox:
     """A folder. Paths of a box in the words and the environment of a command become those of this machine."""
 
-    place: Path
+    place: Place
     seen: dict[str, str]
     printed: int = field(default=0)
 
     async def run(self, command: Command) -> CommandEnd:
-        began = time.monotonic()
-        env = {"PATH": os.defpath, "HOME": HOME, "TMPDIR": "/tmp", **command.env}
-        process = await asyncio.create_subprocess_exec(
-            *map(self._here, command.argv),
-            env={name: self._here(value) for name, value in env.items()},
-            cwd=self._here(command.cwd),
-            stdin=PIPE if command.stdin else DEVNULL,
-            stdout=PIPE,
-            stderr=STDOUT,
-            start_new_session=True,
+        env = {"PATH": PATH, "HOME": HOME, "TMPDIR": "/tmp", **command.env}  # of a box
+        argv = [self._here(each) for each in command.argv]
+        start = Start(
+            argv, {name: self._here(each) for name, each in env.items()}, Path(self._here(command.cwd))
         )
-        said, why = b"", "exited"
         try:
-            async with asyncio.timeout(command.timeout_s):
-                said, _ = await process.communicate(command.stdin or None)
-        except TimeoutError:
-            why = "timeout"
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
-        if command.output is not None:
-            with command.output.open("ab") as file:
-                file.write(said[: command.output_bytes])
-        self.printed += len(said)
-        code = process.returncode or 0
-        return CommandEnd(
-            code if code >= 0 else 128 - code,
-            "timeout" if why == "timeout" else "exited",
-            time.monotonic() - began,
-            said[-SAID_BYTES:],
-            len(said),
-        )
+            ended = await run_program(start, command, InGroup())
+        except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+            return CommandEnd(127 if isinstance(error, FileNotFoundError) else 126, said=str(error).encode())
+        except OSError as error:
+            raise SandboxError(f"A command could not be begun on this machine: {error}") from error
+        self.printed += ended.printed_bytes
+        return ended
 
-    def _here(self, word: str) -> str:
-        for target, source in self.seen.items():
-            word = word.replace(target, source)
-        for each in FOLDERS:
-            word = word.replace(each, f"{self.place}{each}")
-        return word
+    def _here(self, words: str) -> str:
+        """Paths of a box are told by what stands before and after: "/app/repo" is one in "--in=/app/repo/x"."""
+        here = {each: f"{self.place.folder}{each}" for each in FOLDERS} | self.seen
+        longest = sorted(here, key=len, reverse=True)
+        found = re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, longest))})(?![\w.-])")
+        return found.sub(lambda path: here[path[1]], words)
 
     async def put(self, source: Path, target: str) -> None:
-        await asyncio.to_thread(_copied, source, self.place / target.lstrip("/"))
+        await asyncio.to_thread(copy_into, self.place.folder, target, source)
 
     async def files(self, target: str) -> Path:
-        return self.place / target.lstrip("/")
+        return await asyncio.to_thread(inside, self.place.folder, target)
 
     def consumed(self) -> Consumed:
         return Consumed(output_bytes=self.printed)
 
     async def close(self) -> None:
-        await asyncio.to_thread(shutil.rmtree, self.place, ignore_errors=True)
+        await to_its_end(asyncio.to_thread(self.place.leave))
 
 
-def _copied(source: Path, place: Path) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_dir():
-        shutil.copytree(source, place, symlinks=True, dirs_exist_ok=True)
-    else:
-        shutil.copy2(source, place)
+@dataclass(slots=True)
+class InGroup:
+    """A command and what it starts, as long as that stays in its process group."""
+
+    group: int = 0
+
+    def begun(self, pid: int) -> None:
+        self.group = pid
+
+    def signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.group, number)
+
+    def end(self) -> None:
+        self.signal(signal.SIGKILL)

@@ -9,18 +9,20 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from proctor.errors import MetricMissing
-from proctor.findings import Comparison, Difference, Estimate
+from proctor.findings import OF_TRIALS, Comparison, Difference, Estimate
 from proctor.stats import resample
 from proctor.stats.estimates import ACCURACY, MACRO, Shape, by_accuracy, exams_of, reporting, suite_name
+from proctor.stats.estimates_share import SUCCESS_RATE
 from proctor.stats.estimates_sheet import nothing
 from proctor.stats.estimates_task import CORRELATIONS, TaskSheet, ends, own_value
 from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
 from proctor.stats.paired import ALPHA, benjamini_hochberg, holm
-from proctor.stats.pairs import Drawn, Pair, drawn, item_scores, own_resampled, paired
+from proctor.stats.pairs import Drawn, Pair, PairCounts, drawn, own_resampled, paired
 from proctor.stats.pairs_share import Shares, pooled_shares
 from proctor.stats.permute import weighed
 from proctor.stats.power_pairs import errors_to_show, items_of_mean, least_difference, least_items
+from proctor.stats.rollouts.same_tasks import same_tasks
 from proctor.types import Run
 
 if TYPE_CHECKING:
@@ -51,20 +53,21 @@ def compare(
         (one, other, *_differences(first, second, shape, tasks=tasks, family=family))
         for (one, first), (other, second) in combinations(exams, 2)
     ]
-    adjusted = _adjusted([whole for _, _, whole, _ in pairs], holm)
+    adjusted = _adjusted([whole.p_value for _, _, whole, _ in pairs], holm)
+    there = _adjusted([whole.same_tasks_p for _, _, whole, _ in pairs], holm)
     found = []
-    for (one, other, whole, rows), p in zip(pairs, adjusted, strict=True):
-        said = judged(whole, p, margin)
-        beside = zip(rows, _adjusted(rows, benjamini_hochberg), strict=True)
+    for (one, other, whole, rows), p, same in zip(pairs, adjusted, there, strict=True):
+        said = judged(replace(whole, same_tasks_p=same), p, margin)
+        beside = zip(rows, _adjusted([d.p_value for d in rows], benjamini_hochberg), strict=True)
         found.append(Comparison(one, other, said, tuple(judged(d, q, margin) for d, q in beside)))
     return tuple(found)
 
 
 def _adjusted(
-    of: Sequence[Difference], method: Callable[[Sequence[float]], list[float]]
+    of: Sequence[float | None], method: Callable[[Sequence[float]], list[float]]
 ) -> list[float | None]:
-    known = iter(method([d.p_value for d in of if d.p_value is not None]))
-    return [next(known) if d.p_value is not None else None for d in of]
+    known = iter(method([p for p in of if p is not None]))
+    return [next(known) if p is not None else None for p in of]
 
 
 def judged(difference: Difference, adjusted_p: float | None, margin: float | None = None) -> Difference:
@@ -284,7 +287,7 @@ def _described(tasks: Sequence[_Task], found: _Found, named: tuple[str, str, str
     """The difference as it is told; `named` are its task's key, title and metric."""
     task, title, metric = named
     n = sum(each.pair.first.sheet.items for each in tasks)
-    counts = _Counts.of(tasks)
+    counts = PairCounts.of([task.pair for task in tasks])
     return Difference(
         task=task,
         title=title,
@@ -307,11 +310,24 @@ def _described(tasks: Sequence[_Task], found: _Found, named: tuple[str, str, str
         only_first=counts.only_first,
         only_second=counts.only_second,
         correlation=counts.correlation,
-        detectable=found.detectable(n, family),
+        detectable=found.detectable(n, family) if _can_show(metric, n, family) else None,
         items_needed=found.items_needed(n, family),
         comparisons=family,
         margin=PRACTICALLY * _span(tasks),
+        same_tasks_p=_same_tasks(tasks, metric),
     )
+
+
+def _can_show(metric: str, n: int, family: int) -> bool:
+    """Whether so many tasks can show anything: of 5, all better, signs are as far from 0 by luck in 1 of 16 cases."""
+    return metric not in OF_TRIALS or 2.0 ** (1 - n) < ALPHA / family
+
+
+def _same_tasks(tasks: Sequence[_Task], metric: str) -> float | None:
+    if metric != SUCCESS_RATE or len(tasks) != 1:
+        return None
+    pair = tasks[0].pair
+    return same_tasks(pair.first.sheet.rows, pair.second.sheet.rows)
 
 
 def _most(tasks: Sequence[_Task]) -> float:
@@ -337,31 +353,6 @@ def _value(tasks: Sequence[_Task], side: str) -> float:
     # Divided last, so that a perfect score is 1 and not the float below it.
     weights = math.fsum(task.weight for task in tasks)
     return math.fsum(task.weight * (own_value(getattr(task.pair, side)) or 0.0) for task in tasks) / weights
-
-
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    """Item by item, over tasks: who did better, and how the two runs' scores go together."""
-
-    both_right: int
-    only_first: int
-    only_second: int
-    correlation: float | None
-
-    @classmethod
-    def of(cls, tasks: Sequence[_Task]) -> _Counts:
-        import numpy as np
-
-        sides = [[item_scores(getattr(task.pair, side)) for task in tasks] for side in ("first", "second")]
-        a = np.array([s[item] for s in sides[0] for item in sorted(s)])
-        b = np.array([o[item] for s, o in zip(*sides, strict=True) for item in sorted(s)])
-        varied = a.std() > 0 and b.std() > 0
-        return cls(
-            both_right=int(((a == 1) & (b == 1)).sum()),
-            only_first=int((a > b).sum()),
-            only_second=int((b > a).sum()),
-            correlation=float(np.corrcoef(a, b)[0, 1]) if varied else None,
-        )
 
 
 # Several runs at once ----------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from proctor.findings import Estimate
+from proctor.findings import OF_TRIALS, Estimate
 from proctor.stats import clusters, metrics
 from proctor.stats.estimates_sheet import WILSON, Sheet, TaskShape, nothing
 from proctor.stats.intervals import Z95, t95, wilson
@@ -22,6 +22,8 @@ STUDENT = "Student's t or Wilson between the least and the greatest score, the w
 STUDENT_CLUSTERS = (
     "Student's t over clusters or Wilson between the least and the greatest score, the wider of both"
 )
+EFFECTIVE_TASKS = "Wilson on the effective n of the tasks"
+BOUNDED_TASKS = "Student's t over tasks or Wilson on the effective n of the tasks, the wider of both"
 BOUNDED = "Student's t or Wilson on the effective n, the wider of both"
 BOUNDED_CLUSTERS = "Student's t over clusters or Wilson on the effective n of the clusters, the wider of both"
 # Of a cluster of the mean size, added at each end where it is asked how much clusters hang together: with a
@@ -29,7 +31,7 @@ BOUNDED_CLUSTERS = "Student's t over clusters or Wilson on the effective n of th
 UNSEEN = 0.05
 
 
-SUCCESS_RATE = "success_rate"
+SUCCESS_RATE, MEAN_SCORE = OF_TRIALS
 
 
 def row_score(row: Scored, metric: str, kind: str) -> float:
@@ -80,7 +82,7 @@ def share(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
     value = value_of(mean(one, spec, metric), one)
     n, stderr = effective(one, spec, metric)
     low, high = wilson(value, n)
-    loose = WILSON if n == one.items else EFFECTIVE
+    loose = WILSON if n == one.items else EFFECTIVE_TASKS if metric in OF_TRIALS else EFFECTIVE
     method = EFFECTIVE_CLUSTERS if one.clustered else loose
     return Estimate(value, stderr, low, high, one.items, one.asked, method)
 
@@ -108,12 +110,15 @@ def graded(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
     worth = 1 + part * (1 - part) * wide**2 / variance
     if one.clustered:
         worth = max(1.0, worth * (Z95 / t95(freedom)) ** 2)
+    elif metric in OF_TRIALS:
+        worth = few(worth, one.items)
     low, high = (start + wide * side for side in wilson(part, worth))
     low, high = min(value - half, low), max(value + half, high)
     if bounded:
         low, high = max(0.0, low), min(1.0, high)
     methods = {True: (BOUNDED, BOUNDED_CLUSTERS), False: (STUDENT, STUDENT_CLUSTERS)}
-    return Estimate(value, stderr, low, high, one.items, one.asked, methods[bounded][one.clustered])
+    method = BOUNDED_TASKS if metric in OF_TRIALS else methods[bounded][one.clustered]
+    return Estimate(value, stderr, low, high, one.items, one.asked, method)
 
 
 def _spread(one: Sheet, rest: Array, ends: tuple[float, float] | None) -> tuple[float, float]:

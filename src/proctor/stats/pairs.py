@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from proctor.stats import metrics, resample
-from proctor.stats.estimates_share import value_of
+from proctor.stats.estimates_share import SUCCESS_RATE, row_score, value_of
 from proctor.stats.estimates_sheet import TaskShape, base_id, part, sheet
 from proctor.stats.estimates_task import (
     CORRELATIONS,
@@ -263,10 +263,40 @@ def own_resampled(exams: Sequence[TaskSheet]) -> Array:
 
 
 def item_scores(of: TaskSheet) -> dict[str, float]:
-    """Item -> mean score of its askings; a reply without a score counts 0."""
+    """Item -> mean score of its askings, or the share that passed; a reply without a score counts 0.
+
+    What is equal but for rounding is made equal: 0.4 thrice and 0.4 five times.
+    """
+    passed = of.spec.official == (SUCCESS_RATE,)
     sums: dict[str, tuple[float, int]] = {}
     for row in of.sheet.rows:
         base = base_id(row.item, of.worded)
         total, times = sums.get(base, (0.0, 0))
-        sums[base] = (total + (row.score or 0.0), times + 1)
-    return {base: total / times for base, (total, times) in sums.items()}
+        score = row_score(row, SUCCESS_RATE, of.spec.kind) if passed else row.score or 0.0
+        sums[base] = (total + score, times + 1)
+    return {base: round(total / times, 12) for base, (total, times) in sums.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class PairCounts:
+    """Item by item, over tasks: which of two runs did better, and how the two runs' scores go together."""
+
+    both_right: int
+    only_first: int
+    only_second: int
+    correlation: float | None
+
+    @classmethod
+    def of(cls, pairs: Sequence[Pair]) -> PairCounts:
+        import numpy as np
+
+        sides = [[item_scores(getattr(pair, side)) for pair in pairs] for side in ("first", "second")]
+        a = np.array([s[item] for s in sides[0] for item in sorted(s)])
+        b = np.array([o[item] for s, o in zip(*sides, strict=True) for item in sorted(s)])
+        varied = a.std() > 0 and b.std() > 0
+        return cls(
+            both_right=int(((a == 1) & (b == 1)).sum()),
+            only_first=int((a > b).sum()),
+            only_second=int((b > a).sum()),
+            correlation=float(np.corrcoef(a, b)[0, 1]) if varied else None,
+        )

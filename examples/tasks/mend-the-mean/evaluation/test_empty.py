@@ -1,7 +1,15 @@
-import sys
+import unittest
 
-sys.path.insert(0, "/app/repo")
+from asked import asked
 
-from figures import mean
 
-assert mean([]) is None
+class Empty(unittest.TestCase):
+    def test_the_mean_of_nothing_is_none(self):
+        self.assertIsNone(asked("figures", "mean", []))
+
+    def test_a_report_of_nothing_has_a_dash(self):
+        self.assertEqual(asked("report", "line", []), "0 numbers, mean -")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,8 +1,18 @@
-import sys
+import unittest
 
-sys.path.insert(0, "/app/repo")
+from asked import asked
 
-from figures import mean
 
-assert mean([1, 2, 6]) == 3
-assert mean([4]) == 4
+class Numbers(unittest.TestCase):
+    def test_means_are_what_they_were(self):
+        self.assertEqual(asked("figures", "mean", [1, 2, 6]), 3)
+        self.assertEqual(asked("figures", "mean", [0, 0]), 0)
+        self.assertAlmostEqual(asked("figures", "mean", [0.1, 0.2]), 0.15)
+
+    def test_reports_are_what_they_were(self):
+        self.assertEqual(asked("report", "line", [1, 2]), "2 numbers, mean 1.50")
+        self.assertEqual(asked("report", "line", [0]), "1 numbers, mean 0.00")
+
+
+if __name__ == "__main__":
+    unittest.main()

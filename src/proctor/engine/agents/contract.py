@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from proctor.offered import ListedModel
 from proctor.references import TrialLimits
 from proctor.sandbox.contract import Box, Mount
 from proctor.trial_record import AgentEnd, TrialStep
-from proctor.types import NOTHING_USED, Message, Reply, Usage
-
-# Asks the agent's model; waits for a place at its server and repeats what may pass. Raises: AgentModelError,
-# ProviderError that stops the run.
-AskModel = Callable[[Sequence[Message]], Awaitable[Reply]]
+from proctor.types import NOTHING_USED, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +19,8 @@ class AgentJob:
     """What an agent is given. The repository is at /app/repo of the box, and what it prints goes to `log`.
 
     `patch` is the task's reference solution, for the agent that knows it; None where the task has none. `seconds` is
-    how long it may take; it is stopped from outside then, too.
+    how long it may work, which it keeps to by itself; what it waits for its model's server is not counted, but it
+    ends at `deadline_s` at the latest, None: never. `task` is the task's id.
     """
 
     box: Box
@@ -33,11 +31,27 @@ class AgentJob:
     log: Path
     patch: Path | None = None
     rollout: int = 0
+    task: str = ""
+    deadline_s: float | None = None
+
+    @property
+    def told(self) -> Mapping[str, str]:
+        """All variables that an agent's commands see: the task's own, and what it is told of this trial."""
+        own = {"TASK_ID": self.task, "TASK_ROLLOUT": str(self.rollout), "TASK_SECONDS": f"{self.seconds:.0f}"}
+        return {**self.environment, **own}
+
+    @property
+    def output_bytes(self) -> int:
+        """How much of what it prints is kept."""
+        return int(self.limits.output_mb * 1e6)
 
 
 @dataclass(frozen=True, slots=True)
 class AgentWork:
-    """How an agent's work ended, and what it took. `calls` None: nobody counted them."""
+    """How an agent's work ended, and what it took. `calls` None: nobody counted them.
+
+    `usage` is of all requests whose replies it used, `unused` of the others.
+    """
 
     ended: AgentEnd = "done"
     exit_code: int | None = None
@@ -45,7 +59,10 @@ class AgentWork:
     usage: Usage = NOTHING_USED
     calls: int | None = None
     steps: tuple[TrialStep, ...] = ()
-    final: str = ""  # its last words
+    final: str = ""  # its last words, or why it ended
+    unused: Usage = NOTHING_USED
+    steps_left_out: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class AgentAtWork(Protocol):
@@ -57,10 +74,25 @@ class AgentAtWork(Protocol):
 
     @property
     def sha256(self) -> str:
-        """The hash of its program or script, so that a result tells what made it."""
+        """The hash of its program, script or prompt, so that a result tells what made it. After `check`."""
 
-    async def check(self) -> None:
-        """Before anything is spent. Raises: ConfigError, ProviderError."""
+    @property
+    def unsent(self) -> Collection[str]:
+        """The fields of Sampling that do not reach its model."""
+
+    @property
+    def adjustments(self) -> Sequence[str]:
+        """Parameters that its model's server made us drop or rename, in words."""
+
+    async def check(self) -> ListedModel | None:
+        """Before anything is spent: the model that proctor asks for it. Raises: ConfigError, ProviderError."""
+
+    async def warm(self) -> None:
+        """Have its model loaded, so that loading stands outside the clock."""
 
     async def work(self, job: AgentJob) -> AgentWork:
-        """Work on one task. What the agent does wrong is told in AgentWork; raises SandboxError, AgentModelError."""
+        """Work on one task. What the agent does wrong is told in AgentWork.
+
+        Raises: SandboxError; AgentModelError and what else AskedModel.ask raises, with the usage of the whole trial;
+        ConfigError where a limit cannot be kept.
+        """

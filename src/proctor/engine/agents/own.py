@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.engine.agents.contract import AgentJob, AgentWork
 from proctor.errors import ConfigError
-from proctor.sandbox.contract import Command, Mount
+from proctor.offered import ListedModel
+from proctor.providers.contract import ALL_SAMPLING
+from proctor.sandbox.contract import Command, CommandEnd, Mount
 
 NO_PROGRAM = hashlib.sha256(b"").hexdigest()
+SCRIPT = "/opt/script.sh"
+
+
+def variables(pairs: Sequence[str]) -> Mapping[str, str]:
+    """NAME=value of a table, as a mapping."""
+    return dict(each.split("=", 1) for each in pairs)
+
+
+def time_met(ended: CommandEnd, seconds: float) -> tuple[str, ...]:
+    """The limit that ended a command of so many seconds, in words; none where it ended by itself."""
+    return (f"stopped after {seconds:g} s",) if ended.why == "timeout" else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,54 +33,69 @@ class NullAgent:
 
     mounts: Sequence[Mount] = ()
     sha256: str = NO_PROGRAM
+    unsent: Collection[str] = ALL_SAMPLING
+    adjustments: Sequence[str] = ()
 
-    async def check(self) -> None:
+    async def check(self) -> ListedModel | None:
         """It needs nothing."""
+        return None
+
+    async def warm(self) -> None:
+        """Nothing to load."""
 
     async def work(self, job: AgentJob) -> AgentWork:
         return AgentWork()
 
 
 @dataclass(frozen=True, slots=True)
-class ReferenceAgent:
+class ReferenceAgent(NullAgent):
     """Applies the task's own solution: what it does not score, nobody can."""
-
-    mounts: Sequence[Mount] = ()
-    sha256: str = NO_PROGRAM
-
-    async def check(self) -> None:
-        """It needs nothing."""
 
     async def work(self, job: AgentJob) -> AgentWork:
         if job.patch is None:
-            return AgentWork("failed", final="the task has no reference solution")
+            raise ConfigError(
+                f"{job.task or 'The task'} has no reference patch (overlay_files/diff.patch), so the agent "
+                "`reference` cannot work on it: leave it out for this task"
+            )
         applied = Command(("git", "apply", "--whitespace=nowarn", "-"), stdin=job.patch.read_bytes())
         ended = await job.box.run(applied)
-        return AgentWork("failed" if ended.code else "done", ended.code)
+        if ended.code:
+            said = ended.said.decode("utf-8", "replace").strip()
+            return AgentWork("failed", ended.code, final=f"the reference patch does not apply: {said}")
+        return AgentWork("done", ended.code)
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedAgent:
-    """Runs a shell script of the user's in the repository; TASK_ROLLOUT tells it which rollout it is."""
+    """Runs a shell script of the user's in the repository; TASK_ID and TASK_ROLLOUT tell it what it works on."""
 
     script: Path
+    environment: Sequence[str] = ()
+    unsent: Collection[str] = ALL_SAMPLING
+    adjustments: Sequence[str] = ()
 
     @property
     def mounts(self) -> Sequence[Mount]:
-        return (Mount(self.script, "/opt/script.sh"),)
+        return (Mount(self.script, SCRIPT),)
 
     @property
     def sha256(self) -> str:
         return hashlib.sha256(self.script.read_bytes()).hexdigest()
 
-    async def check(self) -> None:
+    async def check(self) -> ListedModel | None:
         if not self.script.is_file():
             raise ConfigError(f"No file {self.script}: it is the script of a scripted agent")
+        return None
+
+    async def warm(self) -> None:
+        """Nothing to load."""
 
     async def work(self, job: AgentJob) -> AgentWork:
-        env = {**job.environment, "TASK_ROLLOUT": str(job.rollout)}
-        command = Command(("sh", "/opt/script.sh"), env, timeout_s=job.seconds, output=job.log)
+        env = {**job.told, **variables(self.environment)}
+        command = Command(
+            ("sh", SCRIPT), env, timeout_s=job.seconds, output=job.log, output_bytes=job.output_bytes
+        )
         ended = await job.box.run(command)
-        if ended.why == "timeout":
-            return AgentWork("limit", ended.code, (f"stopped after {job.seconds:g} s",))
+        if met := time_met(ended, job.seconds):
+            return AgentWork("limit", ended.code, met)
         return AgentWork("failed" if ended.code else "done", ended.code)

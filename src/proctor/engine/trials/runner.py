@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from proctor.engine.agents.contract import AgentAtWork
+from proctor.engine.trials.baseline import Baselines
 from proctor.engine.trials.trial import Trial, folder_of
 from proctor.offered import ListedModel
-from proctor.providers.contract import ALL_SAMPLING, Pacing
+from proctor.providers.contract import Pacing
 from proctor.references import RolloutsRef
 from proctor.sandbox.contract import Policy, Sandbox
 from proctor.sources.rollouts.source import RolloutsSource
@@ -29,8 +30,15 @@ class TrialRunner:
     agent: AgentAtWork
     model: Model
     address: str = ""
-    unsent: Collection[str] = ALL_SAMPLING
-    adjustments: Sequence[str] = ()
+    baselines: Baselines = field(default_factory=Baselines)
+
+    @property
+    def unsent(self) -> Collection[str]:
+        return self.agent.unsent
+
+    @property
+    def adjustments(self) -> Sequence[str]:
+        return self.agent.adjustments
 
     @property
     def pacing(self) -> Pacing:
@@ -39,16 +47,25 @@ class TrialRunner:
     async def check(self) -> ListedModel:
         limits = self.ref.limits
         await self.sandbox.check(Policy(limits.memory_mb, limits.cpus, limits.pids, limits.disk_mb))
-        await self.agent.check()
-        return ListedModel(self.model)
+        listed = await self.agent.check()
+        return replace(listed, model=self.model) if listed else ListedModel(self.model)
 
     async def warm(self) -> None:
-        """Nothing is loaded."""
+        await self.agent.warm()
 
     async def __call__(self, item: Item, repeat: int) -> Reply:
         task, entry = self.source.by_id[item.id]
-        number = self.numbers[item.id] + repeat
-        trial = Trial(self.ref, task, entry, repeat, folder_of(self.ref, number), self.sandbox, self.agent)
+        trial = Trial(
+            self.ref,
+            task,
+            entry,
+            repeat,
+            folder_of(self.ref, self.numbers[item.id] + repeat),
+            self.sandbox,
+            self.agent,
+            self.baselines,
+            str(self.model),
+        )
         return await trial.run()
 
     @property

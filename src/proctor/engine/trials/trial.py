@@ -1,190 +1,204 @@
-"""One trial: prepare, agent, collect, verify, score. The agent's box is dead before anything of it is read."""
+"""One trial: prepare, agent, collect, verify, score. The agent's box is dead before anything of it is read.
+
+What is finished is kept in the trial's folder: a trial whose work is collected goes on at verifying, and its agent is
+never asked again.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import subprocess
+import hashlib
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from proctor.engine.agents.contract import AgentAtWork, AgentJob, AgentWork
-from proctor.errors import VerifierError
+from proctor.engine.trials.baseline import Baseline, Baselines
+from proctor.engine.trials.boxes import furnish, in_time, opened_box
+from proctor.engine.trials.clean import clean_files
+from proctor.engine.trials.collecting import Collected, Taken, collect, collected_bytes, collected_from
+from proctor.engine.trials.deadlines import COLLECT_S, GRACE_S, PREPARE_S, Deadlines
+from proctor.engine.trials.documents import notes_document, repo_info_document
+from proctor.engine.trials.folder import AGENT_LOG, EVAL_LOG, PATCH, RECORD, WORK, TrialFolder, worked_on
+from proctor.engine.trials.scoring import bound_of, reply_of, write_results
+from proctor.engine.trials.verifying import Verdict, Verifying, VerifyTerms
+from proctor.errors import ProctorError
 from proctor.references import RolloutsRef, TaskEntry
-from proctor.sandbox.contract import REPO, Command, Mount, Policy, Sandbox
+from proctor.sandbox.contract import REPO, Box, Policy, Sandbox
 from proctor.sources.rollouts.task import PreparedTask
-from proctor.trial_record import (
-    OUTPUT_CHARACTERS,
-    PhaseName,
-    PhaseTime,
-    RubricScore,
-    TestResult,
-    TrialRecord,
-    record_bytes,
-)
+from proctor.trial_record import MOST_STEPS, Consumed, PhaseName, PhaseTime, record_from
 from proctor.types import Reply
-
-EVALUATION = "/app/evaluation"
-GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
-GIT_ENV = {
-    "PATH": "/usr/local/bin:/usr/bin:/bin",
-    "HOME": "/nonexistent",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    **{f"GIT_{who}_{what}": "proctor" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
-}
 
 
 @dataclass(slots=True)
 class Trial:
-    """One rollout of one task on its way; `folder` is its place in `data/runs`."""
+    """One rollout of one task on its way; `place` is its folder in `data/runs`, `row` whom it measures."""
 
     ref: RolloutsRef
     task: PreparedTask
     entry: TaskEntry
     rollout: int
-    folder: Path
+    place: Path
     sandbox: Sandbox
     agent: AgentAtWork
+    baselines: Baselines
+    row: str = ""
     phases: list[PhaseTime] = field(default_factory=list)
 
     async def run(self) -> Reply:
-        """Raises: SandboxError, VerifierError, AgentModelError."""
-        for name in ("artifacts", "logs"):
-            (self.folder / name).mkdir(parents=True, exist_ok=True)
-        began = time.monotonic()
-        work, patch = await self._work()
-        tests = await self._verify(patch)
-        with self._phase("score"):
-            record = self._record(work, patch, tests)
-        (self.folder / "evaluation_results.json").write_text(
-            json.dumps({"run_id": record.run_id, "total_score": record.score}, indent=2)
-        )
-        return Reply(
-            patch.decode("utf-8", "replace"),
-            latency_s=time.monotonic() - began,
-            input_tokens=work.usage.input_tokens,
-            output_tokens=work.usage.output_tokens,
-            cost_usd=work.usage.cost_usd,
-            raw=record_bytes(record),
-        )
-
-    async def _work(self) -> tuple[AgentWork, bytes]:
-        limits = self.ref.limits
-        with self._phase("prepare"):
-            box = await self.sandbox.open(self._policy, self.agent.mounts)
-        try:
-            with self._phase("prepare"):
-                await box.put(self.task.repo, REPO)
-                await asyncio.to_thread(self._baseline)
-            with self._phase("agent"):
-                job = AgentJob(
-                    box,
-                    self.task.instruction,
-                    self._environment,
-                    limits,
-                    self.entry.timeout_s or limits.agent_s,
-                    self.folder / "logs" / "agent.log",
-                    self.task.reference,
-                    self.rollout,
-                )
-                work = await self.agent.work(job)
-            with self._phase("collect"):
-                patch = await asyncio.to_thread(self._diff, await box.files(REPO))
-        finally:
-            await box.close()
-        (self.folder / "artifacts" / "diff.patch").write_bytes(patch)
-        return work, patch
-
-    async def _verify(self, patch: bytes) -> Mapping[str, TestResult]:
-        with self._phase("verify"):
-            box = await self.sandbox.open(self._policy, [Mount(self.task.evaluation, EVALUATION)])
+        """Raises: SandboxError, VerifierError, AgentModelError; DiskFull, which ends the run."""
+        with worked_on(self.place) as folder:
             try:
-                await box.put(self.task.repo, REPO)
-                if patch:
-                    applied = await box.run(
-                        Command(("git", "apply", "--whitespace=nowarn", "-"), stdin=patch)
-                    )
-                    if applied.code:
-                        raise VerifierError(f"The patch does not apply: {applied.said.decode()}")
-                return {script.path: await self._test(box, script.path) for script in self.task.tests}
-            finally:
-                await box.close()
+                return await self._run(folder)
+            except ProctorError as error:
+                folder.failed(error)
+                raise
 
-    async def _test(self, box: object, path: str) -> TestResult:
-        runner = ("sh",) if path.endswith(".sh") else ("python3",)
-        command = Command(
-            (*runner, f"{EVALUATION}/{path}"),
-            self._environment,
-            timeout_s=self.ref.limits.verifier_s,
-            output=self.folder / "logs" / "eval.log",
-        )
-        ended = await box.run(command)  # type: ignore[attr-defined]  # a first cut
-        return TestResult(ended.code == 0, ended.said.decode("utf-8", "replace")[-OUTPUT_CHARACTERS:])
+    async def _run(self, folder: TrialFolder) -> Reply:
+        bound = bound_of(self)
+        kept = _kept(folder, bound)
+        if kept is None:
+            folder.begin(bound)
+            collected, patch = await self._work(folder)
+        else:
+            collected, patch = kept
+            record = folder.read(RECORD) if folder.state.phase is None else None
+            if record is not None:
+                return reply_of(record_from(record), collected.work, patch)
+        self.phases = list(collected.phases)
+        verdict = await self._verify(folder, collected, patch)
+        with self._phase(folder, "score"):
+            reply = write_results(self, folder, collected, patch, verdict)
+            folder.finish("score")
+        folder.end()
+        return reply
 
-    def _record(self, work: AgentWork, patch: bytes, tests: Mapping[str, TestResult]) -> TrialRecord:
-        rubrics: dict[str, RubricScore] = {}
-        for each in self.task.rubrics:
-            of = [tests[script.path].passed for script in self.task.tests if script.rubric == each.id]
-            share = sum(of) / len(of) if of else None
-            rubrics[each.id] = RubricScore(each.criterion, each.weight, share, len(of), sum(of))
-        counted = [each for each in rubrics.values() if each.score is not None]
-        whole = sum(each.weight for each in counted)
-        score = sum(each.weight * (each.score or 0.0) for each in counted) / whole if whole else 0.0
-        return TrialRecord(
-            self.folder.name,
-            str(self.folder),
-            work.ended,
-            score,
-            score >= self.ref.pass_score,
-            work.exit_code,
-            work.limits_met,
-            tuple(self.phases),
-            work.steps,
-            calls=work.calls,
-            rubrics=rubrics,
-            tests=tests,
-            diff_lines=patch.count(b"\n"),
-            sandbox=self.sandbox.told,
-            hashes={"task": self.task.sha256, "agent": self.agent.sha256},
+    async def _work(self, folder: TrialFolder) -> tuple[Collected, bytes]:
+        async with opened_box(self.sandbox, self.policy, self.agent.mounts) as box:
+            with self._phase(folder, "prepare"):
+                baseline = await in_time(PREPARE_S, "prepare a trial", self._prepare(box))
+                folder.finish("prepare")
+            with self._phase(folder, "agent"):
+                work = await self._ask(folder, box)
+                folder.finish("agent")
+            with self._phase(folder, "collect"):
+                taken = await in_time(COLLECT_S, "collect the work", self._collect(folder, box, baseline))
+                used = box.consumed()
+        collected = self._collected(work, taken, used)
+        _write_work(folder, self.task, collected, taken.patch)
+        return collected, taken.patch
+
+    async def _prepare(self, box: Box) -> Baseline:
+        baseline = await self._baseline()
+        await box.put(baseline.files, REPO)
+        await box.put(baseline.history, f"{REPO}/.git")
+        await furnish(box, self.task.agent_files())
+        return baseline
+
+    async def _ask(self, folder: TrialFolder, box: Box) -> AgentWork:
+        left_s = self.deadlines.of_agent(self._spent_s)
+        job = AgentJob(
+            box,
+            self.task.instruction,
+            self.environment,
+            self.ref.limits,
+            min(self.deadlines.agent_s, left_s),
+            folder.path / AGENT_LOG,
+            self.task.reference,
+            self.rollout,
         )
+        job.log.touch()
+        try:
+            async with asyncio.timeout(left_s + GRACE_S):
+                return await self.agent.work(job)
+        except TimeoutError:
+            told = f"stopped from outside: the whole trial may take {self.deadlines.trial_s:g} s"
+            return AgentWork("limit", limits_met=(told,))
+
+    async def _collect(self, folder: TrialFolder, box: Box, baseline: Baseline) -> Taken:
+        root = await box.files(REPO)
+        until = time.monotonic() + COLLECT_S
+        return await asyncio.to_thread(collect, root, baseline, folder.private, until)
+
+    def _collected(self, work: AgentWork, taken: Taken, used: Consumed) -> Collected:
+        limits = (*work.limits_met, *taken.limits_met, *_limits_of_box(used, self.policy))
+        ended = "limit" if taken.void else work.ended
+        work = replace(work, ended=ended, limits_met=limits, steps=work.steps[:MOST_STEPS])
+        return Collected(
+            work, taken.tree, taken.touched, taken.notes, used, tuple(self.phases), self.deadlines.told
+        )
+
+    async def _verify(self, folder: TrialFolder, collected: Collected, patch: bytes) -> Verdict:
+        with self._phase(folder, "verify"):
+            folder.verifies()
+            baseline = await self._baseline()
+            work = await asyncio.to_thread(
+                clean_files, self.task, baseline, patch, folder.private, collected.tree
+            )
+            seconds = self.deadlines.of_verifier(self._spent_s)
+            log = folder.path / EVAL_LOG
+            terms = VerifyTerms(self.sandbox, self.policy, self.environment, seconds, log)
+            verdict = await Verifying(self.task, work.folder, terms).verdict()
+            folder.finish("verify")
+        return replace(verdict, notes=(*work.notes, *verdict.notes))
+
+    async def _baseline(self) -> Baseline:
+        return await self.baselines.of(self.task, Path(self.ref.data, "cache", "baselines"))
 
     @property
-    def _policy(self) -> Policy:
+    def deadlines(self) -> Deadlines:
+        return Deadlines.of(self.ref, self.task, self.entry)
+
+    @property
+    def policy(self) -> Policy:
         limits = self.ref.limits
         return Policy(limits.memory_mb, limits.cpus, limits.pids, limits.disk_mb)
 
     @property
-    def _environment(self) -> Mapping[str, str]:
+    def environment(self) -> Mapping[str, str]:
         own = dict(each.split("=", 1) for each in self.entry.environment)
         return {**self.task.environment, **own}
 
+    @property
+    def _spent_s(self) -> float:
+        return sum(each.seconds for each in self.phases)
+
     @contextmanager
-    def _phase(self, name: PhaseName) -> Iterator[None]:
+    def _phase(self, folder: TrialFolder, name: PhaseName) -> Iterator[None]:
+        folder.enter(name)
         at, began = time.time(), time.monotonic()
         yield
         self.phases.append(PhaseTime(name, at, time.monotonic() - began))
 
-    def _baseline(self) -> None:
-        """A private history of the repository as the agent found it, out of the agent's reach."""
-        self._git("init", "-q", str(self.folder / "baseline"), tree=None)
-        self._git("add", "-A", tree=self.task.repo)
-        self._git("commit", "-q", "--allow-empty", "-m", "baseline", tree=self.task.repo)
 
-    def _diff(self, tree: Path) -> bytes:
-        self._git("add", "-A", tree=tree)
-        return self._git("diff", "--cached", "--binary", "HEAD", tree=tree)
+def _kept(folder: TrialFolder, bound: str) -> tuple[Collected, bytes] | None:
+    """What an agent made of this very task, where it is whole; else it is asked once more."""
+    if not folder.keeps(bound):
+        return None
+    patch, body = folder.read(PATCH), folder.read(WORK)
+    collected = collected_from(body) if body is not None else None
+    if patch is None or collected is None or hashlib.sha256(patch).hexdigest() != folder.state.patch:
+        return None
+    return collected, patch
 
-    def _git(self, *words: str, tree: Path | None) -> bytes:
-        where = () if tree is None else (f"--git-dir={self.folder / 'baseline/.git'}", f"--work-tree={tree}")
-        done = subprocess.run(
-            [*GIT, *where, *words], env={**GIT_ENV}, cwd=tree or self.folder, capture_output=True, check=False
-        )
-        if done.returncode:
-            raise VerifierError(f"git {words[0]}: {done.stderr.decode('utf-8', 'replace')}")
-        return done.stdout
+
+def _write_work(folder: TrialFolder, task: PreparedTask, collected: Collected, patch: bytes) -> None:
+    digest = hashlib.sha256(patch).hexdigest()
+    work = collected.work
+    folder.write(PATCH, patch, lasting=True)
+    folder.write(WORK, collected_bytes(collected), lasting=True)
+    folder.write("artifacts/repo_info.json", repo_info_document(task, collected.touched, digest))
+    folder.write("artifacts/notes.md", notes_document(work.final, collected.notes, work.limits_met))
+    folder.finish("collect", patch=digest)
+
+
+def _limits_of_box(used: Consumed, policy: Policy) -> Iterator[str]:
+    if used.out_of_memory:
+        yield f"{used.out_of_memory} processes were killed at {policy.memory_mb} MB of memory"
+    if used.processes_refused:
+        yield f"{used.processes_refused} times no process could be started: {policy.pids} may run at once"
 
 
 def folder_of(ref: RolloutsRef, number: int) -> Path:

@@ -12,7 +12,7 @@ import orjson
 from proctor.errors import ModelNotFound, ProviderError
 from proctor.offered import ListedModel
 from proctor.providers.contract import Opening, Pacing
-from proctor.providers.protocols.parameters import Parameters
+from proctor.providers.protocols.parameters import Parameters, within
 from proctor.providers.protocols.preflight import look, need_key, need_rows, undescribed
 from proctor.providers.protocols.thoughts import ANTHROPIC_BUDGET, ANTHROPIC_EFFORT, ANTHROPIC_HINT
 from proctor.providers.wire.http import HttpResponse
@@ -88,13 +88,15 @@ class Anthropic:
                 raise refusal(answer, self._place)
 
     def _body(self, item: Item, parameters: Mapping[str, Any]) -> bytes:
+        # What a model may think with must be less than all that it may write.
+        budget = parameters.get("thinking", {}).get("budget_tokens", 0)
         system = "\n\n".join(m.content for m in item.ask.messages if m.role == "system")
         body: dict[str, Any] = {
             "model": self._model.name,
             "messages": [
                 {"role": m.role, "content": m.content} for m in item.ask.messages if m.role != "system"
             ],
-            **parameters,
+            **within(parameters, item, least=budget + 1),
         }
         if system:
             body["system"] = system

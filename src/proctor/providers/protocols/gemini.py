@@ -14,7 +14,7 @@ from proctor.errors import ModelNotFound, ProviderError
 from proctor.offered import ListedModel
 from proctor.providers.contract import Opening, Pacing
 from proctor.providers.modes import ANSWER, TOP_TOKENS, need_ranking, ranking
-from proctor.providers.protocols.parameters import Parameters
+from proctor.providers.protocols.parameters import Parameters, within
 from proctor.providers.protocols.preflight import look, need_key, undescribed
 from proctor.providers.protocols.thoughts import GEMINI_HINT, GEMINI_NOTES, GEMINI_THINKING
 from proctor.providers.wire.http import HttpResponse
@@ -114,7 +114,7 @@ class Gemini:
                 raise refusal(answer, self._place)
 
     def _body(self, item: Item, repeat: int, parameters: Mapping[str, Any]) -> bytes:
-        config = dict(parameters)
+        config = dict(within(parameters, item))
         if repeat and "seed" in config:
             config["seed"] += repeat
         if self._mode == "structured":

@@ -21,6 +21,7 @@ from proctor.offered import ListedModel
 from proctor.providers.contract import Opening, Pacing
 from proctor.providers.modes import TOP_TOKENS, answer_schema, need_ranking, ranking
 from proctor.providers.protocols.ollama_context import loaded_context, own_context
+from proctor.providers.protocols.parameters import within
 from proctor.providers.protocols.preflight import need_rows, unlisted
 from proctor.providers.protocols.server_clock import possible
 from proctor.providers.wire.http import Http, HttpResponse
@@ -129,7 +130,7 @@ class Ollama:
             raise
 
     def _body(self, item: Item, repeat: int) -> bytes:
-        options = self._options
+        options = dict(within(self._options, item))
         if repeat and options["seed"] != FREE:
             options = {**options, "seed": options["seed"] + repeat}
         body = self._request([{"role": m.role, "content": m.content} for m in item.ask.messages], options)

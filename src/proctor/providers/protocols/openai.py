@@ -16,7 +16,7 @@ from proctor.providers.protocols.completions import Bill, completion
 from proctor.providers.protocols.dialects import ELSEWHERE, OPENAI, SIMULATOR, Dialect, pacing_of
 from proctor.providers.protocols.first_question import first_question
 from proctor.providers.protocols.listing import ServerListing, authorization, list_rows, listing
-from proctor.providers.protocols.parameters import Parameters
+from proctor.providers.protocols.parameters import Parameters, within
 from proctor.providers.protocols.preflight import need_key, unlisted
 from proctor.providers.protocols.servers import identified
 from proctor.providers.protocols.spellings import OFFICIAL, UNKNOWN, Spelling, spelling_of
@@ -126,7 +126,7 @@ class OpenAI:
 
     def _body(self, item: Item, repeat: int, parameters: Mapping[str, Any]) -> bytes:
         messages = [{"role": m.role, "content": m.content} for m in item.ask.messages]
-        body = {"model": self._model.name, "messages": messages, **parameters}
+        body = {"model": self._model.name, "messages": messages, **within(parameters, item)}
         if repeat and "seed" in body:
             body["seed"] += repeat
         if self._mode == "structured":

@@ -11,7 +11,10 @@ import orjson
 
 from proctor.errors import ConfigError
 from proctor.providers.wire.refusals import Place, full_words
+from proctor.types import Chat, Item
 
+# What the protocols call the most tokens that a reply may have.
+_LIMITS = ("max_tokens", "max_completion_tokens", "maxOutputTokens", "num_predict")
 _NOT_WANTED = r"(?:not\s+support\w*|unsupported|unrecogni[sz]ed|unknown|deprecated|not\s+allowed)"
 
 
@@ -57,6 +60,20 @@ class Parameters:
         self.fields = {**{k: v for k, v in self.fields.items() if k != name}, **new}
         self.adjustments.append(_noted(name, new))
         return True
+
+
+def within(fields: Mapping[str, Any], item: Item, *, least: int = 1) -> Mapping[str, Any]:
+    """The fields, with no more tokens for the reply than this one item allows, but `least` at any rate.
+
+    >>> within({"num_predict": -1, "seed": 0}, Item("", "", Chat(max_tokens=5)))
+    {'num_predict': 5, 'seed': 0}
+    """
+    most = item.ask.max_tokens if isinstance(item.ask, Chat) else None
+    if most is None:
+        return fields
+    most = max(most, least)
+    cut = {name: fields[name] for name in _LIMITS if name in fields}
+    return {**fields, **{name: min(usual, most) if usual > 0 else most for name, usual in cut.items()}}
 
 
 def _noted(name: str, new: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ import shlex
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -22,12 +22,12 @@ from typing import Any, Literal, TypeVar
 
 from proctor.errors import SandboxError
 from proctor.sandbox.contract import HOME, Command, CommandEnd
-from proctor.sandbox.docker.streams import STDOUT, Attached, Printed, packed, talk, unpacked
+from proctor.sandbox.docker.streams import BOX_USER, STDOUT, Attached, Printed, packed, talk, unpacked
 from proctor.trial_record import Consumed
 
 T = TypeVar("T")
 PATH = "/usr/local/bin:/usr/bin:/bin"
-USER = "1000:1000"
+USER = f"{BOX_USER}:{BOX_USER}"
 KILLED = 137
 GRACE_S = 2.0  # after INT, and after TERM
 
@@ -116,11 +116,12 @@ class DockerBox:
         packed(source, "." if source.is_dir() else target.rpartition("/")[2], archive)
         self.unpack(archive.getvalue(), target if source.is_dir() else target.rpartition("/")[0] or "/")
 
-    def unpack(self, archive: bytes, folder: str) -> None:
-        """Unpack a tar archive in a folder of the box; it belongs to whoever runs there. Raises: SandboxError."""
+    def unpack(self, archive: bytes, folder: str, but: Sequence[str] = ()) -> None:
+        """Unpack a tar archive in a folder of the box, but what lies at the places named. Raises: SandboxError."""
         said = bytearray()
         place = shlex.quote(folder)
-        words = f"mkdir -p {place} && tar -xf - -C {place} && chown -R {USER} {place}"
+        without = " ".join(shlex.quote(f"--exclude=./{each}") for each in but)
+        words = f"mkdir -p {place} && tar -xf - -C {place} {without}"
         if self._plain(words, archive, lambda _stream, text: said.extend(text)):
             raise SandboxError(f"Files cannot be put into the box at {folder}: {said[-500:].decode()}")
 
@@ -172,9 +173,10 @@ class DockerBox:
         )
 
     async def close(self) -> None:
-        await asyncio.shield(self._away(self._close))
+        await asyncio.shield(self._away(self.remove))
 
-    def _close(self) -> None:
+    def remove(self) -> None:
+        """Kill what runs and leave nothing of it behind."""
         from docker.errors import APIError
 
         with suppress(APIError, OSError):  # it may be gone already

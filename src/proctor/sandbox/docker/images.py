@@ -12,6 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from proctor.errors import SandboxError
+from proctor.sandbox.docker.streams import BOX_USER
 from proctor.sandbox.image import Image
 
 if TYPE_CHECKING:
@@ -112,13 +113,27 @@ def _timeless(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def app_of(client: DockerClient, tag: str) -> bytes:
-    """What an image has at /app, as a tar archive: a box's own /app is empty and is given it."""
+    """What an image has at /app, as a tar archive that belongs to the box's user: a box's own /app is given it."""
     container = client.containers.create(tag, command=["true"])
     try:
         parts, _ = container.get_archive("/app/.")
-        return b"".join(parts)
+        return _owned(b"".join(parts))
     finally:
         container.remove()
+
+
+def _owned(archive: bytes) -> bytes:
+    found = io.BytesIO()
+    with (
+        tarfile.open(fileobj=io.BytesIO(archive)) as members,
+        tarfile.open(fileobj=found, mode="w") as owned,
+    ):
+        for member in members:
+            member.name = f"./{member.name.removeprefix('./')}"
+            member.uid = member.gid = BOX_USER
+            member.uname = member.gname = ""
+            owned.addfile(member, members.extractfile(member) if member.isreg() else None)
+    return found.getvalue()
 
 
 def described(client: Any) -> str:

@@ -111,7 +111,13 @@ class DockerSandbox:
         except (DockerException, OSError) as error:
             place.rmdir()
             raise SandboxError(f"No container could be started: {error}") from None
-        box.unpack(self.apps[image], "/app")
+        try:
+            # What is shown of this machine there is read-only, and stays.
+            shown = [each.target.removeprefix("/app/") for each in mounts if each.target.startswith("/app/")]
+            box.unpack(self.apps[image], "/app", shown)
+        except (DockerException, OSError, SandboxError):
+            box.remove()
+            raise
         return box
 
     def _connect(self) -> DockerClient:

@@ -15,6 +15,7 @@ HEADER = struct.Struct(">BxxxL")  # of a frame: which stream, how many bytes fol
 CHUNK = 65_536
 SAID_BYTES = 65_536
 STDOUT = 1
+BOX_USER = 1000  # whose files are in a box, and who runs there
 
 
 @dataclass(slots=True)
@@ -80,7 +81,7 @@ def packed(source: Path, name: str, into: IO[bytes]) -> None:
     """A file or folder as a tar archive, called `name` in it; nobody's ids and no times of this machine."""
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
-        member.uid = member.gid = 1000
+        member.uid = member.gid = BOX_USER
         member.uname = member.gname = ""
         return member
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proctor.errors import Conflict, NotFound
 from proctor.service.admin.access import note
 from proctor.service.context import Context
+from proctor.service.kinds import kind_of
 from proctor.store.admin import pruning
 from proctor.store.core.runs import ID_CHARACTERS
 from proctor.store.queue import runlog
 from proctor.store.read import batch_files
+from proctor.types import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +33,9 @@ def prune(context: Context, older_s: float, *, by: str, dry: bool = False) -> Pr
     found = tuple(pruning.ended_before(context.store, time.time() - older_s))
     if dry:
         return Pruned(found, 0, 0, True)
+    runs = {run_id: context.store.run(run_id) for run_id in found}
     removed = pruning.remove(context.store, found)
+    _remove_folders(context, [runs[run_id] for run_id in removed])
     plans, items = pruning.remove_orphans(context.store)
     runlog.remove(context.settings.home, removed)
     batch_files.forget(context.settings.home, removed)
@@ -46,12 +52,25 @@ def delete(context: Context, run_id: str) -> None:
     if len(run_id) != ID_CHARACTERS:
         raise missing
     try:
-        status = context.store.run(run_id).status
+        run = context.store.run(run_id)
     except NotFound:
         raise missing from None
     # What nobody's run needs any more is only known where all runs are seen.
     if not pruning.remove(context.store.whole, (run_id,)):
-        raise Conflict(f"Benchmark job {run_id} is {status}: cancel it before it is deleted")
+        raise Conflict(f"Benchmark job {run_id} is {run.status}: cancel it before it is deleted")
+    _remove_folders(context, [run])
     pruning.remove_orphans(context.store.whole)
     runlog.remove(context.settings.home, (run_id,))
     batch_files.forget(context.settings.home, (run_id,))
+
+
+def _remove_folders(context: Context, runs: Sequence[Run]) -> None:
+    """What runs that were deleted wrote below `home`, as far as it is on this machine. No link is followed."""
+    store = context.store.whole
+    for run in runs:
+        last = not pruning.has_runs(store, run.plan_id)
+        for path in kind_of(run.cell.source).folders(run.cell.source, context.settings, last):
+            if path.is_symlink() or path.is_file():
+                path.unlink(missing_ok=True)
+            else:
+                shutil.rmtree(path, ignore_errors=True)

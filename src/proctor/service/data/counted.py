@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from proctor.findings import Speed, Tally
 from proctor.store import AttemptRow
+from proctor.store.core.attempts import AT_LIMIT
 from proctor.types import NOTHING_USED, Outcome, Usage
 
 
@@ -30,6 +31,7 @@ def tally(rows: Sequence[AttemptRow]) -> Tally:
             (Usage(row.unused_input_tokens, row.unused_output_tokens, row.unused_cost_usd) for row in rows),
             NOTHING_USED,
         ),
+        at_limit=sum(row.finish == AT_LIMIT for row in settled),
     )
 
 

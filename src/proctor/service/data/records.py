@@ -21,6 +21,7 @@ from proctor.service.results import documents
 from proctor.service.results.answer_kinds import kept_as_they_are, kind_told
 from proctor.service.results.results import marks, shape
 from proctor.service.results.speeds import with_clock
+from proctor.service.rollouts.figures import trials_of
 from proctor.stats.estimates import scores
 from proctor.store import AttemptRow, reply_of
 from proctor.store.core import bodies
@@ -90,7 +91,7 @@ REPLY_KEYS: Mapping[str, Types] = {
 }
 # Of replies; bundles of format 1 have none of them.
 LATER_KEYS = ("service_s", "in_flight", "unused_input_tokens", "unused_output_tokens", "unused_cost_usd")
-LATER_FIGURES = ("speed", "run_output_tokens_per_s", "unused")  # of runs in results.json, likewise
+LATER_FIGURES = ("speed", "run_output_tokens_per_s", "unused", "trials")  # of runs in results.json, likewise
 # Facts of a run that stand in its manifest.json; results.json has only those that its figures need.
 RUN_FACTS = frozenset({"run_id", "model", "source_title", "partial", "planned", "settled"})
 
@@ -273,7 +274,7 @@ def recomputed(kept: Snapshot, runs: Sequence[Run]) -> Evaluation:
     """Everything that the rows show. Raises ConfigError for runs that cannot be compared."""
     tallies = [with_clock(tally(list(kept.latest(run.id))), run.manifest.server_clock) for run in runs]
     results = [
-        RunResult(run, scores(marks(kept, run), shape(run)), counts)
+        RunResult(run, scores(marks(kept, run), shape(run)), counts, trials=trials_of(kept, run))
         for run, counts in zip(runs, tallies, strict=True)
     ]
     return evaluation(kept, results)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from proctor.errors import ConfigError
-from proctor.figures import sentence
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult, Score
 from proctor.service.evidence import shared
+from proctor.service.evidence.verdicts import sentence
+from proctor.service.kinds import kind_of
 from proctor.service.results import headline
 from proctor.service.results.comparable import check_comparable, check_shared
 from proctor.service.results.results import Kept, marks, scored_rows
 from proctor.service.results.speeds import common, unlike
 from proctor.service.results.wordings import by_wording, sign_note
+from proctor.service.rollouts.conditions import unlike as unlike_conditions
 from proctor.stats.compare import Side, compare, focused
 from proctor.stats.estimates import Shape
 
@@ -45,7 +48,10 @@ def evaluation(
     if runs[0].manifest.facts.worded:
         best, runner_up = (by_wording(scored_rows(store, run)) for run in ranked[:2])
         verdict = f"{verdict} {sign_note(best, runner_up)}".rstrip()
-    return Evaluation(plan_id, tuple(results), pairs, verdict, compared, common(results), unlike(results))
+    verdict = f"{verdict} {unlike_conditions(runs)}".rstrip()
+    # Trials take as long as agents work; their times compare whatever was in flight.
+    apart = "" if all(result.trials is not None for result in results) else unlike(results)
+    return Evaluation(plan_id, tuple(results), pairs, verdict, compared, common(results), apart)
 
 
 def of_plan(store: Kept, results: Sequence[RunResult]) -> Evaluation:
@@ -59,8 +65,11 @@ def of_plan(store: Kept, results: Sequence[RunResult]) -> Evaluation:
 def _with_items(pairs: Sequence[Comparison], sides: Sequence[Side], of: Shape) -> tuple[Comparison, ...]:
     """The pairs with how many items each run was asked, and how many of them both."""
     asked = {run.id: shared.asked(rows, of) for run, rows in sides}
+    what: Literal["items", "tasks"] = (
+        "tasks" if kind_of(sides[0][0].cell.source).holds == "tasks" else "items"
+    )
     return tuple(
-        replace(pair, sharing=shared.sharing(asked[pair.first.id], asked[pair.second.id], of))
+        replace(pair, sharing=shared.sharing(asked[pair.first.id], asked[pair.second.id], of, what))
         for pair in pairs
     )
 

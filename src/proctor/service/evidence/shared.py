@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from proctor.findings import Sharing
 from proctor.service.results.results import shape
@@ -45,6 +46,6 @@ def items(these: Asked, of: Shape) -> int:
     return len({base_id(item, of.worded) for item, _ in these})
 
 
-def sharing(first: Asked, second: Asked, of: Shape) -> Sharing:
+def sharing(first: Asked, second: Asked, of: Shape, what: Literal["items", "tasks"] = "items") -> Sharing:
     both = first if first == second else first & second
-    return Sharing(*(items(each, of) for each in (first, second, both)))
+    return Sharing(items(first, of), items(second, of), items(both, of), what)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -126,9 +126,9 @@ def output_of(ref: BatchRef) -> Iterator[Beside | None]:
         yield file
 
 
-def without_output(ref: BatchRef) -> BatchRef:
+def without_output(refs: Sequence[BatchRef], _settings: Settings) -> Sequence[BatchRef]:
     """The file has the replies of the first run, and keeps them."""
-    return replace(ref, out=None)
+    return [replace(ref, out=None) for ref in refs]
 
 
 BATCH: SourceKind[BatchRef, BatchSource] = SourceKind(

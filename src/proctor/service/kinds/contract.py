@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Generic, Literal, Protocol, TypeVar
 
 from proctor.engine.attempts import ErrorBudgets
@@ -102,14 +103,18 @@ class SourceKind(Generic[R, S]):
     answers: Callable[[S], Mapping[str, KnownAnswer]] = lambda _source: {}  # what the simulator is told
     # What grows beside a run of it, for this process alone; ConfigError and Conflict before anything is stored.
     beside: Callable[[R], AbstractContextManager[Beside | None]] = lambda _ref: nullcontext()
-    afresh: Callable[[R], R] = lambda ref: (
-        ref
-    )  # as another run asks it that is to disturb nothing of the first
+    # As other runs ask them that are to disturb nothing of the first: all that are run again together.
+    afresh: Callable[[Sequence[R], Settings], Sequence[R]] = lambda refs, _settings: refs
     # Shown, and compared.
     called: Callable[[Run], str] = lambda run: run.source_title
     holds: Literal["questions", "requests", "tasks"] = (
         "questions"  # what its items are, for the words of lists and pages
     )
+    by_content: bool = False  # whether items of other names are the same where their hashes are
+    # A line for the run's log when an attempt has ended.
+    logged: Callable[[R, Attempt], str | None] = lambda _ref, _attempt: None
+    # What below PROCTOR_HOME is a run's own, and goes with it; the last argument: no other run of its plan is left.
+    folders: Callable[[R, Settings, bool], Sequence[Path]] = lambda _ref, _settings, _last: ()
     on_server: bool = False  # whether a server may be asked for it again, as pages then offer
     own: bool = False  # the user's own questions, which can be changed
     # Labels with their synonyms, by which kept replies are read again: those proctor itself has of a task, and

@@ -15,6 +15,7 @@ from proctor.references import SourceRef
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Tell
 from proctor.service.opening.offers import offers
+from proctor.service.serving.asked import asked_of, asking
 from proctor.service.serving.served import with_served
 from proctor.settings import Settings
 from proctor.simulator import KnownAnswer
@@ -122,7 +123,7 @@ def with_servers(
 @contextmanager
 def with_simulators(cells: Sequence[Cell], sources: Sequence[Source]) -> Iterator[list[Cell]]:
     """The cells, with a simulator running behind those that name one; it ends with the block."""
-    if not any(cell.model.provider == "simulator" for cell in cells):
+    if not any(asked_of(cell).provider == "simulator" for cell in cells):
         yield list(cells)
         return
     try:
@@ -132,8 +133,8 @@ def with_simulators(cells: Sequence[Cell], sources: Sequence[Source]) -> Iterato
     with simulated:
         at = f"{simulated.url}/v1"
         yield [
-            replace(cell, model=replace(cell.model, base_url=at))
-            if cell.model.provider == "simulator"
+            asking(cell, replace(asked_of(cell), base_url=at))
+            if asked_of(cell).provider == "simulator"
             else cell
             for cell in cells
         ]

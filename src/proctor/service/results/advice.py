@@ -31,8 +31,9 @@ class Counted(Protocol):
 
 def askings(run: Run) -> str:
     """What a run's failures are counted in."""
-    if kind_of(run.cell.source).holds == "requests":
-        return "requests"
+    holds = kind_of(run.cell.source).holds
+    if holds != "questions":
+        return "requests" if holds == "requests" else "trials"
     return "askings" if run.cell.repeats > 1 else "items"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from proctor.errors import ConfigError
-from proctor.manifest import BatchFacts, Facts, Manifest
+from proctor.manifest import BatchFacts, Facts, Manifest, RolloutFacts
 from proctor.sources.batches.lines import GROUP
 from proctor.stats.compare import Side
 from proctor.types import Run
@@ -30,6 +30,12 @@ COMPARABILITY: dict[str, Callable[[Manifest], Any]] = {
     "mode of answering": lambda m: UNENFORCED if m.unenforced else m.mode or "generate",
     "extractor": lambda m: m.facts.extractor,
     "metric versions": lambda m: m.facts.metric_versions,
+}
+# The same, of what only some runs have.
+FURTHER: dict[str, Callable[[Manifest], Any]] = {
+    "graders": lambda m: m.facts.graders,
+    # With how much a trial passes is what success means. Sandbox, image, limits: told (rollouts/conditions.py).
+    "pass score": lambda m: m.facts.pass_score if isinstance(m.facts, RolloutFacts) else None,
 }
 BY_TASK = ("prompts", "metric versions")  # need be the same only where both runs have them
 
@@ -55,9 +61,9 @@ def comparability(manifest: Manifest) -> str | None:
     if not graded(manifest):
         return None
     facts = [look(manifest) for look in COMPARABILITY.values()]
-    graders = manifest.facts.graders
     # Only where there are some: runs of the exam's own grader keep the key that they have always had.
-    return _key([*facts, graders] if graders else facts)
+    further = [fact for look in FURTHER.values() if (fact := look(manifest))]
+    return _key([*facts, *further])
 
 
 def exam(manifest: Manifest) -> str:
@@ -108,8 +114,10 @@ def _difference(one: Manifest, other: Manifest) -> str:
             mine, theirs = ({key: of[key] for key in sorted(both)} for of in (mine, theirs))
         if word != "tasks" and mine != theirs:
             return f"{word} ({_apart(mine, theirs)})"
-    mine, theirs = one.facts.graders, other.facts.graders
-    return f"graders ({_apart(mine, theirs)})" if mine != theirs else ""
+    for word, look in FURTHER.items():
+        if (mine := look(one)) != (theirs := look(other)):
+            return f"{word} ({_apart(mine, theirs)})"
+    return ""
 
 
 def _refusal(one: Run, other: Run, why: str) -> str:

@@ -13,6 +13,7 @@ from proctor.manifest_json import manifest_document
 from proctor.service.results import speeds
 from proctor.service.results.advice import advice, asks_again
 from proctor.service.results.outcome import PlanOutcome
+from proctor.service.rollouts.figures_document import trials_document
 from proctor.stats.estimates_task import most_stderr
 from proctor.types import NOTHING_USED, Run, Usage
 
@@ -71,6 +72,7 @@ def result(r: RunResult) -> dict[str, Any]:
         "reasoning_tokens_per_item": tally.reasoning_tokens_per_item,
         "cost_usd": tally.cost_usd,
         "unused": unused(tally.unused),
+        **({} if r.trials is None else {"trials": trials_document(r.trials)}),
     }
 
 
@@ -170,4 +172,5 @@ def difference(d: Difference) -> dict[str, Any]:
         "comparisons": d.comparisons,
         "detectable": d.detectable,
         "items_needed": d.items_needed,
+        "same_tasks_p": d.same_tasks_p,
     }

@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import Protocol, Unpack
+from typing import Unpack
 
-from proctor.engine.prefix import gapless
 from proctor.errors import ConfigError, DataError, NotFound, StoreError
 from proctor.findings import RunResult, Score
 from proctor.service.context import Context
 from proctor.service.results.causes import as_records, causes_of
+from proctor.service.results.marks import Kept, mark, marks, scored_rows, shape
 from proctor.service.results.profile import counted_tally, has_summary, summary_of, tally_of
 from proctor.service.results.schemas import with_adherence
-from proctor.stats.estimates import Scored, Shape, TaskShape, scores
-from proctor.store import AttemptRow, Store
+from proctor.service.rollouts.figures import trials_of
+from proctor.stats.estimates import scores
+from proctor.store import Store
 from proctor.store.core.runs import Ending
 from proctor.store.core.scores import Figures, lacking
 from proctor.store.core.scores import add as add_figures
-from proctor.types import Item, Outcome, Run, Status
+from proctor.types import Outcome, Run, Status
 
-
-class Kept(Protocol):
-    """Where the attempts of runs are found: the store, or an unpacked bundle."""
-
-    def latest(self, run_id: str) -> Iterator[AttemptRow]: ...
-
-    def item(self, digest: str) -> Item: ...
+__all__ = ["Kept", "close", "computed", "make_good", "mark", "marks", "scored_rows", "shape", "shown"]
 
 
 def close(store: Store, run_id: str, status: Status, **ending: Unpack[Ending]) -> RunResult:
@@ -46,7 +40,7 @@ def close(store: Store, run_id: str, status: Status, **ending: Unpack[Ending]) -
         stopped=ending.get("stopped"),
         settled=settled,
     )
-    found = RunResult(run, _scores(store, run), tally, causes_of(store, run, tally))
+    found = RunResult(run, _scores(store, run), tally, causes_of(store, run, tally), trials_of(store, run))
     ending["figures"] = _figures(store, found)
     return replace(found, run=store.finish(run_id, status, **ending))
 
@@ -66,12 +60,12 @@ def shown(store: Store, run: Run) -> RunResult:
     if not kept:
         return computed(store, run)
     tally = tally_of(store, run)
-    return RunResult(run, kept, tally, causes_of(store, run, tally))
+    return RunResult(run, kept, tally, causes_of(store, run, tally), trials_of(store, run))
 
 
 def _counted(store: Store, run: Run, found: tuple[Score, ...]) -> RunResult:
     tally = counted_tally(store, run)
-    return RunResult(run, found, tally, causes_of(store, run, tally))
+    return RunResult(run, found, tally, causes_of(store, run, tally), trials_of(store, run))
 
 
 def _made_good(store: Store, run: Run, kept: tuple[Score, ...]) -> RunResult:
@@ -121,78 +115,3 @@ def _scores(store: Store, run: Run) -> tuple[Score, ...]:
     """Counted from the rows; where the source says of no task what counts, no row is read."""
     of = shape(run)
     return scores(marks(store, run), of) if of.tasks else ()
-
-
-def scored_rows(store: Kept, run: Run) -> Iterator[AttemptRow]:
-    """The latest attempt at each item, as far as the run got without a gap.
-
-    What ended beyond the first gap of a run that stopped early ended because it was quick; counting it
-    would favour easy items.
-    """
-    if not run.partial and not run.stopped:
-        yield from store.latest(run.id)
-        return
-    length = gapless(row.position for row in store.latest(run.id))
-    for row in store.latest(run.id):
-        if row.position >= length:
-            return
-        yield row
-
-
-def shape(run: Run) -> Shape:
-    """What the statistics need of the run's source: nothing where it says of no task what counts."""
-    facts = run.manifest.facts
-    tasks = {
-        key: TaskShape(
-            title=spec.title,
-            official=spec.official,
-            also=spec.also,
-            positive=spec.positive,
-            labels=spec.labels,
-            kind=spec.kind,
-            full_size=spec.full_size,
-            extra=spec.extra,
-        )
-        for key, spec in facts.tasks.items()
-        if spec.kind is not None
-    }
-    return Shape(
-        suite=run.source_title,
-        tasks=tasks,
-        aggregate=facts.aggregate or "micro",
-        categories=tuple(facts.categories.items()),
-        whole=facts.scored_tasks,
-        worded=facts.worded,
-    )
-
-
-def marks(store: Kept, run: Run) -> Iterator[Scored]:
-    """The run's rows as the statistics take them."""
-    tasks = shape(run).tasks
-    for row in scored_rows(store, run):
-        # Only where a question has several right answers does a metric need to know how many were offered.
-        several = row.task in tasks and tasks[row.task].kind == "letters"
-        yield mark(row, len(store.item(row.item_hash).choices) if several else None)
-
-
-def mark(row: AttemptRow, candidates: int | None) -> Scored:
-    """One row as the statistics take it; `candidates` as in `Scored`."""
-    return Scored(
-        item=row.item_id,
-        task=row.task,
-        target=row.target,
-        answer=row.answer,
-        outcome=row.outcome,
-        score=row.score,
-        cluster=row.cluster,
-        half=_half(row),
-        repeat=row.repeat,
-        candidates=candidates,
-        content=row.item_hash,
-    )
-
-
-def _half(row: AttemptRow) -> str | None:
-    """The half of MNLI that an item is from, "m" or "mm": its id begins with it."""
-    rest = row.item_id.partition("/")[2]
-    return rest.partition("-")[0] if rest.startswith(("m-", "mm-")) else None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
-from proctor.service.results.documents import estimate
-from proctor.service.rollouts.figures import Matrix, RunTrials, Spending, TaskTrials, TrialCounts
-from proctor.stats.trials import PassAt
+from proctor.findings import Estimate
+from proctor.trial_findings import Matrix, PassAt, RunTrials, Spending, TaskTrials, TrialCounts
 
 SPENT = ("seconds", "input_tokens", "output_tokens", "cost_usd")
 
@@ -58,6 +58,10 @@ def _figures(of: RunTrials | TaskTrials) -> dict[str, Any]:
         "per_pass": {name: of.spent.per_pass(name) for name in SPENT},
         "totals": totals(of.spent),
     }
+
+
+def estimate(e: Estimate) -> dict[str, Any]:
+    return asdict(e)
 
 
 def passes(of: Sequence[PassAt]) -> list[dict[str, Any]]:

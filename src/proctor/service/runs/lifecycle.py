@@ -210,13 +210,24 @@ def rerun(
     runs = find(store, ident)
     context = replace(context, settings=settings_to_ask_again(context, runs))
     bring(store, [run.cell.source for run in runs], context.settings)
-    cells = tuple(replace(run.cell, source=kind_of(run.cell.source).afresh(run.cell.source)) for run in runs)
+    fresh = _afresh([run.cell.source for run in runs], context.settings)
+    cells = tuple(replace(run.cell, source=fresh[run.cell.source]) for run in runs)
     if wait_for_server_s is not None:
         cells = tuple(
             replace(cell, limits=replace(cell.limits, wait_for_server_s=wait_for_server_s)) for cell in cells
         )
     plan = Plan(cells, replies=runs[0].manifest.replies)
     return start(context, plan, watch=watch, after=After([run.id for run in runs]))
+
+
+def _afresh(refs: Sequence[SourceRef], settings: Settings) -> Mapping[SourceRef, SourceRef]:
+    """By each reference that of another run; those of one kind are asked for together."""
+    kinds = {
+        kind: [ref for ref in dict.fromkeys(refs) if kind_of(ref) == kind] for kind in map(kind_of, refs)
+    }
+    return {
+        old: new for kind, of in kinds.items() for old, new in zip(of, kind.afresh(of, settings), strict=True)
+    }
 
 
 def look(context: Context, ids: Sequence[str], *, grader: str | None = None) -> Evaluation:

@@ -11,10 +11,11 @@ from proctor.plan import check
 from proctor.service.admin.addresses import check_address
 from proctor.service.context import Context
 from proctor.service.kinds import kind_of
+from proctor.settings import Settings
 from proctor.store.queue import entries
 from proctor.store.queue.entries import PRIORITIES, Also, Job, Ticket
 from proctor.store.queue.heartbeat import signs
-from proctor.types import Plan, Run
+from proctor.types import Cell, Plan, Run
 
 __all__ = [
     "PRIORITIES",
@@ -30,6 +31,7 @@ __all__ = [
     "restart",
     "standing",
     "submit",
+    "submit_all",
     "worker_seen",
     "worker_waits_for",
 ]
@@ -58,26 +60,42 @@ def submit(
     PROCTOR_JOB_TIMEOUT. Raises ConfigError for a plan that cannot be meant,
     QueueFull, NotFound for an unknown project.
     """
-    plan = check(plan)
-    if len(plan.cells) != 1:
+    if len(plan.cells) > 1:
         raise ConfigError(f"A job asks one model about one source; this plan has {len(plan.cells)} cells")
+    (run,) = submit_all(context, plan, ticket, also=also, longest_s=longest_s)
+    return run
+
+
+def submit_all(
+    context: Context,
+    plan: Plan,
+    ticket: Ticket,
+    *,
+    also: Also | None = None,
+    longest_s: float | None = None,
+) -> list[Run]:
+    """The same for a plan of several cells on sources of one name: a job for each, done one after the other."""
+    plan = check(plan)
     if ticket.priority not in PRIORITIES:
         raise ConfigError(f"priority {ticket.priority!r}: choose from {', '.join(PRIORITIES)}")
-    cell = plan.cells[0]
-    check_address(cell, context.settings)
-    kind = kind_of(cell.source)
-    source = kind.resolved(cell.source, context.settings)
-    longest_s = context.settings.job_timeout_s if longest_s is None else longest_s
-    limits = replace(cell.limits, timeout_s=min(cell.limits.timeout_s, longest_s))
-    plan = replace(plan, cells=(replace(cell, source=source, limits=limits),))
-    return entries.submit(
+    settings = context.settings
+    longest_s = settings.job_timeout_s if longest_s is None else longest_s
+    cells = tuple(_for_the_queue(cell, settings, longest_s) for cell in plan.cells)
+    source = cells[0].source
+    return entries.submit_all(
         context.store,
-        plan,
-        replace(ticket, title=kind.named(source)),
-        most_queued=context.settings.most_queued,
+        replace(plan, cells=cells),
+        replace(ticket, title=kind_of(source).named(source)),
+        most_queued=settings.most_queued,
         now=time.time(),
         also=also,
     )
+
+
+def _for_the_queue(cell: Cell, settings: Settings, longest_s: float) -> Cell:
+    check_address(cell, settings)
+    limits = replace(cell.limits, timeout_s=min(cell.limits.timeout_s, longest_s))
+    return replace(cell, source=kind_of(cell.source).resolved(cell.source, settings), limits=limits)
 
 
 def has_room(context: Context, user: str) -> bool:

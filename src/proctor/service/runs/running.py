@@ -295,7 +295,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) 
         drawing=budget.allows,
         wait_for_server_s=limits.wait_for_server_s,
     )
-    beside = context.besides.get(run.cell.source)
+    beside, logged = context.besides.get(run.cell.source), kind_of(run.cell.source).logged
     writer = _begin_writing(run, context, beside)
     showing = asyncio.create_task(keep_showing(meter, context.watch)) if context.watch else None
     beating = asyncio.create_task(keep_telling(store, meter, context.settings.home))
@@ -308,6 +308,8 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) 
             async for attempt in attempts(asked, ready.provider, ready.method.grade, terms, meter.traffic):
                 writer.keep(attempt)
                 meter.count(attempt)
+                if (line := logged(run.cell.source, attempt)) is not None:
+                    LOG.info("%s", line)
                 meter.committed = writer.committed
                 budget.notice(attempt.reply is not None)
                 if writer.backlog > BACKLOG:

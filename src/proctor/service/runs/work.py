@@ -17,6 +17,7 @@ from proctor.service.results.advice import goes_on
 from proctor.service.results.causes import causes_of
 from proctor.service.results.comparable import comparability, exam
 from proctor.service.runs.lease import Lease
+from proctor.service.runs.lifecycle import beside
 from proctor.service.runs.manifest import new_manifest
 from proctor.service.runs.resuming import as_it_began, graded_as_it_began, same_rows
 from proctor.service.runs.running import Interrupted, Ready, RunContext, as_it_ended, run_cells
@@ -109,16 +110,17 @@ def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
         )
         return [entries.prepare(store, run.id, owner=owner, facts=facts)]
 
-    context = RunContext(
-        settings,
-        store,
-        owner=owner,
-        lease_s=lease_s,
-        strict=True,
-        spent=endings.spent(store, run.id),
-        ends_as=closing.ends_as,
-    )
-    with with_servers([cell], [source], settings) as cells:
+    with beside([cell]) as besides, with_servers([cell], [source], settings) as cells:
+        context = RunContext(
+            settings,
+            store,
+            owner=owner,
+            lease_s=lease_s,
+            strict=True,
+            spent=endings.spent(store, run.id),
+            ends_as=closing.ends_as,
+            besides=besides,
+        )
         run_cells(cells, [source], submit, context)
 
 

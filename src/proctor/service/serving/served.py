@@ -14,7 +14,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -22,6 +21,7 @@ import orjson
 
 from proctor.errors import ConfigError, Conflict, EndpointNotFound
 from proctor.providers.served import PORT, ServeCommand, command_named
+from proctor.service.serving.asked import asked_of, asking
 from proctor.service.serving.keeper import END_S
 from proctor.service.serving.orphans import end_group, end_orphans, noted
 from proctor.settings import KEYS, Settings
@@ -41,7 +41,8 @@ def with_served(cells: Sequence[Cell], settings: Settings) -> Iterator[list[Cell
     What an earlier proctor left running when it was killed is ended first. Raises: ModelNotFound, ConfigError, Conflict
     where its address is taken, EndpointNotFound where the command ends or does not get ready in its time.
     """
-    names = dict.fromkeys(cell.model.name for cell in cells if cell.model.provider == PROVIDER)
+    asked = [asked_of(cell) for cell in cells]
+    names = dict.fromkeys(model.name for model in asked if model.provider == PROVIDER)
     if not names:
         yield list(cells)
         return
@@ -53,8 +54,8 @@ def with_served(cells: Sequence[Cell], settings: Settings) -> Iterator[list[Cell
             name: stack.enter_context(served(command_named(settings.home, name), folder)) for name in names
         }
         yield [
-            replace(cell, model=models[cell.model.name]) if cell.model.provider == PROVIDER else cell
-            for cell in cells
+            asking(cell, models[model.name]) if model.provider == PROVIDER else cell
+            for cell, model in zip(cells, asked, strict=True)
         ]
 
 

@@ -21,6 +21,7 @@ RUNNERS: tuple[Runner, ...] = get_args(Runner)
 Sensitivity = Literal["safe", "sensitive", "unknown"]
 OWN = "timeout_s, verifier_timeout_s, pass_score, protect, requires, sandbox, environment_variables, baseline"
 _ID = re.compile(r"[^\W_][\w.@:+-]{0,119}")
+_NEED = re.compile(r"(python:[A-Za-z_][\w.]*|[\w.+-]+)")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -88,6 +89,10 @@ class Meta:
     own: Own
 
 
+def is_task_id(text: str) -> bool:
+    return _ID.fullmatch(text) is not None
+
+
 def parsed(text: bytes, file: str, faults: TaskFaults) -> dict[str, Any]:
     """A JSON object; empty where it is none."""
     try:
@@ -108,7 +113,7 @@ def read_meta(document: Mapping[str, Any], files: Mapping[str, bytes], faults: T
     """`files` are the scripts of `evaluation/` by their path in it."""
     told = JsonTold(dict(document), META, faults)
     ident = told.text("task_id")
-    if ident is None or not _ID.fullmatch(ident):
+    if ident is None or not is_task_id(ident):
         what = "is missing" if ident is None else f"{ident!r} is no name of letters, digits and . _ @ : + -"
         told.fault("task_id", what)
     about = told.object("metadata")
@@ -238,6 +243,13 @@ def _own(told: JsonTold) -> Own:
         variables(told, "environment_variables"),
         told.text("baseline"),
     )
+    for need in own.requires:
+        if not _NEED.fullmatch(need):
+            told.fault("requires", f"{need!r} is neither a program nor python:MODULE")
+    for glob in own.protect:
+        why = outside(glob.rstrip("/"))
+        if why is not None:
+            told.fault("protect", f"{glob!r} {why}")
     if own.sandbox not in (None, "any", "docker"):
         told.fault("sandbox", f"{own.sandbox!r} is none of any, docker")
     told.nothing_else(OWN)

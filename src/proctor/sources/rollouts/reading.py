@@ -94,14 +94,17 @@ def _draft(folder: Path, overrides: Path | None, faults: TaskFaults) -> tuple[Dr
     # A source inside of a root is there already; what is no folder here is told by whoever misses it.
     tree = tree_of(folder, [root for root in roots if not _inside(root, roots)], faults)
     draft = Draft(parsed((folder / META).read_bytes(), META, faults), tree, faults)
-    removed = tree.get(REMOVED)
-    if removed is not None:
-        lines = [line.strip() for line in removed.content.decode("utf-8", "replace").splitlines()]
-        globs = [line for line in lines if line and not line.startswith("#")]
-        remove(draft, globs, JsonTold({}, REMOVED, faults), "", strict=False)
+    remove(draft, listed_globs(tree), JsonTold({}, REMOVED, faults), "", strict=False)
     if overrides is not None:
         apply_overrides(draft, overrides)
     return draft, recipe
+
+
+def listed_globs(tree: Tree) -> list[str]:
+    """The globs of remove_repo_paths.txt, a line each; # begins a remark."""
+    file = tree.get(REMOVED)
+    lines = [] if file is None else file.content.decode("utf-8", "replace").splitlines()
+    return [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
 
 
 def _inside(path: str, roots: Mapping[str, None]) -> bool:

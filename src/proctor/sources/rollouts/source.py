@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from proctor.errors import DataError
+from proctor.figures import not_contained_mark
 from proctor.findings import METRIC_VERSIONS
 from proctor.manifest import RolloutFacts, TaskSpec
 from proctor.references import RolloutsRef, TaskEntry
@@ -63,9 +64,11 @@ def open_rollouts(ref: RolloutsRef, home: Path) -> RolloutsSource:
         n=len(tasks),
         item_set_sha256=digest,
         folders=folders,
+        pass_score=ref.pass_score,
         rollouts={task.id: entry.rollouts for task, entry in zip(tasks, ref.tasks, strict=True)},
     )
-    return RolloutsSource(ref.name, facts, tasks, ref.tasks, tuple(_understood(tasks, ref)))
+    title = f"{ref.name}{not_contained_mark(ref.sandbox)}"
+    return RolloutsSource(title, facts, tasks, ref.tasks, tuple(_understood(tasks, ref)))
 
 
 def _read(ref: RolloutsRef, home: Path) -> list[PreparedTask]:

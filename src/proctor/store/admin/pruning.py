@@ -68,6 +68,14 @@ def _leave_batch(connection: Connection, run_num: int) -> None:
     connection.execute(update(BATCH).where(BATCH.c.run_num == run_num).values(**nothing))
 
 
+def has_runs(store: Database, plan_id: str) -> bool:
+    """Whether a plan has runs left."""
+    with store.reading() as connection:
+        return (
+            connection.execute(select(RUN.c.num).where(RUN.c.plan_id == plan_id).limit(1)).first() is not None
+        )
+
+
 def remove_orphans(store: Database) -> tuple[int, int]:
     """Delete plans without runs and items that no attempt asked; returns how many of each."""
     plans = delete(PLAN).where(~exists().where(RUN.c.plan_id == PLAN.c.id))

@@ -18,6 +18,7 @@ from proctor.store.core.tables import ATTEMPT, ITEM, PAYLOAD
 from proctor.types import NOTHING_USED, Attempt, Item, Outcome, Reply, Usage
 
 ANSWER_CHARACTERS = 200  # of an answer in its narrow row; the whole reply is in the payload
+AT_LIMIT = "limit"  # how the reply of a trial ends whose agent was ended by a limit
 PAGE_ROWS = 2000  # of `latest`, between two looks into the database
 
 
@@ -301,6 +302,7 @@ class Store(RunStore):
             *_with_tokens(a, a.service_s),
             func.count().label("items"),
             func.count(a.answer).label("answered"),
+            func.sum(case((a.finish == AT_LIMIT, 1), else_=0)).label("at_limit"),
             func.sum(a.retries).label("retries"),
             func.sum(a.cost_usd).label("cost_usd"),
             *(func.sum(column).label(f"sum_{column.name}") for column in means),
@@ -372,6 +374,7 @@ def _tally(groups: Sequence[dict[str, Any]]) -> Tally:
         },
         retries=sum(group["retries"] for group in groups),
         unused=unused,
+        at_limit=sum(int(group["at_limit"]) for group in settled),
     )
 
 

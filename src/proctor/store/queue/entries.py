@@ -12,7 +12,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, or_, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    distinct,
+    exists,
+    func,
+    or_,
+    select,
+    text,
+    update,
+)
 
 from proctor.errors import Conflict, NotFound, QueueFull
 from proctor.manifest import UNOPENED, Manifest
@@ -67,31 +80,29 @@ def submit(
     opened the rows. Raises QueueFull if the user has `most_queued` runs waiting; NotFound for an unknown
     project; what `also` raises.
     """
+    (run,) = submit_all(store, plan, ticket, most_queued=most_queued, now=now, also=also)
+    return run
+
+
+def submit_all(
+    store: Database, plan: Plan, ticket: Ticket, *, most_queued: int, now: float, also: Also | None = None
+) -> list[Run]:
+    """The same for a plan of several cells: a run for each, of which one is at work at a time. Raises likewise."""
     with store.writing() as connection:
         _alone(connection)
         check_project(connection, ticket.project_id)
         _check_room(connection, ticket.user, most_queued)
-        kept = _add(connection, plan, ticket, now)
-        connection.execute(
-            JOB.insert(),
-            {
-                "run_num": kept.num,
-                "user": ticket.user,
-                "priority": PRIORITIES.index(ticket.priority),
-                "run_after": now,
-                "tries": 0,
-                "schedule_id": ticket.schedule_id,
-            },
-        )
-        run = run_from(kept)
+        plan_id = str(uuid.uuid4())
+        body = {"id": plan_id, "name": plan.name, "body": plan_to_json(plan), "created_at": now}
+        connection.execute(PLAN.insert(), body)
+        runs = [_add(connection, plan_id, cell, ticket, now) for cell in plan.cells]
         if also is not None:
-            also(connection, run)
-        return run
+            for run in runs:
+                also(connection, run)
+        return runs
 
 
-def _add(connection: Connection, plan: Plan, ticket: Ticket, now: float) -> Row[Any]:
-    (cell,) = plan.cells
-    plan_id = str(uuid.uuid4())
+def _add(connection: Connection, plan_id: str, cell: Cell, ticket: Ticket, now: float) -> Run:
     run = {
         "id": str(uuid.uuid4()),
         "plan_id": plan_id,
@@ -109,24 +120,31 @@ def _add(connection: Connection, plan: Plan, ticket: Ticket, now: float) -> Row[
         "elapsed_s": 0.0,
         "project_id": ticket.project_id,
     }
-    body = {"id": plan_id, "name": plan.name, "body": plan_to_json(plan), "created_at": now}
-    connection.execute(PLAN.insert(), body)
     kept: Any = connection.execute(RUN.insert().returning(*RUN.c), run).one()
-    added: Row[Any] = kept
-    return added
+    place = {
+        "run_num": kept.num,
+        "user": ticket.user,
+        "priority": PRIORITIES.index(ticket.priority),
+        "run_after": now,
+        "tries": 0,
+        "schedule_id": ticket.schedule_id,
+    }
+    connection.execute(JOB.insert(), place)
+    return run_from(kept)
 
 
 def take_next(store: Database, *, owner: str, now: float, lease_s: float, most_running: int) -> Run | None:
     """Make the most urgent waiting run `owner`'s, the oldest of them first; None if there is none or no room.
 
     A run whose lease is over is taken again, before those that wait, and however often: its process went
-    with its worker or its machine, which is not the run's doing, so the take before does not count.
+    with its worker or its machine, which is not the run's doing, so the take before does not count. A run waits
+    while another one of its plan is at work: how much a plan does at once is said of the whole of it.
     """
     waiting = and_(RUN.c.status == Status.PENDING.value, JOB.c.run_after <= now)
     best = (
         select(RUN.c.num, RUN.c.status)
         .join(JOB, JOB.c.run_num == RUN.c.num)
-        .where(or_(is_dead(now), waiting), JOB.c.cancel_at.is_(None))
+        .where(or_(is_dead(now), waiting), JOB.c.cancel_at.is_(None), ~_plan_at_work(now))
         .order_by(RUN.c.status.desc(), JOB.c.priority, RUN.c.num)  # "running" before "pending"
         .limit(1)
     )
@@ -158,6 +176,16 @@ def take_next(store: Database, *, owner: str, now: float, lease_s: float, most_r
             .returning(*RUN.c)
         )
         return run_from(connection.execute(taken).one())
+
+
+def _plan_at_work(now: float) -> ColumnElement[bool]:
+    other = RUN.alias("other")
+    return exists().where(
+        other.c.plan_id == RUN.c.plan_id,
+        other.c.num != RUN.c.num,
+        other.c.status == Status.RUNNING.value,
+        other.c.lease_until > now,
+    )
 
 
 class OpenedFacts(TypedDict, total=False):
@@ -225,7 +253,7 @@ def restart(store: Database, run_id: str, *, most_queued: int, now: float) -> Ru
         partial = row.status == Status.COMPLETED.value and row.settled < row.planned
         if row.status not in (Status.FAILED.value, Status.CANCELLED.value) and not partial:
             raise Conflict(f"Run {run_id} is {row.status}: there is nothing to restart")
-        _check_room(connection, row.user, most_queued)
+        _check_room(connection, row.user, most_queued, besides=row.plan_id)
         connection.execute(
             update(JOB).where(JOB.c.run_num == row.num).values(run_after=now, tries=0, cancel_at=None)
         )
@@ -315,23 +343,25 @@ def check_project(connection: Connection, project_id: int) -> None:
 
 
 def has_room(store: Database, user: str, most: int) -> bool:
-    """Whether a user has fewer than `most` runs waiting just now."""
+    """Whether a user has fewer than `most` runs waiting just now; those of one plan count as one."""
     with store.reading() as connection:
         return _queued(connection, user) < most
 
 
-def _queued(connection: Connection, user: str) -> int:
+def _queued(connection: Connection, user: str, besides: str | None = None) -> int:
     query = (
-        select(func.count())
+        select(func.count(distinct(RUN.c.plan_id)))
         .select_from(JOB.join(RUN, JOB.c.run_num == RUN.c.num))
         .where(RUN.c.status == Status.PENDING.value, JOB.c.user == user)
     )
+    if besides is not None:
+        query = query.where(RUN.c.plan_id != besides)
     queued: int = connection.execute(query.execution_options(**WHOLE)).scalar_one()
     return queued
 
 
-def _check_room(connection: Connection, user: str, most: int) -> None:
-    queued = _queued(connection, user)
+def _check_room(connection: Connection, user: str, most: int, *, besides: str | None = None) -> None:
+    queued = _queued(connection, user, besides)
     if queued >= most:
         raise QueueFull(f"{user} has {queued} runs waiting, and {most} may wait at once")
 

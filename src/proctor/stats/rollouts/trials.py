@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from proctor.findings import Estimate
-from proctor.stats.estimates_share import SUCCESS_RATE, graded, share
+from proctor.stats.estimates_share import MEAN_SCORE, SUCCESS_RATE, graded, share
 from proctor.stats.estimates_sheet import TaskShape
 from proctor.stats.estimates_task import TaskSheet, exam
 from proctor.stats.metrics import Scored
 from proctor.stats.repeats import repeat_scores
+from proctor.trial_findings import PassAt
 
-MEAN_SCORE = "mean_score"
 SHAPE = TaskShape("tasks", (SUCCESS_RATE,), (MEAN_SCORE,), kind="text")
-
-
-@dataclass(frozen=True, slots=True)
-class PassAt:
-    """The chance that at least one of k rollouts passes, and that all k do; `scored` of both counts the tasks."""
-
-    k: int
-    any: Estimate
-    all: Estimate
 
 
 def success_rate(rows: Iterable[Scored]) -> Estimate:

@@ -1,0 +1,202 @@
+"""One [[tasks]] entry of a benchmark and the agents that its file describes: each key of its type, faults noted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from proctor.errors import ConfigError
+from proctor.plan.names import parse_model
+from proctor.plan.table import TableReader
+from proctor.references import Agent, TaskEntry, TrialLimits
+
+OVERRIDES = "overrides.json"
+META = "tb_meta.json"
+TIMEOUT = "TIMEOUT_SEC"  # a variable that means the agent's time
+KINDS: tuple[str, ...] = get_args(get_type_hints(Agent)["kind"])
+ASK_NOBODY = ("null", "reference", "scripted")
+BUILT_IN = ("null", "reference", "shell")  # agents that need no table
+WEEK_S = 7 * 86400.0
+MOST_ROLLOUTS = 1000
+MOST_TOKENS = 10**12
+UNBOUNDED = "none"
+
+LIMITS: Mapping[str, tuple[float, float]] = {
+    **dict.fromkeys(("agent_s", "verifier_s", "trial_s"), (0.1, WEEK_S)),
+    "memory_mb": (16, 2**24),
+    "cpus": (0.01, 4096),
+    "pids": (4, 2**22),
+    "disk_mb": (1, 2**24),
+    "output_mb": (0.001, 10_000),
+    "max_tokens": (1, MOST_TOKENS),
+    "max_cost_usd": (0.0001, 10**9),
+    "max_calls": (1, 10**9),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLine:
+    """One [[tasks]] entry, read: who works on what."""
+
+    agent: Agent
+    entry: TaskEntry
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTables:
+    """The agents of a file: those that have a table, and those that need none."""
+
+    tables: Mapping[str, Any]
+    providers: Sequence[str]
+
+    def named(self, name: str, model: str | None, of: TableReader) -> Agent | None:
+        """The agent that an entry names; None, with the fault noted, where it cannot be meant."""
+        if name not in self.tables and name not in BUILT_IN:
+            known = ", ".join(dict.fromkeys([*BUILT_IN, *self.tables]))
+            of.note("agent", f"{name!r}: there are {known}; others need a table [agents.{name}]")
+            return None
+        agent = self._described(name, of)
+        asks = agent.kind == "shell" or any("{model}" in each for each in agent.argv)
+        if model is None and asks:
+            of.note("model", f'agent {name!r} asks a model: model = "PROVIDER/NAME"')
+            return None
+        if model is not None and agent.kind in ASK_NOBODY:
+            of.note("model", f"agent {name!r} asks no model: leave it out")
+            return None
+        return replace(agent, model=None if model is None else self._model(agent, model, of))
+
+    def _model(self, agent: Agent, name: str, of: TableReader) -> str:
+        try:
+            model = parse_model(name, self.providers, base_url=agent.base_url)
+        except ConfigError as error:
+            of.note("", str(error))
+            return name
+        if model is None and agent.kind == "shell":
+            of.note(
+                "model", f"{name!r}: which provider? PROVIDER/NAME; there are {', '.join(self.providers)}"
+            )
+        return name if model is None else str(model)
+
+    def _described(self, name: str, of: TableReader) -> Agent:
+        table = self.tables.get(name, {})
+        if not isinstance(table, dict):
+            of.faults.note(f"[agents.{name}]: a table belongs here")
+            return Agent(name, "null")
+        read = TableReader(table, of.faults, f"[agents.{name}]")
+        kind = read.word("kind", KINDS) or (name if name in BUILT_IN else "command")
+        agent = Agent(
+            name,
+            kind,  # type: ignore[arg-type]  # one of KINDS, which are its words
+            base_url=read.text("base_url"),
+            argv=read.texts("argv"),
+            binary=_path(read, "binary"),
+            script=_path(read, "script"),
+            environment=_lines(read.variables("environment_variables")),
+            log=read.text("log"),
+        )
+        if agent.kind == "command" and not agent.argv:
+            read.note(
+                "argv", "what is run? A list of words, such as ['/opt/agent/bin/codex', '{instruction}']"
+            )
+        if agent.kind == "scripted" and agent.script is None:
+            read.note("script", "which script? The path of a file")
+        read.close()
+        return agent
+
+
+def _path(read: TableReader, key: str) -> str | None:
+    """The absolute path of a file or folder that must be there."""
+    told = read.text(key)
+    if told is None:
+        return None
+    path = Path(told).absolute()
+    if not path.exists():
+        read.note(key, f"there is no {told}")
+    return str(path)
+
+
+def _lines(variables: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(f"{name}={value}" for name, value in variables.items())
+
+
+def limits_of(read: TableReader) -> TrialLimits:
+    """[limits]: what is not told is as TrialLimits has it; "none" lifts a limit that may be lifted."""
+    found: dict[str, Any] = {}
+    for each in fields(TrialLimits):
+        least, most = LIMITS[each.name]
+        if "None" in str(each.type) and read.table.get(each.name) == UNBOUNDED:
+            read.known.append(each.name)
+            found[each.name] = None
+            continue
+        take = read.whole if "int" in str(each.type) else read.number
+        value = take(each.name, least, most)
+        if value is not None:
+            found[each.name] = value
+    read.close()
+    return TrialLimits(**found)
+
+
+def listed(read: TableReader, agents: AgentTables) -> TaskLine | None:
+    """One entry; None where it is not known who works on what, which is noted then."""
+    given = read.text("prepared_dir")
+    if given is None and "prepared_dir" not in read.table:
+        read.note("", "Each [[tasks]] entry must include prepared_dir")
+    agent = agents.named(read.text("agent") or "shell", read.text("model"), read)
+    variables = read.variables("environment_variables")
+    entry = TaskEntry(
+        str(_folder(read, given)) if given else "",
+        read.whole("rollouts", 1, MOST_ROLLOUTS) or 1,
+        _overrides(read, Path(given or "").absolute()),
+        timeout_s=_timeout(read, variables),
+        token_limit=read.whole("token_limit", 1, MOST_TOKENS),
+        environment=_lines(variables),
+        given=given or "",
+    )
+    read.close()
+    return None if agent is None or given is None else TaskLine(agent, entry)
+
+
+def _folder(read: TableReader, given: str) -> Path:
+    # A path that is written in two ways is one task; links are followed where the task is opened.
+    folder = Path(os.path.normpath(Path(given).absolute()))
+    if not folder.is_dir():
+        read.note("prepared_dir", f"there is no folder {given}")
+    elif not (folder / META).is_file():
+        read.note("prepared_dir", f"{given} is no prepared task: it has no {META}")
+    return folder
+
+
+def _overrides(read: TableReader, folder: Path) -> str | None:
+    """One rule: `apply_overrides = false` is none at all; else the file that is named, else the folder's own."""
+    applied = read.flag("apply_overrides", unsaid=True)
+    named = read.text("overrides")
+    if not applied:
+        return None
+    if named is None:
+        own = folder / OVERRIDES
+        return str(own) if own.is_file() else None
+    path = Path(named).absolute()
+    if not path.is_file():
+        read.note("overrides", f"there is no file {named} (apply_overrides = false does without)")
+    return str(path)
+
+
+def _timeout(read: TableReader, variables: dict[str, str]) -> float | None:
+    """The agent's time, by `timeout_s` or by the variable TIMEOUT_SEC, which is taken out of the variables."""
+    own = read.number("timeout_s", 0.1, WEEK_S)
+    told = variables.pop(TIMEOUT, None)
+    if told is None:
+        return own
+    try:
+        seconds = float(told)
+    except ValueError:
+        seconds = 0.0
+    if not 0.1 <= seconds <= WEEK_S:
+        read.note("environment_variables", f"{TIMEOUT} = {told!r}: give seconds, 0.1 to {WEEK_S:g}")
+        return own
+    if own is not None and own != seconds:
+        read.note("timeout_s", f"{own:g}, and {TIMEOUT} says {told}: give one of them")
+    return seconds

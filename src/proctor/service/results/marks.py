@@ -1,0 +1,96 @@
+"""A run's attempts as the statistics take them: which rows count, what each is, and what the source says of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from proctor.engine.prefix import gapless
+from proctor.service.kinds import kind_of
+from proctor.stats.estimates import Scored, Shape, TaskShape
+from proctor.store import AttemptRow
+from proctor.types import Item, Run
+
+
+class Kept(Protocol):
+    """Where the attempts of runs are found: the store, or an unpacked bundle."""
+
+    def latest(self, run_id: str) -> Iterator[AttemptRow]: ...
+
+    def item(self, digest: str) -> Item: ...
+
+
+def scored_rows(store: Kept, run: Run) -> Iterator[AttemptRow]:
+    """The latest attempt at each item, as far as the run got without a gap.
+
+    What ended beyond the first gap of a run that stopped early ended because it was quick; counting it
+    would favour easy items.
+    """
+    if not run.partial and not run.stopped:
+        yield from store.latest(run.id)
+        return
+    length = gapless(row.position for row in store.latest(run.id))
+    for row in store.latest(run.id):
+        if row.position >= length:
+            return
+        yield row
+
+
+def shape(run: Run) -> Shape:
+    """What the statistics need of the run's source: nothing where it says of no task what counts."""
+    facts = run.manifest.facts
+    tasks = {
+        key: TaskShape(
+            title=spec.title,
+            official=spec.official,
+            also=spec.also,
+            positive=spec.positive,
+            labels=spec.labels,
+            kind=spec.kind,
+            full_size=spec.full_size,
+            extra=spec.extra,
+        )
+        for key, spec in facts.tasks.items()
+        if spec.kind is not None
+    }
+    return Shape(
+        suite=run.source_title,
+        tasks=tasks,
+        aggregate=facts.aggregate or "micro",
+        categories=tuple(facts.categories.items()),
+        whole=facts.scored_tasks,
+        worded=facts.worded,
+    )
+
+
+def marks(store: Kept, run: Run) -> Iterator[Scored]:
+    """The run's rows as the statistics take them."""
+    tasks = shape(run).tasks
+    for row in scored_rows(store, run):
+        # Only where a question has several right answers does a metric need to know how many were offered.
+        several = row.task in tasks and tasks[row.task].kind == "letters"
+        choices = len(store.item(row.item_hash).choices) if several else None
+        yield mark(row, choices, by_content=kind_of(run.cell.source).by_content)
+
+
+def mark(row: AttemptRow, candidates: int | None, *, by_content: bool = False) -> Scored:
+    """One row as the statistics take it; `candidates` as in `Scored`. `by_content`: what it shows is its name."""
+    return Scored(
+        item=row.item_hash if by_content else row.item_id,
+        task=row.task,
+        target=row.target,
+        answer=row.answer,
+        outcome=row.outcome,
+        score=row.score,
+        cluster=row.cluster,
+        half=_half(row),
+        repeat=row.repeat,
+        candidates=candidates,
+        content=row.item_hash,
+    )
+
+
+def _half(row: AttemptRow) -> str | None:
+    """The half of MNLI that an item is from, "m" or "mm": its id begins with it."""
+    rest = row.item_id.partition("/")[2]
+    return rest.partition("-")[0] if rest.startswith(("m-", "mm-")) else None

@@ -1,0 +1,1 @@
+"""What trials of agents on tasks show: by agent and task, and two agents on the very same tasks."""
