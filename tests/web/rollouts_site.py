@@ -134,8 +134,16 @@ def _hostile_trial(item: Item, run_id: str) -> Attempt:
         record_phases.append(PhaseTime(name, times, seconds))
         times += seconds
     steps = (
-        TrialStep(0.0, said=f"I look at {HOSTILE}", ran=f"cat figures.py; {SCRIPT}", output=HOSTILE, exit_code=0),
-        TrialStep(1.5, said="I run the tests.", ran="python3 -m unittest", output=f"{'long ' * 2000}the end", exit_code=1),
+        TrialStep(
+            0.0, said=f"I look at {HOSTILE}", ran=f"cat figures.py; {SCRIPT}", output=HOSTILE, exit_code=0
+        ),
+        TrialStep(
+            1.5,
+            said="I run the tests.",
+            ran="python3 -m unittest",
+            output=f"{'long ' * 2000}the end",
+            exit_code=1,
+        ),
     )
     record = TrialRecord(
         run_id,
@@ -167,23 +175,35 @@ def _hostile_trial(item: Item, run_id: str) -> Attempt:
         notes=(f"A link that led out was left out: {TURNED}",),
     )
     reply = Reply(
-        PATCH, finish="limit", input_tokens=1200, output_tokens=340, cost_usd=0.0123, latency_s=6.6, raw=record_bytes(record)
+        PATCH,
+        finish="limit",
+        input_tokens=1200,
+        output_tokens=340,
+        cost_usd=0.0123,
+        latency_s=6.6,
+        raw=record_bytes(record),
     )
     grade = Grade(Outcome.WRONG, 0.4, "failed", grader="verifier/1")
     return Attempt(item, 0, 0, 1, time.time(), grade, reply=reply)
 
 
-def at_work(store: Store, home: Path) -> Run:
+def at_work(store: Store, home: Path, stamp: str = "20261122__14-00-00") -> Run:
     """A run of two trials that this process is said to work on: one verifies, the other waits."""
-    run = _run(store, home, "live", "mend", 2)
-    folder = home / "runs" / f"{STAMP}-0"
+    run = _run(store, home, "live", "mend", 2, stamp)
+    folder = home / "runs" / f"{stamp}-0"
     folder.mkdir(parents=True, exist_ok=True)
     phase_of(folder, "verify")
     return run
 
 
 def phase_of(folder: Path, phase: str) -> None:
-    state = {"phase": phase, "since": time.time() - 3.0, "pid": os.getpid(), "try": 1, "finished": ["prepare"]}
+    state = {
+        "phase": phase,
+        "since": time.time() - 3.0,
+        "pid": os.getpid(),
+        "try": 1,
+        "finished": ["prepare"],
+    }
     (folder / "new.json").write_text(json.dumps(state))
     (folder / "new.json").rename(folder / "state.json")
 
@@ -192,13 +212,19 @@ def _item(task: str, instruction: str) -> Item:
     return Item(task, "tasks", TaskFolder(f"/prepared/{task}", instruction), Gold("passed"), hash="ab" * 16)
 
 
-def _run(store: Store, home: Path, name: str, task: str, rollouts: int) -> Run:
+def _run(store: Store, home: Path, name: str, task: str, rollouts: int, stamp: str = STAMP) -> Run:
     """A run that has begun."""
     ref = RolloutsRef(
-        name, tasks=(TaskEntry("/prepared/task", rollouts),), config="configs/x.toml", data=str(home.absolute()), stamp=STAMP
+        name,
+        tasks=(TaskEntry("/prepared/task", rollouts),),
+        config="configs/x.toml",
+        data=str(home.absolute()),
+        stamp=stamp,
     )
     agent = Agent("shell", "shell", f"ollama/{IMAGE if name == 'hostile' else 'sim'}")
-    cell = Cell(Model("shell", str(agent.model)), ref, limits=Limits(parallel=2), repeats=rollouts, agent=agent)
+    cell = Cell(
+        Model("shell", str(agent.model)), ref, limits=Limits(parallel=2), repeats=rollouts, agent=agent
+    )
     plan_id = store.add_plan(Plan((cell,), name=name), now=time.time())
     facts = RolloutFacts(
         rows="rollouts",

@@ -20,9 +20,13 @@ STATES = {
     "limit": StateWords(
         "L", "orange", "stopped at a limit", "The agent met a limit; its work, as it stood, did not pass."
     ),
-    "provider": StateWords("M", "grey", "model server failed", "The agent's model could not be asked. Not scored."),
+    "provider": StateWords(
+        "M", "grey", "model server failed", "The agent's model could not be asked. Not scored."
+    ),
     "sandbox": StateWords("S", "grey", "sandbox failed", "The sandbox broke. Not scored."),
-    "verifier": StateWords("V", "grey", "verifier failed", "The verifier broke or ran out of time. Not scored."),
+    "verifier": StateWords(
+        "V", "grey", "verifier failed", "The verifier broke or ran out of time. Not scored."
+    ),
     "working": StateWords("\u2026", "blue", "at work", "The trial is at work."),
     "waiting": StateWords("\u00b7", "hollow", "waiting", "The trial has not begun."),
     "cancelled": StateWords("\u2013", "hollow", "cancelled", "The benchmark was stopped before it."),
