@@ -1,4 +1,4 @@
-"""Benchmarks of tasks for tests of pages: one with every state, one whose agent is hostile, one at work, a large one."""
+"""Benchmarks of tasks for tests of pages: every state, a hostile agent, one at work, and many trials."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from opened import over
 from proctor.manifest import UNOPENED, RolloutFacts, TaskSpec
 from proctor.references import Agent, RolloutsRef, TaskEntry
+from proctor.service.watch.job_states import result_of
 from proctor.store import AttemptWriter, Store
 from proctor.trial_record import (
     Consumed,
@@ -63,7 +65,7 @@ index 1111111..2222222 100644
 +    if not numbers:
 +        return None
 +    return sum(numbers) / len(numbers)  # {HOSTILE}
- 
+{" "}
 diff --git a/blob.bin b/blob.bin
 new file mode 100644
 index 0000000..3333333
@@ -93,6 +95,8 @@ def every_state(store: Store, home: Path, name: str = "states") -> str:
         tasks=("one", "two", "three"),
         rollouts=3,
     )
+    for run in runs:
+        result_of(over(store), run.id)  # counts and keeps what it shows, as a run's end does
     return runs[0].plan_id
 
 
