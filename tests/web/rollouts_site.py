@@ -232,7 +232,7 @@ def _run(store: Store, home: Path, name: str, task: str, rollouts: int, stamp: s
     plan_id = store.add_plan(Plan((cell,), name=name), now=time.time())
     facts = RolloutFacts(
         rows="rollouts",
-        tasks={"tasks": TaskSpec(name, "text", official=("accuracy",), asked=1)},
+        tasks={"tasks": TaskSpec(name, "text", ("success_rate",), ("mean_score",), asked=1)},
         n=1,
         folders={task: "ef" * 32},
         rollouts={task: rollouts},
