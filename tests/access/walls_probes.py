@@ -342,3 +342,46 @@ PROBES |= {
     ],
     ("DELETE", ONE): run(f"{ADMIN}/bm_{{}}", ACTS, "other_batch"),
 }
+
+# Benchmarks of tasks --------------------------------------------------------------------------------
+ROLLOUTS = f"{V1}/rollouts"
+TRIAL = f"{ROLLOUTS}/{{benchmark_id}}/trials/{{run}}/{{task}}/{{rollout}}"
+
+
+def _rollouts(beyond: str, owner: str = SEES, *, name: str = "rollouts", **more: Any) -> Make:
+    return run(f"{ROLLOUTS}/{{}}{beyond}", owner, name, **more)
+
+
+def _trial(beyond: str, **more: Any) -> Make:
+    """By the benchmark's id, and by its run's."""
+    return lambda of: [
+        Probe(f"{ROLLOUTS}/{ident}/trials/{of.rollouts_row}/{of.rollouts_task}/0{beyond}", **more)
+        for ident in (of.rollouts, of.rollouts_row)
+    ]
+
+
+def _benchmark_of_tasks(of: Names) -> dict[str, Any]:
+    task = {"prepared_dir": "nowhere", "agent": "null"}
+    return {"name": "walled", "project_id": of.project, "tasks": [task]}
+
+
+PROBES |= {
+    ("POST", ROLLOUTS): lambda of: [Probe(ROLLOUTS, NOTHING, body=_benchmark_of_tasks(of))],
+    ("GET", ROLLOUTS): lambda of: [
+        Probe(ROLLOUTS),
+        Probe(query(ROLLOUTS, project_id=of.project)),
+        Probe(query(ROLLOUTS, name=f"{of.rollouts_task.removesuffix('-task')}-ended")),
+        Probe(query(ROLLOUTS, after=of.rollouts_partial)),
+    ],
+    ("GET", f"{ROLLOUTS}/{{benchmark_id}}"): _rollouts(""),
+    ("GET", f"{ROLLOUTS}/{{benchmark_id}}/summary"): _rollouts("/summary"),
+    ("GET", f"{ROLLOUTS}/{{benchmark_id}}/stream"): _rollouts("/stream"),
+    ("GET", f"{ROLLOUTS}/{{benchmark_id}}/trials"): _rollouts("/trials"),
+    ("GET", TRIAL): _trial("", word="the last words of"),
+    ("GET", f"{TRIAL}/patch"): _trial("/patch", word="+new "),
+    ("GET", f"{TRIAL}/log"): _trial("/log", owner=NOTHING),
+    ("POST", f"{ROLLOUTS}/{{benchmark_id}}/cancel"): _rollouts("/cancel", ACTS, name="rollouts_waiting"),
+    ("POST", f"{ROLLOUTS}/{{benchmark_id}}/resume"): _rollouts("/resume", ACTS, name="rollouts_partial"),
+    ("DELETE", f"{ROLLOUTS}/{{benchmark_id}}"): _rollouts("", ACTS, name="rollouts_doomed"),
+    ("GET", f"{V1}/tasks"): same(f"{V1}/tasks", NOTHING),
+}
