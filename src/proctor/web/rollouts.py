@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path as FilePath
@@ -148,8 +149,9 @@ async def events(context: OpenContext, user: Reader, ident: Ident) -> Response:
     """Says `changed` whenever a trial of the benchmark has begun another phase or has ended."""
 
     def look() -> list[tuple[object, ...]]:
-        return [tuple(benchmark.one(context, ident).mark)]
+        return [benchmark.one(context, ident).mark]
 
+    await asyncio.to_thread(look)  # what there is not is said before the stream begins
     return event_stream(changes(look))
 
 
@@ -192,7 +194,7 @@ def _cure(row: BenchmarkRow) -> str:
 
 @ROUTER.post("/rollouts/{ident}/cancel")
 def cancel(request: Request, context: OpenContext, user: Runner, ident: Ident) -> Response:
-    runs = changing.runs_of(context, ident)
+    runs = benchmark.runs_of(context, ident)
     ended = changing.cancel(context, ident)
     access.note(context, user.name, "cancel", runs[0].id, f"benchmark {runs[0].cell.source.listed}")
     said = (
@@ -212,7 +214,7 @@ def resume(request: Request, context: OpenContext, user: Runner, ident: Ident) -
 
 @ROUTER.post("/rollouts/{ident}/delete")
 def delete(request: Request, context: OpenContext, user: Runner, ident: Ident) -> Response:
-    first = changing.runs_of(context, ident)[0]
+    first = benchmark.runs_of(context, ident)[0]
     project = job_states.project_of(context, first.id)
     changing.delete(context, ident)
     name = first.cell.source.listed
