@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -15,9 +16,11 @@ from proctor.errors import SandboxMissing
 from proctor.references import RolloutsRef
 from proctor.sandbox.contract import Box, Command, Mount, Policy, Sandbox
 from proctor.sandbox.opening import open_sandbox
+from programs import proctor
 from rollouts.boxed import image_in
 
 pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
 SMALL = Policy(memory_mb=128, cpus=1.0, pids=32, disk_mb=32)
 
 
@@ -154,3 +157,16 @@ def test_without_a_daemon_it_is_said_what_to_start(box_home: Path, monkeypatch: 
     alone = open_sandbox(RolloutsRef("tests", sandbox="docker"), box_home)
     with pytest.raises(SandboxMissing, match=r"No Docker daemon answers .*Start dockerd"):
         asyncio.run(alone.check(SMALL))
+
+
+@pytest.mark.promise("C-19")
+def test_a_benchmark_is_run_in_docker_from_its_file(daemon: str, tmp_path: Path) -> None:
+    home = image_in(tmp_path / "home")
+    (tmp_path / "docker.toml").write_text(
+        'name = "docker"\nsandbox = "docker"\n[[tasks]]\nagent = "reference"\n'
+        f'prepared_dir = "{ROOT / "examples/tasks/mend-the-mean"}"\n'
+    )
+    done = proctor(home, "rollouts", "run", str(tmp_path / "docker.toml"), DOCKER_HOST=daemon)
+    assert "1 of 1 scored trial passed" in done.stdout
+    record = json.loads(next(home.glob("runs/*/evaluation_results.json")).read_text())
+    assert record["total_score"] == 1.0

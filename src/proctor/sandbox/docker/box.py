@@ -22,7 +22,16 @@ from typing import Any, Literal, TypeVar
 
 from proctor.errors import SandboxError
 from proctor.sandbox.contract import HOME, Command, CommandEnd
-from proctor.sandbox.docker.streams import BOX_USER, STDOUT, Attached, Printed, packed, talk, unpacked
+from proctor.sandbox.docker.streams import (
+    BOX_USER,
+    STDOUT,
+    Attached,
+    Printed,
+    next_frame,
+    packed,
+    talk,
+    unpacked,
+)
 from proctor.trial_record import Consumed
 
 T = TypeVar("T")
@@ -30,6 +39,13 @@ PATH = "/usr/local/bin:/usr/bin:/bin"
 USER = f"{BOX_USER}:{BOX_USER}"
 KILLED = 137
 GRACE_S = 2.0  # after INT, and after TERM
+ANSWER_S = 60.0  # of init, which has nothing else to do
+# It starts no process, has the kernel collect those that end (each of which may end a `read` with nothing), and what it
+# signals is all but itself.
+INIT = (
+    *("/bin/sh", "-c"),
+    "trap '' CHLD; while :; do read -r name || continue; kill -$name -1 2>/dev/null; echo done; done",
+)
 
 
 async def _over(hearing: asyncio.Future[None], seconds: float | None) -> bool:
@@ -42,6 +58,7 @@ class DockerBox:
     """One running container, until it is closed."""
 
     container: Any
+    init: Attached
     place: Path  # a folder of this machine for what is taken out of it
     pool: ThreadPoolExecutor
     printed: int = field(default=0)
@@ -97,12 +114,17 @@ class DockerBox:
         return made["Id"], Attached(api.exec_start(made["Id"], socket=True))
 
     def _signal(self, name: str) -> None:
-        # To -1 is to all but init and the sender; a fork that is under way sees the signal and comes to nothing.
-        told = self.container.exec_run(["/bin/sh", "-c", f"kill -{name} -1"], user="0")
-        if told.exit_code not in (0, 1):  # 1: there was nobody left
-            raise SandboxError(
-                f"What runs in container {self.container.short_id} cannot be ended: {told.output[-500:]!r}"
-            )
+        """To every process but init, by init itself: where no process may be added, no exec could."""
+        told = bytearray()
+        try:
+            self.init.socket.settimeout(ANSWER_S)
+            self.init.socket.sendall(f"{name}\n".encode())
+            while b"\n" not in told and (frame := next_frame(self.init.socket)) is not None:
+                told += frame
+        except OSError as error:
+            told += str(error).encode()
+        if told != b"done\n":
+            raise SandboxError(f"What runs in container {self.container.short_id} cannot be ended: {told!r}")
 
     def _code(self, exec_id: str) -> int | None:
         code: int | None = self.container.client.api.exec_inspect(exec_id)["ExitCode"]
@@ -179,6 +201,7 @@ class DockerBox:
         """Kill what runs and leave nothing of it behind."""
         from docker.errors import APIError
 
+        self.init.close()
         with suppress(APIError, OSError):  # it may be gone already
             self.container.remove(force=True, v=True)
         shutil.rmtree(self.place, ignore_errors=True)

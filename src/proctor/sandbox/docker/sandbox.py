@@ -17,8 +17,9 @@ import psutil
 
 from proctor.errors import SandboxError, SandboxMissing
 from proctor.sandbox.contract import Box, Command, Mount, Policy
-from proctor.sandbox.docker.box import DockerBox
+from proctor.sandbox.docker.box import INIT, DockerBox
 from proctor.sandbox.docker.images import app_of, base_image, described, task_image
+from proctor.sandbox.docker.streams import Attached
 from proctor.sandbox.image import Image
 
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ class DockerSandbox:
             image = base if build is None else task_image(client, base, build)
             if image not in self.apps:
                 self.apps[image] = app_of(client, image)
-            box = DockerBox(client.containers.run(image, **_terms(policy, mounts)), place, self.pool)
+            container = client.containers.run(image, **_terms(policy, mounts))
+            box = DockerBox(container, _init_of(container), place, self.pool)
         except (DockerException, OSError) as error:
             place.rmdir()
             raise SandboxError(f"No container could be started: {error}") from None
@@ -130,6 +132,11 @@ class DockerSandbox:
 
     def _away(self, work: Callable[[], T]) -> asyncio.Future[T]:
         return asyncio.get_running_loop().run_in_executor(self.pool, work)
+
+
+def _init_of(container: Any) -> Attached:
+    ways = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+    return Attached(container.client.api.attach_socket(container.id, ways))
 
 
 def _client() -> DockerClient:
@@ -162,7 +169,8 @@ def _terms(policy: Policy, mounts: Sequence[Mount]) -> dict[str, Any]:
         for target, share in SHARES.items()
     }
     return {
-        "command": ["/bin/sh", "-c", "while :; do sleep 86400; done"],
+        "command": list(INIT),
+        "stdin_open": True,
         "entrypoint": [],
         "detach": True,
         "user": "0:0",

@@ -51,6 +51,12 @@ def talk(connection: socket.socket, stdin: bytes, hear: Callable[[int, bytes], N
             length -= len(part)
 
 
+def next_frame(connection: socket.socket) -> bytes | None:
+    """What the next frame says; None at the end. Raises: OSError."""
+    header = _exactly(connection, HEADER.size)
+    return _exactly(connection, HEADER.unpack(header)[1]) if header else None
+
+
 def _exactly(connection: socket.socket, count: int) -> bytes:
     """So many bytes; b"" at the end."""
     found = bytearray()
