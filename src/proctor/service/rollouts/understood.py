@@ -1,4 +1,4 @@
-"""How the tasks of a benchmark were understood: what overrides change, which rubrics do not count, what is not built."""
+"""How the tasks of a benchmark were understood: what overrides change, which rubrics do not count, what is built."""
 
 from __future__ import annotations
 
