@@ -28,11 +28,11 @@ class RolloutNames(NamedTuple):
 
 
 NOBODYS = RolloutNames(
-    "99999999-0000-4000-8000-999999999991",
-    "99999999-0000-4000-8000-999999999992",
-    "99999999-0000-4000-8000-999999999993",
-    "99999999-0000-4000-8000-999999999994",
-    "99999999-0000-4000-8000-999999999995",
+    "a1aaaaaa-0000-4000-8000-aaaaaaaaaaa1",
+    "a2aaaaaa-0000-4000-8000-aaaaaaaaaaa2",
+    "a3aaaaaa-0000-4000-8000-aaaaaaaaaaa3",
+    "a4aaaaaa-0000-4000-8000-aaaaaaaaaaa4",
+    "a5aaaaaa-0000-4000-8000-aaaaaaaaaaa5",
     "nobody-task",
 )
 
