@@ -20,10 +20,10 @@ from proctor.service.rollouts import benchmark as benchmarks
 from proctor.service.rollouts import changing, figures_document, listing, prepared, starting
 from proctor.service.rollouts import trial as trials
 from proctor.service.rollouts.benchmark import RolloutBenchmark, TrialState, TrialWish
-from proctor.service.rollouts.figures import matrix
 from proctor.service.rollouts.listing import BenchmarkWish
 from proctor.service.rollouts.starting import RolloutsRequest
 from proctor.service.rollouts.trial import TrialName
+from proctor.service.rows.trials import matrix
 from proctor.service.watch import job_states
 from proctor.types import Status
 

@@ -9,8 +9,8 @@ from proctor.findings import Estimate
 from proctor.service.context import Context
 from proctor.service.evidence.cache import Lately
 from proctor.service.rollouts.benchmark import RolloutBenchmark
-from proctor.service.rollouts.figures import RunTrials, run_trials
 from proctor.service.rollouts.listing import BenchmarkLine
+from proctor.service.rows.trials import RunTrials, run_trials
 from proctor.service.watch import job_states
 from proctor.types import Status
 
