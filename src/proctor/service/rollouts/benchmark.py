@@ -13,6 +13,7 @@ from proctor.references import Agent, TaskEntry, TrialLimits
 from proctor.service.context import Context
 from proctor.service.rollouts.folders import LivePhase, live_phase
 from proctor.service.rollouts.listing import BenchmarkLine, line_of, planned_of, tasks_ref
+from proctor.service.rows.trials import TrialMatrix, matrix
 from proctor.service.watch import job_states
 from proctor.store.core.attempts import AttemptRow
 from proctor.store.read import rollout_plans
@@ -194,6 +195,17 @@ def one(context: Context, ident: str) -> RolloutBenchmark:
         ref.limits,
         ref.pass_score,
     )
+
+
+def runs_of(context: Context, ident: str) -> list[Run]:
+    """The runs of a benchmark, by its id or that of one of them. Raises: NotFound."""
+    plan = rollout_plans.plan_of(context.store, ident)
+    return [run for run, _ in rollout_plans.runs_of(context.store, [plan])[plan]]
+
+
+def figures_of(context: Context, ident: str) -> TrialMatrix:
+    """What the trials show by now, by row and by task. Raises: NotFound."""
+    return matrix(context.store, runs_of(context, ident))
 
 
 def trials(
