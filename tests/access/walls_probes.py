@@ -8,6 +8,7 @@ from urllib.parse import quote
 from batch_pages import BATCH_PAGES
 from fastapi.routing import APIRoute
 from probe import ACTS, NOTHING, REFUSED, SEES, Key, Make, Probe, lists, query, run, same
+from rollout_pages import ROLLOUT_PAGES
 from walls_world import SUITE, Names
 
 from proctor.api.app import ELSEWHERE, PREFIX, ROUTERS, create_app
@@ -316,6 +317,7 @@ def _exports(of: Names) -> list[Probe]:
 
 
 PROBES |= BATCH_PAGES
+PROBES |= ROLLOUT_PAGES
 PROBES |= {
     ("POST", f"{ADMIN}/run"): lambda of: [
         Probe(
@@ -341,4 +343,47 @@ PROBES |= {
         Probe(f"{ADMIN}/{of.batch}/best/{of.request}", ACTS, body={"among": [of.batch, of.other_batch]})
     ],
     ("DELETE", ONE): run(f"{ADMIN}/bm_{{}}", ACTS, "other_batch"),
+}
+
+# Benchmarks of tasks --------------------------------------------------------------------------------
+ROLLOUTS = f"{V1}/rollouts"
+TRIAL = f"{ROLLOUTS}/{{benchmark_id}}/trials/{{run}}/{{task}}/{{rollout}}"
+
+
+def _rollouts(beyond: str, owner: str = SEES, *, name: str = "rollouts", **more: Any) -> Make:
+    return run(f"{ROLLOUTS}/{{}}{beyond}", owner, name, **more)
+
+
+def _trial(beyond: str, **more: Any) -> Make:
+    """By the benchmark's id, and by its run's."""
+    return lambda of: [
+        Probe(f"{ROLLOUTS}/{ident}/trials/{of.rollouts_row}/{of.rollouts_task}/0{beyond}", **more)
+        for ident in (of.rollouts, of.rollouts_row)
+    ]
+
+
+def _benchmark_of_tasks(of: Names) -> dict[str, Any]:
+    task = {"prepared_dir": "nowhere", "agent": "null"}
+    return {"name": "walled", "project_id": of.project, "tasks": [task]}
+
+
+PROBES |= {
+    ("POST", ROLLOUTS): lambda of: [Probe(ROLLOUTS, NOTHING, body=_benchmark_of_tasks(of))],
+    ("GET", ROLLOUTS): lambda of: [
+        Probe(ROLLOUTS),
+        Probe(query(ROLLOUTS, project_id=of.project)),
+        Probe(query(ROLLOUTS, name=f"{of.rollouts_task.removesuffix('-task')}-ended")),
+        Probe(query(ROLLOUTS, after=of.rollouts_partial)),
+    ],
+    ("GET", f"{ROLLOUTS}/{{benchmark_id}}"): _rollouts(""),
+    ("GET", f"{ROLLOUTS}/{{benchmark_id}}/summary"): _rollouts("/summary"),
+    ("GET", f"{ROLLOUTS}/{{benchmark_id}}/stream"): _rollouts("/stream"),
+    ("GET", f"{ROLLOUTS}/{{benchmark_id}}/trials"): _rollouts("/trials"),
+    ("GET", TRIAL): _trial("", word="the last words of"),
+    ("GET", f"{TRIAL}/patch"): _trial("/patch", word="+new "),
+    ("GET", f"{TRIAL}/log"): _trial("/log", owner=NOTHING),
+    ("POST", f"{ROLLOUTS}/{{benchmark_id}}/cancel"): _rollouts("/cancel", ACTS, name="rollouts_waiting"),
+    ("POST", f"{ROLLOUTS}/{{benchmark_id}}/resume"): _rollouts("/resume", ACTS, name="rollouts_partial"),
+    ("DELETE", f"{ROLLOUTS}/{{benchmark_id}}"): _rollouts("", ACTS, name="rollouts_doomed"),
+    ("GET", f"{V1}/tasks"): same(f"{V1}/tasks", NOTHING),
 }

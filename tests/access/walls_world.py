@@ -10,6 +10,8 @@ from typing import Any
 
 import orjson
 from openai_world import files_and_batch
+from rollouts_world import NOBODYS as NOBODYS_ROLLOUTS
+from rollouts_world import benchmarks
 from sqlalchemy import select, update
 
 from opened import over, start
@@ -76,6 +78,12 @@ class Names:
     other_batch: str
     requests: str  # a data set of requests
     request: str  # the custom_id of one in both
+    rollouts: str  # benchmarks of tasks, by the ids of their plans
+    rollouts_row: str  # the run of the first
+    rollouts_waiting: str
+    rollouts_partial: str
+    rollouts_doomed: str
+    rollouts_task: str
 
 
 NOBODYS = Names(
@@ -100,6 +108,12 @@ NOBODYS = Names(
     other_batch="88888888-0000-4000-8000-888888888888",
     requests="ds_999999990000400080009999",
     request="nobody/request",
+    rollouts=NOBODYS_ROLLOUTS.ended,
+    rollouts_row=NOBODYS_ROLLOUTS.row,
+    rollouts_waiting=NOBODYS_ROLLOUTS.waiting,
+    rollouts_partial=NOBODYS_ROLLOUTS.partial,
+    rollouts_doomed=NOBODYS_ROLLOUTS.doomed,
+    rollouts_task=NOBODYS_ROLLOUTS.task,
 )
 
 
@@ -133,6 +147,7 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
     access.note(over(store), user, "submit", done.id, f"{word} was submitted")
     batches = [_batch(store, settings, word, project.id, model) for model in ("sim", "sim-small")]
     file, loose_file, openai_batch = files_and_batch(over(store, settings), word, user, project.id)
+    rollouts = benchmarks(store, settings, word, user, project.id)
     names = Names(
         project=project.id,
         model=f"{word}-1",
@@ -155,9 +170,15 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
         other_batch=batches[1].id,
         requests=_requests(store, settings, word, user, project.id),
         request=f"{word}/request",
+        rollouts=rollouts.ended,
+        rollouts_row=rollouts.row,
+        rollouts_waiting=rollouts.waiting,
+        rollouts_partial=rollouts.partial,
+        rollouts_doomed=rollouts.doomed,
+        rollouts_task=rollouts.task,
     )
     runs = (done, beside, failed, waiting, running, *batches)
-    ids = {names.dataset, names.requests, *(run.id for run in runs)}
+    ids = {names.dataset, names.requests, *(run.id for run in runs), *rollouts[:-1]}
     return Owner(
         secret, names, frozenset({word, user, file, openai_batch, *ids, *(ident[:8] for ident in ids)})
     )

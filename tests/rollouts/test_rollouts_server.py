@@ -77,11 +77,19 @@ def at_work(found: dict[str, Any]) -> bool:
     return any("working" in row for row in states(found))
 
 
-def test_a_benchmark_is_started_followed_and_read_down_to_its_patch_and_log(
-    server: Server, home: Path
-) -> None:
+@pytest.fixture(scope="module")
+def finished(server: Server) -> str:
+    """A benchmark of two agents that has ended; the last test deletes it."""
     asked = body({"agent": "reference", "rollouts": 2}, {"agent": "null", "rollouts": 2}, parallel=2)
-    ident = server.post(ROLLOUTS, asked)["benchmark_id"]
+    ident: str = server.post(ROLLOUTS, asked)["benchmark_id"]
+    until(server, ident, ended)
+    return ident
+
+
+def test_a_benchmark_is_started_followed_and_read_down_to_its_patch_and_log(
+    server: Server, home: Path, finished: str
+) -> None:
+    ident = finished
     found = until(server, ident, ended)
     assert (found["status"], found["planned"], found["ended"], found["passed"]) == ("completed", 4, 4, 2)
     assert [row["label"] for row in found["rows"]] == ["agent/reference", "agent/null"]
@@ -161,6 +169,7 @@ def test_no_request_brings_a_path_a_program_or_a_weaker_sandbox(
     assert all(any(stamp.iterdir()) or before for stamp in stamps)
 
 
+@pytest.mark.slow
 def test_a_cancelled_benchmark_leaves_nothing_at_work_and_goes_on_with_what_it_lacks(
     server: Server, home: Path
 ) -> None:
@@ -196,6 +205,7 @@ def _of_job(run_id: str) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 def test_a_benchmark_whose_process_is_killed_goes_on_and_keeps_its_verdicts(
     server: Server, home: Path
 ) -> None:
@@ -206,7 +216,7 @@ def test_a_benchmark_whose_process_is_killed_goes_on_and_keeps_its_verdicts(
     (home / "halver.sh").write_text("echo done\n")
     try:
         os.kill(job, signal.SIGKILL)
-        with nothing_left(home):
+        with nothing_left(home):  # by the worker, before the benchmark goes on
             found = until(server, ident, ended)
     finally:
         (home / "halver.sh").write_text(HALVER)
@@ -214,12 +224,10 @@ def test_a_benchmark_whose_process_is_killed_goes_on_and_keeps_its_verdicts(
     assert found["matrix"][0][0][0] == kept
 
 
-def test_a_deleted_benchmark_takes_its_folders_with_it(server: Server, home: Path) -> None:
-    made = server.post(ROLLOUTS, body({"agent": "null", "rollouts": 2}, name="doomed"))
-    ident, stamp = made["benchmark_id"], made["stamp"]
-    until(server, ident, ended)
-    assert len(list((home / "runs").glob(f"{stamp}-*"))) == 2
-    assert server.ask("DELETE", f"{ROLLOUTS}/{ident}").status == 200
+def test_a_deleted_benchmark_takes_its_folders_with_it(server: Server, home: Path, finished: str) -> None:
+    stamp = server.get(f"{ROLLOUTS}/{finished}")["stamp"]
+    assert len(list((home / "runs").glob(f"{stamp}-*"))) == 4
+    assert server.ask("DELETE", f"{ROLLOUTS}/{finished}").status == 200
     assert list((home / "runs").glob(f"{stamp}-*")) == []
-    assert not (home / "rollouts/doomed" / stamp).exists()
-    assert server.ask("GET", f"{ROLLOUTS}/{ident}").status == 404
+    assert not (home / "rollouts/small" / stamp).exists()
+    assert server.ask("GET", f"{ROLLOUTS}/{finished}").status == 404

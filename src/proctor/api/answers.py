@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from proctor.errors import attempt_errors
+from proctor.errors import SandboxError, VerifierError, attempt_errors
 from proctor.findings import Cause, RunResult, Score
 from proctor.manifest_json import manifest_document
 from proctor.service.kinds import kind_of
@@ -19,7 +19,10 @@ from proctor.types import Run, Status
 # What stands in front of a job's error, by its slug (the specification's "Job-Specific Errors").
 DATA = frozenset({"data", "data-missing"})
 RESOURCES = frozenset({"resource-limit", "run-timeout"})
-PROVIDER = frozenset({"error-budget", *(error.slug for error in attempt_errors())})
+OWN = (SandboxError, VerifierError)  # of AttemptError, what no model's server has to do with
+PROVIDER = frozenset(
+    {"error-budget", *(error.slug for error in attempt_errors() if not issubclass(error, OWN))}
+)
 
 
 def stamp(at: float | None) -> str | None:

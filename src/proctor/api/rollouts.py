@@ -20,7 +20,6 @@ from proctor.service.rollouts import benchmark as benchmarks
 from proctor.service.rollouts import changing, figures_document, listing, prepared, starting
 from proctor.service.rollouts import trial as trials
 from proctor.service.rollouts.benchmark import RolloutBenchmark, TrialState, TrialWish
-from proctor.service.rollouts.figures import matrix
 from proctor.service.rollouts.listing import BenchmarkWish
 from proctor.service.rollouts.starting import RolloutsRequest
 from proctor.service.rollouts.trial import TrialName
@@ -120,8 +119,8 @@ def one(benchmark_id: Ident, context: OpenContext, user: Reader) -> dict[str, An
 @ROUTER.get(f"{ONE}/summary", summary="What a benchmark of tasks shows")
 def summary(benchmark_id: Ident, context: OpenContext, user: Reader) -> dict[str, Any]:
     """Success rates with intervals over tasks, mean scores, pass@k, pass^k and what was used, by row and by task."""
-    runs = changing.runs_of(context, benchmark_id)
-    return {"benchmark_id": runs[0].plan_id, **figures_document.matrix_document(matrix(context.store, runs))}
+    shown = benchmarks.figures_of(context, benchmark_id)
+    return {"benchmark_id": shown.rows[0].run.plan_id, **figures_document.matrix_document(shown)}
 
 
 @ROUTER.get(
@@ -226,7 +225,7 @@ def _changed(context: Context, benchmark_id: str, user: str, action: str) -> dic
 @ROUTER.delete(ONE, summary="Delete a benchmark of tasks")
 def delete(benchmark_id: Ident, context: OpenContext, user: Runner) -> dict[str, Any]:
     """For good, with patches, logs and folders below PROCTOR_HOME; one that waits or works must be cancelled first."""
-    run = changing.runs_of(context, benchmark_id)[0]
+    run = benchmarks.runs_of(context, benchmark_id)[0]
     project = job_states.project_of(context, run.id)
     changing.delete(context, benchmark_id)
     about = f"rollouts {run.cell.source.listed}"

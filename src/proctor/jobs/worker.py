@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from proctor.errors import Conflict, DiskFull, NotFound, StoreError
 from proctor.jobs import resources
 from proctor.jobs.child import Child, command, start
+from proctor.sandbox.opening import left_boxes
 from proctor.settings import Settings
 from proctor.store import Store
 from proctor.store.queue import endings, entries, runlog
@@ -59,6 +60,7 @@ class Worker:
         With `once` until nothing waits and nothing of its own runs. Raises StoreError only then.
         """
         tidy(self.settings.home, now=time.time())
+        left_boxes(self.settings.home)
         try:
             while not self.stopping and self.go_on():
                 if not self._look(once) and once:
@@ -171,6 +173,8 @@ class Worker:
         While the database cannot be written the child stays in its place, and is looked at again.
         """
         child.signal(signal.SIGKILL)  # what it may have left behind in its group
+        if child.run.cell.agent is not None and (left := left_boxes(self.settings.home)):
+            self.log(f"run {child.run.id}: {len(left)} boxes that it left were taken away")
         try:
             job = entries.job(self.store, child.run.id)
         except NotFound:

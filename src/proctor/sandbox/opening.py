@@ -12,20 +12,22 @@ from proctor.sandbox.contract import Sandbox
 from proctor.sandbox.docker.sandbox import DockerSandbox
 from proctor.sandbox.image import make_image
 from proctor.sandbox.local import Local
+from proctor.sandbox.places import sweep
 
+BOXES = "boxes"  # of PROCTOR_HOME: where boxes are while they are open
 Opener = Callable[[RolloutsRef, Path], Sandbox]
 
 
 def bubblewrap(ref: RolloutsRef, home: Path) -> Sandbox:
-    return Bubblewrap(make_image(ref.image, home), home / "boxes")
+    return Bubblewrap(make_image(ref.image, home), home / BOXES)
 
 
 def docker(ref: RolloutsRef, home: Path) -> Sandbox:
-    return DockerSandbox(make_image(ref.image, home), home / "boxes")
+    return DockerSandbox(make_image(ref.image, home), home / BOXES)
 
 
 def local(_ref: RolloutsRef, home: Path) -> Sandbox:
-    return Local(home / "boxes")
+    return Local(home / BOXES)
 
 
 SANDBOXES: Mapping[str, Opener] = {"bubblewrap": bubblewrap, "docker": docker, "local": local}
@@ -42,3 +44,11 @@ def open_sandbox(ref: RolloutsRef, home: Path) -> Sandbox:
         told = LATER.get(ref.sandbox, f"{ref.name}: no sandbox {ref.sandbox!r}")
         raise ConfigError(f"{told}; there are {', '.join(sorted(SANDBOXES))}")
     return opener(ref, home)
+
+
+def left_boxes(home: Path) -> list[str]:
+    """Take away what dead processes of this machine left of their boxes; gives their names.
+
+    Containers are taken away when docker's sandbox is checked the next time.
+    """
+    return sweep(home / BOXES)

@@ -11,6 +11,7 @@ from proctor.errors import ConfigError
 from proctor.manifest import RolloutFacts
 from proctor.references import Agent, TaskEntry, TrialLimits
 from proctor.service.context import Context
+from proctor.service.rollouts.figures import Matrix, matrix
 from proctor.service.rollouts.folders import LivePhase, live_phase
 from proctor.service.rollouts.listing import BenchmarkLine, line_of, planned_of, tasks_ref
 from proctor.service.watch import job_states
@@ -194,6 +195,17 @@ def one(context: Context, ident: str) -> RolloutBenchmark:
         ref.limits,
         ref.pass_score,
     )
+
+
+def runs_of(context: Context, ident: str) -> list[Run]:
+    """The runs of a benchmark, by its id or that of one of them. Raises: NotFound."""
+    plan = rollout_plans.plan_of(context.store, ident)
+    return [run for run, _ in rollout_plans.runs_of(context.store, [plan])[plan]]
+
+
+def figures_of(context: Context, ident: str) -> Matrix:
+    """What the trials show by now, by row and by task. Raises: NotFound."""
+    return matrix(context.store, runs_of(context, ident))
 
 
 def trials(

@@ -7,17 +7,11 @@ from collections.abc import Sequence
 from proctor.errors import Conflict, NotFound
 from proctor.service.admin import prune
 from proctor.service.context import Context
+from proctor.service.rollouts.benchmark import runs_of
 from proctor.service.runs import queue
-from proctor.store.read import rollout_plans
 from proctor.types import Run, Status
 
 WAITING = (Status.PENDING, Status.RUNNING)
-
-
-def runs_of(context: Context, ident: str) -> list[Run]:
-    """The runs of a benchmark, by its id or that of one of them. Raises: NotFound."""
-    plan = rollout_plans.plan_of(context.store, ident)
-    return [run for run, _ in rollout_plans.runs_of(context.store, [plan])[plan]]
 
 
 def cancel(context: Context, ident: str) -> bool:

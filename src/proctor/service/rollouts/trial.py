@@ -10,12 +10,11 @@ from typing import Any
 from proctor.errors import DataError, NotFound
 from proctor.service.context import Context
 from proctor.service.rollouts import folders
-from proctor.service.rollouts.benchmark import TrialCell, columns_of, trial_cell
+from proctor.service.rollouts.benchmark import TrialCell, columns_of, runs_of, trial_cell
 from proctor.service.rollouts.folders import FILES, LogTail, TrialFile, live_phase
 from proctor.service.rollouts.listing import tasks_ref
 from proctor.service.rollouts.patches import PatchView, view_of
 from proctor.store.core.attempts import AttemptRow
-from proctor.store.read import rollout_plans
 from proctor.store.read.pages import attempts_of
 from proctor.trial_record import TrialRecord, record_from
 from proctor.types import Outcome, Run, Status, TaskFolder
@@ -127,11 +126,10 @@ def file_bytes(context: Context, name: TrialName, file: str) -> bytes:
 
 
 def _found(context: Context, name: TrialName) -> _Found:
-    plan = rollout_plans.plan_of(context.store, name.benchmark)
     missing = NotFound(
         f"Benchmark {name.benchmark} has no trial {name.rollout} of {name.task} in run {name.run}"
     )
-    runs = [run for run, _ in rollout_plans.runs_of(context.store, [plan])[plan]]
+    runs = runs_of(context, name.benchmark)
     run = next((each for each in runs if each.id == name.run), None)
     if run is None:
         raise missing
@@ -140,7 +138,7 @@ def _found(context: Context, name: TrialName) -> _Found:
     for column, entry in zip(columns_of(run), ref.tasks, strict=True):
         if column.id == name.task and 0 <= name.rollout < entry.rollouts:
             return _Found(
-                plan,
+                run.plan_id,
                 run,
                 column.folder,
                 f"{ref.stamp}-{number + name.rollout}",

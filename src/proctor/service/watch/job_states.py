@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from proctor.errors import ConfigError, Conflict, DiskFull, NotFound
 from proctor.findings import RunResult
 from proctor.service.context import Context, dead_owner
+from proctor.service.kinds import kind_of
 from proctor.service.results.results import shown
 from proctor.service.runs import waits
 from proctor.service.runs.progress import Progress, longest_gap_s
@@ -26,6 +27,10 @@ from proctor.types import Run, Status
 __all__ = ["Job", "JobState", "Progress", "RunFilter", "RunLine"]
 
 WHOLE_ID = 36  # characters of a run's id
+OPENING = dict.fromkeys(("questions", "requests"), "opening the rows and checking the model")
+OPENING["tasks"] = "opening the tasks and trying the sandbox"
+AT_WORK = dict.fromkeys(("questions", "requests"), "asked {} items")
+AT_WORK["tasks"] = "{} trials have a verdict"
 ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 
 
@@ -221,11 +226,12 @@ def _step(run: Run, job: Job | None, killed: bool) -> str:
         return f"{next_try(job.run_after, job.tries)}: {run.error}"
     if run.status is Status.PENDING:
         return "waiting for a worker" if job else "not yet begun in its terminal"
+    holds = kind_of(run.cell.source).holds
     if run.status is Status.RUNNING:
         if killed:
             cure = "a worker takes it over" if job else f"`proctor resume {run.id[:8]}` goes on in a terminal"
             return f"its process was killed: {cure}"
         if not run.planned:
-            return "opening the rows and checking the model"
-        return f"asked {run.settled:,} of {run.planned:,} items"
+            return OPENING[holds]
+        return AT_WORK[holds].format(f"{run.settled:,} of {run.planned:,}")
     return run.stopped or run.error or str(run.status)
