@@ -72,11 +72,11 @@ def run_command(config: Path, verbose: int, as_json: bool) -> int:
     """
     from proctor.cli.rollouts_lines import Lines, last_words
     from proctor.service.context import open_context
-    from proctor.service.rollouts.opening import plan_of_config, run_plan
+    from proctor.service.rollouts.opening import given_back, plan_of_config, run_plan
 
     settings = read_settings(os.environ)
     plan = plan_of_config(config, settings)
-    with open_context(settings) as context:
+    with given_back(plan), open_context(settings) as context:
         with Lines(context, plan, verbose=verbose, to_stderr=as_json) as lines:
             lines.begin()
             outcome = run_plan(context, plan, watch=lines.watch)

@@ -31,8 +31,8 @@ def eval_command(name: str, latest: bool, stamp: str | None, as_json: bool) -> i
     from proctor.figures import fraction
     from proctor.service.context import open_context
     from proctor.service.results import documents
-    from proctor.service.rollouts.again import VerifiedAgain, evaluate_again, report_document
-    from proctor.service.rollouts.found import benchmark_runs
+    from proctor.service.rollouts.local.again import VerifiedAgain, evaluate_again, report_document
+    from proctor.service.rollouts.local.found import benchmark_runs
 
     def say(one: VerifiedAgain) -> None:
         now = fraction(one.score) if one.score is not None else f"no verdict ({one.error})"

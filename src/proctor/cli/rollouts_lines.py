@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
@@ -25,7 +25,7 @@ from proctor.references import RolloutsRef
 from proctor.service.context import Context
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.rollouts.benchmark import TrialCell, trials_of
-from proctor.service.rollouts.streaming import LogStream
+from proctor.service.rollouts.local.streaming import LogStream
 from proctor.service.runs.progress import Progress
 from proctor.types import Plan, Run
 
@@ -78,8 +78,8 @@ class Lines:
     def trials(self) -> int:
         return sum(entry.rollouts for ref in self.refs for entry in ref.tasks)
 
-    def begin(self) -> None:
-        """The documented head."""
+    def begin(self, understood: Sequence[str] = ()) -> None:
+        """The documented head, with what is to be said of how the tasks were understood."""
         ref, parallel = self.refs[0], self.plan.cells[0].limits.parallel
         tables = sum(len(ref.tasks) for ref in self.refs)
         # As the document has it where every table means one trial; else its count of tables is not that of trials.
@@ -92,6 +92,8 @@ class Lines:
             self.say(
                 "[rollouts] sandbox=local: agents run on this machine without any containment, as was asked"
             )
+        for remark in understood:
+            self.say(f"[rollouts] {remark}")
         self.say(f"[rollouts] Starting {self.trials} tasks with parallel={parallel}")
 
     def going_on(self, runs: list[Run]) -> None:

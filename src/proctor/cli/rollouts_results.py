@@ -44,8 +44,8 @@ def summarize_command(name: str, latest: bool, stamp: str | None, as_json: bool)
     as one whose folder came from another machine, its summary.md is shown.
     """
     from proctor.service.context import open_context
-    from proctor.service.rollouts.found import benchmark_runs
-    from proctor.service.rollouts.summarize import kept_summary, summarized
+    from proctor.service.rollouts.local.found import benchmark_runs
+    from proctor.service.rollouts.local.summarize import kept_summary, summarized
 
     settings = read_settings(os.environ)
     stamp = one_of(latest, stamp)
@@ -94,7 +94,7 @@ def compare_command(benchmarks: tuple[str, ...], as_json: bool) -> int:
     from proctor.cli.tables import evaluation_lines
     from proctor.service.context import open_context
     from proctor.service.results import documents
-    from proctor.service.rollouts.found import benchmark_runs
+    from proctor.service.rollouts.local.found import benchmark_runs
     from proctor.service.runs.lifecycle import look
 
     with open_context(read_settings(os.environ)) as context:
@@ -116,7 +116,7 @@ def list_command(limit: int, name: str | None, as_json: bool) -> int:
     from proctor.cli.tables import columns
     from proctor.service.context import open_context
     from proctor.service.results import documents
-    from proctor.service.rollouts.summarize import lines_of
+    from proctor.service.rollouts.local.summarize import lines_of
 
     with open_context(read_settings(os.environ)) as context:
         lines = lines_of(context, name, limit)

@@ -23,7 +23,7 @@ def resume_command(benchmark: str, verbose: int, as_json: bool) -> int:
     """
     from proctor.cli.rollouts_lines import Lines, last_words
     from proctor.service.context import open_context
-    from proctor.service.rollouts.found import benchmark_runs
+    from proctor.service.rollouts.local.found import benchmark_runs
     from proctor.service.rollouts.opening import go_on
     from proctor.types import Plan
 

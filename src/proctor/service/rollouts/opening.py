@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,14 +36,20 @@ def told_by(settings: Settings, where: str) -> Surroundings:
     return Surroundings(where, settings.home, tuple(PROVIDERS), sandbox=settings.sandbox)
 
 
-def run_plan(context: Context, plan: Plan, *, watch: Watch | None = None) -> PlanOutcome:
-    """Run a new benchmark to its end. Raises: ProctorError while nothing is stored; its stamp is free again then."""
+@contextmanager
+def given_back(plan: Plan) -> Iterator[None]:
+    """What ends before anything was written gives its stamp back: the folder that was made for it goes."""
     try:
-        return with_files(context, start(context, plan, watch=watch))
+        yield
     except (ProctorError, KeyboardInterrupt):
         for ref in {cell.source for cell in plan.cells if isinstance(cell.source, RolloutsRef)}:
             release(Path(ref.data), ref.name, ref.stamp)
         raise
+
+
+def run_plan(context: Context, plan: Plan, *, watch: Watch | None = None) -> PlanOutcome:
+    """Run a new benchmark to its end. Raises: ProctorError while nothing is stored."""
+    return with_files(context, start(context, plan, watch=watch))
 
 
 def go_on(context: Context, runs: Sequence[Run], *, watch: Watch | None = None) -> PlanOutcome:
