@@ -48,6 +48,7 @@ LABELS = {
     "sandbox": "Sandbox",
     **{name: label for name, label, _ in LIMITS},
 }
+ANSWER_EXAMS = ("baseline", "replay")  # they can be no agent's model
 WITHOUT_MODEL = ("null", "reference")
 
 
@@ -110,6 +111,12 @@ def _agents(context: Context) -> list[str]:
     return list(dict.fromkeys([*BUILT_IN, *allowed_by(context.settings.home)[1]]))
 
 
+def _providers(context: Context) -> list[str]:
+    """Those that can be asked now: with a key where they need one."""
+    known = provider_status(context.settings)
+    return [each.name for each in known if each.key_set is not False and each.name not in ANSWER_EXAMS]
+
+
 def _page(
     request: Request, context: Context, of: RolloutsFilled, problem: ProctorError | None = None
 ) -> Response:
@@ -128,7 +135,7 @@ def _page(
         asks_none=WITHOUT_MODEL,
         sandboxes=allowed_by(context.settings.home)[0].sandboxes,
         limit_fields=LIMITS,
-        providers=[each.name for each in provider_status(context.settings) if each.key_set is not False],
+        providers=_providers(context),
         where=context.settings.home / "tasks" / "prepared",
     )
 
