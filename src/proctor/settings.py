@@ -84,7 +84,11 @@ SETTINGS: tuple[Setting, ...] = (
         "none",
     ),
     Setting("PROCTOR_MOST_RUNNING", "Jobs that run at once, over all workers.", "3"),
-    Setting("PROCTOR_MOST_QUEUED", "Jobs that one user may have waiting.", "10"),
+    Setting(
+        "PROCTOR_MOST_QUEUED",
+        "Jobs that one user may have waiting; a benchmark of tasks counts as one.",
+        "10",
+    ),
     Setting(
         "PROCTOR_REQUESTS_PER_MINUTE",
         "API calls a minute of one user, or of one address without keys.",

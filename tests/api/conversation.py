@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from conversation_batches import benchmarks_told
+from conversation_rollouts import rollouts_told, task_in
 
 from proctor.api.examples import FILE
 from proctor.api.schemas import JOB_ID
@@ -77,7 +78,7 @@ def told_by(server: Server) -> Told:
     for name in ("providers", "suites", "projects", "schedules", "keys", "audit"):
         ask("GET", f"/api/v1/{name}")
     found |= _datasets_told(server) | _openai_told(server) | _requests_told(server)
-    found |= benchmarks_told(server)
+    found |= benchmarks_told(server) | rollouts_told(server)
     ask("PATCH", "/api/v1/schedules/{number}", {"enabled": False}, number=1)
     ask("PATCH", "/api/v1/keys/{number}", {"project_ids": [1, 2]}, number=1)
     for name in ("schedules", "keys"):
@@ -166,6 +167,7 @@ def _until_at_work(server: Server, job_id: str) -> None:
 
 @contextmanager
 def asked(home: Path) -> Iterator[Server]:
+    task_in(home)
     with (
         nearby([]) as models,
         serving(home, PROCTOR_REQUESTS_PER_MINUTE="100000", OPENAI_BASE_URL=f"{models}/v1") as running,
@@ -177,6 +179,7 @@ def asked(home: Path) -> Iterator[Server]:
 
 ENTRIES = 2  # kept of a list
 AT, NIGHT = "2026-11-21T07:30:39Z", "2026-11-22T02:00:00Z"
+STAMP = "20261121__07-30-39"  # the same as part of a folder's name
 WHO, HOME = "proctor_a1B2c3", "/home/ann/.proctor"
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -190,6 +193,7 @@ def recorded(told: Told, home: Path) -> dict[str, Any]:
     text = UUID.sub(lambda found: names[found[0]], text)
     text = re.sub(r"\d{4}-\d\d-\d\dT02:00:00Z", NIGHT, text)
     text = re.sub(rf"(?!{NIGHT})\d{{4}}-\d\d-\d\dT[\d:.]+Z", AT, text)
+    text = re.sub(r"\d{8}__\d\d-\d\d-\d\d", STAMP, text)
     text = re.sub(r'(?<="key": ")proctor_[^"]+', f"{WHO}...shown-this-once", text)
     text = re.sub(r'(?<="prefix": ")proctor_[^"]+', WHO, text).replace(str(home), HOME)
     record: dict[str, Any] = json.loads(text)

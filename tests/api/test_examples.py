@@ -18,6 +18,11 @@ OPEN = frozenset(
 )
 TEXT = {"/metrics", "/api/v1/jobs/status/{job_id}/stream"}
 TEXT |= {"/v1/files/{file_id}/content", "/admin/datasets/{dataset_id}/content"}
+TEXT |= {"/api/v1/rollouts/{benchmark_id}/stream"}
+TEXT |= {
+    f"/api/v1/rollouts/{{benchmark_id}}/trials/{{run}}/{{task}}/{{rollout}}/{name}"
+    for name in ("patch", "log")
+}
 FILES = ("results.jsonl", "results.csv", "results.parquet", "export")
 TEXT |= {f"/admin/benchmarks/{{benchmark_id}}/{name}" for name in FILES}
 

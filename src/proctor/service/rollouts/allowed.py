@@ -26,10 +26,10 @@ class Allowed:
 
     sandboxes: tuple[str, ...] = ("bubblewrap", "docker")
     parallel: int = 16
-    memory_mb: int = 8192
+    memory_mb: int = 4096
     cpus: float = 4.0
     pids: int = 4096
-    disk_mb: int = 8192
+    disk_mb: int = 4096
     output_mb: float = 100.0
 
 
