@@ -1,4 +1,4 @@
-"""A benchmark of tasks for screenshots: three agents on the tasks of examples/, run by the real command in bubblewrap."""
+"""A benchmark of tasks for screenshots: agents on the tasks of examples/, run by the real command in bubblewrap."""
 
 from __future__ import annotations
 
