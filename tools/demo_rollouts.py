@@ -15,6 +15,7 @@ TASKS = ("mend-the-mean", "write-a-slug", "split-the-bill", "document-the-tool")
 SCRIPT = """#!/bin/sh
 if [ -f figures.py ] && [ $(( $(date +%N | sed 's/^0*//') % 3 )) -ne 0 ]; then
   sed -i 's/^def mean(numbers):/def mean(numbers):\\n    if not numbers:\\n        return None/' figures.py
+  sed -i 's/{mean(numbers):.2f}/{format(mean(numbers) or 0, \\x27.2f\\x27) if numbers else \\x27-\\x27}/' report.py
 fi
 echo "I have looked at $(ls | wc -l) files." | tee NOTES.md
 """
