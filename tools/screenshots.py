@@ -10,6 +10,7 @@ The server's log lies in FOLDER.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import shutil
@@ -216,10 +217,10 @@ def _rollouts(only: Sequence[str]) -> list[str]:
         shutil.copytree(demo_rollouts.ROOT / "examples" / "tasks", home / "tasks" / "prepared")
         with served(home, {}) as url, sync_playwright() as playwright:
             chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
-            for name, _, where in demo_rollouts.screens(url):
-                for theme, phone in (("light", False), ("dark", False), ("light", True)):
-                    if not only or name in only:
-                        spoilt += _taken(chromium, url, (name, where), theme, phone)
+            wanted = [each for each in demo_rollouts.screens(url) if not only or each[0] in only]
+            looks = itertools.product(wanted, (("light", False), ("dark", False), ("light", True)))
+            for (name, _, where), (theme, phone) in looks:
+                spoilt += _taken(chromium, url, (name, where), theme, phone)
             chromium.close()
     return spoilt
 

@@ -22,7 +22,7 @@ from proctor.service.rollouts.allowed import BUILT_IN, allowed_by
 from proctor.service.rollouts.starting import RolloutsRequest
 from proctor.web.dependencies import Filling, OpenContext, Reader, Runner, go
 from proctor.web.render import problem_facts, show
-from proctor.web.rollouts_forecast import Forecast, forecast_of
+from proctor.web.rollouts_forecast import RolloutsBounds, forecast_of
 
 ROUTER = APIRouter()
 DEFAULTS = {"name": "benchmark", "rollouts": "3", "parallel": "4", "sandbox": "", "project": "1"}
@@ -159,7 +159,7 @@ def plan_piece(request: Request, context: OpenContext, user: Reader, form: Filli
     if of.request is None:
         return show(request, "_rollouts_plan.html", **facts)
     try:
-        found: Forecast = forecast_of(starting.plan_of_request(context.settings, of.request))
+        found: RolloutsBounds = forecast_of(starting.plan_of_request(context.settings, of.request))
     except ProctorError as problem:
         return show(request, "_rollouts_plan.html", **{**facts, "problem": problem_facts(problem)})
     body = json.dumps(of.request.model_dump(exclude_unset=True))
