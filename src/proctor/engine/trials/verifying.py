@@ -188,7 +188,7 @@ def rubric_scores(task: PreparedTask, passed: Mapping[str, bool]) -> dict[str, R
     for each in task.rubrics:
         of = [passed[script.path] for script in task.tests if script.rubric == each.id]
         share = of.count(True) / len(of) if of else None
-        scores[each.id] = RubricScore(each.criterion, each.weight, share, len(of), of.count(True))
+        scores[each.id] = RubricScore(each.criterion, each.weight, share, len(of), of.count(True), each.gate)
     return scores
 
 
