@@ -20,7 +20,7 @@ WORDS |= {"trial_record", "trial_findings", "errors", "exits", "printable", "jso
 LAYERS = [
     {"__main__"},
     {"app"},
-    {"api", "web", "cli", "python"},
+    {"api", "web", "cli", "python", "rollouts"},
     {"service", "jobs"},
     {"engine"},
     {"sources", "providers", "sandbox", "store", "stats", "interop", "report", "simulator"},
@@ -34,6 +34,7 @@ VIEWS_SEE = {"service", "plan", "settings", "figures", "log", *WORDS}
 SEES = {
     "cli": VIEWS_SEE | {"cli"},
     "python": VIEWS_SEE,
+    "rollouts": WORDS,
     "api": VIEWS_SEE | {"api"},
     "web": VIEWS_SEE | {"web"},
 }

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from compared import compared, pair, run, scored, table
 from proctor import figures
 from proctor.findings import Estimate
+from proctor.service.evidence.verdicts import sentence
 
 SHARES = st.floats(-1, 1)
 
@@ -166,22 +167,22 @@ def test_two_models_and_a_difference() -> None:
         "sim/a is better than sim/b on rows like these 100, by 0.100 [0.013, 0.192] "
         "(exact McNemar p = 0.041; 15 rows only sim/a got right, 5 only sim/b)."
     )
-    assert figures.sentence(clear, ["a", "b"]) == said
+    assert sentence(clear, ["a", "b"]) == said
     # Ranked the other way round, the better one is still named first, with the same gap.
-    assert figures.sentence(clear, ["b", "a"]) == said
+    assert sentence(clear, ["b", "a"]) == said
 
 
 def test_the_second_of_a_pair_may_be_better() -> None:
     turned = (pair(both=50, only_first=5, only_second=15, neither=30),)
-    assert figures.sentence(turned, ["b", "a"]).startswith(
+    assert sentence(turned, ["b", "a"]).startswith(
         "sim/b is better than sim/a on rows like these 100, by 0.100 ["
     )
-    assert "15 rows only sim/b got right, 5 only sim/a" in figures.sentence(turned, ["b", "a"])
+    assert "15 rows only sim/b got right, 5 only sim/a" in sentence(turned, ["b", "a"])
 
 
 def test_two_models_and_no_difference_shown() -> None:
     open_ = (pair(both=50, only_first=12, only_second=10, neither=28),)
-    said = figures.sentence(open_, ["a", "b"])
+    said = sentence(open_, ["a", "b"])
     assert said.startswith(
         "These 100 rows do not show which of sim/a and sim/b is better on rows like them: the difference is 0.020 [-0."
     )
@@ -194,7 +195,7 @@ def test_two_models_and_no_difference_shown() -> None:
 def test_a_tie_has_no_winner() -> None:
     tie = (pair(both=50, only_first=7, only_second=7, neither=36),)
     for ranked in (["a", "b"], ["b", "a"]):
-        said = figures.sentence(tie, ranked)
+        said = sentence(tie, ranked)
         assert "is better than" not in said and "the difference is 0.000 [-0.0" in said
         assert "exact McNemar p = 1;" in said
         assert re.search(
@@ -203,7 +204,7 @@ def test_a_tie_has_no_winner() -> None:
 
 
 def test_one_row_is_one_row() -> None:
-    said = figures.sentence((pair(both=0, only_first=1, only_second=0, neither=0),), ["a", "b"])
+    said = sentence((pair(both=0, only_first=1, only_second=0, neither=0),), ["a", "b"])
     assert said.startswith("This one row does not show which of sim/a and sim/b is better on rows like it")
     assert "1 row only sim/a got right, 0 only sim/b). If it is truly as large, about 6 rows" in said
 
@@ -226,19 +227,19 @@ def test_advice(shared: int, needed: int, advice: str) -> None:
     c = pair(both=30, only_first=5, only_second=0, neither=15)
     measured = replace(c.whole.estimate, scored=shared)
     c = replace(c, whole=replace(c.whole, estimate=measured, items_needed=needed))
-    assert figures.sentence((c,), ["a", "b"]).endswith(f"0 only sim/b). {advice}")
+    assert sentence((c,), ["a", "b"]).endswith(f"0 only sim/b). {advice}")
 
 
 def test_two_models_without_a_common_row() -> None:
     strangers = compared([(run("a"), scored([1.0])), (run("b"), scored([1.0], prefix="other"))])
-    said = figures.sentence(strangers, ["a", "b"])
+    said = sentence(strangers, ["a", "b"])
     assert said == "sim/a and sim/b cannot be compared: the two runs share no scored item."
 
 
 def test_three_models_one_clearly_best() -> None:
     good, bad = scored([1.0] * 90 + [0.0] * 10), scored([1.0] * 60 + [0.0] * 40)
     pairs = compared([(run("b"), bad), (run("a"), good), (run("c"), bad)])
-    said = figures.sentence(pairs, ["a", "b", "c"])
+    said = sentence(pairs, ["a", "b", "c"])
     assert said.startswith("sim/a is better than sim/b on rows like these 100, by 0.300 [0.2")
     assert "(exact McNemar p < 0.0001; 30 rows only sim/a got right, 0 only sim/b)." in said
     assert said.endswith("sim/a is also better than sim/c. (p-values adjusted for 3 comparisons.)")
@@ -247,7 +248,7 @@ def test_three_models_one_clearly_best() -> None:
 def test_three_models_two_at_the_top() -> None:
     good, bad = scored([1.0] * 90 + [0.0] * 10), scored([1.0] * 60 + [0.0] * 40)
     pairs = compared([(run("a"), good), (run("b"), good), (run("c"), bad)])
-    said = figures.sentence(pairs, ["a", "b", "c"])
+    said = sentence(pairs, ["a", "b", "c"])
     assert said.startswith("These 100 rows do not show which of sim/a and sim/b is better")
     assert "sim/a is better than sim/c." in said and "also" not in said
 
@@ -258,7 +259,7 @@ def test_four_models_and_every_standing() -> None:
     pairs = compared(
         [(run("a"), best), (run("b"), best), (run("c"), better), (run("x"), scored([1.0], prefix="other"))]
     )
-    said = figures.sentence(pairs, ["a", "b", "c", "x"])
+    said = sentence(pairs, ["a", "b", "c", "x"])
     assert "sim/a is worse than sim/c on rows like those they share." in said
     assert "sim/a cannot be compared with sim/x: they share no scored item." in said
     assert said.endswith("(p-values adjusted for 3 comparisons.)")
@@ -267,10 +268,8 @@ def test_four_models_and_every_standing() -> None:
 def test_several_undecided_are_listed() -> None:
     same = scored([1.0] * 9)
     pairs = compared([(run(name), same) for name in "abcd"])
-    assert "Between sim/a and sim/c and sim/d no difference is shown." in figures.sentence(
-        pairs, list("abcd")
-    )
+    assert "Between sim/a and sim/c and sim/d no difference is shown." in sentence(pairs, list("abcd"))
 
 
 def test_one_model_is_compared_with_nobody() -> None:
-    assert figures.sentence((), ["a"]) == ""
+    assert sentence((), ["a"]) == ""

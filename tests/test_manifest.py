@@ -105,7 +105,10 @@ def test_a_queued_run_has_said_nothing_yet() -> None:
         ({"full_sizes": []}, "manifest.full_sizes is a list where an object belongs"),
         ({"full_sizes": {"pubmedqa": "20"}}, "manifest.full_sizes.pubmedqa is a text where a whole number"),
         ({"aggregate": "median"}, "manifest.aggregate is 'median', none of micro, macro"),
-        ({"rows": "tape"}, "manifest.rows is 'tape', none of sample, imported, hub, file, batch, log"),
+        (
+            {"rows": "tape"},
+            "manifest.rows is 'tape', none of sample, imported, hub, file, batch, rollouts, log",
+        ),
         ({"stop": ["a", 1]}, "manifest.stop holds what is no text"),
         ({"metrics": {"pubmedqa": {"official": ["accuracy"]}}}, "manifest.metrics.pubmedqa.kind is missing"),
         ({"metrics": {"pubmedqa": None}}, "manifest.metrics.pubmedqa is missing"),

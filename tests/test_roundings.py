@@ -11,6 +11,7 @@ from proctor import figures
 from proctor.cli.progress import describe
 from proctor.cli.tables import result_lines
 from proctor.findings import Estimate, RunResult, Tally
+from proctor.service.evidence.verdicts import sentence
 from proctor.service.runs.progress import Progress
 
 
@@ -53,7 +54,7 @@ def test_roundings(said: str, written: str) -> None:
 @pytest.mark.parametrize("counts", [(40, 7, 7, 46), (100, 0, 0, 0), (0, 0, 0, 9)])
 def test_a_tie_has_no_winner(counts: tuple[int, int, int, int]) -> None:
     c = pair(*counts)
-    said = figures.sentence((c,), ["a", "b"])
+    said = sentence((c,), ["a", "b"])
     assert "better than" not in said and c.verdict in ("no difference shown", "practically equal")
     assert "0.000 [-0." in said
 
@@ -61,7 +62,7 @@ def test_a_tie_has_no_winner(counts: tuple[int, int, int, int]) -> None:
 def test_a_difference_too_small_for_three_digits_is_still_not_nothing() -> None:
     c = pair(both=9000, only_first=2, only_second=1, neither=997)
     assert c.whole.estimate.value == pytest.approx(0.0001)
-    assert ": 0.001 [-0.001, 0.001]" in figures.sentence((c,), ["a", "b"])
+    assert ": 0.001 [-0.001, 0.001]" in sentence((c,), ["a", "b"])
 
 
 def test_a_run_under_way_is_not_at_100_percent() -> None:

@@ -28,7 +28,7 @@ from report_examples import (
 )
 
 from proctor import stats
-from proctor.findings import METRIC_VERSIONS, Evaluation
+from proctor.findings import METRIC_VERSIONS, OF_TRIALS, Evaluation
 from proctor.manifest_json import manifest_from
 from proctor.references import ExamRef, LogRef
 from proctor.report import comparison
@@ -40,7 +40,7 @@ from proctor.stats import estimates, estimates_share, estimates_sheet, estimates
 from proctor.stats.estimates import Scored, Shape, TaskShape, scores
 from proctor.types import Cell, Model, Outcome, Sampling
 
-NO_METHODS = {resample.SAID, estimates.ACCURACY, estimates.MACRO, estimates.OVER_TASKS}
+NO_METHODS = {resample.SAID, estimates.ACCURACY, estimates.MACRO, estimates.OVER_TASKS, *OF_TRIALS}
 METHODS = INTERVALS.keys() - PAIR_METHODS
 
 

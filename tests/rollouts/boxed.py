@@ -47,7 +47,7 @@ def image_in(home: Path) -> Path:
     """Give a PROCTOR_HOME the image that all tests share, so that none has to make it."""
     need_bubblewrap()
     (home / "images").mkdir(parents=True, exist_ok=True)
-    (home / "images/base").symlink_to(images() / "images/base")
+    (home / "images/base").symlink_to(make_image("base", images()).root.parent)
     return home
 
 

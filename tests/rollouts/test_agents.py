@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from talking import Desk, ran
+from talking import Desk, described, ran
 
 from proctor.engine.agents.readers import LogReading, reader_of
 from proctor.errors import AgentModelError, ConfigError
-from proctor.plan.agents import AGENT_SAMPLING, agent_of, sampling_of
+from proctor.plan.agents import AGENT_SAMPLING
 from proctor.references import Agent, TrialLimits
 from proctor.sandbox.bubblewrap import Bubblewrap
 from proctor.types import Sampling, Usage
@@ -47,7 +47,7 @@ def program(folder: Path, text: str) -> Path:
 
 
 def command(told: Mapping[str, Any], name: str = "mine", model: str | None = None) -> Agent:
-    return agent_of(name, {name: {"kind": "command", **told}}, model, "tests")
+    return described(name, {name: {"kind": "command", **told}}, model)[0]
 
 
 @pytest.mark.promise("C-20")
@@ -123,8 +123,8 @@ def test_a_command_that_tells_its_tokens_is_stopped_at_its_limit(desk: Desk, tmp
 @pytest.mark.parametrize(
     ("binary", "told"),
     [
-        ("codex", "agent codex: no program codex: install it, or correct `binary`"),
-        ("/nowhere/codex", "agent codex: no file /nowhere/codex: install it, or correct `binary`"),
+        ("codex", "no program codex: install it, or correct `binary`"),
+        ("/nowhere/codex", "no file /nowhere/codex: install it, or correct `binary`"),
     ],
 )
 def test_a_missing_program_is_told_before_anything_is_spent(
@@ -132,8 +132,12 @@ def test_a_missing_program_is_told_before_anything_is_spent(
 ) -> None:
     monkeypatch.setenv("PATH", "/usr/bin:/bin:/usr/sbin:/sbin")
     with pytest.raises(ConfigError) as refused:
-        desk.work(command({"argv": ["/opt/agent/codex"], "binary": binary}, "codex"))
-    assert str(refused.value) == told
+        command({"argv": ["/opt/agent/codex"], "binary": binary}, "codex")
+    assert str(refused.value) == f"tests: [agents.codex]: binary: {told}"
+    # A plan that is kept, and a machine from which the program has gone.
+    with pytest.raises(ConfigError) as gone:
+        desk.work(Agent("codex", "command", argv=("/opt/agent/codex",), binary=binary))
+    assert str(gone.value) == f"agent codex: {told}"
 
 
 def test_a_program_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,18 +160,18 @@ def test_an_agent_whose_model_is_out_of_reach_says_so(desk: Desk) -> None:
             return () if listed is None else listed.remarks
 
     (remark,) = asyncio.run(checked(command({"argv": ["true"]}, "codex", "gpt-4")))
-    assert "its model gpt-4 cannot be reached from the sandbox yet" in remark
+    assert "its model openai/gpt-4 cannot be reached from the sandbox yet" in remark
 
 
 def test_a_script_is_an_agent_that_knows_what_it_works_on(desk: Desk, tmp_path: Path) -> None:
     script = tmp_path / "script.sh"
     script.write_text('echo "$TASK_ID $TASK_ROLLOUT $TASK_SECONDS $WORD" > sum.py\n')
     table = {"kind": "scripted", "script": str(script), "environment_variables": {"WORD": "own"}}
-    work = desk.work(agent_of("mine", {"mine": table}, None, "tests"))
+    work = desk.work(described("mine", {"mine": table})[0])
     assert (work.ended, desk.left["sum.py"]) == ("done", "mend/1 0 30 own\n")
     script.unlink()
     with pytest.raises(ConfigError, match="it is the script of a scripted agent"):
-        desk.work(agent_of("mine", {"mine": table}, None, "tests"))
+        desk.work(Agent("mine", "scripted", script=str(script)))
 
 
 CODEX = [
@@ -260,18 +264,22 @@ def test_a_log_that_no_line_of_is_understood_is_told(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("table", "told"),
     [
-        ({"kind": "robot"}, "no kind 'robot'; there are null, reference, scripted, shell, command"),
-        ({"argv": ["a"], "colour": 1}, "unknown key 'colour'; an agent of kind command has kind, argv"),
-        ({"kind": "command"}, "an agent of kind command needs argv"),
-        ({"kind": "scripted"}, "an agent of kind scripted needs script"),
-        ({"argv": "codex exec"}, "argv is 'codex exec': give a list of texts"),
-        ({"kind": "shell", "command_s": 0}, "command_s = 0: give seconds, more than 0"),
+        ({"kind": "robot"}, "kind: 'robot': there are null, reference, scripted, shell, command"),
+        ({"argv": ["a"], "colour": 1}, "unknown key 'colour' There are kind, base_url"),
+        ({"argv": ["a"], "command_s": 3}, "unknown key 'command_s'"),
+        ({"kind": "command"}, "argv: what is run?"),
+        ({"kind": "scripted"}, "script: which script?"),
+        ({"kind": "scripted", "script": "/nowhere"}, "script: there is no file /nowhere"),
+        ({"argv": "codex exec"}, "argv: 'codex exec' is a text where a list belongs"),
+        ({"kind": "shell", "command_s": 0}, "command_s: 0.0 is out of range"),
+        ({"kind": "shell", "temperature": 5}, "temperature: --temperature 5"),
+        ({"kind": "shell", "max_reply_tokens": -1}, "a reply of an agent's model needs a limit"),
     ],
 )
 def test_a_table_that_cannot_be_meant_is_an_error_that_names_it(table: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        agent_of("mine", {"mine": table}, "openai/m", "tests")
-    assert str(refused.value).startswith("[agents.mine]")
+        described("mine", {"mine": table}, "openai/m")
+    assert "[agents.mine]" in str(refused.value)
     assert told in str(refused.value)
 
 
@@ -290,26 +298,26 @@ def test_a_log_that_nobody_can_read_is_an_error(desk: Desk, table: dict[str, Any
 
 
 def test_agents_of_proctors_own_need_no_table_and_others_do() -> None:
-    assert agent_of("null", {}, "gpt-4", "tests").model is None
-    assert agent_of("shell", {}, "ollama/m", "tests").kind == "shell"
-    with pytest.raises(ConfigError, match=r"no agent 'codex': write a table \[agents.codex\]"):
-        agent_of("codex", {}, "gpt-4", "tasks[0]")
-    with pytest.raises(ConfigError, match="the agent 'shell' asks a model"):
-        agent_of("shell", {}, None, "tasks[0]")
+    assert described("null", {})[0].model is None
+    assert described("shell", {}, "ollama/m")[0].kind == "shell"
+    for name, model, told in (
+        ("codex", "gpt-4", "'codex': there are null, reference, shell; others need a table [agents.codex]"),
+        ("shell", None, "agent 'shell' asks a model"),
+        ("shell", "qwen3", "'qwen3': which provider?"),
+        ("null", "gpt-4", "agent 'null' asks no model"),
+    ):
+        with pytest.raises(ConfigError) as refused:
+            described(name, {}, model)
+        assert told in str(refused.value)
 
 
 def test_how_an_agents_model_is_drawn_from_stands_in_its_table() -> None:
     table = {"kind": "shell", "temperature": 1, "max_reply_tokens": 100, "think": "low", "seed": -1}
-    drawn = sampling_of("mine", {"mine": table}, "tests")
+    _, drawn = described("mine", {"mine": table}, "openai/m")
     assert drawn == Sampling(temperature=1.0, max_tokens=100, context_tokens=32_768, seed=None, think="low")
-    assert sampling_of("shell", {}, "tests") == AGENT_SAMPLING
-    with pytest.raises(ConfigError, match="temperature"):
-        sampling_of("mine", {"mine": {"kind": "shell", "temperature": 5}}, "tests")
-    with pytest.raises(ConfigError, match="max_reply_tokens: a reply of an agent's model needs a limit"):
-        sampling_of("mine", {"mine": {"kind": "shell", "max_reply_tokens": -1}}, "tests")
+    assert described("shell", {}, "openai/m")[1] == AGENT_SAMPLING
 
 
 def test_a_model_that_only_answers_questions_is_no_agents_model(desk: Desk) -> None:
-    for model, told in (("replay/any", "cannot work on a task"), ("qwen3", "which provider has qwen3?")):
-        with pytest.raises(ConfigError, match=told):
-            desk.work(agent_of("shell", {}, model, "tests"))
+    with pytest.raises(ConfigError, match="replay/any answers questions, and cannot work on a task"):
+        desk.work(described("shell", {}, "replay/any")[0])

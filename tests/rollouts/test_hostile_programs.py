@@ -285,8 +285,8 @@ call("hostname", libc.sethostname(b"x", 1))
 call("setuid", libc.setuid(0))
 act("mknod", lambda: os.mknod("/tmp/disk", 0o60666, os.makedev(254, 0)))
 act("chroot", lambda: os.chroot("/tmp"))
-act("core_pattern", lambda: open("/proc/sys/kernel/core_pattern", "w").write("|/tmp/x"))
-act("drop_caches", lambda: open("/proc/sys/vm/drop_caches", "w").write("1"))
+act("core_pattern", lambda: os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY))
+act("drop_caches", lambda: os.open("/proc/sys/vm/drop_caches", os.O_WRONLY))
 act("cgroup", lambda: os.listdir("/sys/fs/cgroup"))
 act("nice", lambda: os.nice(-5))
 act("kcore", lambda: open("/proc/kcore", "rb").read(1))
@@ -302,6 +302,25 @@ def test_no_privilege_is_had_or_gained(bubblewrap: Bubblewrap) -> None:
     lines = told.said.decode().split()
     assert lines.count("0" * 16) == 4
     assert lines[-5:] == ["NoNewPrivs:", "1", "1000", "box", "0"]
+
+
+def test_who_shuts_its_own_folders_shuts_out_only_itself(bubblewrap: Bubblewrap) -> None:
+    shut = "chmod 000 /app/repo /app/artifacts /app /tmp /var/tmp /run /dev/shm /home/agent"
+    ends, _ = tried(bubblewrap, shell(shut), shell("true"))
+    assert [each.code for each in ends] == [0, 126]
+
+
+def test_an_output_that_cannot_be_kept_is_told_and_ends_nothing_early(bubblewrap: Bubblewrap) -> None:
+    async def run() -> None:
+        box = await bubblewrap.open(SMALL)
+        try:
+            for output in (Path("/dev/full"), Path("/nonexistent/log")):
+                with pytest.raises(SandboxError, match=r"No space left|No such file"):
+                    await box.run(shell("head -c 1000000 /dev/zero", output=output))
+        finally:
+            await box.close()
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("killing", ["kill -9 1", "kill -9 $PPID", "kill -9 -1", "kill -TERM -- -1"])
@@ -320,15 +339,17 @@ def test_a_program_that_wants_more_than_its_share_of_the_cores_is_throttled(bubb
 
 def test_a_command_is_asked_to_stop_before_it_is_killed(bubblewrap: Bubblewrap) -> None:
     polite = "trap 'echo asked; exit 5' INT; echo ready; while :; do sleep 0.01; done"
+    (ended,), _ = tried(bubblewrap, shell(polite, timeout_s=0.5))
+    assert (ended.why, ended.code, ended.said) == ("timeout", 5, b"ready\nasked\n")
+
+
+@pytest.mark.slow
+def test_a_command_that_does_not_stop_is_killed(bubblewrap: Bubblewrap) -> None:
     deaf = "import signal, time\nsignal.signal(2, lambda *_: print('int', flush=True))\n"
     deaf += "signal.signal(15, lambda *_: print('term', flush=True))\nwhile True: time.sleep(1)\n"
-    ends, _ = tried(bubblewrap, shell(polite, timeout_s=0.3), python(deaf, timeout_s=0.3))
-    assert [(each.why, each.code, each.said) for each in ends] == [
-        ("timeout", 5, b"ready\nasked\n"),
-        ("timeout", 137, b"int\nterm\n"),
-    ]
-    assert ends[0].seconds < 2.0
-    assert 4.0 < ends[1].seconds < 6.0
+    (ended,), _ = tried(bubblewrap, python(deaf, timeout_s=0.5))
+    assert (ended.why, ended.code, ended.said) == ("timeout", 137, b"int\nterm\n")
+    assert 4.5 < ended.seconds < 10.0
 
 
 def test_a_cancelled_command_is_killed_at_once(bubblewrap: Bubblewrap) -> None:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from talking import LISTED, Desk, block, last, playing, ran, shell_at, usage
+from talking import LISTED, MEND, Desk, block, described, last, playing, ran, shell_at, usage
 
 from odd_servers import odd_server, said
 from proctor.engine.agents.contract import AgentWork
@@ -18,8 +18,7 @@ from proctor.references import TrialLimits
 from proctor.sandbox.bubblewrap import Bubblewrap
 from proctor.trial_record import MOST_STEPS
 from proctor.types import Usage
-
-MEND = "sed -i 's/1 + 1/2 + 2/' sum.py"
+from simulators import nearby
 
 
 @pytest.fixture
@@ -203,6 +202,28 @@ def test_long_output_is_cut_in_its_middle_and_steps_are_bounded(desk: Desk) -> N
     assert "bytes left out" in told
     assert len(work.steps[0].output) <= 4_000
     assert len(work.steps) <= MOST_STEPS
+
+
+@pytest.mark.parametrize(
+    ("model", "variable", "key"),
+    [
+        ("ollama/sim", "OLLAMA_HOST", None),
+        ("openai/sim", "OPENAI_BASE_URL", None),
+        ("gemini/sim", "GEMINI_BASE_URL", "GOOGLE_API_KEY"),
+        ("grok/sim", "XAI_BASE_URL", "XAI_API_KEY"),
+        ("anthropic/sim", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
+    ],
+)
+def test_every_provider_holds_the_conversation(
+    desk: Desk, model: str, variable: str, key: str | None
+) -> None:
+    with nearby([]) as url:
+        desk.environ = {variable: f"{url}/v1" if variable in ("OPENAI_BASE_URL", "XAI_BASE_URL") else url}
+        desk.environ |= {key: "a-key-of-tests"} if key else {}
+        work = desk.work(described("shell", {}, model)[0], TrialLimits(max_tokens=3_000))
+    # The simulator knows no shell: it says what it says, and is told each time that it gave no command.
+    assert (work.ended, work.calls, work.limits_met) == ("failed", 3, ())
+    assert 0 < (work.usage.input_tokens or 0) + (work.usage.output_tokens or 0) < 3_000
 
 
 def test_trials_at_once_ask_no_more_than_the_server_has_room_for(desk: Desk) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from boxed import nothing_left
-from trials import MEND, Benchmark, task_folder
+from trials import IMPORTING, MEND, Benchmark, task_folder
 
 from proctor.engine.trials.folder import worked_on
 from proctor.errors import DiskFull, SandboxError, VerifierError
@@ -131,6 +133,50 @@ def test_a_broken_verifier_says_nothing_and_is_run_again_alone(
     assert (benchmark.place() / "logs/agent.log").read_text() == "asked\n"
     assert benchmark.state()["verified"] == 2
     assert not (benchmark.place() / "attempts").exists()
+
+
+def killed_when(benchmark: Benchmark, script: str, begun: Callable[[], bool]) -> None:
+    """A process that works on a trial, killed as soon as something has begun."""
+    agent = benchmark.scripted(script)
+    process = multiprocessing.get_context("fork").Process(target=benchmark.asked, args=(agent,))
+    process.start()
+    latest = time.monotonic() + 30
+    while not begun() and process.is_alive() and time.monotonic() < latest:
+        time.sleep(0.005)
+    assert begun()
+    process.kill()
+    process.join()
+    with nothing_left(benchmark.home):
+        benchmark.sandbox.sweep()
+
+
+def test_a_trial_whose_agent_was_at_work_when_its_process_was_killed_begins_once_more(
+    benchmark_of_one: Benchmark,
+) -> None:
+    script = f"echo asked\n{MEND}\nsleep 0.3"
+    log = benchmark_of_one.place() / "logs/agent.log"
+    killed_when(benchmark_of_one, script, lambda: benchmark_of_one.phase() == "agent" and log.exists())
+    record = benchmark_of_one.tried(script)
+    assert (record.passed, record.tries, log.read_text()) == (True, 2, "asked\n")
+    left = json.loads((benchmark_of_one.place() / "attempts/0/state.json").read_bytes())
+    assert (left["phase"], left["finished"], left["try"]) == ("agent", ["prepare"], 1)
+
+
+def test_a_trial_whose_work_was_collected_when_its_process_was_killed_is_only_verified(
+    box_home: Path, bubblewrap: Bubblewrap, tmp_path: Path
+) -> None:
+    slow = f"import time; time.sleep(0.3)\n{IMPORTING}"
+    benchmark = Benchmark.of(
+        box_home, bubblewrap, task_folder(tmp_path / "task", tests={"test_slow.py": slow})
+    )
+    script = f"echo asked\n{MEND}"
+    killed_when(benchmark, script, lambda: benchmark.phase() == "verify")
+    assert benchmark.state()["finished"] == ["prepare", "agent", "collect"]
+    record = benchmark.tried(script)
+    assert (record.passed, record.tries, record.verified) == (True, 1, 1)
+    assert (benchmark.place() / "logs/agent.log").read_text() == "asked\n"
+    assert not (benchmark.place() / "attempts").exists()
+    assert [each.name for each in record.phases] == ["prepare", "agent", "collect", "verify", "score"]
 
 
 def test_a_finished_trial_is_told_again_and_nothing_is_run(benchmark_of_one: Benchmark) -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from proctor.engine.agents.contract import AgentAtWork
 from proctor.engine.agents.own import NullAgent, ScriptedAgent
+from proctor.engine.trials.folder import read_state
 from proctor.engine.trials.runner import TrialRunner
 from proctor.references import RolloutsRef, TaskEntry, TrialLimits
-from proctor.sandbox.contract import Sandbox
+from proctor.sandbox.bubblewrap import Bubblewrap
 from proctor.sources.rollouts.source import open_rollouts
 from proctor.trial_record import TrialRecord, record_from
 from proctor.types import Model, Reply
@@ -60,12 +61,12 @@ class Benchmark:
     """One task on a sandbox; each `tried` is a trial of its own, whose folder is `place`."""
 
     home: Path
-    sandbox: Sandbox
+    sandbox: Bubblewrap
     folder: Path
     ref: RolloutsRef
 
     @classmethod
-    def of(cls, home: Path, sandbox: Sandbox, folder: Path, limits: TrialLimits = LIMITS) -> Benchmark:
+    def of(cls, home: Path, sandbox: Bubblewrap, folder: Path, limits: TrialLimits = LIMITS) -> Benchmark:
         ref = RolloutsRef(
             "tests", tasks=(TaskEntry(str(folder), 9),), data=str(home), stamp=STAMP, limits=limits
         )
@@ -106,3 +107,8 @@ class Benchmark:
     def state(self, rollout: int = 0) -> Mapping[str, object]:
         told: Mapping[str, object] = json.loads((self.place(rollout) / "state.json").read_text())
         return told
+
+    def phase(self, rollout: int = 0) -> str | None:
+        """The phase that a trial is in; None before it begins and after its end."""
+        state = read_state(self.place(rollout))
+        return None if state is None else state.phase

@@ -134,7 +134,7 @@ def attempt_of(item: Item, position: int, repeat: int, one: Kept, run_id: str) -
         score,
         one.passed,
         limits_met=("the agent's time: 5 s",) if one.at_limit else (),
-        rubrics={"works": RubricScore("it works", 1.0, score, 2, round(2 * score))},
+        rubrics={"works": RubricScore("it works", 1.0, score, 4, round(4 * score))},
         custom_metrics={"lines": 3},
         sandbox="bubblewrap",
         hashes={"patch": sha(PATCH.format(n=repeat))},

@@ -20,6 +20,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "batch": ("batch", "Send a file of requests to a model, check such a file, compare what came back."),
     "rollouts": ("rollouts", "Have agents work on prepared tasks in sandboxes, and say which is better."),
     "task": ("task", "Make prepared tasks for agents, and check that they measure what they should."),
+    "sandbox": (
+        "sandbox",
+        "Make the roots that agents begin with, and try whether this machine contains them.",
+    ),
     "resume": ("resume", "Continue a run with what is missing or failed."),
     "rerun": ("resume", "Start a new run from the words of an old one."),
     "show": ("show", "Show a run or a comparison: scores, counts, what they rest on."),

@@ -91,20 +91,27 @@ def _json(found: Compared, checked: Sequence[Gate]) -> str:
 
 
 def _lines(found: Compared, checked: Sequence[Gate]) -> Iterator[str]:
-    from proctor.cli.tables import columns
+    from proctor.cli.tables import columns, table_lines
     from proctor.figures import fraction
+    from proctor.service.rollouts.words import COMPARED_HEADS, compared_rows
 
     results = found.evaluation.results
-    yield from columns(
-        _run_rows(results, found.evaluation.clock),
-        ("run", "model", "n", "score", "per item", "tokens in + out", "tokens/s", "cost"),
-    )
+    trials = [result.trials for result in results if result.trials is not None]
+    if trials:
+        yield from columns(compared_rows(trials), COMPARED_HEADS)
+    else:
+        yield from columns(
+            _run_rows(results, found.evaluation.clock),
+            ("run", "model", "n", "score", "per item", "tokens in + out", "tokens/s", "cost"),
+        )
     if found.evaluation.unlike_times:
         yield found.evaluation.unlike_times
     for pair, items in zip(found.evaluation.comparisons, found.differing, strict=True):
         yield ""
-        yield from _pair_lines(pair, items)
+        yield from _pair_lines(pair, () if trials else items)
     yield ""
+    if trials:
+        yield from table_lines(trials)
     yield found.evaluation.verdict
     for each in checked:
         interval = f"{fraction(each.loss)} [{fraction(each.low)}, {fraction(each.high)}]"
@@ -147,12 +154,13 @@ def _pair_lines(pair: Comparison, items: Sequence[Differing]) -> Iterator[str]:
     first, second = names(pair)
     whole = pair.whole
     apart = shared_items(pair.sharing)
-    yield f"{first} - {second}, on {whole.shared:,} shared items{f' ({apart})' if apart else ''}"
+    many = "tasks" if pair.sharing is not None and pair.sharing.what == "tasks" else "items"
+    yield f"{first} - {second}, on {whole.shared:,} shared {many}{f' ({apart})' if apart else ''}"
     heads = ("task", "metric", "A", "B", "A - B", "adjusted p", "only A : only B", "")
     yield from (f"  {line}" for line in columns([_difference_row(d) for d in (whole, *pair.tasks)], heads))
     if whole.detectable is not None:
         yield (
-            f"  {whole.shared:,} items like these show a difference of about {fraction(whole.detectable)} or more "
+            f"  {whole.shared:,} {many} like these show a difference of about {fraction(whole.detectable)} or more "
             f"(80 % power{among(whole.comparisons)})."
         )
     if pair.tasks:
@@ -168,12 +176,12 @@ def _pair_lines(pair: Comparison, items: Sequence[Differing]) -> Iterator[str]:
 
 
 def _difference_row(d: Any) -> tuple[str, ...]:
-    from proctor.figures import estimate, fraction, p_value
+    from proctor.figures import estimate, fraction, p_value, title_of
 
     verdict = {"first better": "A better", "second better": "B better"}.get(d.verdict, d.verdict)
     return (
         d.title,
-        d.metric,
+        title_of(d.metric),
         fraction(d.first),
         fraction(d.second),
         estimate(d.estimate),

@@ -52,14 +52,17 @@ def leaderboard_command(suite: str | None, metric: str, limit: int, as_json: boo
 
 def _board_lines(board: Board) -> Iterator[str]:
     from proctor.cli.tables import columns
+    from proctor.figures import title_of
 
     sample = any(place.result.run.sample for place in board.places)
     mark = "  [sample rows, no real scores]" if sample else ""
     asked = board.places[0].score.asked
-    yield f"{board.source_title}, {board.metric}, {asked:,} {'shared ' if board.shared else ''}items{mark}"
+    one = "task" if board.places[0].result.trials is not None else "item"
+    items = f"{asked:,} {'shared ' if board.shared else ''}{one}{'' if asked == 1 and one == 'task' else 's'}"
+    yield f"{board.source_title}, {title_of(board.metric)}, {items}{mark}"
     yield from columns(
         [_place_row(place) for place in board.places],
-        ("rank", "may be", "model", board.metric, "P(best)", "runs", "since the run before"),
+        ("rank", "may be", "model", title_of(board.metric), "P(best)", "runs", "since the run before"),
     )
     yield ""
     yield _board_sentence(board)

@@ -25,8 +25,8 @@ from proctor.manifest import NOT_ENFORCED
 from proctor.manifest_json import manifest_document
 from proctor.service.kinds import kind_of
 from proctor.service.results.advice import advice, askings, goes_on
-from proctor.service.rollouts.words import matrix_rows, trial_lines
-from proctor.trial_findings import Matrix
+from proctor.service.rollouts.words import counts_words, matrix_rows, trial_lines
+from proctor.trial_findings import Matrix, RunTrials
 from proctor.types import Run
 
 MOST_TASKS = 20  # in one listing
@@ -46,7 +46,7 @@ def evaluation_lines(
         yield from result_lines(result, fold=several)
         yield from (f"  {note}" for note in (notes or {}).get(result.run.id, ()))
         yield ""
-    yield from _by_task(evaluation.results)
+    yield from table_lines([result.trials for result in evaluation.results if result.trials is not None])
     if evaluation.verdict:
         yield evaluation.verdict
         yield from _sharing_lines(evaluation.comparisons)
@@ -57,9 +57,8 @@ def evaluation_lines(
     yield f"{'Runs' if len(runs) > 1 else 'Run'}: {ids}   (proctor show {again} | proctor report {again})"
 
 
-def _by_task(results: Sequence[RunResult]) -> Iterator[str]:
-    """Agents beside each other, task by task."""
-    trials = [result.trials for result in results if result.trials is not None]
+def table_lines(trials: Sequence[RunTrials]) -> Iterator[str]:
+    """Agents beside each other, task by task; nothing where there are none, or too many for a line."""
     matrix = Matrix.of(trials)
     if not matrix.columns or len(trials) > MOST_AGENTS:
         return
@@ -288,8 +287,11 @@ def manifest_lines(result: RunResult) -> Iterator[str]:
     run = result.run
     yield f"Run {run.id}  ({run.cell.model}, {run.source_title})"
     yield f"  status: {run.status}{' (partial)' if run.partial else ''}, {run.settled:,} of {run.planned:,} settled"
-    yield f"  outcomes: {', '.join(f'{name} {n:,}' for name, n in sorted(result.tally.outcomes.items()))}"
-    yield from (f"  {fact}" for fact in _speed_facts(result))
+    if result.trials is not None:
+        yield f"  {counts_words(result.trials.counts)}"
+    else:
+        yield f"  outcomes: {', '.join(f'{name} {n:,}' for name, n in sorted(result.tally.outcomes.items()))}"
+        yield from (f"  {fact}" for fact in _speed_facts(result))
     for key, value in _flat(manifest_document(run.manifest)):
         yield f"  {key}: {value}"
 

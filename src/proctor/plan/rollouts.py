@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proctor.errors import ConfigError
-from proctor.plan.rollouts_listed import OVERRIDES, AgentTables, TaskLine, limits_of, listed
+from proctor.plan.agents import AgentTables
+from proctor.plan.rollouts_listed import OVERRIDES, TaskLine, limits_of, listed
 from proctor.plan.sweeps import labelled
 from proctor.plan.table import TableFaults, TableReader, Unread
 from proctor.references import RolloutsRef, TaskEntry, TrialLimits
@@ -146,6 +147,7 @@ def _cells(base: RolloutsRef, lines: Sequence[TaskLine], parallel: int) -> Itera
         yield Cell(
             Model("agent", agent.name) if agent.model is None else Model(agent.name, agent.model),
             replace(base, tasks=entries, first=first),
+            row[0].sampling,
             limits=Limits(parallel=parallel, timeout_s=_longest_s(base.limits, entries, parallel)),
             repeats=max(entry.rollouts for entry in entries),
             agent=agent,

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
-from proctor.errors import ConfigError
-from proctor.plan.names import parse_model
+from proctor.plan.agents import AgentTables
 from proctor.plan.table import TableReader
 from proctor.references import Agent, TaskEntry, TrialLimits
+from proctor.types import Sampling
 
 OVERRIDES = "overrides.json"
 META = "tb_meta.json"
 TIMEOUT = "TIMEOUT_SEC"  # a variable that means the agent's time
-KINDS: tuple[str, ...] = get_args(get_type_hints(Agent)["kind"])
-ASK_NOBODY = ("null", "reference", "scripted")
-BUILT_IN = ("null", "reference", "shell")  # agents that need no table
 WEEK_S = 7 * 86400.0
 MOST_ROLLOUTS = 1000
 MOST_TOKENS = 10**12
@@ -43,79 +40,7 @@ class TaskLine:
 
     agent: Agent
     entry: TaskEntry
-
-
-@dataclass(frozen=True, slots=True)
-class AgentTables:
-    """The agents of a file: those that have a table, and those that need none."""
-
-    tables: Mapping[str, Any]
-    providers: Sequence[str]
-
-    def named(self, name: str, model: str | None, of: TableReader) -> Agent | None:
-        """The agent that an entry names; None, with the fault noted, where it cannot be meant."""
-        if name not in self.tables and name not in BUILT_IN:
-            known = ", ".join(dict.fromkeys([*BUILT_IN, *self.tables]))
-            of.note("agent", f"{name!r}: there are {known}; others need a table [agents.{name}]")
-            return None
-        agent = self._described(name, of)
-        asks = agent.kind == "shell" or any("{model}" in each for each in agent.argv)
-        if model is None and asks:
-            of.note("model", f'agent {name!r} asks a model: model = "PROVIDER/NAME"')
-            return None
-        if model is not None and agent.kind in ASK_NOBODY:
-            of.note("model", f"agent {name!r} asks no model: leave it out")
-            return None
-        return replace(agent, model=None if model is None else self._model(agent, model, of))
-
-    def _model(self, agent: Agent, name: str, of: TableReader) -> str:
-        try:
-            model = parse_model(name, self.providers, base_url=agent.base_url)
-        except ConfigError as error:
-            of.note("", str(error))
-            return name
-        if model is None and agent.kind == "shell":
-            of.note(
-                "model", f"{name!r}: which provider? PROVIDER/NAME; there are {', '.join(self.providers)}"
-            )
-        return name if model is None else str(model)
-
-    def _described(self, name: str, of: TableReader) -> Agent:
-        table = self.tables.get(name, {})
-        if not isinstance(table, dict):
-            of.faults.note(f"[agents.{name}]: a table belongs here")
-            return Agent(name, "null")
-        read = TableReader(table, of.faults, f"[agents.{name}]")
-        kind = read.word("kind", KINDS) or (name if name in BUILT_IN else "command")
-        agent = Agent(
-            name,
-            kind,  # type: ignore[arg-type]  # one of KINDS, which are its words
-            base_url=read.text("base_url"),
-            argv=read.texts("argv"),
-            binary=_path(read, "binary"),
-            script=_path(read, "script"),
-            environment=_lines(read.variables("environment_variables")),
-            log=read.text("log"),
-        )
-        if agent.kind == "command" and not agent.argv:
-            read.note(
-                "argv", "what is run? A list of words, such as ['/opt/agent/bin/codex', '{instruction}']"
-            )
-        if agent.kind == "scripted" and agent.script is None:
-            read.note("script", "which script? The path of a file")
-        read.close()
-        return agent
-
-
-def _path(read: TableReader, key: str) -> str | None:
-    """The absolute path of a file or folder that must be there."""
-    told = read.text(key)
-    if told is None:
-        return None
-    path = Path(told).absolute()
-    if not path.exists():
-        read.note(key, f"there is no {told}")
-    return str(path)
+    sampling: Sampling = Sampling()
 
 
 def _lines(variables: Mapping[str, str]) -> tuple[str, ...]:
@@ -156,7 +81,7 @@ def listed(read: TableReader, agents: AgentTables) -> TaskLine | None:
         given=given or "",
     )
     read.close()
-    return None if agent is None or given is None else TaskLine(agent, entry)
+    return None if agent is None or given is None else TaskLine(agent[0], entry, agent[1])
 
 
 def _folder(read: TableReader, given: str) -> Path:

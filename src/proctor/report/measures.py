@@ -25,6 +25,8 @@ NAMES: Mapping[str, str] = {
     "f1a": "F1 over all candidate answers",
     "gender_parity": "gender parity",
     "mean": "the mean of the items' scores",
+    "success_rate": "the success rate",
+    "mean_score": "the mean score",
 }
 
 # Metric, or metric and kind of task -> what it is.
@@ -73,6 +75,10 @@ MEANINGS: Mapping[str, str] = {
         "same answer."
     ),
     "mean": "The mean (mean) is that of the scores that the items were given.",
+    "success_rate": (
+        "The success rate (success_rate) is the mean over tasks of the share of a task's scored trials that passed."
+    ),
+    "mean_score": "The mean score (mean_score) is the mean over tasks of the scores of a task's scored trials.",
 }
 
 # What the names of scores over repeated askings begin with -> what they are.

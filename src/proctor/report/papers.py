@@ -131,9 +131,9 @@ INTERVALS: Mapping[str, str] = {
     ),
     EFFECTIVE_TASKS: (
         "The interval of a success rate is the 95 % score interval (Wilson 1927) on the number of independent trials "
-        "that the trials are worth: their number, divided by the design effect (Kish 1965) of rollouts of one task being "
-        "alike. So much as Student's t is wider than the normal with as many degrees of freedom as there are tasks, less "
-        "one, so much fewer they are worth (Korn and Graubard 1998), but no fewer than there are tasks."
+        "that the trials are worth: their number, divided by the design effect (Kish 1965) of rollouts of one task "
+        "being alike. So much as Student's t is wider than the normal with as many degrees of freedom as there are "
+        "tasks, less one, so much fewer they are worth (Korn and Graubard 1998), but no fewer than there are tasks."
     ),
     BOUNDED_TASKS: (
         "The interval of a mean score is the wider, at each end, of Student's over tasks (Student 1908) and of the "

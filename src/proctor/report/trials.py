@@ -41,9 +41,9 @@ RATE = (
     "counts tasks."
 )
 UNSCORED = (
-    "An agent that failed, or was ended by a limit, is scored by its patch as it stood. A trial whose sandbox, verifier "
-    "or model server broke says nothing of the agent: it is counted, left out of every figure, and can be tried again "
-    "alone."
+    "An agent that failed, or was ended by a limit, is scored by its patch as it stood. A trial whose sandbox, "
+    "verifier or model server broke says nothing of the agent: it is counted, left out of every figure, and can be "
+    "tried again alone."
 )
 PASSES = (
     "pass@k is the chance that at least one of k rollouts of a task passes: the share of the choices of k of its "

@@ -21,12 +21,12 @@ from itertools import count
 from pathlib import Path
 
 from proctor.errors import SandboxError, SandboxMissing
-from proctor.sandbox.cgroups import Group, gone, kill, processes, this_machine
+from proctor.sandbox.cgroups import BoxGroups, gone, kill, processes, this_machine
 from proctor.sandbox.contract import ARTIFACTS, HOME, REPO, Box, Command, CommandEnd, Mount, Policy
 from proctor.sandbox.copying import copy_into, inside
 from proctor.sandbox.image import Image
 from proctor.sandbox.mounts import mount_disk, mount_overlay
-from proctor.sandbox.places import Place, new_place, sweep
+from proctor.sandbox.places import BoxPlace, new_place, sweep
 from proctor.sandbox.running import Start, run_program, to_its_end
 from proctor.trial_record import Consumed
 
@@ -110,8 +110,8 @@ class BubblewrapBox:
     """A mounted root; each command runs in namespaces of its own, which end with it."""
 
     program: str
-    place: Place
-    group: Group
+    place: BoxPlace
+    group: BoxGroups
     mounts: Sequence[Mount]
     used: Consumed = field(default=Consumed(written_bytes=0, output_bytes=0))
     numbers: count[int] = field(default_factory=count)
@@ -142,7 +142,7 @@ class BubblewrapBox:
             ours, theirs = socket.socketpair()
             with ours, theirs:
                 start = self._start(name, command, theirs.fileno())
-                ended = await run_program(start, command, InGroup(self.group.main / name))
+                ended = await run_program(start, command, Joined(self.group.main / name))
                 theirs.close()
                 began = ours.recv(1)
         except OSError as error:
@@ -176,6 +176,7 @@ class BubblewrapBox:
         ]
 
     def _count(self, ended: CommandEnd) -> None:
+        """What was written is the most that lay on the disk when a command had ended."""
         self.used = replace(
             self.used,
             output_bytes=(self.used.output_bytes or 0) + ended.printed_bytes,
@@ -209,7 +210,7 @@ class BubblewrapBox:
 
 
 @dataclass(slots=True)
-class InGroup:
+class Joined:
     """The processes of a command, by the control group that it joined."""
 
     group: Path
@@ -226,7 +227,8 @@ class InGroup:
 
     def end(self) -> None:
         kill(self.group)
-        gone(self.group)
+        if not gone(self.group):
+            raise SandboxError(f"Processes of a box do not die: {processes(self.group)}")
 
 
 def _pid_inside(pid: int) -> int:

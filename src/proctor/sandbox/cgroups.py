@@ -99,12 +99,12 @@ class Trees:
     version: Version
     places: Mapping[str, Path]
 
-    def group(self, name: str) -> Group:
-        return Group(self.version, {tree: place / name for tree, place in self.places.items()})
+    def group(self, name: str) -> BoxGroups:
+        return BoxGroups(self.version, {tree: place / name for tree, place in self.places.items()})
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class BoxGroups:
     """The groups of one box, one in each tree."""
 
     version: Version

@@ -1,10 +1,11 @@
 """Images: the roots that boxes begin with, by name; never this machine's own root, and never half made.
 
     images/NAME              a link to the folder of that name that is used now
-    images/NAME.HASH/        root/ and image.json: what it was made of, and the hash of all that is in it
+    images/NAME.WHAT-HASH/   root/ and image.json: what it was made of, and the hash of all that is in it
 
 An image of this machine's programs is made again when these have changed, in a folder of its own: boxes that are open
-keep theirs. One process at a time makes one; the others wait and find it.
+keep theirs. One process at a time makes one; the others wait and find it. Where two versions of proctor share a home,
+each finds its own by what it is made of.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -41,7 +42,7 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class ImageRecipe:
     """What an image is made of: this machine's programs with `packages` of Python, a folder or archive, or Debian."""
 
     kind: Literal["machine", "rootfs", "debian"] = "machine"
@@ -89,28 +90,36 @@ def make_image(name: str, home: Path) -> Image:
     told = _told(home / "images" / name)
     if told is None and name != BASE:
         return find_image(name, home)
-    recipe = _recipe(told) if told else Recipe()
+    recipe = _recipe(told) if told else ImageRecipe()
     return build_image(name, home, recipe)
 
 
-def build_image(name: str, home: Path, recipe: Recipe, *, anew: bool = False) -> Image:
+def build_image(name: str, home: Path, recipe: ImageRecipe, *, anew: bool = False) -> Image:
     """The image of that name by this recipe: the one that is there, unless it is another's, stale or wanted anew.
 
     Raises: SandboxMissing.
     """
     link = home / "images" / name
     print_of = recipe.fingerprint()
-
-    def present() -> Image | None:
-        told = _told(link)
-        fits = told is not None and told["made_of"] == print_of and not anew
-        return _image(name, link, told) if told is not None and fits else None
-
-    if found := present():
+    if not anew and (found := _present(name, print_of, [link])):
         return found
     link.parent.mkdir(parents=True, exist_ok=True)
     with _alone(link.parent):
-        return present() or _made(name, link, recipe, print_of)
+        before = [link, *link.parent.glob(f"{name}.{print_of[:12]}-*")]
+        found = None if anew else _present(name, print_of, before)
+        if found is None:
+            found = _made(name, link, recipe, print_of)
+        _point(link, found.root.parent.name)
+    return found
+
+
+def _present(name: str, print_of: str, folders: Iterable[Path]) -> Image | None:
+    """The first of these that is made of this."""
+    for each in folders:
+        told = _told(each)
+        if told is not None and told["made_of"] == print_of:
+            return _image(name, each, told)
+    return None
 
 
 def unused_images(home: Path) -> list[str]:
@@ -127,7 +136,7 @@ def unused_images(home: Path) -> list[str]:
     return [each.name for each in gone]
 
 
-def _made(name: str, link: Path, recipe: Recipe, print_of: str) -> Image:
+def _made(name: str, link: Path, recipe: ImageRecipe, print_of: str) -> Image:
     for left in link.parent.glob(".making-*"):
         shutil.rmtree(left, ignore_errors=True)
     making = Path(tempfile.mkdtemp(prefix=".making-", dir=link.parent))
@@ -139,19 +148,20 @@ def _made(name: str, link: Path, recipe: Recipe, print_of: str) -> Image:
         told = {"sha256": digest, "made_of": print_of, "made_at": time.time(), "recipe": asdict(recipe)}
         (making / "image.json").write_text(json.dumps(told, indent=2))
         making.chmod(0o755)
-        final = link.with_name(f"{name}.{digest[:12]}-{print_of[:6]}")
+        final = link.with_name(f"{name}.{print_of[:12]}-{digest[:12]}")
         if not final.is_dir():
             making.rename(final)
     except OSError as error:
         raise SandboxMissing(f"The image {name!r} could not be made in {link.parent}: {error}") from error
     finally:
         shutil.rmtree(making, ignore_errors=True)
-    _point(link, final.name)
-    return find_image(name, link.parent.parent)
+    return _image(name, final, told)
 
 
 def _point(link: Path, target: str) -> None:
     """Lead the name to that folder, at once for whoever looks."""
+    if link.is_dir() and not link.is_symlink():
+        link.rename(link.with_name(f"{link.name}.before-{os.getpid()}"))
     fresh = link.with_name(f".{link.name}.{os.getpid()}")
     fresh.unlink(missing_ok=True)
     fresh.symlink_to(target)
@@ -170,12 +180,12 @@ def _told(link: Path) -> dict[str, Any] | None:
         told: dict[str, Any] = json.loads((link / "image.json").read_bytes())
     except FileNotFoundError:
         return None
-    return told
+    return told if {"recipe", "made_of", "sha256"} <= told.keys() else None
 
 
-def _recipe(told: Mapping[str, Any]) -> Recipe:
+def _recipe(told: Mapping[str, Any]) -> ImageRecipe:
     recipe = told["recipe"]
-    return Recipe(recipe["kind"], tuple(recipe["packages"]), recipe["source"])
+    return ImageRecipe(recipe["kind"], tuple(recipe["packages"]), recipe["source"])
 
 
 def _image(name: str, link: Path, told: Mapping[str, Any]) -> Image:

@@ -14,7 +14,7 @@ from pathlib import Path
 from proctor.errors import SandboxError
 from proctor.sandbox.contract import ARTIFACTS, HOME, REPO, Box, Command, CommandEnd, Mount, Policy
 from proctor.sandbox.copying import copy_into, inside
-from proctor.sandbox.places import Place, new_place, sweep
+from proctor.sandbox.places import BoxPlace, new_place, sweep
 from proctor.sandbox.running import Start, run_program, to_its_end
 from proctor.trial_record import Consumed
 
@@ -50,7 +50,7 @@ class Local:
 class LocalBox:
     """A folder. Paths of a box in the words and the environment of a command become those of this machine."""
 
-    place: Place
+    place: BoxPlace
     seen: dict[str, str]
     printed: int = field(default=0)
 
@@ -61,10 +61,12 @@ class LocalBox:
             argv, {name: self._here(each) for name, each in env.items()}, Path(self._here(command.cwd))
         )
         try:
-            ended = await run_program(start, command, InGroup())
-        except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
-            return CommandEnd(127 if isinstance(error, FileNotFoundError) else 126, said=str(error).encode())
+            ended = await run_program(start, command, InProcessGroup())
         except OSError as error:
+            if command.output is None or command.output.exists():
+                return CommandEnd(
+                    127 if isinstance(error, FileNotFoundError) else 126, said=str(error).encode()
+                )
             raise SandboxError(f"A command could not be begun on this machine: {error}") from error
         self.printed += ended.printed_bytes
         return ended
@@ -90,7 +92,7 @@ class LocalBox:
 
 
 @dataclass(slots=True)
-class InGroup:
+class InProcessGroup:
     """A command and what it starts, as long as that stays in its process group."""
 
     group: int = 0

@@ -12,26 +12,40 @@ from pathlib import Path
 
 from proctor.errors import SandboxMissing
 
-VERSION = "2"  # of this recipe
+VERSION = "4"  # of this recipe
 PROGRAMS = """
     sh bash env true false cat cp mv rm ln ls mkdir rmdir touch chmod chown install head tail wc sort uniq cut tr tee
     sed grep egrep fgrep find xargs awk gawk mawk diff cmp patch dirname basename readlink realpath mktemp date sleep
     seq test [ echo printf id whoami uname nproc stat du df dd kill ps pgrep pkill timeout nohup setsid sha256sum md5sum
-    base64 tar gzip gunzip zcat git expr which yes pwd tac nl od comm join paste fold split expand rev less file make
+    base64 tar gzip gunzip zcat git expr which yes pwd tac nl od comm join paste fold split expand rev less make
 """
 LOOKED_IN = "/usr/bin:/bin:/usr/local/bin"
-AWAY = ("test", "tests", "site-packages", "__pycache__", "idlelib", "tkinter", "ensurepip", "config-*", "*.a")
+AWAY = (
+    "test",
+    "tests",
+    "site-packages",
+    "__pycache__",
+    "idlelib",
+    "tkinter",
+    "ensurepip",
+    "lib2to3",
+    "turtledemo",
+    "pydoc_data",
+    "config-*",
+    "*.a",
+)
 GIT = Path("/usr/lib/git-core")
+TEMPLATES = Path("/usr/share/git-core/templates")
 STARTER = "#!/usr/local/bin/python3\nimport sys\nfrom {module} import {name}\nsys.exit({call}())\n"
 _LIBRARY = re.compile(r"(?:=> )?(/\S+) \(0x")
 _NEEDED = re.compile(r"[A-Za-z0-9._-]+")
-_LINKED = re.compile(r"/(?:libc|ld-linux)[^/]*\.so")
+_C_LIBRARY = re.compile(r"/(?:libc\.so|ld-)[^/]*$")
 
 
 def facts(packages: Sequence[str]) -> list[str]:
     """What the root is made of: each program, and the versions of the packages. Raises: SandboxMissing."""
     version, library, interpreter = _python_here()
-    files = [*_programs().values(), interpreter, library, GIT, *_own_libraries()]
+    files = [*_programs().values(), interpreter, library, GIT, TEMPLATES, *_own_libraries()]
     stats = [
         f"{each} {told.st_size} {told.st_mtime_ns}"
         for each in files
@@ -50,6 +64,7 @@ def fill(root: Path, packages: Sequence[str]) -> None:
     library = _fill_python(root)
     for package in _distributions(packages):
         _fill_package(root, library / "site-packages", package)
+    _compile(root, library)
 
 
 def _programs() -> dict[str, Path]:
@@ -60,15 +75,16 @@ def _programs() -> dict[str, Path]:
 def _own_libraries() -> list[Path]:
     """The C library that this process itself uses."""
     lines = Path("/proc/self/maps").read_text().splitlines()
-    return sorted({Path(line.split()[-1]) for line in lines if _LINKED.search(line)})
+    return sorted({Path(line.split()[-1]) for line in lines if _C_LIBRARY.search(line)})
 
 
 def _fill_programs(root: Path) -> None:
     programs = _programs()
     for name, path in programs.items():
         _copy(path, root / "usr/bin" / name)
-    if GIT.is_dir():
-        shutil.copytree(GIT, root / "usr/lib/git-core", symlinks=True)
+    for each in (GIT, TEMPLATES):
+        if each.is_dir():
+            shutil.copytree(each, root / str(each).lstrip("/"), symlinks=True)
     _fill_libraries(root, (*programs.values(), *(each for each in GIT.glob("*") if not each.is_symlink())))
 
 
@@ -92,6 +108,12 @@ def _fill_python(root: Path) -> Path:
         (interpreter.parent / name).symlink_to(version)
     _fill_libraries(root, (program, *source.glob("lib-dynload/*.so")))
     return library
+
+
+def _compile(root: Path, library: Path) -> None:
+    """Compile Python's files once, since what a box compiles goes with it; the same files give the same bytes."""
+    how = ("-q", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", str(root), "-p", "/")
+    subprocess.run((sys.executable, "-m", "compileall", *how, str(library)), capture_output=True, check=False)
 
 
 def _distributions(names: Iterable[str]) -> list[metadata.Distribution]:

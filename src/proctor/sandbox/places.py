@@ -26,7 +26,7 @@ PREFIXES = ("box-", "local-")
 
 
 @dataclass(slots=True)
-class Place:
+class BoxPlace:
     """The folder of one box of this process, until it is given up."""
 
     folder: Path
@@ -45,7 +45,7 @@ class Place:
             self.lock = -1
 
 
-def new_place(boxes: Path, prefix: str) -> Place:
+def new_place(boxes: Path, prefix: str) -> BoxPlace:
     """A folder of this process alone, mode 0700. Raises: OSError."""
     boxes.mkdir(parents=True, exist_ok=True)
     while True:
@@ -54,7 +54,7 @@ def new_place(boxes: Path, prefix: str) -> Place:
             fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(fd, fcntl.LOCK_EX)
             if folder.is_dir() and (folder / "lock").exists():
-                return Place(folder, fd)
+                return BoxPlace(folder, fd)
             os.close(fd)
 
 

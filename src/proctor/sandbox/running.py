@@ -21,7 +21,7 @@ GRACE_S = 2.0
 KILLED = 137  # 128 + SIGKILL, as shells tell it
 
 
-class Reach(Protocol):
+class Reachable(Protocol):
     """How everything that a command started is reached from outside."""
 
     def begun(self, pid: int) -> None:
@@ -35,21 +35,33 @@ class Reach(Protocol):
 
 
 @dataclass(slots=True)
-class Printed:
-    """What a command prints: the beginning goes into the file, the end is remembered, all of it is counted."""
+class Streamed:
+    """What a command prints: the beginning goes into the file, the end is remembered, all of it is counted.
+
+    Where the file cannot be written the rest is read nevertheless, since the command waits for its reader.
+    """
 
     file: IO[bytes] | None
     left: int
     tail: bytearray = field(default_factory=bytearray)
     count: int = 0
+    failed: OSError | None = None
 
     async def read(self, stream: asyncio.StreamReader) -> None:
         while chunk := await stream.read(AT_ONCE):
             self.count += len(chunk)
             self.tail += chunk
             del self.tail[:-SAID_BYTES]
-            if self.file is not None and self.left > 0:
-                self.left -= self.file.write(chunk[: self.left])
+            if self.left > 0:
+                self._keep(chunk[: self.left])
+
+    def _keep(self, chunk: bytes) -> None:
+        if self.file is None or self.failed is not None:
+            return
+        try:
+            self.left -= self.file.write(chunk)
+        except OSError as error:
+            self.failed = error
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,30 +74,21 @@ class Start:
     stderr: int = STDOUT
 
 
-async def run_program(start: Start, command: Command, reach: Reach) -> CommandEnd:
+async def run_program(start: Start, command: Command, reach: Reachable) -> CommandEnd:
     """Run a command to its end.
 
     At its time limit the command is sent INT, two seconds later TERM, and two seconds later it is killed. When it is
-    cancelled it is killed at once. Raises: OSError where it cannot be begun.
+    cancelled it is killed at once. Raises: OSError where it cannot be begun, or its output cannot be kept.
     """
     began = time.monotonic()
-    process = await asyncio.create_subprocess_exec(
-        *start.argv,
-        env=start.env,
-        cwd=start.cwd,
-        stdin=PIPE if command.stdin else DEVNULL,
-        stdout=PIPE,
-        stderr=start.stderr,
-        limit=AT_ONCE,
-        start_new_session=True,
-    )
-    assert process.stdout is not None
-    reach.begun(process.pid)
-    why: Literal["exited", "timeout"] = "exited"
     with _opened(command.output) as file:
-        printed = Printed(file, command.output_bytes)
-        reading = asyncio.create_task(printed.read(process.stdout))
+        streamed = Streamed(file, command.output_bytes)
+        process = await _begun(start, with_input=bool(command.stdin))
+        assert process.stdout is not None
+        reach.begun(process.pid)
+        reading = asyncio.create_task(streamed.read(process.stdout))
         feeding = asyncio.create_task(_fed(process, command.stdin))
+        why: Literal["exited", "timeout"] = "exited"
         try:
             if not await _ended(process, command.timeout_s):
                 why = "timeout"
@@ -93,9 +96,24 @@ async def run_program(start: Start, command: Command, reach: Reach) -> CommandEn
         finally:
             feeding.cancel()
             await _ended_for_good(process, reach, reading)
+    if streamed.failed is not None:
+        raise streamed.failed
     code = process.returncode or 0
     seconds = time.monotonic() - began
-    return CommandEnd(code if code >= 0 else 128 - code, why, seconds, bytes(printed.tail), printed.count)
+    return CommandEnd(code if code >= 0 else 128 - code, why, seconds, bytes(streamed.tail), streamed.count)
+
+
+async def _begun(start: Start, *, with_input: bool) -> Process:
+    return await asyncio.create_subprocess_exec(
+        *start.argv,
+        env=start.env,
+        cwd=start.cwd,
+        stdin=PIPE if with_input else DEVNULL,
+        stdout=PIPE,
+        stderr=start.stderr,
+        limit=AT_ONCE,
+        start_new_session=True,
+    )
 
 
 @contextmanager
@@ -136,7 +154,7 @@ async def _ended(process: Process, seconds: float | None) -> bool:
     return True
 
 
-async def _stopped(process: Process, reach: Reach) -> None:
+async def _stopped(process: Process, reach: Reachable) -> None:
     """Ask it to stop, twice; it is killed by whoever called."""
     for number in (signal.SIGINT, signal.SIGTERM):
         reach.signal(number)
@@ -144,7 +162,7 @@ async def _stopped(process: Process, reach: Reach) -> None:
             return
 
 
-async def _ended_for_good(process: Process, reach: Reach, reading: asyncio.Task[None]) -> None:
+async def _ended_for_good(process: Process, reach: Reachable, reading: asyncio.Task[None]) -> None:
     """However it ended: kill what is left, and read what was printed to its end. Cancelling does not shorten it."""
 
     async def ending() -> None:

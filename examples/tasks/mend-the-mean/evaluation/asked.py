@@ -15,7 +15,7 @@ print(json.dumps({"answer": getattr(importlib.import_module(module), name)(*argu
 def asked(module, name, *arguments):
     """What a function of the repository answers; what it raises is raised here, too."""
     done = subprocess.run(
-        [sys.executable, "-c", ASK],
+        [sys.executable, "-I", "-S", "-c", ASK],
         input=json.dumps([module, name, arguments]),
         capture_output=True,
         text=True,

@@ -22,7 +22,7 @@ print(json.dumps([outcome(*case) for case in json.load(sys.stdin)]))
 def asked(cases):
     """What `bill` answers to each order with its settings."""
     done = subprocess.run(
-        [sys.executable, "-c", ASK],
+        [sys.executable, "-I", "-S", "-c", ASK],
         input=json.dumps(cases),
         capture_output=True,
         text=True,

@@ -1,23 +1,31 @@
 import unittest
 
-from asked import asked
+from asked import slugs_of
 
 
 class Lengths(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cut, cls.fits, cls.inside, cls.usual, cls.empty, cls.marks = slugs_of(
+            ["one two three", 9],
+            ["one two three", 7],
+            ["incomprehensible", 6],
+            ["word " * 30],
+            [""],
+            [" ... "],
+        )
+
     def test_it_is_cut_after_a_whole_word(self):
-        self.assertEqual(asked("slugs", "slug", "one two three", 9), "one-two")
-        self.assertEqual(asked("slugs", "slug", "one two three", 7), "one-two")
+        self.assertEqual([self.cut, self.fits], ["one-two", "one-two"])
 
     def test_a_first_word_that_is_too_long_is_cut_inside(self):
-        self.assertEqual(asked("slugs", "slug", "incomprehensible", 6), "incomp")
+        self.assertEqual(self.inside, "incomp")
 
     def test_forty_is_the_usual_length(self):
-        found = asked("slugs", "slug", "word " * 30)
-        self.assertEqual(found, "-".join(["word"] * 8))
+        self.assertEqual(self.usual, "-".join(["word"] * 8))
 
     def test_nothing_is_untitled(self):
-        self.assertEqual(asked("slugs", "slug", ""), "untitled")
-        self.assertEqual(asked("slugs", "slug", " ... "), "untitled")
+        self.assertEqual([self.empty, self.marks], ["untitled", "untitled"])
 
 
 if __name__ == "__main__":

@@ -1,18 +1,19 @@
 import unittest
 
-from asked import asked
+from asked import slugs_of
+
+# Words are joined by hyphens, digits stay, runs of marks become one hyphen.
+CASES = {
+    "Hello World": "hello-world",
+    "Three small steps": "three-small-steps",
+    "7 of 9": "7-of-9",
+    "  a -- b, c!  ": "a-b-c",
+}
 
 
 class Plain(unittest.TestCase):
-    def test_words_are_joined_by_hyphens(self):
-        self.assertEqual(asked("slugs", "slug", "Hello World"), "hello-world")
-        self.assertEqual(asked("slugs", "slug", "Three small steps"), "three-small-steps")
-
-    def test_digits_stay(self):
-        self.assertEqual(asked("slugs", "slug", "7 of 9"), "7-of-9")
-
-    def test_runs_of_marks_become_one_hyphen(self):
-        self.assertEqual(asked("slugs", "slug", "  a -- b, c!  "), "a-b-c")
+    def test_titles_of_plain_letters_become_slugs(self):
+        self.assertEqual(dict(zip(CASES, slugs_of(*([title] for title in CASES)))), CASES)
 
 
 if __name__ == "__main__":

@@ -50,20 +50,13 @@ class Collected:
     deadlines: Mapping[str, float] = field(default_factory=dict)
 
 
-def collect(root: Path, baseline: Baseline, private: Path, until: float) -> Taken:
-    """`root` is the repository as the agent left it; `until` (monotonic) when it must have been read.
+def collect(root: Path | None, baseline: Baseline, private: Path, until: float) -> Taken:
+    """`root` is the repository as the agent left it, None: gone; `until` (monotonic) when it must have been read.
 
     Raises: SandboxError, DiskFull.
     """
-    if not _own_folder(root):
-        nothing: Tree = {}
-        patch = patch_between(baseline.files, baseline.tree, root, nothing, private / "patching")
-        return Taken(
-            patch,
-            digest(nothing),
-            _names(baseline.tree, nothing),
-            ("the repository was removed or replaced",),
-        )
+    if root is None or not _own_folder(root):
+        return _nothing_left(baseline, private)
     walk = Walk(root, baseline.tree, until)
     try:
         tree = walk.taken()
@@ -77,6 +70,14 @@ def collect(root: Path, baseline: Baseline, private: Path, until: float) -> Take
         return Taken(b"", digest(baseline.tree), (), tuple(walk.left_out), (told,), void=True)
     return Taken(
         patch, digest(tree), _names(baseline.tree, tree), tuple(walk.left_out), _too_large(walk.left_out)
+    )
+
+
+def _nothing_left(baseline: Baseline, private: Path) -> Taken:
+    gone: Tree = {}
+    patch = patch_between(baseline.files, baseline.tree, baseline.files, gone, private / "patching")
+    return Taken(
+        patch, digest(gone), _names(baseline.tree, gone), ("the repository was removed or replaced",)
     )
 
 
@@ -124,4 +125,7 @@ def _work(told: JsonObject) -> AgentWork:
         told.take("calls", int),
         tuple(TrialStep(**each) for each in told.need("steps", list)),
         told.take("final", str) or "",
+        Usage(**told.need("unused", dict)),
+        told.take("steps_left_out", int) or 0,
+        told.texts("notes"),
     )

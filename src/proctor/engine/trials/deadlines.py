@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from proctor.references import RolloutsRef, TaskEntry
+from proctor.references import TrialLimits
 from proctor.sources.rollouts.task import PreparedTask
 
 PREPARE_S, COLLECT_S = 120.0, 120.0
@@ -24,14 +24,11 @@ class Deadlines:
     trial_s: float
 
     @classmethod
-    def of(cls, ref: RolloutsRef, task: PreparedTask, entry: TaskEntry) -> Deadlines:
-        """A time that a task or an entry names is given, also where the whole trial's would be too short for it."""
-        own = entry.timeout_s or task.timeout_s
-        verifier_s = task.verifier_timeout_s or ref.limits.verifier_s
-        trial_s = ref.limits.trial_s
-        if own is not None:
-            trial_s = max(trial_s, PREPARE_S + own + COLLECT_S + verifier_s)
-        return cls(own or ref.limits.agent_s, verifier_s, trial_s)
+    def of(cls, limits: TrialLimits, task: PreparedTask) -> Deadlines:
+        """`limits` are the trial's own; a verifier's time of the task's own makes the whole trial's longer."""
+        verifier_s = task.verifier_timeout_s or limits.verifier_s
+        trial_s = limits.trial_s + max(0.0, verifier_s - limits.verifier_s)
+        return cls(limits.agent_s, verifier_s, trial_s)
 
     @property
     def reserved_s(self) -> float:

@@ -38,7 +38,6 @@ GIT_ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": "/dev/null",
     "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_LITERAL_PATHSPECS": "1",
     "GIT_TERMINAL_PROMPT": "0",
 }
 NO_ROOM_SAID = ("Out of diskspace", "No space left on device", "Disk quota exceeded")
@@ -188,10 +187,12 @@ def ignored(paths: Sequence[bytes], root: Path, tree: Tree, private: Path) -> fr
             place = alone / os.fsdecode(path)
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(root / os.fsdecode(path), place)
-    told = git.run("check-ignore", "--no-index", "-z", "--stdin", stdin=b"\0".join(paths) + b"\0", tree=alone)
+    # "./" keeps git from reading a name that begins with a colon as more than a name.
+    asked = b"".join(b"./%s\0" % path for path in paths)
+    told = git.run("check-ignore", "--no-index", "-z", "--stdin", stdin=asked, tree=alone)
     if told.returncode not in (0, 1):
         raise SandboxError(f"git check-ignore: {_said(told)}")
-    return frozenset(told.stdout.split(b"\0")) & frozenset(paths)
+    return frozenset(path.removeprefix(b"./") for path in told.stdout.split(b"\0") if path)
 
 
 def baseline_history(tree: Path, target: Path) -> None:

@@ -32,7 +32,7 @@ async def need_requirements(sandbox: Sandbox, policy: Policy, tasks: Iterable[Pr
         told = [f"{_named(need)} (for {', '.join(wanted[need])})" for need in lacking]
         raise SandboxMissing(
             f"Boxes of sandbox {sandbox.name!r} lack {'; '.join(told)}: put it into their image "
-            "(`proctor sandbox image --help`), or name an image that has it (image = ...)"
+            "(`proctor sandbox image --with pytest`, say), or name an image that has it (image = ...)"
         )
 
 

@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from proctor.engine.agents.contract import AgentAtWork
 from proctor.engine.trials.baseline import Baselines
+from proctor.engine.trials.requirements import need_requirements
 from proctor.engine.trials.trial import Trial, folder_of
 from proctor.offered import ListedModel
 from proctor.providers.contract import Pacing
@@ -46,7 +47,9 @@ class TrialRunner:
 
     async def check(self) -> ListedModel:
         limits = self.ref.limits
-        await self.sandbox.check(Policy(limits.memory_mb, limits.cpus, limits.pids, limits.disk_mb))
+        policy = Policy(limits.memory_mb, limits.cpus, limits.pids, limits.disk_mb)
+        await self.sandbox.check(policy)
+        await need_requirements(self.sandbox, policy, self.source.tasks)
         listed = await self.agent.check()
         return replace(listed, model=self.model) if listed else ListedModel(self.model)
 

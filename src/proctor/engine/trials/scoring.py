@@ -58,6 +58,7 @@ def record_of(
         work.limits_met,
         (*trial.phases, *([scored] if scored else [])),
         work.steps,
+        work.steps_left_out,
         calls=work.calls,
         agent_used=collected.used,
         verifier_used=verdict.used,
@@ -85,6 +86,7 @@ def reply_of(record: TrialRecord, work: AgentWork, patch: bytes) -> Reply:
         output_tokens=work.usage.output_tokens,
         cost_usd=work.usage.cost_usd,
         raw=record_bytes(record),
+        unused=work.unused,
     )
 
 
@@ -95,7 +97,7 @@ def bound_of(trial: Trial) -> str:
 
 
 def _of_work(trial: Trial) -> dict[str, str]:
-    limits = [asdict(trial.ref.limits), dict(trial.deadlines.told), dict(trial.environment)]
+    limits = [asdict(trial.limits), dict(trial.deadlines.told), dict(trial.environment)]
     return {
         "task": trial.task.sha256,
         "image": trial.sandbox.image_sha256,

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from proctor.engine.agents.contract import AgentAtWork, AgentJob, AgentWork
 from proctor.engine.trials.baseline import Baseline, Baselines
-from proctor.engine.trials.boxes import furnish, in_time, opened_box
+from proctor.engine.trials.boxes import furnish, in_time, opened_box, repository_of
 from proctor.engine.trials.clean import clean_files
 from proctor.engine.trials.collecting import Collected, Taken, collect, collected_bytes, collected_from
 from proctor.engine.trials.deadlines import COLLECT_S, GRACE_S, PREPARE_S, Deadlines
@@ -25,10 +25,10 @@ from proctor.engine.trials.folder import AGENT_LOG, EVAL_LOG, PATCH, RECORD, WOR
 from proctor.engine.trials.scoring import bound_of, reply_of, write_results
 from proctor.engine.trials.verifying import Verdict, Verifying, VerifyTerms
 from proctor.errors import ProctorError
-from proctor.references import RolloutsRef, TaskEntry
+from proctor.references import RolloutsRef, TaskEntry, TrialLimits
 from proctor.sandbox.contract import REPO, Box, Policy, Sandbox
 from proctor.sources.rollouts.task import PreparedTask
-from proctor.trial_record import MOST_STEPS, Consumed, PhaseName, PhaseTime, record_from
+from proctor.trial_record import Consumed, PhaseName, PhaseTime, record_from
 from proctor.types import Reply
 
 
@@ -76,7 +76,7 @@ class Trial:
         return reply
 
     async def _work(self, folder: TrialFolder) -> tuple[Collected, bytes]:
-        async with opened_box(self.sandbox, self.policy, self.agent.mounts) as box:
+        async with opened_box(self.sandbox, self.policy, self.agent.mounts, self.task.build) as box:
             with self._phase(folder, "prepare"):
                 baseline = await in_time(PREPARE_S, "prepare a trial", self._prepare(box))
                 folder.finish("prepare")
@@ -103,11 +103,13 @@ class Trial:
             box,
             self.task.instruction,
             self.environment,
-            self.ref.limits,
+            self.limits,
             min(self.deadlines.agent_s, left_s),
             folder.path / AGENT_LOG,
             self.task.reference,
             self.rollout,
+            self.task.id,
+            left_s,
         )
         job.log.touch()
         try:
@@ -118,16 +120,17 @@ class Trial:
             return AgentWork("limit", limits_met=(told,))
 
     async def _collect(self, folder: TrialFolder, box: Box, baseline: Baseline) -> Taken:
-        root = await box.files(REPO)
+        root = await repository_of(box)
         until = time.monotonic() + COLLECT_S
         return await asyncio.to_thread(collect, root, baseline, folder.private, until)
 
     def _collected(self, work: AgentWork, taken: Taken, used: Consumed) -> Collected:
         limits = (*work.limits_met, *taken.limits_met, *_limits_of_box(used, self.policy))
         ended = "limit" if taken.void else work.ended
-        work = replace(work, ended=ended, limits_met=limits, steps=work.steps[:MOST_STEPS])
+        work = replace(work, ended=ended, limits_met=limits)
+        notes = (*work.notes, *taken.notes)
         return Collected(
-            work, taken.tree, taken.touched, taken.notes, used, tuple(self.phases), self.deadlines.told
+            work, taken.tree, taken.touched, notes, used, tuple(self.phases), self.deadlines.told
         )
 
     async def _verify(self, folder: TrialFolder, collected: Collected, patch: bytes) -> Verdict:
@@ -149,11 +152,17 @@ class Trial:
 
     @property
     def deadlines(self) -> Deadlines:
-        return Deadlines.of(self.ref, self.task, self.entry)
+        return Deadlines.of(self.limits, self.task)
+
+    @property
+    def limits(self) -> TrialLimits:
+        """The benchmark's, with what the task and its entry say of their own."""
+        entry = replace(self.entry, timeout_s=self.entry.timeout_s or self.task.timeout_s)
+        return entry.within(self.ref.limits)
 
     @property
     def policy(self) -> Policy:
-        limits = self.ref.limits
+        limits = self.limits
         return Policy(limits.memory_mb, limits.cpus, limits.pids, limits.disk_mb)
 
     @property

@@ -102,7 +102,7 @@ class Verifying:
         if not (self.task.evaluation / script.path).is_file():
             raise VerifierError(f"{self.task.id}: there is no file {script.path} in {self.task.evaluation}")
         mounts = [Mount(self.task.evaluation, EVALUATION), Mount(_runner(), RUNNER)]
-        async with opened_box(self.terms.sandbox, self.terms.policy, mounts) as box:
+        async with opened_box(self.terms.sandbox, self.terms.policy, mounts, self.task.build) as box:
             await box.put(self.work, REPO)
             await furnish(box, self.task.verifier_files())
             result = await self._run(box, script, seconds)
@@ -112,7 +112,8 @@ class Verifying:
 
     async def _run(self, box: Box, script: TestScript, seconds: float) -> TestResult:
         path, word = f"{EVALUATION}/{script.path}", secrets.token_hex(16)
-        argv = ("sh", path) if script.runner == "sh" else (*PYTHON, script.runner, path, REPO)
+        shell = self._shell(script)
+        argv = (shell, path) if script.runner == "sh" else (*PYTHON, script.runner, path, REPO)
         env = {**self.terms.environment, **ENVIRONMENT}
         ended = await box.run(Command(argv, env, stdin=f"{word}\n".encode(), timeout_s=seconds))
         if script.runner == "sh":
@@ -125,6 +126,12 @@ class Verifying:
             raise VerifierError(f"{script.path}: {why}; it printed: {_text(said)[-1_000:]}")
         passed = "passed" in marks and ended.code == 0
         return _result(script, ended, said, passed=passed, unfinished=not finished and ended.code == 0)
+
+    def _shell(self, script: TestScript) -> str:
+        """The shell that a script's first line names."""
+        with (self.task.evaluation / script.path).open("rb") as file:
+            first = file.readline(200)
+        return "bash" if first.startswith(b"#!") and b"bash" in first else "sh"
 
     def _log(self, path: str, result: TestResult) -> None:
         how = "passed" if result.passed else f"failed {result.why}".strip()

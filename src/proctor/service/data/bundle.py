@@ -15,6 +15,7 @@ from proctor.providers.wire.http import LEAST_SECRET_CHARACTERS
 from proctor.service.context import Context, find
 from proctor.service.data import records
 from proctor.service.data.records import FORMAT, Snapshot
+from proctor.service.kinds import kind_of
 from proctor.service.results import documents
 from proctor.service.results.answer_kinds import row_labels
 from proctor.settings import Settings
@@ -158,9 +159,10 @@ class _Content:
                 yield records.to_line(records.item_record(row, item, prompt=self.prompts))
 
     def _replies(self, run: Run) -> Iterator[bytes]:
+        trial = kind_of(run.cell.source).holds == "tasks"
         for row in self.kept.rows[run.id]:
             said = self.store.payload(run.id, row.item_id, row.repeat, row.attempt)
-            yield records.to_line(records.reply_record(row, said))
+            yield records.to_line(records.reply_record(row, said, trial=trial))
 
 
 def _write(path: Path, content: _Content, settings: Settings) -> None:

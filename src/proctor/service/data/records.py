@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import orjson
@@ -26,7 +26,7 @@ from proctor.stats.estimates import scores
 from proctor.store import AttemptRow, reply_of
 from proctor.store.core import bodies
 from proctor.store.core.bodies import clean
-from proctor.types import Item, Outcome, Reply, Run, Status
+from proctor.types import Item, Outcome, Reply, Run, Status, TaskFolder
 
 FORMAT = 2  # raised when a bundle can no longer be read by programs that knew the one before
 ANSWER_CHARACTERS = 200  # of targets and answers, as the store's narrow rows have them
@@ -49,7 +49,13 @@ ITEM_KEYS: Mapping[str, Types] = {
     "cluster": _TEXT,
 }
 # What the model was shown: messages, or a request as it was sent. A bundle without prompts has none of it.
-SHOWN: Mapping[str, Types] = {"prompt": (list,), "url": (str,), "body": (str,), "model": _TEXT}
+SHOWN: Mapping[str, Types] = {
+    "prompt": (list,),
+    "url": (str,),
+    "body": (str,),
+    "model": _TEXT,
+    "folder": (dict,),
+}
 # Of a run's facts, those that are compared, counted with or printed.
 RUN_KEYS: Mapping[str, Types] = {
     "id": (str,),
@@ -193,6 +199,8 @@ def item_record(row: AttemptRow, item: Item, *, prompt: bool) -> dict[str, Any]:
     """What reading and scoring need of an item. The row knows its id, task and cluster better than a shared body."""
     record = bodies.item_record(item)
     del record["group"]  # the row's task stands for it
+    if isinstance(item.ask, TaskFolder):
+        record["folder"] = record["task"]
     if not prompt:
         for shown in SHOWN:
             record.pop(shown, None)
@@ -206,14 +214,18 @@ def item_from(record: Mapping[str, Any], where: str) -> Item:
     if not all(isinstance(text, str) for key in ("choices", "aliases", "options") for text in record[key]):
         raise DataError(f"{where}: choices, aliases and options are lists of texts")
     try:
-        return bodies.item_from({"prompt": (), **record, "group": record["task"]}, record["hash"])
+        asked = {"task": record["folder"]} if "folder" in record else {"prompt": record.get("prompt", ())}
+        plain = {key: value for key, value in record.items() if key not in ("task", "folder")}
+        return bodies.item_from({**plain, **asked, "group": record["task"]}, record["hash"])
     except (TypeError, ValueError):
         raise DataError(f"{where}: a prompt is a list of [role, text]") from None
 
 
-def reply_record(row: AttemptRow, said: Mapping[str, Any]) -> dict[str, Any]:
-    """An attempt with what was said in it; `said` is its payload."""
+def reply_record(row: AttemptRow, said: Mapping[str, Any], *, trial: bool = False) -> dict[str, Any]:
+    """An attempt with what was said in it; `said` is its payload. A trial's record stands beside its patch."""
+    record = {"record": orjson.loads(said["raw"])} if trial and said.get("raw") else {}
     return {
+        **record,
         "item": row.item_id,
         "hash": row.item_hash,
         "outcome": row.outcome.value,
@@ -232,6 +244,7 @@ def reply_from(
 ) -> tuple[AttemptRow, Reply | None]:
     """Raises DataError; also for an item that `items` lacks, by id and hash."""
     record = {**dict.fromkeys(LATER_KEYS), **record}
+    raw = record.pop("record", None)
     checked(record, REPLY_KEYS, where)
     item = items.get((record["item"], record["hash"]))
     if item is None:
@@ -247,7 +260,7 @@ def reply_from(
             outcome=Outcome(record["outcome"]),
             **{name: record[name] for name in taken},
         )
-        reply = reply_of(record, row)
+        reply = replace(reply_of(record, row), raw=b"" if raw is None else orjson.dumps(raw))
     except (TypeError, ValueError) as error:
         raise DataError(f"{where}: {error}") from None
     return row, None if record["text"] is None else reply
@@ -295,7 +308,7 @@ def as_told(told: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     for record, fresh in zip(told.get("runs") or (), found["runs"], strict=False):
         for name in LATER_FIGURES:
             if isinstance(record, dict) and name not in record:
-                fresh.pop(name)
+                fresh.pop(name, None)
     return found
 
 

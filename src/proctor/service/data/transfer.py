@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,6 +17,8 @@ from proctor.errors import ConfigError
 from proctor.figures import inert
 from proctor.interop.lm_eval_out import write_lm_eval
 from proctor.service.context import Context, find
+from proctor.service.data.trial_lines import TRIAL_COLUMNS, trial_record
+from proctor.service.kinds import kind_of
 from proctor.service.results import documents
 from proctor.service.results.results import shown
 from proctor.service.runs.lifecycle import look
@@ -146,8 +149,13 @@ def export_rows(context: Context, run: Run, rows: Iterable[AttemptRow], form: st
 
 
 def _csv_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """Under the heads of trials where the first record is one's; runs of trials and others do not mix in a table."""
+    found = iter(records)
+    first = next(found, None)
+    columns = TRIAL_COLUMNS if first is not None and "rollout" in first else COLUMNS
+    records = found if first is None else chain([first], found)
     out = StringIO()
-    writer = csv.DictWriter(out, COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer = csv.DictWriter(out, columns, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for record in records:
         yield out.getvalue()
@@ -193,6 +201,8 @@ def _records(store: Store, runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
 def _record(store: Store, run: Run, row: AttemptRow) -> dict[str, Any]:
     item: Item = store.item(row.item_hash)
     payload = store.payload(run.id, row.item_id, row.repeat, row.attempt)
+    if kind_of(run.cell.source).holds == "tasks":
+        return trial_record(run, row, item, payload)
     return {
         "run_id": run.id,
         "model": str(run.cell.model),

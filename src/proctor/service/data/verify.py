@@ -13,9 +13,10 @@ from proctor.grading.exam import FUNCTION, ROWS, ExamGrader, Reads
 from proctor.grading.extractors import EXTRACTORS, extractor
 from proctor.grading.kept import KeptAsTheyAre
 from proctor.protocols import Grader
-from proctor.service.data import records
+from proctor.service.data import records, verify_trials
 from proctor.service.data.records import Labels, Snapshot
 from proctor.service.data.unpack import BOUNDS, Bounds, BundleArchive, opened, run_ids, sum_faults
+from proctor.service.data.verify_trials import RecordedVerdicts
 from proctor.service.kinds import kind_of
 from proctor.service.results.answer_kinds import kept_as_they_are, reads, with_labels
 from proctor.settings import Settings
@@ -23,7 +24,7 @@ from proctor.sources.batches.lines import request_hash
 from proctor.sources.exams.items import item_hash
 from proctor.store import AttemptRow
 from proctor.store.core.bodies import clean
-from proctor.types import Grade, Item, Outcome, Reply, Request, Run
+from proctor.types import Grade, Item, Outcome, Reply, Request, Run, TaskFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +155,8 @@ def _grader(run: Run, labels: Labels | None) -> Grader:
         raise ConfigError("another tool asked and read them")
     if kept_as_they_are(run):
         return KeptAsTheyAre()
+    if kind_of(run.cell.source).holds == "tasks":
+        return RecordedVerdicts()
     name = run.manifest.facts.extractor
     if name not in EXTRACTORS:
         raise ConfigError(f"this version does not know the extractor {name}")
@@ -213,13 +216,19 @@ def _check_reading(of: _PackedRun, row: AttemptRow, reply: Reply, found: _Findin
     if of.grader is None:
         found.unread += 1
         return
+    repeat = f", repeat {row.repeat}" if row.repeat else ""
+    if isinstance(of.grader, RecordedVerdicts):
+        where = f"{of.name}, item {row.item_id}{repeat}"
+        if wrong := list(verify_trials.faults(of.run, reply, where)):
+            for each in wrong:
+                found.fault("a trial differs", f"{where}: {each}")
+            return
     again = of.grader.grade(of.items[row.item_id, row.item_hash], reply)
     assert isinstance(again, Grade)  # graders that take their time are none of those that can be named
     found.replies += 1
     read = Grade(again.outcome, again.score, clean(again.answer, records.ANSWER_CHARACTERS), again.rung)
     if (read.outcome, read.answer, read.score) == (row.outcome, row.answer, row.score):
         return
-    repeat = f", repeat {row.repeat}" if row.repeat else ""
     told = Grade(row.outcome, row.score, row.answer, row.rung)
     found.fault(
         "a reply differs",
@@ -246,6 +255,8 @@ def _note(of: _PackedRun, rows: Sequence[AttemptRow], found: _Finding) -> None:
         )
     if of.run.stopped:
         found.notes.append(f"{of.name}: stopped early: {of.run.stopped}")
+    if isinstance(of.grader, RecordedVerdicts):
+        found.notes.append(f"{of.name}: {verify_trials.RECORDED.format(n=f'{settled:,}')}")
     if of.why_not:
         found.notes.append(f"{of.name}: {settled:,} replies were not read again: {of.why_not}")
 
@@ -285,8 +296,8 @@ def _check_hashes(of: _PackedRun, found: _Finding) -> None:
     if of.run.cell.source.imported:
         return  # the other tool's own hashes
     for item in of.items.values():
-        if not item.ask.messages:
-            continue
+        if not item.ask.messages or isinstance(item.ask, TaskFolder):
+            continue  # the hash of a task is that of a folder that no bundle holds
         found.items += 1
         if _hash_of(item) != item.hash:
             found.fault(

@@ -122,7 +122,7 @@ def _alike(of: Difference) -> str:
 
 def _there(of: Difference, pair: tuple[str, str]) -> str:
     """What rollouts say of the very tasks that were worked on, where so few tell nothing of others."""
-    if of.same_tasks_p is None:
+    if of.same_tasks_p is None or not of.estimate.value:
         return ""
     these = "this very task" if of.shared == 1 else f"these very {of.shared:,} tasks"
     test = f"(exact permutation of trials within tasks {p_value(of.same_tasks_p)})"

@@ -14,6 +14,7 @@ from proctor.references import RolloutsRef
 from proctor.sandbox.opening import open_sandbox
 from proctor.service.context import Context
 from proctor.service.kinds.contract import Method, SourceKind
+from proctor.service.output.benchmark_files import benchmark_files
 from proctor.service.output.stamps import afresh
 from proctor.settings import Settings
 from proctor.sources.rollouts.source import RolloutsSource, open_rollouts
@@ -118,6 +119,7 @@ ROLLOUTS: SourceKind[RolloutsRef, RolloutsSource] = SourceKind(
     logged=logged,
     folders=folders_of,
     called=called,
+    beside=benchmark_files,
     afresh=stamped_anew,
     holds="tasks",
     by_content=True,

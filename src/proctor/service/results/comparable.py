@@ -99,8 +99,9 @@ def check_shared(sides: Sequence[Side]) -> None:
         if one.manifest.facts.item_set_sha256 != other.manifest.facts.item_set_sha256:
             mine, theirs = ({(row.item, row.content) for row in side} for side in (rows, others))
             if mine and theirs and mine.isdisjoint(theirs):
-                counts = f"of the {len(mine):,} and {len(theirs):,} that they were asked"
-                raise ConfigError(_refusal(one, other, f"they share no item {counts}"))
+                counts = f"of the {len(mine):,} and {len(theirs):,} that they"
+                words = f"task {counts} worked on" if _on_tasks(one) else f"item {counts} were asked"
+                raise ConfigError(_refusal(one, other, f"they share no {words}"))
 
 
 def _difference(one: Manifest, other: Manifest) -> str:
@@ -129,7 +130,12 @@ def _refusal(one: Run, other: Run, why: str) -> str:
     for run in (one, other):
         if held := run.manifest.unenforced:
             cure += f". {held.sentence} in {run.id[:8]}; --mode generate asks the same of every server"
-    return f"Runs {named} cannot be compared: {why}. Ask the same of both, in the same way{cure}"
+    same = "Give both the same tasks" if _on_tasks(one) else "Ask the same of both, in the same way"
+    return f"Runs {named} cannot be compared: {why}. {same}{cure}"
+
+
+def _on_tasks(run: Run) -> bool:
+    return isinstance(run.manifest.facts, RolloutFacts)
 
 
 def _apart(one: object, two: object) -> str:

@@ -66,7 +66,7 @@ done
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class AgentShown:
     """What an agent scored on a task, rollout by rollout; `failed` are errors that measured nothing, in words."""
 
     records: Sequence[TrialRecord] = ()
@@ -106,16 +106,16 @@ class Calibration:
         """Raises: SandboxMissing."""
         await need_requirements(self.sandbox, Policy(), [task])
 
-    async def nothing(self, rollouts: int) -> Shown:
+    async def nothing(self, rollouts: int) -> AgentShown:
         return await self._shown("null", NullAgent(), rollouts)
 
-    async def reference(self, rollouts: int) -> Shown:
+    async def reference(self, rollouts: int) -> AgentShown:
         return await self._shown("reference", ReferenceAgent(), rollouts)
 
-    async def planted(self) -> Shown:
+    async def planted(self) -> AgentShown:
         return await self._shown("planted", self._script("planted", PLANTED), 1)
 
-    async def early_end(self) -> Shown:
+    async def early_end(self) -> AgentShown:
         return await self._shown("early", self._script("early", EARLY_END), 1)
 
     def _script(self, name: str, text: str) -> ScriptedAgent:
@@ -123,7 +123,7 @@ class Calibration:
         place.write_text(text)
         return ScriptedAgent(place)
 
-    async def _shown(self, name: str, agent: AgentAtWork, rollouts: int) -> Shown:
+    async def _shown(self, name: str, agent: AgentAtWork, rollouts: int) -> AgentShown:
         entry = TaskEntry(str(self.folder), rollouts, None if self.overrides is None else str(self.overrides))
         ref = replace(self.ref, tasks=(entry,), stamp=name)
         source = open_rollouts(ref, self.home)
@@ -135,7 +135,7 @@ class Calibration:
                 return record_from((await runner(item, rollout)).raw)
 
         ended = await asyncio.gather(*(one(rollout) for rollout in range(rollouts)), return_exceptions=True)
-        return Shown(
+        return AgentShown(
             [each for each in ended if isinstance(each, TrialRecord)],
             [_told(each) for each in ended if isinstance(each, BaseException)],
         )

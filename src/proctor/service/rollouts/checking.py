@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from proctor.errors import DataError, SandboxMissing
-from proctor.service.rollouts.calibrating import Calibration, Shown, calibration
+from proctor.service.rollouts.calibrating import AgentShown, Calibration, calibration
 from proctor.settings import Settings
 from proctor.sources.rollouts.reading import read_task
 from proctor.sources.rollouts.task import PreparedTask
@@ -125,14 +125,14 @@ async def _calibrated(task: PreparedTask, tried: Calibration, repeats: int) -> A
         )
         return
     yield _of_nothing(nothing)
-    reference = await tried.reference(repeats) if task.reference else Shown()
+    reference = await tried.reference(repeats) if task.reference else AgentShown()
     yield _of_reference(task, reference)
     yield _agreed(nothing, reference)
     yield _planted(nothing, await tried.planted())
     yield _early(nothing, await tried.early_end())
 
 
-def _of_nothing(shown: Shown) -> CheckLine:
+def _of_nothing(shown: AgentShown) -> CheckLine:
     if shown.best == 0:
         return CheckLine("ok", "the null agent, which does nothing, scores 0")
     given = sorted(path for path, result in shown.records[0].tests.items() if result.passed)
@@ -143,7 +143,7 @@ def _of_nothing(shown: Shown) -> CheckLine:
     )
 
 
-def _of_reference(task: PreparedTask, shown: Shown) -> CheckLine:
+def _of_reference(task: PreparedTask, shown: AgentShown) -> CheckLine:
     if task.reference is None:
         cure = "Write overlay_files/diff.patch: without it nobody knows whether the task can be done."
         return CheckLine("warn", "the reference patch was not tried: there is none", cure)
@@ -170,7 +170,7 @@ def _last(record: Any, failing: Sequence[str]) -> str:
     return "; ".join(f"{path} fails ({' '.join(each)})" for path, each in zip(failing, said, strict=True))
 
 
-def _agreed(*all_shown: Shown) -> CheckLine:
+def _agreed(*all_shown: AgentShown) -> CheckLine:
     flaky = {path: counts for shown in all_shown for path, counts in shown.flaky.items()}
     judged = sum(len(record.tests) for shown in all_shown for record in shown.records)
     times = max(len(shown.records) for shown in all_shown)
@@ -187,7 +187,7 @@ def _agreed(*all_shown: Shown) -> CheckLine:
     return CheckLine("fail", f"the verifier does not agree with itself on the same work: {told}", cure)
 
 
-def _planted(nothing: Shown, shown: Shown) -> CheckLine:
+def _planted(nothing: AgentShown, shown: AgentShown) -> CheckLine:
     if shown.failed:
         return CheckLine("fail", f"with planted rewards the verifier could not be run: {shown.failed[0]}")
     if shown.best <= nothing.best:
@@ -201,7 +201,7 @@ def _planted(nothing: Shown, shown: Shown) -> CheckLine:
     )
 
 
-def _early(nothing: Shown, shown: Shown) -> CheckLine:
+def _early(nothing: AgentShown, shown: AgentShown) -> CheckLine:
     if shown.failed or shown.best <= nothing.best:
         return CheckLine("ok", "code that ends the process which runs it passes no test")
     got = sorted(path for path, result in shown.records[0].tests.items() if result.passed)

@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from proctor.manifest import RolloutFacts
 from proctor.references import RolloutsRef
 from proctor.service.results.marks import Kept, mark, scored_rows
 from proctor.stats.metrics import Scored
-from proctor.stats.rollouts.trials import mean_score, passes, passes_of_one, success_rate
+from proctor.stats.rollouts.trials import (
+    mean_score,
+    passes,
+    passes_of_one,
+    score_of_one,
+    success_of_one,
+    success_rate,
+)
 from proctor.store import AttemptRow
 from proctor.store.core.attempts import AT_LIMIT
 from proctor.trial_findings import Matrix, RunTrials, Spending, TaskTrials, TrialCounts
@@ -35,7 +41,7 @@ def matrix(store: Kept, runs: Sequence[Run]) -> Matrix:
     return Matrix.of([run_trials(store, run) for run in runs])
 
 
-def run_trials(store: Kept, run: Run) -> RunTrials:
+def run_trials(store: Kept, run: Run, *, by_task: bool = True) -> RunTrials:
     """What the run's trials show by now, also while it is at work. Raises: NotFound."""
     every = list(store.latest(run.id))
     counted = list(scored_rows(store, run))
@@ -46,7 +52,7 @@ def run_trials(store: Kept, run: Run) -> RunTrials:
         success=success_rate(rows),
         score=mean_score(rows),
         passes=passes(rows),
-        tasks=tuple(_tasks(run, every)),
+        tasks=tuple(_tasks(run, every)) if by_task else (),
         spent=_spent(counted),
     )
 
@@ -59,15 +65,16 @@ def _tasks(run: Run, every: Sequence[AttemptRow]) -> Iterable[TaskTrials]:
     hashes, planned = _planned(run)
     for task in dict.fromkeys([*planned, *by_task]):
         rows = by_task.get(task, [])
-        alone = [replace(_marked(row), item=f"{task}#{row.repeat}", repeat=0) for row in rows]
         counts = _counts(rows, rows, planned.get(task, len(rows)))
         yield TaskTrials(
             task,
             hashes.get(task) or (rows[0].item_hash if rows else ""),
             counts,
-            success_rate(alone),
-            mean_score(alone),
-            passes_of_one(map(_marked, rows)),
+            success_of_one(counts.passed, counts.scored, counts.planned),
+            score_of_one(
+                [row.score or 0.0 for row in rows if row.outcome is not Outcome.ERROR], counts.planned
+            ),
+            passes_of_one(counts.passed, counts.scored),
             _spent(rows),
         )
 

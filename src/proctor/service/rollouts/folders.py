@@ -73,7 +73,7 @@ def live_phase(home: Path, run_id: str) -> LivePhase | None:
         return None
     if not isinstance(told, dict) or not isinstance(phase := told.get("phase"), str):
         return None
-    if phase == DONE:
+    if phase == DONE or told.get("error") is not None:  # a try that broke keeps the phase in which it did
         return None
     since, number, pid = told.get("since"), told.get("try"), told.get("pid")
     if not isinstance(pid, int) or not _lives(pid):

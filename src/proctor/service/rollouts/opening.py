@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from proctor.errors import ProctorError
+from proctor.errors import OutputError, ProctorError
 from proctor.plan.rollouts import Surroundings, plan_of_table, plan_of_toml
 from proctor.providers import PROVIDERS
 from proctor.references import RolloutsRef
 from proctor.service.context import Context
+from proctor.service.output.benchmark_files import refresh
 from proctor.service.output.stamps import release, stamped
 from proctor.service.results.outcome import PlanOutcome
-from proctor.service.runs.lifecycle import start
+from proctor.service.runs.lifecycle import resume, start
 from proctor.service.runs.progress import Watch
 from proctor.settings import Settings
-from proctor.types import Plan
+from proctor.types import Plan, Run
 
 
 def plan_of_config(path: Path, settings: Settings) -> Plan:
@@ -36,8 +38,24 @@ def told_by(settings: Settings, where: str) -> Surroundings:
 def run_plan(context: Context, plan: Plan, *, watch: Watch | None = None) -> PlanOutcome:
     """Run a new benchmark to its end. Raises: ProctorError while nothing is stored; its stamp is free again then."""
     try:
-        return start(context, plan, watch=watch)
+        return with_files(context, start(context, plan, watch=watch))
     except (ProctorError, KeyboardInterrupt):
         for ref in {cell.source for cell in plan.cells if isinstance(cell.source, RolloutsRef)}:
             release(Path(ref.data), ref.name, ref.stamp)
         raise
+
+
+def go_on(context: Context, runs: Sequence[Run], *, watch: Watch | None = None) -> PlanOutcome:
+    """Continue a benchmark's runs with what is missing or measured nothing. Raises: ProctorError."""
+    return with_files(context, resume(context, [run.id for run in runs], watch=watch))
+
+
+def with_files(context: Context, outcome: PlanOutcome) -> PlanOutcome:
+    """The outcome, the benchmark's files brought to what they say now that its runs have ended."""
+    for result in outcome.evaluation.results[:1] if outcome.evaluation else ():
+        try:
+            refresh(context.store, result.run)
+        except OSError as error:
+            told = OutputError(f"The benchmark's files are not up to date: {error}")
+            return replace(outcome, error=outcome.error or told)
+    return outcome

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from proctor.figures import amount, dollars, duration, estimate, share
 from proctor.findings import Estimate
@@ -75,6 +75,35 @@ def matrix_rows(of: Matrix) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         (task, *(cell_words(column[place]) for column in cells)) for place, (task, _) in enumerate(of.columns)
     ]
     return ("task (passed/scored)", *(row.label for row in of.rows)), rows
+
+
+COMPARED_HEADS = (
+    *("run", "agent", "tasks", "success rate", "mean score", "passed/scored/planned"),
+    *("per trial", "tokens in + out", "cost", "cost a success"),
+)
+
+
+def compared_rows(of: Sequence[RunTrials]) -> list[tuple[str, ...]]:
+    """A row an agent under COMPARED_HEADS."""
+    return [_compared(each) for each in of]
+
+
+def _compared(of: RunTrials) -> tuple[str, ...]:
+    counts, spent = of.counts, of.spent
+    tokens = [spent.per_trial(name) for name in ("input_tokens", "output_tokens")]
+    price = spent.per_pass("cost_usd")
+    return (
+        of.run.id[:8],
+        of.label,
+        f"{of.success.scored:,}",
+        estimate(of.success),
+        estimate(of.score),
+        f"{counts.passed:,}/{counts.scored:,}/{counts.planned:,}",
+        duration(spent.per_trial("seconds")),
+        "-" if tokens == [None, None] else " + ".join(map(amount, tokens)),
+        dollars(spent.sums.get("cost_usd")),
+        "-" if price is None else dollars(price),
+    )
 
 
 def cell_words(of: TaskTrials | None) -> str:

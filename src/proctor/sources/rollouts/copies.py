@@ -24,6 +24,9 @@ UNFINISHED = ".making-"
 STALE_S = 3600.0  # after which a copy that nobody finished is cleared away
 
 
+ALWAYS = ("overlay_repo_files", "evaluation")  # folders of a copy, even where they are empty
+
+
 def kept(tree: Tree, build: Tree, sha256: str, home: Path) -> Path:
     """The folder of the copy, made if it is not there; safe with other processes that make it at the same time."""
     copies = home / FOLDER
@@ -35,7 +38,7 @@ def kept(tree: Tree, build: Tree, sha256: str, home: Path) -> Path:
         with _room(copies) as folder:
             made = folder / sha256
             made.mkdir()
-            write(tree, made / "task")
+            write(tree, made / "task", ALWAYS)
             write(build, made / "build")
             _moved(made, place)
     return place

@@ -54,7 +54,7 @@ class Copied:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class DockerRecipe:
     """A Dockerfile, read. `steps` are lines that only a program that builds images carries out."""
 
     base: str | None = None
@@ -63,7 +63,7 @@ class Recipe:
     steps: Sequence[DockerLine] = ()
 
 
-def recipe_of(text: str) -> Recipe:
+def recipe_of(text: str) -> DockerRecipe:
     """Never raises: what it does not know is a step for a builder."""
     known: dict[str, str] = {"PATH": STANDARD_PATH}
     told: dict[str, str] = {}
@@ -87,7 +87,7 @@ def recipe_of(text: str) -> Recipe:
             steps += [line] if made is None else []
         elif line.word not in NO_MATTER:
             steps.append(line)
-    return Recipe(bases[0] if bases else None, told, copies, steps)
+    return DockerRecipe(bases[0] if bases else None, told, copies, steps)
 
 
 def _lines(text: str) -> Iterator[DockerLine]:

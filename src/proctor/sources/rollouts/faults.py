@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -106,12 +107,14 @@ def named(value: object) -> str:
     """What a value is, for people."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float) and not isfinite(value):
+        return "a number without end"
     words = {str: "a text", int: "a number", float: "a number", list: "a list", dict: "an object"}
     return words.get(type(value), "null")
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
 
 
 def _are_texts(value: object) -> bool:

@@ -100,7 +100,7 @@ def parsed(text: bytes, file: str, faults: TaskFaults) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         faults.add(file, f"no JSON: line {error.lineno}, column {error.colno}: {error.msg}")
         return {}
-    except (UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # no UTF-8, an endless number, endless brackets
         faults.add(file, f"no JSON: {error}")
         return {}
     if not isinstance(found, dict):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from proctor.errors import DataError
 from proctor.sources.rollouts.copies import kept
-from proctor.sources.rollouts.dockerfile import Copied, Recipe, recipe_of
+from proctor.sources.rollouts.dockerfile import Copied, DockerRecipe, recipe_of
 from proctor.sources.rollouts.faults import JsonTold, TaskFaults
 from proctor.sources.rollouts.meta import META, Meta, parsed, read_meta
 from proctor.sources.rollouts.overrides import INSTRUCTIONS, Draft, apply_overrides, remove
@@ -38,13 +38,14 @@ def read_task(folder: Path, home: Path, overrides: Path | None = None) -> Prepar
     faults = TaskFaults(folder)
     try:
         draft, recipe = _draft(folder, overrides, faults)
+        if not draft.document:
+            faults.settle()
         meta = _told(draft, faults)
         instruction = _instruction(draft, meta)
         links_out(draft.tree, faults)
         faults.settle()
         sha256 = digest(draft.tree)
-        shown = _shown(draft.tree, meta)
-        build = {name: piece for name, piece in draft.tree.items() if _may_build(name, shown)}
+        shown, build = _shown(draft.tree)
         place = kept(draft.tree, build, sha256, home)
     except (OSError, UnicodeError) as error:
         raise DataError(f"{folder}: {error}") from None
@@ -83,14 +84,16 @@ def _need_prepared(folder: Path) -> None:
     )
 
 
-def _draft(folder: Path, overrides: Path | None, faults: TaskFaults) -> tuple[Draft, Recipe]:
-    recipe = Recipe()
+def _draft(folder: Path, overrides: Path | None, faults: TaskFaults) -> tuple[Draft, DockerRecipe]:
+    recipe = DockerRecipe()
     if (folder / DOCKERFILE).is_file():
         recipe = _copying(folder, recipe_of((folder / DOCKERFILE).read_text("utf-8", "replace")), faults)
     else:
         faults.add(DOCKERFILE, "there is none; a prepared task has one (FROM proctor-base is enough)")
     copied = [each.source for each in recipe.copies]
     roots = dict.fromkeys((META, DOCKERFILE, OVERLAY, REPO, EVALUATION, *copied))
+    if (folder / REPO).is_file():
+        faults.add(REPO, "is a file, and must be a folder")
     # A source inside of a root is there already; what is no folder here is told by whoever misses it.
     tree = tree_of(folder, [root for root in roots if not _inside(root, roots)], faults)
     draft = Draft(parsed((folder / META).read_bytes(), META, faults), tree, faults)
@@ -111,13 +114,15 @@ def _inside(path: str, roots: Mapping[str, None]) -> bool:
     return any(path.startswith(f"{root}/") for root in roots)
 
 
-def _copying(folder: Path, recipe: Recipe, faults: TaskFaults) -> Recipe:
+def _copying(folder: Path, recipe: DockerRecipe, faults: TaskFaults) -> DockerRecipe:
     """The recipe with the copies that can be made here; those of files that are not there are steps for a builder."""
     here: list[Copied] = []
     steps = list(recipe.steps)
     for each in recipe.copies:
         parts = set(Path(each.source).parts)
-        if ".." in parts or each.source in (META, EVALUATION) or gives_away(each.source):
+        if ".." in parts:
+            faults.add(DOCKERFILE, f"{each.line} leads out of the folder")
+        elif each.source in (META, EVALUATION) or gives_away(each.source):
             faults.add(DOCKERFILE, f"{each.line} would show the agent what it must not see")
         elif (folder / each.source).exists():
             here.append(each)
@@ -175,27 +180,24 @@ def _instruction(draft: Draft, meta: Meta) -> str:
     return text
 
 
-def _shown(tree: Tree, meta: Meta) -> tuple[str, ...]:
-    """The files of overlay_files that the agent sees: none that is the answer or a test, by name or by content."""
+def _shown(tree: Tree) -> tuple[tuple[str, ...], Tree]:
+    """The files of overlay_files that the agent sees, and all that a program that builds images may see.
+
+    None of them is the answer or a test, by name or by content. The repository is shown whole.
+    """
     root = f"{OVERLAY}/"
-    secret = {
-        tree[name].sha256 for name in tree if name == root + REFERENCE or name.startswith(f"{EVALUATION}/")
+    tests = {name for name in tree if name.startswith(f"{EVALUATION}/")}
+    secret = {tree[name].sha256 for name in (root + REFERENCE, *tests) if name in tree}
+    build = {
+        name: file
+        for name, file in tree.items()
+        if name.startswith(f"{REPO}/")
+        or not (name == META or name in tests or gives_away(name) or file.sha256 in secret)
     }
-    names = [name for name in tree if name.startswith(root)]
-    return tuple(
-        name.removeprefix(root)
-        for name in sorted(names)
-        if not gives_away(name.removeprefix(root)) and tree[name].sha256 not in secret
-    )
+    return tuple(sorted(name.removeprefix(root) for name in build if name.startswith(root))), build
 
 
-def _may_build(name: str, shown: tuple[str, ...]) -> bool:
-    if name.startswith(f"{OVERLAY}/"):
-        return name.removeprefix(f"{OVERLAY}/") in shown
-    return name != META and not name.startswith(f"{EVALUATION}/")
-
-
-def _remarks(draft: Draft, meta: Meta, recipe: Recipe) -> list[str]:
+def _remarks(draft: Draft, meta: Meta, recipe: DockerRecipe) -> list[str]:
     told: list[str] = []
     tested = {test.rubric for test in meta.tests}
     if loose := [rubric.id for rubric in meta.rubrics if rubric.id not in tested]:

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from proctor.errors import DataError
 from proctor.sources.rollouts.meta import RepoOrigin
+from proctor.sources.rollouts.paths import outside
 from proctor.sources.rollouts.tree import TaskFile
 
 GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "safe.directory=*")
@@ -111,6 +112,9 @@ def _of_archive(archive: Path) -> dict[str, TaskFile]:
     found: dict[str, TaskFile] = {}
     with tarfile.open(archive) as file:
         for member in file:
+            why = outside(member.name.removeprefix("./").rstrip("/") or "top")
+            if why is not None:
+                raise DataError(f"{archive}: {member.name} {why}")
             body = file.extractfile(member) if member.isfile() else None
             if body is not None:
                 found[member.name] = TaskFile(body=body.read(), runs=bool(member.mode & 0o100))

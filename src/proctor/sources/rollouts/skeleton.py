@@ -55,7 +55,7 @@ print(json.dumps({"answer": getattr(importlib.import_module(module), name)(*argu
 
 def asked(module, name, *arguments):
     """What a function of the repository answers."""
-    words = [sys.executable, "-c", ASK]
+    words = [sys.executable, "-I", "-S", "-c", ASK]
     told = json.dumps([module, name, arguments])
     done = subprocess.run(words, input=told, capture_output=True, text=True, timeout=20, cwd="/app/repo")
     if done.returncode:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from proctor.sources.rollouts.dockerfile import Recipe
+from proctor.sources.rollouts.dockerfile import DockerRecipe
 from proctor.sources.rollouts.meta import Own, Rubric, TestScript
 
 APP, REPO_IN_BOX = "/app", "/app/repo"
@@ -54,7 +54,7 @@ class PreparedTask:
     tests: Sequence[TestScript]
     sha256: str
     own: Own = Own()
-    recipe: Recipe = Recipe()
+    recipe: DockerRecipe = DockerRecipe()
     overlay: Sequence[str] = ()  # files of overlay_files that the agent sees
     tags: Sequence[str] = ()
     sensitivity: str = "unknown"
@@ -120,7 +120,9 @@ class PreparedTask:
         given = [BoxFile(self.repo, REPO_IN_BOX)]
         given += [BoxFile(self.folder / OVERLAY / name, f"{APP}/{name}") for name in self.overlay]
         for each in self.recipe.copies:
-            source = self.folder / each.source
+            source = self.build / each.source
+            if not source.exists():  # nothing of it may be seen
+                continue
             name = PurePosixPath(each.source).name
             into = each.into and source.is_file()
             given.append(
@@ -169,7 +171,8 @@ class PreparedTask:
 
 
 def gives_away(path: str) -> bool:
-    """Whether a file of overlay_files, or of a Dockerfile's COPY, would tell the agent the answer or the tests."""
-    parts = PurePosixPath(path).parts
+    """Whether a file of the task, other than the repository's, would tell the agent the answer or the tests."""
+    parts = PurePosixPath(path.removeprefix(f"{OVERLAY}/")).parts
     named = any(fnmatch.fnmatchcase(parts[-1].lower(), pattern) for pattern in GIVEN_AWAY)
-    return named or bool(OF_TESTS & {part.lower() for part in parts[:-1]}) or parts[0] == EVALUATION
+    below = path.startswith(f"{OVERLAY}/") and bool(OF_TESTS & {part.lower() for part in parts[:-1]})
+    return named or below or parts[0] == EVALUATION

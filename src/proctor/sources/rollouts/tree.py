@@ -46,6 +46,9 @@ def tree_of(folder: Path, roots: Iterable[str], faults: TaskFaults) -> dict[str,
     """The files and links below `roots` of the folder; what is neither is a fault."""
     found: dict[str, TaskFile] = {}
     for root in roots:
+        if (folder / root).is_symlink():
+            faults.add(root, "is a link, and must be what it stands for")
+            continue
         for path in _below(folder / root):
             _add(found, folder, path, faults)
     return found
@@ -53,8 +56,8 @@ def tree_of(folder: Path, roots: Iterable[str], faults: TaskFaults) -> dict[str,
 
 def _below(place: Path) -> Iterator[Path]:
     """The files below a folder, links to folders among them; a file is itself."""
-    if place.is_symlink() or not place.is_dir():
-        yield from (each for each in (place,) if os.path.lexists(each))
+    if not place.is_dir():
+        yield from (each for each in (place,) if each.exists())
         return
     for here, folders, names in os.walk(place):
         linked = [name for name in folders if Path(here, name).is_symlink()]
@@ -104,9 +107,13 @@ def digest(tree: Tree) -> str:
     return found.hexdigest()
 
 
-def write(tree: Tree, folder: Path) -> None:
-    """Write all files below a new folder, with modes of their own: 0755 where a file runs, 0644 elsewhere."""
-    folder.mkdir(parents=True)
+def write(tree: Tree, folder: Path, folders: Iterable[str] = ()) -> None:
+    """Write all files below a new folder, with modes of their own: 0755 where a file runs, 0644 elsewhere.
+
+    `folders` are there afterwards, with or without files.
+    """
+    for name in ("", *folders):
+        (folder / name).mkdir(parents=True)
     for name in sorted(tree):
         piece, place = tree[name], folder / name
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,42 @@
+"""A kept patch verified again, in clean boxes as in its trial. No agent is asked; the trial's own files stay."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from proctor.engine.agents.own import NullAgent
+from proctor.engine.trials.baseline import Baselines
+from proctor.engine.trials.clean import clean_files
+from proctor.engine.trials.trial import Trial
+from proctor.engine.trials.verifying import Verdict, Verifying, VerifyTerms
+from proctor.references import RolloutsRef
+from proctor.sandbox.contract import Sandbox
+from proctor.sources.rollouts.source import RolloutsSource
+
+
+@dataclass(frozen=True, slots=True)
+class AgainVerifier:
+    """Verifies patches of the tasks of a benchmark."""
+
+    ref: RolloutsRef
+    source: RolloutsSource
+    sandbox: Sandbox
+    baselines: Baselines = field(default_factory=Baselines)
+
+    async def verdict(self, task_id: str, rollout: int, patch: bytes, log: Path) -> Verdict:
+        """What the task's tests say of this patch now; they print into `log`.
+
+        Raises: VerifierError, SandboxError, DiskFull; KeyError for a task that the benchmark does not have.
+        """
+        task, entry = self.source.by_id[task_id]
+        trial = Trial(self.ref, task, entry, rollout, log.parent, self.sandbox, NullAgent(), self.baselines)
+        cache = Path(self.ref.data, "cache")
+        baseline = await self.baselines.of(task, cache / "baselines")
+        with tempfile.TemporaryDirectory(prefix="again-", dir=cache) as private:
+            files = await asyncio.to_thread(clean_files, task, baseline, patch, Path(private))
+            seconds = trial.deadlines.verifier_s
+            terms = VerifyTerms(self.sandbox, trial.policy, trial.environment, seconds, log)
+            return await Verifying(task, files.folder, terms).verdict()
