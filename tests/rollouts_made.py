@@ -79,7 +79,7 @@ def _run(store: Store, plan_id: str, cell: Cell, place: int, name: str, ends: En
     ids = [Path(entry.folder).name for entry in ref.tasks]
     facts = RolloutFacts(
         rows="rollouts",
-        tasks={"tasks": TaskSpec(name, "text", official=("accuracy",), asked=len(ids))},
+        tasks={"tasks": TaskSpec(name, "text", ("success_rate",), ("mean_score",), asked=len(ids))},
         n=len(ids),
         folders={each: hashlib.sha256(each.encode()).hexdigest() for each in ids},
         rollouts=dict.fromkeys(ids, cell.repeats),

@@ -19,20 +19,20 @@ from rollouts_made import cells, made
 class RolloutNames(NamedTuple):
     """Benchmarks by their ids, the run of a row of the first, and the task that all have."""
 
-    ended: str
-    row: str
-    waiting: str
-    partial: str
-    doomed: str
-    task: str
+    rollouts: str
+    rollouts_row: str
+    rollouts_waiting: str
+    rollouts_partial: str
+    rollouts_doomed: str
+    rollouts_task: str
 
 
 NOBODYS = RolloutNames(
-    "99999991-0000-4000-8000-999999999999",
-    "99999992-0000-4000-8000-999999999999",
-    "99999993-0000-4000-8000-999999999999",
-    "99999994-0000-4000-8000-999999999999",
-    "99999995-0000-4000-8000-999999999999",
+    "a1aaaaaa-0000-4000-8000-aaaaaaaaaaa1",
+    "a2aaaaaa-0000-4000-8000-aaaaaaaaaaa2",
+    "a3aaaaaa-0000-4000-8000-aaaaaaaaaaa3",
+    "a4aaaaaa-0000-4000-8000-aaaaaaaaaaa4",
+    "a5aaaaaa-0000-4000-8000-aaaaaaaaaaa5",
     "nobody-task",
 )
 

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from batch_pages import BATCH_PAGES
 from fastapi.routing import APIRoute
 from probe import ACTS, NOTHING, REFUSED, SEES, Key, Make, Probe, lists, query, run, same
+from rollout_pages import ROLLOUT_PAGES
 from walls_world import SUITE, Names
 
 from proctor.api.app import ELSEWHERE, PREFIX, ROUTERS, create_app
@@ -316,6 +317,7 @@ def _exports(of: Names) -> list[Probe]:
 
 
 PROBES |= BATCH_PAGES
+PROBES |= ROLLOUT_PAGES
 PROBES |= {
     ("POST", f"{ADMIN}/run"): lambda of: [
         Probe(

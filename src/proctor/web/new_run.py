@@ -54,6 +54,8 @@ def empty_form(request: Request, context: OpenContext, user: Runner, like: Text 
     tasks: tuple[str, ...] = ()
     if like:
         cell = job_states.run_of(context, like).cell
+        if kind_of(cell.source).holds == "tasks":
+            return go(request, "/rollouts/new")
         if kind_of(cell.source).holds == "requests":
             return go(request, f"/batches/new?like={like}")
         values, tasks = DEFAULTS | form_values(cell), exam_ref(cell.source).tasks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path as FilePath
@@ -10,19 +11,19 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
-from proctor.errors import Conflict, errors
+from proctor.errors import errors
 from proctor.service.admin import access
 from proctor.service.context import Context
-from proctor.service.rollouts import benchmark, listing
+from proctor.service.rollouts import benchmark, changing, listing
 from proctor.service.rollouts.benchmark import BenchmarkRow, RolloutBenchmark, TaskColumn, TrialCell
 from proctor.service.rollouts.listing import BenchmarkLine, BenchmarkWish
-from proctor.service.runs import queue
+from proctor.service.watch import job_states
 from proctor.types import Status
 from proctor.web.addresses import query
 from proctor.web.dependencies import OpenContext, Project, Reader, Runner, Text, go, is_fragment
 from proctor.web.events import changes, event_stream
 from proctor.web.render import show
-from proctor.web.rollouts_figures import figures_of, success_of, verdict_of
+from proctor.web.rollouts_figures import figures_of, verdict_of
 from proctor.web.rollouts_words import STATES, UNSCORED
 
 ROUTER = APIRouter()
@@ -72,7 +73,7 @@ def _listed(context: Context, project: int | None, after: str = "") -> dict[str,
     found = listing.listed(context, BenchmarkWish(None, project, None, after or None), limit=LISTED)
     shown = [line for line in found.benchmarks if line.over]
     return {
-        "success": success_of(context, shown),
+        "success": listing.successes(context, shown),
         "active": [] if after else at_work(context, project),
         "ended": shown,
         "total": found.total,
@@ -148,8 +149,9 @@ async def events(context: OpenContext, user: Reader, ident: Ident) -> Response:
     """Says `changed` whenever a trial of the benchmark has begun another phase or has ended."""
 
     def look() -> list[tuple[object, ...]]:
-        return [tuple(benchmark.one(context, ident).mark)]
+        return [benchmark.one(context, ident).mark]
 
+    await asyncio.to_thread(look)  # what there is not is said before the stream begins
     return event_stream(changes(look))
 
 
@@ -192,21 +194,29 @@ def _cure(row: BenchmarkRow) -> str:
 
 @ROUTER.post("/rollouts/{ident}/cancel")
 def cancel(request: Request, context: OpenContext, user: Runner, ident: Ident) -> Response:
-    of = benchmark.one(context, ident)
-    for row in of.rows:
-        if row.job and row.status in _LIVE:
-            queue.cancel(context, row.run)
-            access.note(context, user.name, "cancel", row.run)
-    return go(request, f"/rollouts/{of.id}", "The benchmark is being stopped; trials that ended are kept.")
+    runs = benchmark.runs_of(context, ident)
+    ended = changing.cancel(context, ident)
+    access.note(context, user.name, "cancel", runs[0].id, f"benchmark {runs[0].cell.source.listed}")
+    said = (
+        "The benchmark was stopped."
+        if ended
+        else "The benchmark is being stopped; trials that ended are kept."
+    )
+    return go(request, f"/rollouts/{runs[0].plan_id}", said)
 
 
 @ROUTER.post("/rollouts/{ident}/resume")
 def resume(request: Request, context: OpenContext, user: Runner, ident: Ident) -> Response:
-    of = benchmark.one(context, ident)
-    again = [row for row in of.rows if row.job and row.status not in _LIVE and row.ended < row.planned]
-    if not again:
-        raise Conflict("Every trial of this benchmark has a score, or is at work, or was begun in a terminal")
-    for row in again:
-        queue.restart(context, row.run)
-        access.note(context, user.name, "restart", row.run)
-    return go(request, f"/rollouts/{of.id}", "The benchmark goes on where it stopped.")
+    runs = changing.resume(context, ident)
+    access.note(context, user.name, "restart", runs[0].id, f"benchmark {runs[0].cell.source.listed}")
+    return go(request, f"/rollouts/{runs[0].plan_id}", "The benchmark goes on; what has a verdict is kept.")
+
+
+@ROUTER.post("/rollouts/{ident}/delete")
+def delete(request: Request, context: OpenContext, user: Runner, ident: Ident) -> Response:
+    first = benchmark.runs_of(context, ident)[0]
+    project = job_states.project_of(context, first.id)
+    changing.delete(context, ident)
+    name = first.cell.source.listed
+    access.note(context, user.name, "delete", first.id, f"benchmark {name}", project_id=project)
+    return go(request, "/rollouts", f"Benchmark {name} was deleted.")

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from proctor.errors import ConfigError
-from proctor.findings import Estimate
 from proctor.service.context import Context
 from proctor.service.evidence.cache import Lately
 from proctor.service.rollouts.benchmark import RolloutBenchmark
-from proctor.service.rollouts.figures import RunTrials, run_trials
-from proctor.service.rollouts.listing import BenchmarkLine
 from proctor.service.watch import job_states
-from proctor.types import Status
+from proctor.trial_findings import RunTrials
 
 
 def figures_of(context: Context, of: RolloutBenchmark) -> Mapping[str, RunTrials]:
     """What each row shows by now, by its run; nothing of one that has no verdict yet."""
     told = [row.run for row in of.rows if row.ended + row.errors]
-    return {run: run_trials(context.store, job_states.run_of(context, run)) for run in told}
+    return {run: Lately(context).trials(job_states.run_of(context, run)) for run in told}
 
 
 def verdict_of(context: Context, of: RolloutBenchmark) -> str:
@@ -30,10 +27,3 @@ def verdict_of(context: Context, of: RolloutBenchmark) -> str:
         return Lately(context).compared(tuple(runs), None, "score", None, 1).evaluation.verdict
     except ConfigError as error:
         return f"Not compared. {error}."
-
-
-def success_of(context: Context, lines: Iterable[BenchmarkLine]) -> Mapping[str, Estimate]:
-    """The success rate of every run of ended benchmarks, as it was kept at its end."""
-    runs = [row.run for line in lines for row in line.runs if row.status is not Status.PENDING]
-    results = {run: job_states.result_of(context, run) for run in runs}
-    return {run: result.scores[0].estimate for run, result in results.items() if result.scores}

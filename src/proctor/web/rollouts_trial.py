@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -104,6 +105,7 @@ async def events(context: OpenContext, user: Reader, name: Named) -> Response:
         sizes = tuple(log.bytes for log in found.logs)
         return [(found.cell.state, found.cell.phase, found.cell.tries, len(found.tries), sizes)]
 
+    await asyncio.to_thread(look)
     return event_stream(changes(look))
 
 

@@ -18,11 +18,15 @@ STATES = {
     "passed": StateWords("P", "green", "passed", "The work reached the score that counts as a success."),
     "failed": StateWords("F", "red", "failed", "The agent ended its work, and it did not pass."),
     "limit": StateWords(
-        "L", "orange", "limit", "The agent met a limit; its work, as it stood, did not pass."
+        "L", "orange", "stopped at a limit", "The agent met a limit; its work, as it stood, did not pass."
     ),
-    "provider": StateWords("M", "grey", "model server", "The agent's model could not be asked. Not scored."),
-    "sandbox": StateWords("S", "grey", "sandbox", "The sandbox broke. Not scored."),
-    "verifier": StateWords("V", "grey", "verifier", "The verifier broke or ran out of time. Not scored."),
+    "provider": StateWords(
+        "M", "grey", "model server failed", "The agent's model could not be asked. Not scored."
+    ),
+    "sandbox": StateWords("S", "grey", "sandbox failed", "The sandbox broke. Not scored."),
+    "verifier": StateWords(
+        "V", "grey", "verifier failed", "The verifier broke or ran out of time. Not scored."
+    ),
     "working": StateWords("\u2026", "blue", "at work", "The trial is at work."),
     "waiting": StateWords("\u00b7", "hollow", "waiting", "The trial has not begun."),
     "cancelled": StateWords("\u2013", "hollow", "cancelled", "The benchmark was stopped before it."),

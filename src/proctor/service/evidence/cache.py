@@ -13,7 +13,9 @@ from proctor.service.context import Context
 from proctor.service.evidence.compare import Compared, compared
 from proctor.service.evidence.history import History, history
 from proctor.service.evidence.leaderboard import leaderboard
+from proctor.service.rollouts.figures import RunTrials, run_trials
 from proctor.store.read import lists
+from proctor.types import Run
 
 MOST_KEPT = 128
 Found = TypeVar("Found")
@@ -54,6 +56,14 @@ class Lately:
             return history(self.context, model=model, source=source, days=days, project_id=project_id)
 
         return self._kept(("history", model, source, days, project_id), make)
+
+    def trials(self, run: Run) -> RunTrials:
+        """What the trials of a run show as a whole; of one at work it is counted at each look."""
+
+        def make() -> RunTrials:
+            return run_trials(self.context.store, run, by_task=False)
+
+        return make() if run.finished_at is None else self._kept(("trials", run.id), make)
 
     def _kept(self, key: tuple[Any, ...], make: Callable[[], Found]) -> Found:
         """What `make` gives, unless it was made under the same key since the last run began or ended."""

@@ -42,7 +42,10 @@ def matrix(store: Kept, runs: Sequence[Run]) -> Matrix:
 
 
 def run_trials(store: Kept, run: Run, *, by_task: bool = True) -> RunTrials:
-    """What the run's trials show by now, also while it is at work. Raises: NotFound."""
+    """What the run's trials show by now, also while it is at work. Without `by_task` no task has figures of its own.
+
+    Raises: NotFound.
+    """
     every = list(store.latest(run.id))
     counted = list(scored_rows(store, run))
     rows = [_marked(row) for row in counted]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from proctor.errors import ConfigError
+from proctor.findings import Estimate
 from proctor.references import RolloutsRef
 from proctor.service.context import Context
 from proctor.store.read import rollout_plans
@@ -115,6 +116,12 @@ def line_of(runs: Sequence[tuple[Run, int]], counts: Mapping[str, RowCounts]) ->
 def _row(run: Run, told: RowCounts) -> RowLine:
     why = run.error or run.stopped
     return RowLine(run.id, str(run.cell.model), run.status, why, planned_of(run), *told)
+
+
+def successes(context: Context, lines: Sequence[BenchmarkLine]) -> Mapping[str, Estimate]:
+    """The success rate of every run of ended benchmarks, by run, as it was kept at the run's end."""
+    kept = {row.run: context.store.scores(row.run) for line in lines for row in line.runs if line.over}
+    return {run: scores[0].estimate for run, scores in kept.items() if scores}
 
 
 def tasks_ref(run: Run) -> RolloutsRef:

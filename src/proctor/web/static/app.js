@@ -181,7 +181,7 @@
   }
 
   // Keyboard: / search, g then a letter to a page, j and k between items, ? help.
-  const pages = { o: "/", n: "/runs/new", c: "/compare", r: "/runs", l: "/leaderboard", m: "/models", q: "/system" };
+  const pages = { o: "/", n: "/runs/new", c: "/compare", r: "/runs", l: "/leaderboard", m: "/models", q: "/system", a: "/rollouts" };
   let went = 0;
   document.addEventListener("keydown", (e) => {
     if (e.target.closest("input, textarea, select, dialog") || e.ctrlKey || e.metaKey || e.altKey) return;
