@@ -19,12 +19,12 @@ from rollouts_made import cells, made
 class RolloutNames(NamedTuple):
     """Benchmarks by their ids, the run of a row of the first, and the task that all have."""
 
-    ended: str
-    row: str
-    waiting: str
-    partial: str
-    doomed: str
-    task: str
+    rollouts: str
+    rollouts_row: str
+    rollouts_waiting: str
+    rollouts_partial: str
+    rollouts_doomed: str
+    rollouts_task: str
 
 
 NOBODYS = RolloutNames(

@@ -108,12 +108,7 @@ NOBODYS = Names(
     other_batch="88888888-0000-4000-8000-888888888888",
     requests="ds_999999990000400080009999",
     request="nobody/request",
-    rollouts=NOBODYS_ROLLOUTS.ended,
-    rollouts_row=NOBODYS_ROLLOUTS.row,
-    rollouts_waiting=NOBODYS_ROLLOUTS.waiting,
-    rollouts_partial=NOBODYS_ROLLOUTS.partial,
-    rollouts_doomed=NOBODYS_ROLLOUTS.doomed,
-    rollouts_task=NOBODYS_ROLLOUTS.task,
+    **NOBODYS_ROLLOUTS._asdict(),
 )
 
 
@@ -131,9 +126,8 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
     project = access.create_project(over(store), f"{word} project", by="root")
     key, secret = access.create_key(over(store), user, "", ["run"], by="root", projects=[project.id])
     done, beside, failed = _runs(store, settings, word, project.id)
-    ticket = Ticket(user, project.id)
-    waiting = queue.submit(over(store, settings), Plan((_cell(word, "1"),)), ticket)
-    running = queue.submit(over(store, settings), Plan((_cell(word, "1"),)), ticket)
+    plan, ticket = Plan((_cell(word, "1"),)), Ticket(user, project.id)
+    waiting, running = (queue.submit(over(store, settings), plan, ticket) for _ in range(2))
     _set(
         store, failed, status=Status.FAILED.value, error=f"{word} has broken", error_slug="config", settled=1
     )
@@ -170,15 +164,10 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
         other_batch=batches[1].id,
         requests=_requests(store, settings, word, user, project.id),
         request=f"{word}/request",
-        rollouts=rollouts.ended,
-        rollouts_row=rollouts.row,
-        rollouts_waiting=rollouts.waiting,
-        rollouts_partial=rollouts.partial,
-        rollouts_doomed=rollouts.doomed,
-        rollouts_task=rollouts.task,
+        **rollouts._asdict(),
     )
-    runs = (done, beside, failed, waiting, running, *batches)
-    ids = {names.dataset, names.requests, *(run.id for run in runs), *rollouts[:-1]}
+    runs = [run.id for run in (done, beside, failed, waiting, running, *batches)]
+    ids = {names.dataset, names.requests, *runs, *rollouts[:-1]}
     return Owner(
         secret, names, frozenset({word, user, file, openai_batch, *ids, *(ident[:8] for ident in ids)})
     )

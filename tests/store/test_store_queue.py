@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -44,6 +45,38 @@ def test_a_submitted_run_waits_and_knows_who_handed_it_over(store: Store) -> Non
 def test_an_unknown_project_is_refused_and_keeps_nothing(store: Store) -> None:
     with pytest.raises(NotFound, match="Project 7 not found"):
         entries.submit(store, Plan((CELL,)), Ticket("ann", 7), most_queued=10, now=NOW)
+    assert store.runs() == []
+
+
+def test_a_plan_of_several_cells_waits_as_one_and_has_one_run_at_work_at_a_time(store: Store) -> None:
+    plan = Plan((CELL, replace(CELL, repeats=2)), name="nightly")
+    first, second = entries.submit_all(store, plan, Ticket("ann"), most_queued=1, now=NOW)
+    assert (first.plan_id, second.cell.repeats) == (second.plan_id, 2)
+    with pytest.raises(QueueFull):
+        submitted(store, "ann", most=1)
+    other = submitted(store, "bob")
+    one = {"lease_s": 60.0, "most_running": 9}
+    assert [entries.take_next(store, owner=f"w{n}", now=NOW, **one) for n in range(3)] == [
+        store.run(first.id),
+        store.run(other.id),
+        None,
+    ]
+    end(store, first, CANCELLED, "w0")
+    assert entries.take_next(store, owner="w3", now=NOW, **one) == store.run(second.id)
+    # Both go back into a queue of one.
+    end(store, second, CANCELLED, "w3")
+    for run in (first, second):
+        assert entries.restart(store, run.id, most_queued=1, now=NOW).status is Status.PENDING
+
+
+def test_a_plan_of_several_cells_is_kept_whole_or_not_at_all(store: Store) -> None:
+    def refuse(_connection: object, run: Run) -> None:
+        if run.cell.repeats == 2:
+            raise Conflict("no")
+
+    plan = Plan((CELL, replace(CELL, repeats=2)))
+    with pytest.raises(Conflict, match="no"):
+        entries.submit_all(store, plan, Ticket("ann"), most_queued=10, now=NOW, also=refuse)
     assert store.runs() == []
 
 

@@ -43,7 +43,7 @@ from proctor.store.core.runs import Ending
 from proctor.store.queue import endings, runlog
 from proctor.store.queue.endings import Spent, Verdict
 from proctor.store.read.tried import SETTLED, tried
-from proctor.types import Cell, Limits, Run, Status
+from proctor.types import Attempt, Cell, Limits, Run, Status
 
 LOG = logging.getLogger(__name__)
 MOST_PARALLEL = 256
@@ -295,7 +295,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) 
         drawing=budget.allows,
         wait_for_server_s=limits.wait_for_server_s,
     )
-    beside, logged = context.besides.get(run.cell.source), kind_of(run.cell.source).logged
+    beside = context.besides.get(run.cell.source)
     writer = _begin_writing(run, context, beside)
     showing = asyncio.create_task(keep_showing(meter, context.watch)) if context.watch else None
     beating = asyncio.create_task(keep_telling(store, meter, context.settings.home))
@@ -308,8 +308,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) 
             async for attempt in attempts(asked, ready.provider, ready.method.grade, terms, meter.traffic):
                 writer.keep(attempt)
                 meter.count(attempt)
-                if (line := logged(run.cell.source, attempt)) is not None:
-                    LOG.info("%s", line)
+                _log(run.cell.source, attempt)
                 meter.committed = writer.committed
                 budget.notice(attempt.reply is not None)
                 if writer.backlog > BACKLOG:
@@ -330,6 +329,11 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) 
         if context.watch:
             context.watch(run, meter.look(ended=True))
     return budget.outcome()
+
+
+def _log(source: SourceRef, attempt: Attempt) -> None:
+    if (line := kind_of(source).logged(source, attempt)) is not None:
+        LOG.info("%s", line)
 
 
 def _begin_writing(run: Run, context: RunContext, beside: Beside | None) -> AttemptWriter:
