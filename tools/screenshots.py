@@ -10,8 +10,10 @@ The server's log lies in FOLDER.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import demo_rollouts
 from demo_store import Demo, build, simulator
 from proctor.settings import read_settings
 from screens import ARGUMENTS, CHROMIUM, ON_PHONES, PHONE, SCREENS, WIDE, address, is_settled
@@ -35,6 +38,8 @@ QUALITY = 50  # all pictures together stay under 4 MB
 HIGHEST = 1500  # a table of 57 tasks says no more than its beginning
 LOG = "serve.log"
 PATIENCE_MS = 60_000
+OF_ROLLOUTS = tuple(name for name, _ in demo_rollouts.TITLES)
+NAMES = (*(name for name, _, _ in SCREENS), *OF_ROLLOUTS)
 LOOK_EVERY_MS = 50
 LIVE = "run-live"
 LIVE_LATENCY_S = 1.5
@@ -50,7 +55,7 @@ class Studio:
     """The server's address, the store behind it, and Chromium."""
 
     url: str
-    demo: Demo
+    demo: Demo | None
     chromium: Browser
 
 
@@ -113,6 +118,7 @@ def picture(studio: Studio, name: str, where: str, theme: str, *, phone: bool = 
         page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))
         if name == LIVE:
+            assert studio.demo is not None
             wait_for_live(page, studio.url, studio.demo.running)
         answer = page.goto(studio.url + where)
         if answer is None or not answer.ok:
@@ -145,6 +151,7 @@ def shoot(studio: Studio, only: Sequence[str]) -> list[str]:
     for name, _, pattern in sorted(SCREENS, key=lambda screen: screen[0] != LIVE):
         if only and name not in only:
             continue
+        assert studio.demo is not None
         wanted = [(theme, False) for theme in THEMES] + [("light", True)] * (name in ON_PHONES)
         for theme, phone in wanted:
             try:
@@ -163,7 +170,7 @@ def gallery() -> str:
         "Made by `make screenshots` from a seeded store. The models are proctor's simulator under invented names "
         "and the rows are its own samples: the figures measure nothing real, and every page says so.",
     ]
-    for name, title, _ in SCREENS:
+    for name, title in (*((name, title) for name, title, _ in SCREENS), *demo_rollouts.TITLES):
         shown = [t for t in (*THEMES, "phone-light") if (FOLDER / f"{name}-{t}.jpg").exists()]
         if not shown:
             continue
@@ -175,23 +182,58 @@ def gallery() -> str:
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--home", type=Path, help="a folder that tools/demo_store.py has filled")
-    parser.add_argument("--only", action="append", default=[], choices=[name for name, _, _ in SCREENS])
+    parser.add_argument("--only", action="append", default=[], choices=NAMES)
     asked = parser.parse_args(words)
     if not Path(CHROMIUM).exists():
         print(f"no Chromium at {CHROMIUM}: apt-get install chromium", file=sys.stderr)
         return 1
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="proctor-demo-") as folder:
-        if asked.home is None:
-            print("building the store (about a minute)", flush=True)
-            demo = build(Path(folder))
-        else:
-            demo = Demo.kept(asked.home)
-        spoilt = _with_server(demo, asked.only)
+    spoilt: list[str] = []
+    if not asked.only or set(asked.only) - set(OF_ROLLOUTS):
+        with tempfile.TemporaryDirectory(prefix="proctor-demo-") as folder:
+            if asked.home is None:
+                print("building the store (about a minute)", flush=True)
+                demo = build(Path(folder))
+            else:
+                demo = Demo.kept(asked.home)
+            spoilt += _with_server(demo, asked.only)
+    if not asked.only or set(asked.only) & set(OF_ROLLOUTS):
+        spoilt += _rollouts(asked.only)
     (FOLDER / "README.md").write_text(gallery(), encoding="utf-8")
     for line in spoilt:
         print(line, file=sys.stderr)
     return 1 if spoilt else 0
+
+
+def _rollouts(only: Sequence[str]) -> list[str]:
+    """The pages of rollouts, on a benchmark of their own."""
+    from playwright.sync_api import sync_playwright
+
+    spoilt: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="proctor-rollouts-") as folder:
+        home = Path(folder) / "data"
+        print("running a benchmark of tasks (about a minute)", flush=True)
+        demo_rollouts.build(home)
+        shutil.copytree(demo_rollouts.ROOT / "examples" / "tasks", home / "tasks" / "prepared")
+        with served(home, {}) as url, sync_playwright() as playwright:
+            chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+            wanted = [each for each in demo_rollouts.screens(url) if not only or each[0] in only]
+            looks = itertools.product(wanted, (("light", False), ("dark", False), ("light", True)))
+            for (name, _, where), (theme, phone) in looks:
+                spoilt += _taken(chromium, url, (name, where), theme, phone)
+            chromium.close()
+    return spoilt
+
+
+def _taken(chromium: Browser, url: str, screen: tuple[str, str], theme: str, phone: bool) -> list[str]:
+    """What is spoilt about one picture."""
+    name, where = screen
+    try:
+        path = picture(Studio(url, None, chromium), name, where, theme, phone=phone)
+        print(f"{path.stat().st_size / 1000:7,.0f} kB  {path.name}", flush=True)
+    except Spoilt as error:
+        return [f"{name}, {theme}: {error}"]
+    return []
 
 
 def _with_server(demo: Demo, only: Sequence[str]) -> list[str]:

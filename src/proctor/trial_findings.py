@@ -2,10 +2,10 @@
 
 TrialCounts   what became of planned trials
 PassAt        pass@k and pass^k for one k
-Spending      what scored trials took
+TrialSpending      what scored trials took
 TaskTrials    the trials of one task in one run
 RunTrials     all trials of a run
-Matrix        agents by tasks
+TrialMatrix        agents by tasks
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class TrialCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Spending:
+class TrialSpending:
     """What scored trials took together: sums over those that tell it, of which `told` counts them by name.
 
     Names: seconds (of the whole trial), input_tokens, output_tokens, cost_usd. What no trial tells is not in `sums`.
@@ -87,7 +87,7 @@ class TaskTrials:
     success: Estimate
     score: Estimate
     passes: tuple[PassAt, ...]
-    spent: Spending
+    spent: TrialSpending
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class RunTrials:
     score: Estimate
     passes: tuple[PassAt, ...]
     tasks: tuple[TaskTrials, ...]
-    spent: Spending
+    spent: TrialSpending
 
     @property
     def label(self) -> str:
@@ -112,14 +112,14 @@ class RunTrials:
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
+class TrialMatrix:
     """Agents by tasks. A column is a task's id with the hash of its content: a task that was changed is another."""
 
     columns: tuple[tuple[str, str], ...]
     rows: tuple[RunTrials, ...]
 
     @classmethod
-    def of(cls, rows: Sequence[RunTrials]) -> Matrix:
+    def of(cls, rows: Sequence[RunTrials]) -> TrialMatrix:
         """The columns in the order in which tasks first occur."""
         columns = dict.fromkeys((each.task, each.sha256) for row in rows for each in row.tasks)
         return cls(tuple(columns), tuple(rows))

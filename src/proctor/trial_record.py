@@ -69,6 +69,7 @@ class RubricScore:
     score: float | None  # None: it has no tests, and does not count
     tests: int = 0
     passed: int = 0
+    gate: bool = False  # it gives no points, and where one of its tests fails the whole score is 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from proctor.sandbox.bubblewrap import Bubblewrap
 from proctor.sandbox.contract import Policy
 from proctor.sandbox.image import make_image
 from proctor.sandbox.opening import open_sandbox
+from proctor.sandbox.places import sweep
 
 
 def images() -> Path:
@@ -52,9 +53,11 @@ def image_in(home: Path) -> Path:
 
 
 @pytest.fixture
-def box_home(tmp_path: Path) -> Path:
-    """A PROCTOR_HOME with the image in it; skips where there is no bubblewrap."""
-    return image_in(tmp_path / "home")
+def box_home(tmp_path: Path) -> Iterator[Path]:
+    """A PROCTOR_HOME with the image in it; skips where there is no bubblewrap. What a killed process left is unmounted."""
+    home = image_in(tmp_path / "home")
+    yield home
+    sweep(home / "boxes")
 
 
 @pytest.fixture

@@ -161,12 +161,19 @@ def task_in(folder: Path) -> Path:
     return folder / "mend-the-sum"
 
 
-def benchmark(home: Path, agent: Agent, *, rollouts: int, limits: TrialLimits | None = None) -> Plan:
+def benchmark(
+    home: Path,
+    agent: Agent,
+    *,
+    rollouts: int,
+    limits: TrialLimits | None = None,
+    token_limit: int | None = None,
+) -> Plan:
     """One task, worked on by one agent."""
     folder = task_in(home)
     ref = RolloutsRef(
         "tests",
-        tasks=(TaskEntry(str(folder), rollouts),),
+        tasks=(TaskEntry(str(folder), rollouts, token_limit=token_limit),),
         data=str(home),
         stamp="20260101__00-00-00",
         limits=limits or TrialLimits(),

@@ -97,9 +97,8 @@ def test_a_trial_that_meets_its_token_limit_is_scored_by_what_it_left(box_home: 
         reply = said(block(MEND), request["model"])
         return usage(reply, 500, 500)
 
-    limits = TrialLimits(max_tokens=3_000)
     with odd_server(LISTED, floods) as server:
-        plan = benchmark(box_home, shell_at(server.url), rollouts=1, limits=limits)
+        plan = benchmark(box_home, shell_at(server.url), rollouts=1, token_limit=3_000)
         outcome = start(plan, settings(box_home, **KEY))
     ((row, record),) = kept_of(box_home, result_of(outcome).run.id)
     assert row.outcome is Outcome.CORRECT

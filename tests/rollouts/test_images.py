@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -86,16 +88,39 @@ def test_an_image_whose_ingredients_have_changed_is_made_again_beside_the_old_on
     assert new.root.is_dir()
 
 
-def test_processes_that_want_an_image_at_once_make_one(rootfs: Path, tmp_path: Path) -> None:
-    script = (
-        "import sys\nfrom pathlib import Path\nfrom proctor.sandbox.image import ImageRecipe, build_image\n"
-        "print(build_image('mine', Path(sys.argv[1]), ImageRecipe('rootfs', source=sys.argv[2])).root)\n"
-    )
-    words = [sys.executable, "-c", script, str(tmp_path), str(rootfs)]
-    started = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    roots = {process.communicate(timeout=60)[0] for process in started}
-    assert len(roots) == 1
-    assert len(list((tmp_path / "images").glob("mine.*"))) == 1
+MAKES = (
+    "import sys\nfrom pathlib import Path\nfrom proctor.sandbox.image import ImageRecipe, build_image\n"
+    "print(build_image('mine', Path(sys.argv[1]), ImageRecipe('rootfs', source=sys.argv[2])).root)\n"
+)
+
+
+def test_a_process_waits_for_another_that_makes_an_image(rootfs: Path, tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    words = [sys.executable, "-c", MAKES, str(tmp_path), str(rootfs)]
+    with (tmp_path / "images/.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+            while not waits(process.pid):
+                assert process.poll() is None, "it did not wait"
+                time.sleep(0.02)
+            made = build_by_hand(rootfs, tmp_path)
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            told, _ = process.communicate(timeout=60)
+    assert told.strip() == str(made)
+
+
+def waits(pid: int) -> bool:
+    """Whether a process waits for a lock on a file (proc(5), /proc/locks)."""
+    lines = Path("/proc/locks").read_text().splitlines()
+    return any("->" in line and str(pid) in line.split() for line in lines)
+
+
+def build_by_hand(rootfs: Path, home: Path) -> Path:
+    """What the process that holds the lock would leave there."""
+    elsewhere = build_image("mine", home / "elsewhere", ImageRecipe("rootfs", source=str(rootfs)))
+    made = home / "images" / elsewhere.root.parent.name
+    elsewhere.root.parent.rename(made)
+    return made / "root"
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -127,7 +128,7 @@ def test_what_broke_is_counted_by_its_kind_and_never_scored(home: Settings) -> N
 
 
 def test_what_ended_behind_a_gap_is_said_and_not_counted(home: Settings) -> None:
-    kept = {"first": [F, F], "second": [None, None], "third": [P, P]}
+    kept: dict[str, list[Kept | None]] = {"first": [F, F], "second": [None, None], "third": [P, P]}
     found = trials(home, kept_run(home, "shell/a", kept, status=Status.CANCELLED))
     assert found.success.value == 0.0
     assert (found.counts.scored, found.counts.set_aside, found.counts.not_run) == (2, 2, 2)
@@ -282,15 +283,15 @@ def _by_all_ways(first: Mapping[str, tuple[int, int]], second: Mapping[str, tupl
     return sum(ways) / len(ways)
 
 
-def _other_patch(records: list[dict[str, object]]) -> None:
+def _other_patch(records: list[dict[str, Any]]) -> None:
     by_item(records, "mend")["text"] = "diff --git a/b.py b/b.py\n"
 
 
-def _passed(records: list[dict[str, object]]) -> None:
+def _passed(records: list[dict[str, Any]]) -> None:
     found = by_item(records, "parse")
     found["outcome"], found["answer"] = "correct", "passed"
-    found["record"] = {**found["record"], "passed": True}  # type: ignore[dict-item]
+    found["record"] = {**found["record"], "passed": True}
 
 
-def _one_more_passed(document: dict[str, object]) -> None:
-    document["runs"][0]["trials"]["passed"] += 1  # type: ignore[index]
+def _one_more_passed(document: dict[str, Any]) -> None:
+    document["runs"][0]["trials"]["passed"] += 1

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from trials import task_folder
 
-from proctor.engine.trials.baseline import Baseline, linked, made_baseline
+from proctor.engine.trials.baseline import TaskBaseline, linked, made_baseline
 from proctor.engine.trials.clean import clean_files
 from proctor.engine.trials.collecting import Taken, collect
 from proctor.engine.trials.patch import apply_patch
@@ -41,11 +41,11 @@ def prepared(tmp_path: Path, **told: object) -> PreparedTask:
 
 
 @pytest.fixture
-def baseline(tmp_path: Path) -> Baseline:
+def baseline(tmp_path: Path) -> TaskBaseline:
     return made_baseline(prepared(tmp_path), tmp_path / "baselines")
 
 
-def worked(baseline: Baseline, tmp_path: Path, work: Callable[[Path], object]) -> tuple[Path, Taken]:
+def worked(baseline: TaskBaseline, tmp_path: Path, work: Callable[[Path], object]) -> tuple[Path, Taken]:
     """What is collected of a copy of the baseline in which `work` was done."""
     root = tmp_path / "box/app/repo"
     linked(baseline.tree, baseline.files, root)
@@ -118,7 +118,7 @@ def changed_in_all_ways(root: Path) -> None:
 
 @pytest.mark.parametrize("work", [swapped, linked_up, attributed, oddly_named, changed_in_all_ways])
 def test_a_patch_gives_the_very_files_that_were_left(
-    work: Callable[[Path], object], baseline: Baseline, tmp_path: Path
+    work: Callable[[Path], object], baseline: TaskBaseline, tmp_path: Path
 ) -> None:
     _, taken = worked(baseline, tmp_path, work)
     assert taken.patch.decode()
@@ -130,7 +130,7 @@ def test_a_patch_gives_the_very_files_that_were_left(
     assert tree_of(baseline.files) == baseline.tree
 
 
-def test_patches_of_random_work_give_the_files_that_were_left(baseline: Baseline, tmp_path: Path) -> None:
+def test_patches_of_random_work_give_the_files_that_were_left(baseline: TaskBaseline, tmp_path: Path) -> None:
     draw = random.Random(17)
 
     def work(root: Path) -> None:
@@ -151,7 +151,7 @@ def test_patches_of_random_work_give_the_files_that_were_left(baseline: Baseline
 
 
 def test_what_the_baseline_ignores_is_no_work_and_what_the_agent_ignores_is(
-    baseline: Baseline, tmp_path: Path
+    baseline: TaskBaseline, tmp_path: Path
 ) -> None:
     def work(root: Path) -> None:
         (root / "noise.log").write_text("left out")
@@ -168,13 +168,13 @@ def test_what_the_baseline_ignores_is_no_work_and_what_the_agent_ignores_is(
     assert taken.notes == ("left out, ignored by the task's .gitignore: build/out, noise.log",)
 
 
-def test_no_change_is_no_patch(baseline: Baseline, tmp_path: Path) -> None:
+def test_no_change_is_no_patch(baseline: TaskBaseline, tmp_path: Path) -> None:
     _, taken = worked(baseline, tmp_path, lambda root: None)
     assert (taken.patch, taken.touched, taken.notes) == (b"", (), ())
     assert taken.tree == digest(baseline.tree)
 
 
-def test_work_that_is_read_too_late_is_the_sandbox_s_failure(baseline: Baseline, tmp_path: Path) -> None:
+def test_work_that_is_read_too_late_is_the_sandbox_s_failure(baseline: TaskBaseline, tmp_path: Path) -> None:
     (tmp_path / "private").mkdir()
     with pytest.raises(SandboxError, match="in time"):
         collect(baseline.files, baseline, tmp_path / "private", time.monotonic() - 1)
@@ -208,7 +208,7 @@ def test_what_a_task_protects_and_what_steers_verifiers_is_put_back(tmp_path: Pa
     assert tree_of(baseline.files) == baseline.tree
 
 
-def test_a_patch_that_gives_other_files_is_not_verified(baseline: Baseline, tmp_path: Path) -> None:
+def test_a_patch_that_gives_other_files_is_not_verified(baseline: TaskBaseline, tmp_path: Path) -> None:
     task = prepared(tmp_path)
     with pytest.raises(VerifierError, match="does not apply"):
         clean_files(task, baseline, b"--- a/none\n+++ b/none\n@@ -1 +1 @@\n-a\n+b\n", tmp_path / "one")
@@ -228,7 +228,7 @@ def test_a_baseline_that_somebody_changed_is_made_anew(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", ["none", "link"])
 def test_a_repository_that_is_gone_or_a_link_is_a_patch_that_removes_all(
-    place: str, baseline: Baseline, tmp_path: Path
+    place: str, baseline: TaskBaseline, tmp_path: Path
 ) -> None:
     (tmp_path / "link").symlink_to("/")
     (tmp_path / "private").mkdir()

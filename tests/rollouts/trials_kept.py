@@ -79,18 +79,9 @@ def kept_run(
     cell = Cell(
         Model(provider, name), source, repeats=max(map(len, trials.values())), agent=Agent(provider, "null")
     )
-    hashes = {task: sha((contents or {}).get(task, task)) for task in trials}
-    facts = RolloutFacts(
-        rows="rollouts",
-        tasks={GROUP: TaskSpec(source.name, "text", SUCCESS, SCORE, asked=len(trials))},
-        metric_versions={metric: METRIC_VERSIONS[metric] for metric in (*SUCCESS, *SCORE)},
-        n=len(trials),
-        item_set_sha256=sha(" ".join(sorted(hashes.values()))),
-        folders=hashes,
-        rollouts={task: len(each) for task, each in trials.items()},
-        pass_score=source.pass_score,
-    )
-    manifest = Manifest(facts, proctor="test", repeats=cell.repeats)
+    manifest = _manifest(source, trials, {task: sha((contents or {}).get(task, task)) for task in trials})
+    assert isinstance(manifest.facts, RolloutFacts)
+    hashes = manifest.facts.folders
     with open_store(known) as store:
         run = store.add_run(
             plan_id or store.add_plan(Plan((cell,), source.name), now=0.0),
@@ -115,6 +106,22 @@ def kept_run(
         writer.close()
         close(store, run.id, status, owner="test", now=2.0, elapsed_s=2.0)
     return run.id
+
+
+def _manifest(
+    source: RolloutsRef, trials: Mapping[str, Sequence[Kept | None]], hashes: Mapping[str, str]
+) -> Manifest:
+    facts = RolloutFacts(
+        rows="rollouts",
+        tasks={GROUP: TaskSpec(source.name, "text", SUCCESS, SCORE, asked=len(trials))},
+        metric_versions={metric: METRIC_VERSIONS[metric] for metric in (*SUCCESS, *SCORE)},
+        n=len(trials),
+        item_set_sha256=sha(" ".join(sorted(hashes.values()))),
+        folders=hashes,
+        rollouts={task: len(each) for task, each in trials.items()},
+        pass_score=source.pass_score,
+    )
+    return Manifest(facts, proctor="test", repeats=max(map(len, trials.values())))
 
 
 def _item(task: str, digest: str) -> Item:

@@ -84,6 +84,17 @@ deleted file mode 100644
 -gone
 """
 
+STEPS = (
+    TrialStep(0.0, said=f"I look at {HOSTILE}", ran=f"cat figures.py; {SCRIPT}", output=HOSTILE, exit_code=0),
+    TrialStep(
+        1.5,
+        said="I run the tests.",
+        ran="python3 -m unittest",
+        output=f"{'long ' * 2000}the end",
+        exit_code=1,
+    ),
+)
+
 
 def every_state(store: Store, home: Path, name: str = "states") -> str:
     """A benchmark of three tasks by two agents, three rollouts each, with every state; its id."""
@@ -137,18 +148,6 @@ def _hostile_trial(item: Item, run_id: str) -> Attempt:
     for name, seconds in phases:
         record_phases.append(PhaseTime(name, times, seconds))
         times += seconds
-    steps = (
-        TrialStep(
-            0.0, said=f"I look at {HOSTILE}", ran=f"cat figures.py; {SCRIPT}", output=HOSTILE, exit_code=0
-        ),
-        TrialStep(
-            1.5,
-            said="I run the tests.",
-            ran="python3 -m unittest",
-            output=f"{'long ' * 2000}the end",
-            exit_code=1,
-        ),
-    )
     record = TrialRecord(
         run_id,
         f"/somewhere/{run_id}",
@@ -158,7 +157,7 @@ def _hostile_trial(item: Item, run_id: str) -> Attempt:
         exit_code=137,
         limits_met=("It had 4 s, and they are over.",),
         phases=tuple(record_phases),
-        steps=steps,
+        steps=STEPS,
         steps_left_out=7,
         calls=2,
         agent_used=Consumed(93_400_000, 1.5, 0.75, 1, 12, 2_000_000, 10_042),

@@ -17,12 +17,13 @@ from proctor.api.dependencies import OpenContext, Reader, Runner
 from proctor.service.admin import access
 from proctor.service.context import Context
 from proctor.service.rollouts import benchmark as benchmarks
-from proctor.service.rollouts import changing, figures_document, listing, prepared, starting
+from proctor.service.rollouts import changing, listing, prepared, starting
 from proctor.service.rollouts import trial as trials
 from proctor.service.rollouts.benchmark import RolloutBenchmark, TrialState, TrialWish
 from proctor.service.rollouts.listing import BenchmarkWish
 from proctor.service.rollouts.starting import RolloutsRequest
 from proctor.service.rollouts.trial import TrialName
+from proctor.service.rows.trials_document import matrix_document
 from proctor.service.watch import job_states
 from proctor.types import Status
 
@@ -120,7 +121,7 @@ def one(benchmark_id: Ident, context: OpenContext, user: Reader) -> dict[str, An
 def summary(benchmark_id: Ident, context: OpenContext, user: Reader) -> dict[str, Any]:
     """Success rates with intervals over tasks, mean scores, pass@k, pass^k and what was used, by row and by task."""
     shown = benchmarks.figures_of(context, benchmark_id)
-    return {"benchmark_id": shown.rows[0].run.plan_id, **figures_document.matrix_document(shown)}
+    return {"benchmark_id": shown.rows[0].run.plan_id, **matrix_document(shown)}
 
 
 @ROUTER.get(

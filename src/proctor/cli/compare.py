@@ -93,7 +93,7 @@ def _json(found: Compared, checked: Sequence[Gate]) -> str:
 def _lines(found: Compared, checked: Sequence[Gate]) -> Iterator[str]:
     from proctor.cli.tables import columns, table_lines
     from proctor.figures import fraction
-    from proctor.service.rollouts.words import COMPARED_HEADS, compared_rows
+    from proctor.service.rows.trials_words import COMPARED_HEADS, compared_rows
 
     results = found.evaluation.results
     trials = [result.trials for result in results if result.trials is not None]

@@ -25,8 +25,8 @@ from proctor.manifest import NOT_ENFORCED
 from proctor.manifest_json import manifest_document
 from proctor.service.kinds import kind_of
 from proctor.service.results.advice import advice, askings, goes_on
-from proctor.service.rollouts.words import counts_words, matrix_rows, trial_lines
-from proctor.trial_findings import Matrix, RunTrials
+from proctor.service.rows.trials_words import counts_words, matrix_rows, trial_lines
+from proctor.trial_findings import RunTrials, TrialMatrix
 from proctor.types import Run
 
 MOST_TASKS = 20  # in one listing
@@ -59,7 +59,7 @@ def evaluation_lines(
 
 def table_lines(trials: Sequence[RunTrials]) -> Iterator[str]:
     """Agents beside each other, task by task; nothing where there are none, or too many for a line."""
-    matrix = Matrix.of(trials)
+    matrix = TrialMatrix.of(trials)
     if not matrix.columns or len(trials) > MOST_AGENTS:
         return
     heads, rows = matrix_rows(matrix)

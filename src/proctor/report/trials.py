@@ -11,7 +11,7 @@ from proctor.references import RolloutsRef
 from proctor.report.blocks import Table
 from proctor.report.pairs import NONE, value_and_interval
 from proctor.report.words import labels, names_joined, once, state, unique
-from proctor.trial_findings import Matrix, RunTrials, TaskTrials
+from proctor.trial_findings import RunTrials, TaskTrials, TrialMatrix
 from proctor.types import Run
 
 MOST_TASKS = 200  # in the table of tasks
@@ -86,7 +86,7 @@ def tables(evaluation: Evaluation) -> Iterator[Table]:
     yield _denominators(evaluation, rows, names)
     if any(row.passes for row in rows):
         yield _passes(rows, names)
-    yield _by_task(Matrix.of(rows), names)
+    yield _by_task(TrialMatrix.of(rows), names)
 
 
 def _headlines(evaluation: Evaluation, rows: Sequence[RunTrials], names: Sequence[str]) -> Table:
@@ -155,7 +155,7 @@ def _passes(rows: Sequence[RunTrials], names: Sequence[str]) -> Table:
     return Table("At least one, and all, of k rollouts", heads, tuple(lines), frozenset(range(1, len(heads))))
 
 
-def _by_task(of: Matrix, names: Sequence[str]) -> Table:
+def _by_task(of: TrialMatrix, names: Sequence[str]) -> Table:
     cells = [of.cells(row) for row in of.rows]
     lines = [
         (task, *(_cell(column[place]) for column in cells))

@@ -229,7 +229,7 @@ def few(n: float, tasks: int) -> float:
     """What rollouts of few tasks are worth: no less than the tasks, which is exact where rollouts of one are all alike.
 
     Their n is found from the spread between tasks, which few tasks show badly, so it shrinks as that of few clusters
-    does (`worth`). With 5 tasks of 5 rollouts the interval holds the truth in 93 % or more, without it in as few as 88 %.
+    does (`worth`): with 5 tasks of 5 rollouts the interval holds the truth in 93 % or more, else in as few as 88 %.
     """
     return max(float(tasks), n * (Z95 / t95(max(1, tasks - 1))) ** 2)
 

@@ -98,7 +98,7 @@ Asked = Annotated[MatrixQuery, Depends()]
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
+class MatrixPart:
     """A part of a benchmark: tasks by rows of its table. `fits` tells which of its trials are asked for."""
 
     tasks: list[TaskColumn]
@@ -115,7 +115,7 @@ def _fits(cell: TrialCell, state: str) -> bool:
     return not state or cell.state == state or (state == "unscored" and cell.state in UNSCORED)
 
 
-def matrix_of(of: RolloutBenchmark, asked: MatrixQuery) -> Matrix:
+def matrix_of(of: RolloutBenchmark, asked: MatrixQuery) -> MatrixPart:
     """The tasks that have a trial as it is asked for, from the place that is asked for."""
     columns = [row for row in of.rows if not asked.agent or row.label == asked.agent] or list(of.rows)
     words = asked.task.casefold().strip()
@@ -127,7 +127,7 @@ def matrix_of(of: RolloutBenchmark, asked: MatrixQuery) -> Matrix:
     ]
     shown = found[asked.start : asked.start + TASKS_SHOWN]
     room = sum(len(_trials(of, task, columns)) for task in shown)
-    return Matrix(shown, len(found), columns, room <= ROOMY, asked.state)
+    return MatrixPart(shown, len(found), columns, room <= ROOMY, asked.state)
 
 
 def _trials(of: RolloutBenchmark, task: TaskColumn, columns: list[BenchmarkRow]) -> list[TrialCell]:

@@ -9,7 +9,7 @@ from proctor.types import Cell, Plan
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class RolloutsBounds:
     """Of all trials together, at the most. None: not bounded. `asking` trials ask a model; `rows` say who works."""
 
     trials: int
@@ -21,13 +21,13 @@ class Forecast:
     seconds: float
 
 
-def forecast_of(plan: Plan) -> Forecast:
+def forecast_of(plan: Plan) -> RolloutsBounds:
     """The bounds that follow from the limits of each trial; what it will really take is mostly far less."""
     trials = [(cell, _trials(cell)) for cell in plan.cells]
     asking = [(cell, n) for cell, n in trials if cell.agent is not None and cell.agent.model is not None]
     tokens = [(_ref(cell).limits.max_tokens, n) for cell, n in asking]
     costs = [(_ref(cell).limits.max_cost_usd, n) for cell, n in asking]
-    return Forecast(
+    return RolloutsBounds(
         sum(n for _, n in trials),
         sum(n for _, n in asking),
         len({entry.folder for cell in plan.cells for entry in _ref(cell).tasks}),

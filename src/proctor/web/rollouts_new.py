@@ -22,7 +22,7 @@ from proctor.service.rollouts.allowed import BUILT_IN, allowed_by
 from proctor.service.rollouts.starting import RolloutsRequest
 from proctor.web.dependencies import Filling, OpenContext, Reader, Runner, go
 from proctor.web.render import problem_facts, show
-from proctor.web.rollouts_forecast import Forecast, forecast_of
+from proctor.web.rollouts_forecast import RolloutsBounds, forecast_of
 
 ROUTER = APIRouter()
 DEFAULTS = {"name": "benchmark", "rollouts": "3", "parallel": "4", "sandbox": "", "project": "1"}
@@ -48,6 +48,7 @@ LABELS = {
     "sandbox": "Sandbox",
     **{name: label for name, label, _ in LIMITS},
 }
+ANSWER_EXAMS = ("baseline", "replay")  # they can be no agent's model
 WITHOUT_MODEL = ("null", "reference")
 
 
@@ -110,6 +111,12 @@ def _agents(context: Context) -> list[str]:
     return list(dict.fromkeys([*BUILT_IN, *allowed_by(context.settings.home)[1]]))
 
 
+def _providers(context: Context) -> list[str]:
+    """Those that can be asked now: with a key where they need one."""
+    known = provider_status(context.settings)
+    return [each.name for each in known if each.key_set is not False and each.name not in ANSWER_EXAMS]
+
+
 def _page(
     request: Request, context: Context, of: RolloutsFilled, problem: ProctorError | None = None
 ) -> Response:
@@ -128,7 +135,7 @@ def _page(
         asks_none=WITHOUT_MODEL,
         sandboxes=allowed_by(context.settings.home)[0].sandboxes,
         limit_fields=LIMITS,
-        providers=[each.name for each in provider_status(context.settings) if each.key_set is not False],
+        providers=_providers(context),
         where=context.settings.home / "tasks" / "prepared",
     )
 
@@ -152,7 +159,7 @@ def plan_piece(request: Request, context: OpenContext, user: Reader, form: Filli
     if of.request is None:
         return show(request, "_rollouts_plan.html", **facts)
     try:
-        found: Forecast = forecast_of(starting.plan_of_request(context.settings, of.request))
+        found: RolloutsBounds = forecast_of(starting.plan_of_request(context.settings, of.request))
     except ProctorError as problem:
         return show(request, "_rollouts_plan.html", **{**facts, "problem": problem_facts(problem)})
     body = json.dumps(of.request.model_dump(exclude_unset=True))

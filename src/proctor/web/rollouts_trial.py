@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -82,6 +82,7 @@ def page(request: Request, context: OpenContext, user: Reader, name: Named, atte
         cell=found.cell,
         record=found.record,
         limits=_limits(of, found.cell),
+        asks=_asks(of, found.cell),
         patch=found.patch,
         bars=bars_of(found.record) if found.record else [],
         width=MOST_WIDTH,
@@ -132,8 +133,13 @@ def _limits(of: RolloutBenchmark, cell: TrialCell) -> TrialLimits:
     row = next(row for row in of.rows if row.run == cell.run)
     at = [task.folder for task in of.tasks if task.id == cell.task]
     entry = next((each for each in row.entries if each.folder in at), None)
-    seconds = entry.timeout_s if entry else None
-    return of.limits if seconds is None else replace(of.limits, agent_s=seconds)
+    return entry.within(of.limits) if entry else of.limits
+
+
+def _asks(of: RolloutBenchmark, cell: TrialCell) -> bool:
+    """Whether its agent asks a model."""
+    agent = next(row.agent for row in of.rows if row.run == cell.run)
+    return agent is None or agent.model is not None
 
 
 def _same_task(of: RolloutBenchmark, cell: TrialCell) -> list[tuple[str, tuple[TrialCell, ...]]]:

@@ -20,7 +20,7 @@ from proctor.types import NOTHING_USED, Chat, Item, Message, Reply, Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelAnswer:
     """What the model said. `unused` is what the server told of requests whose replies were of no use."""
 
     reply: Reply
@@ -56,7 +56,7 @@ class AskedModel:
 
     async def ask(
         self, messages: Sequence[Message], clock: WorkClock, *, most: int | None = None, rollout: int = 0
-    ) -> Asked:
+    ) -> ModelAnswer:
         """The reply to a conversation, of at most `most` tokens.
 
         What may pass is asked again and a server that is away is waited for, while the clock stands. Raises:
@@ -76,7 +76,7 @@ class AskedModel:
                 with clock.standing():
                     await self._pause(error, tried)
             else:
-                return Asked(reply, tried.retries, tried.unused)
+                return ModelAnswer(reply, tried.retries, tried.unused)
 
     async def _asked(self, item: Item, rollout: int, clock: WorkClock, tried: _Tried) -> Reply:
         send = partial(self.provider, item, rollout)

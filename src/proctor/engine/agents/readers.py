@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
 
@@ -13,6 +13,7 @@ from proctor.errors import ConfigError
 from proctor.trial_record import TrialStep
 from proctor.types import NOTHING_USED, Usage
 
+Event = Mapping[str, object]  # a line of another program's log
 FIELDS = (
     *("said", "ran", "output", "exit_code", "input_tokens", "output_tokens", "cost_usd"),
     *("id", "final", "error", "model_error"),
@@ -44,7 +45,7 @@ class Heard:
         self.usage += usage
 
 
-Reader = Callable[[Heard, Mapping[str, Any], float], None]
+Reader = Callable[[Heard, Event, float], None]
 
 
 @dataclass(slots=True)
@@ -73,7 +74,7 @@ class LogReading:
                 self.reader(self.heard, event, at)
 
 
-def read_codex(heard: Heard, event: Mapping[str, Any], at: float) -> None:
+def read_codex(heard: Heard, event: Event, at: float) -> None:
     """An event of `codex exec --json`. Cached tokens are part of its input tokens, and reasoning of its output.
 
     An item of the type `error` is a warning. A turn fails where its model's server does, but for a full context.
@@ -97,7 +98,7 @@ def read_codex(heard: Heard, event: Mapping[str, Any], at: float) -> None:
     heard.understood += 1
 
 
-def _codex_item(heard: Heard, item: Mapping[str, Any], at: float) -> None:
+def _codex_item(heard: Heard, item: Event, at: float) -> None:
     kind = item.get("type")
     if kind == "command_execution":
         code = _count(item.get("exit_code"))
@@ -120,7 +121,7 @@ def jsonl_reader(fields: Mapping[str, str]) -> Reader:
     """A reader of JSON lines in which `fields` says where what stands: "said" -> "message.text"."""
     paths = {name: path.split(".") for name, path in fields.items()}
 
-    def read(heard: Heard, event: Mapping[str, Any], at: float) -> None:
+    def read(heard: Heard, event: Event, at: float) -> None:
         found = {name: value for name, path in paths.items() if (value := _at(event, path)) is not None}
         if not found:
             return
@@ -152,7 +153,7 @@ def reader_of(name: str | None, fields: Mapping[str, str], agent: str) -> Reader
     return {"jsonl": jsonl_reader(fields), "codex": read_codex}.get(name or "none")
 
 
-def _at(event: Mapping[str, Any], path: Sequence[str]) -> object:
+def _at(event: Event, path: Sequence[str]) -> object:
     """What stands at a path of keys; None where nothing does."""
     place: object = event
     for key in path:
@@ -160,7 +161,7 @@ def _at(event: Mapping[str, Any], path: Sequence[str]) -> object:
     return place
 
 
-def _table(event: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _table(event: Event, key: str) -> Event:
     found = event.get(key)
     return found if isinstance(found, dict) else {}
 

@@ -15,8 +15,8 @@ from proctor.engine.agents.asking import AskedModel
 from proctor.engine.agents.clock import WorkClock
 from proctor.engine.agents.contract import AgentJob, AgentWork
 from proctor.engine.agents.own import variables
-from proctor.engine.agents.shell_reply import Said, read_reply
-from proctor.engine.agents.spending import Spending
+from proctor.engine.agents.shell_reply import ReadReply, read_reply
+from proctor.engine.agents.spending import TrialSpending
 from proctor.engine.agents.steps import StepLog
 from proctor.errors import AgentModelError, AttemptError, ContextOverflow
 from proctor.offered import ListedModel
@@ -66,7 +66,7 @@ class ShellAgent:
         await self.model.provider.warm()
 
     async def work(self, job: AgentJob) -> AgentWork:
-        spending = Spending(job.limits, self.name, self.price)
+        spending = TrialSpending(job.limits, self.name, self.price)
         talk = _Talk(self, job, spending, WorkClock(job.seconds, job.deadline_s))
         try:
             async with asyncio.timeout(talk.clock.rest_s):
@@ -85,7 +85,7 @@ class _Talk:
 
     agent: ShellAgent
     job: AgentJob
-    spending: Spending
+    spending: TrialSpending
     clock: WorkClock
     messages: list[Message] = field(default_factory=list)
     log: StepLog = field(default_factory=StepLog)
@@ -157,14 +157,14 @@ class _Talk:
         self._say("assistant", asked.reply.text if asked.reply.text.strip() else "(no words)")
         return asked.reply
 
-    def _faulty(self, reply: Reply, said: Said) -> bool:
+    def _faulty(self, reply: Reply, said: ReadReply) -> bool:
         """Tell the model what was wrong with its reply; True where it has been told often enough."""
         self.faults += 1
         self._step(reply, output=said.fault or "")
         self._say("user", shell_prompt.FAULT.format(fault=said.fault))
         return self.faults >= shell_prompt.MOST_FAULTS
 
-    async def _run(self, reply: Reply, said: Said) -> None:
+    async def _run(self, reply: Reply, said: ReadReply) -> None:
         self.faults = 0
         ended, output = await self._command(said.command or "")
         self._step(reply, said.command or "", output, ended.code)

@@ -28,7 +28,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReadReply:
     """A reply, read: `command` is run; `done` ends the work; `fault` says why it is neither. `note` goes with it."""
 
     command: str | None = None
@@ -37,7 +37,7 @@ class Said:
     note: str = ""
 
 
-def read_reply(text: str, *, cut: bool = False) -> Said:
+def read_reply(text: str, *, cut: bool = False) -> ReadReply:
     """`cut`: the reply ends because it was as long as it may be.
 
     >>> read_reply("I look.\\n```sh\\nls\\n```").command
@@ -49,26 +49,26 @@ def read_reply(text: str, *, cut: bool = False) -> Said:
     blocks = list(_blocks(text.splitlines()))
     commands = [block for block in blocks if block.language.lower() in SHELLS and block.text.strip()]
     if commands and _DONE.fullmatch(commands[0].text):
-        return Said(done=True)
+        return ReadReply(done=True)
     if commands:
         return _command(commands, finished=_DONE.search(_outside(text)) is not None, cut=cut)
     if _DONE.search(_outside(text)):
-        return Said(done=True)
-    return Said(fault=_nothing_to_run(text, blocks, cut))
+        return ReadReply(done=True)
+    return ReadReply(fault=_nothing_to_run(text, blocks, cut))
 
 
-def _command(commands: Sequence[Block], *, finished: bool, cut: bool) -> Said:
+def _command(commands: Sequence[Block], *, finished: bool, cut: bool) -> ReadReply:
     first = commands[0]
     if cut and not first.closed:
-        return Said(fault="Your reply was cut before its command ended. Write less at a time.")
+        return ReadReply(fault="Your reply was cut before its command ended. Write less at a time.")
     if "\0" in first.text or len(first.text.encode("utf-8", "replace")) > MOST_COMMAND_BYTES:
-        return Said(fault="That command is too long, or holds a character that no command may hold.")
+        return ReadReply(fault="That command is too long, or holds a character that no command may hold.")
     notes = []
     if len(commands) > 1:
         notes.append("Only your first block was run: one command in each reply.")
     if finished:
         notes.append("DONE counts only in a reply without a command.")
-    return Said(command=first.text, note=" ".join(notes))
+    return ReadReply(command=first.text, note=" ".join(notes))
 
 
 def _nothing_to_run(text: str, blocks: Sequence[Block], cut: bool) -> str:

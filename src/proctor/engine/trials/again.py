@@ -11,7 +11,7 @@ from proctor.engine.agents.own import NullAgent
 from proctor.engine.trials.baseline import Baselines
 from proctor.engine.trials.clean import clean_files
 from proctor.engine.trials.trial import Trial
-from proctor.engine.trials.verifying import Verdict, Verifying, VerifyTerms
+from proctor.engine.trials.verifying import PatchVerdict, Verifying, VerifyTerms
 from proctor.references import RolloutsRef
 from proctor.sandbox.contract import Sandbox
 from proctor.sources.rollouts.source import RolloutsSource
@@ -26,7 +26,7 @@ class AgainVerifier:
     sandbox: Sandbox
     baselines: Baselines = field(default_factory=Baselines)
 
-    async def verdict(self, task_id: str, rollout: int, patch: bytes, log: Path) -> Verdict:
+    async def verdict(self, task_id: str, rollout: int, patch: bytes, log: Path) -> PatchVerdict:
         """What the task's tests say of this patch now; they print into `log`.
 
         Raises: VerifierError, SandboxError, DiskFull; KeyError for a task that the benchmark does not have.

@@ -18,7 +18,7 @@ from proctor.sources.rollouts.task import BoxFile, PreparedTask
 
 
 @dataclass(frozen=True, slots=True)
-class Baseline:
+class TaskBaseline:
     """`files` and `history` are folders that boxes get copies of; nobody writes into them."""
 
     place: Path
@@ -37,10 +37,10 @@ class Baseline:
 class Baselines:
     """The baselines of a benchmark's tasks, each made once below a folder, under the hash of its files."""
 
-    made: dict[str, Baseline] = field(default_factory=dict)
+    made: dict[str, TaskBaseline] = field(default_factory=dict)
     making: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
-    async def of(self, task: PreparedTask, folder: Path) -> Baseline:
+    async def of(self, task: PreparedTask, folder: Path) -> TaskBaseline:
         """Raises: SandboxError, DiskFull."""
         async with self.making[task.sha256]:
             if task.sha256 not in self.made:
@@ -52,7 +52,7 @@ def in_repository(each: BoxFile) -> bool:
     return each.target == REPO or each.target.startswith(f"{REPO}/")
 
 
-def made_baseline(task: PreparedTask, folder: Path) -> Baseline:
+def made_baseline(task: PreparedTask, folder: Path) -> TaskBaseline:
     """Make it, or find it whole: made anew where somebody changed it. Raises: SandboxError, DiskFull."""
     with room_for(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -64,13 +64,13 @@ def made_baseline(task: PreparedTask, folder: Path) -> Baseline:
             tree = tree_of(new / "files")
             place = folder / digest(tree)[:32]
             if (place / "history").is_dir() and tree_of(place / "files") == tree:
-                return Baseline(place, tree)
+                return TaskBaseline(place, tree)
             baseline_history(new / "files", new / "history")
             shutil.rmtree(place, ignore_errors=True)
             _settled(new, place, tree)
         finally:
             shutil.rmtree(new, ignore_errors=True)
-    return Baseline(place, tree)
+    return TaskBaseline(place, tree)
 
 
 def _settled(new: Path, place: Path, tree: Tree) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.engine.trials.baseline import Baseline, linked
+from proctor.engine.trials.baseline import TaskBaseline, linked
 from proctor.engine.trials.folder import room_for
 from proctor.engine.trials.patch import apply_patch, changed
 from proctor.engine.trials.tree import Tree, digest, place_of, tree_of
@@ -35,7 +35,7 @@ class CleanFiles:
 
 
 def clean_files(
-    task: PreparedTask, baseline: Baseline, patch: bytes, private: Path, tree: str | None = None
+    task: PreparedTask, baseline: TaskBaseline, patch: bytes, private: Path, tree: str | None = None
 ) -> CleanFiles:
     """`tree` is the digest that the patched files must have. Raises: VerifierError, DiskFull, SandboxError."""
     if not patch:
@@ -61,7 +61,7 @@ def _the_tasks(task: PreparedTask, path: bytes) -> bool:
     )
 
 
-def _put_back(paths: Iterable[bytes], baseline: Baseline, folder: Path) -> None:
+def _put_back(paths: Iterable[bytes], baseline: TaskBaseline, folder: Path) -> None:
     own = []
     for path in paths:
         place = place_of(folder, path)

@@ -13,9 +13,9 @@ from pathlib import Path
 import orjson
 
 from proctor.engine.agents.contract import AgentWork
-from proctor.engine.trials.baseline import Baseline
+from proctor.engine.trials.baseline import TaskBaseline
 from proctor.engine.trials.patch import changed, ignored, patch_between
-from proctor.engine.trials.tree import LeftOut, TooMuch, Tree, Walk, digest
+from proctor.engine.trials.tree import NotTaken, TooMuch, Tree, Walk, digest
 from proctor.errors import DataError
 from proctor.json_object import JsonObject
 from proctor.printable import printable
@@ -50,7 +50,7 @@ class Collected:
     deadlines: Mapping[str, float] = field(default_factory=dict)
 
 
-def collect(root: Path | None, baseline: Baseline, private: Path, until: float) -> Taken:
+def collect(root: Path | None, baseline: TaskBaseline, private: Path, until: float) -> Taken:
     """`root` is the repository as the agent left it, None: gone; `until` (monotonic) when it must have been read.
 
     Raises: SandboxError, DiskFull.
@@ -73,7 +73,7 @@ def collect(root: Path | None, baseline: Baseline, private: Path, until: float) 
     )
 
 
-def _nothing_left(baseline: Baseline, private: Path) -> Taken:
+def _nothing_left(baseline: TaskBaseline, private: Path) -> Taken:
     gone: Tree = {}
     patch = patch_between(baseline.files, baseline.tree, baseline.files, gone, private / "patching")
     return Taken(
@@ -91,7 +91,7 @@ def _names(old: Tree, new: Tree) -> tuple[str, ...]:
     return tuple(printable(path.decode("utf-8", "replace")) for path in found)
 
 
-def _too_large(left_out: LeftOut) -> tuple[str, ...]:
+def _too_large(left_out: NotTaken) -> tuple[str, ...]:
     return ("files that are too large were left out of the work",) if left_out.too_large else ()
 
 

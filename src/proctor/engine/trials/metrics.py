@@ -16,7 +16,7 @@ MOST_NAME = 100  # characters
 
 
 @dataclass(slots=True)
-class Metrics:
+class CustomMetrics:
     """The figures found so far; of two of one name, the later script's stands. No score depends on them."""
 
     found: dict[str, float] = field(default_factory=dict)

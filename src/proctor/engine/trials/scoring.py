@@ -14,7 +14,7 @@ from proctor.engine.agents.contract import AgentWork
 from proctor.engine.trials.collecting import Collected
 from proctor.engine.trials.documents import evaluation_results_document, scoring_document
 from proctor.engine.trials.folder import RECORD, TrialFolder
-from proctor.engine.trials.verifying import Verdict
+from proctor.engine.trials.verifying import PatchVerdict
 from proctor.trial_record import PhaseTime, TrialRecord, record_bytes
 from proctor.types import Reply
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def write_results(
-    trial: Trial, folder: TrialFolder, collected: Collected, patch: bytes, verdict: Verdict
+    trial: Trial, folder: TrialFolder, collected: Collected, patch: bytes, verdict: PatchVerdict
 ) -> Reply:
     """Write the documented files, and last the record. Raises: DiskFull, SandboxError."""
     at, began = time.time(), time.monotonic()
@@ -42,7 +42,7 @@ def record_of(
     folder: TrialFolder,
     collected: Collected,
     patch: bytes,
-    verdict: Verdict,
+    verdict: PatchVerdict,
     scored: PhaseTime | None = None,
 ) -> TrialRecord:
     work = collected.work
@@ -106,7 +106,7 @@ def _of_work(trial: Trial) -> dict[str, str]:
     }
 
 
-def _hashes(trial: Trial, patch: bytes, verdict: Verdict) -> Mapping[str, str]:
+def _hashes(trial: Trial, patch: bytes, verdict: PatchVerdict) -> Mapping[str, str]:
     """SHA-256 of what a result is made of, and of the lines NAME=HASH of all of them: the chain that binds them."""
     told = _of_work(trial)
     told["patch"] = hashlib.sha256(patch).hexdigest()

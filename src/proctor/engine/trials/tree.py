@@ -45,7 +45,7 @@ class TooMuch(Exception):
 
 
 @dataclass(slots=True)
-class LeftOut:
+class NotTaken:
     """What of a folder was not taken, and why: sentences for people, with the first few names."""
 
     names: defaultdict[str, list[bytes]] = field(default_factory=lambda: defaultdict(list))
@@ -84,7 +84,7 @@ class Walk:
     root: Path
     known: Tree = field(default_factory=dict)
     until: float | None = None  # monotonic
-    left_out: LeftOut = field(default_factory=LeftOut)
+    left_out: NotTaken = field(default_factory=NotTaken)
     seen: int = 0
 
     def taken(self) -> dict[bytes, TreeEntry]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from proctor.engine.agents.contract import AgentAtWork, AgentJob, AgentWork
-from proctor.engine.trials.baseline import Baseline, Baselines
+from proctor.engine.trials.baseline import Baselines, TaskBaseline
 from proctor.engine.trials.boxes import furnish, in_time, opened_box, repository_of
 from proctor.engine.trials.clean import clean_files
 from proctor.engine.trials.collecting import Collected, Taken, collect, collected_bytes, collected_from
@@ -23,7 +23,7 @@ from proctor.engine.trials.deadlines import COLLECT_S, GRACE_S, PREPARE_S, Deadl
 from proctor.engine.trials.documents import notes_document, repo_info_document
 from proctor.engine.trials.folder import AGENT_LOG, EVAL_LOG, PATCH, RECORD, WORK, TrialFolder, worked_on
 from proctor.engine.trials.scoring import bound_of, reply_of, write_results
-from proctor.engine.trials.verifying import Verdict, Verifying, VerifyTerms
+from proctor.engine.trials.verifying import PatchVerdict, Verifying, VerifyTerms
 from proctor.errors import ProctorError
 from proctor.references import RolloutsRef, TaskEntry, TrialLimits
 from proctor.sandbox.contract import REPO, Box, Policy, Sandbox
@@ -90,7 +90,7 @@ class Trial:
         _write_work(folder, self.task, collected, taken.patch)
         return collected, taken.patch
 
-    async def _prepare(self, box: Box) -> Baseline:
+    async def _prepare(self, box: Box) -> TaskBaseline:
         baseline = await self._baseline()
         await box.put(baseline.files, REPO)
         await box.put(baseline.history, f"{REPO}/.git")
@@ -119,7 +119,7 @@ class Trial:
             told = f"stopped from outside: the whole trial may take {self.deadlines.trial_s:g} s"
             return AgentWork("limit", limits_met=(told,))
 
-    async def _collect(self, folder: TrialFolder, box: Box, baseline: Baseline) -> Taken:
+    async def _collect(self, folder: TrialFolder, box: Box, baseline: TaskBaseline) -> Taken:
         root = await repository_of(box)
         until = time.monotonic() + COLLECT_S
         return await asyncio.to_thread(collect, root, baseline, folder.private, until)
@@ -133,7 +133,7 @@ class Trial:
             work, taken.tree, taken.touched, notes, used, tuple(self.phases), self.deadlines.told
         )
 
-    async def _verify(self, folder: TrialFolder, collected: Collected, patch: bytes) -> Verdict:
+    async def _verify(self, folder: TrialFolder, collected: Collected, patch: bytes) -> PatchVerdict:
         with self._phase(folder, "verify"):
             folder.verifies()
             baseline = await self._baseline()
@@ -147,7 +147,7 @@ class Trial:
             folder.finish("verify")
         return replace(verdict, notes=(*work.notes, *verdict.notes))
 
-    async def _baseline(self) -> Baseline:
+    async def _baseline(self) -> TaskBaseline:
         return await self.baselines.of(self.task, Path(self.ref.data, "cache", "baselines"))
 
     @property

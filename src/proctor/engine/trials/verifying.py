@@ -16,7 +16,7 @@ from pathlib import Path
 
 from proctor.engine.trials.boxes import furnish, opened_box
 from proctor.engine.trials.folder import room_for
-from proctor.engine.trials.metrics import Metrics
+from proctor.engine.trials.metrics import CustomMetrics
 from proctor.errors import VerifierError
 from proctor.sandbox.contract import ARTIFACTS, REPO, Box, Command, CommandEnd, Mount, Policy, Sandbox
 from proctor.sources.rollouts.meta import TestScript
@@ -42,7 +42,7 @@ class VerifyTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PatchVerdict:
     """What the tests say, by script, and what it comes to; 0 to 1."""
 
     tests: Mapping[str, TestResult]
@@ -61,9 +61,9 @@ class Verifying:
     work: Path
     terms: VerifyTerms
     used: list[Consumed] = field(default_factory=list)
-    metrics: Metrics = field(default_factory=Metrics)
+    metrics: CustomMetrics = field(default_factory=CustomMetrics)
 
-    async def verdict(self) -> Verdict:
+    async def verdict(self) -> PatchVerdict:
         """Raises: VerifierError with what the verifier printed; SandboxError, DiskFull."""
         task = self.task
         if not task.tests:
@@ -76,7 +76,7 @@ class Verifying:
                 f"{task.id}: the verifier did not end in time; it printed: {self._printed()}"
             ) from None
         passed = {path: result.passed for path, result in tests.items()}
-        return Verdict(
+        return PatchVerdict(
             tests,
             rubric_scores(task, passed),
             task.score(passed),
@@ -113,7 +113,8 @@ class Verifying:
     async def _run(self, box: Box, script: TestScript, seconds: float) -> TestResult:
         path, word = f"{EVALUATION}/{script.path}", secrets.token_hex(16)
         shell = self._shell(script)
-        argv = (shell, path) if script.runner == "sh" else (*PYTHON, script.runner, path, REPO)
+        paths = self.terms.environment.get("PYTHONPATH", "")
+        argv = (shell, path) if script.runner == "sh" else (*PYTHON, script.runner, path, REPO, paths)
         env = {**self.terms.environment, **ENVIRONMENT}
         ended = await box.run(Command(argv, env, stdin=f"{word}\n".encode(), timeout_s=seconds))
         if script.runner == "sh":
@@ -187,7 +188,7 @@ def rubric_scores(task: PreparedTask, passed: Mapping[str, bool]) -> dict[str, R
     for each in task.rubrics:
         of = [passed[script.path] for script in task.tests if script.rubric == each.id]
         share = of.count(True) / len(of) if of else None
-        scores[each.id] = RubricScore(each.criterion, each.weight, share, len(of), of.count(True))
+        scores[each.id] = RubricScore(each.criterion, each.weight, share, len(of), of.count(True), each.gate)
     return scores
 
 

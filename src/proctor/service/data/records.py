@@ -21,7 +21,7 @@ from proctor.service.results import documents
 from proctor.service.results.answer_kinds import kept_as_they_are, kind_told
 from proctor.service.results.results import marks, shape
 from proctor.service.results.speeds import with_clock
-from proctor.service.rollouts.figures import trials_of
+from proctor.service.rows.trials import trials_of
 from proctor.stats.estimates import scores
 from proctor.store import AttemptRow, reply_of
 from proctor.store.core import bodies

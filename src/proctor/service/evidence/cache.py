@@ -13,7 +13,7 @@ from proctor.service.context import Context
 from proctor.service.evidence.compare import Compared, compared
 from proctor.service.evidence.history import History, history
 from proctor.service.evidence.leaderboard import leaderboard
-from proctor.service.rollouts.figures import RunTrials, run_trials
+from proctor.service.rows.trials import RunTrials, run_trials
 from proctor.store.read import lists
 from proctor.types import Run
 

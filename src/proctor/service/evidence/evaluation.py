@@ -17,7 +17,7 @@ from proctor.service.results.comparable import check_comparable, check_shared
 from proctor.service.results.results import Kept, marks, scored_rows
 from proctor.service.results.speeds import common, unlike
 from proctor.service.results.wordings import by_wording, sign_note
-from proctor.service.rollouts.conditions import unlike as unlike_conditions
+from proctor.service.rows.conditions import unlike as unlike_conditions
 from proctor.stats.compare import Side, compare, focused
 from proctor.stats.estimates import Shape
 

@@ -34,7 +34,7 @@ COMPARABILITY: dict[str, Callable[[Manifest], Any]] = {
 # The same, of what only some runs have.
 FURTHER: dict[str, Callable[[Manifest], Any]] = {
     "graders": lambda m: m.facts.graders,
-    # With how much a trial passes is what success means. Sandbox, image, limits: told (rollouts/conditions.py).
+    # With how much a trial passes is what success means. Sandbox, image, limits: told (rows/conditions.py).
     "pass score": lambda m: m.facts.pass_score if isinstance(m.facts, RolloutFacts) else None,
 }
 BY_TASK = ("prompts", "metric versions")  # need be the same only where both runs have them

@@ -13,7 +13,7 @@ from proctor.manifest_json import manifest_document
 from proctor.service.results import speeds
 from proctor.service.results.advice import advice, asks_again
 from proctor.service.results.outcome import PlanOutcome
-from proctor.service.rollouts.figures_document import trials_document
+from proctor.service.rows.trials_document import trials_document
 from proctor.stats.estimates_task import most_stderr
 from proctor.types import NOTHING_USED, Run, Usage
 

@@ -12,10 +12,10 @@ from proctor.errors import ConfigError, DataError, NotFound, StoreError
 from proctor.findings import RunResult, Score
 from proctor.service.context import Context
 from proctor.service.results.causes import as_records, causes_of
-from proctor.service.results.marks import Kept, mark, marks, scored_rows, shape
 from proctor.service.results.profile import counted_tally, has_summary, summary_of, tally_of
 from proctor.service.results.schemas import with_adherence
-from proctor.service.rollouts.figures import trials_of
+from proctor.service.rows.marks import Kept, mark, marks, scored_rows, shape
+from proctor.service.rows.trials import trials_of
 from proctor.stats.estimates import scores
 from proctor.store import Store
 from proctor.store.core.runs import Ending

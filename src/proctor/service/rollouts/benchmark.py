@@ -11,9 +11,9 @@ from proctor.errors import ConfigError
 from proctor.manifest import RolloutFacts
 from proctor.references import Agent, TaskEntry, TrialLimits
 from proctor.service.context import Context
-from proctor.service.rollouts.figures import Matrix, matrix
 from proctor.service.rollouts.folders import LivePhase, live_phase
 from proctor.service.rollouts.listing import BenchmarkLine, line_of, planned_of, tasks_ref
+from proctor.service.rows.trials import TrialMatrix, matrix
 from proctor.service.watch import job_states
 from proctor.store.core.attempts import AttemptRow
 from proctor.store.read import rollout_plans
@@ -203,7 +203,7 @@ def runs_of(context: Context, ident: str) -> list[Run]:
     return [run for run, _ in rollout_plans.runs_of(context.store, [plan])[plan]]
 
 
-def figures_of(context: Context, ident: str) -> Matrix:
+def figures_of(context: Context, ident: str) -> TrialMatrix:
     """What the trials show by now, by row and by task. Raises: NotFound."""
     return matrix(context.store, runs_of(context, ident))
 

@@ -13,9 +13,11 @@ from proctor.service.rollouts.calibrating import AgentShown, Calibration, calibr
 from proctor.settings import Settings
 from proctor.sources.rollouts.reading import read_task
 from proctor.sources.rollouts.task import PreparedTask
+from proctor.trial_record import TrialRecord
 
 How = Literal["ok", "warn", "fail"]
 LEAST_TEST_LINES = 3  # of a test in a row that an instruction may not hold
+LONGEST_LINE = 300  # characters of a test's output
 FULL = 1.0 - 1e-9
 
 
@@ -165,9 +167,15 @@ def _of_reference(task: PreparedTask, shown: AgentShown) -> CheckLine:
     )
 
 
-def _last(record: Any, failing: Sequence[str]) -> str:
-    said = [record.tests[path].output.strip().splitlines()[-1:] for path in failing]
-    return "; ".join(f"{path} fails ({' '.join(each)})" for path, each in zip(failing, said, strict=True))
+def _last(record: TrialRecord, failing: Sequence[str]) -> str:
+    """The failing scripts, each with the line of its output that says most: its last error, else its last line."""
+    return "; ".join(f"{path} fails ({_telling(record.tests[path].output)})" for path in failing)
+
+
+def _telling(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if "Error" in line and "short test summary" not in line]
+    return ([*lines, *errors] or ["no output"])[-1][:LONGEST_LINE]
 
 
 def _agreed(*all_shown: AgentShown) -> CheckLine:

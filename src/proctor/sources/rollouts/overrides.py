@@ -9,7 +9,7 @@ from typing import Any
 
 from proctor.errors import DataError
 from proctor.sources.rollouts.faults import JsonTold, TaskFaults
-from proctor.sources.rollouts.meta import META, RepoOrigin, parsed, repo_origin, variables
+from proctor.sources.rollouts.meta import RepoOrigin, parsed, repo_origin, variables
 from proctor.sources.rollouts.paths import is_glob, matches, outside
 from proctor.sources.rollouts.repository import is_remote, repository_files
 from proctor.sources.rollouts.tree import TaskFile, through_link
@@ -182,7 +182,7 @@ def _evaluation(draft: Draft, told: JsonTold) -> None:
             **(before if isinstance(before, dict) else {}),
             **(parts if whole is None else whole),
         }
-        draft.changes.append(f"another {' and '.join(parts) or 'evaluation'} ({META} is not changed)")
+        draft.changes.append(f"another {' and '.join(parts) or 'evaluation'}")
 
 
 def _counted(count: int, what: str) -> str:

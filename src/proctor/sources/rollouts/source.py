@@ -54,7 +54,7 @@ def open_rollouts(ref: RolloutsRef, home: Path) -> RolloutsSource:
 
     Raises: DataError for folders that are no prepared tasks, all of them at once.
     """
-    tasks = told_apart(_read(ref, home))
+    tasks = tasks_of(ref, home)
     folders = {task.id: task.sha256 for task in tasks}
     digest = hashlib.sha256("\n".join(sorted(folders.values())).encode()).hexdigest()
     facts = RolloutFacts(
@@ -69,6 +69,11 @@ def open_rollouts(ref: RolloutsRef, home: Path) -> RolloutsSource:
     )
     title = f"{ref.name}{not_contained_mark(ref.sandbox)}"
     return RolloutsSource(title, facts, tasks, ref.tasks, tuple(_understood(tasks, ref)))
+
+
+def tasks_of(ref: RolloutsRef, home: Path) -> list[PreparedTask]:
+    """The tasks of a benchmark, in its order, with ids that differ. Raises: DataError with all that is wrong."""
+    return told_apart(_read(ref, home))
 
 
 def _read(ref: RolloutsRef, home: Path) -> list[PreparedTask]:
@@ -106,6 +111,11 @@ def told_apart(tasks: Sequence[PreparedTask]) -> list[PreparedTask]:
 def _understood(tasks: Sequence[PreparedTask], ref: RolloutsRef) -> Iterator[str]:
     rollouts = sum(entry.rollouts for entry in ref.tasks)
     yield f"{_counted(len(tasks), 'task')}, {_counted(rollouts, 'rollout')} in all"
+    yield from remarks(tasks, ref)
+
+
+def remarks(tasks: Sequence[PreparedTask], ref: RolloutsRef) -> Iterator[str]:
+    """What a person should know of the tasks before they are run, in sentences."""
     for task, entry in zip(tasks, ref.tasks, strict=True):
         if task.changes:
             yield f"{task.id}: overrides applied to a private copy: {'; '.join(task.changes)}"

@@ -1,6 +1,8 @@
 """Runs one test script of a verifier, and tells on its last line that it came to its end. Runs in the box, alone.
 
-    python3 -I -B run_test.py HOW SCRIPT REPOSITORY         HOW: python, unittest or pytest; a secret word on stdin
+    python3 -I -B run_test.py HOW SCRIPT REPOSITORY PATHS       HOW: python, unittest or pytest; PATHS: joined by ":"
+
+A secret word is handed in on stdin.
 
 It knows nothing of proctor and works with any Python from 3.8 on. Tested code shares this process where a script
 imports it. What ends the process early (`os._exit(0)` in a module) never gets to the last line, and what lies in the
@@ -43,7 +45,7 @@ class StandardFirst:
         return None
 
 
-class Ending:
+class ScriptEnding:
     """How a script ended, and the line that tells it, on a descriptor that is its own."""
 
     def __init__(self, word: str) -> None:
@@ -72,17 +74,18 @@ def closed_to_others() -> None:
         pass  # a Python without it, as on systems that are no Linux
 
 
-def main(how: str, script: str, repository: str) -> NoReturn:
-    ending = Ending(sys.stdin.readline().strip())
+def main(how: str, script: str, repository: str, paths: str) -> NoReturn:
+    ending = ScriptEnding(sys.stdin.readline().strip())
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     closed_to_others()
     here = script.rpartition("/")[0]
     trusted = [each for each in sys.path if not each.startswith(repository)]
     sys.meta_path.insert(0, StandardFirst(trusted))
-    own = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[:0] = [here, *filter(None, own), repository]
     sys.argv = [script]
     try:
+        # Before the repository is looked into, where something else may lie under that name.
+        need(how)
+        sys.path[:0] = [here, *filter(None, paths.split(":")), repository]
         count = HOW[how](script)
     except SystemExit as left:
         passed = left.code in (None, 0) and not _through_others(left, (here, *trusted))
@@ -101,6 +104,15 @@ def _through_others(left: SystemExit, trusted: Sequence[str]) -> bool:
             return True
         step = step.tb_next
     return False
+
+
+def need(how: str) -> None:
+    """Load what runs the script."""
+    try:
+        if how != "python":
+            __import__(how)
+    except ImportError:
+        raise Broken(f"The Python of this box has no {how}") from None
 
 
 def as_program(script: str) -> int | None:
@@ -143,7 +155,7 @@ def _marked(test: Any) -> bool:
     )
 
 
-class Counted:
+class PytestCount:
     """A plugin that counts what pytest ran."""
 
     def __init__(self) -> None:
@@ -165,13 +177,11 @@ class Counted:
 
 def by_pytest(script: str) -> int:
     """Run it with pytest, which takes its settings from the script's folder and never from the repository."""
-    try:
-        import pytest
-    except ImportError:
-        raise Broken("The Python of this box has no pytest") from None
+    import pytest
+
     here = script.rpartition("/")[0]
     settings = f"{here}/pytest.ini"
-    counted = Counted()
+    counted = PytestCount()
     told = ["-c", settings if os.access(settings, os.R_OK) else os.devnull, "--rootdir", here]
     code = pytest.main(
         [*told, "--confcutdir", here, "-p", "no:cacheprovider", "-q", script], plugins=[counted]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from proctor.manifest import RolloutFacts
 from proctor.references import RolloutsRef
-from proctor.service.results.marks import Kept, mark, scored_rows
+from proctor.service.rows.marks import Kept, mark, scored_rows
 from proctor.stats.metrics import Scored
 from proctor.stats.rollouts.trials import (
     mean_score,
@@ -20,15 +20,15 @@ from proctor.stats.rollouts.trials import (
 )
 from proctor.store import AttemptRow
 from proctor.store.core.attempts import AT_LIMIT
-from proctor.trial_findings import Matrix, RunTrials, Spending, TaskTrials, TrialCounts
+from proctor.trial_findings import RunTrials, TaskTrials, TrialCounts, TrialMatrix, TrialSpending
 from proctor.types import Outcome, Run
 
 __all__ = [
-    "Matrix",
     "RunTrials",
-    "Spending",
     "TaskTrials",
     "TrialCounts",
+    "TrialMatrix",
+    "TrialSpending",
     "is_rollouts",
     "matrix",
     "run_trials",
@@ -36,16 +36,13 @@ __all__ = [
 ]
 
 
-def matrix(store: Kept, runs: Sequence[Run]) -> Matrix:
+def matrix(store: Kept, runs: Sequence[Run]) -> TrialMatrix:
     """Raises: NotFound."""
-    return Matrix.of([run_trials(store, run) for run in runs])
+    return TrialMatrix.of([run_trials(store, run) for run in runs])
 
 
 def run_trials(store: Kept, run: Run, *, by_task: bool = True) -> RunTrials:
-    """What the run's trials show by now, also while it is at work. Without `by_task` no task has figures of its own.
-
-    Raises: NotFound.
-    """
+    """What the run's trials show by now, also while it is at work. Raises: NotFound."""
     every = list(store.latest(run.id))
     counted = list(scored_rows(store, run))
     rows = [_marked(row) for row in counted]
@@ -105,14 +102,14 @@ def _counts(every: Sequence[AttemptRow], counted: Sequence[AttemptRow], planned:
     )
 
 
-def _spent(rows: Sequence[AttemptRow]) -> Spending:
+def _spent(rows: Sequence[AttemptRow]) -> TrialSpending:
     scored = [row for row in rows if row.outcome is not Outcome.ERROR]
     figures = {"seconds": "latency_s", **{n: n for n in ("input_tokens", "output_tokens", "cost_usd")}}
     known = {
         name: [float(value) for row in scored if (value := getattr(row, column)) is not None]
         for name, column in figures.items()
     }
-    return Spending(
+    return TrialSpending(
         len(scored),
         sum(row.outcome is Outcome.CORRECT for row in scored),
         {name: math.fsum(values) for name, values in known.items() if values},

@@ -7,12 +7,12 @@ from dataclasses import asdict
 from typing import Any
 
 from proctor.findings import Estimate
-from proctor.trial_findings import Matrix, PassAt, RunTrials, Spending, TaskTrials, TrialCounts
+from proctor.trial_findings import PassAt, RunTrials, TaskTrials, TrialCounts, TrialMatrix, TrialSpending
 
 SPENT = ("seconds", "input_tokens", "output_tokens", "cost_usd")
 
 
-def matrix_document(of: Matrix) -> dict[str, Any]:
+def matrix_document(of: TrialMatrix) -> dict[str, Any]:
     """`tasks` are the columns; each run's `tasks` stand in their order, null where it has no such task."""
     return {
         "tasks": [{"task": task, "sha256": digest} for task, digest in of.columns],
@@ -68,5 +68,5 @@ def passes(of: Sequence[PassAt]) -> list[dict[str, Any]]:
     return [{"k": one.k, "any": estimate(one.any), "all": estimate(one.all)} for one in of]
 
 
-def totals(of: Spending) -> dict[str, float | None]:
+def totals(of: TrialSpending) -> dict[str, float | None]:
     return {name: of.sums.get(name) for name in SPENT}
