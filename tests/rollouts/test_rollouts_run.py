@@ -246,7 +246,7 @@ def test_full_output_streams_what_agents_and_verifiers_print_behind_their_trials
     stamp = desk.folder("loud").name
     assert f"[{stamp}-0 agent] I look" in out.splitlines()
     assert f"[{stamp}-0 eval] I test" in out.splitlines()
-    assert "\x1b" not in out  # an agent's words cannot steer a terminal
+    assert "\x1b" not in out and "[31m" in out  # an agent's words are shown, and cannot steer a terminal
     assert out.index("I look") < out.index("completed (launched)")
 
 
