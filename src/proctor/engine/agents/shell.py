@@ -16,7 +16,7 @@ from proctor.engine.agents.clock import WorkClock
 from proctor.engine.agents.contract import AgentJob, AgentWork
 from proctor.engine.agents.own import variables
 from proctor.engine.agents.shell_reply import ReadReply, read_reply
-from proctor.engine.agents.spending import TrialSpending
+from proctor.engine.agents.spending import AgentSpending
 from proctor.engine.agents.steps import StepLog
 from proctor.errors import AgentModelError, AttemptError, ContextOverflow
 from proctor.offered import ListedModel
@@ -66,7 +66,7 @@ class ShellAgent:
         await self.model.provider.warm()
 
     async def work(self, job: AgentJob) -> AgentWork:
-        spending = TrialSpending(job.limits, self.name, self.price)
+        spending = AgentSpending(job.limits, self.name, self.price)
         talk = _Talk(self, job, spending, WorkClock(job.seconds, job.deadline_s))
         try:
             async with asyncio.timeout(talk.clock.rest_s):
@@ -85,7 +85,7 @@ class _Talk:
 
     agent: ShellAgent
     job: AgentJob
-    spending: TrialSpending
+    spending: AgentSpending
     clock: WorkClock
     messages: list[Message] = field(default_factory=list)
     log: StepLog = field(default_factory=StepLog)

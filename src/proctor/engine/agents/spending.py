@@ -15,7 +15,7 @@ CHARACTERS_PER_TOKEN = (
 
 
 @dataclass(slots=True)
-class TrialSpending:
+class AgentSpending:
     """What has been used so far, and what the next call may use.
 
     `price` is that of the table of prices, None where it has none. Where the server tells no tokens they are taken
