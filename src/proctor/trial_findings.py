@@ -2,7 +2,7 @@
 
 TrialCounts   what became of planned trials
 PassAt        pass@k and pass^k for one k
-TrialSpending      what scored trials took
+TrialCosts      what scored trials took
 TaskTrials    the trials of one task in one run
 RunTrials     all trials of a run
 TrialMatrix        agents by tasks
@@ -51,7 +51,7 @@ class TrialCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class TrialSpending:
+class TrialCosts:
     """What scored trials took together: sums over those that tell it, of which `told` counts them by name.
 
     Names: seconds (of the whole trial), input_tokens, output_tokens, cost_usd. What no trial tells is not in `sums`.
@@ -87,7 +87,7 @@ class TaskTrials:
     success: Estimate
     score: Estimate
     passes: tuple[PassAt, ...]
-    spent: TrialSpending
+    spent: TrialCosts
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class RunTrials:
     score: Estimate
     passes: tuple[PassAt, ...]
     tasks: tuple[TaskTrials, ...]
-    spent: TrialSpending
+    spent: TrialCosts
 
     @property
     def label(self) -> str:

@@ -20,15 +20,15 @@ from proctor.stats.rollouts.trials import (
 )
 from proctor.store import AttemptRow
 from proctor.store.core.attempts import AT_LIMIT
-from proctor.trial_findings import RunTrials, TaskTrials, TrialCounts, TrialMatrix, TrialSpending
+from proctor.trial_findings import RunTrials, TaskTrials, TrialCosts, TrialCounts, TrialMatrix
 from proctor.types import Outcome, Run
 
 __all__ = [
     "RunTrials",
     "TaskTrials",
+    "TrialCosts",
     "TrialCounts",
     "TrialMatrix",
-    "TrialSpending",
     "is_rollouts",
     "matrix",
     "run_trials",
@@ -102,14 +102,14 @@ def _counts(every: Sequence[AttemptRow], counted: Sequence[AttemptRow], planned:
     )
 
 
-def _spent(rows: Sequence[AttemptRow]) -> TrialSpending:
+def _spent(rows: Sequence[AttemptRow]) -> TrialCosts:
     scored = [row for row in rows if row.outcome is not Outcome.ERROR]
     figures = {"seconds": "latency_s", **{n: n for n in ("input_tokens", "output_tokens", "cost_usd")}}
     known = {
         name: [float(value) for row in scored if (value := getattr(row, column)) is not None]
         for name, column in figures.items()
     }
-    return TrialSpending(
+    return TrialCosts(
         len(scored),
         sum(row.outcome is Outcome.CORRECT for row in scored),
         {name: math.fsum(values) for name, values in known.items() if values},

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from proctor.findings import Estimate
-from proctor.trial_findings import PassAt, RunTrials, TaskTrials, TrialCounts, TrialMatrix, TrialSpending
+from proctor.trial_findings import PassAt, RunTrials, TaskTrials, TrialCosts, TrialCounts, TrialMatrix
 
 SPENT = ("seconds", "input_tokens", "output_tokens", "cost_usd")
 
@@ -68,5 +68,5 @@ def passes(of: Sequence[PassAt]) -> list[dict[str, Any]]:
     return [{"k": one.k, "any": estimate(one.any), "all": estimate(one.all)} for one in of]
 
 
-def totals(of: TrialSpending) -> dict[str, float | None]:
+def totals(of: TrialCosts) -> dict[str, float | None]:
     return {name: of.sums.get(name) for name in SPENT}

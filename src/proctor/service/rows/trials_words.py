@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from proctor.figures import amount, dollars, duration, estimate, share
 from proctor.findings import Estimate
-from proctor.trial_findings import PassAt, RunTrials, TaskTrials, TrialCounts, TrialMatrix, TrialSpending
+from proctor.trial_findings import PassAt, RunTrials, TaskTrials, TrialCosts, TrialCounts, TrialMatrix
 
 
 def trial_lines(of: RunTrials) -> Iterator[str]:
@@ -52,7 +52,7 @@ def _pass_words(of: PassAt) -> str:
     return f"pass@{of.k} {estimate(of.any)}  pass^{of.k} {estimate(of.all)}  {tasks}"
 
 
-def spent_words(of: TrialSpending) -> str:
+def spent_words(of: TrialCosts) -> str:
     """Time, tokens and money of a trial, and the price of a success."""
     tokens = [of.per_trial(name) for name in ("input_tokens", "output_tokens")]
     words = [f"{duration(of.per_trial('seconds'))} per trial"]
