@@ -54,7 +54,7 @@ def image_in(home: Path) -> Path:
 
 @pytest.fixture
 def box_home(tmp_path: Path) -> Iterator[Path]:
-    """A PROCTOR_HOME with the image in it; skips where there is no bubblewrap. What a killed process left is unmounted."""
+    """A PROCTOR_HOME with the image in it; skips where there is no bubblewrap, and unmounts what killed ones left."""
     home = image_in(tmp_path / "home")
     yield home
     sweep(home / "boxes")
