@@ -118,6 +118,11 @@ SETTINGS: tuple[Setting, ...] = (
         "60s",
     ),
     Setting(
+        "DOCKER_HOST",
+        "Socket of the Docker daemon, or of podman's service, in which boxes of `docker` are made.",
+        "unix:///var/run/docker.sock",
+    ),
+    Setting(
         "SANDBOX_BACKEND",
         "The sandbox of rollouts: `bubblewrap`, `docker` or `local`; it wins over a benchmark's own.",
         "what the benchmark says, else `bubblewrap`",
