@@ -43,7 +43,7 @@ OUTER = (
     'exec 9>&2 2>&1; ulimit -c 0; o=$1; shift; while [ "$1" != -- ]; do echo 0 > "$1" || exit 125; shift; done; shift; '
     'exec "$@" 8< "$o"'
 )
-INNER = 'echo >&9; exec 9>&-; cd -- "$1" || exit 126; unset OLDPWD; shift; exec "$@"'
+INNER = 'echo >&9 || exit 126; exec 9>&-; cd -- "$1" || exit 126; unset OLDPWD; shift; exec "$@"'
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,7 +244,7 @@ def file_name(task: str, row: str) -> str:
     """A name that no other task and row has, with no more than letters, digits and _.+- in it.
 
     >>> file_name("mend", "agent/null")
-    'mend__agent_null-1fe54e41.json'
+    'mend__agent_null-14a460ea.json'
     """
     safe = SAFE.sub("_", f"{task}__{row}").lstrip(".")
     whole = hashlib.sha256(f"{task}\0{row}".encode()).hexdigest()
