@@ -157,7 +157,8 @@ def test_a_batch_is_started_watched_live_in_two_browsers_and_looked_through(
             "the models",
         )
         page.locator("#models details summary").click()
-        assert "at least 700 MB" in page.locator("#model-table tbody tr").first.inner_text()
+        row = "#model-table tbody tr >> nth=0"
+        until(page, lambda at: "at least 700 MB" in at.locator(row).inner_text(), "how large it is")
         page.locator("#f-provider").select_option("openai")
         until(page, lambda at: at.locator("#models select option[value=alpha]").count() == 1, "its models")
         page.locator("#models select").select_option("alpha")

@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from proctor.sandbox.mounts import unmount
 
 MOUNTED = ("root", "disk")
 PREFIXES = ("box-", "local-")
+MOMENT_S, STEP_S = 2.0, 0.01  # how long those who are ending are waited for, and how often is looked
 
 
 @dataclass(slots=True)
@@ -69,24 +71,48 @@ def sweep(boxes: Path) -> list[str]:
         if lock is None:
             continue
         remove(_groups(folder))
+        latest = time.monotonic() + MOMENT_S
         _clear(folder)
+        while folder.exists() and time.monotonic() < latest:  # somebody who is ending still holds it
+            time.sleep(STEP_S)
+            _clear(folder)
         os.close(lock)
         found.append(folder.name)
     return found
 
 
 def _free(folder: Path) -> int | None:
-    """The lock of a folder whose owner is dead; None where it lives."""
+    """The lock of a folder whose owner is dead; None where it lives.
+
+    A process that a killed owner was just beginning still shares its lock for a moment, which is waited for.
+    """
     try:
         fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:
         return None
+    latest = time.monotonic() + MOMENT_S
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if _owner_lives(folder) or time.monotonic() > latest:
+                os.close(fd)
+                return None
+            time.sleep(STEP_S)
+        else:
+            return fd
+
+
+def _owner_lives(folder: Path) -> bool:
+    """By its process and when that began; True where it is not told."""
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(fd)
-        return None
-    return fd
+        told = json.loads((folder / "owner.json").read_bytes())
+        state = Path(f"/proc/{int(told['pid'])}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return not (folder / "owner.json").exists()
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
+    return state[0] != "Z" and int(state[19]) == told.get("began")
 
 
 def _groups(folder: Path) -> list[Path]:
