@@ -35,6 +35,13 @@ SETTINGS: tuple[Setting, ...] = (
         secret=True,
     ),
     Setting(
+        "PROCTOR_REDIS_URL",
+        "Redis or Valkey through which several machines share a queue and the limits of providers, "
+        "such as `redis://HOST:6379/0`.",
+        "none: the database alone is the queue",
+        secret=True,
+    ),
+    Setting(
         "PROCTOR_DATA",
         "Where the rows of suites come from: `imported` or `sample`. `--data` wins over it.",
         "imported",
@@ -182,6 +189,7 @@ class Settings:
     batch_file_bytes: int = 200_000_000
     batch_windows: tuple[tuple[str, float], ...] = (("24h", 86_400.0),)  # as they are called, in seconds
     sandbox: str | None = None  # of rollouts; None: as the benchmark says
+    redis_url: str | None = field(default=None, repr=False)
     server: str | None = None
     api_key: str | None = field(default=None, repr=False)
     public_only: bool = False  # no variable: set for a job that asks an address its user named
@@ -239,6 +247,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         batch_file_bytes=MB * _count(environ, "PROCTOR_BATCH_MB", 200),
         batch_windows=_windows(environ, "PROCTOR_BATCH_WINDOWS", "24h"),
         sandbox=environ.get("SANDBOX_BACKEND") or None,
+        redis_url=environ.get("PROCTOR_REDIS_URL") or None,
         server=_base_url(environ, "PROCTOR_SERVER", "") or None,
         api_key=environ.get("PROCTOR_API_KEY") or None,
     )

@@ -308,6 +308,25 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Shard:
+    """One of `of` parts of a run, counted from 0: each asking is in exactly one of them.
+
+    >>> Shard(0, 3).holds(position=7, repeat=2), str(Shard(0, 3))
+    (True, '1/3')
+    """
+
+    index: int
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.index + 1}/{self.of}"
+
+    def holds(self, position: int, repeat: int) -> bool:
+        """Neighbours are dealt out in turn, so that all parts get on through the rows alike."""
+        return (position + repeat) % self.of == self.index
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """When to stop drawing items (`for_s`, `max_cost_usd`, `max_total_tokens`) and when to give up (`timeout_s`)."""
 
@@ -318,6 +337,7 @@ class Limits:
     timeout_s: float = 3 * 3600.0
     request_timeout_s: float = 600.0
     wait_for_server_s: float = 120.0  # for a server that is gone or loads its model; 0: not at all
+    shard: Shard | None = None  # the only part to be asked here; the others are asked elsewhere
 
 
 @dataclass(frozen=True, slots=True)

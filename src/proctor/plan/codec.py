@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 
 from proctor.errors import ConfigError
 from proctor.references import Agent, ExamRef, RolloutsRef, SourceRef, TaskEntry, TrialLimits
-from proctor.types import Cell, Limits, Model, Plan, Sampling
+from proctor.types import Cell, Limits, Model, Plan, Sampling, Shard
 
 
 def cell_to_json(cell: Cell) -> str:
@@ -27,6 +27,8 @@ def _cell(cell: Cell) -> dict[str, Any]:
     record["source"] = {name: value for name, value in source.items() if value or name not in _LATER}
     if cell.agent is None:
         del record["agent"]
+    if cell.limits.shard is None:
+        del record["limits"]["shard"]
     return record
 
 
@@ -37,7 +39,7 @@ def cell_from_json(text: str) -> Cell:
         model=_build(Model, record.pop("model")),
         source=_source(record.pop("source")),
         sampling=_build(Sampling, record.pop("sampling")),
-        limits=_build(Limits, record.pop("limits")),
+        limits=_limits(record.pop("limits")),
         agent=_build(Agent, record.pop("agent")) if "agent" in record else None,
         **_known(Cell, record),
     )
@@ -62,6 +64,12 @@ def _source(record: Mapping[str, Any]) -> SourceRef:
         reference, {name: value for name, value in record.items() if name not in unused}
     )
     return built
+
+
+def _limits(record: Mapping[str, Any]) -> Limits:
+    shard = record.get("shard")
+    limits: Limits = _build(Limits, {**record, "shard": shard and _build(Shard, shard)})
+    return limits
 
 
 def _rollouts(record: Mapping[str, Any]) -> RolloutsRef:

@@ -11,12 +11,12 @@ import socket
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from proctor.engine.attempts import Asking, Terms, attempts
+from proctor.engine.attempts import Terms, attempts
 from proctor.engine.outage import once_ready
 from proctor.engine.retry import Retry
 from proctor.errors import Conflict, ProctorError, RunTimeout, StoreError
@@ -36,13 +36,13 @@ from proctor.service.results.causes import causes_of, failed_whole
 from proctor.service.results.results import close
 from proctor.service.runs import server_time
 from proctor.service.runs.budget import Budget
+from proctor.service.runs.missing import missing
 from proctor.service.runs.progress import Meter, Watch, asked_of, keep_showing, keep_telling
 from proctor.settings import Settings
 from proctor.store import AttemptWriter, Store
 from proctor.store.core.runs import Ending
 from proctor.store.queue import endings, runlog
 from proctor.store.queue.endings import Spent, Verdict
-from proctor.store.read.tried import SETTLED, tried
 from proctor.types import Attempt, Cell, Limits, Run, Status
 
 LOG = logging.getLogger(__name__)
@@ -282,7 +282,7 @@ class _Ending:
 async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) -> str | None:
     """Ask what is missing; returns why it stopped early, or None."""
     store = context.store
-    asked = _missing(store, run, ready)
+    asked = missing(store, run, ready.cell, ready.source)
     parallel = _parallel(ready.provider, limits)
     settled = store.run(run.id).settled
     meter = Meter(run, settled, parallel)
@@ -366,18 +366,6 @@ async def _until_kept(writer: AttemptWriter) -> None:
     # The writer is a thread and cannot set an asyncio.Event; looking now and then is simpler than a bridge.
     while writer.backlog > BACKLOG // 2:  # noqa: ASYNC110 - see above
         await asyncio.sleep(0.01)
-
-
-def _missing(store: Store, run: Run, ready: Ready) -> Iterator[Asking]:
-    """The askings of the run that have no outcome yet, in the run's order."""
-    known, repeats = tried(store, run.id), kind_of(ready.cell.source).repeats
-    for repeat in range(ready.cell.repeats):
-        for position, item in enumerate(ready.source.items()):
-            if repeat >= repeats(ready.source, item, ready.cell):
-                continue
-            attempt = known.look(item.id, repeat)
-            if attempt != SETTLED:
-                yield Asking(item, position, repeat, attempt)
 
 
 def _parallel(provider: Provider, limits: Limits) -> int:
