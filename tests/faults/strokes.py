@@ -102,14 +102,18 @@ def fill_disk(world: World) -> None:
     filler.unlink()
 
 
-def jump_clock(world: World) -> None:
-    """An hour ahead or back, for every process of the server at once."""
-    jump = world.luck.choice((3600, -3600))
+def move_clock(world: World, seconds: int) -> None:
+    """Of every process of the server at once; what stands there is added to."""
     # In place: the processes have the file mapped.
     with Path(world.environ["FAULTS_CLOCK"]).open("r+b") as clock:
-        ahead = int.from_bytes(clock.read(8), sys.byteorder, signed=True) + jump
+        ahead = int.from_bytes(clock.read(8), sys.byteorder, signed=True) + seconds
         clock.seek(0)
         clock.write(ahead.to_bytes(8, sys.byteorder, signed=True))
+
+
+def jump_clock(world: World) -> None:
+    """An hour ahead or back."""
+    move_clock(world, world.luck.choice((3600, -3600)))
 
 
 FAULTS = (

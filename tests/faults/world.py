@@ -161,7 +161,14 @@ def moved_clock(folder: Path) -> dict[str, str]:
 
 
 @contextmanager
-def world(*, postgres: bool = False, room_mb: int = 0, clock: bool = False, **more: str) -> Iterator[World]:
+def world(
+    *,
+    postgres: bool = False,
+    room_mb: int = 0,
+    clock: bool = False,
+    latency_s: float = LATENCY_S,
+    **more: str,
+) -> Iterator[World]:
     """A served world with the data set `sums` in it.
 
     `room_mb`: its home is a disk of that size. `clock`: its wall clock can be moved.
@@ -178,7 +185,7 @@ def world(*, postgres: bool = False, room_mb: int = 0, clock: bool = False, **mo
         file.write_bytes(csv_of(ITEMS))
         environ = environment(home, PROCTOR_FIRST_RETRY="1s", PROCTOR_DISK_FREE_MB="1", **more)
         server = ending.enter_context(
-            spawn(["--latency", str(LATENCY_S)], known_answers(read_settings(environ), [file]))
+            spawn(["--latency", str(latency_s)], known_answers(read_settings(environ), [file]))
         )
         model = Proxy(("127.0.0.1", urlsplit(server.url).port or 0))
         ending.callback(model.close)
