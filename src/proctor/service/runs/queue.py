@@ -12,9 +12,8 @@ from proctor.service.admin.addresses import check_address
 from proctor.service.context import Context
 from proctor.service.kinds import kind_of
 from proctor.settings import Settings
-from proctor.store.queue import entries
+from proctor.store.queue import entries, workers
 from proctor.store.queue.entries import PRIORITIES, Also, Job, Ticket
-from proctor.store.queue.heartbeat import signs
 from proctor.types import Cell, Plan, Run
 
 __all__ = [
@@ -138,14 +137,14 @@ def standing(context: Context) -> Queue:
 
 
 def worker_waits_for(context: Context) -> str | None:
-    """Why this machine's workers take no run, as one last said; None if they do."""
-    said = signs(context.settings.home)
-    return said[0].waits_for if said else None
+    """Why no worker takes a run, as the last one said; None where one that is there does, or none is there."""
+    there = workers.lately(context.store, now=time.time())
+    return there[0].waits_for if there and all(sign.waits_for for sign in there) else None
 
 
 def worker_seen(context: Context) -> float | None:
-    """When a worker of this machine last looked into the queue (Unix time); None if none ever did."""
-    said = signs(context.settings.home)
+    """When a worker last looked into the queue, on any machine (Unix time); None if none ever did."""
+    said = workers.signs(context.store)
     return said[0].at if said else None
 
 
