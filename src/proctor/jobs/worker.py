@@ -12,6 +12,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from proctor import __version__
@@ -22,6 +23,7 @@ from proctor.jobs.refusing import MOST, Refusals
 from proctor.sandbox.opening import left_boxes
 from proctor.settings import Settings
 from proctor.store import Store
+from proctor.store.datasets.shelf import drop_copies
 from proctor.store.queue import endings, entries, runlog, taking
 from proctor.store.queue.endings import Try, Verdict
 from proctor.store.queue.workers import WorkerSign, beat, tidy
@@ -75,6 +77,8 @@ class Worker:
         """
         tidy(self.store, now=time.time())
         left_boxes(self.settings.home)
+        with suppress(StoreError):
+            drop_copies(self.store, self.settings)
         try:
             while not self.stopping and self.go_on():
                 if not self._look(once) and once:

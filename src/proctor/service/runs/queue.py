@@ -11,7 +11,6 @@ from proctor.plan import check
 from proctor.service.admin.addresses import check_address
 from proctor.service.context import Context
 from proctor.service.kinds import kind_of
-from proctor.settings import Settings
 from proctor.store.queue import entries, workers
 from proctor.store.queue.entries import PRIORITIES, Also, Job, Ticket
 from proctor.types import Cell, Plan, Run
@@ -79,7 +78,7 @@ def submit_all(
         raise ConfigError(f"priority {ticket.priority!r}: choose from {', '.join(PRIORITIES)}")
     settings = context.settings
     longest_s = settings.job_timeout_s if longest_s is None else longest_s
-    cells = tuple(_for_the_queue(cell, settings, longest_s) for cell in plan.cells)
+    cells = tuple(_for_the_queue(cell, context, longest_s) for cell in plan.cells)
     source = cells[0].source
     return entries.submit_all(
         context.store,
@@ -91,10 +90,12 @@ def submit_all(
     )
 
 
-def _for_the_queue(cell: Cell, settings: Settings, longest_s: float) -> Cell:
+def _for_the_queue(cell: Cell, context: Context, longest_s: float) -> Cell:
+    settings = context.settings
     check_address(cell, settings)
     limits = replace(cell.limits, timeout_s=min(cell.limits.timeout_s, longest_s))
-    return replace(cell, source=kind_of(cell.source).resolved(cell.source, settings), limits=limits)
+    kind = kind_of(cell.source)
+    return replace(cell, source=kind.share(kind.resolved(cell.source, settings), context), limits=limits)
 
 
 def has_room(context: Context, user: str) -> bool:

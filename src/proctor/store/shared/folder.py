@@ -67,7 +67,9 @@ class SharedFolder:
     def _need_base(self) -> None:
         """A folder that is not mounted must not pass for an empty one."""
         if not self.base.is_dir():
-            raise SharedError(f"{self.told} is not there (PROCTOR_SHARED): mount it on this machine, or make it")
+            raise SharedError(
+                f"{self.told} is not there (PROCTOR_SHARED): mount it on this machine, or make it"
+            )
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:
