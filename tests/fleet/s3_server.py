@@ -82,7 +82,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _wrongly_signed(self, path: str, query: str, body: bytes) -> str | None:
         """Why a signature is not the one that the key makes of this very request."""
         found = re.fullmatch(
-            r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/s3/aws4_request, ?SignedHeaders=([^,]+), ?Signature=(\w+)",
+            r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/s3/aws4_request, ?"
+            r"SignedHeaders=([^,]+), ?Signature=(\w+)",
             self.headers.get("Authorization", ""),
         )
         if found is None:
