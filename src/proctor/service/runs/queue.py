@@ -17,6 +17,8 @@ from proctor.store.queue.entries import PRIORITIES, Also, Job, Ticket
 from proctor.store.queue.heartbeat import signs
 from proctor.types import Cell, Plan, Run
 
+LATELY_S = 15.0  # a worker that was not seen for so long is not counted on
+
 __all__ = [
     "PRIORITIES",
     "Disk",
@@ -34,6 +36,7 @@ __all__ = [
     "submit_all",
     "worker_seen",
     "worker_waits_for",
+    "workers_there",
 ]
 
 
@@ -147,6 +150,12 @@ def worker_seen(context: Context) -> float | None:
     """When a worker of this machine last looked into the queue (Unix time); None if none ever did."""
     said = signs(context.settings.home)
     return said[0].at if said else None
+
+
+def workers_there(context: Context) -> int:
+    """How many workers take runs just now, as far as this machine knows."""
+    now = time.time()
+    return sum(now - sign.at <= LATELY_S for sign in signs(context.settings.home))
 
 
 @dataclass(frozen=True, slots=True)

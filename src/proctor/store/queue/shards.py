@@ -7,7 +7,6 @@ is at work on it owns shards alone, and what he keeps is guarded by them (store/
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
@@ -192,10 +191,10 @@ def revoke(store: Store, run_id: str, *, owner: str) -> None:
         connection.execute(others.values(status=_WAITS, **_NOBODY))
 
 
-def standing(store: Store, run_id: str) -> Standing | None:
-    """None for a run that was never divided. Raises NotFound."""
+def standing(store: Store, run_id: str, *, now: float) -> Standing | None:
+    """None for a run that was never divided; a shard whose lease is over waits. Raises NotFound."""
     query = (
-        select(SHARD.c.status, SHARD.c.owner)
+        select(SHARD.c.status, SHARD.c.owner, SHARD.c.lease_until)
         .where(SHARD.c.run_num == store.number(run_id))
         .order_by(SHARD.c.shard)
     )
@@ -203,9 +202,10 @@ def standing(store: Store, run_id: str) -> Standing | None:
         rows = connection.execute(query).all()
     if not rows:
         return None
-    found = Counter(row.status for row in rows)
-    owners = tuple(dict.fromkeys(row.owner for row in rows if row.owner is not None))
-    return Standing(found[_WAITS], found[_AT_WORK], found[_DONE], owners)
+    owners = [row.owner for row in rows if row.status == _AT_WORK and row.lease_until > now]
+    done = sum(row.status == _DONE for row in rows)
+    waiting = len(rows) - done - len(owners)
+    return Standing(waiting, len(owners), done, tuple(dict.fromkeys(owners)))
 
 
 def look(store: Store, run_id: str) -> Shared:

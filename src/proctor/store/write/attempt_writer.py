@@ -146,6 +146,16 @@ class AttemptWriter:
         self.close()
 
     @property
+    def alive(self) -> bool:
+        """False once it has given up; `close` says why."""
+        return self._thread.is_alive()
+
+    @property
+    def kept(self) -> int:
+        """How many attempts were handed over."""
+        return self._kept
+
+    @property
     def committed(self) -> int:
         """How many attempts are safe on disk."""
         return self._committed
