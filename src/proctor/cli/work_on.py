@@ -18,7 +18,7 @@ from proctor.settings import read_settings
 @click.command("work-on", hidden=True)
 @click.argument("run")
 @click.option("--owner", required=True, help="The name under which a worker has taken the run.")
-@click.option("--lease", "lease_s", type=float, default=60.0, help="Seconds until the owner counts as dead.")
+@click.option("--lease", "lease_s", type=float, default=30.0, help="Seconds until the owner counts as dead.")
 def work_on_command(run: str, owner: str, lease_s: float) -> int:
     """Do the work of RUN, which a worker has taken as OWNER, and say in its row how it ended."""
     from proctor.service.context import open_context

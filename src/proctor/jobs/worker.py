@@ -26,7 +26,7 @@ from proctor.types import Run, Status
 
 LOOK_EVERY_S = 0.1
 MEASURE_EVERY_S = 1.0
-LEASE_S = 60.0
+LEASE_S = 30.0
 GRACE_S = 1.0  # between asking a process to end and killing it: a cancellation is done within 2 s
 BOXES_GRACE_S = 10.0  # the same where sandboxes must be emptied and taken down
 LONGEST_END_S = 5.0  # for all processes together, when the worker itself ends
