@@ -160,9 +160,7 @@ def faked_clock(file: Path) -> dict[str, str]:
 
 
 @contextmanager
-def world(
-    *, postgres: bool = False, room_mb: int = 0, clock: bool = False, **more: str
-) -> Iterator[World]:
+def world(*, postgres: bool = False, room_mb: int = 0, clock: bool = False, **more: str) -> Iterator[World]:
     """A served world with the data set `sums` in it.
 
     `room_mb`: its home is a disk of that size. `clock`: its processes read the clock through libfaketime.

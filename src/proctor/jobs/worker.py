@@ -36,7 +36,10 @@ OVERTIME_S = 60.0  # a run ends itself at its time limit; this much later its pr
 
 @dataclass(slots=True)
 class Worker:
-    """One worker. `due` does what else falls due, such as schedules, and says what; `go_on` False ends the worker."""
+    """One worker. `due` does what else falls due, such as schedules, and says what; `go_on` False ends the worker.
+
+    While `takes` is False it takes no run by itself: it is told of them (rq_look.py).
+    """
 
     store: Store
     settings: Settings
@@ -44,6 +47,7 @@ class Worker:
     log: Callable[[str], None]
     due: Callable[[float], list[str]] = lambda _now: []
     go_on: Callable[[], bool] = lambda: True
+    takes: Callable[[], bool] = lambda: True
     lease_s: float = LEASE_S
     command: Callable[[str, str, float], list[str]] = command
     # By owner: a run may be taken again while the process of its last try is still on its way out.
@@ -102,8 +106,25 @@ class Worker:
             beat(self.settings.home, self.name, WorkerSign(self._no_room, loads))
             for told in self.due(now):
                 self.log(told)
-        while not self._no_room and len(self.children) < self.settings.most_running and self._take(now):
+        while self.takes() and self._has_place() and self._take(now):
             pass
+
+    def _has_place(self) -> bool:
+        return not self._no_room and len(self.children) < self.settings.most_running
+
+    def do_only(self, run_id: str) -> bool:
+        """Take this run, and see it to its end here. False if it cannot be taken just now. Raises StoreError then."""
+        self.takes = lambda: False
+        self._look_for_room()
+        if not (self._has_place() and self._take(time.time(), only=run_id)):
+            return False
+        try:
+            while self.children and not self.stopping and self.go_on():
+                time.sleep(LOOK_EVERY_S)
+                self._look(once=False)
+        finally:
+            self.end_all()
+        return True
 
     def end_all(self) -> None:
         """Have every process end; its run waits for the next worker, and this try does not count."""
@@ -139,10 +160,11 @@ class Worker:
 
     # Starting ------------------------------------------------------------------------------------
 
-    def _take(self, now: float) -> bool:
+    def _take(self, now: float, *, only: str | None = None) -> bool:
         owner = f"{self.name} {uuid.uuid4().hex[:8]}"
+        most, lease_s = self.settings.most_running, self.lease_s
         run = entries.take_next(
-            self.store, owner=owner, now=now, lease_s=self.lease_s, most_running=self.settings.most_running
+            self.store, owner=owner, now=now, lease_s=lease_s, most_running=most, only=only
         )
         if run is None:
             return False

@@ -24,6 +24,7 @@ from sqlalchemy import (
     or_,
     select,
     text,
+    true,
     update,
 )
 
@@ -133,18 +134,21 @@ def _add(connection: Connection, plan_id: str, cell: Cell, ticket: Ticket, now: 
     return run_from(kept)
 
 
-def take_next(store: Database, *, owner: str, now: float, lease_s: float, most_running: int) -> Run | None:
+def take_next(
+    store: Database, *, owner: str, now: float, lease_s: float, most_running: int, only: str | None = None
+) -> Run | None:
     """Make the most urgent waiting run `owner`'s, the oldest of them first; None if there is none or no room.
+
+    With `only` that run, if it may be taken just now, or none.
 
     A run whose lease is over is taken again, before those that wait, and however often: its process went
     with its worker or its machine, which is not the run's doing, so the take before does not count. A run waits
     while another one of its plan is at work: how much a plan does at once is said of the whole of it.
     """
-    waiting = and_(RUN.c.status == Status.PENDING.value, JOB.c.run_after <= now)
     best = (
         select(RUN.c.num, RUN.c.status)
         .join(JOB, JOB.c.run_num == RUN.c.num)
-        .where(or_(is_dead(now), waiting), JOB.c.cancel_at.is_(None), ~_plan_at_work(now))
+        .where(takeable(now), true() if only is None else RUN.c.id == only)
         .order_by(RUN.c.status.desc(), JOB.c.priority, RUN.c.num)  # "running" before "pending"
         .limit(1)
     )
@@ -176,6 +180,12 @@ def take_next(store: Database, *, owner: str, now: float, lease_s: float, most_r
             .returning(*RUN.c)
         )
         return run_from(connection.execute(taken).one())
+
+
+def takeable(now: float) -> ColumnElement[bool]:
+    """Of a run with its place in the queue: that a worker may take it, if there is room."""
+    waiting = and_(RUN.c.status == Status.PENDING.value, JOB.c.run_after <= now)
+    return and_(or_(is_dead(now), waiting), JOB.c.cancel_at.is_(None), ~_plan_at_work(now))
 
 
 def _plan_at_work(now: float) -> ColumnElement[bool]:
