@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from dataclasses import dataclass
+from importlib import import_module
 
 import click
 
@@ -18,6 +19,7 @@ from proctor.jobs.worker import LEASE_S
 from proctor.settings import read_settings
 from proctor.store.queue.entries import PRIORITIES
 
+BEFOREHAND = ("proctor.jobs.rq_look", "proctor.service.context")  # what every work horse needs, read once
 WORKER_TTL_S = 30  # how long RQ shows a worker as there that was killed, less a minute
 
 
@@ -41,8 +43,8 @@ _started_as = StartedAs()
 def rq_worker_command(name: str, lease_s: float) -> int:
     """Work on the queues of PROCTOR_REDIS_URL, a run at a time, until standard input ends."""
     import rq
+    from redis.exceptions import RedisError
 
-    from proctor.jobs import rq_look  # noqa: F401
     from proctor.jobs.rq_notices import SERIALIZER
     from proctor.redis_link import connect
 
@@ -52,6 +54,8 @@ def rq_worker_command(name: str, lease_s: float) -> int:
     _started_as.name, _started_as.lease_s, _started_as.held = name, lease_s, True
     threading.Thread(target=_end_with_stdin, name="held", daemon=True).start()
     _speak()
+    for each in BEFOREHAND:
+        import_module(each)
     worker = rq.Worker(
         list(PRIORITIES),
         connection=connect(settings.redis_url, timeout_s=None),
