@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
     from redis import Redis
 
 LONGEST_ANSWER_S = 2.0
+QUICK_ANSWER_S = 0.5  # of a look that a page waits for
+ASKED_EVERY_S = 2.0
 
 
 def connect(url: str, *, timeout_s: float | None = LONGEST_ANSWER_S) -> Redis:
@@ -25,7 +29,9 @@ def connect(url: str, *, timeout_s: float | None = LONGEST_ANSWER_S) -> Redis:
             "PROCTOR_REDIS_URL is set, and redis and rq are not installed: pip install 'proctor[redis]'"
         ) from error
     try:
-        return Redis.from_url(url, socket_timeout=timeout_s, socket_connect_timeout=LONGEST_ANSWER_S)
+        return Redis.from_url(
+            url, socket_timeout=timeout_s, socket_connect_timeout=timeout_s or LONGEST_ANSWER_S
+        )
     except ValueError as error:
         raise ConfigError(f"PROCTOR_REDIS_URL at {place(url)}: {error}") from error
 
@@ -41,8 +47,13 @@ def place(url: str) -> str:
 
 
 def away(url: str) -> str | None:
-    """Why it does not answer just now; None if it does. Raises ConfigError as `connect` does."""
-    with connect(url) as client:
+    """Why it does not answer just now, asked once in two seconds; None if it does. Raises ConfigError as `connect`."""
+    return _asked(url, int(time.monotonic() / ASKED_EVERY_S))
+
+
+@lru_cache(maxsize=4)
+def _asked(url: str, _when: int) -> str | None:
+    with connect(url, timeout_s=QUICK_ANSWER_S) as client:
         from redis.exceptions import RedisError
 
         try:

@@ -25,6 +25,8 @@ from proctor.service.runs import queue
 from proctor.store.queue import endings
 from proctor.store.queue.endings import Verdict
 from proctor.types import Run, Status
+from programs import proctor
+from served import serving
 
 NAMES = ("high", "normal", "low")
 
@@ -228,3 +230,21 @@ def test_a_worker_that_is_ended_puts_its_run_back_and_one_whose_processes_are_al
     until(lambda: here.ended(run), "it is taken up when its lease is over")
     assert (here.run(run).status, here.run(run).settled) == (Status.COMPLETED, 40)
     assert max(here.asked(server).values()) <= 3
+
+
+def test_who_waits_is_told_that_redis_is_away_and_readiness_tells_it_too(
+    here: World, own_valkey: Valkey
+) -> None:
+    run = here.submit()
+    with serving(here.home, "--no-worker", PROCTOR_REDIS_URL=own_valkey.url) as server:
+        assert server.get("/readyz")["redis"] == "ok"
+        with own_valkey.client() as redis:
+            until(lambda: queued(redis) == [run.id], "the server sweeps too")
+        own_valkey.kill()
+        until(lambda: server.get("/readyz")["redis"] != "ok", "it is seen")
+        away = server.get("/readyz")
+        assert away["status"] == "ok" and "does not answer: Error 111" in away["redis"]
+        assert "does not answer" in server.get("/api/v1/jobs/queue/stats")["redis_away"]
+        assert "does not answer" in server.get("/system")
+        told = proctor(here.home, "--server", server.url, "status", run.id).stdout
+        assert "waiting for a worker; Redis at 127.0.0.1:" in told

@@ -69,6 +69,7 @@ def _standing(context: OpenContext) -> dict[str, Any]:
         "loads": job_states.loads(context),
         "memory_allowed": context.settings.most_memory_bytes,
         "disk": queue.disk(context),
+        "redis_away": queue.redis_away(context.settings),
         "worker": _worker(queue.worker_seen(context), time.time(), queue.worker_waits_for(context)),
     }
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from proctor.errors import ConfigError
 from proctor.plan import check
+from proctor.redis_link import away
 from proctor.service.admin.addresses import check_address
 from proctor.service.context import Context
 from proctor.service.kinds import kind_of
@@ -28,6 +29,7 @@ __all__ = [
     "has_room",
     "job",
     "places_ahead",
+    "redis_away",
     "restart",
     "standing",
     "submit",
@@ -147,6 +149,11 @@ def worker_seen(context: Context) -> float | None:
     """When a worker of this machine last looked into the queue (Unix time); None if none ever did."""
     said = signs(context.settings.home)
     return said[0].at if said else None
+
+
+def redis_away(settings: Settings) -> str | None:
+    """Why the Redis of the fleet does not answer; None if it does, or if there is none."""
+    return away(settings.redis_url) if settings.redis_url else None
 
 
 @dataclass(frozen=True, slots=True)
