@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -135,7 +136,7 @@ class World:
         """As a user does it who sees that the job has failed; patient with a server that is just coming back."""
         for _ in range(100):
             try:
-                if self.api.ask("POST", f"{PREFIX}/restart/{job}").status < 500:
+                if self.api.ask("POST", f"/api/v1/jobs/restart/{job}").status < 500:
                     return
             except OSError:
                 pass  # not up again yet
@@ -150,20 +151,27 @@ class World:
                 self.process.kill()
 
 
-def faked_clock(file: Path) -> dict[str, str]:
-    """Variables by which libfaketime adds to the clock what the file says. Clocks that only go forward stay true."""
-    found = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
-    assert found, "no libfaketime: apt-get install faketime"
-    file.write_text("+0\n")
-    told = {"LD_PRELOAD": str(found[0]), "FAKETIME_TIMESTAMP_FILE": str(file)}
-    return {**told, "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+def moved_clock(folder: Path) -> dict[str, str]:
+    """Variables by which processes read a wall clock that is as far ahead as the file `clock` says (clock.c)."""
+    library, ahead = folder / "clock.so", folder / "clock"
+    source = Path(__file__).with_name("clock.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", str(library), str(source)], check=True)
+    ahead.write_bytes((0).to_bytes(8, sys.byteorder))
+    return {"LD_PRELOAD": str(library), "FAULTS_CLOCK": str(ahead)}
 
 
 @contextmanager
-def world(*, postgres: bool = False, room_mb: int = 0, clock: bool = False, **more: str) -> Iterator[World]:
+def world(
+    *,
+    postgres: bool = False,
+    room_mb: int = 0,
+    clock: bool = False,
+    latency_s: float = LATENCY_S,
+    **more: str,
+) -> Iterator[World]:
     """A served world with the data set `sums` in it.
 
-    `room_mb`: its home is a disk of that size. `clock`: its processes read the clock through libfaketime.
+    `room_mb`: its home is a disk of that size. `clock`: its wall clock can be moved.
     """
     with ExitStack() as ending:
         folder = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="proctor-faults-")))
@@ -177,13 +185,13 @@ def world(*, postgres: bool = False, room_mb: int = 0, clock: bool = False, **mo
         file.write_bytes(csv_of(ITEMS))
         environ = environment(home, PROCTOR_FIRST_RETRY="1s", PROCTOR_DISK_FREE_MB="1", **more)
         server = ending.enter_context(
-            spawn(["--latency", str(LATENCY_S)], known_answers(read_settings(environ), [file]))
+            spawn(["--latency", str(latency_s)], known_answers(read_settings(environ), [file]))
         )
         model = Proxy(("127.0.0.1", urlsplit(server.url).port or 0))
         ending.callback(model.close)
         environ["OLLAMA_HOST"] = f"http://127.0.0.1:{model.port}"
         if clock:
-            environ |= faked_clock(folder / "clock")
+            environ |= moved_clock(folder)
         made = World(home, environ, file, model)
         if postgres:
             made.postgres = ending.enter_context(running_postgres())

@@ -19,7 +19,10 @@ from proctor.jobs.worker import LEASE_S
 from proctor.settings import read_settings
 from proctor.store.queue.entries import PRIORITIES
 
-BEFOREHAND = ("proctor.jobs.rq_look", "proctor.service.context")  # what every work horse needs, read once
+BEFOREHAND = (
+    "proctor.jobs.rq_look",
+    "proctor.service.opening.reaching",
+)  # what every work horse needs, read once
 WORKER_TTL_S = 30  # how long RQ shows a worker as there that was killed, less a minute
 
 
@@ -86,11 +89,20 @@ def look_at(notice_id: str) -> str:
     from proctor.jobs.rq_look import look
     from proctor.jobs.worker import Worker
     from proctor.service.context import open_context
+    from proctor.service.opening.reaching import lacking
 
     settings = read_settings(os.environ)
     with open_context(settings) as context:
-        worker = Worker(context.store, settings, os.environ, log, lease_s=_started_as.lease_s)
-        worker.name, worker.go_on = _started_as.name, _held
+        worker = Worker(
+            context.store,
+            settings,
+            os.environ,
+            log,
+            go_on=_held,
+            lacking=lambda run: lacking(context, run),
+            lease_s=_started_as.lease_s,
+            name=_started_as.name,
+        )
 
         def end(_number: int, _frame: object) -> None:
             worker.stopping = True

@@ -118,6 +118,7 @@ def worker_command(once: bool, parent: int | None, lease_s: float) -> int:
     from proctor.app.fleet import with_rq
     from proctor.jobs.worker import Worker
     from proctor.service.context import open_context
+    from proctor.service.opening.reaching import lacking
     from proctor.service.results.results import make_good
     from proctor.service.runs.schedules import submit_due
 
@@ -133,6 +134,7 @@ def worker_command(once: bool, parent: int | None, lease_s: float) -> int:
                 *submit_due(context, now=now),
                 *make_good(context, longest_s=0.0, hopeless=hopeless),
             ],
+            lacking=(lambda run: lacking(context, run)) if settings.several_machines else (lambda _run: None),
             go_on=lambda: parent in (None, os.getppid()),
             lease_s=lease_s,
         )

@@ -10,7 +10,8 @@ from sqlalchemy import and_, func, or_, select
 from proctor.store.core.fleet_tables import SHARD
 from proctor.store.core.schema import Database
 from proctor.store.core.tables import JOB, RUN
-from proctor.store.queue.entries import PRIORITIES, takeable
+from proctor.store.queue.entries import PRIORITIES
+from proctor.store.queue.taking import takeable
 from proctor.types import Status
 
 _AT_WORK = Status.RUNNING.value
