@@ -159,9 +159,10 @@ def ready(here: World, redis: Redis, count: int = 3) -> None:
 def test_rq_shows_a_run_that_failed_with_its_error_and_where_its_log_lies(
     here: World, valkey: Valkey, redis: Redis
 ) -> None:
-    here.set(PROCTOR_REDIS_URL=valkey.url)
+    server = here.simulate("--key", "right")
+    here.set(PROCTOR_REDIS_URL=valkey.url, OPENAI_BASE_URL=f"{server.url}/v1", OPENAI_API_KEY="wrong")
     process = here.program("worker")
-    run = here.submit("gemini/gemini-pro")  # there is no key for it
+    run = here.submit("openai/sim")
     until(lambda: here.ended(run), "end")
     failed = here.run(run)
     assert failed.status is Status.FAILED and failed.error

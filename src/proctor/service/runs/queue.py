@@ -12,6 +12,7 @@ from proctor.redis_link import away
 from proctor.service.admin.addresses import check_address
 from proctor.service.context import Context
 from proctor.service.kinds import kind_of
+from proctor.settings import Settings
 from proctor.store.queue import entries, workers
 from proctor.store.queue.entries import PRIORITIES, Also, Job, Ticket
 from proctor.types import Cell, Plan, Run
