@@ -25,7 +25,7 @@ LAYERS = [
     {"engine"},
     {"sources", "providers", "sandbox", "store", "stats", "interop", "report", "simulator"},
     {"grading", "replies"},
-    {"plan", "settings", "figures", "log"},
+    {"plan", "settings", "figures", "log", "redis_link"},
     WORDS,
 ]
 RANK = {name: row for row, names in enumerate(reversed(LAYERS)) for name in names}
