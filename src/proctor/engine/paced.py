@@ -30,7 +30,7 @@ async def paced(
         if error.away:
             limiter.failed()
         else:
-            limiter.refused(error.retry_after_s)
+            limiter.refused(error.retry_after_s, full=isinstance(error, Overloaded))
         raise
     except ProctorError as error:
         if not (isinstance(error, AttemptError) and error.of_item):

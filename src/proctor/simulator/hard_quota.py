@@ -110,8 +110,8 @@ class HardQuota:
     def wait_s(self, tokens: int) -> float:
         """Until a request of so many tokens would be let through."""
         wanted = {"requests": 1.0, "tokens": float(tokens)}
-        short = [m for name, m in self._meters.items() if m.left < min(wanted[name], m.room)]
-        return max((m.reset_s(wanted["requests" if m.left < 1.0 else "tokens"]) for m in short), default=0.0)
+        short = {name: m for name, m in self._meters.items() if m.left < min(wanted[name], m.room)}
+        return max((meter.reset_s(wanted[name]) for name, meter in short.items()), default=0.0)
 
     def headers(self) -> dict[str, str]:
         """As OpenAI names them: what was left after this request, and when all of it is there again."""
@@ -125,7 +125,7 @@ class HardQuota:
 
     def refusal_headers(self, tokens: int) -> dict[str, str]:
         wait_s = self.wait_s(tokens)
-        named = {"retry-after": f"{math.ceil(wait_s)}", "retry-after-ms": f"{math.ceil(wait_s * 1e3)}"}
+        named = {"Retry-After": f"{math.ceil(wait_s)}", "retry-after-ms": f"{math.ceil(wait_s * 1e3)}"}
         return {**self.headers(), **named}
 
     def report(self, now: float) -> dict[str, Any]:

@@ -38,6 +38,7 @@ from proctor.service.runs import server_time
 from proctor.service.runs.budget import Budget
 from proctor.service.runs.missing import missing
 from proctor.service.runs.progress import Meter, Watch, asked_of, keep_showing, keep_telling
+from proctor.service.runs.quota import in_fleet
 from proctor.settings import Settings
 from proctor.store import AttemptWriter, Store
 from proctor.store.core.runs import Ending
@@ -302,7 +303,8 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) 
     thresholds = gc.get_threshold()
     try:
         LOG.info("run %s asks %s", run.id, asked_of(run, ready.provider.address, settled, limits))
-        async with asyncio.timeout(limits.timeout_s):
+        part = in_fleet(ready.cell.model, ready.provider, ready.http, terms.limiter, context.settings)
+        async with asyncio.timeout(limits.timeout_s), part:
             await once_ready(ready.provider.warm, limits.wait_for_server_s)
             _relax_gc()
             async for attempt in attempts(asked, ready.provider, ready.method.grade, terms, meter.traffic):
