@@ -80,7 +80,7 @@ local answer = {version = version, rate = rate, count = count, first = first, sp
 if version ~= said.version then answer.known = {version = version, memory = is.memory or '', rate = rate, window = window} end
 
 local looked = number('looked')
-if now - looked >= said.tick then
+if now - looked >= (said.refused > 0 and said.soon or said.tick) then
   answer.look = {now = now, span = looked > 0 and now - looked or 0, memory = is.memory or '', told = told,
     in_flight = in_flight, members = members}
   for name, value in pairs(sums) do answer.look[name] = value end

@@ -32,9 +32,9 @@ IDLE_S = 0.5
 LEASE_S = 3.0
 AHEAD_S = 0.2  # for which moments are taken
 TOLERANCE_S = 0.02  # moments that nobody took are lost after so long
-TICK_S = 0.25
+TICK_S, SOON_S = 0.25, 0.05  # between two judgements, and where something was refused
 KEPT_S = 600.0  # what was learned of a quota that nobody uses
-ANSWER_S = 1.0  # that Redis may take
+ANSWER_S = 3.0  # that Redis may take
 APART_S = 2.0  # moments that a process alone gives itself ahead
 ALONE_S = 1.0  # between two attempts to reach Redis again
 
@@ -61,9 +61,10 @@ async def sharing(
         yield share
     finally:
         limiter.share = None
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        member.left = True
+        while not task.done():  # the client of Redis has been seen to swallow a cancellation
+            task.cancel()
+            await asyncio.wait({task}, timeout=ANSWER_S)
         await member.leave()
 
 
@@ -99,6 +100,7 @@ class _Member:
     share: Share = field(init=False)
     known: dict[str, Any] = field(default_factory=dict)  # as Redis had it last
     members: int = 1
+    left: bool = False
     alone_at: float = 0.0  # when the next moment is, while alone
     _name: str = field(default_factory=lambda: secrets.token_hex(8))
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
@@ -114,7 +116,7 @@ class _Member:
         """Exchange until cancelled. Losing Redis ends nothing and blocks nobody."""
         from redis.exceptions import RedisError
 
-        while True:
+        while not self.left:
             try:
                 answer = await self._swap()
                 self._take(answer)
@@ -195,6 +197,7 @@ class _Member:
             "ahead": 1e3 * AHEAD_S,
             "tolerance": 1e3 * TOLERANCE_S,
             "tick": 1e3 * TICK_S,
+            "soon": 1e3 * SOON_S,
             "kept": 1e3 * KEPT_S,
         }
 

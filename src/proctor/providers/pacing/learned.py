@@ -23,6 +23,7 @@ SPREAD_S = 10.0  # over which what remains of a bucket is used up
 RESERVE_S = 0.25  # of a bucket's rate is left in it
 RESERVE = 0.005  # of a window's limit is left in it
 MOST_OVER, LEAST_UNDER = 3.0, 0.5  # of a bucket's rate
+OVER_A_SECOND = 0.1  # by which more than its rate is tried, while that passes
 STEADY_S = 1.0  # over which rates are averaged
 TRIM, LEAST_TRIM, TRIM_A_SECOND = 0.99, 0.7, 0.002
 UNBOUNDED = 1024.0  # places from which on a fleet has no window
@@ -68,6 +69,7 @@ class ToldQuota:
     windowed: bool | None = None  # None: not known yet
     period_s: float = 0.0  # of a window
     cost: float = 1.0  # of a request
+    since: float = 0.0  # when it was told first
     ref_at: float = 0.0
     ref_remaining: float = 0.0
     ref_reset_at: float = 0.0
@@ -120,7 +122,7 @@ def judge(
     known = replace(known, units={**known.units, **{unit: _hear(known, unit, look) for unit in look.told}})
     known = _trimmed(known, look, span_s) if known.units else _by_refusals(known, look, span_s)
     known = _begin(known, look, first)
-    rates = [rate for unit in known.units.values() if (rate := _pace(known, unit, look.now)) is not None]
+    rates = [_pace(known, unit, look.now) for unit in known.units.values()]
     if known.rate is not None:
         rates.append(known.rate)
     rate = max(LEAST_RATE, min(rates)) if rates else None
@@ -135,8 +137,8 @@ def _begin(known: KnownQuota, look: FleetLook, first: int) -> KnownQuota:
         return known
     if look.refused or known.units or known.rate is not None or known.window is not None:
         return replace(known, begun=None)
-    begun = (known.begun or float(first)) * (2.0 if look.completed else 1.0)
-    return replace(known, begun=begun if begun < UNBOUNDED else None)
+    places = (known.begun or float(first)) * (2.0 if look.completed else 1.0)
+    return replace(known, begun=places if places < UNBOUNDED else None)
 
 
 def _hear(known: KnownQuota, unit: str, look: FleetLook) -> ToldQuota:
@@ -146,7 +148,7 @@ def _hear(known: KnownQuota, unit: str, look: FleetLook) -> ToldQuota:
     if old is None or old.limit != limit:
         cost = 1.0 if unit == "requests" else max(1.0, (limit - remaining) / max(1.0, known.cycle))
         fresh = ToldQuota(at, limit, remaining, reset_at, limit / MINUTE_S, cost=cost)
-        return replace(fresh, ref_at=at, ref_remaining=remaining, ref_reset_at=reset_at or 0.0)
+        return replace(fresh, since=at, ref_at=at, ref_remaining=remaining, ref_reset_at=reset_at or 0.0)
     kept = replace(old, at=at, remaining=remaining, reset_at=reset_at)
     apart_s = at - old.ref_at
     if apart_s < APART_S:
@@ -191,7 +193,8 @@ def _pace(known: KnownQuota, unit: ToldQuota, now: float) -> float:
     level = min(unit.limit, unit.remaining - spent + unit.rate * age_s)
     reserve = max(2.0 * unit.cost, RESERVE_S * unit.rate)
     pace = unit.rate + (level - reserve) / SPREAD_S
-    most = known.trim if known.even else MOST_OVER
+    over = min(MOST_OVER, 1.0 + OVER_A_SECOND * max(0.0, now - unit.since))
+    most = known.trim if known.even else over
     return min(max(pace, LEAST_UNDER * unit.rate), most * unit.rate) / unit.cost
 
 
