@@ -2,9 +2,10 @@
 
     python tools/fleet_quota.py [--workers N] [--seconds S] [--only CASE]
 
-Each case starts the simulator with a quota and lets the workers (real engine, limiter, provider and HTTP client, forked
-from this process) ask it for so many seconds, first each for itself, then as a fleet on one Valkey. What was used of the
-quota and what was refused is the simulator's own count. Nothing is asserted: the exit code is 0 unless something broke.
+Each case starts the simulator with a quota and lets the workers (real engine, limiter, provider and HTTP client,
+forked from this process) ask it for so many seconds, first each for itself, then as a fleet on one Valkey. What was
+used of the quota and what was refused is the simulator's own count. Nothing is asserted: the exit code is 0 unless
+something broke.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ async def paced(
         began = limiter.clock()
         reply = await send()
         in_flight = (company + limiter.in_flight) / 2
-        limiter.completed(limiter.clock() - began, company)
+        tokens = (reply.input_tokens or 0) + (reply.output_tokens or 0)
+        limiter.completed(limiter.clock() - began, company, tokens)
         if outage.troubled:
             outage.answered()
         return reply, in_flight

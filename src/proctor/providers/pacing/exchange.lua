@@ -7,7 +7,7 @@ local clock = redis.call('TIME')
 local now = clock[1] * 1000 + clock[2] / 1000
 
 local names = {'version', 'memory', 'rate', 'window', 'gate', 'next', 'places', 'in_flight', 'most', 'short',
-  'looked', 'started', 'completed', 'refused', 'full', 'retry', 'told'}
+  'looked', 'started', 'completed', 'tokens', 'refused', 'full', 'retry', 'told'}
 local found, is = redis.call('HMGET', state, unpack(names)), {}
 for i, name in ipairs(names) do is[name] = found[i] end
 local function number(name) return tonumber(is[name] or '') or 0 end
@@ -72,7 +72,7 @@ for unit, seen in pairs(said.told) do
   if not told[unit] or told[unit].at <= seen.at then told[unit] = seen end
 end
 local sums = {most = math.max(number('most'), in_flight), retry = math.max(number('retry'), said.retry)}
-for _, name in ipairs({'started', 'completed', 'refused', 'full'}) do sums[name] = number(name) + said[name] end
+for _, name in ipairs({'started', 'completed', 'tokens', 'refused', 'full'}) do sums[name] = number(name) + said[name] end
 
 local answer = {version = version, rate = rate, count = count, first = first, spacing = spacing,
   places = window and target, gate = math.max(0, number('gate') - now), members = members,
@@ -84,13 +84,14 @@ if now - looked >= (said.refused > 0 and said.soon or said.tick) then
   answer.look = {now = now, span = looked > 0 and now - looked or 0, memory = is.memory or '', told = told,
     in_flight = in_flight, members = members}
   for name, value in pairs(sums) do answer.look[name] = value end
-  sums, told, looked = {most = in_flight, retry = 0, started = 0, completed = 0, refused = 0, full = 0}, {}, now
+  sums, told, looked = {most = in_flight, retry = 0, started = 0, completed = 0, tokens = 0, refused = 0,
+    full = 0}, {}, now
   for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, said.kept) end
 end
 local told_text = next(told) and cjson.encode(told) or '{}'
 redis.call('HSET', state, 'version', version, 'memory', is.memory or '', 'rate', rate or '', 'window',
   version == '0' and '' or window or '', 'gate', is.gate or '0', 'next', string.format('%.3f', due),
   'places', places, 'in_flight', in_flight, 'most', sums.most, 'short', short, 'looked', string.format('%.3f', looked),
-  'started', sums.started, 'completed', sums.completed, 'refused', sums.refused, 'full', sums.full,
+  'started', sums.started, 'completed', sums.completed, 'tokens', sums.tokens, 'refused', sums.refused, 'full', sums.full,
   'retry', sums.retry, 'told', told_text)
 return cjson.encode(answer)

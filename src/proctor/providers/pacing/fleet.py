@@ -57,6 +57,7 @@ async def sharing(
     member = _Member(_client(redis_url), limiter, key, slots)
     share = limiter.share = member.share
     task = asyncio.create_task(member.stay())
+    task.add_done_callback(member.ended)
     try:
         yield share
     finally:
@@ -129,6 +130,14 @@ class _Member:
             self.limiter.look()
             await self._pause(pause_s)
 
+    def ended(self, task: asyncio.Task[None]) -> None:
+        """However it ended, nobody is left waiting for a share that does not come."""
+        if not self.left:
+            why = None if task.cancelled() else task.exception()
+            LOG.error("the fleet's quota is no longer shared: %r", why)
+            self.limiter.share = None
+            self.limiter.look()
+
     async def leave(self) -> None:
         from redis.exceptions import RedisError
 
@@ -189,6 +198,7 @@ class _Member:
             **({"known": self.known} if self.known else {}),  # null would be something to Lua
             "started": told.started,
             "completed": told.completed,
+            "tokens": told.tokens,
             "refused": told.refused,
             "full": told.full,
             "retry": 1e3 * told.retry_after_s,
@@ -266,6 +276,7 @@ def _look(record: dict[str, Any]) -> FleetLook:
         span_s=record["span"] / 1e3,
         started=record["started"],
         completed=record["completed"],
+        tokens=record["tokens"],
         refused=record["refused"],
         full=record["full"],
         retry_after_s=record["retry"] / 1e3,

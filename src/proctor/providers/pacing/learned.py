@@ -19,13 +19,20 @@ from typing import Any
 
 MINUTE_S = 60.0
 APART_S = 1.0  # between two words of a server that are held beside each other
-SPREAD_S = 10.0  # over which what remains of a bucket is used up
+SPREAD_S, REFILL_S = (
+    10.0,
+    2.0,
+)  # over which what a bucket has beyond its reserve is used up, or lacks is filled
 RESERVE_S = 0.25  # of a bucket's rate is left in it
 RESERVE = 0.005  # of a window's limit is left in it
-MOST_OVER, LEAST_UNDER = 3.0, 0.5  # of a bucket's rate
-OVER_A_SECOND = 0.1  # by which more than its rate is tried, while that passes
+MOST_OVER, MOST_OVER_FLOOR, LEAST_UNDER = 3.0, 1.1, 0.5  # of a bucket's rate
+OVER_A_SECOND = 0.05  # by which more than its rate is tried, while that passes
+USUAL = 0.1
+LEARNED = 0.4  # of what a request seems to cost now
+FULL = 0.2  # of what flowed in: a bucket that lacks less may have been full
 STEADY_S = 1.0  # over which rates are averaged
-TRIM, LEAST_TRIM, TRIM_A_SECOND = 0.99, 0.7, 0.002
+TRIM = 0.99
+WIDER, MOST_MARGIN, FORGET_S = 1.25, 4.0, 60.0  # of reserves, after refusals
 UNBOUNDED = 1024.0  # places from which on a fleet has no window
 FEW = 0.02  # share of refusals from which on something is done
 SETTLING_S = 1.0  # after a cut, for what was under way
@@ -33,7 +40,8 @@ TWICE = 2  # cuts after which the places are cut too
 VAIN = 4  # cuts that changed nothing: refusals are chance
 CHANCE_S = 30.0  # until that is looked at again
 CLEAN_S = 3.0
-GROWTH_A_SECOND = 0.01
+GROWTH_A_SECOND, MOST_DOUBLINGS = 0.01, 4.0
+LATELY_S = 0.2
 SATURATED = 0.9
 LEAST_RATE = 0.001
 LONGEST_GATE_S = 120.0
@@ -52,6 +60,7 @@ class FleetLook:
     completed: int = 0
     refused: int = 0
     full: int = 0
+    tokens: int = 0  # of the completed
     retry_after_s: float = 0.0
     most_in_flight: int = 0
     told: Mapping[str, tuple[float, float, float, float | None]] = field(default_factory=dict)
@@ -69,8 +78,12 @@ class ToldQuota:
     windowed: bool | None = None  # None: not known yet
     period_s: float = 0.0  # of a window
     cost: float = 1.0  # of a request
+    floor: float = (
+        0.0  # at which the server refuses although so much remains: a bucket that holds less than its limit
+    )
     since: float = 0.0  # when it was told first
     ref_at: float = 0.0
+    ref_through: float = 0.0
     ref_remaining: float = 0.0
     ref_reset_at: float = 0.0
 
@@ -80,10 +93,9 @@ class KnownQuota:
     """What the fleet knows; kept as JSON in Redis."""
 
     units: Mapping[str, ToldQuota] = field(default_factory=dict)
-    start_rate: float = 0.0  # requests a second, averaged
-    accepted: float = 0.0  # the same without those that were refused
-    trim: float = TRIM
-    even: bool = False  # the server refuses although something remains: bursts do not pass
+    through: float = 0.0  # requests that were not refused, all together
+    pace: float = 0.0  # of those a second, averaged
+    margin: float = 1.0  # by how much reserves are widened
     begun: float | None = 0.0  # places while nothing is known; 0.0: not begun, None: it is over
     rate: float | None = None  # found by refusals
     window: float | None = None
@@ -91,6 +103,7 @@ class KnownQuota:
     strikes: int = 0
     cut_at: float = 0.0
     cut_share: float = 0.0
+    usage: float = 0.0  # tokens of a request, averaged, as replies told
     cycle_at: float = 0.0  # since when `cycle` requests were let through
     cycle: float = 0.0
     closed_until: float = 0.0
@@ -111,16 +124,17 @@ def judge(
     """`first`: places that a fleet begins with; `slots`: those that the server says it has."""
     span_s = max(look.span_s, 1e-3)
     weight = 1.0 - math.exp(-span_s / STEADY_S)
-    started, accepted = look.started / span_s, max(0, look.started - look.refused) / span_s
+    through = max(0, look.started - look.refused)
     known = replace(
         known,
-        start_rate=known.start_rate + weight * (started - known.start_rate),
-        accepted=known.accepted + weight * (accepted - known.accepted),
-        cycle=known.cycle + max(0, look.started - look.refused),
+        through=known.through + through,
+        pace=known.pace + weight * (through / span_s - known.pace),
+        cycle=known.cycle + through,
+        usage=_usage(known, look),
         cycle_at=known.cycle_at or look.now - look.span_s,
     )
     known = replace(known, units={**known.units, **{unit: _hear(known, unit, look) for unit in look.told}})
-    known = _trimmed(known, look, span_s) if known.units else _by_refusals(known, look, span_s)
+    known = _refused_all_the_same(known, look) if known.units else _by_refusals(known, look, span_s)
     known = _begin(known, look, first)
     rates = [_pace(known, unit, look.now) for unit in known.units.values()]
     if known.rate is not None:
@@ -129,6 +143,13 @@ def judge(
     windows = [w for w in (None if slots else known.begun, known.window, slots) if w is not None]
     window = max(1, math.floor(min(windows))) if windows else None
     return known, Allowance(rate, window, max(0.0, known.closed_until - look.now))
+
+
+def _usage(known: KnownQuota, look: FleetLook) -> float:
+    if not (look.tokens and look.completed):
+        return known.usage
+    mean = look.tokens / look.completed
+    return known.usage + USUAL * (mean - known.usage) if known.usage else mean
 
 
 def _begin(known: KnownQuota, look: FleetLook, first: int) -> KnownQuota:
@@ -144,11 +165,19 @@ def _begin(known: KnownQuota, look: FleetLook, first: int) -> KnownQuota:
 def _hear(known: KnownQuota, unit: str, look: FleetLook) -> ToldQuota:
     at, limit, remaining, reset_s = look.told[unit]
     reset_at = None if reset_s is None else at + reset_s
+    began = max(0.0, known.through - known.pace * max(0.0, look.now - at))  # requests by then
     old = known.units.get(unit)
     if old is None or old.limit != limit:
-        cost = 1.0 if unit == "requests" else max(1.0, (limit - remaining) / max(1.0, known.cycle))
+        cost = 1.0 if unit == "requests" else max(1.0, known.usage or limit - remaining)
         fresh = ToldQuota(at, limit, remaining, reset_at, limit / MINUTE_S, cost=cost)
-        return replace(fresh, since=at, ref_at=at, ref_remaining=remaining, ref_reset_at=reset_at or 0.0)
+        return replace(
+            fresh,
+            since=at,
+            ref_at=at,
+            ref_through=began,
+            ref_remaining=remaining,
+            ref_reset_at=reset_at or 0.0,
+        )
     kept = replace(old, at=at, remaining=remaining, reset_at=reset_at)
     apart_s = at - old.ref_at
     if apart_s < APART_S:
@@ -156,11 +185,14 @@ def _hear(known: KnownQuota, unit: str, look: FleetLook) -> ToldQuota:
     if reset_at is not None:
         kept = _classified(kept, look, apart_s)
     used = old.ref_remaining - remaining + (0.0 if kept.windowed else kept.rate * apart_s)
-    count = known.start_rate * apart_s
+    count = began - old.ref_through
     crossed = kept.windowed and remaining > old.ref_remaining
     if unit == "tokens" and count >= 1.0 and used > 0.0 and not crossed:
-        kept = replace(kept, cost=kept.cost + 0.3 * (used / count - kept.cost))
-    return replace(kept, ref_at=at, ref_remaining=remaining, ref_reset_at=reset_at or 0.0)
+        cost = kept.cost + LEARNED * (used / count - kept.cost)
+        # What flows into a full bucket is lost, and would be counted as used.
+        full = limit - max(remaining, old.ref_remaining) < FULL * kept.rate * apart_s
+        kept = replace(kept, cost=min(kept.cost, cost) if full and not kept.windowed else cost)
+    return replace(kept, ref_at=at, ref_through=began, ref_remaining=remaining, ref_reset_at=reset_at or 0.0)
 
 
 def _classified(kept: ToldQuota, look: FleetLook, apart_s: float) -> ToldQuota:
@@ -183,31 +215,33 @@ def _classified(kept: ToldQuota, look: FleetLook, apart_s: float) -> ToldQuota:
 def _pace(known: KnownQuota, unit: ToldQuota, now: float) -> float:
     """Requests a second that this quota has room for."""
     age_s = min(max(0.0, now - unit.at), MINUTE_S)
-    spent = known.start_rate * unit.cost * age_s
+    spent = known.pace * unit.cost * age_s
     if unit.windowed and unit.reset_at is not None:
         left_s = unit.reset_at - now
         if left_s <= 0.0:  # a new window of which nobody has heard yet
-            return known.trim * unit.rate / unit.cost
-        reserve = max(unit.cost, RESERVE * unit.limit)
+            return TRIM * unit.rate / unit.cost
+        reserve = max(unit.cost, RESERVE * unit.limit * known.margin)
         return max(0.0, unit.remaining - spent - reserve) / max(left_s, 0.1) / unit.cost
-    level = min(unit.limit, unit.remaining - spent + unit.rate * age_s)
-    reserve = max(2.0 * unit.cost, RESERVE_S * unit.rate)
-    pace = unit.rate + (level - reserve) / SPREAD_S
-    over = min(MOST_OVER, 1.0 + OVER_A_SECOND * max(0.0, now - unit.since))
-    most = known.trim if known.even else over
-    return min(max(pace, LEAST_UNDER * unit.rate), most * unit.rate) / unit.cost
+    level = min(unit.limit, unit.remaining - spent + unit.rate * age_s) - unit.floor
+    spare = level - max(2.0 * unit.cost, RESERVE_S * unit.rate * known.margin)
+    pace = unit.rate + spare / (SPREAD_S if spare > 0.0 else REFILL_S)
+    over = MOST_OVER_FLOOR if unit.floor else 1.0 + OVER_A_SECOND * max(0.0, now - unit.since)
+    return min(max(pace, LEAST_UNDER * unit.rate), min(MOST_OVER, over) * unit.rate) / unit.cost
 
 
-def _trimmed(known: KnownQuota, look: FleetLook, span_s: float) -> KnownQuota:
-    """Refusals by a server that tells its quota: either all is used up, or it lets no bursts pass."""
+def _refused_all_the_same(known: KnownQuota, look: FleetLook) -> KnownQuota:
+    """Refusals by a server that tells its quota: all of it is used up, or less may be used at once than is left."""
     if not look.refused:
-        return replace(known, trim=min(TRIM, known.trim + TRIM_A_SECOND * span_s))
-    plenty = all(unit.remaining > 2.0 * unit.cost for unit in known.units.values())
-    share = look.refused / max(1, look.started, look.refused)
+        return replace(known, margin=max(1.0, known.margin * math.exp(-look.span_s / FORGET_S)))
     if look.now - known.cut_at < SETTLING_S:
-        return replace(known, even=known.even or plenty)
-    trim = max(LEAST_TRIM, known.trim * (1.0 - min(0.05, share / 2.0)))
-    return replace(known, even=known.even or plenty, trim=trim, cut_at=look.now)
+        return known
+    known = replace(known, cut_at=look.now, margin=min(MOST_MARGIN, known.margin * WIDER))
+    name = min(known.units, key=lambda each: _pace(known, known.units[each], look.now))
+    unit = known.units[name]
+    if unit.windowed or unit.remaining <= 2.0 * unit.cost:
+        return known
+    floor = (unit.floor + unit.remaining) / 2.0 if unit.floor else unit.remaining
+    return replace(known, units={**known.units, name: replace(unit, floor=floor)})
 
 
 def _by_refusals(known: KnownQuota, look: FleetLook, span_s: float) -> KnownQuota:
@@ -249,15 +283,22 @@ def _cut(known: KnownQuota, look: FleetLook, share: float) -> KnownQuota:
         window = float(
             max(1, look.most_in_flight if window is None else min(look.most_in_flight, int(window) - 1))
         )
-    rate = known.rate if look.full else known.accepted * TRIM
+    rate = known.rate if look.full else TRIM * _let_through(known, look)
     return replace(known, rate=rate, window=window)
 
 
+def _let_through(known: KnownQuota, look: FleetLook) -> float:
+    """Requests a second; while a fleet grows its average lags behind."""
+    lately = (look.started - look.refused) / look.span_s if look.span_s >= LATELY_S else 0.0
+    return max(known.pace, lately)
+
+
 def _grown(known: KnownQuota, look: FleetLook, span_s: float) -> KnownQuota:
-    """A little more of what is used up, after a while without refusals."""
+    """More of what is used up, after a while without refusals: first a little, then more and more."""
     rate, window = known.rate, known.window
-    factor = 1.0 + GROWTH_A_SECOND * span_s
-    if rate is not None and known.start_rate >= SATURATED * rate:
+    doublings = min((look.now - known.cut_at) / CLEAN_S - 1.0, MOST_DOUBLINGS)
+    factor = 1.0 + span_s * GROWTH_A_SECOND * 2.0**doublings
+    if rate is not None and known.pace >= SATURATED * rate:
         rate *= factor
     if window is not None and look.most_in_flight >= SATURATED * window:
         window *= factor

@@ -212,12 +212,16 @@ class Limiter:
         if wait_s < math.inf:
             self._timer = asyncio.get_running_loop().call_later(wait_s, self._admit)
 
-    def completed(self, latency_s: float, company: int) -> None:
-        """A reply came after so long to a request whose `acquire` gave `company` (call before `release`)."""
+    def completed(self, latency_s: float, company: int, tokens: int = 0) -> None:
+        """A reply of so many tokens came after so long to a request whose `acquire` gave `company`.
+
+        Call it before `release`.
+        """
         self._refused = 0
         self._served_at = self.clock()
         if self.share is not None:
             self.share.told.completed += 1
+            self.share.told.tokens += tokens
         self._latency_s += 0.1 * (latency_s - self._latency_s)
         current = self._round
         current.completed += 1

@@ -26,6 +26,7 @@ class Untold:
 
     started: int = 0
     completed: int = 0
+    tokens: int = 0  # of the completed, in and out
     refused: int = 0
     full: int = 0  # of the refused, those of a server that said it is overloaded
     retry_after_s: float = 0.0

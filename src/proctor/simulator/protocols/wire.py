@@ -30,11 +30,11 @@ class ServerTerms:
     """What the server accepts: prompts up to `context_tokens`, and no parameter named in `reject`.
 
     After `quota_day` requests the quota of the day is used up; more than `per_second` are refused, but for a
-    tenth of a second's at once; `hard` is a quota by the minute that is told in headers.
-    `first_token_style` is how tokens that are ranked look: as they are, after a space, both ways, or only
-    the beginning of the answer. For `loading_s` seconds after its start a server says that it loads its model. `trained_tokens` is the longest context that
-    the models can have, whatever a request of Ollama's asks for; `queue` is how many may wait for a slot. OpenAI's
-    endpoints refuse a prompt that holds the text `decline` with 400.
+    tenth of a second's at once; `hard` is a quota by the minute that is told in headers. `first_token_style` is how
+    tokens that are ranked look: as they are, after a space, both ways, or only the beginning of the answer. For
+    `loading_s` seconds after its start a server says that it loads its model. `trained_tokens` is the longest context
+    that the models can have, whatever a request of Ollama's asks for; `queue` is how many may wait for a slot.
+    OpenAI's endpoints refuse a prompt that holds the text `decline` with 400.
     """
 
     context_tokens: int = 8192
