@@ -38,14 +38,19 @@ class HttpResponse:
 
 # Is given each piece of a stream, and when it was read (seconds since the request); True once all has been said.
 TakePiece = Callable[[bytes, float], bool]
+# Is given the headers of an answer to a POST, and the seconds since its request began.
+HearHeaders = Callable[[Mapping[str, str], float], None]
 
 
 class Http:
     """Opened inside a running event loop; `close` it there. Keys in `secrets` never come out in a body.
 
     `public_only`: every request is for an address that somebody else named, so nothing but public ones is asked.
-    `resolver` looks names up; None: the system's. Redirects are not followed.
+    `resolver` looks names up; None: the system's. Redirects are not followed. `heard`, where somebody sets it, is given
+    the headers of every answer to a question.
     """
+
+    heard: HearHeaders | None = None
 
     def __init__(
         self,
@@ -114,6 +119,8 @@ class Http:
             async with session.request(
                 method, url, data=body, headers=headers, allow_redirects=False, **extra
             ) as response:
+                if self.heard is not None and method == "POST":
+                    self.heard(response.headers, time.perf_counter() - start)
                 if take is not None and response.status == 200 and response.content_type not in WHOLE:
                     content = await _pieces(response, url, start, take)
                 else:

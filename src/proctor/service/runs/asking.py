@@ -26,6 +26,7 @@ from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Method
 from proctor.service.runs.budget import Budget
 from proctor.service.runs.progress import Meter, Watch, asked_of, keep_showing, keep_telling
+from proctor.service.runs.quota import in_fleet
 from proctor.service.sharing.company import Company
 from proctor.service.sharing.helpers import Helpers
 from proctor.service.sharing.parts import Parts
@@ -184,18 +185,21 @@ class _Asking:
 
     async def _ask_round(self) -> None:
         ready, writer, meter, parts = self.ready, self.writer, self.meter, self.parts
-        asked = attempts(parts.askings(), ready.provider, ready.method.grade, self._terms(), meter.traffic)
-        async for attempt in asked:
-            writer.keep(attempt)
-            meter.count(attempt)
-            _log(self.run.cell.source, attempt)
-            meter.committed = writer.committed
-            self.budget.notice(attempt.reply is not None)
-            if parts.divided:
-                parts.ended(attempt)
-                parts.settle(writer.kept, writer.committed)
-            if writer.backlog > BACKLOG:
-                await _until_kept(writer)
+        terms = self._terms()
+        asked = attempts(parts.askings(), ready.provider, ready.method.grade, terms, meter.traffic)
+        fleet = in_fleet(ready.cell.model, ready.provider, ready.http, terms.limiter, self.context.settings)
+        async with fleet:
+            async for attempt in asked:
+                writer.keep(attempt)
+                meter.count(attempt)
+                _log(self.run.cell.source, attempt)
+                meter.committed = writer.committed
+                self.budget.notice(attempt.reply is not None)
+                if parts.divided:
+                    parts.ended(attempt)
+                    parts.settle(writer.kept, writer.committed)
+                if writer.backlog > BACKLOG:
+                    await _until_kept(writer)
 
     def _terms(self) -> Terms:
         limits = self.own_limits()
