@@ -26,6 +26,13 @@ class Setting:
     secret: bool = False
 
 
+# What tells a task of an array job which one it is, and who sets it.
+ARRAYS: Mapping[str, str] = {
+    **dict.fromkeys((f"SLURM_ARRAY_TASK_{word}" for word in ("ID", "COUNT", "MIN", "STEP")), "Slurm"),
+    "JOB_COMPLETION_INDEX": "Kubernetes",
+    **dict.fromkeys(("AWS_BATCH_JOB_ARRAY_INDEX", "AWS_BATCH_JOB_ARRAY_SIZE"), "AWS Batch"),
+}
+
 SETTINGS: tuple[Setting, ...] = (
     Setting("PROCTOR_HOME", "Folder of the database and of all files.", "./data"),
     Setting(
@@ -40,6 +47,15 @@ SETTINGS: tuple[Setting, ...] = (
         "such as `redis://HOST:6379/0`.",
         "none: the database alone is the queue",
         secret=True,
+    ),
+    Setting(
+        "PROCTOR_SHARDS",
+        "In how many parts a run is asked by the tasks of an array job, for `--shard auto`; Kubernetes tells none.",
+        "as many as the array has tasks",
+    ),
+    *(
+        Setting(name, f"Set by {whose} for each task of an array job, for `--shard auto`.", "none")
+        for name, whose in ARRAYS.items()
     ),
     Setting(
         "PROCTOR_DATA",
@@ -190,6 +206,7 @@ class Settings:
     batch_windows: tuple[tuple[str, float], ...] = (("24h", 86_400.0),)  # as they are called, in seconds
     sandbox: str | None = None  # of rollouts; None: as the benchmark says
     redis_url: str | None = field(default=None, repr=False)
+    array: Mapping[str, str] = field(default_factory=dict)  # what is set of ARRAYS, and PROCTOR_SHARDS
     server: str | None = None
     api_key: str | None = field(default=None, repr=False)
     public_only: bool = False  # no variable: set for a job that asks an address its user named
@@ -248,6 +265,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         batch_windows=_windows(environ, "PROCTOR_BATCH_WINDOWS", "24h"),
         sandbox=environ.get("SANDBOX_BACKEND") or None,
         redis_url=environ.get("PROCTOR_REDIS_URL") or None,
+        array={name: told for name in (*ARRAYS, "PROCTOR_SHARDS") if (told := environ.get(name))},
         server=_base_url(environ, "PROCTOR_SERVER", "") or None,
         api_key=environ.get("PROCTOR_API_KEY") or None,
     )

@@ -34,7 +34,7 @@ from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Method
 from proctor.service.results.causes import causes_of, failed_whole
 from proctor.service.results.results import close
-from proctor.service.runs import server_time
+from proctor.service.runs import parts, server_time
 from proctor.service.runs.budget import Budget
 from proctor.service.runs.missing import missing
 from proctor.service.runs.progress import Meter, Watch, asked_of, keep_showing, keep_telling
@@ -207,7 +207,7 @@ async def _fill(run: Run, ready: Ready, limits: Limits, context: RunContext) -> 
     ending = _Ending(context, run, began)
     try:
         clock = await server_time.begin(ready.http, ready.provider.address, ready.listed)
-        stopped = await _ask_all(run, ready, limits, context)
+        stopped = parts.as_part(run, await _ask_all(run, ready, limits, context))
         replies = store.run(run.id).settled - run.settled
         told = await clock.told(run.manifest.server_clock, replies)
     except asyncio.CancelledError:
