@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "history": ("leaderboard", "Show the runs of the last days and how each model's score moved."),
     "plan": ("plan", "Say what a run would ask, cost and be able to show, without asking anything."),
     "import": ("logs", "Import the logs of lm-eval and Inspect as runs beside proctor's own."),
+    "merge": ("merge", "Make one run of the parts that --shard asked apart."),
     "bundle": ("bundle", "Pack a run with everything that its figures can be checked with."),
     "verify": ("bundle", "Recompute every figure of a bundle, offline."),
     "status": ("remote", "Say where a server's job is, or wait until it has ended (--server)."),

@@ -1,0 +1,44 @@
+"""`proctor merge`: one run of the parts that were asked apart."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from proctor.cli.exits import OF_RUNS
+from proctor.cli.options import json_option
+from proctor.settings import read_settings
+
+
+@click.command("merge", epilog=OF_RUNS)
+@click.argument("sources", nargs=-1, required=True, metavar="HOME|BUNDLE|RUN...")
+@click.option(
+    "--partial",
+    is_flag=True,
+    help="Merge although parts are missing or have not ended; `proctor resume` asks what the run then lacks.",
+)
+@click.option(
+    "--run",
+    "only",
+    multiple=True,
+    metavar="ID",
+    help="Of homes and bundles take only runs (or plans) whose id begins so; repeatable.",
+)
+@json_option
+def merge_command(sources: tuple[str, ...], partial: bool, only: tuple[str, ...], as_json: bool) -> int:
+    """Make one run of the parts that `--shard` asked apart.
+
+    HOME is the PROCTOR_HOME of a part (it is only read), BUNDLE a file of `proctor bundle --prompts`, RUN a run of
+    this store. Parts that were not asked the same are refused, and so are missing ones. The same parts again are the
+    same run.
+    """
+    from proctor.cli.finish import finish
+    from proctor.service.context import open_context
+    from proctor.service.data.merge import merge
+
+    with open_context(read_settings(os.environ)) as context:
+        found = merge(context, sources, partial=partial, only=only)
+    for line in found.told:
+        click.echo(line, err=True)
+    return finish(found.outcome, as_json=as_json)

@@ -1,0 +1,228 @@
+"""Where parts of a run are found, in another PROCTOR_HOME, a bundle or this store, and how what they hold is had."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from proctor.errors import ConfigError, DataError, NotFound
+from proctor.service.context import Context, dead_owner, find
+from proctor.service.data import records
+from proctor.service.data.unpack import BundleArchive, opened, run_ids, sum_faults
+from proctor.store import AttemptRow, AttemptWriter, Store
+from proctor.store.read.tried import SETTLED, tried
+from proctor.store.write.copied import Claimed, copy_attempts
+from proctor.types import Attempt, Failure, Grade, Item, Reply, Run, Shard, Status, Usage
+
+DATABASE = "proctor.db"
+QUEUED = 4_000  # attempts on their way to the disk; more would lie in memory
+LOOKED_BACK = 4_000  # items of a bundle that are known at once; its replies come in the same order
+
+
+class Kept(Protocol):
+    """Where a part is kept."""
+
+    def rows(self, run: Run) -> Iterator[AttemptRow]:
+        """The attempts that count, by position and repeat."""
+
+    def give(self, run: Run, into: Claimed) -> None:
+        """Have all its attempts in the claimed run; those that are there already stay as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartFound:
+    """A run that is a part of a whole, and where it was found."""
+
+    run: Run
+    shard: Shard
+    where: str  # as it was named
+    kept: Kept
+    home: Path | None = None  # the PROCTOR_HOME that has its files, where there is one
+
+    def __str__(self) -> str:
+        return f"shard {self.shard} (run {self.run.id[:8]} of {self.where})"
+
+    def rows(self) -> Iterator[AttemptRow]:
+        """Raises: DataError for an attempt that is another part's."""
+        for row in self.kept.rows(self.run):
+            if not self.shard.holds(row.position, row.repeat):
+                raise DataError(f"{self}: item {row.item_id} is not of this shard; it was changed since")
+            yield row
+
+
+@contextmanager
+def found_in(context: Context, words: Sequence[str], only: Sequence[str] = ()) -> Iterator[list[PartFound]]:
+    """The parts that folders, bundles and ids of runs name, open as long as the block lasts.
+
+    `only` are beginnings of ids of runs or plans: what else folders and bundles have is left aside. Raises: DataError
+    for what is no PROCTOR_HOME and no bundle, or has no parts; ConfigError, NotFound, StoreError.
+    """
+    with ExitStack() as held:
+        found: list[PartFound] = []
+        for word in dict.fromkeys(words):
+            parts = [part for part in _named(context, word, held) if _meant(part.run, only)]
+            if not parts:
+                told = f" that begins with {', '.join(only)}" if only else ""
+                raise DataError(
+                    f"{word}: there is no run of a part{told} in it (`proctor run --shard I/N` asks one)"
+                )
+            found += parts
+        yield found
+
+
+def _meant(run: Run, only: Sequence[str]) -> bool:
+    return not only or run.id.startswith(tuple(only)) or run.plan_id.startswith(tuple(only))
+
+
+def _named(context: Context, word: str, held: ExitStack) -> list[PartFound]:
+    path = Path(word)
+    if path.is_dir():
+        return _of_home(path, held)
+    if path.is_file():
+        return _of_bundle(held.enter_context(opened(path)))
+    try:
+        runs = find(context.store, word)
+    except (NotFound, ConfigError) as error:
+        raise NotFound(f"{word}: no PROCTOR_HOME, no bundle, and no run of this store ({error})") from error
+    if whole := [run for run in runs if run.cell.limits.shard is None]:
+        raise ConfigError(f"Run {whole[0].id[:8]} is no part: it was asked whole, without --shard")
+    return _parts(runs, "this store", _InStore(context.store), context.settings.home)
+
+
+def _of_home(home: Path, held: ExitStack) -> list[PartFound]:
+    if not (home / DATABASE).is_file():
+        raise DataError(
+            f"{home}: there is no {DATABASE} in it. Name the PROCTOR_HOME in which a part was asked"
+        )
+    store = Store.open_to_read(home / DATABASE)
+    held.callback(store.close)
+    return _parts(store.runs(limit=None)[::-1], str(home), _InStore(store), home)
+
+
+def _parts(runs: Sequence[Run], where: str, kept: Kept, home: Path | None = None) -> list[PartFound]:
+    return [
+        PartFound(run, run.cell.limits.shard, where, kept, home)
+        for run in runs
+        if run.cell.limits.shard is not None
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _InStore:
+    store: Store
+
+    def rows(self, run: Run) -> Iterator[AttemptRow]:
+        return self.store.latest(run.id)
+
+    def give(self, run: Run, into: Claimed) -> None:
+        copy_attempts(into, self.store, run.id)
+
+
+def at_work(part: PartFound) -> bool:
+    """Whether a process that lives is still asking it, as far as can be seen from here."""
+    kept = part.kept
+    if part.run.status is not Status.RUNNING or not isinstance(kept, _InStore):
+        return False
+    return dead_owner(kept.store, part.run.id) is None
+
+
+# Bundles -----------------------------------------------------------------------------------------
+
+
+def _of_bundle(archive: BundleArchive) -> list[PartFound]:
+    for fault in sum_faults(archive):
+        raise DataError(f"{archive.path}: {fault}. `proctor verify {archive.path}` tells all")
+    runs = []
+    for ident in run_ids(archive)[1]:
+        name = f"{records.folder(ident)}/{records.MANIFEST}"
+        runs.append(records.run_from(records.from_bytes(archive.content(name), name), name)[0])
+    return _parts(runs, str(archive.path), _InBundle(archive))
+
+
+@dataclass(frozen=True, slots=True)
+class _InBundle:
+    """Replies and items stand in the same order, so that only some of them are in memory at a time."""
+
+    archive: BundleArchive
+
+    def rows(self, run: Run) -> Iterator[AttemptRow]:
+        return (packed.row for packed in self._read(run))
+
+    def give(self, run: Run, into: Claimed) -> None:
+        known = tried(into.store, into.run_id)
+        writer = AttemptWriter(into.store, into.run_id, owner=into.owner, lease_s=into.lease_s, timed=False)
+        try:
+            for packed in self._read(run):
+                state = known.look(packed.row.item_id, packed.row.repeat)
+                if state == SETTLED or state > packed.row.attempt:
+                    continue  # an earlier merge that broke off has kept it
+                writer.keep(packed.attempt(self._shown(into.store, packed.item)))
+                while writer.backlog > QUEUED:
+                    time.sleep(
+                        0.001
+                    )  # until the disk has caught up, so that the lines are never all in memory
+        finally:
+            writer.close()
+
+    def _read(self, run: Run) -> Iterator[_Packed]:
+        ahead = self.archive.lines(f"{records.folder(run.id)}/{records.ITEMS}")
+        items: dict[tuple[str, str], Item] = {}
+        for where, line in self.archive.lines(f"{records.folder(run.id)}/{records.REPLIES}"):
+            record = records.from_bytes(line, where)
+            _read_up_to((record.get("item"), record.get("hash")), items, ahead)
+            row, reply = records.reply_from(record, items, where)
+            yield _Packed(row, items[row.item_id, row.item_hash], reply, record.get("error"))
+
+    def _shown(self, store: Store, item: Item) -> Item:
+        """The item with what the model was shown: of a bundle without questions, from this store if it knows it."""
+        if item.ask.messages:
+            return item
+        try:
+            return replace(item, ask=store.item(item.hash).ask)
+        except NotFound:
+            raise DataError(
+                f"{self.archive.path}: it holds no questions, and item {item.id} is not known here. Pack it with "
+                "`proctor bundle --prompts`, or name the PROCTOR_HOME of the part"
+            ) from None
+
+
+def _read_up_to(
+    wanted: tuple[object, object], items: dict[tuple[str, str], Item], ahead: Iterator[tuple[str, bytes]]
+) -> None:
+    """Read items until the wanted one is among them; the oldest are forgotten."""
+    while wanted not in items and (line := next(ahead, None)) is not None:
+        item = records.item_from(records.from_bytes(line[1], line[0]), line[0])
+        items[item.id, item.hash] = item
+        if len(items) > LOOKED_BACK:
+            del items[next(iter(items))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Packed:
+    """An attempt as a bundle has it: of the server's own words it keeps none."""
+
+    row: AttemptRow
+    item: Item
+    reply: Reply | None
+    error: str | None
+
+    def attempt(self, item: Item) -> Attempt:
+        row = self.row
+        failure = Failure(row.error_slug or "unknown", self.error or "") if self.reply is None else None
+        return Attempt(
+            item,
+            row.position,
+            row.repeat,
+            row.attempt,
+            row.at,
+            Grade(row.outcome, row.score, row.answer, row.rung),
+            reply=self.reply,
+            failure=failure,
+            retries=row.retries,
+            in_flight=row.in_flight,
+            unused=Usage(row.unused_input_tokens, row.unused_output_tokens, row.unused_cost_usd),
+        )
