@@ -20,13 +20,13 @@ from proctor.settings import read_settings
 )
 @click.option(
     "--run",
-    "only",
+    "chosen",
     multiple=True,
     metavar="ID",
-    help="Of homes and bundles take only runs (or plans) whose id begins so; repeatable.",
+    help="Of a part that is there twice take the run whose id begins so; repeatable.",
 )
 @json_option
-def merge_command(sources: tuple[str, ...], partial: bool, only: tuple[str, ...], as_json: bool) -> int:
+def merge_command(sources: tuple[str, ...], partial: bool, chosen: tuple[str, ...], as_json: bool) -> int:
     """Make one run of the parts that `--shard` asked apart.
 
     HOME is the PROCTOR_HOME of a part (it is only read), BUNDLE a file of `proctor bundle --prompts`, RUN a run of
@@ -38,7 +38,7 @@ def merge_command(sources: tuple[str, ...], partial: bool, only: tuple[str, ...]
     from proctor.service.data.merge import merge
 
     with open_context(read_settings(os.environ)) as context:
-        found = merge(context, sources, partial=partial, only=only)
+        found = merge(context, sources, partial=partial, chosen=chosen)
     for line in found.told:
         click.echo(line, err=True)
     return finish(found.outcome, as_json=as_json)

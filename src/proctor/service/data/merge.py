@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from proctor.errors import Conflict
+from proctor.errors import Conflict, DataError
 from proctor.figures import duration
 from proctor.findings import RunResult
 from proctor.manifest import Manifest, RolloutFacts, ServerClock
 from proctor.references import BatchRef, RolloutsRef, SourceRef
 from proctor.service.context import LEASE_S, Context, dead_owner
-from proctor.service.data.merge_checks import Whole, wholes
+from proctor.service.data.merge_checks import Whole, picked, wholes
 from proctor.service.data.merge_files import bring_files
 from proctor.service.data.parts import found_in
 from proctor.service.evidence.evaluation import of_plan
@@ -24,6 +24,7 @@ from proctor.service.results.comparable import comparability, exam
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.results.results import close, shown
 from proctor.store import Store
+from proctor.store.core.runs import Ending
 from proctor.store.write.copied import Claimed
 from proctor.types import Cell, Plan, Run, Status
 
@@ -37,21 +38,22 @@ class Merged:
 
 
 def merge(
-    context: Context, sources: Sequence[str], *, partial: bool = False, only: Sequence[str] = ()
+    context: Context, sources: Sequence[str], *, partial: bool = False, chosen: Sequence[str] = ()
 ) -> Merged:
     """One run of the parts that the sources hold: folders of PROCTOR_HOMEs, bundles, ids of runs of this store.
 
-    The same parts again are the same run. With `partial` parts may be missing; a part that comes later is added to the
+    Of a part that is there twice, `chosen` (beginnings of ids of runs) says which counts. The same parts again are the
+    same run. With `partial` parts may be missing; a part that comes later is added to the
     run that was made without it. Raises: ConfigError for parts that were not asked the same, are missing, or are there
     twice and differ; DataError, NotFound, StoreError; Conflict for a run that went on by itself since.
     """
-    with found_in(context, sources, only) as parts:
-        found = list(wholes(parts, partial=partial))
+    with found_in(context, sources) as parts:
+        found = list(wholes(picked(parts, chosen), partial=partial))
         earlier = [_earlier(context.store, whole) for whole in found]
         runs = _runs(context, found, earlier)
         results, told = [], []
         for whole, run, before in zip(found, runs, earlier, strict=True):
-            done = before is not None and before.finished_at is not None and _has(before, whole)
+            done = before is not None and before.status is Status.COMPLETED and _has(before, whole)
             results.append(shown(context.store, run) if done else _fill(context, run, whole))
             told.append(_said(whole, run, before, done))
     unfinished = tuple(result.run.id for result in results if result.run.partial)
@@ -62,7 +64,7 @@ def _said(whole: Whole, run: Run, before: Run | None, done: bool) -> str:
     parts = f"{len(whole.parts)} of {whole.of} shards"
     if done:
         return f"Run {run.id[:8]} was merged of these {parts} before."
-    return f"Run {run.id[:8]}: {parts}{'; it goes on where a merge broke off' if before else ''}."
+    return f"Run {run.id[:8]} is merged of {parts}{'; it goes on where a merge broke off' if before else ''}."
 
 
 # The run -----------------------------------------------------------------------------------------
@@ -154,9 +156,14 @@ def _fill(context: Context, run: Run, whole: Whole) -> RunResult:
     store.claim(run.id, owner=owner, now=began, lease_s=lease_s, dead_owner=dead_owner(store, run.id))
     manifest = _manifest(whole)
     store.set_manifest(run.id, manifest, keys=(comparability(manifest), exam(manifest)))
-    for part in whole.parts:
-        part.kept.give(part.run, Claimed(store, run.id, owner, LEASE_S))
-        bring_files(part, run)
+    try:
+        for part in whole.parts:
+            part.kept.give(part.run, Claimed(store, run.id, owner, LEASE_S))
+            bring_files(part, run)
+    except DataError as error:
+        ending = Ending(owner=owner, now=time.time(), elapsed_s=0.0, error=str(error), error_slug=error.slug)
+        store.finish(run.id, Status.FAILED, **ending)
+        raise
     return close(
         store,
         run.id,

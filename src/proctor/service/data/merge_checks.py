@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from typing import Any
 
-from proctor.errors import ConfigError
+from proctor.errors import ConfigError, NotFound
 from proctor.service.data.parts import PartFound, at_work
 from proctor.store import AttemptRow
 from proctor.types import Run, Shard, Status
@@ -43,11 +43,28 @@ class Whole:
         return (facts.n or 0) * (3 if facts.worded else 1) * self.first.cell.repeats
 
 
+def picked(parts: Sequence[PartFound], chosen: Sequence[str]) -> list[PartFound]:
+    """The parts without those that another, chosen by the beginning of its run's id, stands for. Raises: NotFound."""
+    for each in chosen:
+        if not any(part.run.id.startswith(each) for part in parts):
+            raise NotFound(f"--run {each}: no part has this id")
+    stands = {_place(part) for part in parts if part.run.id.startswith(tuple(chosen))} if chosen else set()
+    return [part for part in parts if _place(part) not in stands or part.run.id.startswith(tuple(chosen))]
+
+
+def _place(part: PartFound) -> tuple[str, str, Shard]:
+    return (*_group(part), part.shard)
+
+
+def _group(part: PartFound) -> tuple[str, str]:
+    return str(part.run.cell.model), part.run.cell.source.listed
+
+
 def wholes(parts: Sequence[PartFound], *, partial: bool) -> Iterator[Whole]:
     """The wholes that parts make, one for each model or agent on each source. Raises: ConfigError, DataError."""
     grouped: dict[tuple[str, str], list[PartFound]] = {}
     for part in parts:
-        grouped.setdefault((str(part.run.cell.model), part.run.cell.source.listed), []).append(part)
+        grouped.setdefault(_group(part), []).append(part)
     found = [_whole(group, partial=partial) for group in grouped.values()]
     if not partial:
         _need_all(found)
@@ -163,7 +180,7 @@ def _need_equal(one: PartFound, other: PartFound) -> None:
     more = ", ..." if len(differing) > MOST_TOLD else ""
     raise ConfigError(
         f"{one} and {other} are the same part, and their attempts differ: items {', '.join(differing[:MOST_TOLD])}"
-        f"{more}. Choose with --run {one.run.id[:8]} (and the other parts' ids), or name only one of the two"
+        f"{more}. Name only one of the two, or say which counts: --run {other.run.id[:8]}"
     )
 
 

@@ -55,27 +55,21 @@ class PartFound:
 
 
 @contextmanager
-def found_in(context: Context, words: Sequence[str], only: Sequence[str] = ()) -> Iterator[list[PartFound]]:
+def found_in(context: Context, words: Sequence[str]) -> Iterator[list[PartFound]]:
     """The parts that folders, bundles and ids of runs name, open as long as the block lasts.
 
-    `only` are beginnings of ids of runs or plans: what else folders and bundles have is left aside. Raises: DataError
-    for what is no PROCTOR_HOME and no bundle, or has no parts; ConfigError, NotFound, StoreError.
+    Raises: DataError for what is no PROCTOR_HOME and no bundle, or has no parts; ConfigError, NotFound, StoreError.
     """
     with ExitStack() as held:
         found: list[PartFound] = []
         for word in dict.fromkeys(words):
-            parts = [part for part in _named(context, word, held) if _meant(part.run, only)]
+            parts = _named(context, word, held)
             if not parts:
-                told = f" that begins with {', '.join(only)}" if only else ""
                 raise DataError(
-                    f"{word}: there is no run of a part{told} in it (`proctor run --shard I/N` asks one)"
+                    f"{word}: there is no run of a part in it (`proctor run --shard I/N` asks one)"
                 )
             found += parts
         yield found
-
-
-def _meant(run: Run, only: Sequence[str]) -> bool:
-    return not only or run.id.startswith(tuple(only)) or run.plan_id.startswith(tuple(only))
 
 
 def _named(context: Context, word: str, held: ExitStack) -> list[PartFound]:
