@@ -15,7 +15,6 @@ import pytest
 from opened import bundle, opened, resume, start
 from proctor.errors import ConfigError, Conflict, DataError, NotFound
 from proctor.plan import Wanted
-from proctor.plan.array import told_by
 from proctor.references import BatchRef
 from proctor.service.batches.run import run_batch
 from proctor.service.context import open_context
@@ -373,52 +372,3 @@ def test_parts_of_a_batch_become_a_run_whose_output_can_be_written(house: House,
     proctor(here.home, "batch", "export", run.id, "-o", str(out))
     ids = [json.loads(line)["custom_id"] for line in out.read_bytes().splitlines()]
     assert ids == [f"request-{number}" for number in range(10)]
-
-
-@pytest.mark.parametrize(
-    ("variables", "shard"),
-    [
-        ({"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "8", "SLURM_ARRAY_TASK_MIN": "1"}, "3/8"),
-        (
-            {
-                "SLURM_ARRAY_TASK_ID": "4",
-                "SLURM_ARRAY_TASK_COUNT": "3",
-                "SLURM_ARRAY_TASK_MIN": "0",
-                "SLURM_ARRAY_TASK_STEP": "2",
-            },
-            "3/3",
-        ),
-        ({"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "1", "PROCTOR_SHARDS": "8"}, "3/8"),
-        ({"JOB_COMPLETION_INDEX": "0", "PROCTOR_SHARDS": "4"}, "1/4"),
-        ({"AWS_BATCH_JOB_ARRAY_INDEX": "9", "AWS_BATCH_JOB_ARRAY_SIZE": "10"}, "10/10"),
-    ],
-)
-def test_each_kind_of_array_tells_its_task_the_part(variables: dict[str, str], shard: str) -> None:
-    assert str(told_by(variables)) == shard
-
-
-@pytest.mark.parametrize(
-    "variables",
-    [
-        {},
-        {"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "1", "SLURM_ARRAY_TASK_MIN": "3"},
-        {"SLURM_ARRAY_TASK_ID": "0", "PROCTOR_SHARDS": "8"},
-        {"SLURM_ARRAY_TASK_ID": "7", "SLURM_ARRAY_TASK_COUNT": "3", "SLURM_ARRAY_TASK_MIN": "1"},
-        {"JOB_COMPLETION_INDEX": "4", "PROCTOR_SHARDS": "4"},
-        {"JOB_COMPLETION_INDEX": "4"},
-        {"AWS_BATCH_JOB_ARRAY_INDEX": "x", "AWS_BATCH_JOB_ARRAY_SIZE": "10"},
-    ],
-)
-def test_an_array_that_does_not_tell_the_part_is_refused_with_what_to_give(variables: dict[str, str]) -> None:
-    with pytest.raises(ConfigError, match="--shard 3/8"):
-        told_by(variables)
-
-
-def test_a_worker_asks_its_part_of_a_command_and_no_other_command(house: House) -> None:
-    home = house.at("worker").home
-    words = ["run", str(house.file), "--model", "baseline/majority"]
-    array = {"AWS_BATCH_JOB_ARRAY_INDEX": "1", "AWS_BATCH_JOB_ARRAY_SIZE": "3"}
-    assert "shard 2/3" in proctor(home, "worker", "--shard", "--", *words, **array).stdout
-    proctor(home, "worker", "--shard", "2/3", "--", "list", code=2)
-    proctor(home, "worker", "--", *words, code=2)
-    proctor(home, "worker", "--shard", "4/3", "--", *words, code=2)

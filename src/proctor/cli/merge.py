@@ -8,6 +8,7 @@ import click
 
 from proctor.cli.exits import OF_RUNS
 from proctor.cli.options import json_option
+from proctor.errors import Exit
 from proctor.settings import read_settings
 
 
@@ -41,4 +42,6 @@ def merge_command(sources: tuple[str, ...], partial: bool, chosen: tuple[str, ..
         found = merge(context, sources, partial=partial, chosen=chosen)
     for line in found.told:
         click.echo(line, err=True)
-    return finish(found.outcome, as_json=as_json)
+    code = finish(found.outcome, as_json=as_json)
+    # A part that its own bound ended was done; the run that lacks what it did not ask is not.
+    return Exit.PART if code is Exit.DONE and found.outcome.unfinished else code

@@ -14,11 +14,11 @@ from proctor.protocols import Source
 from proctor.references import BatchRef
 from proctor.service.batches.verdict import named
 from proctor.service.context import Context
+from proctor.service.kinds.planned import planned
 from proctor.service.output.growing import writer_of
 from proctor.service.output.lines import short_of
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.runs.lifecycle import After, as_they_are, open_sources, resume, start
-from proctor.service.runs.missing import planned
 from proctor.service.runs.progress import Watch
 from proctor.store import Store
 from proctor.store.read import outputs

@@ -15,7 +15,7 @@ from proctor.findings import RunResult
 from proctor.manifest import Manifest, RolloutFacts, ServerClock
 from proctor.references import BatchRef, RolloutsRef, SourceRef
 from proctor.service.context import LEASE_S, Context, dead_owner
-from proctor.service.data.merge_checks import Whole, picked, wholes
+from proctor.service.data.merge_checks import WholeRun, picked, wholes
 from proctor.service.data.merge_files import bring_files
 from proctor.service.data.parts import found_in
 from proctor.service.evidence.evaluation import of_plan
@@ -60,7 +60,7 @@ def merge(
     return Merged(PlanOutcome(of_plan(context.store, results), unfinished), tuple(told))
 
 
-def _said(whole: Whole, run: Run, before: Run | None, done: bool) -> str:
+def _said(whole: WholeRun, run: Run, before: Run | None, done: bool) -> str:
     parts = f"{len(whole.parts)} of {whole.of} shards"
     if done:
         return f"Run {run.id[:8]} was merged of these {parts} before."
@@ -70,7 +70,7 @@ def _said(whole: Whole, run: Run, before: Run | None, done: bool) -> str:
 # The run -----------------------------------------------------------------------------------------
 
 
-def _earlier(store: Store, whole: Whole) -> Run | None:
+def _earlier(store: Store, whole: WholeRun) -> Run | None:
     """The run that these parts became before, all of them or some. Raises: Conflict."""
     ids = _ids(whole)
     for run in store.runs(limit=None, source=whole.first.cell.source.listed):
@@ -87,15 +87,15 @@ def _earlier(store: Store, whole: Whole) -> Run | None:
     return None
 
 
-def _ids(whole: Whole) -> dict[str, str]:
+def _ids(whole: WholeRun) -> dict[str, str]:
     return {part.run.id: str(part.shard) for part in whole.parts}
 
 
-def _has(run: Run, whole: Whole) -> bool:
+def _has(run: Run, whole: WholeRun) -> bool:
     return run.manifest.parts.items() == _ids(whole).items()
 
 
-def _runs(context: Context, found: Sequence[Whole], earlier: Sequence[Run | None]) -> list[Run]:
+def _runs(context: Context, found: Sequence[WholeRun], earlier: Sequence[Run | None]) -> list[Run]:
     """A run for each whole, all of them before the first is filled, so that they are of one plan."""
     store = context.store
     cells = _cells(context, found, earlier)
@@ -107,7 +107,7 @@ def _runs(context: Context, found: Sequence[Whole], earlier: Sequence[Run | None
     ]
 
 
-def _cells(context: Context, found: Sequence[Whole], earlier: Sequence[Run | None]) -> list[Cell]:
+def _cells(context: Context, found: Sequence[WholeRun], earlier: Sequence[Run | None]) -> list[Cell]:
     """What is asked by the wholes, their files written by nobody else."""
     cells = []
     for whole, run in zip(found, earlier, strict=True):
@@ -131,7 +131,7 @@ def _cells(context: Context, found: Sequence[Whole], earlier: Sequence[Run | Non
     return cells
 
 
-def _added(store: Store, plan_id: str, whole: Whole, cell: Cell) -> Run:
+def _added(store: Store, plan_id: str, whole: WholeRun, cell: Cell) -> Run:
     manifest = _manifest(whole)
     return store.add_run(
         plan_id,
@@ -146,7 +146,7 @@ def _added(store: Store, plan_id: str, whole: Whole, cell: Cell) -> Run:
     )
 
 
-def _fill(context: Context, run: Run, whole: Whole) -> RunResult:
+def _fill(context: Context, run: Run, whole: WholeRun) -> RunResult:
     """Have the attempts of all parts in the run, and count what it shows."""
     store, runs = context.store, [part.run for part in whole.parts]
     owner = f"{socket.gethostname()}:{os.getpid()}"
@@ -175,11 +175,11 @@ def _fill(context: Context, run: Run, whole: Whole) -> RunResult:
     )
 
 
-def _longest_s(whole: Whole) -> float:
+def _longest_s(whole: WholeRun) -> float:
     return max(part.run.elapsed_s for part in whole.parts)
 
 
-def _why_partial(whole: Whole) -> Iterator[str]:
+def _why_partial(whole: WholeRun) -> Iterator[str]:
     """Why fewer than planned were asked, in words."""
     if whole.missing:
         yield f"shards {', '.join(map(str, whole.missing))} of {whole.of} are missing"
@@ -193,7 +193,7 @@ def _why_partial(whole: Whole) -> Iterator[str]:
 # The manifest ------------------------------------------------------------------------------------
 
 
-def _manifest(whole: Whole) -> Manifest:
+def _manifest(whole: WholeRun) -> Manifest:
     """That of the first part, with what differs between parts said."""
     parts = whole.parts
     manifests = [part.run.manifest for part in parts]
@@ -212,7 +212,7 @@ def _manifest(whole: Whole) -> Manifest:
     )
 
 
-def _remarks(whole: Whole) -> Iterator[str]:
+def _remarks(whole: WholeRun) -> Iterator[str]:
     seconds = [part.run.elapsed_s for part in whole.parts]
     yield (
         f"merged of {len(seconds)} shards that were asked apart: its time is that of the longest, "
@@ -222,7 +222,7 @@ def _remarks(whole: Whole) -> Iterator[str]:
         yield f"the shards differ in their {what}: {', '.join(of)}"
 
 
-def _differing(whole: Whole) -> Mapping[str, Sequence[str]]:
+def _differing(whole: WholeRun) -> Mapping[str, Sequence[str]]:
     """What need not be the same, where it is not."""
     looks: dict[str, list[Any]] = {
         "version of proctor": [part.run.manifest.proctor for part in whole.parts],

@@ -18,7 +18,7 @@ APART = frozenset({"sandbox", "image_sha256", "left_out", "copies", "data_sha256
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class WholeRun:
     """The parts of one run, by their number; `missing` are those that nobody has."""
 
     parts: tuple[PartFound, ...]
@@ -60,7 +60,7 @@ def _group(part: PartFound) -> tuple[str, str]:
     return str(part.run.cell.model), part.run.cell.source.listed
 
 
-def wholes(parts: Sequence[PartFound], *, partial: bool) -> Iterator[Whole]:
+def wholes(parts: Sequence[PartFound], *, partial: bool) -> Iterator[WholeRun]:
     """The wholes that parts make, one for each model or agent on each source. Raises: ConfigError, DataError."""
     grouped: dict[tuple[str, str], list[PartFound]] = {}
     for part in parts:
@@ -71,7 +71,7 @@ def wholes(parts: Sequence[PartFound], *, partial: bool) -> Iterator[Whole]:
     yield from found
 
 
-def _whole(group: Sequence[PartFound], *, partial: bool) -> Whole:
+def _whole(group: Sequence[PartFound], *, partial: bool) -> WholeRun:
     first, own = group[0], dict[Shard, PartFound]()
     for part in group:
         if not part.run.manifest.opened:
@@ -85,10 +85,10 @@ def _whole(group: Sequence[PartFound], *, partial: bool) -> Whole:
         _need_ended(part, partial=partial)
     parts = tuple(own[shard] for shard in sorted(own, key=lambda shard: shard.index))
     there = {part.shard.index for part in parts}
-    return Whole(parts, tuple(i + 1 for i in range(first.shard.of) if i not in there))
+    return WholeRun(parts, tuple(i + 1 for i in range(first.shard.of) if i not in there))
 
 
-def _need_all(found: Sequence[Whole]) -> None:
+def _need_all(found: Sequence[WholeRun]) -> None:
     lacking = [whole for whole in found if whole.missing]
     if not lacking:
         return

@@ -23,7 +23,7 @@ QUEUED = 4_000  # attempts on their way to the disk; more would lie in memory
 LOOKED_BACK = 4_000  # items of a bundle that are known at once; its replies come in the same order
 
 
-class Kept(Protocol):
+class PartKept(Protocol):
     """Where a part is kept."""
 
     def rows(self, run: Run) -> Iterator[AttemptRow]:
@@ -40,7 +40,7 @@ class PartFound:
     run: Run
     shard: Shard
     where: str  # as it was named
-    kept: Kept
+    kept: PartKept
     home: Path | None = None  # the PROCTOR_HOME that has its files, where there is one
 
     def __str__(self) -> str:
@@ -97,7 +97,7 @@ def _of_home(home: Path, held: ExitStack) -> list[PartFound]:
     return _parts(store.runs(limit=None)[::-1], str(home), _InStore(store), home)
 
 
-def _parts(runs: Sequence[Run], where: str, kept: Kept, home: Path | None = None) -> list[PartFound]:
+def _parts(runs: Sequence[Run], where: str, kept: PartKept, home: Path | None = None) -> list[PartFound]:
     return [
         PartFound(run, run.cell.limits.shard, where, kept, home)
         for run in runs

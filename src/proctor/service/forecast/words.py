@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from proctor.figures import among, fraction
 from proctor.protocols import Source
 from proctor.service.forecast.forecast import beyond_shares, power_of
-from proctor.service.runs.missing import planned
+from proctor.service.kinds.planned import planned
 from proctor.stats.power import Assumed
 from proctor.types import Plan
 

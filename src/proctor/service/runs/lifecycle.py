@@ -22,6 +22,7 @@ from proctor.service.evidence.evaluation import evaluation, of_plan
 from proctor.service.grades.view import GradedView
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Tell
+from proctor.service.kinds.planned import planned
 from proctor.service.opening.sources import open_source, with_servers
 from proctor.service.results.causes import failed_whole
 from proctor.service.results.comparable import comparability, exam
@@ -30,7 +31,6 @@ from proctor.service.results.outcome import PlanOutcome
 from proctor.service.results.results import scored_rows, shown
 from proctor.service.results.wordings import by_wording, spread_note
 from proctor.service.runs.manifest import new_manifest
-from proctor.service.runs.missing import planned
 from proctor.service.runs.parts import begun
 from proctor.service.runs.progress import Watch
 from proctor.service.runs.resuming import going_on, graded_as_it_began, same_rows

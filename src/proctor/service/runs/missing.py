@@ -1,4 +1,4 @@
-"""What of a run, or of its part, is to be asked, and what of that is still missing."""
+"""What of a run, or of its part, is still to be asked."""
 
 from __future__ import annotations
 
@@ -25,15 +25,3 @@ def missing(store: Store, run: Run, cell: Cell, source: Source) -> Iterator[Aski
             attempt = known.look(item.id, repeat)
             if attempt != SETTLED:
                 yield Asking(item, position, repeat, attempt)
-
-
-def planned(cell: Cell, source: Source) -> int:
-    """How many askings the cell has; of a part, its own."""
-    kind, shard = kind_of(cell.source), cell.limits.shard
-    if shard is None:
-        return kind.planned(source, cell)
-    return sum(
-        shard.holds(position, repeat)
-        for position, item in enumerate(source.items())
-        for repeat in range(kind.repeats(source, item, cell))
-    )
