@@ -58,6 +58,11 @@ SETTINGS: tuple[Setting, ...] = (
         for name, whose in ARRAYS.items()
     ),
     Setting(
+        "GITHUB_STEP_SUMMARY",
+        "File that `proctor gate` appends its summary to; GitHub sets it for each step of a workflow.",
+        "none",
+    ),
+    Setting(
         "PROCTOR_DATA",
         "Where the rows of suites come from: `imported` or `sample`. `--data` wins over it.",
         "imported",
@@ -206,6 +211,7 @@ class Settings:
     batch_windows: tuple[tuple[str, float], ...] = (("24h", 86_400.0),)  # as they are called, in seconds
     sandbox: str | None = None  # of rollouts; None: as the benchmark says
     redis_url: str | None = field(default=None, repr=False)
+    step_summary: Path | None = None
     array: Mapping[str, str] = field(default_factory=dict)  # what is set of ARRAYS, and PROCTOR_SHARDS
     server: str | None = None
     api_key: str | None = field(default=None, repr=False)
@@ -265,6 +271,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         batch_windows=_windows(environ, "PROCTOR_BATCH_WINDOWS", "24h"),
         sandbox=environ.get("SANDBOX_BACKEND") or None,
         redis_url=environ.get("PROCTOR_REDIS_URL") or None,
+        step_summary=Path(told) if (told := environ.get("GITHUB_STEP_SUMMARY")) else None,
         array={name: told for name in (*ARRAYS, "PROCTOR_SHARDS") if (told := environ.get(name))},
         server=_base_url(environ, "PROCTOR_SERVER", "") or None,
         api_key=environ.get("PROCTOR_API_KEY") or None,

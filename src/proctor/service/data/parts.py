@@ -11,16 +11,15 @@ from typing import Protocol
 
 from proctor.errors import ConfigError, DataError, NotFound
 from proctor.service.context import Context, dead_owner, find
-from proctor.service.data import records
-from proctor.service.data.unpack import BundleArchive, opened, run_ids, sum_faults
+from proctor.service.data.packed import packed_attempts, packed_runs
+from proctor.service.data.unpack import BundleArchive
 from proctor.store import AttemptRow, AttemptWriter, Store
 from proctor.store.read.tried import SETTLED, tried
 from proctor.store.write.copied import Claimed, copy_attempts
-from proctor.types import Attempt, Failure, Grade, Item, Reply, Run, Shard, Status, Usage
+from proctor.types import Item, Run, Shard, Status
 
 DATABASE = "proctor.db"
 QUEUED = 4_000  # attempts on their way to the disk; more would lie in memory
-LOOKED_BACK = 4_000  # items of a bundle that are known at once; its replies come in the same order
 
 
 class PartKept(Protocol):
@@ -77,7 +76,8 @@ def _named(context: Context, word: str, held: ExitStack) -> list[PartFound]:
     if path.is_dir():
         return _of_home(path, held)
     if path.is_file():
-        return _of_bundle(held.enter_context(opened(path)))
+        archive, packed = held.enter_context(packed_runs(path))
+        return _parts(packed, word, _InBundle(archive))
     try:
         runs = find(context.store, word)
     except (NotFound, ConfigError) as error:
@@ -124,33 +124,18 @@ def at_work(part: PartFound) -> bool:
     return dead_owner(kept.store, part.run.id) is None
 
 
-# Bundles -----------------------------------------------------------------------------------------
-
-
-def _of_bundle(archive: BundleArchive) -> list[PartFound]:
-    for fault in sum_faults(archive):
-        raise DataError(f"{archive.path}: {fault}. `proctor verify {archive.path}` tells all")
-    runs = []
-    for ident in run_ids(archive)[1]:
-        name = f"{records.folder(ident)}/{records.MANIFEST}"
-        runs.append(records.run_from(records.from_bytes(archive.content(name), name), name)[0])
-    return _parts(runs, str(archive.path), _InBundle(archive))
-
-
 @dataclass(frozen=True, slots=True)
 class _InBundle:
-    """Replies and items stand in the same order, so that only some of them are in memory at a time."""
-
     archive: BundleArchive
 
     def rows(self, run: Run) -> Iterator[AttemptRow]:
-        return (packed.row for packed in self._read(run))
+        return (packed.row for packed in packed_attempts(self.archive, run))
 
     def give(self, run: Run, into: Claimed) -> None:
         known = tried(into.store, into.run_id)
         writer = AttemptWriter(into.store, into.run_id, owner=into.owner, lease_s=into.lease_s, timed=False)
         try:
-            for packed in self._read(run):
+            for packed in packed_attempts(self.archive, run):
                 state = known.look(packed.row.item_id, packed.row.repeat)
                 if state == SETTLED or state > packed.row.attempt:
                     continue  # an earlier merge that broke off has kept it
@@ -161,15 +146,6 @@ class _InBundle:
                     )  # until the disk has caught up, so that the lines are never all in memory
         finally:
             writer.close()
-
-    def _read(self, run: Run) -> Iterator[_Packed]:
-        ahead = self.archive.lines(f"{records.folder(run.id)}/{records.ITEMS}")
-        items: dict[tuple[str, str], Item] = {}
-        for where, line in self.archive.lines(f"{records.folder(run.id)}/{records.REPLIES}"):
-            record = records.from_bytes(line, where)
-            _read_up_to((record.get("item"), record.get("hash")), items, ahead)
-            row, reply = records.reply_from(record, items, where)
-            yield _Packed(row, items[row.item_id, row.item_hash], reply, record.get("error"))
 
     def _shown(self, store: Store, item: Item) -> Item:
         """The item with what the model was shown: of a bundle without questions, from this store if it knows it."""
@@ -182,41 +158,3 @@ class _InBundle:
                 f"{self.archive.path}: it holds no questions, and item {item.id} is not known here. Pack it with "
                 "`proctor bundle --prompts`, or name the PROCTOR_HOME of the part"
             ) from None
-
-
-def _read_up_to(
-    wanted: tuple[object, object], items: dict[tuple[str, str], Item], ahead: Iterator[tuple[str, bytes]]
-) -> None:
-    """Read items until the wanted one is among them; the oldest are forgotten."""
-    while wanted not in items and (line := next(ahead, None)) is not None:
-        item = records.item_from(records.from_bytes(line[1], line[0]), line[0])
-        items[item.id, item.hash] = item
-        if len(items) > LOOKED_BACK:
-            del items[next(iter(items))]
-
-
-@dataclass(frozen=True, slots=True)
-class _Packed:
-    """An attempt as a bundle has it: of the server's own words it keeps none."""
-
-    row: AttemptRow
-    item: Item
-    reply: Reply | None
-    error: str | None
-
-    def attempt(self, item: Item) -> Attempt:
-        row = self.row
-        failure = Failure(row.error_slug or "unknown", self.error or "") if self.reply is None else None
-        return Attempt(
-            item,
-            row.position,
-            row.repeat,
-            row.attempt,
-            row.at,
-            Grade(row.outcome, row.score, row.answer, row.rung),
-            reply=self.reply,
-            failure=failure,
-            retries=row.retries,
-            in_flight=row.in_flight,
-            unused=Usage(row.unused_input_tokens, row.unused_output_tokens, row.unused_cost_usd),
-        )
