@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("show", "Show a run or a comparison: scores, counts, what they rest on."),
     "list": ("show", "List the newest runs."),
     "compare": ("compare", "Compare runs or models: which is better, by how much, on which items."),
+    "gate": ("gate", "Hold a new run against the last accepted one, for pipelines."),
     "leaderboard": (
         "leaderboard",
         "Rank the models that were asked the same, with ties where there are ties.",

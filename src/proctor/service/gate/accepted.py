@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.errors import ConfigError, NotFound
+from proctor.errors import ConfigError, Conflict, NotFound
 from proctor.findings import RunResult
 from proctor.service.context import Context, find
 from proctor.service.data.bundle import Bundled, bundle
@@ -74,23 +74,29 @@ def place_of(word: str, settings: Settings) -> Path:
     return settings.home / FOLDER / f"{word}{ENDING}"
 
 
+def ended_run(context: Context, ident: str) -> Run:
+    """The one run with this id. Raises: NotFound; ConfigError for a plan of several; Conflict for one at work."""
+    runs = find(context.store, ident)
+    if len(runs) > 1:
+        raise ConfigError(f"{ident} is a plan of {len(runs)} runs: give the id of one")
+    if runs[0].finished_at is None:
+        raise Conflict(f"Run {runs[0].id[:8]} is {runs[0].status}: wait for its end")
+    return runs[0]
+
+
 def accept(context: Context, ident: str, word: str | None = None) -> Bundled:
     """Keep a run as the accepted one, in the place of the one that was before.
 
     Raises: NotFound; ConfigError for several runs, or for one that lacks outcomes; Conflict for one at work.
     """
-    runs = find(context.store, ident)
-    if len(runs) > 1:
-        raise ConfigError(f"{ident} is a plan of {len(runs)} runs: accept each by its own id")
-    (run,) = runs
-    if run.finished_at is not None and (run.partial or run.cell.limits.shard is not None):
-        part = run.cell.limits.shard is not None
-        why = (
-            "is one part of a run: merge it"
-            if part
-            else f"lacks {run.planned - run.settled:,} outcomes: resume it"
+    run = ended_run(context, ident)
+    if run.cell.limits.shard is not None:
+        raise ConfigError(f"Run {run.id[:8]} is one part of a run: merge the parts before it is accepted")
+    if run.partial:
+        raise ConfigError(
+            f"Run {run.id[:8]} lacks {run.planned - run.settled:,} outcomes: `proctor resume {run.id[:8]}` before it "
+            "is accepted"
         )
-        raise ConfigError(f"Run {run.id[:8]} {why} before it is accepted")
     path = place_of(word or usual_name(run), context.settings)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -111,14 +117,12 @@ def accepted_run(context: Context, word: str, model: str | None = None) -> Accep
     if word.endswith(ENDING) or "/" in word:
         return None
     try:
-        runs = find(context.store, word)
-    except (NotFound, ConfigError):
+        run = ended_run(context, word)
+    except NotFound:
         if ID.fullmatch(word):
             raise NotFound(f"{word}: no run begins so, and no run was accepted under this name") from None
         return None
-    if len(runs) > 1:
-        raise ConfigError(f"{word} is a plan of {len(runs)} runs: give the id of one")
-    return AcceptedRun(shown(context.store, runs[0]), BesideStore(context.store, {}, {}))
+    return AcceptedRun(shown(context.store, run), BesideStore(context.store, {}, {}))
 
 
 def _packed(context: Context, path: Path, model: str | None) -> AcceptedRun:
@@ -139,6 +143,6 @@ def _only(path: Path, runs: Sequence[Run], model: str | None) -> Run:
     if len(meant) != 1:
         held = ", ".join(str(run.cell.model) for run in runs)
         raise ConfigError(
-            f"{path} holds several runs ({held}), and {len(meant)} of them are of {model}: pack one alone"
+            f"{path} holds several runs ({held}), {len(meant)} of them of {model}: pack one alone"
         )
     return meant[0]

@@ -8,6 +8,7 @@ from typing import Any
 from proctor.errors import ConfigError
 from proctor.figures import fraction
 from proctor.findings import Comparison, Evaluation
+from proctor.printable import in_one_line
 from proctor.service.context import Context
 from proctor.service.evidence.compare import Differing, counted, differing
 from proctor.service.evidence.evaluation import evaluation
@@ -78,9 +79,9 @@ class GateFound:
         if self.rule.exclude:
             can = "is excluded" if self.passed else "cannot be excluded"
             return f"Gate {word}: a loss of more than {most} {can}; the loss is {loss}."
-        shown_worse = "is" if not self.passed else "is not"
+        found = "is not" if self.passed else "is"
         by = f" by more than {most}" if self.rule.worse_by else ""
-        return f"Gate {word}: the new run {shown_worse} shown to be worse than the accepted one{by}; the loss is {loss}."
+        return f"Gate {word}: the new run {found} shown to be worse than the accepted one{by}; the loss is {loss}."
 
 
 def gate(
@@ -109,6 +110,13 @@ def gate(
     tasks = counted([result.run for result in found.results], "score")
     lost = differing(accepted.kept, pair, tasks, items, lost=True)
     return GateFound(rule, run, found, pair, lost, needed)
+
+
+def said(item: Differing, run: Run) -> str:
+    """What a run answered, or why there is no answer, in one line."""
+    answer = item.answers[run.id]
+    words = answer if answer is not None else item.outcomes[run.id].replace("_", " ")
+    return " ".join(in_one_line(words).split())
 
 
 def gate_document(found: GateFound) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Words of models and of files are text there and nothing else: no mark-up, no lin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,10 +14,11 @@ from proctor.figures import dollars, duration, estimate, title_of
 from proctor.findings import RunResult, Score
 from proctor.printable import in_one_line
 from proctor.report.markdown import safe
-from proctor.service.evidence.compare import Differing
-from proctor.service.gate.gate import GateFound
+from proctor.service.gate.gate import GateFound, said
 
 MOST_CHARACTERS = 60  # of an answer in a cell
+JOINER = "\N{WORD JOINER}"
+LINKED = re.compile(r"@|#(?=\d)|:(?=//)|www(?=\.)")
 
 
 def summary(found: GateFound) -> str:
@@ -73,7 +75,6 @@ def _lost(found: GateFound) -> Iterator[str]:
     if not found.lost:
         return
     assert found.pair is not None
-    first, second = found.pair.first.id, found.pair.second.id
     more = f"the first {len(found.lost):,} of {found.losses:,}" if found.losses > len(found.lost) else "all"
     yield ""
     yield f"Items that scored higher before ({more}):"
@@ -81,25 +82,26 @@ def _lost(found: GateFound) -> Iterator[str]:
     yield "| item | right answer | accepted run | now |"
     yield "|---|---|---|---|"
     for item in found.lost:
-        cells = (item.item_id, item.target or "-", _said(item, first), _said(item, second))
-        yield f"| {' | '.join(map(text, cells))} |"
-
-
-def _said(item: Differing, run_id: str) -> str:
-    answer = item.answers[run_id]
-    return answer if answer is not None else item.outcomes[run_id].replace("_", " ")
+        cells = (
+            item.item_id,
+            item.target or "-",
+            said(item, found.pair.first),
+            said(item, found.pair.second),
+        )
+        yield f"| {' | '.join(map(_cell, cells))} |"
 
 
 def text(words: str) -> str:
-    r"""Words from outside as text of one line: GitHub would make links of addresses and call people by their names.
+    r"""Words from outside as text of one line. GitHub would make links of addresses and call people by their names:
+    a word joiner, which nobody sees, keeps it from that.
 
-    >>> text("@ann |*x*| <b>")
-    '&#64;ann \\|\\*x\\*\\| &lt;b&gt;'
+    >>> ascii(text("@ann |*x*| <b> http://a"))
+    "'@\\u2060ann \\\\|\\\\*x\\\\*\\\\| &lt;b&gt; http:\\u2060//a'"
     """
     line = " ".join(in_one_line(words).split())
-    line = line if len(line) <= MOST_CHARACTERS * 10 else f"{line[: MOST_CHARACTERS * 10]}…"
-    return _LINKS(safe(line))
+    return LINKED.sub(lambda found: f"{found[0]}{JOINER}", safe(line))
 
 
-def _LINKS(line: str) -> str:
-    return line
+def _cell(words: str) -> str:
+    """As `text`, cut to what a table bears."""
+    return text(words if len(words) <= MOST_CHARACTERS else f"{words[: MOST_CHARACTERS - 1]}…")
