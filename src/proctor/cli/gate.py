@@ -64,7 +64,7 @@ def gate_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 "--exclude-worse",
                 "exclude",
                 is_flag=True,
-                help="Pass where a loss of more than --worse-by is excluded (non-inferiority), not where none is shown.",
+                help="Pass where a loss of more than --worse-by is excluded (non-inferiority), not where none is seen.",
             ),
             click.option(
                 "--need-accepted",
