@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from proctor.figures import among, fraction
 from proctor.protocols import Source
 from proctor.service.forecast.forecast import beyond_shares, power_of
+from proctor.service.kinds.planned import planned
 from proctor.stats.power import Assumed
 from proctor.types import Plan
 
@@ -21,6 +22,8 @@ def plan_lines(plan: Plan, source: Source) -> Iterator[str]:
     n = len(source) // wordings
     items = f"{n:,} {'item' if n == 1 else 'items'}"
     yield f"{source.title}: {items}, {models} {'model' if models == 1 else 'models'}, {calls:,} calls."
+    if (shard := plan.cells[0].limits.shard) is not None:
+        yield f"Of these calls this asks shard {shard}: {sum(planned(cell, source) for cell in plan.cells):,}."
     asked = source.facts.asked
     if len(asked) > 1 and min(asked.values()) < ENOUGH_TO_TELL:
         least, most = min(asked.values()), max(asked.values())

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from copy import copy
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, select, text
 from sqlalchemy.engine import URL, make_url
@@ -79,6 +80,28 @@ class Database:
         except StoreError:
             database.close()
             raise
+        return database
+
+    @classmethod
+    def open_to_read(cls, path: Path) -> Self:
+        """A SQLite file as it is, of this version's tables; nothing of it is written. Raises StoreError."""
+        told = f"file:{quote(str(path.absolute()))}?mode=ro&uri=true"
+        # Beside a log of SQLite's a file needs a folder that can be written; without one it is whole by itself.
+        if not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists():
+            told += "&immutable=1"
+        database = cls(make_url(f"{_DRIVERS['sqlite']}:///{told}"))
+        try:
+            with database.reading() as connection:
+                version = _version(connection)
+        except StoreError:
+            database.close()
+            raise
+        if version != HEAD:
+            database.close()
+            raise StoreError(
+                f"{path} has tables of version {version or 'none'}, and this proctor reads those of {HEAD}: "
+                f"`PROCTOR_HOME={path.parent} proctor list` brings an older one up to date"
+            )
         return database
 
     def within(self, reach: Reach) -> Self:
