@@ -13,7 +13,6 @@ from typing import BinaryIO
 
 import zstandard
 from sqlalchemy import delete, exists, select, text
-from sqlalchemy.dialects import postgresql, sqlite
 
 from proctor.errors import NotFound, StoreError
 from proctor.store.core.schema import Database
@@ -53,12 +52,11 @@ def keep_bytes(store: Database, of: KeptFile, file: BinaryIO) -> None:
     """The bytes of a file, in the database; those that are there already are not written again."""
     file.seek(0)
     packer = zstandard.ZstdCompressor(level=3)
-    insert = postgresql.insert if store.engine.name == "postgresql" else sqlite.insert
     place = 0
     while piece := file.read(PIECE_BYTES):
         row = {"sha256": of.sha256, "place": place, "body": packer.compress(piece)}
         with store.writing() as connection:
-            connection.execute(insert(DATASET_CHUNK).on_conflict_do_nothing(), row)
+            connection.execute(store.insert(DATASET_CHUNK).on_conflict_do_nothing(), row)
         place += 1
 
 
