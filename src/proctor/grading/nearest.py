@@ -23,6 +23,7 @@ from proctor.grading.reading.stated import stated
 from proctor.grading.reading.values import READERS, is_placeholder
 from proctor.grading.texts import light, peel
 from proctor.grading.vocabulary import UNCLEAR, Vocabulary
+from proctor.patterns import later
 from proctor.types import Item, Reply
 
 __all__ = [
@@ -39,9 +40,9 @@ __all__ = [
 ]
 
 COUNTS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-CAPITAL = re.compile(r"(?<![\w'\u2019-])([A-Z])(?![\w'\u2019-])")
-FIGURE = re.compile(r"\d+(?:[.,]\d+)?")
-REFUSAL = re.compile(
+CAPITAL = later(r"(?<![\w'\u2019-])([A-Z])(?![\w'\u2019-])")
+FIGURE = later(r"\d+(?:[.,]\d+)?")
+REFUSAL = later(
     r"\b(?:sorry|apologi[sz]e|cannot|can['\u2019]t|unable to|not able to|won['\u2019]t)\b.{0,80}"
     r"\b(?:help|assist|answer|provide|comply|advice|discuss|continue)",
     re.IGNORECASE | re.DOTALL,

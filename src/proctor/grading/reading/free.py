@@ -13,11 +13,12 @@ from proctor.grading.reading.stated import BEFORE_CUE, BOXED, Stated, at_line, l
 from proctor.grading.reading.values import is_placeholder
 from proctor.grading.texts import LATEX, peel
 from proctor.grading.vocabulary import UNCLEAR, Found
+from proctor.patterns import later
 
 SHORT_CHARS = 200  # a reply in free words up to this length is the answer itself
 INSTRUCTION = frozenset({"your answer", "answer", "text"})
 EMPHASIS = " \t\r\n*_`"
-DECLINED = re.compile(
+DECLINED = later(
     r"(?:i(?:'m| am) (?:very |so )?(?:sorry|afraid|not sure|unable)|sorry\b|i (?:do not|don't|cannot|can't"
     r"|can not) (?:know|answer|help|provide|determine|assist)"
     r"|as an ai\b|unfortunately, i\b|i apologi[sz]e|there is not enough information|ich weiß (?:es )?nicht"

@@ -36,6 +36,7 @@ from proctor.grading.reading.stated import in_line
 from proctor.grading.reading.weak import in_weak_phrase
 from proctor.grading.reading.whole import in_first_line, in_opening, in_whole
 from proctor.grading.vocabulary import UNCLEAR, Found, Reading, Unclear, Vocabulary
+from proctor.patterns import later
 from proctor.types import Item, Outcome, Reply
 
 EXTRACTOR = "proctor/2"
@@ -69,7 +70,7 @@ def in_cut(said: str, low: str, asked: Question) -> Found:
     return first if in_phrase(said, low, replace(asked, cut="")) in (None, first) else UNCLEAR
 
 
-CORRECTED = re.compile(
+CORRECTED = later(
     r"(?:^|[.!?\n]\s{0,3})(?:no, )?(?:wait|correction|on second thought|on reflection|i made a mistake"
     r"|let me correct|scratch that"
     r"|i need to correct)\b",
