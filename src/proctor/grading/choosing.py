@@ -15,8 +15,8 @@ from proctor.grading.graders.dates import dates, whole_date
 from proctor.grading.graders.json import Missing, parsed
 from proctor.grading.graders.number import whole_number
 from proctor.grading.graders.tokens import UNSPACED
+from proctor.grading.patterns import later
 from proctor.grading.spec import OpenGrader, parse_grader
-from proctor.patterns import later
 
 PROSE_ROWS = 0.25  # from this share of rows on whose answers are sentences, no words are compared
 LEAST_YEARS = 5  # so many rows whose answers all look like years are years

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from proctor.grading.formats import AnswerFormat
+from proctor.grading.patterns import later
 from proctor.grading.reading.endings import in_conclusion, in_last_sentence
 from proctor.grading.reading.forms import lowered, plain
 from proctor.grading.reading.jsons import HAS_KEY, KEYS, found_pairs
@@ -23,7 +24,6 @@ from proctor.grading.reading.stated import stated
 from proctor.grading.reading.values import READERS, is_placeholder
 from proctor.grading.texts import light, peel
 from proctor.grading.vocabulary import UNCLEAR, Vocabulary
-from proctor.patterns import later
 from proctor.types import Item, Reply
 
 __all__ = [

@@ -10,7 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 
-from proctor.patterns import later
+from proctor.grading.patterns import later
 
 MARKUP = " \t\r\n*_`~\"'“”‘’«»‹›()[]{}<>$#"
 NOT_MONEY = MARKUP.replace("$", "")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from proctor.grading.formats import Label
+from proctor.grading.patterns import later
 from proctor.grading.texts import SEPARATOR, key, peel
-from proctor.patterns import later
 from proctor.types import Outcome
 
 

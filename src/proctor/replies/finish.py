@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from proctor.patterns import later
+import re
 
 UNSAID = "unknown"
 FEWEST_WORDS = 6  # a shorter last line may be an answer without a full stop
 FEWEST_CHARS = 16  # the same where words are not set apart
-UNSPACED = later(r"[\u3040-\u30ff\u3400-\u9fff]")
+UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 # A line that goes on: it ends in a word of two letters or more, a comma or an opening sign.
-GOES_ON = later(
+GOES_ON = re.compile(
     r"(?:[^\W\d_]{2,}|[^\W\d_]['\u2019][^\W\d_]{1,2}"
     r"|[,(\u201e\u201c\u00ab;\u2013\u2014-]|[\uff0c\u3001])\Z"
 )

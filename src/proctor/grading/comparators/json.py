@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from proctor.grading.comparators.contract import ComparatorEntry, Likeness
 from proctor.grading.contract import setting
 from proctor.grading.graders.json import MISSING, Missing, alike, chosen, is_number, json_in, leaves, short
+from proctor.grading.patterns import later
 from proctor.grading.texts import same
-from proctor.patterns import later
 
 PLACE = later(r"\[\d+\]")
 MOST_KEYS = 500  # of one pair of texts, that are told one by one

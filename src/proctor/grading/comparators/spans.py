@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
-from proctor.patterns import later
+from proctor.grading.patterns import later
 
 WORDS = later(r"\s+|\w+|[^\w\s]")
 LINES = later(r"[^\n]*\n|[^\n]+")

@@ -16,8 +16,8 @@ from proctor.grading.graders.denials import denied, listed, undecided
 from proctor.grading.graders.number import NumberSettings, equal, whole_number
 from proctor.grading.graders.quantities import in_words, quantities
 from proctor.grading.graders.tokens import Words, folded, words_of
+from proctor.grading.patterns import later
 from proctor.grading.texts import same
-from proctor.patterns import later
 
 SHOWN = 200  # characters of a reply that stand for its answer where no right one was found
 SMALL = 2  # characters of a number that also stands in dates

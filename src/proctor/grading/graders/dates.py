@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from proctor.patterns import later
+from proctor.grading.patterns import later
 
 Order = Literal["dmy", "mdy"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from proctor.patterns import later
+from proctor.grading.patterns import later
 
 NEAR = 48  # characters before an answer in which its denial stands
 # What may stand between "not" and the answer that it denies.

@@ -11,8 +11,8 @@ from typing import Any
 
 from proctor.errors import ConfigError
 from proctor.grading.contract import GraderEntry, Mark, marked, setting
+from proctor.grading.patterns import later
 from proctor.grading.texts import same
-from proctor.patterns import later
 
 FENCE = later(r"```[ \t]*(?:json[c5l]?)?[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
 OPENS = later(r"[{\[]")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from proctor.grading.graders.units import SCALES, UNITS, Unit
-from proctor.patterns import later
+from proctor.grading.patterns import later
 
 MOST_DIGITS = 300  # a longer row of digits is no number
 MOST_EXPONENT = 400

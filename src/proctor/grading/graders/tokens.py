@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from proctor.grading.graders.quantities import SMALL
-from proctor.patterns import later
+from proctor.grading.patterns import later
 
 ARTICLES = frozenset({"a", "an", "the"})
 FIGURES = {word: str(number) for number, word in enumerate(SMALL)}

@@ -38,9 +38,9 @@ from proctor.grading.ladder1.stated import (
     spoken,
 )
 from proctor.grading.ladder1.values import read_letters, read_number
+from proctor.grading.patterns import later
 from proctor.grading.texts import LATEX, fold, key, light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found, Reading, Unclear, Vocabulary
-from proctor.patterns import later
 from proctor.types import Item, Outcome, Reply
 
 EXTRACTOR = "proctor/1"

@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from string import ascii_uppercase
 
+from proctor.grading.patterns import later
 from proctor.grading.texts import MARKUP, SEPARATOR, fold, key, light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found, Vocabulary
-from proctor.patterns import later
 
 LETTER = later(r"((?:option|choice|letter|answer)\s+)?[(\[*]*([a-z])(?![^\W_])", re.IGNORECASE)
 # What stands between a letter and another one: "A or B", "A/B", "A, (C)".

@@ -17,9 +17,9 @@ import orjson
 from proctor.grading.formats import AnswerFormat
 from proctor.grading.ladder1.readers import read_choice, read_label
 from proctor.grading.ladder1.values import read_letters, read_list, read_number
+from proctor.grading.patterns import later
 from proctor.grading.texts import key, peel
 from proctor.grading.vocabulary import UNCLEAR, Found, Vocabulary
-from proctor.patterns import later
 
 VALUE_CHARS = 2000  # a longer line is no answer
 SHORT_CHARS = 200  # a reply in free words up to this length is the answer itself

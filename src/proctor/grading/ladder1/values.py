@@ -20,10 +20,10 @@ from proctor.grading.ladder1.readers import (
     light_letters,
     tail_agrees,
 )
+from proctor.grading.patterns import later
 from proctor.grading.texts import LATEX, MARKUP, PUNCTUATION, light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found
 from proctor.grading.worth import HIGHEST
-from proctor.patterns import later
 
 # Numbers ----------------------------------------------------------------------------------------
 

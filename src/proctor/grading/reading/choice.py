@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.cues import first_sentence, joined, pattern
 from proctor.grading.reading.forms import bare, begins, is_same, words
 from proctor.grading.reading.languages import LANGUAGES, LOOK_ALIKES, NUMBERS
 from proctor.grading.reading.question import Question
 from proctor.grading.texts import light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found
-from proctor.patterns import later
 
 LONGEST = 4000  # characters of a value that are read
 NEAR = 400  # how far behind a letter other answers are looked for

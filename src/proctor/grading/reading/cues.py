@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.languages import LANGUAGES, Language
-from proctor.patterns import later
 
 # Between the cue and its value on a line: "Answer (letter): ", "**Answer:** ", "Answer = ".
 COLON = (

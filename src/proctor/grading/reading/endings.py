@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.choice import DOUBT, goes_on, lettered, mentioned, read_choice
 from proctor.grading.reading.cues import SENTENCE_END
 from proctor.grading.reading.forms import bare, begins
@@ -15,7 +16,6 @@ from proctor.grading.reading.listing import list_of_options
 from proctor.grading.reading.question import Question
 from proctor.grading.texts import light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found
-from proctor.patterns import later
 
 LAST_CHARS = 2000  # how far from the end the last sentence is looked for
 LAST_SENTENCES = 5

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from proctor.grading.patterns import later
 from proctor.grading.texts import PUNCTUATION, light
-from proctor.patterns import later
 
 # Ticks, hands, faces: decoration. Crosses stay, for "B ❌" turns B down.
 CROSSES = frozenset(map(ord, "✕✖✗✘❌❎🚫"))

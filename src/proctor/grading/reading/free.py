@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from proctor.grading.entities import named_entity
+from proctor.grading.patterns import later
 from proctor.grading.reading.cues import SENTENCE_END, spoken_in
 from proctor.grading.reading.jsons import in_json, without_json
 from proctor.grading.reading.question import Question
@@ -13,7 +14,6 @@ from proctor.grading.reading.stated import BEFORE_CUE, BOXED, Stated, at_line, l
 from proctor.grading.reading.values import is_placeholder
 from proctor.grading.texts import LATEX, peel
 from proctor.grading.vocabulary import UNCLEAR, Found
-from proctor.patterns import later
 
 SHORT_CHARS = 200  # a reply in free words up to this length is the answer itself
 INSTRUCTION = frozenset({"your answer", "answer", "text"})

@@ -10,12 +10,12 @@ from typing import Any
 
 import orjson
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.languages import LANGUAGES
 from proctor.grading.reading.letters import read_list
 from proctor.grading.reading.question import Question
 from proctor.grading.reading.values import READERS, is_placeholder
 from proctor.grading.vocabulary import UNCLEAR, Found, Unclear
-from proctor.patterns import later
 
 FIRST = (
     r"(?:final|correct|best|right|selected|chosen|predicted|your|my|the)?[ _-]?answers?(?:[ _-]?(?:choice|idx"

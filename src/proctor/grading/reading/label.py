@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from functools import cache
 
 from proctor.grading.mirage import lettered_labels
+from proctor.grading.patterns import later
 from proctor.grading.reading.languages import LANGUAGES
 from proctor.grading.reading.question import Question
 from proctor.grading.texts import MARKUP, SEPARATOR, key, light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found, Vocabulary
-from proctor.patterns import later
 
 NEGATION = later(r"(?:\b(?:can)?not|n't|\bnon|\bnever|\bneither|\bnor)[\s_-]+(?:an? |the |really |quite |)$")
 # Words with another use in running text ("there is no evidence", "the true cause"): as labels they

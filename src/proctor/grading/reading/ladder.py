@@ -25,6 +25,7 @@ from dataclasses import replace
 
 from proctor.grading.first_token import RUNG, by_first_token
 from proctor.grading.formats import AnswerFormat
+from proctor.grading.patterns import later
 from proctor.grading.reading.endings import in_conclusion, in_last_sentence
 from proctor.grading.reading.forms import lowered, plain
 from proctor.grading.reading.free import in_words
@@ -36,7 +37,6 @@ from proctor.grading.reading.stated import in_line
 from proctor.grading.reading.weak import in_weak_phrase
 from proctor.grading.reading.whole import in_first_line, in_opening, in_whole
 from proctor.grading.vocabulary import UNCLEAR, Found, Reading, Unclear, Vocabulary
-from proctor.patterns import later
 from proctor.types import Item, Outcome, Reply
 
 EXTRACTOR = "proctor/2"

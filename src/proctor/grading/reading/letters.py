@@ -6,12 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.choice import DOUBT, REASON, STATED, by_text
 from proctor.grading.reading.forms import begins
 from proctor.grading.reading.question import Question
 from proctor.grading.texts import light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found
-from proctor.patterns import later
 
 LONGEST = 4000  # characters that letters with their texts may take
 NONE_RIGHT = later(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.forms import begins
 from proctor.grading.reading.question import Question
 from proctor.grading.texts import light
-from proctor.patterns import later
 
 LONGEST = 4000  # characters of a line that are read
 

@@ -3,10 +3,10 @@
 # ruff: noqa: RUF001 - the dashes that models write are data here
 from __future__ import annotations
 
+from proctor.grading.patterns import later
 from proctor.grading.texts import LATEX, MARKUP, PUNCTUATION, light
 from proctor.grading.vocabulary import UNCLEAR, Found
 from proctor.grading.worth import HIGHEST
-from proctor.patterns import later
 
 # What names the scale or a sentence and is no answer: "4 out of 5", "on a scale of 0-5", "sentence 2".
 OF_FIVE = later(

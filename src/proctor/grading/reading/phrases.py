@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.choice import BOTH, by_text, by_words, read_choice
 from proctor.grading.reading.cues import first_sentence, spoken_in
 from proctor.grading.reading.label import read_label
@@ -13,7 +14,6 @@ from proctor.grading.reading.number import read_number
 from proctor.grading.reading.question import Question
 from proctor.grading.texts import peel
 from proctor.grading.vocabulary import UNCLEAR, Found, Unclear
-from proctor.patterns import later
 
 VALUE_CHARS = 600
 CLAUSE_CHARS = 1200

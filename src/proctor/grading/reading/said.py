@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.choice import lettered
 from proctor.grading.reading.forms import lowered, plain, words
 from proctor.grading.reading.listing import own_option
 from proctor.grading.reading.question import Question
 from proctor.grading.texts import peel
-from proctor.patterns import later
 
 # Of a longer reply the beginning and the end are read: an answer stands in one of them.
 HEAD, TAIL = 6_000, 18_000

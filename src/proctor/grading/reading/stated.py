@@ -7,6 +7,7 @@ from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.cues import spoken_in
 from proctor.grading.reading.letters import read_list
 from proctor.grading.reading.listing import list_of_options
@@ -15,7 +16,6 @@ from proctor.grading.reading.values import READERS, is_placeholder
 from proctor.grading.reading.whole import nothing_else, opening_label
 from proctor.grading.texts import peel
 from proctor.grading.vocabulary import UNCLEAR, Found
-from proctor.patterns import later
 
 VALUE_CHARS = 2000  # a longer line is no answer
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.choice import DOUBT, more, read_choice
 from proctor.grading.reading.cues import first_sentence
 from proctor.grading.reading.phrases import NOT_SAID
 from proctor.grading.reading.question import Question
 from proctor.grading.vocabulary import UNCLEAR, Found
-from proctor.patterns import later
 
 VALUE_CHARS = 400
 GIVES = later(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.choice import DOUBT, by_text, read_choice
 from proctor.grading.reading.label import exactly, foreign, lettered
 from proctor.grading.reading.letters import BULLET, read_letters, read_list
@@ -13,7 +14,6 @@ from proctor.grading.reading.number import read_number
 from proctor.grading.reading.question import Question
 from proctor.grading.texts import key, light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found
-from proctor.patterns import later
 
 VALUE_CHARS = 2000
 FENCE = later(r"\A```\w{0,10}\n(.*?)\n?```\Z", re.DOTALL)

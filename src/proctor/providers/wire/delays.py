@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 
-from proctor.patterns import later
+from proctor.grading.patterns import later
 
 _DURATION = later(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 MOST_S = 1e9  # nobody means longer, and no clock of ours waits longer

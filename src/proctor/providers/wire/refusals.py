@@ -21,7 +21,7 @@ from proctor.errors import (
     RequestTimeout,
     ServerError,
 )
-from proctor.patterns import later
+from proctor.grading.patterns import later
 from proctor.providers.wire.delays import retry_after_s
 from proctor.providers.wire.http import HttpResponse
 from proctor.providers.wire.quotas import is_google, used_up

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from string import ascii_uppercase
 
-from proctor.patterns import later
+from proctor.grading.patterns import later
 from proctor.sources.exams.rows.normal_form import Row
 
 # "None of the above", "Both of these": true or false by where they stand.

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.languages import ENGLISH, LANGUAGES, Language
-from proctor.patterns import later
 from proctor.sources.exams.prompts.form import Prompt, Writer
 
 # Languages that their script tells, by the share of letters that is theirs.
