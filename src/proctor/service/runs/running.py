@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
@@ -48,6 +49,7 @@ from proctor.types import Attempt, Cell, Limits, Run, Status
 LOG = logging.getLogger(__name__)
 MOST_PARALLEL = 256
 WITHOUT_SERVER = 4  # workers of a solver that never waits
+IMPORT_AFTER_S = 0.05  # when the first requests are on their way
 BACKLOG = 4096  # attempts waiting for the disk before asking pauses
 
 
@@ -305,6 +307,7 @@ async def _ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) 
         async with asyncio.timeout(limits.timeout_s):
             await once_ready(ready.provider.warm, limits.wait_for_server_s)
             _relax_gc()
+            asyncio.get_running_loop().call_later(IMPORT_AFTER_S, _import_statistics)
             async for attempt in attempts(asked, ready.provider, ready.method.grade, terms, meter.traffic):
                 writer.keep(attempt)
                 meter.count(attempt)
@@ -360,6 +363,11 @@ def _relax_gc() -> None:
     """The modules and the source live as long as the run, and attempts hold no cycles: look at both seldom."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+
+
+def _import_statistics() -> None:
+    """In a thread, while the first replies are waited for: at the end somebody would wait for it."""
+    asyncio.get_running_loop().run_in_executor(None, import_module, "numpy.random")
 
 
 async def _until_kept(writer: AttemptWriter) -> None:
