@@ -10,6 +10,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 
 from proctor.engine.attempts import Terms, attempts
 from proctor.engine.outage import once_ready
@@ -39,6 +40,7 @@ from proctor.types import Attempt, Cell, Limits, Run, Status
 LOG = logging.getLogger(__name__)
 MOST_PARALLEL = 256
 WITHOUT_SERVER = 4  # workers of a solver that never waits
+IMPORT_AFTER_S = 0.05  # when the first requests are on their way
 BACKLOG = 4096  # attempts waiting for the disk before asking pauses
 
 
@@ -101,6 +103,7 @@ async def ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) -
             async with asyncio.timeout(None if context.helps else limits.timeout_s):
                 await once_ready(ready.provider.warm, limits.wait_for_server_s)
                 _relax_gc()
+                asyncio.get_running_loop().call_later(IMPORT_AFTER_S, _import_statistics)
                 await work.ask()
     except TimeoutError as error:
         raise RunTimeout(
@@ -273,6 +276,11 @@ class _Asking:
 def _log(source: SourceRef, attempt: Attempt) -> None:
     if (line := kind_of(source).logged(source, attempt)) is not None:
         LOG.info("%s", line)
+
+
+def _import_statistics() -> None:
+    """In a thread, while the first replies are waited for: at the end somebody would wait for it."""
+    asyncio.get_running_loop().run_in_executor(None, import_module, "numpy.random")
 
 
 def _relax_gc() -> None:
