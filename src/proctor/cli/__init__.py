@@ -58,6 +58,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "keys": ("keys", "Create, list and revoke the API keys of the server."),
     "projects": ("keys", "List and create projects."),
     "prune": ("prune", "Delete old runs."),
+    "backup": ("backup", "Write the database and all files to one file, while server and workers go on."),
+    "restore": ("backup", "Put back what `proctor backup` wrote, into SQLite or PostgreSQL."),
     "simulate": (
         "simulate",
         "Start the model simulator: an OpenAI and Ollama server for dry runs and tests.",
