@@ -109,7 +109,8 @@ def _pack(
     made: Path, database: Path, rows: dict[str, int], settings: Settings
 ) -> tuple[int, tuple[str, ...]]:
     about = {"format": FORMAT, "proctor": __version__, "schema": SCHEMA, "made_at": time.time(), "rows": rows}
-    with made.open("xb", opener=_for_owner) as raw:
+    made.touch(0o600)
+    with made.open("wb") as raw:
         packer = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
         with packer.stream_writer(raw, closefd=False) as out, tarfile.open(fileobj=out, mode="w|") as tar:
             packing = _Packing(tar, settings.home)
@@ -121,10 +122,6 @@ def _pack(
         raw.flush()
         os.fsync(raw.fileno())
     return packing.files, (*left_out(settings), *packing.odd)
-
-
-def _for_owner(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 @dataclass(slots=True)
@@ -177,10 +174,14 @@ class _Packing:
     def _add(self, told: tarfile.TarInfo, source: BinaryIO) -> None:
         hashing = _Hashing(source)
         self.tar.addfile(told, hashing)
-        # As sha256sum writes and reads it: a name with a line end or a backslash is escaped, and marked.
-        name = os.fsencode(told.name).replace(b"\\", b"\\\\").replace(b"\n", b"\\n")
-        mark = b"\\" if name != os.fsencode(told.name) else b""
-        self.sums.append(mark + hashing.digest.hexdigest().encode() + b"  " + name + b"\n")
+        self.sums.append(sum_line(told.name, hashing.digest.hexdigest()))
+
+
+def sum_line(name: str, digest: str) -> bytes:
+    """As sha256sum writes and reads it: a name with a line end or a backslash is escaped, and marked."""
+    plain = os.fsencode(name)
+    escaped = plain.replace(b"\\", b"\\\\").replace(b"\n", b"\\n").replace(b"\r", b"\\r")
+    return b"%b%b  %b\n" % (b"\\" if escaped != plain else b"", digest.encode(), escaped)
 
 
 @dataclass(slots=True)

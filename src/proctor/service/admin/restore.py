@@ -32,6 +32,7 @@ from proctor.service.admin.backup import (
     database_file,
     kept_files,
     leads_out,
+    sum_line,
 )
 from proctor.settings import Settings
 from proctor.store import Store
@@ -174,15 +175,11 @@ def _about(path: Path, content: bytes) -> dict[str, Any]:
 def _compare(path: Path, sums: Mapping[str, str], listed: bytes | None) -> None:
     if listed is None or not {HEAD, DATABASE} <= sums.keys():
         raise DataError(f"{path}: the end of it is missing; copy the file again")
-    told = {}
-    for line in listed.splitlines():
-        digest, _, listed_name = line.removeprefix(b"\\").partition(b"  ")
-        if line.startswith(b"\\"):
-            listed_name = listed_name.replace(b"\\n", b"\n").replace(b"\\\\", b"\\")
-        told[os.fsdecode(listed_name)] = digest.decode("ascii", "replace")
-    for name in sums.keys() | told.keys():
-        if sums.get(name) != told.get(name):
-            raise DataError(f"{path}: {name!r} is not what {SUMS} says of it; nothing was restored")
+    lines = set(listed.splitlines(keepends=True))
+    wrong = [name for name, digest in sums.items() if sum_line(name, digest) not in lines]
+    if wrong or len(lines) != len(sums):
+        what = f"{wrong[0]!r} is" if wrong else "its members are"
+        raise DataError(f"{path}: {what} not what {SUMS} says; nothing was restored")
 
 
 # Writing -----------------------------------------------------------------------------------------
