@@ -65,6 +65,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Start the model simulator: an OpenAI and Ollama server for dry runs and tests.",
     ),
     "demo": ("demo", "Score the built-in models on the sample rows and show the commands that go further."),
+    "examples": ("examples", "Write the files that the documents' commands name into a folder of your own."),
+    "help": ("help", "Read the pages of the documents in the terminal: graders, batches, server, ..."),
+    "completion": ("completion", "Print the script by which bash, zsh or fish completes proctor's words."),
 }
 
 # What `--server` sends to a server; everything else works on this machine.
