@@ -22,7 +22,8 @@ def examples_command(folder: Path) -> int:
     written = 0
     for name in EXAMPLES:
         root = shipped(name)
-        for source in sorted(path for path in root.rglob("*") if path.is_file()):
+        # pip compiles the Python files of the tasks too.
+        for source in sorted(p for p in root.rglob("*") if p.is_file() and p.parent.name != "__pycache__"):
             place = folder / name / source.relative_to(root)
             if not place.exists():
                 _copied(source, place)

@@ -94,7 +94,8 @@ def _making(path: Path) -> Iterator[Path]:
 @contextmanager
 def _held(folder: Path) -> Iterator[None]:
     """Raises BlockingIOError while another process holds it."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    # A file of its own: to open a store in the folder takes the lock of the folder itself.
+    handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
