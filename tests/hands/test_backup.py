@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -26,7 +27,8 @@ from proctor.service.admin.restore import check_backup, restore
 from proctor.service.context import Context, open_context
 from proctor.settings import Settings, read_settings
 from proctor.store import Store
-from proctor.store.core.tables import ATTEMPT, METADATA, RUN
+from proctor.store.admin import snapshot
+from proctor.store.core.tables import METADATA, PROJECT, RUN
 from programs import environment, proctor
 
 QUESTIONS = Path(__file__).parents[2] / "examples" / "questions.csv"
@@ -36,9 +38,10 @@ def settings_of(home: Path, url: str = "") -> Settings:
     return read_settings({"PROCTOR_HOME": str(home), "PROCTOR_DATABASE_URL": url})
 
 
-def filled(home: Path, url: str) -> Settings:
-    """A home with two runs, and files of every kind that a home has."""
-    home.mkdir()
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite store with two runs."""
+    home = tmp_path_factory.mktemp("asked")
     words = [
         "run",
         str(QUESTIONS),
@@ -49,7 +52,29 @@ def filled(home: Path, url: str) -> Settings:
         "--limit",
         "12",
     ]
-    proctor(home, *words, PROCTOR_DATABASE_URL=url)
+    proctor(home, *words)
+    return home / "proctor.db"
+
+
+@pytest.fixture
+def settings(tmp_path: Path, database_url: str, asked: Path) -> Settings:
+    """A home with two runs, and files of every kind that a home has."""
+    return filled(tmp_path / "old", database_url, asked)
+
+
+@pytest.fixture
+def on_sqlite(tmp_path: Path, sqlite_url: str, asked: Path) -> Settings:
+    return filled(tmp_path / "old", sqlite_url, asked)
+
+
+def filled(home: Path, url: str, asked: Path) -> Settings:
+    home.mkdir()
+    if url.startswith("sqlite"):
+        Path(url[10:]).parent.mkdir()
+        shutil.copy(asked, url[10:])
+    else:
+        with closing(Store.open(url)) as store:
+            snapshot.read_snapshot(asked, store, replace=True)
     for name, text in {
         "keys.env": "OPENAI_API_KEY=sk-never-in-a-backup\n",
         "prices.toml": "",
@@ -111,9 +136,8 @@ def writing(context: Context) -> Iterator[list[int]]:
 
 @pytest.mark.parametrize("target", ["sqlite", "postgresql"])
 def test_a_backup_is_restored_row_by_row_and_file_by_file(
-    tmp_path: Path, database_url: str, target: str, request: pytest.FixtureRequest
+    tmp_path: Path, settings: Settings, target: str, request: pytest.FixtureRequest
 ) -> None:
-    settings = filled(tmp_path / "old", database_url)
     with open_context(settings) as context:
         create_project(context, "Red team", by="ann")
         made = back_up(context, tmp_path / "b.tar.zst")
@@ -124,7 +148,7 @@ def test_a_backup_is_restored_row_by_row_and_file_by_file(
     assert not any(b"sk-never-in-a-backup" in content for content in members(made.path).values())
 
     url = "" if target == "sqlite" else request.getfixturevalue("postgres_url")
-    if url == database_url:  # the only one that there is: what it holds has gone with its disk
+    if url == settings.database_url:  # the only one that there is: what it holds has gone with its disk
         with closing(Store.open(url)) as gone, gone.writing() as connection:
             for table in reversed(METADATA.sorted_tables):
                 connection.execute(table.delete())
@@ -152,8 +176,7 @@ def unpacked(path: Path, folder: Path) -> Path:
     return folder
 
 
-def test_a_backup_made_while_others_write_is_of_one_moment(tmp_path: Path, database_url: str) -> None:
-    settings = filled(tmp_path / "old", database_url)
+def test_a_backup_made_while_others_write_is_of_one_moment(tmp_path: Path, settings: Settings) -> None:
     with open_context(settings) as context, writing(context) as added:
         for turn in range(3):
             least = len(added)
@@ -161,24 +184,28 @@ def test_a_backup_made_while_others_write_is_of_one_moment(tmp_path: Path, datab
             (tmp_path / f"{turn}").mkdir()
             there = settings_of(tmp_path / f"{turn}" / "new")
             restore(there, tmp_path / f"{turn}.tar.zst")
-            with open_context(there) as found:
-                rows = contents(found.store)
-            # Each project and its line in the audit trail, and no gap: what was there at one moment is there.
-            assert len(rows["project"]) >= least
+            with open_context(there) as found, found.store.reading() as rows:
+                ids = sorted(rows.execute(select(PROJECT.c.id)).scalars())
+            assert ids == list(range(1, len(ids) + 1)), "a later one is there, and an earlier one is not"
+            assert len(ids) > least, "what was committed before it began is in it"
             with sqlite3.connect(there.home / "proctor.db") as database:
                 (fault,) = database.execute("PRAGMA integrity_check").fetchone()
             assert fault == "ok"
     assert len(added) > 3, "somebody wrote all the time"
 
 
-def test_kill_9_while_a_backup_is_made_leaves_nothing_under_its_name(tmp_path: Path, sqlite_url: str) -> None:
-    settings = filled(tmp_path / "old", sqlite_url)
+def test_kill_9_while_a_backup_is_made_leaves_nothing_under_its_name(
+    tmp_path: Path, on_sqlite: Settings
+) -> None:
+    settings = on_sqlite
     with (settings.home / "data" / "large").open("wb") as large:
         large.truncate(3 << 30)  # so that it takes a while
     path = tmp_path / "out" / "b.tar.zst"
     path.parent.mkdir()
     words = [sys.executable, "-m", "proctor", "backup", str(path)]
-    killed = subprocess.Popen(words, env=environment(settings.home, PROCTOR_DATABASE_URL=sqlite_url))
+    killed = subprocess.Popen(
+        words, env=environment(settings.home, PROCTOR_DATABASE_URL=settings.database_url)
+    )
     while not any((folder / "backup").exists() for folder in path.parent.glob(".proctor-backup-*")):
         assert killed.poll() is None
         time.sleep(0.01)
@@ -192,8 +219,10 @@ def test_kill_9_while_a_backup_is_made_leaves_nothing_under_its_name(tmp_path: P
     assert check_backup(path).rows["attempt"] == 24
 
 
-def test_what_is_there_already_is_refused_and_with_replace_put_aside(tmp_path: Path, sqlite_url: str) -> None:
-    settings = filled(tmp_path / "old", sqlite_url)
+def test_what_is_there_already_is_refused_and_with_replace_put_aside(
+    tmp_path: Path, on_sqlite: Settings
+) -> None:
+    settings = on_sqlite
     path = tmp_path / "b.tar.zst"
     with open_context(settings) as context:
         back_up(context, path)
@@ -204,8 +233,8 @@ def test_what_is_there_already_is_refused_and_with_replace_put_aside(tmp_path: P
     with pytest.raises(Conflict, match=r"is not empty \(data"):
         restore(settings, path)
     with pytest.raises(Conflict, match="the database is not empty"):
-        restore(settings_of(tmp_path / "other", sqlite_url), path)
-    with closing(Store.open(sqlite_url)) as store, store.reading() as held:
+        restore(settings_of(tmp_path / "other", settings.database_url), path)
+    with closing(Store.open(settings.database_url)) as store, store.reading() as held:
         held.execute(select(func.count()).select_from(RUN)).scalar_one()
         with pytest.raises(Conflict, match="stop the server"):
             restore(settings, path, replace=True)
@@ -220,9 +249,9 @@ def test_what_is_there_already_is_refused_and_with_replace_put_aside(tmp_path: P
 
 
 def test_postgresql_that_holds_runs_is_refused_and_with_replace_emptied_in_one_transaction(
-    tmp_path: Path, postgres_url: str
+    tmp_path: Path, postgres_url: str, asked: Path
 ) -> None:
-    settings = filled(tmp_path / "old", postgres_url)
+    settings = filled(tmp_path / "old", postgres_url, asked)
     with open_context(settings) as context:
         back_up(context, tmp_path / "b.tar.zst")
         before = contents(context.store)
@@ -238,8 +267,8 @@ def test_postgresql_that_holds_runs_is_refused_and_with_replace_emptied_in_one_t
         assert contents(context.store) == before
 
 
-def test_a_damaged_cut_or_hostile_backup_changes_nothing(tmp_path: Path, sqlite_url: str) -> None:
-    settings = filled(tmp_path / "old", sqlite_url)
+def test_a_damaged_cut_or_hostile_backup_changes_nothing(tmp_path: Path, on_sqlite: Settings) -> None:
+    settings = on_sqlite
     path = tmp_path / "b.tar.zst"
     with open_context(settings) as context:
         back_up(context, path)
@@ -302,17 +331,16 @@ def packed(path: Path, kept: list[tuple[tarfile.TarInfo, bytes]], more: list[tup
 
 
 def test_a_backup_that_cannot_be_written_says_where_and_leaves_nothing(
-    tmp_path: Path, sqlite_url: str
+    tmp_path: Path, on_sqlite: Settings
 ) -> None:
-    settings = filled(tmp_path / "old", sqlite_url)
-    with open_context(settings) as context, pytest.raises(ConfigError, match="nowhere"):
+    with open_context(on_sqlite) as context, pytest.raises(ConfigError, match="nowhere"):
         back_up(context, tmp_path / "nowhere" / "b.tar.zst")
 
 
-def test_a_backup_of_a_newer_proctor_names_the_version_that_it_wants(tmp_path: Path, sqlite_url: str) -> None:
-    settings = filled(tmp_path / "old", sqlite_url)
-    with sqlite3.connect(settings.home / "proctor.db" if not sqlite_url else sqlite_url[10:]) as database:
-        database.execute("PRAGMA wal_checkpoint")
+def test_a_backup_of_a_newer_proctor_names_the_version_that_it_wants(
+    tmp_path: Path, on_sqlite: Settings
+) -> None:
+    settings = on_sqlite
     with open_context(settings) as context:
         with context.store.writing() as connection:
             connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
@@ -322,10 +350,10 @@ def test_a_backup_of_a_newer_proctor_names_the_version_that_it_wants(tmp_path: P
     assert not (tmp_path / "new" / "proctor.db").exists()
 
 
-def test_the_commands_say_what_is_in_it_and_what_is_not(tmp_path: Path, sqlite_url: str) -> None:
-    settings = filled(tmp_path / "old", sqlite_url)
+def test_the_commands_say_what_is_in_it_and_what_is_not(tmp_path: Path, on_sqlite: Settings) -> None:
+    settings = on_sqlite
     path = tmp_path / "b.tar.zst"
-    said = proctor(settings.home, "backup", str(path), PROCTOR_DATABASE_URL=sqlite_url).stdout
+    said = proctor(settings.home, "backup", str(path), PROCTOR_DATABASE_URL=settings.database_url).stdout
     assert (
         "2 runs, 24 attempts, 0 data sets, 5 files" in said and "Not in it: cache, keys.env, workers" in said
     )
@@ -333,4 +361,3 @@ def test_the_commands_say_what_is_in_it_and_what_is_not(tmp_path: Path, sqlite_u
     assert "is whole: 2 runs" in proctor(tmp_path / "new", "restore", str(path), "--check").stdout
     assert "2 runs, 24 attempts" in proctor(tmp_path / "new", "restore", str(path)).stdout
     assert "simulator/sim" in proctor(tmp_path / "new", "list").stdout
-    assert ATTEMPT.name in METADATA.tables
