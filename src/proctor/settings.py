@@ -65,6 +65,7 @@ class Settings:
     aws_session_token: str | None = field(default=None, repr=False)
     step_summary: Path | None = None
     array: Mapping[str, str] = field(default_factory=dict)  # what is set of ARRAYS, and PROCTOR_SHARDS
+    keys_file: Path | None = None  # of further keys, where one is named
     server: str | None = None
     api_key: str | None = field(default=None, repr=False)
     public_only: bool = False  # no variable: set for a job that asks an address its user named
@@ -135,6 +136,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         aws_session_token=environ.get("AWS_SESSION_TOKEN") or None,
         step_summary=Path(told) if (told := environ.get("GITHUB_STEP_SUMMARY")) else None,
         array={name: told for name in (*ARRAYS, "PROCTOR_SHARDS") if (told := environ.get(name))},
+        keys_file=Path(environ["PROCTOR_KEYS_FILE"]).absolute() if environ.get("PROCTOR_KEYS_FILE") else None,
         server=_base_url(environ, "PROCTOR_SERVER", "") or None,
         api_key=environ.get("PROCTOR_API_KEY") or None,
     )
