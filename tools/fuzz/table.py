@@ -1,0 +1,10 @@
+"""Every parser of text from outside, one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fuzz import servers
+from fuzz.contract import Parser
+
+PARSERS: Sequence[Parser] = [*servers.PARSERS]
