@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzz import servers
+from fuzz import answers, servers
 from fuzz.contract import Parser
 
-PARSERS: Sequence[Parser] = [*servers.PARSERS]
+PARSERS: Sequence[Parser] = [*servers.PARSERS, *answers.PARSERS]
