@@ -91,6 +91,7 @@ def _apart(parser: Parser, seed: int, count: int) -> tuple[Tried, float, float]:
 
 def _child(parser: Parser, seed: int, count: int, into: int) -> None:
     code = 1
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # libraries that are not Python's own print what they raise
     try:
         resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES))
         place = MEMORY if MEMORY.is_dir() else None
@@ -105,7 +106,7 @@ def _child(parser: Parser, seed: int, count: int, into: int) -> None:
             file.write(told)
         code = 0
     except BaseException:
-        traceback.print_exc()
+        traceback.print_exc(file=sys.stdout)
         raise
     finally:
         sys.stdout.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Sequence
@@ -136,6 +137,10 @@ def _json(seed: bytes, random: Random) -> bytes | None:
     return text.encode("utf-8", "surrogatepass")
 
 
+def _odd(random: Random) -> Any:
+    return copy.deepcopy(random.choice(ODD_VALUES))
+
+
 def _places(value: Any) -> list[tuple[Any, Any]]:
     """Every container with a key or an index of it."""
     found: list[tuple[Any, Any]] = []
@@ -151,18 +156,20 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
 def _grown(value: Any, random: Random) -> Any:
     places = _places(value)
     if not places or random.random() < 0.03:
-        return random.choice(ODD_VALUES)
+        return _odd(random)
     where, key = random.choice(places)
     kind = random.randrange(8)
     if kind <= 2:
-        where[key] = random.choice(ODD_VALUES)
+        where[key] = _odd(random)
     elif kind == 3:
         del where[key]
     elif kind == 4:
         other, name = random.choice(places)
         where[key] = json.loads(json.dumps(other.get(name) if isinstance(other, dict) else None))
     elif kind == 5:
-        where[key] = random.choice(([where[key]], {"a": where[key]}, [where[key]] * 30, str(where[key])))
+        where[key] = random.choice(
+            ([where[key]], {"a": where[key]}, [copy.deepcopy(where[key]) for _ in range(30)], str(where[key]))
+        )
     elif kind == 6 and isinstance(where, dict):
         name = random.choice(places)[1]
         where[str(random.choice((name, "", "x", "\x00", "type", "error")))] = where.pop(key)
@@ -171,7 +178,7 @@ def _grown(value: Any, random: Random) -> Any:
         odd = random.choice(ODD_BYTES).decode("utf-8", "replace")
         where[key] = where[key][:at] + odd + where[key][at:]
     else:
-        where[key] = random.choice(ODD_VALUES)
+        where[key] = _odd(random)
     return value
 
 

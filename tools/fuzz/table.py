@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzz import answers, servers
+from fuzz import answers, files, logs, servers
 from fuzz.contract import Parser
 
-PARSERS: Sequence[Parser] = [*servers.PARSERS, *answers.PARSERS]
+PARSERS: Sequence[Parser] = [*servers.PARSERS, *answers.PARSERS, *files.PARSERS, *logs.PARSERS]
