@@ -158,7 +158,7 @@ def _zipped(name: str, read: Callable[[Path], object]) -> Callable[[Room], Read]
 
 
 @cache
-def _members() -> Mapping[str, str]:
+def bundle_members() -> Mapping[str, str]:
     """A bundle of a small run that a baseline made, as texts."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
@@ -173,8 +173,8 @@ def _members() -> Mapping[str, str]:
 
 
 def _bundle_texts() -> Sequence[bytes]:
-    told = {name: _as_json(text) for name, text in _members().items()}
-    return [json.dumps(told).encode(), json.dumps(dict(_members())).encode()]
+    told = {name: _as_json(text) for name, text in bundle_members().items()}
+    return [json.dumps(told).encode(), json.dumps(dict(bundle_members())).encode()]
 
 
 def _as_json(text: str) -> object:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fuzz import answers, files, logs, servers
+from fuzz import answers, files, logs, servers, tasks, texts
 from fuzz.contract import Parser
 
-PARSERS: Sequence[Parser] = [*servers.PARSERS, *answers.PARSERS, *files.PARSERS, *logs.PARSERS]
+PARSERS: Sequence[Parser] = [
+    *servers.PARSERS,
+    *answers.PARSERS,
+    *files.PARSERS,
+    *logs.PARSERS,
+    *tasks.PARSERS,
+    *texts.PARSERS,
+]
