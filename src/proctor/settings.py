@@ -264,7 +264,7 @@ def _keys_file(environ: Mapping[str, str], home: Path) -> dict[str, str]:
     if path.stat().st_mode & 0o077:
         raise ConfigError(f"{path} holds keys and others may read it: chmod 600 {path}")
     found = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(_lines(path), 1):
         name, equals, value = line.strip().partition("=")
         if not name or name.startswith("#"):
             continue
@@ -272,6 +272,13 @@ def _keys_file(environ: Mapping[str, str], home: Path) -> dict[str, str]:
             raise ConfigError(f"{path}, line {number}: write NAME=VALUE; names: {', '.join(KEYS)}")
         found[name.strip()] = value.strip().strip("'\"")
     return found
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: not text in UTF-8; write a line NAME=VALUE for each key") from None
 
 
 def _hosts(environ: Mapping[str, str], variable: str) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from fuzz.contract import Parser, Read, Room, filed, reads
 from openpyxl import Workbook
+
+from fuzz.contract import Parser, Read, Room, filed, reads
 from proctor.errors import ConfigError, DataError
 from proctor.interop.batches.training import completion_of, prompt_of, tools_of
 from proctor.references import BatchRef, ExamRef

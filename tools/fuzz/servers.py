@@ -63,7 +63,7 @@ def settled(work: Coroutine[Any, Any, object]) -> object:
 
 
 def _opening(told: Told, room: Room) -> Opening:
-    environ = {"PROCTOR_HOME": str(room.folder)} | {name: "k" * 20 for name in seeds.KEYS}
+    environ = {"PROCTOR_HOME": str(room.folder)} | dict.fromkeys(seeds.KEYS, "k" * 20)
     return Opening(read_settings(environ), cast(Http, told), Prices(Path("prices.toml")))
 
 

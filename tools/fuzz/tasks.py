@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import orjson
+
 from fuzz.answers import patches
 from fuzz.contract import Parser, Read, Room, reads, words
 from proctor.engine.agents.contract import AgentWork

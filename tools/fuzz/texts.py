@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from ipaddress import ip_address
 from urllib.parse import parse_qsl, urlencode
 
 import orjson
+from pydantic import ValidationError
+from starlette.datastructures import FormData
+
 from fuzz.contract import REFUSALS, Parser, Read, Room, reads, words
 from fuzz.logs import bundle_members
 from proctor.api.control_characters import check_body, check_head
@@ -20,7 +24,6 @@ from proctor.plan.wanted import OPTIONS
 from proctor.providers import PROVIDERS
 from proctor.providers.wire.reach import is_public, need_public_literal
 from proctor.service.batches.find.filters import RowFilter
-from proctor.service.datasets.layout import layout_from
 from proctor.service.datasets.names import checked_name, plain_name
 from proctor.service.datasets.reading import reading_of
 from proctor.service.rollouts.starting import RolloutsRequest
@@ -30,8 +33,6 @@ from proctor.settings import SETTINGS, read_settings
 from proctor.sources.batches.paths import steps_of, value_at
 from proctor.sources.exams.files.columns import parse_chosen
 from proctor.web.forms import escaped, filled, unescaped
-from pydantic import ValidationError
-from starlette.datastructures import FormData
 
 JOB = {
     "project_id": 1,
@@ -189,7 +190,8 @@ def _option(text: str) -> object:
             value = option.kind.read(text)
         except REFUSALS:
             continue
-        option.kind.fault(value)
+        if value is not None:
+            option.kind.fault(value)
     return None
 
 
@@ -233,6 +235,10 @@ def _manifest(body: bytes) -> object:
 
 def _address(text: str) -> object:
     need_public_literal(text)
+    try:
+        ip_address(text)
+    except ValueError:
+        return None
     return is_public(text)
 
 
@@ -273,8 +279,7 @@ PARSERS: Sequence[Parser] = [
     Parser("escapes", lambda: [b"a\\nb\\\\", b"\\", b"\\x"], words(lambda text: escaped(unescaped(text)))),
     Parser("head of a request", lambda: HEADS, words(_head)),
     Parser("control characters", lambda: BODIES, reads(_any_body)),
-    Parser("layout", lambda: [b'{"columns": ["answer=a"], "sheet": null, "answer_type": "text", "lenient": true}'], words(layout_from), "json"),
     Parser("reading", lambda: [b'{"endpoint": "/v1/chat/completions", "columns": "a=b", "template": "{x}"}'], words(lambda text: reading_of(dict(parse_qsl(text)))), "text"),
-    Parser("cell", _of_bundle("cell"), words(cell_from_json), "json", foreseen=(*KEPT, ValueError)),
+    Parser("cell", _of_bundle("cell"), words(cell_from_json), "json", foreseen=(*KEPT, ValueError, KeyError, TypeError, AttributeError)),
     Parser("manifest", _of_bundle("manifest"), reads(_manifest), "json", foreseen=KEPT),
 ]  # fmt: skip

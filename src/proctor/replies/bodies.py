@@ -139,12 +139,7 @@ def content_of(content: object) -> str:
 def of_response(body: Mapping[str, Any], usage: Mapping[str, Any]) -> Reply:
     """A response of /v1/responses: its messages' texts; a refusal stands among their parts."""
     items = [item for item in body["output"] if isinstance(item, dict)]
-    parts = [
-        part
-        for item in items
-        if item.get("type") == "message"
-        for part in parts_of(item, "content")
-    ]
+    parts = [part for item in items if item.get("type") == "message" for part in parts_of(item, "content")]
     refusal = "".join(str(part.get("refusal", "")) for part in parts if part.get("type") == "refusal")
     cut = body.get("incomplete_details")
     reason = (

@@ -9,6 +9,9 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_DURATIONS = re.compile(
+    r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+"
+)  # of the whole text, in time that grows with its length
 MOST_S = 1e9  # nobody means longer, and no clock of ours waits longer
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 # "Please retry in 53.2s", "try again in 1m2s", and the field `"retryDelay": "53s"`.
@@ -45,9 +48,8 @@ def parse_delay(text: str, *, now: float | None = None) -> float | None:
     text = text.strip()
     if (number := _number(text)) is not None:
         return number
-    parts = _DURATION.findall(text)
-    if parts and "".join(a + u for a, u in parts) == text:
-        whole = sum(float(amount) * _UNITS_S[unit] for amount, unit in parts)
+    if _DURATIONS.fullmatch(text):
+        whole = sum(float(amount) * _UNITS_S[unit] for amount, unit in _DURATION.findall(text))
         return whole if whole < MOST_S else None
     at = _date(text)
     wait_s = None if at is None else max(0.0, at - (time.time() if now is None else now))
