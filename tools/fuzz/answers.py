@@ -29,7 +29,7 @@ CHAT = Chat((Message("user", "Which one?"),))
 KNOWN = vocabulary(
     (Label("entailment", ("yes", "true"), "Yes"), Label("not_entailment", ("no", "false"), "No"))
 )
-TARGETS: Mapping[str, Gold | None] = {
+TARGETS: Mapping[AnswerFormat, Gold | None] = {
     "choices": Gold.of("B"),
     "labels": Gold.of("entailment"),
     "text": Gold.of("Marie Curie", ("Curie",)),
@@ -87,7 +87,7 @@ def replies() -> Sequence[bytes]:
     return [*found[::3], *OPEN]
 
 
-OPEN: Sequence[bytes] = [
+OPEN_TEXTS = [
     "Answer: Marie Curie",
     "<think>Is it 3.5? No.</think>\n**Answer:** 3.5 km (about 2.2 miles)",
     'The result is {"name": "Ada", "born": 1815, "of": [1, {"a": null}]} as asked.',
@@ -99,7 +99,7 @@ OPEN: Sequence[bytes] = [
     "$\\boxed{\\frac{3}{4}}$ and \\boxed{B}",
     "| A | B |\n|---|---|\n| **x** | `y` |\n\n1. one\n2. two\n\n> quoted\n\n<b>bold</b> [link](http://x.y)",
 ]  # fmt: skip
-OPEN = [each.encode() if isinstance(each, str) else each for each in OPEN]
+OPEN: Sequence[bytes] = [each.encode() for each in OPEN_TEXTS]
 
 
 def _item(gold: Gold | None) -> Item:
@@ -108,14 +108,14 @@ def _item(gold: Gold | None) -> Item:
     )
 
 
-def _extracted(name: str, kind: str) -> Callable[[Room], Read]:
+def _extracted(name: str, kind: AnswerFormat) -> Callable[[Room], Read]:
     grade, item = EXTRACTORS[name].grade_reply, _item(TARGETS[kind])
     known = KNOWN if kind == "labels" else None
 
     def read(text: str) -> object:
         return [
             grade(item, Reply(text, finish=end), kind=kind, vocabulary=known) for end in ("stop", "length")
-        ]  # type: ignore[arg-type]  # the names of the type itself
+        ]
 
     return words(read)
 
@@ -158,7 +158,7 @@ def _schema(text: str) -> object:
 
 
 def _near(text: str) -> object:
-    return [nearest(_item(gold), Reply(text), kind=kind, vocabulary=KNOWN if kind == "labels" else None) for kind, gold in TARGETS.items()]  # type: ignore[arg-type]  # fmt: skip
+    return [nearest(_item(gold), Reply(text), kind=kind, vocabulary=KNOWN if kind == "labels" else None) for kind, gold in TARGETS.items()]  # fmt: skip
 
 
 def _first_tokens(body: bytes) -> object:
@@ -253,7 +253,7 @@ def _right_answers() -> Sequence[bytes]:
 
 
 def _extractors() -> Sequence[Parser]:
-    kinds: Sequence[str] = get_args(AnswerFormat)
+    kinds: Sequence[AnswerFormat] = get_args(AnswerFormat)
     return [
         Parser(f"{name} {kind}", replies, _extracted(name, kind), share=3.0 if name == "proctor/2" else 1.0)
         for name, each in EXTRACTORS.items()
@@ -273,7 +273,7 @@ PARSERS: Sequence[Parser] = [
     Parser("json schema", _schemas, words(_schema)),
     Parser("nearest", replies, words(_near), share=0.5),
     Parser("first token", lambda: [b'["A", " B", "\\u0120C", "The"]'], reads(_first_tokens), "json"),
-    Parser("spans", _pairs, words(lambda text: spans(*(text.split("\n", 1) + [""])[:2])), share=0.5),
+    Parser("spans", _pairs, words(lambda text: spans(*(text + "\n").split("\n", 1))), share=0.5),
     Parser("markdown", lambda: OPEN, words(markdown), share=0.5),
     Parser("printable", lambda: OPEN, words(lambda text: (printable(text), in_one_line(text)))),
     Parser("shell reply", _shells, words(read_reply)),

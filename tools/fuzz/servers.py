@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any, cast
@@ -178,7 +179,7 @@ def _pieces(body: bytes) -> Sequence[bytes]:
     """The stream as it may come: cut anywhere, the same for the same bytes."""
     random = Random(len(body))
     cuts = sorted({0, len(body), *(random.randint(0, len(body)) for _ in range(random.randint(0, 12)))})
-    return [body[first:last] for first, last in zip(cuts, cuts[1:], strict=False)]
+    return [body[first:last] for first, last in pairwise(cuts)]
 
 
 def _refused(body: bytes) -> object:

@@ -143,7 +143,7 @@ BODIES = [
 
 
 def _form(text: str) -> object:
-    found = filled(FormData(parse_qsl(text, keep_blank_values=True)))
+    found = filled(FormData(dict(parse_qsl(text, keep_blank_values=True))))
     return None if found.request is None else wanted_by(found.request)
 
 
@@ -205,11 +205,11 @@ def _path(text: str) -> object:
     )
 
 
-def _head(text: str) -> object:
+def _head(text: str) -> None:
     path, _, rest = text.partition("\n")
     query, *lines = rest.split("\n")
     headers = [tuple(part.encode() for part in line.split(":", 1)) for line in lines if ":" in line]
-    return check_head({"path": path, "query_string": query.encode(), "headers": headers})
+    check_head({"path": path, "query_string": query.encode(), "headers": headers})
 
 
 def _any_body(body: bytes) -> None:

@@ -60,7 +60,7 @@ def _date(text: str) -> float | None:
     """Unix time; None also for dates beyond what it counts."""
     try:
         when = parsedate_to_datetime(text)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         try:
             when = datetime.fromisoformat(text)
         except ValueError:

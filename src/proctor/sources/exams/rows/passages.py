@@ -87,6 +87,8 @@ def record_queries(where: str, nested: Mapping[str, Any]) -> Iterator[Record]:
         if not isinstance(query, dict):
             raise DataError(f"{where}: a query that is not an object")
         answers = query.get("answers") or []
+        if not isinstance(answers, list):
+            raise DataError(f"{where}: answers are no list")
         yield (
             where,
             {
