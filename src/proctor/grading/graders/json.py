@@ -217,6 +217,8 @@ def validator(text: str) -> Any:
         return jsonschema_rs.validator_for(value, retriever=fetch_nothing, pattern_options=bounded_patterns)
     except jsonschema_rs.ValidationError as error:
         raise ConfigError(f"the schema is no JSON Schema: {error.message}") from None
+    except ValueError as error:  # half a surrogate pair in it
+        raise ConfigError(f"the schema is no JSON Schema: {error}") from None
 
 
 def violation(value: Any, schema: str) -> str:
