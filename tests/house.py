@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 
 # What everything may know.
 WORDS = {"types", "references", "protocols", "offered", "findings", "manifest", "manifest_json"}
-WORDS |= {"trial_record", "trial_findings", "errors", "exits", "printable", "json_object"}
+WORDS |= {"trial_record", "trial_findings", "errors", "exits", "printable", "json_object", "given_files"}
 # May import only from rows below. Names on one row do not know each other, except in the last row.
 LAYERS = [
     {"__main__"},
@@ -26,6 +26,7 @@ LAYERS = [
     {"sources", "providers", "sandbox", "store", "stats", "interop", "report", "simulator"},
     {"grading", "replies"},
     {"plan", "settings", "figures", "log", "redis_link"},
+    {"variables"},
     WORDS,
 ]
 RANK = {name: row for row, names in enumerate(reversed(LAYERS)) for name in names}
