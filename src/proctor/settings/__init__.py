@@ -10,7 +10,7 @@ from typing import Any
 
 from proctor.errors import ConfigError
 from proctor.references import Rows
-from proctor.variables import ARRAYS, KEYS
+from proctor.settings.variables import ARRAYS, KEYS
 
 ROWS: tuple[Rows, ...] = ("imported", "hub", "sample")
 PORTS = {"http": "80", "https": "443"}
