@@ -350,11 +350,15 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The table somebody wants. `replies` is the file that replay models answer from."""
+    """The table somebody wants. `replies` is the file that replay models answer from.
+
+    `workers` is how many processes of this machine are at work on each run.
+    """
 
     cells: tuple[Cell, ...]
     name: str = ""
     replies: str | None = None
+    workers: int = 1
 
 
 class Status(StrEnum):

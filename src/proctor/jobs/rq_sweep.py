@@ -29,6 +29,7 @@ TIDY_EVERY_S = 2
 REST_S = 1.0  # so long after a look that came to nothing the next one waits
 REST_FAILED_S = 5.0  # the same after one that broke
 UNSEEN_S = 2.0  # between leaving its queue and being said to be at work a notice is nowhere
+REST_HELPER_S = 60.0  # after a helper that failed, which may well fail again
 HELPERS = "low"  # the queue of those who help: runs that wait come first
 
 
@@ -71,7 +72,8 @@ class Sweeper:
             trace = traces.get(notice.id)
             if trace is not None and trace.status == "started" and now - trace.heard < self.silent_s:
                 continue
-            rest_s = REST_FAILED_S if trace is not None and trace.status == "failed" else REST_S
+            failed = trace is not None and trace.status == "failed"
+            rest_s = REST_S if not failed else REST_FAILED_S if notice.run_id == notice.id else REST_HELPER_S
             if trace is not None and now - trace.ended < rest_s:
                 continue
             if trace is not None and trace.status == "queued":

@@ -35,6 +35,7 @@ __all__ = [
     "submit_all",
     "worker_seen",
     "worker_waits_for",
+    "workers_there",
 ]
 
 
@@ -155,6 +156,11 @@ def worker_seen(context: Context) -> float | None:
 def redis_away(settings: Settings) -> str | None:
     """Why the Redis of the fleet does not answer; None if it does, or if there is none."""
     return away(settings.redis_url) if settings.redis_url else None
+
+
+def workers_there(context: Context) -> int:
+    """How many workers take runs just now, on all machines."""
+    return len(workers.lately(context.store, now=time.time()))
 
 
 @dataclass(frozen=True, slots=True)
