@@ -205,7 +205,7 @@ def killed_early(here: ThreeHomes, run: Run, *, longest_s: float) -> None:
 
 
 def killed_on_the_way(here: ThreeHomes, run: Run, *, longest_s: float) -> str:
-    """At a tenth kill the owner's machine, when another has gone on with it Valkey, and start that again a little later.
+    """At a tenth kill the owner's machine; when another has gone on with it, Valkey; start that again soon.
 
     Tells when.
     """
