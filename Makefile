@@ -58,7 +58,7 @@ soak: $(VENV)/.test  ## a day of mixed jobs in minutes: does anything grow (HOUR
 
 fleet: $(VENV)/.test  ## three workers on one PostgreSQL and one Valkey, both struck: the same as one process (ITEMS=100000)
 	@bash tools/apt.sh postgresql
-	$(BIN)/python tools/fleet_proof.py --items $(or $(ITEMS),100000)
+	PYTHONPATH=tests $(BIN)/python tests/fleet/fleet_proof.py --items $(or $(ITEMS),100000)
 
 calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, how often is "better" false (35 min)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate.py

@@ -30,7 +30,7 @@ LAYERS = [
 ]
 RANK = {name: row for row, names in enumerate(reversed(LAYERS)) for name in names}
 TOP = len(LAYERS)  # proctor/__init__.py stands above all; from it, others may take __version__ only
-VIEWS_SEE = {"service", "plan", "settings", "figures", "log", *WORDS}
+VIEWS_SEE = {"service", "plan", "settings", "variables", "figures", "log", *WORDS}
 SEES = {
     "cli": VIEWS_SEE | {"cli"},
     "python": VIEWS_SEE,

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +19,8 @@ from proctor.errors import in_one_line
 from proctor.settings import Settings, read_settings
 
 LONGEST_MENDING_S = 10.0  # before a server answers; workers and pages do the rest
+
+SHARDED = (("run",), ("batch", "run"), ("rollouts", "run"))  # commands that can be asked part by part
 
 AppOf = Callable[[Settings], Any]
 
@@ -109,12 +111,27 @@ def _say_where(url: str) -> None:
 @click.option("--once", is_flag=True, help="Work until the queue is empty, then end.")
 @click.option("--parent", type=int, hidden=True, help="End when this process, which started it, has ended.")
 @click.option("--lease", "lease_s", type=click.FloatRange(0.5), default=30.0, hidden=True)
-def worker_command(once: bool, parent: int | None, lease_s: float) -> int:
+@click.option(
+    "--shard",
+    is_flag=False,
+    flag_value="auto",
+    metavar="[I/N|auto]",
+    help="No queue: ask part I of N of the command after `--`, as a task of an array job does.",
+)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- run|batch run|rollouts run ...]")
+def worker_command(
+    once: bool, parent: int | None, lease_s: float, shard: str | None, command: tuple[str, ...]
+) -> int:
     """Work on the runs that wait in the queue, each in a process of its own.
 
     Any number of workers may be at it, on any machine that reaches the database. SIGTERM or Ctrl-C ends
     it; its runs then wait for the next worker.
+
+    With --shard there is no queue and no server: `proctor worker --shard 3/8 -- run exam.jsonl --model ollama/a`
+    asks the third of eight parts, and `proctor merge` makes one run of them.
     """
+    if shard is not None or command:
+        return ask_shard(shard, command)
     from proctor.app.fleet import with_rq
     from proctor.jobs.worker import Worker
     from proctor.service.context import open_context
@@ -150,6 +167,18 @@ def worker_command(once: bool, parent: int | None, lease_s: float) -> int:
             worker.work(once=once)
         log(f"{worker.name}: ended")
     return 0
+
+
+def ask_shard(shard: str | None, command: Sequence[str]) -> int:
+    """`proctor COMMAND --shard SHARD` in this process; its exit code."""
+    from proctor.cli import proctor
+
+    if shard is None:
+        raise click.UsageError("A command needs --shard I/N before it: which part of it is this worker's?")
+    if not any(tuple(command[: len(words)]) == words for words in SHARDED):
+        told = ", ".join(" ".join(words) for words in SHARDED)
+        raise click.UsageError(f"--shard needs a command after --: {told}")
+    return int(proctor.main(args=[*command, "--shard", shard], standalone_mode=False) or 0)
 
 
 def log(text: str) -> None:

@@ -1,6 +1,6 @@
 """`make fleet`: three workers in three homes do what one process does, though one of them and Valkey are killed.
 
-    python tools/fleet_proof.py [--items 100000] [--latency 0.05] [--parallel N] [--no-kills]
+    PYTHONPATH=tests python tests/fleet/fleet_proof.py [--items 100000] [--latency 0.05] [--parallel N] [--no-kills]
 
 PostgreSQL, Valkey and the model server are started here and end with it. The run of one process comes first, then that
 of three; their rows are compared item by item. Ends with 1 if anything was lost, doubled or different.
@@ -14,16 +14,15 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-TESTS = Path(__file__).parents[1] / "tests"
+from three_homes import HOMES, Compared, ThreeHomes, killed_on_the_way, three_homes
+from valkeys import running_valkey
+
+from postgres_server import running_postgres
+from proctor.types import Run
+
 LONGEST_S = 3600.0
 LONGEST_WAIT_S = 600.0
-
-if TYPE_CHECKING:
-    from three_homes import Compared, ThreeHomes
-
-    from proctor.types import Run
 
 
 def main() -> int:
@@ -34,10 +33,6 @@ def main() -> int:
     parser.add_argument("--no-kills", action="store_true", help="three workers that nobody disturbs")
     given = parser.parse_args()
     sys.path[:0] = [str(TESTS), str(TESTS / "fleet")]
-    from three_homes import three_homes
-    from valkeys import running_valkey
-
-    from postgres_server import running_postgres
 
     with (
         running_postgres() as postgres,
@@ -62,8 +57,6 @@ def _alone(here: ThreeHomes, parallel: int | None) -> tuple[Run, float]:
 
 
 def _three(here: ThreeHomes, parallel: int | None, *, kills: bool) -> tuple[Run, float, str]:
-    from three_homes import HOMES, killed_on_the_way
-
     machines = [here.start(home) for home in HOMES]
     here.until(lambda: all(machine.said for machine in machines), "three workers are there", LONGEST_WAIT_S)
     told: list[str] = []
