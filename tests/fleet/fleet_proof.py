@@ -32,7 +32,6 @@ def main() -> int:
     parser.add_argument("--parallel", type=int, default=None, help="requests at once, of all together")
     parser.add_argument("--no-kills", action="store_true", help="three workers that nobody disturbs")
     given = parser.parse_args()
-    sys.path[:0] = [str(TESTS), str(TESTS / "fleet")]
 
     with (
         running_postgres() as postgres,
