@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from proctor.errors import StoreError
-from proctor.jobs.rq_notices import HELP, Notice, Notices
+from proctor.jobs.rq_notices import HELP, RunNotice, Notices
 from proctor.redis_link import connect, place, why
 from proctor.store import Store
 from proctor.store.queue.due import Due, due, failed_among
@@ -65,7 +65,7 @@ class Sweeper:
         if self.redis.set(TIDIED, b"", nx=True, ex=TIDY_EVERY_S):
             self._tidy(notices)
 
-    def _put(self, notices: Notices, missing: list[Notice], now: float) -> None:
+    def _put(self, notices: Notices, missing: list[RunNotice], now: float) -> None:
         traces = notices.traces(notice.id for notice in missing)
         unseen, self._unseen = self._unseen, {}
         for notice in missing:
@@ -90,10 +90,10 @@ class Sweeper:
                 notices.drop(notice_id)
 
 
-def _notices(each: Due, helpers: int) -> list[Notice]:
+def _notices(each: Due, helpers: int) -> list[RunNotice]:
     if not each.free:
-        return [Notice(each.run_id, each.priority)]
-    return [Notice(f"{each.run_id}{HELP}{k + 1}", HELPERS) for k in range(min(each.free, helpers))]
+        return [RunNotice(each.run_id, each.priority)]
+    return [RunNotice(f"{each.run_id}{HELP}{k + 1}", HELPERS) for k in range(min(each.free, helpers))]
 
 
 @dataclass(slots=True)

@@ -134,7 +134,7 @@ class Worker:
         return not self._no_room and len(self.children) < self.settings.most_running
 
     def do_only(self, run_id: str, *, helps: bool = False) -> bool:
-        """Take this run, or help with it, and see that to its end; False if it cannot be just now. Raises StoreError."""
+        """Take this run, or help with it, and see that to its end; False if it cannot be now. Raises StoreError."""
         self.takes = lambda: False
         self._look_for_room()
         begin = self.help if helps else self._take
