@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run run-real rollouts-demo test test-fast test-real check bench calibrate docs examples promises screenshots size faults soak fleet
+.PHONY: help setup run run-real rollouts-demo test test-fast test-real check bench fuzz audit sbom faults soak fleet calibrate docs examples promises screenshots size
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -59,6 +59,9 @@ soak: $(VENV)/.test  ## a day of mixed jobs in minutes: does anything grow (HOUR
 fleet: $(VENV)/.test  ## three workers on one PostgreSQL and one Valkey, both struck: the same as one process (ITEMS=100000)
 	@bash tools/apt.sh postgresql
 	PYTHONPATH=tests $(BIN)/python tests/fleet/fleet_proof.py --items $(or $(ITEMS),100000)
+
+fuzz: $(VENV)/.test  ## a million inputs that nobody meant for every parser (ONLY=name,name COUNT=n SEED=n; an hour)
+	PYTHONPATH=tools $(BIN)/python -m fuzz $(if $(ONLY),--only "$(ONLY)") $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
 calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, how often is "better" false (35 min)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate.py

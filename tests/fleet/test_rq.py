@@ -19,7 +19,7 @@ from rq.serializers import JSONSerializer
 from valkeys import Valkey
 
 from jobs_world import World, children_of, kill, until, world
-from proctor.jobs.rq_notices import RunNotice, Notices
+from proctor.jobs.rq_notices import Notices, RunNotice
 from proctor.jobs.rq_sweep import LOCK, TIDIED, Sweeper
 from proctor.service.runs import queue
 from proctor.store.queue import endings

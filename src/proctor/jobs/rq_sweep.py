@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from proctor.errors import StoreError
-from proctor.jobs.rq_notices import HELP, RunNotice, Notices
-from proctor.redis_link import connect, place, why
+from proctor.jobs.rq_notices import HELP, Notices, RunNotice
+from proctor.settings.redis_link import connect, place, why
 from proctor.store import Store
 from proctor.store.queue.due import Due, due, failed_among
 
