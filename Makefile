@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run run-real rollouts-demo test test-fast test-real check bench fuzz audit sbom faults soak calibrate docs examples promises screenshots size
+.PHONY: help setup run run-real rollouts-demo test test-fast test-real check bench fuzz audit sbom faults soak fleet calibrate docs examples promises screenshots size
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -55,6 +55,10 @@ faults: $(VENV)/.test  ## kill, cut, fill and spoil what proctor stands on, at r
 soak: $(VENV)/.test  ## a day of mixed jobs in minutes: does anything grow (HOURS=24)
 	@bash tools/apt.sh gcc libc6-dev
 	cd tests && ../$(BIN)/python -m faults.soak --hours $(or $(HOURS),24)
+
+fleet: $(VENV)/.test  ## three workers on one PostgreSQL and one Valkey, both struck: the same as one process (ITEMS=100000)
+	@bash tools/apt.sh postgresql
+	PYTHONPATH=tests $(BIN)/python tests/fleet/fleet_proof.py --items $(or $(ITEMS),100000)
 
 fuzz: $(VENV)/.test  ## a million inputs that nobody meant for every parser (ONLY=name,name COUNT=n SEED=n; an hour)
 	PYTHONPATH=tools $(BIN)/python -m fuzz $(if $(ONLY),--only "$(ONLY)") $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))

@@ -86,6 +86,8 @@ def beat_s(lease_s: float) -> int:
 
 def look_at(notice_id: str) -> str:
     """What an RQ job of proctor's calls, in a work horse. Raises RunFailed for a run that failed for good."""
+    from rq import get_current_job
+
     from proctor.jobs.rq_look import look
     from proctor.jobs.worker import Worker
     from proctor.service.context import open_context
@@ -102,6 +104,7 @@ def look_at(notice_id: str) -> str:
             lacking=lambda run: lacking(context, run),
             lease_s=_started_as.lease_s,
             name=_started_as.name,
+            part_of=_started_as.name.rpartition(" ")[0] or None,
         )
 
         def end(_number: int, _frame: object) -> None:
@@ -109,7 +112,9 @@ def look_at(notice_id: str) -> str:
 
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, end)
-        return look(worker, notice_id)
+        job = get_current_job()
+        assert job is not None, "RQ calls this"
+        return look(worker, notice_id, job.connection)
 
 
 def _held() -> bool:

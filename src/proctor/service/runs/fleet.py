@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,12 +33,14 @@ class WorkerSeen:
 
 def seen(context: Context) -> list[WorkerSeen]:
     """The workers of the last day that have not ended, those first that were seen last."""
+    signs = [sign for sign in workers.signs(context.store) if not sign.ended]
+    jobs = Counter(sign.part_of or sign.name for sign in signs for _ in sign.loads)
     return [
         WorkerSeen(
-            sign.name, sign.host, sign.version, sign.began_at, sign.at, sign.waits_for, len(sign.loads)
+            sign.name, sign.host, sign.version, sign.began_at, sign.at, sign.waits_for, jobs[sign.name]
         )
-        for sign in workers.signs(context.store)
-        if not sign.ended
+        for sign in signs
+        if sign.part_of is None
     ]
 
 
