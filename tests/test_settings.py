@@ -8,7 +8,7 @@ import pytest
 
 from proctor.errors import ConfigError
 from proctor.settings import ollama_address, read_settings
-from proctor.variables import SETTINGS
+from proctor.settings.variables import SETTINGS
 
 
 def test_an_empty_environment_gives_the_defaults() -> None:
