@@ -16,8 +16,11 @@ from decimal import Decimal
 from typing import Any
 
 from proctor.errors import ConfigError
+from proctor.types import Shard
 
 OPEN = -1  # how Ollama writes "no limit" and "no fixed seed"; inside it is None
+_PART = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
+_PARTS = re.compile(r"(?:\d+(?:\.\d+)?[smhd])+")  # of the whole text, in time that grows with its length
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -241,14 +244,34 @@ class Texts(ValueKind):
         return list(value)
 
 
+@dataclass(frozen=True, slots=True)
+class ShardOf(ValueKind):
+    """A part of a run, written I/N with I from 1 to N."""
+
+    def read(self, given: Any) -> Shard:
+        if isinstance(given, Shard):
+            return given
+        told = re.fullmatch(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})", given) if isinstance(given, str) else None
+        if told is None or int(told[1]) > int(told[2]):
+            raise ConfigError("give a part as I/N, such as 3/8: the third of eight")
+        return Shard(int(told[1]) - 1, int(told[2]))
+
+    def plain(self, value: Any) -> Any:
+        return str(value)
+
+    @property
+    def range_told(self) -> str:
+        return "`I/N`, I from 1 to N; on the command line also `auto`"
+
+
 def parse_duration(text: str) -> float:
     """Seconds from "90s", "10m", "1.5h", "1h30m" or a bare number of seconds.
 
     >>> parse_duration("1h30m")
     5400.0
     """
-    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", text)
-    if parts and "".join(a + b for a, b in parts) == text:
+    if _PARTS.fullmatch(text):
+        parts = _PART.findall(text)
         return sum(float(amount) * _UNITS_S[unit] for amount, unit in parts)
     if re.fullmatch(r"\d+(\.\d+)?", text):
         return float(text)
