@@ -106,7 +106,7 @@ def _say_where(url: str) -> None:
 @click.command("worker")
 @click.option("--once", is_flag=True, help="Work until the queue is empty, then end.")
 @click.option("--parent", type=int, hidden=True, help="End when this process, which started it, has ended.")
-@click.option("--lease", "lease_s", type=click.FloatRange(0.5), default=60.0, hidden=True)
+@click.option("--lease", "lease_s", type=click.FloatRange(0.5), default=30.0, hidden=True)
 @click.option(
     "--shard",
     is_flag=False,
@@ -130,6 +130,7 @@ def worker_command(
         return ask_shard(shard, command)
     from proctor.jobs.worker import Worker
     from proctor.service.context import open_context
+    from proctor.service.opening.reaching import lacking
     from proctor.service.results.results import make_good
     from proctor.service.runs.schedules import submit_due
 
@@ -145,6 +146,7 @@ def worker_command(
                 *submit_due(context, now=now),
                 *make_good(context, longest_s=0.0, hopeless=hopeless),
             ],
+            lacking=(lambda run: lacking(context, run)) if settings.several_machines else (lambda _run: None),
             go_on=lambda: parent in (None, os.getppid()),
             lease_s=lease_s,
         )

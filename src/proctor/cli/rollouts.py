@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -65,8 +66,9 @@ def rollouts_command() -> None:
 @click.argument("config", type=click.Path(path_type=Path))
 @option_named("shard")
 @verbose_option
+@option_named("workers")
 @json_option
-def run_command(config: Path, verbose: int, as_json: bool, **given: Any) -> int:
+def run_command(config: Path, verbose: int, workers: int | None, as_json: bool, **given: Any) -> int:
     """Run every task of CONFIG, a TOML file, as often as it says.
 
     Everything is kept in PROCTOR_HOME: rollouts/NAME/STAMP has the benchmark's files, runs/STAMP-NUMBER those of each
@@ -78,6 +80,7 @@ def run_command(config: Path, verbose: int, as_json: bool, **given: Any) -> int:
 
     settings = read_settings(os.environ)
     plan = plan_of_config(config, settings, shard=shard_from(given))
+    plan = replace(plan, workers=workers or 1)
     with given_back(plan), open_context(settings) as context:
         with Lines(context, plan, verbose=verbose, to_stderr=as_json) as lines:
             lines.begin()

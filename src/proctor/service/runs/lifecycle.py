@@ -23,6 +23,7 @@ from proctor.service.grades.view import GradedView
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Tell
 from proctor.service.kinds.planned import planned
+from proctor.service.opening.reaching import bring
 from proctor.service.opening.sources import open_source, with_servers
 from proctor.service.results.causes import failed_whole
 from proctor.service.results.comparable import comparability, exam
@@ -30,14 +31,14 @@ from proctor.service.results.diagnosis import diagnose
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.results.results import scored_rows, shown
 from proctor.service.results.wordings import by_wording, spread_note
+from proctor.service.runs.asking import Ready, RunContext
 from proctor.service.runs.manifest import new_manifest
 from proctor.service.runs.parts import begun
 from proctor.service.runs.progress import Watch
 from proctor.service.runs.resuming import going_on, graded_as_it_began, same_rows
-from proctor.service.runs.running import Interrupted, Ready, RunContext, run_cells
+from proctor.service.runs.running import Interrupted, run_cells
 from proctor.settings import Settings
 from proctor.store import Store
-from proctor.store.datasets.files import bring
 from proctor.types import Cell, Limits, Model, Plan, Run, Status
 
 KILLED = "its process was killed"
@@ -110,7 +111,7 @@ def start(
         return made
 
     with beside(plan.cells) as besides, with_servers(plan.cells, sources, context.settings) as cells:
-        working = RunContext(context.settings, store, watch, retry, besides=besides)
+        working = RunContext(context.settings, store, watch, retry, besides=besides, workers=plan.workers)
         try:
             run_cells(cells, sources, submit, working, replies=plan.replies)
         except (ProctorError, Interrupted) as error:
@@ -169,8 +170,9 @@ def resume(
     limits: Limits | None = None,
     watch: Watch | None = None,
     at: Model | None = None,
+    workers: int = 1,
 ) -> PlanOutcome:
-    """Continue runs (or all runs of a plan) with what is missing or ended in an error.
+    """Continue runs (or all runs of a plan) with what is missing or ended in an error, `workers` processes at each.
 
     `at` is the model where its server has another address by now. Of runs that lack nothing, a file that grows beside
     them is put right.
@@ -183,7 +185,7 @@ def resume(
     context = replace(context, settings=settings_to_ask_again(context, todo))
     plan = Plan(tuple(going_on(run, limits, at) for run in todo))
     replies = todo[0].manifest.replies
-    bring(store, [run.cell.source for run in todo], context.settings)
+    bring(context, [run.cell.source for run in todo])
     pairs = zip(todo, open_sources(plan, context.settings), strict=True)
     sources = [graded_as_it_began(run, source) for run, source in pairs]
 
@@ -193,7 +195,7 @@ def resume(
     for run, source in zip(todo, sources, strict=True):
         same_rows(run, source)
     with beside(plan.cells) as besides, with_servers(plan.cells, sources, context.settings) as cells:
-        working = RunContext(context.settings, store, watch, besides=besides)
+        working = RunContext(context.settings, store, watch, besides=besides, workers=workers)
         try:
             run_cells(cells, sources, submit, working, replies=replies)
         except (ProctorError, Interrupted) as error:
@@ -222,7 +224,7 @@ def rerun(
     store = context.store
     runs = find(store, ident)
     context = replace(context, settings=settings_to_ask_again(context, runs))
-    bring(store, [run.cell.source for run in runs], context.settings)
+    bring(context, [run.cell.source for run in runs])
     fresh = _afresh([run.cell.source for run in runs], context.settings)
     cells = tuple(replace(run.cell, source=fresh[run.cell.source]) for run in runs)
     if wait_for_server_s is not None:

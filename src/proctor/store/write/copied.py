@@ -12,6 +12,7 @@ from sqlalchemy import and_, select, tuple_
 from proctor.store.core.attempts import Store
 from proctor.store.core.tables import ATTEMPT, ITEM, PAYLOAD
 from proctor.store.write.attempt_writer import Batch, write
+from proctor.store.write.claims import Claim
 from proctor.types import Outcome
 
 AT_ONCE = 500  # attempts of one transaction
@@ -42,14 +43,12 @@ def copy_attempts(into: Claimed, store: Store, run_id: str) -> None:
         fresh = [(num, *row[1:]) for row in rows if tuple(row[1:_KEYS]) not in there]
         if not fresh:
             continue
+        settled = sum(row[_OUTCOME] != Outcome.ERROR.value for row in fresh)
         batch = Batch(
-            run_num=num,
-            owner=into.owner,
-            until=time.time() + into.lease_s,
+            claim=Claim(num, into.owner, time.time() + into.lease_s, settled),
             attempts=[row[:-1] for row in fresh],
             payloads=[(*row[:_KEYS], row[-1]) for row in fresh],
             items=_items(store, sorted({row[_HASH] for row in fresh})),
-            settled=sum(row[_OUTCOME] != Outcome.ERROR.value for row in fresh),
         )
         with into.store.in_words():
             write(into.store, batch)
