@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 
 # What everything may know.
 WORDS = {"types", "references", "protocols", "offered", "findings", "manifest", "manifest_json"}
-WORDS |= {"trial_record", "trial_findings", "errors", "exits", "printable", "json_object"}
+WORDS |= {"trial_record", "trial_findings", "errors", "exits", "printable", "json_object", "given_files"}
 # May import only from rows below. Names on one row do not know each other, except in the last row.
 LAYERS = [
     {"__main__"},

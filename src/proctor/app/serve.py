@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -69,9 +70,11 @@ def serve(place: Binding, settings: Settings, environ: Mapping[str, str], app_of
 
     Raises ConfigError for an address that cannot be had or must not be, StoreError for the database.
     """
+    from proctor.app.fleet import swept
     from proctor.app.server import bind, check_address, run, url_of
     from proctor.app.supervisor import Supervisor
-    from proctor.service.context import open_context
+    from proctor.jobs.worker import LEASE_S
+    from proctor.service.context import open_context, open_store
     from proctor.service.results.results import make_good
 
     check_address(place.host, settings)
@@ -86,7 +89,8 @@ def serve(place: Binding, settings: Settings, environ: Mapping[str, str], app_of
         workers = Supervisor(words, environ, place.workers, log)
         workers.start()
         try:
-            run(app, listening, partial(_say_where, url_of(listening)))
+            with open_store(settings) as store, swept(store, settings, LEASE_S, log):
+                run(app, listening, partial(_say_where, url_of(listening)))
         finally:
             workers.close()
 
@@ -128,6 +132,7 @@ def worker_command(
     """
     if shard is not None or command:
         return ask_shard(shard, command)
+    from proctor.app.fleet import with_rq
     from proctor.jobs.worker import Worker
     from proctor.service.context import open_context
     from proctor.service.opening.reaching import lacking
@@ -157,7 +162,9 @@ def worker_command(
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, end)
         log(f"{worker.name}, process {os.getpid()}: waiting for runs")
-        worker.work(once=once)
+        # Until the queue is empty: what waits stands in the database, and Redis has no part in it.
+        with nullcontext() if once else with_rq(worker, os.environ):
+            worker.work(once=once)
         log(f"{worker.name}: ended")
     return 0
 

@@ -60,11 +60,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "keys": ("keys", "Create, list and revoke the API keys of the server."),
     "projects": ("keys", "List and create projects."),
     "prune": ("prune", "Delete old runs."),
+    "backup": ("backup", "Write the database and all files to one file, while server and workers go on."),
+    "restore": ("backup", "Put back what `proctor backup` wrote, into SQLite or PostgreSQL."),
     "simulate": (
         "simulate",
         "Start the model simulator: an OpenAI and Ollama server for dry runs and tests.",
     ),
     "demo": ("demo", "Score the built-in models on the sample rows and show the commands that go further."),
+    "examples": ("examples", "Write the files that the documents' commands name into a folder of your own."),
+    "help": ("help", "Read the pages of the documents in the terminal: graders, batches, server, ..."),
+    "completion": ("completion", "Print the script by which bash, zsh or fish completes proctor's words."),
 }
 
 # What `--server` sends to a server; everything else works on this machine.

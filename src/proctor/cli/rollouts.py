@@ -79,8 +79,7 @@ def run_command(config: Path, verbose: int, workers: int | None, as_json: bool, 
     from proctor.service.rollouts.opening import given_back, plan_of_config, run_plan
 
     settings = read_settings(os.environ)
-    plan = plan_of_config(config, settings, shard=shard_from(given))
-    plan = replace(plan, workers=workers or 1)
+    plan = replace(plan_of_config(config, settings, shard=shard_from(given)), workers=workers or 1)
     with given_back(plan), open_context(settings) as context:
         with Lines(context, plan, verbose=verbose, to_stderr=as_json) as lines:
             lines.begin()

@@ -283,6 +283,15 @@ OPTIONS: tuple[RunOption, ...] = (
         sources=EVERY,
     ),
     RunOption(
+        "workers",
+        "plan",
+        NumberIn(whole=True, low=1, high=256),
+        "Processes of this machine at work on each run.",
+        "N",
+        sources=EVERY,
+        at_server=False,
+    ),
+    RunOption(
         "shard",
         "limits",
         ShardOf(),
@@ -291,15 +300,6 @@ OPTIONS: tuple[RunOption, ...] = (
         at_server=False,
         resumed=False,
         sources=EVERY,
-    ),
-    RunOption(
-        "workers",
-        "plan",
-        NumberIn(whole=True, low=1, high=256),
-        "Processes of this machine at work on each run.",
-        "N",
-        sources=EVERY,
-        at_server=False,
     ),
 )
 BY_NAME: Mapping[str, RunOption] = {option.name: option for option in OPTIONS}

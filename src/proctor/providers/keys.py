@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from proctor.providers import entry
 from proctor.providers.passthrough.doors import DOORS
-from proctor.settings import SETTINGS, Settings
+from proctor.settings import Settings
+from proctor.settings.variables import SETTINGS
 from proctor.types import Model
 
 

@@ -33,8 +33,10 @@ def plan_lines(plan: Plan, source: Source) -> Iterator[str]:
             "too few" if alike else "some too few",
         )
         yield f"{len(asked)} tasks with {sizes} items each: {few} to compare two models task by task."
+    if models < 2:
+        return
     power = power_of(source, Assumed(), models=models)
-    if models > 1 and power.detectable is not None:
+    if power.detectable is not None:
         smallest = f"{fraction(power.detectable)} or more (80 % power{among(power.comparisons)})"
         yield f"{n:,} items show a difference between two models if it is about {smallest}."
         yield from beyond_shares(source)

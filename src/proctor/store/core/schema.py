@@ -10,11 +10,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from copy import copy
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, select, text
+from sqlalchemy import Connection, Engine, Table, create_engine, event, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -139,6 +140,10 @@ class Database:
         """`writing` for callers who want to see the driver's errors and try again."""
         with self._writer.begin() as connection:
             yield connection
+
+    def insert(self, table: Table) -> Any:
+        """An INSERT of this database's own dialect, which can say what becomes of rows that are there already."""
+        return import_module(f"sqlalchemy.dialects.{self.engine.name}").insert(table)
 
     @contextmanager
     def in_words(self) -> Iterator[None]:

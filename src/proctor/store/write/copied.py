@@ -45,7 +45,7 @@ def copy_attempts(into: Claimed, store: Store, run_id: str) -> None:
             continue
         settled = sum(row[_OUTCOME] != Outcome.ERROR.value for row in fresh)
         batch = Batch(
-            claim=Claim(num, into.owner, time.time() + into.lease_s, settled),
+            Claim(num, into.owner, time.time() + into.lease_s, settled),
             attempts=[row[:-1] for row in fresh],
             payloads=[(*row[:_KEYS], row[-1]) for row in fresh],
             items=_items(store, sorted({row[_HASH] for row in fresh})),
