@@ -125,9 +125,11 @@ class Parts:
     def _missing_of(self, index: int) -> Iterator[Asking]:
         stretch = list(self._stretch(index))
         known, before = tried(self.store, self.run.id, stretch), self._before
-        repeats = kind_of(self.cell.source).repeats
+        repeats, only = kind_of(self.cell.source).repeats, self.cell.limits.shard
         for repeat, first, end in stretch:
             for position, item in self._items(first, end):
+                if only is not None and not only.holds(position, repeat):
+                    continue
                 if repeat >= repeats(self.source, item, self.cell):
                     continue
                 attempt = known.look(item.id, repeat) or before.look(item.id, repeat)
