@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 
 import pytest
+from store_examples import answered, claimed
 
 from proctor.errors import Conflict
 from proctor.store import AttemptWriter, Store
 from proctor.store.queue import shards
 from proctor.types import Run, Status
-from store_examples import answered, claimed
 
 LEASE = {"lease_s": 60.0}
 
@@ -76,7 +76,8 @@ def test_a_run_that_is_divided_again_leaves_shards_with_whoever_is_at_work_on_th
     found = shards.divide(store, run.id, owner="owner", of=7, now=time.time(), dead=["dead"])
     assert found == 3 and standing(store, run).owners == ("one",)
     shards.put_back(store, owner="one")
-    assert shards.divide(store, run.id, owner="owner", of=7, now=time.time()) == 7
+    assert shards.divide(store, run.id, owner="owner", of=7, now=time.time()) == 3
+    assert standing(store, run) == shards.Standing(3, 0, 0)
     with pytest.raises(Conflict):
         shards.divide(store, run.id, owner="one", of=2, now=time.time())
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, delete, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, update
 
 from proctor.errors import Conflict
 from proctor.store.core.attempts import Store
@@ -58,8 +58,9 @@ class Shared:
 def divide(store: Store, run_id: str, *, owner: str, of: int, now: float, dead: Collection[str] = ()) -> int:
     """Have `owner`'s run stand in shards, none of them done; how many there are.
 
-    Shards under a lease that is not over stay with who has them, unless that is one of `dead`, and the
-    division with them. Raises Conflict if the run is not `owner`'s.
+    A run that was divided before stays so: a helper of then may still be on his way to its next shard. Shards under
+    a lease that is not over stay with who has them, unless that is one of `dead`. Raises Conflict if the run is not
+    `owner`'s.
     """
     num = store.number(run_id)
     mine = SHARD.c.run_num == num
@@ -69,17 +70,13 @@ def divide(store: Store, run_id: str, *, owner: str, of: int, now: float, dead: 
         # Not locked: who keeps attempts locks his shards first and the run last.
         if connection.execute(owned).first() is None:
             raise Conflict(f"Run {run_id} is no longer {owner}'s: another process has it, or it was ended")
-        count, kept = connection.execute(
-            select(func.count(), func.count().filter(held)).select_from(SHARD).where(mine)
-        ).one()
-        if kept:
-            again = {"status": _WAITS, "finished_at": None, **_NOBODY}
-            connection.execute(update(SHARD).where(mine, ~held).values(**again))
-            return int(count)
-        connection.execute(delete(SHARD).where(mine))
-        rows = [{"run_num": num, "shard": index, "status": _WAITS} for index in range(of)]
-        connection.execute(SHARD.insert(), rows)
-        return of
+        again = {"status": _WAITS, "finished_at": None, **_NOBODY}
+        there = connection.execute(update(SHARD).where(mine, ~held).values(**again)).rowcount
+        there += connection.execute(select(func.count()).select_from(SHARD).where(mine, held)).scalar_one()
+        if not there:
+            rows = [{"run_num": num, "shard": index, "status": _WAITS} for index in range(of)]
+            connection.execute(SHARD.insert(), rows)
+        return there or of
 
 
 def take(store: Store, run_id: str, *, owner: str, now: float, lease_s: float) -> int | None:
