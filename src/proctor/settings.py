@@ -42,6 +42,16 @@ SETTINGS: tuple[Setting, ...] = (
         secret=True,
     ),
     Setting(
+        "PROCTOR_SHARED",
+        "Where machines share uploaded requests and imported rows: `s3://BUCKET/PREFIX`, or a folder that all mount.",
+        "none: through the database, if that is PostgreSQL",
+    ),
+    Setting("AWS_ENDPOINT_URL", "Address of the S3-compatible server of PROCTOR_SHARED.", "Amazon's"),
+    Setting("AWS_REGION", "Region of that server.", "us-east-1"),
+    Setting("AWS_ACCESS_KEY_ID", "Key's id for that server.", "none", secret=True),
+    Setting("AWS_SECRET_ACCESS_KEY", "Key for that server.", "none", secret=True),
+    Setting("AWS_SESSION_TOKEN", "Token that goes with a key of short life.", "none", secret=True),
+    Setting(
         "PROCTOR_DATA",
         "Where the rows of suites come from: `imported` or `sample`. `--data` wins over it.",
         "imported",
@@ -150,7 +160,9 @@ HOST = re.compile(r"[\w.-]+|\[?[0-9a-f]*(:[0-9a-f]*){2,}[0-9a-f.]*\]?")
 
 # What PROCTOR_KEYS_FILE may hold.
 KEYS = tuple(
-    setting.name for setting in SETTINGS if setting.secret and setting.name.endswith(("_KEY", "_TOKEN"))
+    setting.name
+    for setting in SETTINGS
+    if setting.secret and setting.name.endswith(("_KEY", "_TOKEN", "_KEY_ID"))
 )
 
 
@@ -190,17 +202,27 @@ class Settings:
     batch_windows: tuple[tuple[str, float], ...] = (("24h", 86_400.0),)  # as they are called, in seconds
     sandbox: str | None = None  # of rollouts; None: as the benchmark says
     redis_url: str | None = field(default=None, repr=False)
+    shared: str | None = None
+    aws_endpoint_url: str | None = None
+    aws_region: str = "us-east-1"
+    aws_access_key_id: str | None = field(default=None, repr=False)
+    aws_secret_access_key: str | None = field(default=None, repr=False)
+    aws_session_token: str | None = field(default=None, repr=False)
     server: str | None = None
     api_key: str | None = field(default=None, repr=False)
     public_only: bool = False  # no variable: set for a job that asks an address its user named
 
     @property
+    def several_machines(self) -> bool:
+        """Whether other machines can be at work on the same database: one that is a file is one machine's."""
+        return not self.database_url.startswith("sqlite")
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """Values that must not reach a row, a log or a message."""
         # By their names, so that a new provider's key is secret from its first day.
-        named = (
-            getattr(self, each.name) for each in fields(self) if each.name.endswith(("api_key", "_token"))
-        )
+        endings = ("api_key", "_token", "access_key", "_key_id")
+        named = (getattr(self, each.name) for each in fields(self) if each.name.endswith(endings))
         return tuple(value for value in named if value)
 
 
@@ -248,6 +270,12 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         batch_windows=_windows(environ, "PROCTOR_BATCH_WINDOWS", "24h"),
         sandbox=environ.get("SANDBOX_BACKEND") or None,
         redis_url=environ.get("PROCTOR_REDIS_URL") or None,
+        shared=environ.get("PROCTOR_SHARED") or None,
+        aws_endpoint_url=_base_url(environ, "AWS_ENDPOINT_URL", "") or None,
+        aws_region=environ.get("AWS_REGION") or "us-east-1",
+        aws_access_key_id=environ.get("AWS_ACCESS_KEY_ID") or None,
+        aws_secret_access_key=environ.get("AWS_SECRET_ACCESS_KEY") or None,
+        aws_session_token=environ.get("AWS_SESSION_TOKEN") or None,
         server=_base_url(environ, "PROCTOR_SERVER", "") or None,
         api_key=environ.get("PROCTOR_API_KEY") or None,
     )

@@ -143,7 +143,7 @@ def _add_health(app: FastAPI, context_of: Any, metrics: Metrics) -> None:
 
 
 def _worker(context: Context) -> str:
-    """Whether a worker of this machine looked into the queue lately."""
+    """Whether a worker looked into the queue lately, on any machine."""
     seen = queue.worker_seen(context)
     if seen is None:
         return "none seen"

@@ -104,7 +104,7 @@ def _say_where(url: str) -> None:
 @click.command("worker")
 @click.option("--once", is_flag=True, help="Work until the queue is empty, then end.")
 @click.option("--parent", type=int, hidden=True, help="End when this process, which started it, has ended.")
-@click.option("--lease", "lease_s", type=click.FloatRange(0.5), default=60.0, hidden=True)
+@click.option("--lease", "lease_s", type=click.FloatRange(0.5), default=30.0, hidden=True)
 def worker_command(once: bool, parent: int | None, lease_s: float) -> int:
     """Work on the runs that wait in the queue, each in a process of its own.
 
@@ -113,6 +113,7 @@ def worker_command(once: bool, parent: int | None, lease_s: float) -> int:
     """
     from proctor.jobs.worker import Worker
     from proctor.service.context import open_context
+    from proctor.service.opening.reaching import lacking
     from proctor.service.results.results import make_good
     from proctor.service.runs.schedules import submit_due
 
@@ -128,6 +129,7 @@ def worker_command(once: bool, parent: int | None, lease_s: float) -> int:
                 *submit_due(context, now=now),
                 *make_good(context, longest_s=0.0, hopeless=hopeless),
             ],
+            lacking=(lambda run: lacking(context, run)) if settings.several_machines else (lambda _run: None),
             go_on=lambda: parent in (None, os.getppid()),
             lease_s=lease_s,
         )

@@ -18,7 +18,7 @@ from proctor.settings import read_settings
 @click.command("work-on", hidden=True)
 @click.argument("run")
 @click.option("--owner", required=True, help="The name under which a worker has taken the run.")
-@click.option("--lease", "lease_s", type=float, default=60.0, help="Seconds until the owner counts as dead.")
+@click.option("--lease", "lease_s", type=float, default=30.0, help="Seconds until the owner counts as dead.")
 @click.option("--helps", is_flag=True, help="The run is another's: ask shards of it until none is left.")
 @click.option("--parent", type=int, help="End when this process, which started it, has ended.")
 @click.option("--cell", type=click.File(), help="The cell as JSON, where it is not as the run has it.")

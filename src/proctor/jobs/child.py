@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.store.queue import runlog
-from proctor.store.queue.heartbeat import Load
+from proctor.store.queue.workers import Load
 from proctor.types import Run
 
 

@@ -14,7 +14,7 @@ from proctor.store import Store
 from proctor.store.core.walls import Reach
 from proctor.types import Run
 
-LEASE_S = 60.0
+LEASE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,12 @@ class SourceKind(Generic[R, S]):
     open: Callable[[R, Settings], S]
     missing: Callable[[R], Fetch | None] = lambda _ref: None
     found: Callable[[R, S], R] = lambda ref, _source: ref  # with what opening it decided, for a resume
+    # On several machines: what a run needs is fetched to this one before it is opened; what this one cannot have of it,
+    # in words that follow "lacks"; and what this one has is put within reach of the others, which gives the reference
+    # that means exactly that. Raise: StoreError; `bring` also NotFound and DataMissing.
+    bring: Callable[[R, Context], None] = lambda _ref, _context: None
+    lacking: Callable[[R, Context], str | None] = lambda _ref, _context: None
+    share: Callable[[R, Context], R] = lambda ref, _context: ref
     method: Callable[[S], Method]
     replayed: Callable[[S], S] = lambda source: source  # its replies made elsewhere, under prompts of others
     repeats: Callable[[S, Item, Cell], int] = lambda _source, _item, cell: (

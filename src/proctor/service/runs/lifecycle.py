@@ -22,6 +22,7 @@ from proctor.service.evidence.evaluation import evaluation, of_plan
 from proctor.service.grades.view import GradedView
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Tell
+from proctor.service.opening.reaching import bring
 from proctor.service.opening.sources import open_source, with_servers
 from proctor.service.results.causes import failed_whole
 from proctor.service.results.comparable import comparability, exam
@@ -36,7 +37,6 @@ from proctor.service.runs.resuming import going_on, graded_as_it_began, same_row
 from proctor.service.runs.running import Interrupted, run_cells
 from proctor.settings import Settings
 from proctor.store import Store
-from proctor.store.datasets.files import bring
 from proctor.types import Cell, Limits, Model, Plan, Run, Status
 
 KILLED = "its process was killed"
@@ -172,7 +172,7 @@ def resume(
     context = replace(context, settings=settings_to_ask_again(context, todo))
     plan = Plan(tuple(going_on(run, limits, at) for run in todo))
     replies = todo[0].manifest.replies
-    bring(store, [run.cell.source for run in todo], context.settings)
+    bring(context, [run.cell.source for run in todo])
     pairs = zip(todo, open_sources(plan, context.settings), strict=True)
     sources = [graded_as_it_began(run, source) for run, source in pairs]
 
@@ -211,7 +211,7 @@ def rerun(
     store = context.store
     runs = find(store, ident)
     context = replace(context, settings=settings_to_ask_again(context, runs))
-    bring(store, [run.cell.source for run in runs], context.settings)
+    bring(context, [run.cell.source for run in runs])
     fresh = _afresh([run.cell.source for run in runs], context.settings)
     cells = tuple(replace(run.cell, source=fresh[run.cell.source]) for run in runs)
     if wait_for_server_s is not None:

@@ -11,13 +11,9 @@ from proctor.plan import check
 from proctor.service.admin.addresses import check_address
 from proctor.service.context import Context
 from proctor.service.kinds import kind_of
-from proctor.settings import Settings
-from proctor.store.queue import entries
+from proctor.store.queue import entries, workers
 from proctor.store.queue.entries import PRIORITIES, Also, Job, Ticket
-from proctor.store.queue.heartbeat import signs
 from proctor.types import Cell, Plan, Run
-
-LATELY_S = 15.0  # a worker that was not seen for so long is not counted on
 
 __all__ = [
     "PRIORITIES",
@@ -83,7 +79,7 @@ def submit_all(
         raise ConfigError(f"priority {ticket.priority!r}: choose from {', '.join(PRIORITIES)}")
     settings = context.settings
     longest_s = settings.job_timeout_s if longest_s is None else longest_s
-    cells = tuple(_for_the_queue(cell, settings, longest_s) for cell in plan.cells)
+    cells = tuple(_for_the_queue(cell, context, longest_s) for cell in plan.cells)
     source = cells[0].source
     return entries.submit_all(
         context.store,
@@ -95,10 +91,12 @@ def submit_all(
     )
 
 
-def _for_the_queue(cell: Cell, settings: Settings, longest_s: float) -> Cell:
+def _for_the_queue(cell: Cell, context: Context, longest_s: float) -> Cell:
+    settings = context.settings
     check_address(cell, settings)
     limits = replace(cell.limits, timeout_s=min(cell.limits.timeout_s, longest_s))
-    return replace(cell, source=kind_of(cell.source).resolved(cell.source, settings), limits=limits)
+    kind = kind_of(cell.source)
+    return replace(cell, source=kind.share(kind.resolved(cell.source, settings), context), limits=limits)
 
 
 def has_room(context: Context, user: str) -> bool:
@@ -141,21 +139,20 @@ def standing(context: Context) -> Queue:
 
 
 def worker_waits_for(context: Context) -> str | None:
-    """Why this machine's workers take no run, as one last said; None if they do."""
-    said = signs(context.settings.home)
-    return said[0].waits_for if said else None
+    """Why no worker takes a run, as the last one said; None where one that is there does, or none is there."""
+    there = workers.lately(context.store, now=time.time())
+    return there[0].waits_for if there and all(sign.waits_for for sign in there) else None
 
 
 def worker_seen(context: Context) -> float | None:
-    """When a worker of this machine last looked into the queue (Unix time); None if none ever did."""
-    said = signs(context.settings.home)
+    """When a worker last looked into the queue, on any machine (Unix time); None if none ever did."""
+    said = workers.signs(context.store)
     return said[0].at if said else None
 
 
 def workers_there(context: Context) -> int:
-    """How many workers take runs just now, as far as this machine knows."""
-    now = time.time()
-    return sum(now - sign.at <= LATELY_S for sign in signs(context.settings.home))
+    """How many workers take runs just now, on all machines."""
+    return len(workers.lately(context.store, now=time.time()))
 
 
 @dataclass(frozen=True, slots=True)

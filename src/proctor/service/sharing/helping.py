@@ -12,13 +12,13 @@ from proctor.protocols import Source
 from proctor.service.admin.addresses import settings_to_ask_again
 from proctor.service.context import LEASE_S, Context
 from proctor.service.kinds import kind_of
+from proctor.service.opening.reaching import bring
 from proctor.service.opening.sources import open_source, with_servers
 from proctor.service.runs.asking import RunContext
 from proctor.service.runs.lease import Lease
 from proctor.service.runs.queue import workers_there
 from proctor.service.runs.resuming import as_it_began, graded_as_it_began, same_rows
 from proctor.service.runs.running import help_cell
-from proctor.store.datasets.files import bring
 from proctor.store.queue import shards
 from proctor.types import Cell, Run
 
@@ -59,7 +59,7 @@ def _help(context: Context, run: Run, terms: HelperTerms) -> None:
     store, settings = context.store, settings_to_ask_again(context, [run])
     if not shards.look(store, run.id).running:
         raise Conflict(f"Run {run.id} is at work no more: there is nothing to help with")
-    bring(store, [run.cell.source], settings)
+    bring(replace(context, settings=settings), [run.cell.source])
     source: Source = graded_as_it_began(run, open_source(as_it_began(run), settings))
     same_rows(run, source)
     if run.cell.model.provider == "replay":
