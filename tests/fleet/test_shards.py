@@ -136,3 +136,108 @@ def test_a_budget_holds_over_all_processes_and_what_is_scored_is_a_beginning(her
     positions = {row.position for row in here.store.latest(run.id)}
     assert 400 < len(positions) == done.settled < N
     assert not psutil.pid_exists(0) or not helpers_of(run)
+
+
+def test_a_worker_that_comes_later_is_given_its_share_of_a_run_at_work(tmp_path: Path) -> None:
+    with world(tmp_path, n=4 * N) as here:
+        server = here.simulate("--latency", "0.1")
+        first = here.worker(lease_s=2.0)
+        run = here.submit(parallel=8)
+        until(lambda: here.run(run).settled > 50, "one is at work", step=lambda: step(first))
+        assert shards.standing(here.store, run.id, now=0.0) is None
+        second = here.worker(lease_s=2.0)
+
+        def both() -> None:
+            step(first)
+            step(second)
+
+        at_work(here, run, both)
+        queue.cancel(here.context, run.id)
+        until(lambda: here.ended(run), "end", step=both)
+        asked = here.asked(server)
+        assert max(asked.values()) == 1
+        assert 0 <= sum(asked.values()) - here.run(run).settled <= 8 + 50  # under way, or not kept yet
+
+
+REQUESTS = 1200
+
+
+def requests_file(folder: Path) -> Path:
+    path = folder / "requests.jsonl"
+    with path.open("w") as file:
+        for number in range(REQUESTS):
+            body = {"model": "sim", "messages": [{"role": "user", "content": f"What is {number} + 1?"}]}
+            line = {"custom_id": f"r{number}", "method": "POST", "url": "/v1/chat/completions", "body": body}
+            file.write(json.dumps(line) + "\n")
+    return path
+
+
+def replies_in(path: Path) -> dict[str, str]:
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    found = {
+        line["custom_id"]: line["response"]["body"]["choices"][0]["message"]["content"] for line in lines
+    }
+    assert len(found) == len(lines)  # each request once
+    return found
+
+
+def test_two_processes_of_one_command_write_one_file_with_each_line_once(tmp_path: Path) -> None:
+    with world(tmp_path) as here:
+        server = here.simulate("--latency", "0.05")
+        here.set(OPENAI_BASE_URL=f"{server.url}/v1", OPENAI_API_KEY="none")
+        file = requests_file(tmp_path)
+        words = ("batch", "run", str(file), "--model", "openai/sim", "--parallel", "16", "-o")
+        for out, workers in (("one.jsonl", "1"), ("two.jsonl", "2")):
+            done = here.program(*words, str(tmp_path / out), "--workers", workers)
+            done.communicate()
+            assert done.returncode == 0
+        one, two = (replies_in(tmp_path / name) for name in ("one.jsonl", "two.jsonl"))
+        assert len(one) == REQUESTS and one == two
+        run = here.store.runs()[0]
+        assert "helped, " in here.log(run) and children_of(run) == []
+
+
+def test_ctrl_c_ends_all_processes_of_a_command_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    with world(tmp_path) as here:
+        server = here.simulate("--latency", "0.1")
+        here.set(OPENAI_BASE_URL=f"{server.url}/v1", OPENAI_API_KEY="none")
+        words = ("batch", "run", str(requests_file(tmp_path)), "--model", "openai/sim", "--parallel", "8")
+        words = (*words, "-o", str(tmp_path / "out.jsonl"), "--workers", "2")
+        begun = here.program(*words)
+        until(lambda: here.store.runs() and len(children_of(here.store.runs()[0])) == 1, "a helper is there")
+        run = here.store.runs()[0]
+
+        def shared() -> bool:
+            standing = shards.standing(here.store, run.id, now=0.0)
+            return standing is not None and len(standing.owners) > 1
+
+        until(shared, "it has a shard")
+        begun.send_signal(signal.SIGINT)
+        begun.communicate()
+        assert children_of(run) == []
+        stopped = here.run(run)
+        assert 0 < stopped.settled < REQUESTS
+        assert len(replies_in(tmp_path / "out.jsonl")) == stopped.settled
+        again = here.program(*words)
+        again.communicate()
+        assert again.returncode == 0 and len(replies_in(tmp_path / "out.jsonl")) == REQUESTS
+        assert here.run(run).settled == REQUESTS
+
+
+def test_what_no_item_escapes_at_a_helper_ends_the_run(tmp_path: Path) -> None:
+    with world(tmp_path, n=N) as here:
+        server = here.simulate("--latency", "0.1", "--key", "right")
+        here.set(OPENAI_BASE_URL=f"{server.url}/v1", OPENAI_API_KEY="right")
+        owner = here.worker()
+        here.set(OPENAI_API_KEY="wrong")
+        helper = here.worker()
+
+        def both() -> None:
+            step(owner)
+            step(helper)
+
+        run = here.submit("openai/sim", parallel=16)
+        step(owner)
+        until(lambda: here.ended(run), "end", step=both)
+        print(here.run(run), here.said, here.log(run))
+        assert 0

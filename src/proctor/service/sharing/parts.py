@@ -8,7 +8,7 @@ the last item of one has been drawn, so that no process waits for the slow end o
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import islice
 
@@ -17,7 +17,6 @@ from proctor.errors import Conflict
 from proctor.protocols import Source
 from proctor.service.context import is_gone
 from proctor.service.kinds import kind_of
-from proctor.service.runs.missing import missing
 from proctor.store import Store
 from proctor.store.queue import shards
 from proctor.store.read.tried import SETTLED, Tried, tried
@@ -48,7 +47,7 @@ class _Held:
 
 
 @dataclass(eq=False, slots=True)
-class Parts:
+class Portion:
     """The askings of one process. `of` is the run's number of shards, 0 while it is not divided."""
 
     store: Store
@@ -58,6 +57,7 @@ class Parts:
     _: KW_ONLY
     owner: str
     lease_s: float
+    whole: Callable[[], Iterator[Asking]]  # what is missing of the run, while it is not divided
     helps: bool = False
     of: int = 0
     leave: bool = False  # draw no more: the run is to be divided
@@ -106,7 +106,7 @@ class Parts:
         if self.divided:
             yield from self._of_shards()
             return
-        for asking in missing(self.store, self.run, self.cell, self.source):
+        for asking in self.whole():
             yield asking
             if self.leave:
                 return

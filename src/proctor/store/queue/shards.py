@@ -27,7 +27,7 @@ _NOBODY: dict[str, None] = {"owner": None, "lease_until": None}
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ShardCounts:
     """How many shards of a run wait, are at work and are done; `owners` are at work, in the order of their shards."""
 
     waiting: int
@@ -41,7 +41,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedRun:
     """A divided run as all who are at work on it see it: how it stands, and what one tells the others.
 
     `ends` says that nothing more is to be asked of it: it has ended, was cancelled, or its owner has seen a limit
@@ -188,7 +188,7 @@ def revoke(store: Store, run_id: str, *, owner: str) -> None:
         connection.execute(others.values(status=_WAITS, **_NOBODY))
 
 
-def standing(store: Store, run_id: str, *, now: float) -> Standing | None:
+def standing(store: Store, run_id: str, *, now: float) -> ShardCounts | None:
     """None for a run that was never divided; a shard whose lease is over waits. Raises NotFound."""
     query = (
         select(SHARD.c.status, SHARD.c.owner, SHARD.c.lease_until)
@@ -202,20 +202,20 @@ def standing(store: Store, run_id: str, *, now: float) -> Standing | None:
     owners = [row.owner for row in rows if row.status == _AT_WORK and row.lease_until > now]
     done = sum(row.status == _DONE for row in rows)
     waiting = len(rows) - done - len(owners)
-    return Standing(waiting, len(owners), done, tuple(dict.fromkeys(owners)))
+    return ShardCounts(waiting, len(owners), done, tuple(dict.fromkeys(owners)))
 
 
-def look(store: Store, run_id: str) -> Shared:
+def look(store: Store, run_id: str) -> SharedRun:
     """What whoever is at work on a divided run must know of it, often. Raises NotFound."""
     cancelled = _cancelled().label("cancelled")
     columns = (RUN.c.status, RUN.c.settled, RUN.c.stopped, RUN.c.error, RUN.c.error_slug, cancelled)
     with store.reading() as connection:
         row = connection.execute(select(*columns).where(RUN.c.num == store.number(run_id))).one_or_none()
     if row is None:
-        return Shared(0, running=False, ends=True)
+        return SharedRun(0, running=False, ends=True)
     running = row.status == _AT_WORK
     ends = not running or row.cancelled or row.stopped is not None or row.error_slug is not None
-    return Shared(row.settled, running and not row.cancelled, ends, row.error, row.error_slug)
+    return SharedRun(row.settled, running and not row.cancelled, ends, row.error, row.error_slug)
 
 
 def say_stopped(store: Store, run_id: str, why: str, *, owner: str) -> None:
