@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -135,7 +137,8 @@ def test_a_budget_holds_over_all_processes_and_what_is_scored_is_a_beginning(her
     assert (done.status, done.error_slug) == (Status.FAILED, "resource-limit")
     positions = {row.position for row in here.store.latest(run.id)}
     assert 400 < len(positions) == done.settled < N
-    assert not psutil.pid_exists(0) or not helpers_of(run)
+    begins = {*range(len(positions))}
+    assert len(begins & positions) >= len(positions) - 2 * 8 - 300  # but for what came from the shards under way
 
 
 def test_a_worker_that_comes_later_is_given_its_share_of_a_run_at_work(tmp_path: Path) -> None:
@@ -226,18 +229,16 @@ def test_ctrl_c_ends_all_processes_of_a_command_and_the_same_command_goes_on(tmp
 
 def test_what_no_item_escapes_at_a_helper_ends_the_run(tmp_path: Path) -> None:
     with world(tmp_path, n=N) as here:
-        server = here.simulate("--latency", "0.1", "--key", "right")
-        here.set(OPENAI_BASE_URL=f"{server.url}/v1", OPENAI_API_KEY="right")
-        owner = here.worker()
-        here.set(OPENAI_API_KEY="wrong")
-        helper = here.worker()
-
-        def both() -> None:
-            step(owner)
-            step(helper)
-
-        run = here.submit("openai/sim", parallel=16)
-        step(owner)
+        here.simulate("--latency", "0.2")
+        both = two_workers(here)
+        run = here.submit(parallel=8)
+        at_work(here, run, both)
+        standing = shards.standing(here.store, run.id, now=0.0)
+        assert standing is not None
+        for owner in standing.owners:  # one of them is the run's own, of whom this is not believed
+            shards.say_failed(here.store, run.id, "the key was taken back", "auth", owner=owner)
         until(lambda: here.ended(run), "end", step=both)
-        print(here.run(run), here.said, here.log(run))
-        assert 0
+        done = here.run(run)
+        assert (done.status, done.error_slug, done.error) == (Status.FAILED, "auth", "the key was taken back")
+        until(lambda: children_of(run) == [], "its processes end", step=both)
+        assert done.settled == len(outcomes(here, run)) < N
