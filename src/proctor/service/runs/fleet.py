@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from proctor.service.context import Context
-from proctor.store.queue import workers
+from proctor.store.queue import shards, workers
 from proctor.store.queue.workers import FRESH_S, WorkerSign
 
 TOLD = 5  # workers that are named one by one
@@ -60,6 +61,25 @@ def _nobody(there: Sequence[WorkerSign], run_id: str) -> str | None:
     if more:
         told.append(f"and {more} more")
     return f"no worker can take it: {'; '.join(told)}"
+
+
+def divided(context: Context, run_id: str) -> dict[str, Any] | None:
+    """How many shards a run has, how many are done and at work, and by whom; None where it is not divided."""
+    counts = shards.standing(context.store, run_id, now=time.time())
+    if counts is None:
+        return None
+    return {"of": counts.of, "done": counts.done, "at_work": counts.at_work, "owners": list(counts.owners)}
+
+
+def shards_told(context: Context, run_id: str) -> str | None:
+    """The same in words, of a run that several are at work on."""
+    found = divided(context, run_id)
+    if found is None:
+        return None
+    owners = [str(owner) for owner in found["owners"]]
+    more = f" and {len(owners) - TOLD} more" if len(owners) > TOLD else ""
+    by = f" by {', '.join(owners[:TOLD])}{more}" if owners else ""
+    return f"{found['done']} of {found['of']} shards done, {found['at_work']} at work{by}"
 
 
 def worked_on_by(context: Context, run_id: str) -> str | None:
