@@ -24,17 +24,21 @@ from proctor.types import Attempt, Cell, Item, Run
 
 MOST_SHARDS = 64
 A_WORKER = 8  # shards for each of few workers, so that none waits long for the last of another
-ASKINGS = {"questions": 500, "requests": 500, "tasks": 1}  # of a shard at least, by what a source holds
+# What must be left of a run for it to be divided, and what is in a shard at least, by what its source holds. Another
+# process opens the rows in a second or more.
+WORTH = {"questions": (1000, 100), "requests": (1000, 100), "tasks": (2, 1)}
 
 
-def shards_for(left: int, workers: int, least: int) -> int:
+def shards_for(left: int, workers: int, worth: tuple[int, int]) -> int:
     """Into how many shards what is left of a run is divided; 0: it is not worth it.
 
-    >>> shards_for(100_000, 2, 500), shards_for(1_200, 2, 500), shards_for(900, 3, 500), shards_for(10**6, 1, 500)
-    (64, 2, 0, 0)
+    >>> [shards_for(left, 2, (1000, 100)) for left in (999, 1_200, 100_000)], shards_for(10**6, 1, (1000, 100))
+    ([0, 12, 64], 0)
     """
-    many = min(left // least, max(MOST_SHARDS, A_WORKER * workers))
-    return many if workers > 1 and many > 1 else 0
+    enough, least = worth
+    if workers < 2 or left < enough:
+        return 0
+    return min(left // least, max(MOST_SHARDS, A_WORKER * workers))
 
 
 @dataclass(slots=True)
@@ -91,7 +95,7 @@ class Portion:
         if workers < 2:
             return 0
         left = self.run.planned - self.store.run(self.run.id).settled
-        return shards_for(left, workers, ASKINGS[kind_of(self.cell.source).holds])
+        return shards_for(left, workers, WORTH[kind_of(self.cell.source).holds])
 
     def divide(self, of: int, dead: list[str] | None = None) -> None:
         """Nothing may be under way. Raises Conflict if the run is no longer its owner's."""
