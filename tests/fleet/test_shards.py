@@ -185,9 +185,9 @@ def replies_in(path: Path) -> dict[str, str]:
 
 def test_processes_of_one_command_end_with_it_and_write_one_file_with_each_line_once(tmp_path: Path) -> None:
     with world(tmp_path) as here:
-        server = here.simulate("--latency", "0.1")
+        server = here.simulate("--latency", "0.05")
         here.set(OPENAI_BASE_URL=f"{server.url}/v1", OPENAI_API_KEY="none")
-        words = ("batch", "run", str(requests_file(tmp_path)), "--model", "openai/sim", "--parallel", "8")
+        words = ("batch", "run", str(requests_file(tmp_path)), "--model", "openai/sim", "--parallel", "16")
         words = (*words, "-o", str(tmp_path / "out.jsonl"), "--workers", "2")
         begun = here.program(*words)
         until(lambda: here.store.runs() and len(children_of(here.store.runs()[0])) == 1, "a helper is there")
@@ -210,7 +210,7 @@ def test_processes_of_one_command_end_with_it_and_write_one_file_with_each_line_
         replies = replies_in(tmp_path / "out.jsonl")
         rows = here.store.latest(run.id)
         assert replies == {row.item_id: here.store.reply(run.id, row).text for row in rows}
-        shown = proctor_json(here.home, "show", run.id, "--json", PROCTOR_DATABASE_URL=here.database_url)
+        shown = proctor_json(here.home, "show", run.id, PROCTOR_DATABASE_URL=here.database_url)
         assert shown["runs"][0]["shards"] == {"of": 12, "done": 12, "at_work": 0, "owners": []}
 
 

@@ -31,7 +31,7 @@ def show_command(runs: tuple[str, ...], grader: str | None, as_json: bool) -> in
     if as_json:
         shown = documents.evaluation(evaluation)
         for each in shown["runs"]:
-            each["shards"] = parts[each["id"]]
+            each["shards"] = parts[each["run_id"]]
         click.echo(documents.to_json(shown))
         return 0
     say(evaluation_lines(evaluation))
