@@ -129,9 +129,11 @@ class Portion:
     def _missing_of(self, index: int) -> Iterator[Asking]:
         stretch = list(self._stretch(index))
         known, before = tried(self.store, self.run.id, stretch), self._before
-        repeats = kind_of(self.cell.source).repeats
+        repeats, shard = kind_of(self.cell.source).repeats, self.cell.limits.shard
         for repeat, first, end in stretch:
             for position, item in self._items(first, end):
+                if shard is not None and not shard.holds(position, repeat):
+                    continue
                 if repeat >= repeats(self.source, item, self.cell):
                     continue
                 attempt = known.look(item.id, repeat) or before.look(item.id, repeat)
