@@ -31,7 +31,13 @@ def show_command(runs: tuple[str, ...], grader: str | None, as_json: bool) -> in
     if as_json:
         shown = documents.evaluation(evaluation)
         for each in shown["runs"]:
-            each["shards"] = parts[each["run_id"]]
+            found = parts[each["run_id"]]
+            each["shards"] = found and {
+                "of": found.of,
+                "done": found.done,
+                "at_work": found.at_work,
+                "owners": found.owners,
+            }
         click.echo(documents.to_json(shown))
         return 0
     say(evaluation_lines(evaluation))
@@ -44,7 +50,7 @@ def show_command(runs: tuple[str, ...], grader: str | None, as_json: bool) -> in
         for line in manifest_lines(result):
             click.echo(line)
         if told := parts[result.run.id]:
-            click.echo(f"  shards: {told['done']} of {told['of']} done, {told['at_work']} at work")
+            click.echo(f"  shards: {told.done} of {told.of} done, {told.at_work} at work")
         for each in others[result.run.id]:
             click.echo(f"  also graded by: {each.grader}, {each.attempts:,} replies (--grader {each.grader})")
     return 0

@@ -28,9 +28,8 @@ def work_on_command(
     """Do the work of RUN, which a worker has taken as OWNER, and say in its row how it ended."""
     from proctor.plan import cell_from_json
     from proctor.service.context import open_context
-    from proctor.service.runs.helping import Assignment, help_on
     from proctor.service.runs.running import Interrupted
-    from proctor.service.runs.work import end_on_sigterm, work_on
+    from proctor.service.runs.work import Assignment, end_on_sigterm, help_on, work_on
 
     begin(cast(Level, os.environ.get(VARIABLE, "info")))
     try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from proctor.service.context import Context
 from proctor.store.queue import shards, workers
+from proctor.store.queue.shards import ShardCounts
 from proctor.store.queue.workers import FRESH_S, WorkerSign
 
 TOLD = 5  # workers that are named one by one
@@ -63,12 +63,9 @@ def _nobody(there: Sequence[WorkerSign], run_id: str) -> str | None:
     return f"no worker can take it: {'; '.join(told)}"
 
 
-def divided(context: Context, run_id: str) -> dict[str, Any] | None:
+def divided(context: Context, run_id: str) -> ShardCounts | None:
     """How many shards a run has, how many are done and at work, and by whom; None where it is not divided."""
-    counts = shards.standing(context.store, run_id, now=time.time())
-    if counts is None:
-        return None
-    return {"of": counts.of, "done": counts.done, "at_work": counts.at_work, "owners": list(counts.owners)}
+    return shards.standing(context.store, run_id, now=time.time())
 
 
 def shards_told(context: Context, run_id: str) -> str | None:
@@ -76,10 +73,9 @@ def shards_told(context: Context, run_id: str) -> str | None:
     found = divided(context, run_id)
     if found is None:
         return None
-    owners = [str(owner) for owner in found["owners"]]
-    more = f" and {len(owners) - TOLD} more" if len(owners) > TOLD else ""
-    by = f" by {', '.join(owners[:TOLD])}{more}" if owners else ""
-    return f"{found['done']} of {found['of']} shards done, {found['at_work']} at work{by}"
+    more = f" and {len(found.owners) - TOLD} more" if len(found.owners) > TOLD else ""
+    by = f" by {', '.join(found.owners[:TOLD])}{more}" if found.owners else ""
+    return f"{found.done} of {found.of} shards done, {found.at_work} at work{by}"
 
 
 def worked_on_by(context: Context, run_id: str) -> str | None:
