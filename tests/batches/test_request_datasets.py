@@ -26,7 +26,7 @@ from proctor.service.datasets.arriving import Arrived, copied
 from proctor.service.datasets.reading import Reading
 from proctor.service.datasets.requests import Requests, RequestsWish
 from proctor.service.kinds.batches import path_of
-from proctor.service.opening.reaching import bring
+from proctor.service.opening.needs import bring
 from proctor.settings import read_settings
 from proctor.store import Store
 from proctor.store.admin.access import add_project

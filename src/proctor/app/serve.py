@@ -113,7 +113,7 @@ def worker_command(once: bool, parent: int | None, lease_s: float) -> int:
     """
     from proctor.jobs.worker import Worker
     from proctor.service.context import open_context
-    from proctor.service.opening.reaching import lacking
+    from proctor.service.opening.needs import lacking
     from proctor.service.results.results import make_good
     from proctor.service.runs.schedules import submit_due
 
