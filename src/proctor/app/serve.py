@@ -104,7 +104,7 @@ def _say_where(url: str) -> None:
 @click.command("worker")
 @click.option("--once", is_flag=True, help="Work until the queue is empty, then end.")
 @click.option("--parent", type=int, hidden=True, help="End when this process, which started it, has ended.")
-@click.option("--lease", "lease_s", type=click.FloatRange(0.5), default=60.0, hidden=True)
+@click.option("--lease", "lease_s", type=click.FloatRange(0.5), default=30.0, hidden=True)
 def worker_command(once: bool, parent: int | None, lease_s: float) -> int:
     """Work on the runs that wait in the queue, each in a process of its own.
 

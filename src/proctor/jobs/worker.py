@@ -18,25 +18,26 @@ from dataclasses import dataclass, field, replace
 from proctor import __version__
 from proctor.errors import Conflict, DiskFull, NotFound, StoreError
 from proctor.jobs import resources
-from proctor.jobs.child import Child, command, start
+from proctor.jobs.child import Child, command, helper_command, start
 from proctor.jobs.refusing import MOST, Refusals
 from proctor.sandbox.opening import left_boxes
 from proctor.settings import Settings
 from proctor.store import Store
 from proctor.store.datasets.shelf import drop_copies
-from proctor.store.queue import endings, entries, runlog, taking
+from proctor.store.queue import endings, entries, runlog, shards, taking
 from proctor.store.queue.endings import Try, Verdict
 from proctor.store.queue.workers import WorkerSign, beat, tidy
 from proctor.types import Run, Status
 
 LOOK_EVERY_S = 0.1
 MEASURE_EVERY_S = 1.0
-LEASE_S = 60.0
+LEASE_S = 30.0
 GRACE_S = 1.0  # between asking a process to end and killing it: a cancellation is done within 2 s
 BOXES_GRACE_S = 10.0  # the same where sandboxes must be emptied and taken down
 LONGEST_END_S = 5.0  # for all processes together, when the worker itself ends
 STARTING_S = 60.0  # for so long a worker keeps the lease of a process that it has started
 TOOK = 200  # runs that it took, which it can still name: where their logs lie is told by it
+INTERRUPTED = 130  # how a helper ends whose run has ended
 OVERTIME_S = 60.0  # a run ends itself at its time limit; this much later its process is ended
 
 
@@ -59,6 +60,7 @@ class Worker:
     # By owner: a run may be taken again while the process of its last try is still on its way out.
     children: dict[str, Child] = field(default_factory=dict)
     name: str = field(default_factory=lambda: f"worker {socket.gethostname()} {uuid.uuid4().hex[:8]}")
+    no_help: set[str] = field(default_factory=set)  # runs with which a helper has failed here
     stopping: bool = False
     refusals: Refusals = field(init=False)
     began_at: float = field(default_factory=time.time)
@@ -120,8 +122,13 @@ class Worker:
             self._beat(now)
             for told in self.due(now):
                 self.log(told)
-        while not self._no_room and len(self.children) < self.settings.most_running and self._take(now):
+        while self._has_place() and self._take(now):
             pass
+        while self._has_place() and self.help(now):
+            pass
+
+    def _has_place(self) -> bool:
+        return not self._no_room and len(self.children) < self.settings.most_running
 
     def end_all(self) -> None:
         """Have every process end; its run waits for the next worker, and this try does not count."""
@@ -200,10 +207,48 @@ class Worker:
         self.log(f"run {run.id}: {run.cell.model} on {run.source_title}, process {child.process.pid}")
         return True
 
+    def help(self, now: float) -> bool:
+        """Start a process at a run that another worker owns, where one has shards to take; False if there is none."""
+        besides = {child.run.id for child in self.children.values()} | self.no_help
+        while (run := shards.help_wanted(self.store, now=now, besides=besides)) is not None:
+            if self.refusals.may_take(run.id):
+                break
+            besides.add(run.id)
+        if run is None:
+            return False
+        owner = f"{self.name} {uuid.uuid4().hex[:8]}"
+        words, home = helper_command(run.id, owner, self.lease_s), self.settings.home
+        try:
+            child = start(words, run, owner, home=home, environ=self.environ, now=now)
+        except OSError as error:
+            self.log(f"run {run.id}: no helper could be started: {error.strerror}")
+            return False
+        child.helps = True
+        self.children[owner] = child
+        self.log(
+            f"run {run.id}: helping with {run.cell.model} on {run.source_title}, process {child.process.pid}"
+        )
+        return True
+
+    def _helped(self, child: Child) -> None:
+        """A helper has ended: what it had not done waits for others. One that failed here is not started again."""
+        shards.put_back(self.store, owner=child.owner)
+        del self.children[child.owner]
+        code = child.process.returncode
+        if child.excess is not None or (code and child.told_to_end is None and code != INTERRUPTED):
+            self.no_help.add(child.run.id)
+            why = child.excess or f"{child.how_it_ended()}; {runlog.where(child.run.id)}"
+            self.log(f"run {child.run.id}: this worker helps no more: {why}")
+
     def _keep_leases(self, now: float) -> None:
         """A process keeps its own lease, but not before it has started, which a busy machine may take long over."""
         for child in self.children.values():
-            if now >= child.renew_at and now - child.began < STARTING_S and child.process.poll() is None:
+            if (
+                not child.helps
+                and now >= child.renew_at
+                and now - child.began < STARTING_S
+                and child.process.poll() is None
+            ):
                 child.renew_at = now + self.lease_s / 3
                 self.store.renew(child.run.id, owner=child.owner, until=now + self.lease_s)
 
@@ -215,6 +260,9 @@ class Worker:
         While the database cannot be written the child stays in its place, and is looked at again.
         """
         child.signal(signal.SIGKILL)  # what it may have left behind in its group
+        if child.helps:
+            self._helped(child)
+            return
         if child.run.cell.agent is not None and (left := left_boxes(self.settings.home)):
             self.log(f"run {child.run.id}: {len(left)} boxes that it left were taken away")
         try:
@@ -296,6 +344,12 @@ class Worker:
                 self._end_for_excess(child, now)
 
     def _end_for_excess(self, child: Child, now: float) -> None:
+        if not child.helps:
+            self._cancel(child, now)
+        if child.excess is not None:
+            self._tell(child, now)
+
+    def _cancel(self, child: Child, now: float) -> None:
         """As if it were cancelled, so that it neither starts again nor goes on if this worker dies now."""
         try:
             if self.store.owner_of(child.run.id) != child.owner:
@@ -303,8 +357,6 @@ class Worker:
             entries.cancel(self.store, child.run.id, now=now)
         except (Conflict, NotFound):
             child.excess = None  # it has just ended by itself
-            return
-        self._tell(child, now)
 
     def _tell(self, child: Child, now: float) -> None:
         if child.told_to_end is None:

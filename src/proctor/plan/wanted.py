@@ -282,6 +282,15 @@ OPTIONS: tuple[RunOption, ...] = (
         label="Wait for the server",
         sources=EVERY,
     ),
+    RunOption(
+        "workers",
+        "plan",
+        NumberIn(whole=True, low=1, high=256),
+        "Processes of this machine at work on each run.",
+        "N",
+        sources=EVERY,
+        at_server=False,
+    ),
 )
 BY_NAME: Mapping[str, RunOption] = {option.name: option for option in OPTIONS}
 OF_EXAMS = tuple(option for option in OPTIONS if set(option.sources) & set(EXAMS))

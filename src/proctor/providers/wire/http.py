@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
-from proctor.errors import BadReply, NetworkError, RequestTimeout
+from proctor.errors import BadReply, NetworkError, RequestTimeout, in_one_line
 from proctor.providers.wire.reach import PublicResolver, need_public_literal
 
 MAX_REPLY_BYTES = 32 * 2**20
@@ -22,6 +22,7 @@ LINGER_S = 0.5  # for the end of a stream whose last word has come
 # aiohttp's default of 64 KiB makes long replies crawl.
 READ_BUFFER_BYTES = 4 * 2**20
 LEAST_SECRET_CHARACTERS = 8
+SAID_CHARACTERS = 300  # of what a server says in words that are no answer
 WHOLE = ("application/json", "text/html")  # what comes so is no stream
 
 
@@ -129,7 +130,8 @@ class Http:
             why = os.strerror(number) if number > 0 else error.strerror or error.os_error
             raise NetworkError(f"{url}: cannot connect ({why})", away=True) from error
         except (aiohttp.ClientError, asyncio.IncompleteReadError, OSError) as error:
-            raise NetworkError(f"{url}: the connection broke ({error or type(error).__name__})") from error
+            said = in_one_line(str(error))[:SAID_CHARACTERS] or type(error).__name__
+            raise NetworkError(f"{url}: the connection broke ({said})") from error
 
     async def _read(self, response: aiohttp.ClientResponse, url: str) -> bytes:
         length = response.content_length

@@ -58,7 +58,9 @@ def run_batch(context: Context, plan: Plan, how: Sending = Sending()) -> PlanOut
     how.say(f"{told}; it goes on")
     if before.started_at is None and before.parent_id is not None:
         _take_over(context.store, before.parent_id, before, source)  # it was killed while it did
-    return resume(context, [before.id], limits=cell.limits, watch=how.watch, at=cell.model)
+    return resume(
+        context, [before.id], limits=cell.limits, watch=how.watch, at=cell.model, workers=plan.workers
+    )
 
 
 def earlier(context: Context, cell: Cell) -> Run | None:

@@ -65,6 +65,9 @@ class Beside(Protocol):
     def kept(self, attempts: Sequence[Attempt]) -> None:
         """After they were committed; in the writer's thread."""
 
+    def shared(self) -> None:
+        """From now on other processes keep attempts of the run as well, and what they keep belongs there too."""
+
     def end(self) -> None:
         """After the last one."""
 

@@ -30,10 +30,11 @@ from proctor.service.results.diagnosis import diagnose
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.results.results import scored_rows, shown
 from proctor.service.results.wordings import by_wording, spread_note
+from proctor.service.runs.asking import Ready, RunContext
 from proctor.service.runs.manifest import new_manifest
 from proctor.service.runs.progress import Watch
 from proctor.service.runs.resuming import going_on, graded_as_it_began, same_rows
-from proctor.service.runs.running import Interrupted, Ready, RunContext, run_cells
+from proctor.service.runs.running import Interrupted, run_cells
 from proctor.settings import Settings
 from proctor.store import Store
 from proctor.types import Cell, Limits, Model, Plan, Run, Status
@@ -106,7 +107,7 @@ def start(
         return made
 
     with beside(plan.cells) as besides, with_servers(plan.cells, sources, context.settings) as cells:
-        working = RunContext(context.settings, store, watch, retry, besides=besides)
+        working = RunContext(context.settings, store, watch, retry, besides=besides, workers=plan.workers)
         try:
             run_cells(cells, sources, submit, working, replies=plan.replies)
         except (ProctorError, Interrupted) as error:
@@ -156,8 +157,9 @@ def resume(
     limits: Limits | None = None,
     watch: Watch | None = None,
     at: Model | None = None,
+    workers: int = 1,
 ) -> PlanOutcome:
-    """Continue runs (or all runs of a plan) with what is missing or ended in an error.
+    """Continue runs (or all runs of a plan) with what is missing or ended in an error, `workers` processes at each.
 
     `at` is the model where its server has another address by now. Of runs that lack nothing, a file that grows beside
     them is put right.
@@ -180,7 +182,7 @@ def resume(
     for run, source in zip(todo, sources, strict=True):
         same_rows(run, source)
     with beside(plan.cells) as besides, with_servers(plan.cells, sources, context.settings) as cells:
-        working = RunContext(context.settings, store, watch, besides=besides)
+        working = RunContext(context.settings, store, watch, besides=besides, workers=workers)
         try:
             run_cells(cells, sources, submit, working, replies=replies)
         except (ProctorError, Interrupted) as error:

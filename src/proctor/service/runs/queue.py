@@ -32,6 +32,7 @@ __all__ = [
     "submit_all",
     "worker_seen",
     "worker_waits_for",
+    "workers_there",
 ]
 
 
@@ -147,6 +148,11 @@ def worker_seen(context: Context) -> float | None:
     """When a worker last looked into the queue, on any machine (Unix time); None if none ever did."""
     said = workers.signs(context.store)
     return said[0].at if said else None
+
+
+def workers_there(context: Context) -> int:
+    """How many workers take runs just now, on all machines."""
+    return len(workers.lately(context.store, now=time.time()))
 
 
 @dataclass(frozen=True, slots=True)

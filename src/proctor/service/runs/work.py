@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import FrameType
 
 from proctor.errors import (
@@ -25,11 +26,13 @@ from proctor.service.opening.sources import open_source, with_servers
 from proctor.service.results.advice import goes_on
 from proctor.service.results.causes import causes_of
 from proctor.service.results.comparable import comparability, exam
+from proctor.service.runs.asking import Ready, RunContext, as_it_ended
 from proctor.service.runs.lease import Lease
 from proctor.service.runs.lifecycle import beside
 from proctor.service.runs.manifest import new_manifest
+from proctor.service.runs.queue import workers_there
 from proctor.service.runs.resuming import as_it_began, graded_as_it_began, same_rows
-from proctor.service.runs.running import Interrupted, Ready, RunContext, as_it_ended, run_cells
+from proctor.service.runs.running import Interrupted, run_cells
 from proctor.settings import Settings
 from proctor.store import Store
 from proctor.store.queue import endings, entries
@@ -128,6 +131,7 @@ def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
             spent=endings.spent(store, run.id),
             ends_as=closing.ends_as,
             besides=besides,
+            fleet=partial(workers_there, Context(settings, store)),
         )
         run_cells(cells, [source], submit, context)
 
