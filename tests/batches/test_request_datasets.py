@@ -32,6 +32,7 @@ from proctor.store import Store
 from proctor.store.admin.access import add_project
 from proctor.store.datasets import shelf
 from proctor.store.queue.entries import Ticket, submit
+from proctor.store.shared.opening import shared_of
 from proctor.types import Cell, Model, Plan, Run
 from request_files import line, lines
 
