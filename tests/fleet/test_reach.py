@@ -230,3 +230,12 @@ def test_a_worker_whose_sign_cannot_be_kept_goes_on(homes: tuple[Machine, Machin
 def test_one_machine_with_a_database_of_its_own_shares_nothing_and_refuses_nothing(tmp_path: Path) -> None:
     settings = read_settings({"PROCTOR_HOME": str(tmp_path)})
     assert not settings.several_machines
+
+
+def test_a_worker_that_ends_with_the_queue_does_not_wait_for_what_it_leaves_to_others(
+    homes: tuple[Machine, Machine],
+) -> None:
+    here, _ = homes
+    run = here.submit_cell(GEMINI)
+    here.worker().work(once=True)
+    assert here.run(run).status is Status.PENDING and not workers.lately(here.store, now=time.time())
