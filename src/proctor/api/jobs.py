@@ -120,6 +120,7 @@ def stats(context: OpenContext, user: Reader) -> dict[str, Any]:
         "at_work": [{"job_id": run_id, **asdict(load)} for run_id, load in job_states.loads(context).items()],
         "memory_allowed_bytes": context.settings.most_memory_bytes,
         "disk": asdict(queue.disk(context)),
+        "redis_away": queue.redis_away(context.settings),
     }
 
 

@@ -6,10 +6,11 @@ import os
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
-from proctor.cli.options import json_option, option_named
+from proctor.cli.options import json_option, option_named, shard_from
 from proctor.errors import Exit
 from proctor.settings import read_settings
 
@@ -63,10 +64,11 @@ def rollouts_command() -> None:
 
 @rollouts_command.command("run", epilog=EXITS)
 @click.argument("config", type=click.Path(path_type=Path))
+@option_named("shard")
 @verbose_option
 @option_named("workers")
 @json_option
-def run_command(config: Path, verbose: int, workers: int | None, as_json: bool) -> int:
+def run_command(config: Path, verbose: int, workers: int | None, as_json: bool, **given: Any) -> int:
     """Run every task of CONFIG, a TOML file, as often as it says.
 
     Everything is kept in PROCTOR_HOME: rollouts/NAME/STAMP has the benchmark's files, runs/STAMP-NUMBER those of each
@@ -77,7 +79,7 @@ def run_command(config: Path, verbose: int, workers: int | None, as_json: bool) 
     from proctor.service.rollouts.opening import given_back, plan_of_config, run_plan
 
     settings = read_settings(os.environ)
-    plan = replace(plan_of_config(config, settings), workers=workers or 1)
+    plan = replace(plan_of_config(config, settings, shard=shard_from(given)), workers=workers or 1)
     with given_back(plan), open_context(settings) as context:
         with Lines(context, plan, verbose=verbose, to_stderr=as_json) as lines:
             lines.begin()

@@ -46,6 +46,7 @@ class Worker:
     """One worker. `due` does what else falls due, such as schedules, and says what; `go_on` False ends the worker.
 
     `lacking` says what this machine lacks for a run, None where that is nothing: such a run is left to others.
+    While `takes` is False it takes no run by itself: it is told of them (rq_look.py).
     """
 
     store: Store
@@ -54,6 +55,7 @@ class Worker:
     log: Callable[[str], None]
     due: Callable[[float], list[str]] = lambda _now: []
     go_on: Callable[[], bool] = lambda: True
+    takes: Callable[[], bool] = lambda: True
     lacking: Callable[[Run], str | None] = lambda _run: None
     lease_s: float = LEASE_S
     command: Callable[[str, str, float], list[str]] = command
@@ -126,13 +128,28 @@ class Worker:
             self._beat(now)
             for told in self.due(now):
                 self.log(told)
-        while self._has_place() and self._take(now):
+        while self.takes() and self._has_place() and self._take(now):
             pass
-        while self._has_place() and self.help(now):
+        while self.takes() and self._has_place() and self.help(now):
             pass
 
     def _has_place(self) -> bool:
         return not self._no_room and len(self.children) < self.settings.most_running
+
+    def do_only(self, run_id: str) -> bool:
+        """Take this run, and see it to its end here. False if it cannot be taken just now. Raises StoreError then."""
+        self.takes = lambda: False
+        self._look_for_room()
+        if not (self._has_place() and self._take(time.time(), only=run_id)):
+            return False
+        try:
+            while self.children and not self.stopping and self.go_on():
+                time.sleep(LOOK_EVERY_S)
+                self._look(once=False)
+        finally:
+            self.end_all()
+            self._beat(time.time(), ended=True)
+        return True
 
     def end_all(self) -> None:
         """Have every process end; its run waits for the next worker, and this try does not count."""
@@ -186,7 +203,7 @@ class Worker:
 
     # Starting ------------------------------------------------------------------------------------
 
-    def _take(self, now: float) -> bool:
+    def _take(self, now: float, *, only: str | None = None) -> bool:
         owner = f"{self.name} {uuid.uuid4().hex[:8]}"
         run = taking.take_next(
             self.store,
@@ -195,6 +212,7 @@ class Worker:
             lease_s=self.lease_s,
             most_running=self.settings.most_running,
             may_take=self.refusals.may_take,
+            only=only,
         )
         if run is None:
             return False

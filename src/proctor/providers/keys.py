@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from proctor.providers import entry
 from proctor.providers.passthrough.doors import DOORS
-from proctor.settings import SETTINGS, Settings
+from proctor.settings import Settings
 from proctor.types import Model
+from proctor.variables import SETTINGS
 
 
 def missing_key(model: Model, settings: Settings) -> str | None:

@@ -69,6 +69,7 @@ def _standing(context: OpenContext) -> dict[str, Any]:
         "loads": job_states.loads(context),
         "memory_allowed": context.settings.most_memory_bytes,
         "disk": queue.disk(context),
+        "redis_away": queue.redis_away(context.settings),
         "nobody_can": fleet.nobody_can_any(context, [line.id for line in pending[0]]),
         "workers": fleet.seen(context),
         "worker": _worker(queue.worker_seen(context), time.time(), queue.worker_waits_for(context)),

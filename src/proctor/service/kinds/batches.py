@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proctor.engine.attempts import ErrorBudgets
 from proctor.errors import ConfigError, DataMissing
@@ -19,11 +20,13 @@ from proctor.service.context import Context
 from proctor.service.kinds.contract import Beside, Method, SourceKind
 from proctor.service.output.growing import growing
 from proctor.settings import Settings
-from proctor.simulator import KnownAnswer, prompt_key
 from proctor.sources.batches.source import BatchSource, open_batch
 from proctor.sources.batches.texts import lines_in
 from proctor.store.datasets import copies, entries, shelf
 from proctor.types import Cell, Model, Run
+
+if TYPE_CHECKING:
+    from proctor.simulator import KnownAnswer
 
 MOST_TOLD = 100_000  # right answers that a simulator is told
 
@@ -119,6 +122,8 @@ def graded_with(source: BatchSource, grader: Grader) -> BatchSource:
 
 def answers_to(source: BatchSource) -> dict[str, KnownAnswer]:
     """What the simulator is told: the right answer to each prompt, and a wrong one."""
+    from proctor.simulator import KnownAnswer, prompt_key
+
     if not source.answers or len(source) > MOST_TOLD:
         return {}
     others = [answer[0] for answer in source.answers[:10]]

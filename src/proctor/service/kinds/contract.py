@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 from proctor.engine.attempts import ErrorBudgets
 from proctor.errors import ProctorError
@@ -17,9 +17,11 @@ from proctor.providers.contract import Labels, Opening, Provider
 from proctor.references import SourceRef
 from proctor.service.context import Context
 from proctor.settings import Settings
-from proctor.simulator import KnownAnswer
 from proctor.store import Store
 from proctor.types import Attempt, Cell, Item, Run
+
+if TYPE_CHECKING:
+    from proctor.simulator import KnownAnswer
 
 R = TypeVar("R", bound=SourceRef)
 S = TypeVar("S", bound=Source)

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from proctor.grading.formats import Label
 from proctor.protocols import Exam, Grader
@@ -16,14 +16,15 @@ from proctor.service.context import Context
 from proctor.service.kinds.contract import Fetch, Method, SourceKind, TaskLabels, Tell
 from proctor.service.kinds.rows_elsewhere import SPLITS, bring_rows, out_of_reach, share_rows, shares
 from proctor.settings import Settings
-from proctor.simulator import KnownAnswer, prompt_key
 from proctor.sources.exams.files.questions import open_file
-from proctor.sources.exams.hub.download import ensure
 from proctor.sources.exams.rows.normal_form import present_origin, read_sample
 from proctor.sources.exams.sampling import PRESETS
 from proctor.sources.exams.source import SuiteSource, open_suite, select, task_keys
 from proctor.sources.exams.tables.tasks import SUITES, TASKS, suite_named
 from proctor.types import Item, Run
+
+if TYPE_CHECKING:
+    from proctor.simulator import KnownAnswer
 
 WORDINGS = 3
 
@@ -132,6 +133,8 @@ def on_hub(ref: ExamRef) -> Fetch | None:
 
 
 def _download(ref: ExamRef, settings: Settings, tell: Tell | None) -> None:
+    from proctor.sources.exams.hub.download import ensure
+
     tasks = [TASKS[key] for key in task_keys(ref)]
     splits = ("eval", "dev") if ref.shots or ref.style else ("eval",)
     ensure(tasks, settings.home, settings, on_progress=tell, splits=splits)
@@ -168,6 +171,8 @@ def graded_with(exam: SuiteSource, grader: Grader) -> SuiteSource:
 
 def answers_to(exam: Exam) -> dict[str, KnownAnswer]:
     """What the simulator knows: for each prompt, by its hash, the right answer and some wrong ones."""
+    from proctor.simulator import KnownAnswer, prompt_key
+
     items = [item for item in exam.items() if item.target is not None]
     others = _targets(items)
     known: dict[str, KnownAnswer] = {}

@@ -121,7 +121,8 @@ class GrowingFile:
         """
         self._store, self._run, self._began = store, run, time.time()
         self._ours = {short_of(ident) for ident in _line_of_descent(store, run)}
-        self._places = places(store, run.id, run.planned, failed=not asks)
+        parts = run.cell.limits.shard.of if run.cell.limits.shard else 1
+        self._places = places(store, run.id, run.planned * parts, failed=not asks)
         try:
             self._put_right()
         except OSError as error:

@@ -10,6 +10,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 
 from proctor.engine.attempts import Terms, attempts
 from proctor.engine.outage import once_ready
@@ -26,6 +27,7 @@ from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Method
 from proctor.service.runs.budget import Budget
 from proctor.service.runs.progress import Meter, Watch, asked_of, keep_showing, keep_telling
+from proctor.service.runs.quota import in_fleet
 from proctor.service.sharing.company import Company
 from proctor.service.sharing.helpers import Helpers
 from proctor.service.sharing.parts import Parts
@@ -38,6 +40,7 @@ from proctor.types import Attempt, Cell, Limits, Run, Status
 LOG = logging.getLogger(__name__)
 MOST_PARALLEL = 256
 WITHOUT_SERVER = 4  # workers of a solver that never waits
+IMPORT_AFTER_S = 0.05  # when the first requests are on their way
 BACKLOG = 4096  # attempts waiting for the disk before asking pauses
 
 
@@ -100,6 +103,7 @@ async def ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) -
             async with asyncio.timeout(None if context.helps else limits.timeout_s):
                 await once_ready(ready.provider.warm, limits.wait_for_server_s)
                 _relax_gc()
+                asyncio.get_running_loop().call_later(IMPORT_AFTER_S, _import_statistics)
                 await work.ask()
     except TimeoutError as error:
         raise RunTimeout(
@@ -184,18 +188,21 @@ class _Asking:
 
     async def _ask_round(self) -> None:
         ready, writer, meter, parts = self.ready, self.writer, self.meter, self.parts
-        asked = attempts(parts.askings(), ready.provider, ready.method.grade, self._terms(), meter.traffic)
-        async for attempt in asked:
-            writer.keep(attempt)
-            meter.count(attempt)
-            _log(self.run.cell.source, attempt)
-            meter.committed = writer.committed
-            self.budget.notice(attempt.reply is not None)
-            if parts.divided:
-                parts.ended(attempt)
-                parts.settle(writer.kept, writer.committed)
-            if writer.backlog > BACKLOG:
-                await _until_kept(writer)
+        terms = self._terms()
+        asked = attempts(parts.askings(), ready.provider, ready.method.grade, terms, meter.traffic)
+        fleet = in_fleet(ready.cell.model, ready.provider, ready.http, terms.limiter, self.context.settings)
+        async with fleet:
+            async for attempt in asked:
+                writer.keep(attempt)
+                meter.count(attempt)
+                _log(self.run.cell.source, attempt)
+                meter.committed = writer.committed
+                self.budget.notice(attempt.reply is not None)
+                if parts.divided:
+                    parts.ended(attempt)
+                    parts.settle(writer.kept, writer.committed)
+                if writer.backlog > BACKLOG:
+                    await _until_kept(writer)
 
     def _terms(self) -> Terms:
         limits = self.own_limits()
@@ -269,6 +276,11 @@ class _Asking:
 def _log(source: SourceRef, attempt: Attempt) -> None:
     if (line := kind_of(source).logged(source, attempt)) is not None:
         LOG.info("%s", line)
+
+
+def _import_statistics() -> None:
+    """In a thread, while the first replies are waited for: at the end somebody would wait for it."""
+    asyncio.get_running_loop().run_in_executor(None, import_module, "numpy.random")
 
 
 def _relax_gc() -> None:

@@ -22,6 +22,7 @@ from proctor.service.evidence.evaluation import evaluation, of_plan
 from proctor.service.grades.view import GradedView
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Tell
+from proctor.service.kinds.planned import planned
 from proctor.service.opening.needs import bring
 from proctor.service.opening.sources import open_source, with_servers
 from proctor.service.results.causes import failed_whole
@@ -32,6 +33,7 @@ from proctor.service.results.results import scored_rows, shown
 from proctor.service.results.wordings import by_wording, spread_note
 from proctor.service.runs.asking import Ready, RunContext
 from proctor.service.runs.manifest import new_manifest
+from proctor.service.runs.parts import begun
 from proctor.service.runs.progress import Watch
 from proctor.service.runs.resuming import going_on, graded_as_it_began, same_rows
 from proctor.service.runs.running import Interrupted, run_cells
@@ -98,6 +100,8 @@ def start(
         plan, cells=tuple(replace(c, source=kind_of(c.source).found(c.source, s)) for c, s in pairs)
     )
     store = context.store
+    if before := begun(store, plan):
+        return _on_with_part(context, before, plan, watch)
     made: list[Run] = []
 
     def submit(ready: Sequence[Ready]) -> Sequence[Run]:
@@ -119,6 +123,15 @@ def start(
     return _ended(context, made, besides)
 
 
+def _on_with_part(context: Context, before: Sequence[Run], plan: Plan, watch: Watch | None) -> PlanOutcome:
+    """The part that the same words began here before, with what it lacks; of one that lacks nothing, what it shows."""
+    if not any(run.partial or run.finished_at is None for run in before):
+        return as_they_are(context, before) or _ended(context, before)
+    one = plan.cells[0]
+    at = one.model if len(plan.cells) == 1 else None
+    return resume(context, [run.id for run in before], limits=one.limits, watch=watch, at=at)
+
+
 def _add_runs(
     store: Store, plan: Plan, parents: Sequence[str], made: list[Run], ready: Sequence[Ready]
 ) -> None:
@@ -131,7 +144,7 @@ def _add_runs(
             plan_id,
             cell,
             source_title=each.source.title,
-            planned=kind_of(cell.source).planned(each.source, cell),
+            planned=planned(cell, each.source),
             manifest=manifest,
             comparability=comparability(manifest),
             exam=exam(manifest),

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 
 from proctor.errors import ConfigError
 from proctor.plan import check
+from proctor.redis_link import away
 from proctor.service.admin.addresses import check_address
 from proctor.service.context import Context
 from proctor.service.kinds import kind_of
+from proctor.settings import Settings
 from proctor.store.queue import entries, workers
 from proctor.store.queue.entries import PRIORITIES, Also, Job, Ticket
 from proctor.types import Cell, Plan, Run
@@ -26,6 +28,7 @@ __all__ = [
     "has_room",
     "job",
     "places_ahead",
+    "redis_away",
     "restart",
     "standing",
     "submit",
@@ -153,6 +156,11 @@ def worker_seen(context: Context) -> float | None:
 def workers_there(context: Context) -> int:
     """How many workers take runs just now, on all machines."""
     return len(workers.lately(context.store, now=time.time()))
+
+
+def redis_away(settings: Settings) -> str | None:
+    """Why the Redis of the fleet does not answer; None if it does, or if there is none."""
+    return away(settings.redis_url) if settings.redis_url else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from proctor.service.context import dead_owner
 from proctor.service.kinds import kind_of
 from proctor.service.results.causes import causes_of, failed_whole
 from proctor.service.results.results import close
-from proctor.service.runs import server_time
+from proctor.service.runs import parts, server_time
 from proctor.service.runs.asking import MOST_PARALLEL, Ready, RunContext, ask_all
 from proctor.store import Store
 from proctor.store.core.runs import Ending
@@ -178,7 +178,7 @@ async def _fill(run: Run, ready: Ready, limits: Limits, context: RunContext) -> 
     ending = _Ending(context, run, began)
     try:
         clock = await server_time.begin(ready.http, ready.provider.address, ready.listed)
-        stopped = await ask_all(run, ready, limits, context)
+        stopped = parts.as_part(run, await ask_all(run, ready, limits, context))
         replies = store.run(run.id).settled - run.settled
         told = await clock.told(run.manifest.server_clock, replies)
     except asyncio.CancelledError:

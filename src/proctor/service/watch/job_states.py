@@ -13,6 +13,7 @@ from proctor.service.kinds import kind_of
 from proctor.service.results.results import shown
 from proctor.service.runs import fleet, waits
 from proctor.service.runs.progress import Progress, longest_gap_s
+from proctor.service.runs.queue import redis_away
 from proctor.service.runs.waits import Waits
 from proctor.sources.exams.tables.tasks import suite_named
 from proctor.store.queue import entries, runlog
@@ -175,7 +176,8 @@ def state_of(context: Context, job_id: str) -> JobState:
     waits_in_queue = run.status is Status.PENDING and job is not None
     return JobState(
         run=run,
-        step=_step(run, job, killed, fleet.nobody_can(context, run.id) if waits_in_queue else None),
+        step=_step(run, job, killed, fleet.nobody_can(context, run.id) if waits_in_queue else None)
+        + _without_redis(context, run),
         ahead=entries.ahead(store, run.id) if run.status is Status.PENDING else None,
         job=job,
         progress=progress,
@@ -223,6 +225,12 @@ def _pace(run: Run, told: Progress | None) -> float | None:
     if now - told.at > longest_gap_s(now - (run.started_at or now)):
         return None  # of a process that has ended
     return told.items_per_s or None
+
+
+def _without_redis(context: Context, run: Run) -> str:
+    """What one who waits must know: runs are taken all the same, by the workers that see it too."""
+    why = redis_away(context.settings) if run.status is Status.PENDING else None
+    return f"; {why}" if why else ""
 
 
 def _step(run: Run, job: Job | None, killed: bool, nobody_can: str | None) -> str:

@@ -13,7 +13,6 @@ from typing import BinaryIO
 
 import zstandard
 from sqlalchemy import delete, exists, func, select, text
-from sqlalchemy.dialects import postgresql, sqlite
 
 from proctor.errors import NotFound, StoreError
 from proctor.store.core.schema import Database
@@ -55,12 +54,11 @@ def keep_bytes(store: Database, of: KeptFile, file: BinaryIO) -> None:
     """The bytes of a file, in the database; those that are there already are not written again."""
     file.seek(0)
     packer = zstandard.ZstdCompressor(level=3)
-    insert = postgresql.insert if store.engine.name == "postgresql" else sqlite.insert
     place = 0
     while piece := file.read(PIECE_BYTES):
         row = {"sha256": of.sha256, "place": place, "body": packer.compress(piece)}
         with store.writing() as connection:
-            connection.execute(insert(DATASET_CHUNK).on_conflict_do_nothing(), row)
+            connection.execute(store.insert(DATASET_CHUNK).on_conflict_do_nothing(), row)
         place += 1
 
 
@@ -123,8 +121,7 @@ def keep_shared(store: Database, name: str, file: BinaryIO) -> None:
             connection.execute(text(_LOCK))
         if connection.execute(count).scalar_one() != -(-of.bytes // PIECE_BYTES):
             raise StoreError(f"{name}: its bytes did not all reach the database; try again")
-        insert = postgresql.insert if store.engine.name == "postgresql" else sqlite.insert
-        connection.execute(insert(DATASET_FILE).on_conflict_do_nothing(), row)
+        connection.execute(store.insert(DATASET_FILE).on_conflict_do_nothing(), row)
 
 
 def shared_file(store: Database, name: str) -> KeptFile | None:

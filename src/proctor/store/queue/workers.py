@@ -9,7 +9,6 @@ from typing import Any
 
 import orjson
 from sqlalchemy import Row, delete, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from proctor.errors import StoreError
 from proctor.store.core.fleet_tables import WORKER
@@ -63,8 +62,7 @@ def beat(store: Database, sign: WorkerSign) -> None:
         "seen_at": sign.at,
         "said": orjson.dumps({name: told[name] for name in _SAID}).decode(),
     }
-    insert = postgresql.insert if store.engine.name == "postgresql" else sqlite.insert
-    kept = insert(WORKER).on_conflict_do_update(index_elements=[WORKER.c.name], set_=row)
+    kept = store.insert(WORKER).on_conflict_do_update(index_elements=[WORKER.c.name], set_=row)
     with suppress(StoreError), store.writing() as connection:
         connection.execute(kept, row)
 
