@@ -59,8 +59,10 @@ def nobody_can_any(context: Context, run_ids: Sequence[str]) -> dict[str, str]:
 def _nobody(there: Sequence[WorkerSign], run_id: str) -> str | None:
     if not there or not all(run_id in sign.lacks for sign in there):
         return None
-    told = [f"{sign.name} lacks {sign.lacks[run_id]}" for sign in there[:TOLD]]
-    more = len(there) - len(told)
+    # Workers of one home lack the same: one of them speaks for all.
+    by_home = {(sign.host, sign.home, sign.lacks[run_id]): sign for sign in reversed(there)}
+    told = [f"{sign.name} lacks {sign.lacks[run_id]}" for sign in list(by_home.values())[:TOLD]]
+    more = len(by_home) - len(told)
     if more:
         told.append(f"and {more} more")
     return f"no worker can take it: {'; '.join(told)}"

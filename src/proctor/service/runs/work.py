@@ -24,7 +24,7 @@ from proctor.protocols import Source
 from proctor.service.admin.addresses import settings_for, settings_to_ask_again
 from proctor.service.context import LEASE_S, Context
 from proctor.service.kinds import kind_of
-from proctor.service.opening.reaching import bring
+from proctor.service.opening.needs import bring
 from proctor.service.opening.sources import open_source, with_servers
 from proctor.service.results.advice import goes_on
 from proctor.service.results.causes import causes_of
