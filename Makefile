@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run run-real rollouts-demo test test-fast test-real check bench fleet-quota calibrate docs examples promises screenshots size
+.PHONY: help setup run run-real rollouts-demo test test-fast test-real check bench fleet-quota calibrate docs examples promises screenshots size faults soak
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -50,6 +50,14 @@ bench: $(VENV)/.test  ## speed and memory beside a reference (ONLY=core for the 
 
 fleet-quota: $(VENV)/.test  ## forty processes at a provider with a hard quota, with and without a common Redis
 	$(BIN)/python tools/fleet_quota.py $(if $(ONLY),--only "$(ONLY)")
+
+faults: $(VENV)/.test  ## kill, cut, fill and spoil what proctor stands on, at random moments: is an item lost (50 min; ONLY=word, TIMES=n)
+	@bash tools/apt.sh postgresql gcc libc6-dev
+	cd tests && ../$(BIN)/python -m faults.program --only "$(ONLY)" --times $(or $(TIMES),20)
+
+soak: $(VENV)/.test  ## a day of mixed jobs in minutes: does anything grow (HOURS=24)
+	@bash tools/apt.sh gcc libc6-dev
+	cd tests && ../$(BIN)/python -m faults.soak --hours $(or $(HOURS),24)
 
 calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, how often is "better" false (35 min)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate.py

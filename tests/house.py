@@ -25,12 +25,12 @@ LAYERS = [
     {"engine"},
     {"sources", "providers", "sandbox", "store", "stats", "interop", "report", "simulator"},
     {"grading", "replies"},
-    {"plan", "settings", "figures", "log"},
+    {"plan", "settings", "figures", "log", "redis_link"},
     WORDS,
 ]
 RANK = {name: row for row, names in enumerate(reversed(LAYERS)) for name in names}
 TOP = len(LAYERS)  # proctor/__init__.py stands above all; from it, others may take __version__ only
-VIEWS_SEE = {"service", "plan", "settings", "figures", "log", *WORDS}
+VIEWS_SEE = {"service", "plan", "settings", "variables", "figures", "log", *WORDS}
 SEES = {
     "cli": VIEWS_SEE | {"cli"},
     "python": VIEWS_SEE,

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from proctor.errors import ConfigError
-from proctor.settings import SETTINGS, ollama_address, read_settings
+from proctor.settings import ollama_address, read_settings
+from proctor.variables import SETTINGS
 
 
 def test_an_empty_environment_gives_the_defaults() -> None:

@@ -27,7 +27,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "fleet"))
 import redis.asyncio.retry  # noqa: F401 - once here, not in every worker
-from valkeys import Valkey, running_valkey
+from valkeys import Valkey, running_valkey  # type: ignore[import-not-found]  # tests are not checked
 
 import proctor.providers.protocols.openai  # noqa: F401
 from proctor.engine.attempts import Asking, Terms, attempts
@@ -94,7 +94,7 @@ async def _work(case: Case, url: str, redis_url: str | None, seed: int, until: C
     )
     http = Http(parallel=PARALLEL, timeout_s=60.0)
     model = Model("openai", "sim", base_url=f"{url}/v1")
-    provider = open_provider(model, Sampling(max_tokens=16), Opening(settings, http, Prices({})))
+    provider = open_provider(model, Sampling(max_tokens=16), Opening(settings, http, Prices(Path("none"))))
     assert provider.pacing is not None
     limiter = Limiter(provider.pacing)
     ends = until()

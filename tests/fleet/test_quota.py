@@ -23,7 +23,7 @@ from proctor.providers import open_provider
 from proctor.providers.contract import Opening, Pacing
 from proctor.providers.pacing.fleet import quota_key, sharing
 from proctor.providers.pacing.limiter import Limiter
-from proctor.providers.prices import Prices
+from proctor.providers.prices import read_prices
 from proctor.providers.wire.http import Http
 from proctor.service.runs.quota import in_fleet
 from proctor.simulator import Simulated
@@ -55,7 +55,7 @@ async def member(home: Path, server: Simulated, redis_url: str | None, seconds: 
     settings = replace(settings_of(home, OPENAI_API_KEY=KEY), redis_url=redis_url)
     http = Http(parallel=32, timeout_s=30.0)
     model = Model("openai", "sim", base_url=f"{server.url}/v1")
-    provider = open_provider(model, Sampling(max_tokens=16), Opening(settings, http, Prices({})))
+    provider = open_provider(model, Sampling(max_tokens=16), Opening(settings, http, read_prices(home)))
     assert provider.pacing is not None
     limiter = Limiter(provider.pacing)
     ends = time.monotonic() + seconds

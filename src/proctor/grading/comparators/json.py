@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,9 +10,10 @@ from typing import Any, NamedTuple
 from proctor.grading.comparators.contract import ComparatorEntry, Likeness
 from proctor.grading.contract import setting
 from proctor.grading.graders.json import MISSING, Missing, alike, chosen, is_number, json_in, leaves, short
+from proctor.grading.patterns import later
 from proctor.grading.texts import same
 
-PLACE = re.compile(r"\[\d+\]")
+PLACE = later(r"\[\d+\]")
 MOST_KEYS = 500  # of one pair of texts, that are told one by one
 
 
