@@ -203,8 +203,8 @@ def _judge(case: Case, told: dict[str, object], seconds: float) -> Measured:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--workers", type=int, default=40)
-    parser.add_argument("--seconds", type=float, default=10.0, help="of each case, twice")
-    parser.add_argument("--only", default="", help="cases whose name holds this")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each case, twice")
+    parser.add_argument("--only", default=CASES[0].name, help="cases whose name holds this; all: every case")
     parser.add_argument("--shared-only", action="store_true")
     given = parser.parse_args(arguments)
     print(
@@ -212,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     print(f"{'case':32} {'each for itself':>24}   {'one fleet':>24}")
     for case in CASES:
-        if given.only not in case.name:
+        if given.only != "all" and given.only not in case.name:
             continue
         ways = []
         if not given.shared_only:

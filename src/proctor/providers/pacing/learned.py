@@ -25,8 +25,8 @@ SPREAD_S, REFILL_S = (
 )  # over which what a bucket has beyond its reserve is used up, or lacks is filled
 RESERVE_S = 0.25  # of a bucket's rate is left in it
 RESERVE = 0.005  # of a window's limit is left in it
-MOST_OVER, MOST_OVER_FLOOR, LEAST_UNDER = 3.0, 1.1, 0.5  # of a bucket's rate
-OVER_A_SECOND = 0.05  # by which more than its rate is tried, while that passes
+MOST_OVER, MOST_OVER_FLOOR, LEAST_UNDER = 2.0, 1.1, 0.5  # of a bucket's rate
+OVER_A_SECOND = 0.02  # by which more than its rate is tried, while that passes
 USUAL = 0.1
 LEARNED = 0.4  # of what a request seems to cost now
 FULL = 0.2  # of what flowed in: a bucket that lacks less may have been full
