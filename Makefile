@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run run-real rollouts-demo test test-fast test-real check bench fleet-quota calibrate docs examples promises screenshots size faults soak
+.PHONY: help setup run run-real rollouts-demo test test-fast test-real check bench fleet-quota calibrate docs examples promises screenshots size faults soak fuzz audit sbom
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -58,6 +58,9 @@ faults: $(VENV)/.test  ## kill, cut, fill and spoil what proctor stands on, at r
 soak: $(VENV)/.test  ## a day of mixed jobs in minutes: does anything grow (HOURS=24)
 	@bash tools/apt.sh gcc libc6-dev
 	cd tests && ../$(BIN)/python -m faults.soak --hours $(or $(HOURS),24)
+
+fuzz: $(VENV)/.test  ## a million inputs that nobody meant for every parser (ONLY=name,name COUNT=n SEED=n; an hour)
+	PYTHONPATH=tools $(BIN)/python -m fuzz $(if $(ONLY),--only "$(ONLY)") $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
 calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, how often is "better" false (35 min)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate.py

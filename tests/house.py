@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 
 # What everything may know.
 WORDS = {"types", "references", "protocols", "offered", "findings", "manifest", "manifest_json"}
-WORDS |= {"trial_record", "trial_findings", "errors", "exits", "printable", "json_object"}
+WORDS |= {"trial_record", "trial_findings", "errors", "exits", "printable", "json_object", "given_files"}
 # May import only from rows below. Names on one row do not know each other, except in the last row.
 LAYERS = [
     {"__main__"},
@@ -25,12 +25,12 @@ LAYERS = [
     {"engine"},
     {"sources", "providers", "sandbox", "store", "stats", "interop", "report", "simulator"},
     {"grading", "replies"},
-    {"plan", "settings", "figures", "log", "redis_link"},
+    {"plan", "settings", "figures", "log"},
     WORDS,
 ]
 RANK = {name: row for row, names in enumerate(reversed(LAYERS)) for name in names}
 TOP = len(LAYERS)  # proctor/__init__.py stands above all; from it, others may take __version__ only
-VIEWS_SEE = {"service", "plan", "settings", "variables", "figures", "log", *WORDS}
+VIEWS_SEE = {"service", "plan", "settings", "figures", "log", *WORDS}
 SEES = {
     "cli": VIEWS_SEE | {"cli"},
     "python": VIEWS_SEE,

@@ -71,8 +71,8 @@ def public_words() -> dict[str, list[str]]:
     from proctor import errors
     from proctor.app import program
     from proctor.providers import PROVIDERS
+    from proctor.settings.variables import SETTINGS
     from proctor.sources.exams.tables.tasks import SUITES
-    from proctor.variables import SETTINGS
 
     kinds = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, errors.ProctorError)]
     return {

@@ -131,10 +131,14 @@ def record_bytes(record: TrialRecord) -> bytes:
 def record_from(raw: bytes, where: str = "trial") -> TrialRecord:
     """Raises: DataError for what is no record of a trial."""
     try:
-        document = orjson.loads(raw)
+        return _record(JsonObject(orjson.loads(raw), where))
     except orjson.JSONDecodeError as error:
         raise DataError(f"{where} is no JSON: {error}") from None
-    told = JsonObject(document, where)
+    except TypeError as error:  # a part of it has fields that it should not have, or lacks some
+        raise DataError(f"{where} is no record of a trial: {error}") from None
+
+
+def _record(told: JsonObject) -> TrialRecord:
     return TrialRecord(
         run_id=told.need("run_id", str),
         run_dir=told.need("run_dir", str),

@@ -350,15 +350,12 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The table somebody wants. `replies` is the file that replay models answer from.
-
-    `workers` is how many processes of this machine are at work on each run.
-    """
+    """The table somebody wants. `replies` is the file that replay models answer from."""
 
     cells: tuple[Cell, ...]
     name: str = ""
     replies: str | None = None
-    workers: int = 1
+    workers: int = 1  # processes of this machine at work on each run
 
 
 class Status(StrEnum):

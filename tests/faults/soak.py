@@ -148,7 +148,7 @@ def measured(at: World) -> Quarter:
     server = psutil.Process(at.process.pid)
     workers = at.processes("worker")
     ((attempts,),) = at.rows(text("SELECT COUNT(*) FROM attempt WHERE :job = ''"), "")
-    kept = sum(path.stat().st_size for path in Path(at.home).glob("proctor.db*"))
+    kept = sum(path.stat().st_size for path in Path(at.home).glob("proctor.db"))
     return Quarter(
         busy(at)[1],
         attempts,

@@ -49,7 +49,7 @@ def rq_worker_command(name: str, lease_s: float) -> int:
     from redis.exceptions import RedisError
 
     from proctor.jobs.rq_notices import SERIALIZER
-    from proctor.redis_link import connect
+    from proctor.settings.redis_link import connect
 
     settings = read_settings(os.environ)
     if settings.redis_url is None:

@@ -244,7 +244,7 @@ def _groups(results: Mapping[str, Any], tasks: Mapping[str, LoggedTask]) -> Iter
     below = mapping(results.get("group_subtasks"))
     found = []
     for name, members in below.items():
-        leaves = list(_leaves(below, members, {name}))
+        leaves = list(_leaves(below, members, name))
         here = tuple(leaf for leaf in leaves if leaf in tasks)
         if len(here) > 1:
             metric = tasks[here[0]].metric
@@ -254,12 +254,18 @@ def _groups(results: Mapping[str, Any], tasks: Mapping[str, LoggedTask]) -> Iter
     yield from sorted(found, key=lambda group: -len(group.tasks))
 
 
-def _leaves(below: Mapping[str, Any], members: object, seen: set[str]) -> Iterator[str]:
-    for member in array(members):
+def _leaves(below: Mapping[str, Any], members: object, name: str) -> Iterator[str]:
+    """The tasks below the group of this name, each once; groups may hold groups, also one another."""
+    seen, waiting = {name}, [text(member) for member in reversed(array(members))]
+    told: set[str] = set()
+    while waiting:
+        member = waiting.pop()
         if below.get(member) and member not in seen:
-            yield from _leaves(below, below[member], {*seen, member})
-        else:
-            yield str(member)
+            seen.add(member)
+            waiting += [text(each) for each in reversed(array(below[member]))]
+        elif member not in told and (member == name or not below.get(member)):
+            told.add(member)
+            yield member
 
 
 def _seconds(value: object) -> float:

@@ -122,9 +122,12 @@ def wrong(path: Path, what: str) -> DataError:
 
 def number(value: object) -> float | None:
     """A score as a number; None for what is none (text, lists, NaN)."""
-    if isinstance(value, bool | int | float) and math.isfinite(value):
-        return float(value)
-    return None
+    if not isinstance(value, bool | int | float):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:  # a whole number beyond all floats
+        return None
 
 
 def count(value: object) -> int | None:

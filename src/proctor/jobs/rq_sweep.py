@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from proctor.errors import StoreError
 from proctor.jobs.rq_notices import HELP, Notice, Notices
-from proctor.redis_link import connect, place, why
+from proctor.settings.redis_link import connect, place, why
 from proctor.store import Store
 from proctor.store.queue.due import Due, due, failed_among
 

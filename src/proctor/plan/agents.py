@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from proctor.errors import ConfigError
+from proctor.given_files import is_file, is_folder
 from proctor.plan.names import parse_model
 from proctor.plan.table import TableReader
 from proctor.plan.wanted import OPTIONS
@@ -106,7 +107,7 @@ def _binary(read: TableReader) -> str | None:
     if told is None:
         return None
     found = str(Path(told).absolute()) if "/" in told else shutil.which(told)
-    if found is None or not Path(found).exists():
+    if found is None or not (is_file(Path(found)) or is_folder(Path(found))):
         what = "file" if "/" in told else "program"
         read.note("binary", f"no {what} {told}: install it, or correct `binary`")
         return told
@@ -119,7 +120,7 @@ def _script(read: TableReader) -> str | None:
         read.note("script", "which script? The path of a file")
         return None
     path = Path(told).absolute()
-    if not path.is_file():
+    if not is_file(path):
         read.note("script", f"there is no file {told}")
     return str(path)
 

@@ -12,7 +12,7 @@ MINE = "PROCTOR_SHARDS"
 
 
 def told_by(array: Mapping[str, str]) -> Shard:
-    """The part of this process, by the variables of `variables.ARRAYS` that are set.
+    """The part of this process, by the variables of `ARRAYS` that are set.
 
     Slurm counts from the array's first index in its steps, or from 1 where PROCTOR_SHARDS says how many there are: a
     task that is submitted again alone must not take itself for all. Kubernetes and AWS Batch count from 0. Raises:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from proctor.errors import ConfigError, in_one_line
+from proctor.given_files import is_file
 from proctor.plan.build import batch_reference, reference
 from proctor.references import BatchRef, ExamRef
 from proctor.types import Model
@@ -85,9 +86,9 @@ def parse_source(
     """
     path = Path(text)
     # A file called "GLUE" is meant by its name; "glue" is the suite whatever lies in the folder.
-    if text in suites or (text.lower() in suites and not path.is_file()):
+    if text in suites or (text.lower() in suites and not is_file(path)):
         return reference("suite", text.lower(), given)
-    if path.is_file():
+    if is_file(path):
         return reference("file", str(path.resolve()), given)
     if (found := uploaded(text)) is not None:
         return reference("dataset", found.name, given, uploaded=found)
@@ -110,10 +111,10 @@ def parse_batch(
     where there is one of that name, and else a field. Raises ConfigError if the text is neither.
     """
     for name in ("out", "gold"):
-        if given.get(name) and (name == "out" or Path(given[name]).is_file()):
+        if given.get(name) and (name == "out" or is_file(Path(given[name]))):
             given[name] = str(Path(given[name]).resolve())
     path = Path(text)
-    if path.is_file():
+    if is_file(path):
         return batch_reference(str(path.resolve()), given)
     if (found := uploaded(text)) is not None:
         return batch_reference(found.name, given, uploaded=found)

@@ -7,12 +7,12 @@ settings make a cell of their own, and its name tells them, so that no two rows 
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from proctor.errors import ConfigError
+from proctor.given_files import toml_table
 from proctor.plan.agents import AgentTables
 from proctor.plan.rollouts_listed import OVERRIDES, TaskLine, limits_of, listed
 from proctor.plan.sweeps import labelled
@@ -49,13 +49,11 @@ class Surroundings:
 def plan_of_toml(path: Path, told: Surroundings) -> Plan:
     """The plan of a benchmark's file; without a name in it, it has that of the file. Raises: ConfigError."""
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = toml_table(path.read_bytes(), str(path))
     except FileNotFoundError:
         raise ConfigError(f"Config file {path} does not exist") from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path}: {error}") from None
     return plan_of_table({"name": path.stem, **table}, replace(told, config=str(path)))
 
 

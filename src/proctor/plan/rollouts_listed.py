@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from proctor.given_files import is_file, is_folder
 from proctor.plan.agents import AgentTables
 from proctor.plan.table import TableReader
 from proctor.references import Agent, TaskEntry, TrialLimits
@@ -87,9 +88,9 @@ def listed(read: TableReader, agents: AgentTables) -> TaskLine | None:
 def _folder(read: TableReader, given: str) -> Path:
     # A path that is written in two ways is one task; links are followed where the task is opened.
     folder = Path(os.path.normpath(Path(given).absolute()))
-    if not folder.is_dir():
+    if not is_folder(folder):
         read.note("prepared_dir", f"there is no folder {given}")
-    elif not (folder / META).is_file():
+    elif not is_file(folder / META):
         read.note("prepared_dir", f"{given} is no prepared task: it has no {META}")
     return folder
 
@@ -102,9 +103,9 @@ def _overrides(read: TableReader, folder: Path) -> str | None:
         return None
     if named is None:
         own = folder / OVERRIDES
-        return str(own) if own.is_file() else None
+        return str(own) if is_file(own) else None
     path = Path(named).absolute()
-    if not path.is_file():
+    if not is_file(path):
         read.note("overrides", f"there is no file {named} (apply_overrides = false does without)")
     return str(path)
 

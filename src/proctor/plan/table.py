@@ -95,10 +95,11 @@ class TableReader:
             value = self.take(key, float)
         if value is None:
             return None
-        if not math.isfinite(value):
+        if not abs(value) < math.inf:  # nan, too
             self.note(key, f"{value} is no number to count with")
             return None
-        return self._within(key, float(value), least, most)
+        within = self._within(key, value, least, most)
+        return None if within is None else float(within)
 
     def _within(self, key: str, value: T, least: Any, most: Any) -> T | None:
         if least <= value <= most:

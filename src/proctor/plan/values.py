@@ -19,6 +19,8 @@ from proctor.errors import ConfigError
 from proctor.types import Shard
 
 OPEN = -1  # how Ollama writes "no limit" and "no fixed seed"; inside it is None
+_PART = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
+_PARTS = re.compile(r"(?:\d+(?:\.\d+)?[smhd])+")  # of the whole text, in time that grows with its length
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -268,8 +270,8 @@ def parse_duration(text: str) -> float:
     >>> parse_duration("1h30m")
     5400.0
     """
-    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", text)
-    if parts and "".join(a + b for a, b in parts) == text:
+    if _PARTS.fullmatch(text):
+        parts = _PART.findall(text)
         return sum(float(amount) * _UNITS_S[unit] for amount, unit in parts)
     if re.fullmatch(r"\d+(\.\d+)?", text):
         return float(text)

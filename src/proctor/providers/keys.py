@@ -5,8 +5,8 @@ from __future__ import annotations
 from proctor.providers import entry
 from proctor.providers.passthrough.doors import DOORS
 from proctor.settings import Settings
+from proctor.settings.variables import SETTINGS
 from proctor.types import Model
-from proctor.variables import SETTINGS
 
 
 def missing_key(model: Model, settings: Settings) -> str | None:

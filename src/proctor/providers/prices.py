@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.errors import ConfigError
+from proctor.given_files import toml_table
 from proctor.types import Model
 
 FILE = "prices.toml"
@@ -47,10 +47,7 @@ def read_prices(home: Path) -> Prices:
     path = home / FILE
     if not path.exists():
         return Prices(path)
-    try:
-        record = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not TOML ({error})") from error
+    record = toml_table(path.read_bytes(), str(path))
     return Prices(path, {name: _price(entry, f"{path}, [{name!r}]") for name, entry in record.items()})
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from proctor.errors import ConfigError, ModelNotFound
+from proctor.given_files import toml_table
 from proctor.offered import ListedModel
 from proctor.plan import parse_duration
 from proctor.providers.contract import Opening
@@ -54,10 +54,7 @@ def read_commands(home: Path) -> dict[str, ServeCommand]:
     path = home / FILE
     if not path.is_file():
         return {}
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from None
+    tables = toml_table(path.read_bytes(), str(path))
     if unknown := sorted(tables.keys() - TABLES):
         raise ConfigError(
             f"{path}: unknown table {unknown[0]!r}; known: [serve.NAME], [agents.NAME], [rollouts]"

@@ -139,13 +139,7 @@ def content_of(content: object) -> str:
 def of_response(body: Mapping[str, Any], usage: Mapping[str, Any]) -> Reply:
     """A response of /v1/responses: its messages' texts; a refusal stands among their parts."""
     items = [item for item in body["output"] if isinstance(item, dict)]
-    parts = [
-        part
-        for item in items
-        if item.get("type") == "message"
-        for part in item.get("content") or []
-        if isinstance(part, dict)
-    ]
+    parts = [part for item in items if item.get("type") == "message" for part in parts_of(item, "content")]
     refusal = "".join(str(part.get("refusal", "")) for part in parts if part.get("type") == "refusal")
     cut = body.get("incomplete_details")
     reason = (
@@ -155,8 +149,7 @@ def of_response(body: Mapping[str, Any], usage: Mapping[str, Any]) -> Reply:
         str(part.get("text", ""))
         for item in items
         if item.get("type") == "reasoning"
-        for part in item.get("summary") or []
-        if isinstance(part, dict)
+        for part in parts_of(item, "summary")
     ]
     said = reply(
         content_of([part for part in parts if part.get("type") != "refusal"]) or refusal,
@@ -165,6 +158,12 @@ def of_response(body: Mapping[str, Any], usage: Mapping[str, Any]) -> Reply:
         spent_on(usage),
     )
     return with_calls(said, calls_in_blocks(items))
+
+
+def parts_of(item: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    """The objects of a list; none where there is no list."""
+    parts = item.get(name)
+    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
 
 
 def of_message(body: Mapping[str, Any], usage: Mapping[str, Any]) -> Reply:

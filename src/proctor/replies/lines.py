@@ -136,7 +136,10 @@ def plain_replies(record: Mapping[str, Any], texts: Sequence[str]) -> tuple[Repl
     reasons = said if isinstance(said, list) else [said] * len(texts)
     if len(reasons) != len(texts):
         raise BadLine(f"{len(reasons)} reasons for the ends of {len(texts)} texts")
-    spent = spent_on(record.get("usage") or record) if len(texts) == 1 else (None, None, None)
+    usage = record.get("usage") or record
+    if not isinstance(usage, dict):
+        raise BadLine("usage is no object")
+    spent = spent_on(usage) if len(texts) == 1 else (None, None, None)
     thought = text_or_none(record, "reasoning")
     return tuple(
         reply(text, finish_of(reason), thought if len(texts) == 1 else None, spent)

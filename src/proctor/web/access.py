@@ -15,7 +15,7 @@ from proctor.service.admin import access, sessions
 from proctor.service.admin.prune import prune
 from proctor.service.opening.catalogue import key_variables, provider_status
 from proctor.settings import Settings
-from proctor.variables import SETTINGS
+from proctor.settings.variables import SETTINGS
 from proctor.web.dependencies import Admin, OpenContext, Reader, Text, context_of, go, whole_context
 from proctor.web.render import show
 

@@ -7,14 +7,15 @@ the reply was not cut, and fences inside a here-document are part of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 SHELLS = ("", "sh", "bash", "shell", "zsh")
 MOST_COMMAND_BYTES = 100_000  # what one word of a command line may have is little more
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[ \t]*([\w+-]*)[^`\n]*$")
 _HERE = re.compile(r"<<-?[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([A-Za-z_]\w*))")
-_DONE = re.compile(r"^[\s>*_`#]*DONE[\s.!*_`]*$", re.M)
+# Of one line: blank ones before it, of which a reply may have thousands, are passed over once.
+_DONE = re.compile(r"^[ \t\r\f\v\xa0>*_`#]*DONE[ \t\r\f\v\xa0.!*_`]*$", re.M)
 _THOUGHTS = re.compile(r"\A\s*<think>.*?(</think>|\Z)", re.S)
 
 
@@ -48,7 +49,7 @@ def read_reply(text: str, *, cut: bool = False) -> ReadReply:
     text = _THOUGHTS.sub("", text)
     blocks = list(_blocks(text.splitlines()))
     commands = [block for block in blocks if block.language.lower() in SHELLS and block.text.strip()]
-    if commands and _DONE.fullmatch(commands[0].text):
+    if commands and _DONE.fullmatch(commands[0].text.strip()):
         return ReadReply(done=True)
     if commands:
         return _command(commands, finished=_DONE.search(_outside(text)) is not None, cut=cut)
@@ -83,29 +84,38 @@ def _nothing_to_run(text: str, blocks: Sequence[Block], cut: bool) -> str:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[Block]:
-    place = 0
+    place, last = 0, _last(lines)
     while place < len(lines):
         opening = _FENCE.match(lines[place])
         place += 1
         if opening is None:
             continue
-        end = _end(lines, place, opening[1])
+        end = _end(lines, place, opening[1], last)
         yield Block(opening[2], "\n".join(lines[place : end or len(lines)]), end is not None)
         place = len(lines) if end is None else end + 1
 
 
-def _end(lines: Sequence[str], start: int, fence: str) -> int | None:
+def _last(lines: Sequence[str]) -> Mapping[str, int]:
+    """Where each line stands for the last time."""
+    return {line.strip(): place for place, line in enumerate(lines)}
+
+
+def _end(lines: Sequence[str], start: int, fence: str, last: Mapping[str, int]) -> int | None:
     """The line that closes a block: the first fence that stands in no here-document, else the first at all."""
-    closing = [place for place in range(start, len(lines)) if _closes(lines[place], fence)]
+    first: int | None = None
     inside: str | None = None
     for place in range(start, len(lines)):
+        closes = _closes(lines[place], fence)
+        first = place if closes and first is None else first
         if inside is not None:
             inside = None if lines[place].strip() == inside else inside
-        elif _closes(lines[place], fence):
+        elif closes:
             return place
         elif opened := _HERE.search(lines[place]):
             inside = next(filter(None, opened.groups()))
-    return closing[0] if closing else None
+        if inside is not None and first is not None and last.get(inside, -1) <= place:
+            return first  # a here-document that never ends
+    return first
 
 
 def _closes(line: str, fence: str) -> bool:
@@ -116,12 +126,13 @@ def _closes(line: str, fence: str) -> bool:
 def _outside(text: str) -> str:
     """The text without its blocks."""
     lines, kept, place = text.splitlines(), [], 0
+    last = _last(lines)
     while place < len(lines):
         opening = _FENCE.match(lines[place])
         if opening is None:
             kept.append(lines[place])
             place += 1
             continue
-        end = _end(lines, place + 1, opening[1])
+        end = _end(lines, place + 1, opening[1], last)
         place = len(lines) if end is None else end + 1
     return "\n".join(kept)

@@ -12,6 +12,7 @@ from pathlib import Path
 CUSTOM_METRICS = "custom_metrics.json"
 MOST_BYTES = 64_000
 MOST_METRICS = 100
+MOST_WHOLE = 2**53
 MOST_NAME = 100  # characters
 
 
@@ -42,7 +43,12 @@ class CustomMetrics:
         if not isinstance(written, dict):
             self.told.append(f"{script}: {CUSTOM_METRICS} holds no object of numbers and was left out")
             return
-        good = {name: value for name, value in written.items() if _is_figure(name, value)}
+        # A whole number that floats do not hold exactly is one all the same: files and databases hold no larger ones.
+        good = {
+            name: value if abs(value) <= MOST_WHOLE else float(value)
+            for name, value in written.items()
+            if _is_figure(name, value)
+        }
         self.found.update(list(good.items())[: max(0, MOST_METRICS - len(self.found))])
         if len(good) < len(written):
             self.told.append(

@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 
 from proctor.grading.comparators.contract import ComparatorEntry, Likeness
 from proctor.grading.contract import setting
-from proctor.grading.graders.json import MISSING, Missing, alike, chosen, is_number, json_in, leaves, short
+from proctor.grading.graders.json import (
+    MISSING,
+    Missing,
+    alike,
+    chosen,
+    close,
+    is_number,
+    json_in,
+    leaves,
+    short,
+)
 from proctor.grading.patterns import later
 from proctor.grading.texts import same
 
@@ -85,7 +95,7 @@ def value_alike(path: str, one: Any, two: Any, options: FieldsAlike) -> bool:
     if is_number(one) and is_number(two):
         near = next((each for field, each in tolerances(options.near) if chosen(path, (field,))), None)
         near = near or Near(options.rel, options.abs)
-        return bool(abs(one - two) <= max(near.abs, near.rel * abs(one)))
+        return close(two, one, rel=near.rel, absolute=near.abs)
     return alike(one, two)
 
 

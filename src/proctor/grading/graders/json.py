@@ -173,8 +173,16 @@ def equal(ours: Any, theirs: Any, options: JsonSettings) -> bool:
     if isinstance(ours, str) and isinstance(theirs, str) and options.texts == "normalized":
         return same(ours, [theirs])
     if options.rel and is_number(ours) and is_number(theirs):
-        return bool(abs(ours - theirs) <= options.rel * abs(theirs))
+        return close(ours, theirs, rel=options.rel)
     return alike(ours, theirs)
+
+
+def close(one: float, two: float, *, rel: float, absolute: float = 0.0) -> bool:
+    """Whether `one` is within `rel` of `two`, or within `absolute`; beyond what floats hold, whether they are equal."""
+    try:
+        return bool(abs(one - two) <= max(absolute, rel * abs(two)))
+    except OverflowError:
+        return one == two
 
 
 def is_number(value: Any) -> bool:
@@ -210,6 +218,8 @@ def validator(text: str) -> Any:
         return jsonschema_rs.validator_for(value, retriever=fetch_nothing, pattern_options=bounded_patterns)
     except jsonschema_rs.ValidationError as error:
         raise ConfigError(f"the schema is no JSON Schema: {error.message}") from None
+    except ValueError as error:  # half a surrogate pair in it
+        raise ConfigError(f"the schema is no JSON Schema: {error}") from None
 
 
 def violation(value: Any, schema: str) -> str:

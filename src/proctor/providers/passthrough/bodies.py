@@ -13,6 +13,8 @@ import orjson
 # Texts are stepped over whole, so brackets inside them are not seen; one before a colon is a name.
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}\[\]]', re.DOTALL)
 _FIRST = re.compile(rb'\s*\{\s*("[^"\\]*")\s*:\s*("[^"\\]*")')
+# A letter of a name written as an escape, which no program does that means no harm: such names count as well.
+_ESCAPED = re.compile(rb"\\u00[4-7]")
 _SPACE = b" \t\r\n"
 _BETWEEN = b" \t\r\n,"
 _OPENS, _CLOSES = (b"{", b"["), (b"}", b"]")
@@ -70,6 +72,8 @@ def members(body: bytes) -> Iterator[tuple[str, Span]]:
 
 def _spans(body: bytes, names: Collection[str]) -> list[tuple[Span, str]]:
     """Where the values of these fields stand. Most bodies begin with the model, and have none of the others."""
+    if _ESCAPED.search(body):
+        return [(span, name) for name, span in members(body) if name in names]
     quoted = {b'"%b"' % name.encode(): name for name in names}
     written = [each for each in quoted if each in body]
     if not written:

@@ -50,6 +50,7 @@ _NEEDED = {
     "responseLogprobs": "logprob",
     "logprobs": "logprob",
 }
+MOST_PAGES = 20  # of a list, each of a thousand models
 # Refusals that do not name the field as it was sent.
 _HINTS = {
     "thinkingConfig": GEMINI_HINT,
@@ -185,14 +186,15 @@ async def list_gemini(opening: Opening) -> list[ListedModel]:
     need_key(key, place, OFFICIAL)
     found: list[ListedModel] = []
     token = ""
-    while True:
+    for _ in range(MOST_PAGES):  # a server may name a next page for ever
         url = f"{place.address}/v1beta/models?pageSize=1000{token and f'&pageToken={quote(token)}'}"
         page = await look(opening.http, url, _authorization(key), place, "list of models")
         rows = [row for row in page.tables("models") if _answers(row)]
         found += [_listed(row, row.needed("name").removeprefix("models/")) for row in rows]
         token = page.text("nextPageToken") or ""
         if not token:
-            return found
+            break
+    return found
 
 
 def _place(address: str, model: str) -> Place:

@@ -10,6 +10,8 @@ from email.utils import parsedate_to_datetime
 from proctor.grading.patterns import later
 
 _DURATION = later(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+# Of the whole text, in time that grows with its length.
+_DURATIONS = later(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
 MOST_S = 1e9  # nobody means longer, and no clock of ours waits longer
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 # "Please retry in 53.2s", "try again in 1m2s", and the field `"retryDelay": "53s"`.
@@ -46,9 +48,8 @@ def parse_delay(text: str, *, now: float | None = None) -> float | None:
     text = text.strip()
     if (number := _number(text)) is not None:
         return number
-    parts = _DURATION.findall(text)
-    if parts and "".join(a + u for a, u in parts) == text:
-        whole = sum(float(amount) * _UNITS_S[unit] for amount, unit in parts)
+    if _DURATIONS.fullmatch(text):
+        whole = sum(float(amount) * _UNITS_S[unit] for amount, unit in _DURATION.findall(text))
         return whole if whole < MOST_S else None
     at = _date(text)
     wait_s = None if at is None else max(0.0, at - (time.time() if now is None else now))
@@ -59,7 +60,7 @@ def _date(text: str) -> float | None:
     """Unix time; None also for dates beyond what it counts."""
     try:
         when = parsedate_to_datetime(text)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         try:
             when = datetime.fromisoformat(text)
         except ValueError:

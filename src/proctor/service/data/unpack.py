@@ -81,7 +81,7 @@ class BundleArchive:
                 yield source  # type: ignore[misc]  # IO[bytes] to typeshed
         except KeyError:
             raise DataError(f"{self.path.name}: there is no {name} in it") from None
-        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError) as error:
             raise DataError(f"{self.path.name}: {name} is damaged ({error}). Fetch the file again") from None
 
 

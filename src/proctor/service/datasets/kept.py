@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
 from proctor.errors import ConfigError, DataError, NotFound
+from proctor.given_files import toml_table
 from proctor.references import ExamRef
 from proctor.service.context import Context, open_context
 from proctor.service.datasets.bounded import bounded_look
@@ -137,10 +137,7 @@ def _main_file(files: Sequence[Uploaded]) -> str:
 def _check_names(toml: Uploaded, names: Sequence[str]) -> None:
     """Raises: ConfigError for a TOML that names files of this machine: it may open what came with it alone."""
     toml.file.seek(0)
-    try:
-        tables: Any = tomllib.loads(toml.file.read().decode()).get("tasks", [])
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{toml.filename}: not TOML in UTF-8 ({error})") from None
+    tables: Any = toml_table(toml.file.read(), toml.filename).get("tasks", [])
     tasks = [each for each in tables if isinstance(each, dict)] if isinstance(tables, list) else []
     named = [each.get(key) for each in tasks for key in ("file", "dev_file") if each.get(key) is not None]
     if missing := [str(name) for name in named if name not in names]:

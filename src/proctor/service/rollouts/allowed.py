@@ -6,13 +6,13 @@ operator's file alone, and what a trial may use of the machine is bounded by it.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from proctor.errors import ConfigError, Forbidden
+from proctor.given_files import toml_table
 from proctor.providers.served import FILE
 
 ROLLOUTS, AGENTS = "rollouts", "agents"
@@ -53,10 +53,7 @@ def allowed_by(home: Path) -> tuple[Allowed, Mapping[str, Any]]:
 
 
 def _tables(path: Path) -> Mapping[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from None
+    return toml_table(path.read_bytes(), str(path)) if path.is_file() else {}
 
 
 def _table(tables: Mapping[str, Any], name: str, home: Path) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from proctor.errors import ConfigError, DataError
+from proctor.given_files import is_file, is_folder
 from proctor.references import RolloutsRef, TaskEntry
 from proctor.service.context import Context
 from proctor.service.opening.sources import open_source
@@ -84,12 +85,20 @@ def file_inside(folder: Path, given: str, where: str) -> Path:
     path = folder
     for part in parts:
         path = path / part
-        if part in ("..", "/") or path.is_symlink():
+        if part in ("..", "/") or _is_link(path):
             raise ConfigError(f"{where}: {given[:200]!r} leads out of the task's folder")
-    if not parts or not path.is_file():
+    if not parts or not is_file(path):
         raise ConfigError(f"{where}: the task has no file {given[:200]!r}")
     return path
 
 
 def _is_own(folder: Path) -> bool:
-    return folder.is_dir() and not folder.is_symlink()
+    return is_folder(folder) and not folder.is_symlink()
+
+
+def _is_link(path: Path) -> bool:
+    """False also for a path that nothing can have."""
+    try:
+        return path.is_symlink()
+    except OSError:
+        return False

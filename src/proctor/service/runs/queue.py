@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from proctor.errors import ConfigError
 from proctor.plan import check
-from proctor.redis_link import away
 from proctor.service.admin.addresses import check_address
 from proctor.service.context import Context
 from proctor.service.kinds import kind_of
 from proctor.settings import Settings
+from proctor.settings.redis_link import away
 from proctor.store.queue import entries, workers
 from proctor.store.queue.entries import PRIORITIES, Also, Job, Ticket
 from proctor.types import Cell, Plan, Run

@@ -25,8 +25,8 @@ from proctor.service.serving.asked import asked_of, asking
 from proctor.service.serving.keeper import END_S
 from proctor.service.serving.orphans import end_group, end_orphans, noted
 from proctor.settings import Settings
+from proctor.settings.variables import KEYS
 from proctor.types import Cell, Model
-from proctor.variables import KEYS
 
 LOG = logging.getLogger(__name__)
 PROVIDER = "serve"

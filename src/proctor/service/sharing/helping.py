@@ -24,7 +24,7 @@ from proctor.types import Cell, Run
 
 
 @dataclass(frozen=True, slots=True)
-class HelperTerms:
+class TermsOfHelp:
     """Under which name and lease a helper works; `parent` is the process that it ends with.
 
     `cell` is what its parent asks, with the model at the address where it is; None: it is found as the run has it.
@@ -37,7 +37,7 @@ class HelperTerms:
 
 
 def help_on(
-    context: Context, run_id: str, terms: HelperTerms, *, say: Callable[[str], None] = lambda _text: None
+    context: Context, run_id: str, terms: TermsOfHelp, *, say: Callable[[str], None] = lambda _text: None
 ) -> None:
     """Ask shards of a run until none is free, or its owner asks no more.
 
@@ -55,7 +55,7 @@ def help_on(
     say(f"helped, {store.run(run_id).settled} of {run.planned} items settled")
 
 
-def _help(context: Context, run: Run, terms: HelperTerms) -> None:
+def _help(context: Context, run: Run, terms: TermsOfHelp) -> None:
     store, settings = context.store, settings_to_ask_again(context, [run])
     if not shards.look(store, run.id).running:
         raise Conflict(f"Run {run.id} is at work no more: there is nothing to help with")

@@ -100,7 +100,10 @@ class TableRows:
 
 
 def _line_of(record: Record) -> bytes:
-    return orjson.dumps(record.values, default=str, option=orjson.OPT_NON_STR_KEYS)
+    try:
+        return orjson.dumps(record.values, default=str, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:
+        raise DataError(f"{record.where}: nested more deeply than JSON is written") from None
 
 
 def number_of(where: str) -> int:

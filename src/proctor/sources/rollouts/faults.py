@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
 from proctor.errors import DataError
 
+MOST_NUMBER = 1e300  # of numbers that have no bound of their own
 MOST_FAULTS = 20  # that one error lists; the rest is counted
 
 
@@ -68,11 +69,13 @@ class JsonTold:
         found: str | None = self._take(name, lambda value: isinstance(value, str), "a text")
         return found
 
-    def number(self, name: str, *, least: float = 0.0, most: float = float("inf")) -> float | None:
+    def number(self, name: str, *, least: float = 0.0, most: float = MOST_NUMBER) -> float | None:
         found = self._take(name, _is_number, "a number")
-        if found is None or least <= found <= most:
-            return None if found is None else float(found)
-        bound = f"at least {least:g}" if most == float("inf") else f"between {least:g} and {most:g}"
+        if found is None:
+            return None
+        if least <= found <= most:
+            return float(found)
+        bound = f"at least {least:g}" if most == MOST_NUMBER else f"between {least:g} and {most:g}"
         self.fault(name, f"{found} where a number of {bound} belongs")
         return None
 
@@ -114,7 +117,7 @@ def named(value: object) -> str:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < inf
 
 
 def _are_texts(value: object) -> bool:

@@ -41,7 +41,12 @@ def is_glob(pattern: str) -> bool:
 @lru_cache(maxsize=512)
 def _compiled(pattern: str) -> re.Pattern[str]:
     told = pattern.strip().removeprefix("./").rstrip("/")
-    return re.compile("".join(_part(each) for each in PARTS.findall(told)) + r"(?:/.*)?\Z", re.DOTALL)
+    for parts in (map(_part, PARTS.findall(told)), [re.escape(told)]):
+        try:
+            return re.compile("".join(parts) + r"(?:/.*)?\Z", re.DOTALL)
+        except re.error:  # a range that runs backwards, as in [z-a]: such a pattern means itself
+            continue
+    raise AssertionError("a text that is escaped is a pattern")
 
 
 def _part(part: str) -> str:

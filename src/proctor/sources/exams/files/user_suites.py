@@ -15,7 +15,6 @@ prompt = "Where does one keep {food}? ... Answer: <fridge|cupboard>"
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,6 +26,7 @@ import orjson
 from proctor.errors import ConfigError, DataError
 from proctor.figures import left_out_mark
 from proctor.findings import OF_LABELS
+from proctor.given_files import toml_table
 from proctor.grading.formats import AnswerFormat
 from proctor.manifest import ExamFacts, TaskSpec
 from proctor.references import ExamRef
@@ -71,11 +71,9 @@ def open_user_suite(path: Path, ref: ExamRef | None = None) -> SuiteSource:
         raise ConfigError(f"{path.name} says itself how answers are read: leave out --answer-type")
     try:
         body = path.read_bytes()
-        suite = parse_suite(tomllib.loads(body.decode()), path.name)
     except OSError as error:
         raise DataError(f"{path}: {error.strerror}. Name the TOML file of a suite.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path.name}: not TOML in UTF-8 ({error})") from None
+    suite = parse_suite(toml_table(body, path.name), path.name)
     exams = {one.key: open_task(one, suite, path, ref) for one in chosen(suite, ref, path.name)}
     rows = [row for exam in exams.values() for row in exam.read.rows]
     facts = ExamFacts(

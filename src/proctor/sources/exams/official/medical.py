@@ -69,11 +69,11 @@ def read_medmcqa(entry: Member, body: bytes, task: str, found: ArchiveListing) -
 
 def counts_from(name: str, lines: Sequence[tuple[int, Mapping[str, Any]]]) -> Literal[0, 1]:
     """Whether `cop` counts the four options from 0 or from 1, told by all rows. Raises: DataError."""
+    for _, row in lines:
+        cop = row.get("cop")
+        if not isinstance(cop, int) or isinstance(cop, bool) or not 0 <= cop <= 4:
+            raise DataError(f"{name}: cop is {cop!r}; it has to be a number from 0 to 4")
     given = {row.get("cop") for _, row in lines}
-    if odd := next(
-        (v for v in given if not isinstance(v, int) or isinstance(v, bool) or not 0 <= v <= 4), None
-    ):
-        raise DataError(f"{name}: cop is {odd!r}; it has to be a number from 0 to 4")
     if {0, 4} <= given:
         raise DataError(f"{name}: cop is 0 in some rows and 4 in others; four options are 0 to 3 or 1 to 4")
     if not given & {0, 4}:

@@ -35,7 +35,8 @@ TRUTHS: Mapping[str, int] = {"false": 0, "true": 1}
 
 def text(record: Mapping[str, Any], names: Sequence[str], where: str) -> str:
     """The text under the first of the names that is there. Raises: DataError."""
-    value = next((record[name] for name in names if name in record), None)
+    given = record if isinstance(record, Mapping) else {}  # what a list of records holds may be anything
+    value = next((given[name] for name in names if name in given), None)
     if not isinstance(value, str) or not value.strip():
         raise DataError(f"{where}: no text in {names[0]!r}")
     return value

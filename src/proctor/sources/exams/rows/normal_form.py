@@ -105,13 +105,14 @@ def parse(body: bytes, where: str, task: str | None = None) -> list[Row]:
         try:
             raw = orjson.loads(line)
             row_id, target, fields = raw["id"], raw["target"], raw["fields"]
-        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+            aliases = tuple(raw.get("aliases", ()))
+            name = task or row_id.partition("/")[0]
+        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
             raise DataError(
                 f"{where}, line {number}: not a row with id, target and fields ({error!r}). "
                 "The file was changed by hand or cut: import the official file again."
             ) from None
-        aliases = tuple(raw.get("aliases", ()))
-        rows.append(Row(row_id, task or row_id.partition("/")[0], target, fields, aliases))
+        rows.append(Row(row_id, name, target, fields, aliases))
     return rows
 
 

@@ -80,13 +80,15 @@ def record_queries(where: str, nested: Mapping[str, Any]) -> Iterator[Record]:
         raise DataError(f"{where}: no passage with queries")
     body = text(passage, ("text",), where)
     spans = passage.get("entities")
-    if not isinstance(spans, list):
+    if not isinstance(spans, list) or not all(isinstance(span, dict) for span in spans):
         raise DataError(f"{where}: the passage has no list of entities")
     named = [{**span, "text": _cut(body, span, where)} for span in spans]
     for query in queries:
         if not isinstance(query, dict):
             raise DataError(f"{where}: a query that is not an object")
         answers = query.get("answers") or []
+        if not isinstance(answers, list):
+            raise DataError(f"{where}: answers are no list")
         yield (
             where,
             {

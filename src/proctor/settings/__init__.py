@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from proctor.errors import ConfigError
 from proctor.references import Rows
-from proctor.variables import ARRAYS, KEYS
+from proctor.settings.variables import ARRAYS, KEYS
 
 ROWS: tuple[Rows, ...] = ("imported", "hub", "sample")
 PORTS = {"http": "80", "https": "443"}
@@ -127,19 +128,26 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         batch_file_bytes=MB * _count(environ, "PROCTOR_BATCH_MB", 200),
         batch_windows=_windows(environ, "PROCTOR_BATCH_WINDOWS", "24h"),
         sandbox=environ.get("SANDBOX_BACKEND") or None,
-        redis_url=environ.get("PROCTOR_REDIS_URL") or None,
-        shared=environ.get("PROCTOR_SHARED") or None,
-        aws_endpoint_url=_base_url(environ, "AWS_ENDPOINT_URL", "") or None,
-        aws_region=environ.get("AWS_REGION") or "us-east-1",
-        aws_access_key_id=environ.get("AWS_ACCESS_KEY_ID") or None,
-        aws_secret_access_key=environ.get("AWS_SECRET_ACCESS_KEY") or None,
-        aws_session_token=environ.get("AWS_SESSION_TOKEN") or None,
-        step_summary=Path(told) if (told := environ.get("GITHUB_STEP_SUMMARY")) else None,
-        array={name: told for name in (*ARRAYS, "PROCTOR_SHARDS") if (told := environ.get(name))},
+        **_of_machines(environ),
         keys_file=Path(environ["PROCTOR_KEYS_FILE"]).absolute() if environ.get("PROCTOR_KEYS_FILE") else None,
         server=_base_url(environ, "PROCTOR_SERVER", "") or None,
         api_key=environ.get("PROCTOR_API_KEY") or None,
     )
+
+
+def _of_machines(environ: Mapping[str, str]) -> dict[str, Any]:
+    """What several machines have in common, and what tells one task of an array job from the others."""
+    return {
+        "redis_url": environ.get("PROCTOR_REDIS_URL") or None,
+        "shared": environ.get("PROCTOR_SHARED") or None,
+        "aws_endpoint_url": _base_url(environ, "AWS_ENDPOINT_URL", "") or None,
+        "aws_region": environ.get("AWS_REGION") or "us-east-1",
+        "aws_access_key_id": environ.get("AWS_ACCESS_KEY_ID") or None,
+        "aws_secret_access_key": environ.get("AWS_SECRET_ACCESS_KEY") or None,
+        "aws_session_token": environ.get("AWS_SESSION_TOKEN") or None,
+        "step_summary": Path(told) if (told := environ.get("GITHUB_STEP_SUMMARY")) else None,
+        "array": {name: told for name in (*ARRAYS, "PROCTOR_SHARDS") if (told := environ.get(name))},
+    }
 
 
 def _keys_file(environ: Mapping[str, str], home: Path) -> dict[str, str]:
@@ -153,7 +161,7 @@ def _keys_file(environ: Mapping[str, str], home: Path) -> dict[str, str]:
     if path.stat().st_mode & 0o077:
         raise ConfigError(f"{path} holds keys and others may read it: chmod 600 {path}")
     found = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(_lines(path), 1):
         name, equals, value = line.strip().partition("=")
         if not name or name.startswith("#"):
             continue
@@ -161,6 +169,13 @@ def _keys_file(environ: Mapping[str, str], home: Path) -> dict[str, str]:
             raise ConfigError(f"{path}, line {number}: write NAME=VALUE; names: {', '.join(KEYS)}")
         found[name.strip()] = value.strip().strip("'\"")
     return found
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: not text in UTF-8; write a line NAME=VALUE for each key") from None
 
 
 def _hosts(environ: Mapping[str, str], variable: str) -> tuple[str, ...]:

@@ -1,0 +1,17 @@
+"""Every parser of text from outside, one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fuzz import answers, files, logs, servers, tasks, texts
+from fuzz.contract import Parser
+
+PARSERS: Sequence[Parser] = [
+    *servers.PARSERS,
+    *answers.PARSERS,
+    *files.PARSERS,
+    *logs.PARSERS,
+    *tasks.PARSERS,
+    *texts.PARSERS,
+]
