@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run run-real rollouts-demo test test-fast test-real check bench fuzz audit sbom faults soak fleet calibrate docs examples promises screenshots size
+.PHONY: help setup run run-real rollouts-demo test test-fast test-real check bench fuzz audit sbom faults soak fleet fleet-quota calibrate docs examples promises screenshots size
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -47,6 +47,9 @@ check: $(VENV)/.test  ## lint, types, and generated documents
 
 bench: $(VENV)/.test  ## speed and memory beside a reference (ONLY=core for the short one)
 	$(BIN)/python tools/bench.py $(if $(ONLY),--only $(ONLY))
+
+fleet-quota: $(VENV)/.test  ## forty processes at a provider with a hard quota, with and without a common Redis
+	$(BIN)/python tools/fleet_quota.py $(if $(ONLY),--only "$(ONLY)")
 
 faults: $(VENV)/.test  ## kill, cut, fill and spoil what proctor stands on, at random moments: is an item lost (50 min; ONLY=word, TIMES=n)
 	@bash tools/apt.sh postgresql gcc libc6-dev
