@@ -37,11 +37,13 @@ from proctor.service.data.verify import verify
 from proctor.service.rollouts.allowed import allowed_by
 from proctor.service.rollouts.prepared import file_inside
 from proctor.settings import read_settings
+from proctor.sources.batches.paths import steps_of
 from proctor.sources.batches.source import open_batch
 from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.official.imports import import_path
 from proctor.sources.exams.rows.normal_form import parse
 from proctor.sources.rollouts.faults import JsonTold, TaskFaults
+from proctor.sources.rollouts.meta import runner_of
 from proctor.sources.rollouts.paths import matches
 from proctor.trial_record import record_bytes, record_from
 from proctor.types import Model
@@ -301,6 +303,21 @@ def test_a_record_with_parts_that_are_none_is_refused(part: str) -> None:
     )
     with pytest.raises(DataError, match="trial is no record of a trial"):
         record_from(json.dumps(document).encode())
+
+
+def test_a_script_that_is_nested_too_deeply_is_a_script_all_the_same() -> None:
+    for body in (
+        b"(" * 5000,
+        b"-" * 100_000 + b"1",
+        b"if " + b"not " * 50_000 + b"x:\n pass\n",
+        b"a" + b".b" * 50_000,
+    ):
+        assert runner_of("t.py", body) == "python"
+
+
+def test_an_index_of_thousands_of_digits_is_no_path() -> None:
+    with pytest.raises(ConfigError, match="no path"):
+        steps_of(f"a[{LONG}]", "gold")
 
 
 def test_a_schema_with_half_a_surrogate_pair_is_no_schema() -> None:
