@@ -95,7 +95,7 @@ NONE_TOO = re.compile(r"[\s,;/]{0,5}(?:(?:and|or) )?none\b(?! of the (?:other|re
 LONE = re.compile(r"(?<![\w'’-])([B-HJ-Z])(?![\w'’-])|(?<![\w'’-])(A)(?=[.)])")
 ARE_RIGHT = re.compile(r"\s(?:are|is)\b")
 SPLIT = re.compile(r"\s{0,5}(?:[;\n]|,(?:\s?and\b)?|\band\b)\s{0,5}")
-BULLET = re.compile(r"[ \t]*(?:[-*•][ \t]+|\d{1,2}[.)][ \t]+)")
+BULLET = re.compile(r"(?<![ \t])[ \t]*(?:[-*•][ \t]+|\d{1,2}[.)][ \t]+)")
 
 
 def read_letters(value: str, choices: Sequence[str], *, strict: bool = False) -> Found:

@@ -36,7 +36,7 @@ LETTERED = re.compile(r"(?:^|[\s,;(])([A-Z])[.)](?=\s|$)")
 LONE = re.compile(r"(?<![\w'’-])([B-HJ-Z])(?![\w'’-])|(?<![\w'’-])(A)(?=[.)])")
 ARE_RIGHT = re.compile(r"\s(?:are|is)\b")
 SPLIT = re.compile(r"\s{0,5}(?:[;\n]|,(?:\s?and\b)?|\band\b)\s{0,5}")
-BULLET = re.compile(r"[ \t]*(?:[-*•][ \t]+|\d{1,2}[.)][ \t]+)")
+BULLET = re.compile(r"(?<![ \t])[ \t]*(?:[-*•][ \t]+|\d{1,2}[.)][ \t]+)")
 
 
 def read_letters(value: str, asked: Question, *, strict: bool = False) -> Found:
