@@ -86,19 +86,11 @@ def _licences(name: str) -> dict[str, Any]:
         return {}
     if expression := told.get("License-Expression"):
         return {"licenses": [{"expression": expression}]}
-    classified = [
-        each.rpartition(" :: ")[2]
-        for each in told.get_all("Classifier") or ()
-        if each.startswith("License ::")
-    ]
-    plain = [
-        line for line in [(told.get("License") or "").strip()] if line and "\n" not in line and len(line) < 80
-    ]
-    return (
-        {"licenses": [{"license": {"name": each}} for each in classified or plain]}
-        if classified or plain
-        else {}
-    )
+    classifiers = told.get_all("Classifier") or ()
+    classified = [each.rpartition(" :: ")[2] for each in classifiers if each.startswith("License ::")]
+    plain = (told.get("License") or "").strip()
+    names = classified or ([plain] if plain and "\n" not in plain and len(plain) < 80 else [])
+    return {"licenses": [{"license": {"name": each}} for each in names]} if names else {}
 
 
 def _browser(vendored: Mapping[str, str]) -> Iterator[Component]:
