@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run run-real rollouts-demo test test-fast test-real check bench fuzz audit sbom calibrate docs examples promises screenshots size
+.PHONY: help setup run run-real rollouts-demo test test-fast test-real check bench fuzz audit sbom faults soak calibrate docs examples promises screenshots size
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -47,6 +47,14 @@ check: $(VENV)/.test  ## lint, types, and generated documents
 
 bench: $(VENV)/.test  ## speed and memory beside a reference (ONLY=core for the short one)
 	$(BIN)/python tools/bench.py $(if $(ONLY),--only $(ONLY))
+
+faults: $(VENV)/.test  ## kill, cut, fill and spoil what proctor stands on, at random moments: is an item lost (50 min; ONLY=word, TIMES=n)
+	@bash tools/apt.sh postgresql gcc libc6-dev
+	cd tests && ../$(BIN)/python -m faults.program --only "$(ONLY)" --times $(or $(TIMES),20)
+
+soak: $(VENV)/.test  ## a day of mixed jobs in minutes: does anything grow (HOURS=24)
+	@bash tools/apt.sh gcc libc6-dev
+	cd tests && ../$(BIN)/python -m faults.soak --hours $(or $(HOURS),24)
 
 fuzz: $(VENV)/.test  ## a million inputs that nobody meant for every parser (ONLY=name,name COUNT=n SEED=n; an hour)
 	PYTHONPATH=tools $(BIN)/python -m fuzz $(if $(ONLY),--only "$(ONLY)") $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))

@@ -71,7 +71,7 @@ def public_words() -> dict[str, list[str]]:
     from proctor import errors
     from proctor.app import program
     from proctor.providers import PROVIDERS
-    from proctor.settings import SETTINGS
+    from proctor.settings.variables import SETTINGS
     from proctor.sources.exams.tables.tasks import SUITES
 
     kinds = [k for k in vars(errors).values() if isinstance(k, type) and issubclass(k, errors.ProctorError)]

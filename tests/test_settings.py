@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from proctor.errors import ConfigError
-from proctor.settings import SETTINGS, ollama_address, read_settings
+from proctor.settings import ollama_address, read_settings
+from proctor.settings.variables import SETTINGS
 
 
 def test_an_empty_environment_gives_the_defaults() -> None:
@@ -103,5 +104,6 @@ def test_every_setting_is_described() -> None:
     for setting in SETTINGS:
         assert setting.what.endswith(".") and setting.default
         assert setting.secret == (
-            setting.name.endswith(("_KEY", "_TOKEN")) or setting.name == "PROCTOR_DATABASE_URL"
+            setting.name.endswith(("_KEY", "_KEY_ID", "_TOKEN"))
+            or setting.name in ("PROCTOR_DATABASE_URL", "PROCTOR_REDIS_URL")  # they may hold a password
         )

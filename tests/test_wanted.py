@@ -44,7 +44,7 @@ from proctor.service.runs.requests import (
     wanted_by,
 )
 from proctor.settings import Settings, read_settings
-from proctor.types import Cell, Limits, Model
+from proctor.types import Cell, Limits, Model, Shard
 from proctor.web import forms, new_run
 
 Given = Mapping[str, Any]
@@ -64,6 +64,7 @@ EXAMPLES: Mapping[str, tuple[Any, ...]] = {
     "gold": ("label", "$.metadata.label"),
     "candidate": (r"^(\w+)-", "$.metadata.name"),
     "out": ("/results/of mine.jsonl",),
+    "shard": (Shard(0, 1), Shard(2, 8)),
     "stop": (("\n\n",), ("a, b", " c", r"\n", "\t", "Question:\r\n"), ("--model",)),
 }
 SUITE, FILE = "glue", "/questions.csv"

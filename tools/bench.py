@@ -159,17 +159,22 @@ def measure_million(bench: Bench) -> Found:
 
 def measure_latency(bench: Bench) -> Found:
     """Replies that take their time: how much of the possible overlap is used."""
-    found, work = Measured(), bench.work(FEW)
+    found, work = {name: Measured() for name in LATENCY}, bench.work(FEW)
     with spawn(["--latency", str(SPREAD_S), "--sigma", str(SPREAD_SIGMA)], {}) as simulated:
         server = Server(simulated.url)
         for _ in range(bench.rounds):
-            found.reference.append(_efficiency(run_bare(bench, server, work, parallel=SPREAD_PARALLEL)))
-            found.ours.append(_efficiency(run_proctor(bench, server, work, parallel=SPREAD_PARALLEL)))
-    return {"efficiency": found}
+            bare = run_bare(bench, server, work, parallel=SPREAD_PARALLEL)
+            ours = run_proctor(bench, server, work, parallel=SPREAD_PARALLEL)
+            for name, read in LATENCY.items():
+                found[name].reference.append(read(bare))
+                found[name].ours.append(read(ours))
+    return found
 
 
-def _efficiency(sample: Sample) -> float:
-    return sample.latency_s / SPREAD_PARALLEL / sample.wall_s
+LATENCY: Mapping[str, Callable[[Sample], float]] = {
+    "efficiency": lambda sample: sample.latency_s / SPREAD_PARALLEL / sample.wall_s,
+    "end_s": lambda sample: sample.wall_s - sample.first_request_s - sample.window_s,
+}
 
 
 def measure_saturation(bench: Bench) -> Found:
@@ -245,7 +250,7 @@ SLOW: Mapping[str, Callable[[Bench], Found]] = {  # only where they are named: e
     "rows": partial(measure_program, "rows.py", "run_row_ms"),
 }
 ONLY: Mapping[str, tuple[str, ...]] = {
-    "core": ("help", "whole"),
+    "core": ("help", "whole", "latency"),
     **{name: (name,) for name in (*PARTS, *SLOW)},
     "batch": ("batch", "eta", "uploads"),
 }

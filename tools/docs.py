@@ -84,7 +84,7 @@ def _help(program: click.Command, path: list[str]) -> str:
 
 def settings() -> str:
     """The environment variables that are read."""
-    from proctor.settings import SETTINGS
+    from proctor.settings.variables import SETTINGS
 
     rows = [
         (f"`{s.name}`", s.what + (" A secret: never stored or shown." if s.secret else ""), s.default)

@@ -116,6 +116,13 @@ class DiskFull(StoreError):
     cure = "Make room on that disk, then `proctor resume RUN`: what was committed is safe. A job goes on by itself."
 
 
+class SharedError(StoreError):
+    """What machines share is out of reach: the bucket or the folder of PROCTOR_SHARED, or a file that is not whole."""
+
+    slug = "shared"
+    cure = "Put right what the message says of PROCTOR_SHARED; a job is tried again by itself."
+
+
 class OutputError(ProctorError):
     """The output file of a batch lacks lines, because it could not be written; every reply is kept in the database."""
 

@@ -33,7 +33,10 @@ EXITS: Mapping[Exit, str] = {
         "Part of it: some planned items have an outcome, others have none, because they failed or the run was "
         "stopped. What was measured is kept."
     ),
-    Exit.GATE: "A gate is not passed: `batch run --gate-same`, where too few replies are the same as before.",
+    Exit.GATE: (
+        "A gate is not passed: `gate`, where a run is worse than the accepted one; `batch run --gate-same`, where too "
+        "few replies are the same as before."
+    ),
     Exit.NOTHING: (
         "Nothing of it: every item failed, or the model, the server or the database could not be used."
     ),

@@ -266,8 +266,9 @@ class Manifest:
     """What a run's numbers rest on: what the source knew, and how the model was asked.
 
     `not_sent` is what was asked for and the protocol has no word for; `adjustments` are parameters that the server's
-    refusals changed, told when the run ends; `replies` is the file that replay models answered from. `unread` is what
-    a version newer than this one wrote: kept, shown and written back, never counted with.
+    refusals changed, told when the run ends; `replies` is the file that replay models answered from. `parts` are the
+    runs that a merged run was made of, by id, each with its shard ("1/3"). `unread` is what a version newer than this
+    one wrote: kept, shown and written back, never counted with.
     """
 
     facts: Facts = field(default_factory=ExamFacts)
@@ -282,6 +283,7 @@ class Manifest:
     adjustments: tuple[str, ...] | None = None
     server_clock: ServerClock | None = None
     schema: Adherence | None = None
+    parts: Mapping[str, str] = field(default_factory=dict)
     unread: Mapping[str, Any] = field(default_factory=dict)
 
     @property

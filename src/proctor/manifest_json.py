@@ -68,6 +68,7 @@ def manifest_from(document: object, where: str = "manifest") -> Manifest:
         adjustments=told.texts("adjustments") if "adjustments" in told.left else None,
         server_clock=_clock(told.object("server_clock")),
         schema=_schema(told.object("schema")),
+        parts=told.table("parts", str) or {},
         unread=told.rest(),
     )
 
@@ -347,4 +348,5 @@ def _asked(manifest: Manifest) -> dict[str, Any]:
         "adjustments": manifest.adjustments,
         "server_clock": clock and _plain(asdict(clock)),
         "schema": manifest.schema and asdict(manifest.schema),
+        "parts": manifest.parts or None,
     }

@@ -309,11 +309,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of `of` parts of a run, counted from 0: each asking is in exactly one of them.
-
-    >>> Shard(0, 3).holds(position=7, repeat=2), str(Shard(0, 3))
-    (True, '1/3')
-    """
+    """One of `of` parts of a run, counted from 0 (from 1 in words): each asking is in exactly one of them."""
 
     index: int
     of: int
@@ -359,6 +355,7 @@ class Plan:
     cells: tuple[Cell, ...]
     name: str = ""
     replies: str | None = None
+    workers: int = 1  # processes of this machine at work on each run
 
 
 class Status(StrEnum):

@@ -16,6 +16,7 @@ OVER_ALL = {
     "src/proctor/store/datasets/shelf.py": "a file that no row of any project names is deleted",
     "src/proctor/store/batches/files.py": "a content that files of errors of any project are read off is kept",
     "src/proctor/store/queue/entries.py": "limits and places in a queue that all projects share",
+    "src/proctor/store/queue/workers.py": "workers are nobody's, and what they say of a run is told to who sees it",
     "src/proctor/service/admin/prune.py": "what no run of any project needs is deleted, after a run within the reach",
 }
 WHOLE_CONTEXT = {

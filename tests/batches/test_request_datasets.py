@@ -26,11 +26,11 @@ from proctor.service.datasets.arriving import Arrived, copied
 from proctor.service.datasets.reading import Reading
 from proctor.service.datasets.requests import Requests, RequestsWish
 from proctor.service.kinds.batches import path_of
+from proctor.service.opening.reaching import bring
 from proctor.settings import read_settings
 from proctor.store import Store
 from proctor.store.admin.access import add_project
 from proctor.store.datasets import shelf
-from proctor.store.datasets.files import bring
 from proctor.store.queue.entries import Ticket, submit
 from proctor.types import Cell, Model, Plan, Run
 from request_files import line, lines
@@ -189,7 +189,7 @@ def test_a_data_set_that_runs_use_is_not_deleted_and_they_are_named(context: Con
     requests.remove(context, made.id)
     assert on_disk(context) == []
     with pytest.raises(NotFound, match="their data set was deleted"):
-        bring(context.store, [run.cell.source], context.settings)
+        bring(context, [run.cell.source])
 
 
 def test_a_run_keeps_the_reading_it_was_submitted_with_and_follows_a_new_name(context: Context) -> None:
@@ -204,10 +204,10 @@ def test_a_run_keeps_the_reading_it_was_submitted_with_and_follows_a_new_name(co
 
 def test_a_worker_without_the_file_says_where_it_is(context: Context) -> None:
     made = uploaded(context, lines(2))
-    bring(context.store, [made.ref], context.settings)
+    bring(context, [made.ref])
     elsewhere = replace(context.settings, home=context.settings.home.parent / "elsewhere")
     with pytest.raises(DataMissing, match="on the disk of the server that took them"):
-        bring(context.store, [made.ref], elsewhere)
+        bring(replace(context, settings=elsewhere), [made.ref])
     with pytest.raises(DataMissing, match="upload the file again here"):
         requests.batch_ref(replace(context, settings=elsewhere), made.name)
 

@@ -16,7 +16,7 @@ from sqlalchemy import select
 from jobs_world import World, children_of, kill, until, world
 from proctor.service.runs import queue
 from proctor.store.core.tables import RUN
-from proctor.store.queue import entries as store_queue
+from proctor.store.queue import taking
 from proctor.types import Run, Status
 from programs import HANG_S
 
@@ -116,7 +116,7 @@ with Lease(store, sys.argv[2], "deaf", 60.0):
 def test_a_process_that_nothing_ends_is_ended_by_its_own_lease(here: World) -> None:
     run = here.submit()
     taken = {"now": time.time(), "lease_s": 60.0, "most_running": 3}
-    assert store_queue.take_next(here.store, owner="deaf", **taken) is not None
+    assert taking.take_next(here.store, owner="deaf", **taken) is not None
     words = [sys.executable, "-c", DEAF, here.database_url, run.id]
     with subprocess.Popen(words, stdout=subprocess.PIPE, env=here.environ) as process:
         assert process.stdout is not None and process.stdout.readline() == b"there\n"

@@ -6,31 +6,47 @@ import time
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
-from proctor.store.queue.heartbeat import FORGOTTEN_S, Load, WorkerSign, beat, signs, tidy
+from proctor.store import Store
+from proctor.store.core.fleet_tables import WORKER
+from proctor.store.queue.workers import FORGOTTEN_S, Load, WorkerSign, beat, lately, signs, tidy
 from served import Server, serving
 
 
-def test_a_sign_comes_back_as_it_was_given(tmp_path: Path) -> None:
+def test_a_sign_comes_back_as_it_was_given(store: Store) -> None:
     loads = {"a run": Load(93_000_000, 0.5), "another": Load(5, None)}
-    beat(tmp_path, "worker box 1", WorkerSign("12 MB are free", loads))
-    (found,) = signs(tmp_path)
-    assert (found.waits_for, found.loads) == ("12 MB are free", loads)
-    assert abs(found.at - time.time()) < 3600
+    lacks = {"a third": "GEMINI_API_KEY"}
+    given = WorkerSign(
+        "worker box 1", "box", "/srv/proctor", "1.0", 10.0, 20.0, "12 MB are free", loads, lacks, ("x",)
+    )
+    beat(store, WorkerSign("worker box 1", at=5.0))
+    beat(store, given)
+    assert signs(store) == [given]
 
 
-def test_what_a_full_disk_left_half_written_still_tells_its_time(tmp_path: Path) -> None:
-    beat(tmp_path, "worker", WorkerSign())
-    (tmp_path / "workers" / "worker.json").write_text('{"waits')
-    (found,) = signs(tmp_path)
-    assert found.loads == {} and found.at > 0
+def test_what_another_version_says_of_a_worker_still_tells_its_time(store: Store) -> None:
+    beat(store, WorkerSign("worker", at=7.0))
+    with store.writing() as connection:
+        connection.execute(update(WORKER).values(said='{"waits'))
+    assert signs(store) == [WorkerSign("worker", at=7.0)]
 
 
-def test_signs_of_workers_long_gone_are_removed_but_for_the_last(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        beat(tmp_path, name, WorkerSign())
-    tidy(tmp_path, now=time.time() + FORGOTTEN_S + 60)
-    assert len(signs(tmp_path)) == 1
+def test_signs_of_workers_long_gone_are_removed_but_for_the_last(store: Store) -> None:
+    for place, name in enumerate(("one", "two")):
+        beat(store, WorkerSign(name, at=100.0 + place))
+    tidy(store, now=101.0 + FORGOTTEN_S + 60)
+    assert [sign.name for sign in signs(store)] == ["two"]
+
+
+def test_a_worker_that_ended_or_is_silent_is_not_there(store: Store) -> None:
+    for sign in (
+        WorkerSign("here", at=100.0),
+        WorkerSign("ended", at=100.0, ended=True),
+        WorkerSign("silent", at=60.0),
+    ):
+        beat(store, sign)
+    assert [sign.name for sign in lately(store, now=101.0)] == ["here"]
 
 
 def at_work(server: Server, job: str) -> dict[str, float]:

@@ -20,7 +20,7 @@ from proctor.service.runs import queue
 from proctor.service.watch import job_states
 from proctor.settings import read_settings
 from proctor.store.core.tables import PULSE, RUN
-from proctor.store.queue import entries as places
+from proctor.store.queue import taking
 from proctor.store.queue.endings import Verdict, end
 from proctor.store.write import throughput
 from proctor.store.write.throughput import Progress
@@ -135,7 +135,7 @@ def test_a_failure_that_does_not_pass_is_told_as_it_was_and_comes_later_each_tim
 
 def test_the_pace_of_a_job_that_goes_on_is_of_its_last_try_alone(here: World) -> None:
     run = here.submit()
-    taken = places.take_next(here.store, owner="me", now=time.time(), lease_s=60.0, most_running=3)
+    taken = taking.take_next(here.store, owner="me", now=time.time(), lease_s=60.0, most_running=3)
     assert taken is not None and taken.id == run.id
     context = Context(here.settings, here.store)
     assert job_states.state_of(context, run.id).items_per_s is None

@@ -6,14 +6,15 @@ import json
 from pathlib import Path
 from urllib.request import urlopen
 
-import forks
 import pytest
 from sqlalchemy import select
 
-from programs import environment
-from proctor.settings import SETTINGS, read_settings
+import forks
+from proctor.settings import read_settings
+from proctor.settings.variables import SETTINGS
 from proctor.store import Store
 from proctor.store.core.tables import METADATA
+from programs import environment
 from request_files import line
 from served import serving
 
@@ -75,10 +76,7 @@ def test_no_secret_is_in_anything_that_was_written_or_said(database_url: str, tm
     server_environ = {name: value for name, value in environ.items() if name != "PROCTOR_SERVER"}
     said: list[str] = []
     with serving(home, **server_environ) as server:
-        jobs = [
-            server.submit(name, "sim", limit=1)
-            for name in ("simulator", "openai")
-        ]
+        jobs = [server.submit(name, "sim", limit=1) for name in ("simulator", "openai")]
         said += [json.dumps(server.ended(job)) for job in jobs]
         places = [
             *PAGES,

@@ -11,7 +11,7 @@ from pathlib import Path
 from proctor.errors import QueueFull
 from proctor.references import ExamRef
 from proctor.store import Store
-from proctor.store.queue import entries
+from proctor.store.queue import entries, taking
 from proctor.store.queue.entries import Ticket
 from proctor.types import Cell, Model, Plan, Run
 
@@ -27,7 +27,7 @@ def submitted(
 
 
 def taken(store: Store, owner: str = "w1", *, now: float = NOW, most: int = 100) -> Run | None:
-    return entries.take_next(store, owner=owner, now=now, lease_s=60.0, most_running=most)
+    return taking.take_next(store, owner=owner, now=now, lease_s=60.0, most_running=most)
 
 
 def submit_one(store: Store, user: str) -> str:

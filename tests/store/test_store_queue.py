@@ -13,7 +13,7 @@ from store_examples import answered, new_run
 from proctor.errors import Conflict, NotFound, QueueFull
 from proctor.manifest import UNOPENED
 from proctor.store import AttemptWriter, Store
-from proctor.store.queue import endings, entries
+from proctor.store.queue import endings, entries, taking
 from proctor.store.queue.endings import Spent, Try, Verdict
 from proctor.store.queue.entries import Ticket
 from proctor.types import Plan, Run, Status
@@ -56,13 +56,13 @@ def test_a_plan_of_several_cells_waits_as_one_and_has_one_run_at_work_at_a_time(
         submitted(store, "ann", most=1)
     other = submitted(store, "bob")
     one = {"lease_s": 60.0, "most_running": 9}
-    assert [entries.take_next(store, owner=f"w{n}", now=NOW, **one) for n in range(3)] == [
+    assert [taking.take_next(store, owner=f"w{n}", now=NOW, **one) for n in range(3)] == [
         store.run(first.id),
         store.run(other.id),
         None,
     ]
     end(store, first, CANCELLED, "w0")
-    assert entries.take_next(store, owner="w3", now=NOW, **one) == store.run(second.id)
+    assert taking.take_next(store, owner="w3", now=NOW, **one) == store.run(second.id)
     # Both go back into a queue of one.
     end(store, second, CANCELLED, "w3")
     for run in (first, second):

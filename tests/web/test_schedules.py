@@ -18,7 +18,7 @@ from proctor.service.admin.access import deeds
 from proctor.service.runs import schedules
 from proctor.settings import read_settings
 from proctor.store import Store
-from proctor.store.queue import entries
+from proctor.store.queue import taking
 from proctor.store.queue.endings import Verdict, end
 from proctor.store.write.throughput import Progress
 from proctor.types import Status
@@ -112,13 +112,13 @@ def look_at_a_night(browser: Browser, home: Path) -> None:
         schedules.submit_due(over(store, read_settings({"PROCTOR_HOME": str(home)})), now=kept.next_at)
         run = schedules.last_run(over(store), schedules.one(over(store), kept.id))
         assert run is not None and "pending" in browser.get("/schedules").words
-        taken = entries.take_next(store, owner="me", now=time.time(), lease_s=60.0, most_running=3)
+        taken = taking.take_next(store, owner="me", now=time.time(), lease_s=60.0, most_running=3)
         assert taken is not None and taken.id == run.id
         later = Verdict(Status.PENDING, error="nobody answers", run_after=time.time() + 60.0)
         assert end(store, run.id, later, owner="me", now=time.time())
         assert "UTC, try 2 of 3: nobody answers" in browser.get("/schedules").words
         again = time.time() + 120.0
-        assert entries.take_next(store, owner="me", now=again, lease_s=60.0, most_running=3) is not None
+        assert taking.take_next(store, owner="me", now=again, lease_s=60.0, most_running=3) is not None
         lost = Verdict(Status.FAILED, error="nobody answers at that address", error_slug="endpoint-not-found")
         assert end(store, run.id, lost, owner="me", now=time.time())
         page = browser.get("/schedules")

@@ -31,6 +31,7 @@ from proctor.store.core.attempts import narrow
 from proctor.store.core.scores import Figures
 from proctor.store.write import notes
 from proctor.store.write.attempt_writer import Batch, write
+from proctor.store.write.claims import Claim
 from proctor.store.write.notes import Note
 from proctor.types import (
     Attempt,
@@ -101,7 +102,7 @@ def batches(num: int) -> Iterator[Batch]:
     ]
     packed = bodies.pack_all(packer, [bodies.item_body(item) for item in asked])
     yield Batch(
-        num, "bench", 1e10, (), (), [(i.hash, body) for i, body in zip(asked, packed, strict=True)], 0
+        Claim(num, "bench", 1e10), (), (), [(i.hash, body) for i, body in zip(asked, packed, strict=True)]
     )
     (reply,) = bodies.pack_all(packer, [bodies.payload_body(attempt_at(0, asked[0]))])
     for start in range(0, RESULTS, ROWS_AT_ONCE):
@@ -110,7 +111,8 @@ def batches(num: int) -> Iterator[Batch]:
             task = f"t{place // EVERY}"
             item = Item(f"{task}/{place}", task, Chat(), Gold("A"), hash=asked[place % PROMPTS].hash)
             rows.append(narrow(num, attempt_at(place, item), item.hash))
-        yield Batch(num, "bench", 1e10, rows, [(*row[:4], reply) for row in rows], (), ROWS_AT_ONCE)
+        claim = Claim(num, "bench", 1e10, settled=ROWS_AT_ONCE)
+        yield Batch(claim, rows, [(*row[:4], reply) for row in rows], ())
 
 
 def fill(store: Store) -> Run:

@@ -29,7 +29,8 @@ from proctor.service.datasets.reading import reading_of
 from proctor.service.rollouts.starting import RolloutsRequest
 from proctor.service.runs.requests import PlanRequest, RunRequest, plan_of, wanted_by
 from proctor.service.runs.schedules import next_time
-from proctor.settings import SETTINGS, read_settings
+from proctor.settings import read_settings
+from proctor.settings.variables import SETTINGS
 from proctor.sources.batches.paths import steps_of, value_at
 from proctor.sources.exams.files.columns import parse_chosen
 from proctor.web.forms import escaped, filled, unescaped

@@ -127,10 +127,14 @@ def _add_health(app: FastAPI, context_of: Any, metrics: Metrics) -> None:
         response_model=None,
     )
     def readyz() -> JSONResponse:
-        """503 with what is wrong if the database does not answer; a missing worker is said, and is no error."""
+        """503 with what is wrong if the database does not answer; a missing worker is said, and is no error.
+
+        `redis` is there where PROCTOR_REDIS_URL is set; without it jobs are taken from the database, which is no error.
+        """
         context = context_of()
         job_states.states(context)
-        return JSONResponse({"status": "ok", "worker": _worker(context)})
+        redis = {"redis": queue.redis_away(context.settings) or "ok"} if context.settings.redis_url else {}
+        return JSONResponse({"status": "ok", "worker": _worker(context), **redis})
 
     @app.get("/metrics", tags=["health"], summary="Figures for Prometheus", response_class=Response)
     def figures(context: OpenContext, user: Reader) -> Response:
@@ -143,7 +147,7 @@ def _add_health(app: FastAPI, context_of: Any, metrics: Metrics) -> None:
 
 
 def _worker(context: Context) -> str:
-    """Whether a worker of this machine looked into the queue lately."""
+    """Whether a worker looked into the queue lately, on any machine."""
     seen = queue.worker_seen(context)
     if seen is None:
         return "none seen"

@@ -17,7 +17,7 @@ from proctor.api.benchmarking import JobId, States
 from proctor.api.dependencies import OpenContext, Reader, Runner
 from proctor.service.admin import access, prune
 from proctor.service.context import Context
-from proctor.service.runs import queue
+from proctor.service.runs import fleet, queue
 from proctor.service.watch import job_states
 from proctor.service.watch.job_states import ENDED, JobState
 
@@ -105,9 +105,22 @@ def stats(context: OpenContext, user: Reader) -> dict[str, Any]:
         "most_queued_per_user": context.settings.most_queued,
         "jobs": job_states.states(context),
         "worker_seen_at": answers.stamp(queue.worker_seen(context)),
+        "workers": [
+            {
+                "name": each.name,
+                "host": each.host,
+                "version": each.version,
+                "began_at": answers.stamp(each.began_at),
+                "seen_at": answers.stamp(each.seen_at),
+                "jobs": each.jobs,
+                "waits_for": each.waits_for,
+            }
+            for each in fleet.seen(context)
+        ],
         "at_work": [{"job_id": run_id, **asdict(load)} for run_id, load in job_states.loads(context).items()],
         "memory_allowed_bytes": context.settings.most_memory_bytes,
         "disk": asdict(queue.disk(context)),
+        "redis_away": queue.redis_away(context.settings),
     }
 
 

@@ -6,7 +6,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -18,6 +19,8 @@ from proctor.errors import in_one_line
 from proctor.settings import Settings, read_settings
 
 LONGEST_MENDING_S = 10.0  # before a server answers; workers and pages do the rest
+
+SHARDED = (("run",), ("batch", "run"), ("rollouts", "run"))  # commands that can be asked part by part
 
 AppOf = Callable[[Settings], Any]
 
@@ -67,9 +70,11 @@ def serve(place: Binding, settings: Settings, environ: Mapping[str, str], app_of
 
     Raises ConfigError for an address that cannot be had or must not be, StoreError for the database.
     """
+    from proctor.app.fleet import swept
     from proctor.app.server import bind, check_address, run, url_of
     from proctor.app.supervisor import Supervisor
-    from proctor.service.context import open_context
+    from proctor.jobs.worker import LEASE_S
+    from proctor.service.context import open_context, open_store
     from proctor.service.results.results import make_good
 
     check_address(place.host, settings)
@@ -84,7 +89,8 @@ def serve(place: Binding, settings: Settings, environ: Mapping[str, str], app_of
         workers = Supervisor(words, environ, place.workers, log)
         workers.start()
         try:
-            run(app, listening, partial(_say_where, url_of(listening)))
+            with open_store(settings) as store, swept(store, settings, LEASE_S, log):
+                run(app, listening, partial(_say_where, url_of(listening)))
         finally:
             workers.close()
 
@@ -104,15 +110,32 @@ def _say_where(url: str) -> None:
 @click.command("worker")
 @click.option("--once", is_flag=True, help="Work until the queue is empty, then end.")
 @click.option("--parent", type=int, hidden=True, help="End when this process, which started it, has ended.")
-@click.option("--lease", "lease_s", type=click.FloatRange(0.5), default=60.0, hidden=True)
-def worker_command(once: bool, parent: int | None, lease_s: float) -> int:
+@click.option("--lease", "lease_s", type=click.FloatRange(0.5), default=30.0, hidden=True)
+@click.option(
+    "--shard",
+    is_flag=False,
+    flag_value="auto",
+    metavar="[I/N|auto]",
+    help="No queue: ask part I of N of the command after `--`, as a task of an array job does.",
+)
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- run|batch run|rollouts run ...]")
+def worker_command(
+    once: bool, parent: int | None, lease_s: float, shard: str | None, command: tuple[str, ...]
+) -> int:
     """Work on the runs that wait in the queue, each in a process of its own.
 
     Any number of workers may be at it, on any machine that reaches the database. SIGTERM or Ctrl-C ends
     it; its runs then wait for the next worker.
+
+    With --shard there is no queue and no server: `proctor worker --shard 3/8 -- run exam.jsonl --model ollama/a`
+    asks the third of eight parts, and `proctor merge` makes one run of them.
     """
+    if shard is not None or command:
+        return ask_shard(shard, command)
+    from proctor.app.fleet import with_rq
     from proctor.jobs.worker import Worker
     from proctor.service.context import open_context
+    from proctor.service.opening.reaching import lacking
     from proctor.service.results.results import make_good
     from proctor.service.runs.schedules import submit_due
 
@@ -128,6 +151,7 @@ def worker_command(once: bool, parent: int | None, lease_s: float) -> int:
                 *submit_due(context, now=now),
                 *make_good(context, longest_s=0.0, hopeless=hopeless),
             ],
+            lacking=(lambda run: lacking(context, run)) if settings.several_machines else (lambda _run: None),
             go_on=lambda: parent in (None, os.getppid()),
             lease_s=lease_s,
         )
@@ -138,9 +162,23 @@ def worker_command(once: bool, parent: int | None, lease_s: float) -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, end)
         log(f"{worker.name}, process {os.getpid()}: waiting for runs")
-        worker.work(once=once)
+        # Until the queue is empty: what waits stands in the database, and Redis has no part in it.
+        with nullcontext() if once else with_rq(worker, os.environ):
+            worker.work(once=once)
         log(f"{worker.name}: ended")
     return 0
+
+
+def ask_shard(shard: str | None, command: Sequence[str]) -> int:
+    """`proctor COMMAND --shard SHARD` in this process; its exit code."""
+    from proctor.cli import proctor
+
+    if shard is None:
+        raise click.UsageError("A command needs --shard I/N before it: which part of it is this worker's?")
+    if not any(tuple(command[: len(words)]) == words for words in SHARDED):
+        told = ", ".join(" ".join(words) for words in SHARDED)
+        raise click.UsageError(f"--shard needs a command after --: {told}")
+    return int(proctor.main(args=[*command, "--shard", shard], standalone_mode=False) or 0)
 
 
 def log(text: str) -> None:

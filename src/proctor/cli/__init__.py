@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("show", "Show a run or a comparison: scores, counts, what they rest on."),
     "list": ("show", "List the newest runs."),
     "compare": ("compare", "Compare runs or models: which is better, by how much, on which items."),
+    "gate": ("gate", "Hold a new run against the last accepted one, for pipelines."),
     "leaderboard": (
         "leaderboard",
         "Rank the models that were asked the same, with ties where there are ties.",
@@ -36,6 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "history": ("leaderboard", "Show the runs of the last days and how each model's score moved."),
     "plan": ("plan", "Say what a run would ask, cost and be able to show, without asking anything."),
     "import": ("logs", "Import the logs of lm-eval and Inspect as runs beside proctor's own."),
+    "merge": ("merge", "Make one run of the parts that --shard asked apart."),
     "bundle": ("bundle", "Pack a run with everything that its figures can be checked with."),
     "verify": ("bundle", "Recompute every figure of a bundle, offline."),
     "status": ("remote", "Say where a server's job is, or wait until it has ended (--server)."),
@@ -58,11 +60,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "keys": ("keys", "Create, list and revoke the API keys of the server."),
     "projects": ("keys", "List and create projects."),
     "prune": ("prune", "Delete old runs."),
+    "backup": ("backup", "Write the database and all files to one file, while server and workers go on."),
+    "restore": ("backup", "Put back what `proctor backup` wrote, into SQLite or PostgreSQL."),
     "simulate": (
         "simulate",
         "Start the model simulator: an OpenAI and Ollama server for dry runs and tests.",
     ),
     "demo": ("demo", "Score the built-in models on the sample rows and show the commands that go further."),
+    "examples": ("examples", "Write the files that the documents' commands name into a folder of your own."),
+    "help": ("help", "Read the pages of the documents in the terminal: graders, batches, server, ..."),
+    "completion": ("completion", "Print the script by which bash, zsh or fish completes proctor's words."),
 }
 
 # What `--server` sends to a server; everything else works on this machine.

@@ -25,10 +25,15 @@ def import_command(path: Path, as_json: bool) -> int:
     Files that are not recognised are listed and passed over.
     """
     from proctor.cli.imports import import_lines, import_record
-    from proctor.service.data.transfer import import_data
+    from proctor.service.context import open_context
+    from proctor.service.data.transfer import import_data, share_imported
     from proctor.service.results import documents
 
-    report = import_data(path, read_settings(os.environ))
+    settings = read_settings(os.environ)
+    report = import_data(path, settings)
+    if settings.shared or settings.several_machines:
+        with open_context(settings) as context:
+            share_imported(context, report)
     if as_json:
         click.echo(documents.to_json(import_record(report)))
     else:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
 
+from proctor.plan.array import AUTO, told_by
 from proctor.plan.doors import from_params
 from proctor.plan.option import RunOption
-from proctor.plan.values import FilePath, Flag, NumberIn, OneOf, Texts
+from proctor.plan.values import FilePath, Flag, NumberIn, OneOf, ShardOf, Texts
 from proctor.plan.wanted import BY_NAME, OF_BATCHES, OF_EXAMS, OPTIONS, Wanted
-from proctor.types import Limits
+from proctor.settings import read_settings
+from proctor.types import Limits, Shard
 
 Command = Callable[..., Any]
 
@@ -47,7 +50,7 @@ def server_options(command: Command) -> Command:
 
 
 def budget_options(command: Command) -> Command:
-    return with_options((option for option in OPTIONS if option.part == "limits"), command)
+    return with_options((o for o in OPTIONS if o.part == "limits" and o.resumed), command)
 
 
 def option_named(name: str, *, unset: str | None = None) -> Callable[[Command], Command]:
@@ -69,7 +72,15 @@ def _click_option(option: RunOption, unset: str | None = None) -> Callable[[Comm
         return click.option(*names, is_flag=True, help=about)
     if isinstance(kind, Texts) and not kind.commas:
         return click.option(*names, multiple=True, metavar=option.metavar, help=about)
+    if isinstance(kind, ShardOf):
+        # Without a value it is that of the array's task.
+        told: dict[str, Any] = {"is_flag": False, "flag_value": AUTO, "callback": _of_array}
+        return click.option(*names, type=str, metavar=f"[{option.metavar}|{AUTO}]", help=about, **told)
     return click.option(*names, type=_click_type(option), metavar=option.metavar, help=about)
+
+
+def _of_array(_ctx: object, _param: object, value: str | None) -> str | None:
+    return str(told_by(read_settings(os.environ).array)) if value == AUTO else value
 
 
 def _click_type(option: RunOption) -> Any:
@@ -86,6 +97,12 @@ def _click_type(option: RunOption) -> Any:
 def wanted_from(source: str, models: tuple[str, ...], given: dict[str, Any]) -> Wanted:
     """What a command's arguments and options mean. Raises ConfigError."""
     return Wanted(source, models, from_params(given))
+
+
+def shard_from(given: dict[str, Any]) -> Shard | None:
+    """The part that is asked; None: the whole. Raises ConfigError."""
+    shard: Shard | None = from_params(given).get("shard")
+    return shard
 
 
 def limits_from(given: dict[str, Any]) -> Limits | None:

@@ -15,8 +15,9 @@ from proctor.settings import read_settings
 @click.command("resume", epilog=OF_RUNS)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @budget_options
+@option_named("workers")
 @json_option
-def resume_command(runs: tuple[str, ...], as_json: bool, **given: Any) -> int:
+def resume_command(runs: tuple[str, ...], workers: int | None, as_json: bool, **given: Any) -> int:
     """Continue RUN with what is missing or failed; nothing that has an outcome is asked again.
 
     RUN is a run's id, its beginning, or the id of a plan of several runs.
@@ -28,7 +29,7 @@ def resume_command(runs: tuple[str, ...], as_json: bool, **given: Any) -> int:
 
     show = shower()
     with show, open_context(read_settings(os.environ)) as context:
-        outcome = resume(context, runs, limits=limits_from(given), watch=show.watch)
+        outcome = resume(context, runs, limits=limits_from(given), watch=show.watch, workers=workers or 1)
     return finish(outcome, as_json=as_json)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
-from proctor.cli.options import json_option
+from proctor.cli.options import json_option, option_named, shard_from
 from proctor.errors import Exit
 from proctor.settings import read_settings
 
@@ -62,9 +64,11 @@ def rollouts_command() -> None:
 
 @rollouts_command.command("run", epilog=EXITS)
 @click.argument("config", type=click.Path(path_type=Path))
+@option_named("shard")
 @verbose_option
+@option_named("workers")
 @json_option
-def run_command(config: Path, verbose: int, as_json: bool) -> int:
+def run_command(config: Path, verbose: int, workers: int | None, as_json: bool, **given: Any) -> int:
     """Run every task of CONFIG, a TOML file, as often as it says.
 
     Everything is kept in PROCTOR_HOME: rollouts/NAME/STAMP has the benchmark's files, runs/STAMP-NUMBER those of each
@@ -75,7 +79,7 @@ def run_command(config: Path, verbose: int, as_json: bool) -> int:
     from proctor.service.rollouts.opening import given_back, plan_of_config, run_plan
 
     settings = read_settings(os.environ)
-    plan = plan_of_config(config, settings)
+    plan = replace(plan_of_config(config, settings, shard=shard_from(given)), workers=workers or 1)
     with given_back(plan), open_context(settings) as context:
         with Lines(context, plan, verbose=verbose, to_stderr=as_json) as lines:
             lines.begin()

@@ -268,6 +268,7 @@ def _source(run: Run) -> str:
         (f"{facts.shots} shots", bool(facts.shots)),
         (f"mode {mode}", mode not in (None, "generate")),
         ("its schema not enforced", run.manifest.unenforced is not None),
+        (f"shard {run.cell.limits.shard}", run.cell.limits.shard is not None),
         (f"{run.cell.repeats} {'rollouts' if _of_tasks(run) else 'repeats'}", run.cell.repeats > 1),
     ]
     words = ", ".join(word for word, holds in apart if holds)

@@ -44,13 +44,14 @@ class Pace:
     _recent: deque[list[float]] = field(default_factory=deque)
     _latencies_s: deque[float] = field(default_factory=lambda: deque(maxlen=1000))
 
-    def ended(self, now: float, latency_s: float | None, output_tokens: int | None) -> None:
-        self.done += 1
+    def ended(self, now: float, latency_s: float | None, output_tokens: int | None, items: int = 1) -> None:
+        """An item has ended; or several that other processes had at work."""
+        self.done += items
         self.tokens += output_tokens or 0
         if not self._recent or now >= self._recent[-1][0] + BUCKET_S:
             self._recent.append([self.began + (now - self.began) // BUCKET_S * BUCKET_S, 0, 0])
         bucket = self._recent[-1]
-        bucket[1] += 1
+        bucket[1] += items
         bucket[2] += output_tokens or 0
         if latency_s is not None:
             self._latencies_s.append(latency_s)

@@ -21,7 +21,8 @@ async def paced(
         began = limiter.clock()
         reply = await send()
         in_flight = (company + limiter.in_flight) / 2
-        limiter.completed(limiter.clock() - began, company)
+        tokens = (reply.input_tokens or 0) + (reply.output_tokens or 0)
+        limiter.completed(limiter.clock() - began, company, tokens)
         if outage.troubled:
             outage.answered()
         return reply, in_flight
@@ -30,7 +31,7 @@ async def paced(
         if error.away:
             limiter.failed()
         else:
-            limiter.refused(error.retry_after_s)
+            limiter.refused(error.retry_after_s, full=isinstance(error, Overloaded))
         raise
     except ProctorError as error:
         if not (isinstance(error, AttemptError) and error.of_item):

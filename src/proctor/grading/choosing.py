@@ -15,6 +15,7 @@ from proctor.grading.graders.dates import dates, whole_date
 from proctor.grading.graders.json import Missing, parsed
 from proctor.grading.graders.number import whole_number
 from proctor.grading.graders.tokens import UNSPACED
+from proctor.grading.patterns import later
 from proctor.grading.spec import OpenGrader, parse_grader
 
 PROSE_ROWS = 0.25  # from this share of rows on whose answers are sentences, no words are compared
@@ -79,7 +80,7 @@ def is_json(text: str) -> bool:
     return text.lstrip()[:1] in ("{", "[") and not isinstance(parsed(text), Missing)
 
 
-LETTERS = re.compile(r"[^\W\d_]+")
+LETTERS = later(r"[^\W\d_]+")
 
 
 def is_quantity(text: str) -> bool:
@@ -92,7 +93,7 @@ def is_quantity(text: str) -> bool:
     return not LETTERS.search(rest)
 
 
-YEAR = re.compile(r"\s*(?:1\d{3}|20\d\d)\s*")
+YEAR = later(r"\s*(?:1\d{3}|20\d\d)\s*")
 
 
 def years(rows: Sequence[Answers]) -> bool:
@@ -116,8 +117,8 @@ def ambiguous(row: Answers) -> bool:
     return bool(found) and all(len(one.readings) > 1 for one in found)
 
 
-ENDS = re.compile(r"[.!?。！？]['\"»”’)]*\s*$")  # noqa: RUF001 - full-width signs are data here
-UNSPACED_SIGN = re.compile(f"[{UNSPACED}]")
+ENDS = later(r"[.!?。！？]['\"»”’)]*\s*$")  # noqa: RUF001 - full-width signs are data here
+UNSPACED_SIGN = later(f"[{UNSPACED}]")
 
 
 def is_prose(row: Answers) -> bool:

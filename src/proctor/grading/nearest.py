@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from proctor.grading.formats import AnswerFormat
+from proctor.grading.patterns import later
 from proctor.grading.reading.endings import in_conclusion, in_last_sentence
 from proctor.grading.reading.forms import lowered, plain
 from proctor.grading.reading.jsons import HAS_KEY, KEYS, found_pairs
@@ -39,9 +40,9 @@ __all__ = [
 ]
 
 COUNTS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-CAPITAL = re.compile(r"(?<![\w'\u2019-])([A-Z])(?![\w'\u2019-])")
-FIGURE = re.compile(r"\d+(?:[.,]\d+)?")
-REFUSAL = re.compile(
+CAPITAL = later(r"(?<![\w'\u2019-])([A-Z])(?![\w'\u2019-])")
+FIGURE = later(r"\d+(?:[.,]\d+)?")
+REFUSAL = later(
     r"\b(?:sorry|apologi[sz]e|cannot|can['\u2019]t|unable to|not able to|won['\u2019]t)\b.{0,80}"
     r"\b(?:help|assist|answer|provide|comply|advice|discuss|continue)",
     re.IGNORECASE | re.DOTALL,

@@ -6,21 +6,22 @@ Everything here takes time linear in the text.
 # ruff: noqa: RUF001 - the quotes and full-width signs that models write are data here
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
+
+from proctor.grading.patterns import later
 
 MARKUP = " \t\r\n*_`~\"'“”‘’«»‹›()[]{}<>$#"
 NOT_MONEY = MARKUP.replace("$", "")
 PUNCTUATION = ".,;:!?。，．；：！？"
 
 # `\boxed{C}`, `\text{C}`: the braces that stay behind are markup.
-LATEX = re.compile(r"\\(?:boxed|fbox|text(?:bf|it|rm)?|math(?:bf|rm|it)?)\s*\{")
-SEPARATOR = re.compile(r"(?<=\w)[\s_-]+(?=\w)")
-NUMBER = re.compile(r"([-+]?)([$€£¥]?)\s?([-+]?)(\d+|\d{1,3}(?:,\d{3})+)?(?:\.(\d*))?\s?(%|[$€£¥])?")
+LATEX = later(r"\\(?:boxed|fbox|text(?:bf|it|rm)?|math(?:bf|rm|it)?)\s*\{")
+SEPARATOR = later(r"(?<=\w)[\s_-]+(?=\w)")
+NUMBER = later(r"([-+]?)([$€£¥]?)\s?([-+]?)(\d+|\d{1,3}(?:,\d{3})+)?(?:\.(\d*))?\s?(%|[$€£¥])?")
 # "the" and "an" carry no meaning anywhere; "a" may be a name ("vitamin A"), so only in front.
-ARTICLES = re.compile(r"^a\s+(?=\S)|\b(?:the|an)\s+(?=\S)")
+ARTICLES = later(r"^a\s+(?=\S)|\b(?:the|an)\s+(?=\S)")
 
 
 def light(text: str) -> str:
@@ -96,7 +97,7 @@ def same(answer: str, accepted: Iterable[str]) -> bool:
     return any(ours == normal(text) for text in accepted)
 
 
-LEFT_OUT = re.compile(r"\b(?:a|an|the)\b")
+LEFT_OUT = later(r"\b(?:a|an|the)\b")
 ASCII_PUNCTUATION = dict.fromkeys(map(ord, "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from proctor.grading.formats import Label
+from proctor.grading.patterns import later
 from proctor.grading.texts import SEPARATOR, key, peel
 from proctor.types import Outcome
 
@@ -46,4 +47,4 @@ def vocabulary(labels: Sequence[Label]) -> Vocabulary:
     longest = sorted(words, key=lambda word: (-len(word), word))
     each = ("[\\s_-]+".join(re.escape(part) for part in SEPARATOR.split(word)) for word in longest)
     # Not inside a word or a compound: "unacceptable" does not hold "acceptable".
-    return Vocabulary(words, re.compile(rf"(?<!\w)(?<!\w-)(?:{'|'.join(each)})(?!\w)(?!-\w)"), written)
+    return Vocabulary(words, later(rf"(?<!\w)(?<!\w-)(?:{'|'.join(each)})(?!\w)(?!-\w)"), written)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proctor.store.queue import runlog
-from proctor.store.queue.heartbeat import Load
+from proctor.store.queue.workers import Load
 from proctor.types import Run
 
 
@@ -27,6 +27,7 @@ class Child:
     excess: str | None = None  # the limit that it passed, in words
     excess_slug: str = "resource-limit"
     renew_at: float = 0.0
+    helps: bool = False  # with shards of a run that another process owns
     no_room: str | None = None  # why it was told to end, if that was a full disk
     load: Load | None = None
     cpu_s: float | None = None  # of the processor, when it was measured last
@@ -59,6 +60,11 @@ def command(run_id: str, owner: str, lease_s: float) -> list[str]:
     """The command line of the process that does a run's work."""
     words = [sys.executable, "-m", "proctor", "work-on", run_id]
     return [*words, "--owner", owner, "--lease", f"{lease_s:g}"]
+
+
+def helper_command(run_id: str, owner: str, lease_s: float) -> list[str]:
+    """The command line of a process that helps with a run which another owns."""
+    return [*command(run_id, owner, lease_s), "--helps"]
 
 
 def start(

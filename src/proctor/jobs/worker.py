@@ -10,33 +10,44 @@ import signal
 import socket
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from proctor import __version__
 from proctor.errors import Conflict, DiskFull, NotFound, StoreError
 from proctor.jobs import resources
-from proctor.jobs.child import Child, command, start
+from proctor.jobs.child import Child, command, helper_command, start
+from proctor.jobs.refusing import MOST, Refusals
 from proctor.sandbox.opening import left_boxes
 from proctor.settings import Settings
 from proctor.store import Store
-from proctor.store.queue import endings, entries, runlog
+from proctor.store.datasets.shelf import drop_copies
+from proctor.store.queue import endings, entries, runlog, shards, taking
 from proctor.store.queue.endings import Try, Verdict
-from proctor.store.queue.heartbeat import WorkerSign, beat, tidy
+from proctor.store.queue.workers import WorkerSign, beat, tidy
 from proctor.types import Run, Status
 
 LOOK_EVERY_S = 0.1
 MEASURE_EVERY_S = 1.0
-LEASE_S = 60.0
+LEASE_S = 30.0
 GRACE_S = 1.0  # between asking a process to end and killing it: a cancellation is done within 2 s
 BOXES_GRACE_S = 10.0  # the same where sandboxes must be emptied and taken down
 LONGEST_END_S = 5.0  # for all processes together, when the worker itself ends
 STARTING_S = 60.0  # for so long a worker keeps the lease of a process that it has started
+TOOK = 200  # runs that it took, which it can still name: where their logs lie is told by it
+INTERRUPTED = 130  # how a helper ends whose run has ended
 OVERTIME_S = 60.0  # a run ends itself at its time limit; this much later its process is ended
 
 
 @dataclass(slots=True)
 class Worker:
-    """One worker. `due` does what else falls due, such as schedules, and says what; `go_on` False ends the worker."""
+    """One worker. `due` does what else falls due, such as schedules, and says what; `go_on` False ends the worker.
+
+    `lacking` says what this machine lacks for a run, None where that is nothing: such a run is left to others.
+    While `takes` is False it takes no run by itself: it is told of them (rq_look.py).
+    """
 
     store: Store
     settings: Settings
@@ -44,23 +55,34 @@ class Worker:
     log: Callable[[str], None]
     due: Callable[[float], list[str]] = lambda _now: []
     go_on: Callable[[], bool] = lambda: True
+    takes: Callable[[], bool] = lambda: True
+    lacking: Callable[[Run], str | None] = lambda _run: None
     lease_s: float = LEASE_S
     command: Callable[[str, str, float], list[str]] = command
     # By owner: a run may be taken again while the process of its last try is still on its way out.
     children: dict[str, Child] = field(default_factory=dict)
     name: str = field(default_factory=lambda: f"worker {socket.gethostname()} {uuid.uuid4().hex[:8]}")
+    no_help: set[str] = field(default_factory=set)  # runs with which a helper has failed here
     stopping: bool = False
+    refusals: Refusals = field(init=False)
+    began_at: float = field(default_factory=time.time)
+    _took: deque[str] = field(default_factory=lambda: deque(maxlen=TOOK))
     _measured: float = 0.0
     _complained: bool = False
     _no_room: str | None = None
+
+    def __post_init__(self) -> None:
+        self.refusals = Refusals(self.store, self.lacking)
 
     def work(self, *, once: bool = False) -> None:
         """Until `stopping`; what is under way then ends, its runs waiting to be taken up again.
 
         With `once` until nothing waits and nothing of its own runs. Raises StoreError only then.
         """
-        tidy(self.settings.home, now=time.time())
+        tidy(self.store, now=time.time())
         left_boxes(self.settings.home)
+        with suppress(StoreError):
+            drop_copies(self.store, self.settings)
         try:
             while not self.stopping and self.go_on():
                 if not self._look(once) and once:
@@ -68,6 +90,7 @@ class Worker:
                 time.sleep(LOOK_EVERY_S)
         finally:
             self.end_all()
+            self._beat(time.time(), ended=True)
 
     def _look(self, once: bool) -> bool:
         """True if there is or may be something left to do."""
@@ -98,12 +121,31 @@ class Worker:
             since_s, self._measured = now - self._measured, now
             self._look_for_room()
             self._check_limits(now, since_s)
-            loads = {child.run.id: child.load for child in self.children.values() if child.load}
-            beat(self.settings.home, self.name, WorkerSign(self._no_room, loads))
+            self._beat(now)
             for told in self.due(now):
                 self.log(told)
-        while not self._no_room and len(self.children) < self.settings.most_running and self._take(now):
+        while self.takes() and self._has_place() and self._take(now):
             pass
+        while self.takes() and self._has_place() and self.help(now):
+            pass
+
+    def _has_place(self) -> bool:
+        return not self._no_room and len(self.children) < self.settings.most_running
+
+    def do_only(self, run_id: str) -> bool:
+        """Take this run, and see it to its end here. False if it cannot be taken just now. Raises StoreError then."""
+        self.takes = lambda: False
+        self._look_for_room()
+        if not (self._has_place() and self._take(time.time(), only=run_id)):
+            return False
+        try:
+            while self.children and not self.stopping and self.go_on():
+                time.sleep(LOOK_EVERY_S)
+                self._look(once=False)
+        finally:
+            self.end_all()
+            self._beat(time.time(), ended=True)
+        return True
 
     def end_all(self) -> None:
         """Have every process end; its run waits for the next worker, and this try does not count."""
@@ -119,6 +161,24 @@ class Worker:
                 if child.process.poll() is not None:
                     self._ended_at_last(child)
             time.sleep(0.05)
+
+    def _beat(self, now: float, *, ended: bool = False) -> None:
+        lacks = {} if ended else self.refusals.look(taking.waiting_ids(self.store, limit=MOST))
+        loads = {child.run.id: child.load for child in self.children.values() if child.load}
+        sign = WorkerSign(
+            name=self.name,
+            host=socket.gethostname(),
+            home=str(self.settings.home),
+            version=__version__,
+            began_at=self.began_at,
+            at=now,
+            waits_for=self._no_room,
+            loads=loads,
+            lacks=lacks,
+            took=tuple(self._took),
+            ended=ended,
+        )
+        beat(self.store, sign)
 
     def _ended_at_last(self, child: Child) -> None:
         try:
@@ -139,13 +199,20 @@ class Worker:
 
     # Starting ------------------------------------------------------------------------------------
 
-    def _take(self, now: float) -> bool:
+    def _take(self, now: float, *, only: str | None = None) -> bool:
         owner = f"{self.name} {uuid.uuid4().hex[:8]}"
-        run = entries.take_next(
-            self.store, owner=owner, now=now, lease_s=self.lease_s, most_running=self.settings.most_running
+        run = taking.take_next(
+            self.store,
+            owner=owner,
+            now=now,
+            lease_s=self.lease_s,
+            most_running=self.settings.most_running,
+            may_take=self.refusals.may_take,
+            only=only,
         )
         if run is None:
             return False
+        self._took.append(run.id)
         words = self.command(run.id, owner, self.lease_s)
         home = self.settings.home
         try:
@@ -158,10 +225,48 @@ class Worker:
         self.log(f"run {run.id}: {run.cell.model} on {run.source_title}, process {child.process.pid}")
         return True
 
+    def help(self, now: float) -> bool:
+        """Start a process at a run that another worker owns, where one has shards to take; False if there is none."""
+        besides = {child.run.id for child in self.children.values()} | self.no_help
+        while (run := shards.help_wanted(self.store, now=now, besides=besides)) is not None:
+            if self.refusals.may_take(run.id):
+                break
+            besides.add(run.id)
+        if run is None:
+            return False
+        owner = f"{self.name} {uuid.uuid4().hex[:8]}"
+        words, home = helper_command(run.id, owner, self.lease_s), self.settings.home
+        try:
+            child = start(words, run, owner, home=home, environ=self.environ, now=now)
+        except OSError as error:
+            self.log(f"run {run.id}: no helper could be started: {error.strerror}")
+            return False
+        child.helps = True
+        self.children[owner] = child
+        self.log(
+            f"run {run.id}: helping with {run.cell.model} on {run.source_title}, process {child.process.pid}"
+        )
+        return True
+
+    def _helped(self, child: Child) -> None:
+        """A helper has ended: what it had not done waits for others. One that failed here is not started again."""
+        shards.put_back(self.store, owner=child.owner)
+        del self.children[child.owner]
+        code = child.process.returncode
+        if child.excess is not None or (code and child.told_to_end is None and code != INTERRUPTED):
+            self.no_help.add(child.run.id)
+            why = child.excess or f"{child.how_it_ended()}; {runlog.where(child.run.id)}"
+            self.log(f"run {child.run.id}: this worker helps no more: {why}")
+
     def _keep_leases(self, now: float) -> None:
         """A process keeps its own lease, but not before it has started, which a busy machine may take long over."""
         for child in self.children.values():
-            if now >= child.renew_at and now - child.began < STARTING_S and child.process.poll() is None:
+            if (
+                not child.helps
+                and now >= child.renew_at
+                and now - child.began < STARTING_S
+                and child.process.poll() is None
+            ):
                 child.renew_at = now + self.lease_s / 3
                 self.store.renew(child.run.id, owner=child.owner, until=now + self.lease_s)
 
@@ -173,6 +278,9 @@ class Worker:
         While the database cannot be written the child stays in its place, and is looked at again.
         """
         child.signal(signal.SIGKILL)  # what it may have left behind in its group
+        if child.helps:
+            self._helped(child)
+            return
         if child.run.cell.agent is not None and (left := left_boxes(self.settings.home)):
             self.log(f"run {child.run.id}: {len(left)} boxes that it left were taken away")
         try:
@@ -254,6 +362,12 @@ class Worker:
                 self._end_for_excess(child, now)
 
     def _end_for_excess(self, child: Child, now: float) -> None:
+        if not child.helps:
+            self._cancel(child, now)
+        if child.excess is not None:
+            self._tell(child, now)
+
+    def _cancel(self, child: Child, now: float) -> None:
         """As if it were cancelled, so that it neither starts again nor goes on if this worker dies now."""
         try:
             if self.store.owner_of(child.run.id) != child.owner:
@@ -261,8 +375,6 @@ class Worker:
             entries.cancel(self.store, child.run.id, now=now)
         except (Conflict, NotFound):
             child.excess = None  # it has just ended by itself
-            return
-        self._tell(child, now)
 
     def _tell(self, child: Child, now: float) -> None:
         if child.told_to_end is None:

@@ -52,6 +52,7 @@ class RunOption:
     label: str = ""
     sources: tuple[str, ...] = EXAMS
     at_server: bool = True
+    resumed: bool = True  # whether a run that goes on may be given another
     fallback: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     instead: tuple[str, ...] = ()
 

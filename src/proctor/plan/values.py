@@ -16,6 +16,7 @@ from decimal import Decimal
 from typing import Any
 
 from proctor.errors import ConfigError
+from proctor.types import Shard
 
 OPEN = -1  # how Ollama writes "no limit" and "no fixed seed"; inside it is None
 _PART = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
@@ -241,6 +242,26 @@ class Texts(ValueKind):
 
     def plain(self, value: Any) -> Any:
         return list(value)
+
+
+@dataclass(frozen=True, slots=True)
+class ShardOf(ValueKind):
+    """A part of a run, written I/N with I from 1 to N."""
+
+    def read(self, given: Any) -> Shard:
+        if isinstance(given, Shard):
+            return given
+        told = re.fullmatch(r"([1-9][0-9]{0,5})/([1-9][0-9]{0,5})", given) if isinstance(given, str) else None
+        if told is None or int(told[1]) > int(told[2]):
+            raise ConfigError("give a part as I/N, such as 3/8: the third of eight")
+        return Shard(int(told[1]) - 1, int(told[2]))
+
+    def plain(self, value: Any) -> Any:
+        return str(value)
+
+    @property
+    def range_told(self) -> str:
+        return "`I/N`, I from 1 to N; on the command line also `auto`"
 
 
 def parse_duration(text: str) -> float:

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 from proctor.plan.of_batches import LINES
 from proctor.plan.option import BATCHES, EVERY, EXAMS, FILES, SUITES, Given, Part, RunOption
-from proctor.plan.values import Duration, FilePath, Flag, NumberIn, OneOf, Text, Texts, one_of
+from proctor.plan.values import Duration, FilePath, Flag, NumberIn, OneOf, ShardOf, Text, Texts, one_of
 from proctor.references import Numbers, Rows
 
 THINKING_TOKENS = 8192  # of a reply, for a model that thinks and is given no other limit
@@ -280,6 +280,25 @@ OPTIONS: tuple[RunOption, ...] = (
         flag="--wait-for-server",
         rest="wait_for_server",
         label="Wait for the server",
+        sources=EVERY,
+    ),
+    RunOption(
+        "workers",
+        "plan",
+        NumberIn(whole=True, low=1, high=256),
+        "Processes of this machine at work on each run.",
+        "N",
+        sources=EVERY,
+        at_server=False,
+    ),
+    RunOption(
+        "shard",
+        "limits",
+        ShardOf(),
+        "Ask only part I of N, for `proctor merge` to make one run of all; auto: as the array job counts its tasks.",
+        "I/N",
+        at_server=False,
+        resumed=False,
         sources=EVERY,
     ),
 )

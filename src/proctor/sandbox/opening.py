@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -9,8 +11,8 @@ from proctor.errors import ConfigError
 from proctor.references import RolloutsRef
 from proctor.sandbox.bubblewrap import Bubblewrap
 from proctor.sandbox.contract import Sandbox
-from proctor.sandbox.docker.sandbox import DockerSandbox
-from proctor.sandbox.image import make_image
+from proctor.sandbox.docker.sandbox import DockerSandbox, docker_answers
+from proctor.sandbox.image import BASE, make_image
 from proctor.sandbox.local import Local
 from proctor.sandbox.places import sweep
 
@@ -44,6 +46,19 @@ def open_sandbox(ref: RolloutsRef, home: Path) -> Sandbox:
         told = LATER.get(ref.sandbox, f"{ref.name}: no sandbox {ref.sandbox!r}")
         raise ConfigError(f"{told}; there are {', '.join(sorted(SANDBOXES))}")
     return opener(ref, home)
+
+
+def lacking(ref: RolloutsRef, home: Path) -> str | None:
+    """What this machine lacks for a benchmark's boxes, as far as a glance tells; a run tries it in a box first."""
+    if ref.image != BASE and not (home / "images" / ref.image).exists():
+        return f"the image {ref.image} (`proctor sandbox image`)"
+    if ref.sandbox == "bubblewrap" and os.geteuid():
+        return "root, which bubblewrap's limits need"
+    if ref.sandbox == "bubblewrap" and shutil.which("bwrap") is None:
+        return "bubblewrap (apt-get install bubblewrap)"
+    if ref.sandbox == "docker" and not docker_answers():
+        return "a Docker daemon at DOCKER_HOST"
+    return None
 
 
 def left_boxes(home: Path) -> list[str]:

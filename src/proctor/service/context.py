@@ -14,7 +14,7 @@ from proctor.store import Store
 from proctor.store.core.walls import Reach
 from proctor.types import Run
 
-LEASE_S = 60.0
+LEASE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,18 @@ def find(store: Store, ident: str) -> list[Run]:
 def dead_owner(store: Store, run_id: str) -> str | None:
     """The run's owner, if it was a process of this machine that no longer lives."""
     owner = store.owner_of(run_id)
-    host, _, pid = (owner or "").rpartition(":")
-    if not owner or host != socket.gethostname() or not pid.isdigit():
-        return None
+    return owner if owner is not None and is_gone(owner) else None
+
+
+def is_gone(owner: str) -> bool:
+    """Whether an owner was a process of this machine that no longer lives."""
+    host, _, pid = owner.rpartition(":")
+    if host != socket.gethostname() or not pid.isdigit():
+        return False
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:
-        return owner
+        return True
     except PermissionError:
-        return None
-    return None
+        return False
+    return False

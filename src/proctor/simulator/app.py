@@ -14,6 +14,7 @@ from aiohttp import web
 from proctor.simulator.answers import Answers, prompt_key
 from proctor.simulator.authorization import GOOGLE, XAI, gate, is_anthropic
 from proctor.simulator.behaviour import Behaviour, fault_of, latency_of
+from proctor.simulator.hard_quota import HardQuota
 from proctor.simulator.protocols import (
     anthropic,
     completions,
@@ -115,6 +116,7 @@ class _Server:
         self.terms = terms
         self.tally = ServerTally()
         self.quota = Quota(terms.per_second)
+        self.hard = HardQuota(terms.hard)
         self.meter = ServerMeter()
         self.memory = Memory(terms.room)
         self.openai: Wire = openai if terms.quirks.plain else Kin(terms.quirks)
@@ -228,10 +230,12 @@ class _Server:
 
     async def stats(self, request: web.Request) -> web.Response:
         report = self.tally.report(keys=request.query.get("keys") == "1")
-        return in_json(orjson.dumps({**report, "model_loads": self.memory.loads}))
+        told = {"model_loads": self.memory.loads, "quota": self.hard.report(time.monotonic())}
+        return in_json(orjson.dumps({**report, **told}))
 
     async def reset(self, request: web.Request) -> web.Response:
         self.tally.reset()
+        self.hard.reset()
         return in_json(b"{}")
 
     def loaded_models(self) -> bytes:
@@ -266,6 +270,8 @@ class _Server:
         fault = fault_of(behaviour, self.seed, ask.name, lot.key, tried)
         if fault == "rate_limit" or self.slots.crowded or not self.quota.takes(time.monotonic()):
             raise wire.busy(behaviour.retry_after_s)
+        if self.terms.hard.any:
+            self._charge(wire, ask, behaviour)
         if fault in _DENIED:
             raise _DENIED[fault](wire)
         quota = self.terms.quota_day
@@ -281,6 +287,14 @@ class _Server:
             cached = known if self.terms.quirks.caches else None
             stamp = Stamp(number, time.time(), latency_s, cached, waited_s, load_s)
             return await self._serve(request, wire, ask, lot, fault, stamp)
+
+    def _charge(self, wire: Wire, ask: Ask, behaviour: Behaviour) -> None:
+        """Take from the hard quota what the prompt has and the reply may have. Raises: Denied."""
+        tokens = ask.input_tokens + (ask.limit or behaviour.tokens or 0)
+        if not self.hard.takes(tokens, time.monotonic()):
+            denied = wire.busy(self.hard.wait_s(tokens))
+            denied.headers = {**denied.headers, **self.hard.refusal_headers(tokens)}
+            raise denied
 
     async def _remember(self, ask: Ask) -> float:
         options, context = ask.runner, ask.context_tokens or self.terms.context_tokens
@@ -312,7 +326,7 @@ class _Server:
         known = None if ask.cut else self.answers.get(lot.key)
         behaviour = self.behaviours[ask.name]
         said = compose(behaviour, fault, ask, known, lot, self.terms.first_token_style)
-        headers = reply_headers(self.terms.quirks, ask, stamp)
+        headers = {**reply_headers(self.terms.quirks, ask, stamp), **self.hard.headers()}
         if ask.stream and fault != "odd" and (fault not in UNANSWERED or fault in _MIDWAY):
             pieces = wire.pieces(ask, said, stamp)
             if fault in _MIDWAY:

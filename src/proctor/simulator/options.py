@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from proctor.simulator.behaviour import FAULTS, NAMED, Behaviour
+from proctor.simulator.hard_quota import QuotaTerms
 from proctor.simulator.protocols.memory import FOR_EVER, Room
 from proctor.simulator.protocols.quirks import QUIRKS, combine
 from proctor.simulator.protocols.ranks import STYLES
@@ -83,6 +84,12 @@ OPTIONS: tuple[Option, ...] = (
     Option("--quota-day", int, None, "requests after which the day's quota is used up; without it never"),
     Option(
         "--per-second", float, None, "requests a second beyond which one is refused; without it any number"
+    ),
+    Option("--rpm", float, None, "requests a minute, a hard quota told in headers; without it any number"),
+    Option("--tpm", float, None, "tokens a minute, of prompts and of what replies may have; as --rpm"),
+    Option("--quota-burst", float, 60.0, "seconds of --rpm and --tpm that may be used at once"),
+    Option(
+        "--quota-window", float, None, "count --rpm and --tpm in windows of so many seconds, not by a bucket"
     ),
     Option("--quirks", str, "", f"speak as another server does, with commas between: {', '.join(QUIRKS)}"),
     Option(
@@ -158,6 +165,9 @@ def read_options(given: Mapping[str, Any]) -> Setup:
         raise ValueError(f"--quota-day {values['quota_day']}: 0 or more; leave the option out for no quota")
     if values["per_second"] is not None and not 0.0 < values["per_second"] < math.inf:
         raise ValueError(f"--per-second {values['per_second']}: above 0; leave the option out for no limit")
+    for name in ("rpm", "tpm", "quota_burst", "quota_window"):
+        if values[name] is not None and not 0.0 < values[name] < math.inf:
+            raise ValueError(f"--{name.replace('_', '-')} {values[name]}: above 0")
     for name in ("loading", "load", "keep_alive"):
         if values[name] is not None and not 0.0 <= values[name] < math.inf:
             raise ValueError(f"--{name.replace('_', '-')} {values[name]}: 0 seconds or more")
@@ -179,6 +189,7 @@ def read_options(given: Mapping[str, Any]) -> Setup:
             reject=frozenset(_words(values["reject"])),
             quota_day=values["quota_day"],
             per_second=values["per_second"],
+            hard=QuotaTerms(values["rpm"], values["tpm"], values["quota_burst"], values["quota_window"]),
             first_token_style=values["first_token_style"],
             quirks=combine(_words(values["quirks"])),
             loading_s=values["loading"],

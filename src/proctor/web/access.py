@@ -14,7 +14,8 @@ from proctor.errors import ConfigError, Unauthorized
 from proctor.service.admin import access, sessions
 from proctor.service.admin.prune import prune
 from proctor.service.opening.catalogue import key_variables, provider_status
-from proctor.settings import SETTINGS, Settings
+from proctor.settings import Settings
+from proctor.settings.variables import SETTINGS
 from proctor.web.dependencies import Admin, OpenContext, Reader, Text, context_of, go, whole_context
 from proctor.web.render import show
 

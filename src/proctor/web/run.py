@@ -30,7 +30,14 @@ from proctor.service.runs import queue
 from proctor.service.runs.progress import longest_gap_s
 from proctor.service.runs.queue import Ticket
 from proctor.service.watch import job_states
-from proctor.service.watch.job_states import JobState, Progress, log_tail, progress_of, state_of
+from proctor.service.watch.job_states import (
+    JobState,
+    Progress,
+    log_elsewhere,
+    log_tail,
+    progress_of,
+    state_of,
+)
 from proctor.types import Plan, Run, Status
 from proctor.web.dependencies import OpenContext, Reader, Runner, Text, go
 from proctor.web.events import CHANGED, HEARTBEAT_S, LOOK_EVERY_S, STILL_HERE, event_stream
@@ -220,7 +227,8 @@ def _beats_chart(beats: list[Progress]) -> dict[str, Any]:
 
 
 def _log(context: Context, state: JobState) -> dict[str, Any]:
-    return {"log": log_tail(context, state.run.id)}
+    log = log_tail(context, state.run.id)
+    return {"log": log, "log_at": None if log is not None else log_elsewhere(context, state.run.id)}
 
 
 def _config(context: Context, state: JobState) -> dict[str, Any]:

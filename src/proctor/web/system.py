@@ -16,7 +16,7 @@ from proctor.service.admin.access import User
 from proctor.service.datasets import kept
 from proctor.service.kinds import exam_ref
 from proctor.service.opening.catalogue import provider_status, suite_facts
-from proctor.service.runs import queue, schedules
+from proctor.service.runs import fleet, queue, schedules
 from proctor.service.runs.requests import RunRequest, plan_for
 from proctor.service.runs.schedules import NewSchedule, Schedule
 from proctor.service.watch import counts, job_states
@@ -69,12 +69,15 @@ def _standing(context: OpenContext) -> dict[str, Any]:
         "loads": job_states.loads(context),
         "memory_allowed": context.settings.most_memory_bytes,
         "disk": queue.disk(context),
+        "redis_away": queue.redis_away(context.settings),
+        "nobody_can": fleet.nobody_can_any(context, [line.id for line in pending[0]]),
+        "workers": fleet.seen(context),
         "worker": _worker(queue.worker_seen(context), time.time(), queue.worker_waits_for(context)),
     }
 
 
 def _worker(seen: float | None, now: float, waits_for: str | None = None) -> tuple[str, str]:
-    """The last sign of life of a worker of this machine: a word and a sentence.
+    """The last sign of life of a worker, on any machine: a word and a sentence.
 
     >>> _worker(None, 100.0)[0], _worker(90.0, 100.0)[0], _worker(0.0, 7300.0)[0]
     ('none seen', 'at work', 'silent')
@@ -83,12 +86,12 @@ def _worker(seen: float | None, now: float, waits_for: str | None = None) -> tup
     """
     start = "start one with `proctor worker`, or the server without --no-worker"
     if seen is None:
-        return "none seen", f"No worker of this machine ever looked into the queue: {start}"
+        return "none seen", f"No worker ever looked into the queue: {start}"
     if now - seen < WORKER_SILENT_S and waits_for:
-        return "no room", f"The worker of this machine takes no job until there is room: {waits_for}"
+        return "no room", f"No worker takes a job until there is room: {waits_for}"
     if now - seen < WORKER_SILENT_S:
-        return "at work", "A worker of this machine looked into the queue within the last minute"
-    return "silent", f"A worker of this machine last looked into the queue {ago(seen, now=now)}: {start}"
+        return "at work", "A worker looked into the queue within the last minute"
+    return "silent", f"A worker last looked into the queue {ago(seen, now=now)}: {start}"
 
 
 # Schedules ----------------------------------------------------------------------------------------

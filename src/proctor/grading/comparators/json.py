@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,9 +20,10 @@ from proctor.grading.graders.json import (
     leaves,
     short,
 )
+from proctor.grading.patterns import later
 from proctor.grading.texts import same
 
-PLACE = re.compile(r"\[\d+\]")
+PLACE = later(r"\[\d+\]")
 MOST_KEYS = 500  # of one pair of texts, that are told one by one
 
 

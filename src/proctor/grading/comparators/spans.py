@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
-WORDS = re.compile(r"\s+|\w+|[^\w\s]")
-LINES = re.compile(r"[^\n]*\n|[^\n]+")
+from proctor.grading.patterns import later
+
+WORDS = later(r"\s+|\w+|[^\w\s]")
+LINES = later(r"[^\n]*\n|[^\n]+")
 MOST_PIECES = (
     2_000  # of either text, between what both begin and end with: a comparison takes their product of steps
 )

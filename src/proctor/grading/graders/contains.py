@@ -16,6 +16,7 @@ from proctor.grading.graders.denials import denied, listed, undecided
 from proctor.grading.graders.number import NumberSettings, equal, whole_number
 from proctor.grading.graders.quantities import in_words, quantities
 from proctor.grading.graders.tokens import Words, folded, words_of
+from proctor.grading.patterns import later
 from proctor.grading.texts import same
 
 SHOWN = 200  # characters of a reply that stand for its answer where no right one was found
@@ -119,7 +120,7 @@ def places(said: str, words: Words, answer: str) -> Iterator[Place]:
 YES_WORDS = "yes yeah yep ja oui si sim ano tak да hai はい 是"
 NO_WORDS = "no nope nein non nao ne nie нет 不 いいえ"
 YES, NO = frozenset(YES_WORDS.split()), frozenset(NO_WORDS.split())
-FIRST_WORD = re.compile(r"[^\w]{0,8}(\w{1,6})\b")
+FIRST_WORD = later(r"[^\w]{0,8}(\w{1,6})\b")
 
 
 def is_polar(answer: str, asked: Words) -> bool:
@@ -151,7 +152,7 @@ def sign(said: str, words: Words, answer: str) -> Iterator[Place]:
 
 
 # "George W. Bush", "J. R. R. Tolkien": a letter of a name.
-INITIAL = re.compile(r"(?:^|[A-Z]\w*[ .]{1,2})[A-Z]\. ?[A-Z]$")
+INITIAL = later(r"(?:^|[A-Z]\w*[ .]{1,2})[A-Z]\. ?[A-Z]$")
 
 
 def is_letter(answer: str, asked: Words) -> bool:

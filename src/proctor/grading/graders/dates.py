@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from proctor.grading.patterns import later
+
 Order = Literal["dmy", "mdy"]
 
 
@@ -92,7 +94,7 @@ YEAR = rf"(?P<year>\d{{3,4}}(?!\d)|{OLD})(?![.,]\d|\d){ERA}"
 BARE_YEAR = rf"(?P<year>[12]\d{{3}}(?!\d)|{OLD})(?![.,]\d|\d){ERA}"
 
 FORMS = tuple(
-    re.compile(form)
+    later(form)
     for form in (
         r"(?<![\d.,/-])(?P<year>\d{4})(?P<sign>[-/.])(?P<month>\d{1,2})(?P=sign)(?P<day>\d{1,2})(?![\d]|[.,/-]\d)",
         r"(?<!\d)(?P<year>\d{4})\s?[年년]\s?(?P<month>\d{1,2})\s?[月월](?:\s?(?P<day>\d{1,2})\s?[日일])?",
@@ -108,7 +110,7 @@ FORMS = tuple(
         rf"(?<![\w.,/$€£]){BARE_YEAR}(?![\w%])",
     )
 )
-BEFORE_CHRIST = re.compile(r"b|pr|v|av|a\. ?c")
+BEFORE_CHRIST = later(r"b|pr|v|av|a\. ?c")
 
 
 def folded(text: str) -> str:

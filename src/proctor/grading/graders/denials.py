@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from proctor.grading.patterns import later
+
 NEAR = 48  # characters before an answer in which its denial stands
 # What may stand between "not" and the answer that it denies.
 BETWEEN = (
@@ -16,34 +18,32 @@ BETWEEN = (
     r"|on|at|by|of|for|to|die|der|das|den|dem|ein|eine|im|von|le|la|les|un|une|de|du|en|el|los|las|una|por|il|lo|gli"
     r"|di|da|o|os|em|v|ve|na|w)[ :]+){0,4}"
 )
-DENIED = re.compile(
+DENIED = later(
     r"(?:\b(?:not|never|neither|nor|rather than|instead of|other than|except(?: for)?|nicht|kein(?:e[mnrs]?)?|weder"
     r"|statt|pas|(?:no|nunca|nao|non) (?:es|fue|era|son|fueron|esta|e|foi|eram|sao|fu|sono|erano|va ser|eren)"
     r"|neni|nebyl[aoiy]?|nejsou|nikoliv?|nie (?:jest|byl[aoiy]?|sa)|ne|не(?: является| был[аои]?)?)|n't)"
     rf"[ :]+[\"'*_(\[`]{{0,3}}(?:(?:the|a|an) )?{BETWEEN}(?:the |a |an )?[\"'*_(\[`]{{0,3}}$"
 )
-DENIED_AFTER = re.compile(
+DENIED_AFTER = later(
     r"[.\"'*_)\]`]{0,3} {1,2}(?:is|was|are|were|would be|ist|war|est|es|e|je)(?P<turned> not| nicht| pas|n't)? "
     r"(?:the )?(?:(?:correct|right|true|richtig)|(?P<false>incorrect|wrong|false|falsch|faux"
     r"|falso|incorrecto|spatne))\b"
 )
-HEDGED = re.compile(
+HEDGED = later(
     r"\b(?:either|could be|might be|may be|could have been|might have been|may have been|possibly|perhaps|maybe"
     r"|entweder|vielleicht|moglicherweise|konnte|peut-etre|soit|quizas?|tal vez|podria|forse|potrebbe|talvez"
     r"|pode ser|mozna|mohl[aoy]? by|moze|moglo by|может быть|возможно)\b"
 )
-UNKNOWN = re.compile(
-    r"\b(?:not sure|unsure|uncertain|not certain|don't know|do not know|cannot say|can't say)\b"
-)
-OR = re.compile(r"\b(?:or|oder|ou|o|u|nebo|ci|czy|lub|или)\b")
+UNKNOWN = later(r"\b(?:not sure|unsure|uncertain|not certain|don't know|do not know|cannot say|can't say)\b")
+OR = later(r"\b(?:or|oder|ou|o|u|nebo|ci|czy|lub|или)\b")
 BESIDE = 60  # characters between an answer and the "or" that offers another
 # The point after one letter and after a title ends no sentence.
-SENTENCE = re.compile(r"(?:(?<!\b[a-z])(?<!\b(?:jr|sr|st|dr|mr|ms|vs|mt))\.|[!?;])(?=\s|$)|\n")
-ITEM = re.compile(r"^[ \t]*(?:[-*•–]|\(?\d{1,3}[.)])[ \t]+(?P<item>\S.*)$", re.MULTILINE)
+SENTENCE = later(r"(?:(?<!\b[a-z])(?<!\b(?:jr|sr|st|dr|mr|ms|vs|mt))\.|[!?;])(?=\s|$)|\n")
+ITEM = later(r"^[ \t]*(?:[-*•–]|\(?\d{1,3}[.)])[ \t]+(?P<item>\S.*)$", re.MULTILINE)
 # So many other short items around an answer are a list of everything. People grade shorter lists as right.
 MANY = 15
 SHORT_ITEM, AROUND = 60, 800  # characters of an item, and to either side of an answer
-SEPARATOR = re.compile(r"\s?(?:[,;/]|\b(?:and|or|und|oder|et|ou|y|o|a|nebo|i)\b)\s?")
+SEPARATOR = later(r"\s?(?:[,;/]|\b(?:and|or|und|oder|et|ou|y|o|a|nebo|i)\b)\s?")
 
 
 def denied(text: str, start: int, end: int) -> bool:

@@ -11,10 +11,11 @@ from typing import Any
 
 from proctor.errors import ConfigError
 from proctor.grading.contract import GraderEntry, Mark, marked, setting
+from proctor.grading.patterns import later
 from proctor.grading.texts import same
 
-FENCE = re.compile(r"```[ \t]*(?:json[c5l]?)?[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
-OPENS = re.compile(r"[{\[]")
+FENCE = later(r"```[ \t]*(?:json[c5l]?)?[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
+OPENS = later(r"[{\[]")
 MOST_STARTS = 40  # places where JSON may begin that are tried, half from either end
 LONGEST = 1_000_000  # characters
 SHOWN = 200

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from proctor.grading.graders.units import SCALES, UNITS, Unit
+from proctor.grading.patterns import later
 
 MOST_DIGITS = 300  # a longer row of digits is no number
 MOST_EXPONENT = 400
@@ -36,23 +37,21 @@ class Quantity:
 
 
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-RAISED = re.compile(r"[⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
-FRAC = re.compile(r"\\[dt]?frac\s{0,3}\{\s{0,3}([+-]?\d{1,30})\s{0,3}\}\s{0,3}\{\s{0,3}(\d{1,30})\s{0,3}\}")
-TEX = re.compile(r"\\(?:times|cdot)\b")
-TEX_SPACE = re.compile(r"\\[,;!: ]|\{,\}")
+RAISED = later(r"[⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+FRAC = later(r"\\[dt]?frac\s{0,3}\{\s{0,3}([+-]?\d{1,30})\s{0,3}\}\s{0,3}\{\s{0,3}(\d{1,30})\s{0,3}\}")
+TEX = later(r"\\(?:times|cdot)\b")
+TEX_SPACE = later(r"\\[,;!: ]|\{,\}")
 ASCII_FORMS = str.maketrans({"−": "-", "–": "-", "—": " ", "٫": ".", "٬": ",", "’": "'", "⁄": "/", "\\": ""})
 
-NUMERAL = re.compile(
+NUMERAL = later(
     r"(?<![\w.])(?:(?<![-+\d)\]%])[-+](?=[$€£¥₹]?\s?\.?\d))?(?P<money>[$€£¥₹]\s?[-+]?)?"
     r"(?P<body>\d{1,3}(?P<gap>[  \u2009']|_)\d{3}(?:(?P=gap)\d{3}){0,30}(?!\d)(?:[.,]\d+)?"
     r"|\d+(?:[.,]\d+)*|\.\d+)"
     r"(?:(?P<exp>[eE][+-]?\d{1,3}(?!\w))|\s?[×x*·]\s?10\s?(?:\^|\*\*)\s?[{(]?(?P<ten>[+-]?\d{1,3})[})]?"
     r"|(?:\^|\*\*)[{(]?(?P<power>-?\d{1,3})[})]?|/(?P<below>\d{1,30})(?!\d|[/.,]\d))?"
 )
-AFTER = re.compile(
-    r"[  \u2009\u202f-]?(?P<word>%|‰|°\s?[cfCF]?|[$€£¥₹]|[^\W\d_]{1,20}(?:/[^\W\d_]{1,6})?\.?)"
-)
-ORDINAL = re.compile(r"(?:st|nd|rd|th|º|ª|er|ème|e)\b\.?")
+AFTER = later(r"[  \u2009\u202f-]?(?P<word>%|‰|°\s?[cfCF]?|[$€£¥₹]|[^\W\d_]{1,20}(?:/[^\W\d_]{1,6})?\.?)")
+ORDINAL = later(r"(?:st|nd|rd|th|º|ª|er|ème|e)\b\.?")
 
 
 def plain(text: str) -> str:
@@ -205,7 +204,7 @@ SMALL, TENS = SMALL_WORDS.split(), TENS_WORDS.split()
 WORDS = {word: value for value, word in enumerate(SMALL)} | {
     word: value * 10 for value, word in enumerate(TENS, 2)
 }
-IN_WORDS = re.compile(
+IN_WORDS = later(
     rf"(?<![\w-])(?:(?P<tens>{'|'.join(TENS)})(?:[ -](?P<ones>{'|'.join(SMALL[1:10])}))?"
     rf"|(?P<small>{'|'.join(SMALL)}))(?![\w-])",
     re.IGNORECASE,

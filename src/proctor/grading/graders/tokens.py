@@ -3,25 +3,25 @@
 # ruff: noqa: RUF001, RUF002 - quotes and letters of other scripts are data here
 from __future__ import annotations
 
-import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from proctor.grading.graders.quantities import SMALL
+from proctor.grading.patterns import later
 
 ARTICLES = frozenset({"a", "an", "the"})
 FIGURES = {word: str(number) for number, word in enumerate(SMALL)}
 # Scripts without spaces between words: each sign is a word of its own.
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0dff"
-TOKEN = re.compile(
+TOKEN = later(
     rf"\d+(?:[.,]\d+)*|[{UNSPACED}]|(?:(?![{UNSPACED}])[^\W\d_])(?:(?![{UNSPACED}])(?:[^\W\d_]|[{MARKS}]))*[+#]*"
 )
-OWNER = re.compile(r"'s\b")
-ACCENTS = re.compile(r"[\u0300-\u036f]")
-THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+OWNER = later(r"'s\b")
+ACCENTS = later(r"[\u0300-\u036f]")
+THOUSANDS = later(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 
 
 def folded(text: str) -> str:

@@ -17,7 +17,6 @@ no answer has none. Every rung takes time linear in the reply.
 # ruff: noqa: RUF001 - the quotes that models write are data here
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from string import ascii_uppercase
 
@@ -39,6 +38,7 @@ from proctor.grading.ladder1.stated import (
     spoken,
 )
 from proctor.grading.ladder1.values import read_letters, read_number
+from proctor.grading.patterns import later
 from proctor.grading.texts import LATEX, fold, key, light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found, Reading, Unclear, Vocabulary
 from proctor.types import Item, Outcome, Reply
@@ -49,19 +49,19 @@ LAST_CHARS = 2000  # how far from the end the last sentence and paragraph are lo
 
 # Rungs 3 to 6 -----------------------------------------------------------------------------------
 
-PARAGRAPH_END = re.compile(r"\n[ \t\r]*\n")
-MARKED = re.compile(
+PARAGRAPH_END = later(r"\n[ \t\r]*\n")
+MARKED = later(
     r"\\boxed\s?\{(?:\\\w{1,8}\{)?([A-Z])\}|\(([A-Z])\)|\*\*\(?([A-Z])\)?\*\*"
     r"|\b(?:[Oo]ption|[Cc]hoice|[Aa]nswer)\s\(?([A-Z])\b(?![-'’])"
 )
 # "I would not call it an entailment": a negation in the same clause, however far before the label.
-NOT_SAID = re.compile(
+NOT_SAID = later(
     r"(?:\b(?:not|cannot|never|hardly|neither|nor|without)|n't)\b"
     r"(?:(?!\b(?:so|thus|hence|therefore|but|because|since|and|which)\b)[^,;:.!?()\n]){1,80}\Z"
 )
-TOUCHING = re.compile(r"[\w.,-]")
-CONTINUED = re.compile(r"[\w-]|[.,]\d")
-OPTION_LINE = re.compile(r"[(*]{0,3}[A-Z][*]{0,2}[.):]")
+TOUCHING = later(r"[\w.,-]")
+CONTINUED = later(r"[\w-]|[.,]\d")
+OPTION_LINE = later(r"[(*]{0,3}[A-Z][*]{0,2}[.):]")
 
 
 def whole(said: str, asked: Asked) -> Found:

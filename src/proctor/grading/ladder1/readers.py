@@ -11,24 +11,25 @@ import re
 from collections.abc import Sequence
 from string import ascii_uppercase
 
+from proctor.grading.patterns import later
 from proctor.grading.texts import MARKUP, SEPARATOR, fold, key, light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found, Vocabulary
 
-LETTER = re.compile(r"((?:option|choice|letter|answer)\s+)?[(\[*]*([a-z])(?![^\W_])", re.IGNORECASE)
+LETTER = later(r"((?:option|choice|letter|answer)\s+)?[(\[*]*([a-z])(?![^\W_])", re.IGNORECASE)
 # What stands between a letter and another one: "A or B", "A/B", "A, (C)".
-MORE = re.compile(
+MORE = later(
     r"[)\]*_]*\s*(?:[,;/|&+]|(?:and|or|AND|OR)\b)(?:\s*(?:and|or|AND|OR)\b)?\s*(?:(?:[Oo]ption|[Cc]hoice)\s+)?"
     r"[(\[*]*([A-Z])(?![^\W_]|[-'’]\w)"
 )
-STATED = re.compile(r"\s*[.):\],;]+|\s+[-–—=]+\s|\s*\(")
-REASON = re.compile(r"\s+(?:because|since|due to|given|based on|is)\b")
+STATED = later(r"\s*[.):\],;]+|\s+[-–—=]+\s|\s*\(")
+REASON = later(r"\s+(?:because|since|due to|given|based on|is)\b")
 # A sentence with one of these may name an option in order to turn it down.
-DOUBT = re.compile(
+DOUBT = later(
     r"\b(?:not|cannot|incorrect|wrong|false|except|unlike|unlikely|rather than|instead of|ruled? out|neither"
     r"|nor|either|less likely)\b|n['’]t\b",
     re.IGNORECASE,
 )
-LETTERED = re.compile(r"(?:^|[\s,;(])([A-Z])[.)](?=\s|$)")
+LETTERED = later(r"(?:^|[\s,;(])([A-Z])[.)](?=\s|$)")
 
 
 def by_text(value: str, choices: Sequence[str]) -> Found:
@@ -122,14 +123,14 @@ def read_rest(letter: str, rest: str, choices: Sequence[str], *, announced: bool
     return UNCLEAR if others - {letter} else letter
 
 
-OR_ELSE = re.compile(r"[\s,;/(]{0,5}(?:or|and)\b")
-NEGATION = re.compile(r"(?:\b(?:can)?not|n't|\bnon|\bnever|\bneither|\bnor)[\s_-]+(?:an? |the )?$")
+OR_ELSE = later(r"[\s,;/(]{0,5}(?:or|and)\b")
+NEGATION = later(r"(?:\b(?:can)?not|n't|\bnon|\bnever|\bneither|\bnor)[\s_-]+(?:an? |the )?$")
 # Words with another use in running text ("there is no evidence", "the true cause"): as labels they
 # count there only when no further word follows.
 LOOSE = frozenset({"no", "maybe", "true", "false"})
-NEXT_WORD = re.compile(r"\s+(?!because\b|since\b|as\b|based\b|given\b|or\b|and\b)\w")
-ALTERNATIVE = re.compile(r"[\s,;/|&<>()\"'*_]*(?:(?:or|and)\b[\s,/|&<>()\"'*_]*)?")
-PAUSE = re.compile(r"[\"'*_)]*\s*(?:[.,;:!(]|[-–—]\s|(?:because|since|as)\b)")
+NEXT_WORD = later(r"\s+(?!because\b|since\b|as\b|based\b|given\b|or\b|and\b)\w")
+ALTERNATIVE = later(r"[\s,;/|&<>()\"'*_]*(?:(?:or|and)\b[\s,/|&<>()\"'*_]*)?")
+PAUSE = later(r"[\"'*_)]*\s*(?:[.,;:!(]|[-–—]\s|(?:because|since|as)\b)")
 
 
 def mentions(text: str, known: Vocabulary) -> list[tuple[str, int, int]]:

@@ -17,6 +17,7 @@ import orjson
 from proctor.grading.formats import AnswerFormat
 from proctor.grading.ladder1.readers import read_choice, read_label
 from proctor.grading.ladder1.values import read_letters, read_list, read_number
+from proctor.grading.patterns import later
 from proctor.grading.texts import key, peel
 from proctor.grading.vocabulary import UNCLEAR, Found, Vocabulary
 
@@ -64,7 +65,7 @@ READERS: Mapping[AnswerFormat, Callable[[str, Asked], Found]] = {
 
 # Rung 0: what was said after the reasoning ------------------------------------------------------
 
-THINK = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+THINK = later(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 
 
 def spoken(text: str) -> str | None:
@@ -82,7 +83,7 @@ def spoken(text: str) -> str | None:
 # Rung 1: JSON -----------------------------------------------------------------------------------
 
 KEYS = ("answer", "answer_choice", "answer_idx", "choice", "label", "final_answer")
-PAIR = re.compile(
+PAIR = later(
     rf"""["'](?:{"|".join(KEYS)})["']\s{{0,20}}:\s{{0,20}}(?:"((?:[^"\\]|\\.){{0,{VALUE_CHARS}}})\""""
     r"""|'([^'\\]{0,200})'(?=\s{0,20}[,}])|(-?[\d.]{1,40}|true|false)(?=\s{0,20}[,}]))""",
     re.IGNORECASE | re.DOTALL,
@@ -150,7 +151,7 @@ def read_json(value: Any, asked: Asked) -> Found:
 
 # Rung 2: the answer line ------------------------------------------------------------------------
 
-COLON = re.compile(r"""(s)?(?:\s(?:choice|option|letter))?[\s*_`"')\]}]{0,8}[:：=][*_`\s]{0,200}""")
+COLON = later(r"""(s)?(?:\s(?:choice|option|letter))?[\s*_`"')\]}]{0,8}[:：=][*_`\s]{0,200}""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,13 +206,13 @@ def is_placeholder(value: str) -> bool:
 
 # Rung 4: the phrase -----------------------------------------------------------------------------
 
-ANSWER_IS = re.compile(
+ANSWER_IS = later(
     r"\b(?:the |my )?(?:(?:correct |right |best |final )?answers?"
     r"|(?:correct|right|best|final|appropriate) (?:options?|choices?|response))"
     r"(?: choice| option| letter)?[*_]{0,3} (?:is|are|would be|should be|must be)[\s:*_]{1,10}",
     re.IGNORECASE,
 )
-SENTENCE_END = re.compile(r"(?<=[.!?。])[\s*_]+")
+SENTENCE_END = later(r"(?<=[.!?。])[\s*_]+")
 
 
 def last_answer_is(said: str) -> str | None:

@@ -20,6 +20,7 @@ from proctor.grading.ladder1.readers import (
     light_letters,
     tail_agrees,
 )
+from proctor.grading.patterns import later
 from proctor.grading.texts import LATEX, MARKUP, PUNCTUATION, light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found
 from proctor.grading.worth import HIGHEST
@@ -27,17 +28,15 @@ from proctor.grading.worth import HIGHEST
 # Numbers ----------------------------------------------------------------------------------------
 
 # What names the scale or a sentence and is no answer: "4 out of 5", "on a scale of 0-5", "sentence 2".
-OF_FIVE = re.compile(
+OF_FIVE = later(
     r"(?<=\d)\s{0,3}(?:/|out of|of)\s{0,3}(?:a (?:possible|maximum)(?: of)? )?5(?:[.,]0+)?(?![\w/%]|[.,]\d)"
 )
-SCALE = re.compile(
-    r"\b(?:scale|range) (?:of |from |between )?0(?:\.0)?\s?(?:to|and|-|–|—|\.\.)\s?5(?:\.0)?\b"
-)
-SENTENCE = re.compile(r"\bsentences? [12](?:(?: and |, | & |/)(?:sentence )?[12])?\b")
-FIGURE = re.compile(r"[\w.,+%/-]*\d[\w.,+%/-]*")
-PLAIN = re.compile(r"[+-]?(?:\d{1,9}(?:[.,]\d{1,15})?|\.\d{1,15})")
+SCALE = later(r"\b(?:scale|range) (?:of |from |between )?0(?:\.0)?\s?(?:to|and|-|–|—|\.\.)\s?5(?:\.0)?\b")
+SENTENCE = later(r"\bsentences? [12](?:(?: and |, | & |/)(?:sentence )?[12])?\b")
+FIGURE = later(r"[\w.,+%/-]*\d[\w.,+%/-]*")
+PLAIN = later(r"[+-]?(?:\d{1,9}(?:[.,]\d{1,15})?|\.\d{1,15})")
 # "more than 3" and "not 4" name a number without giving it.
-BOUND = re.compile(r"(?:\b(?:not|than|over|under|above|below|least|most|between)|n't|[<>≤≥~])\s{0,3}$")
+BOUND = later(r"(?:\b(?:not|than|over|under|above|below|least|most|between)|n't|[<>≤≥~])\s{0,3}$")
 
 
 def read_number(value: str, *, strict: bool = False) -> Found:
@@ -76,26 +75,26 @@ def spelled(number: float) -> str:
 # Letters ----------------------------------------------------------------------------------------
 
 LONGEST = 4000  # characters that letters with their texts may take
-NONE_RIGHT = re.compile(
+NONE_RIGHT = later(
     r"none(?: of (?:(?:the|these|those) )?(?:above|them|these|those|options?|answers?|choices?|candidates?)"
     r"(?: answers?| options?)?)?(?: (?:is|are) (?:correct|right|true))?"
 )
-ALL_RIGHT = re.compile(
+ALL_RIGHT = later(
     r"all(?: of)?(?: (?:the|these|those|them))?(?: (?:above|options|answers|choices))?(?: are (?:correct|right|true))?"
 )
-ONE = re.compile(
+ONE = later(
     r"[\s(\[{*_\"'`$]*(?:(?i:both|only|just) )?(?:(?i:options?|choices?|letters?) )?[(\[{*_\"'`]*"
     r"([A-Za-z])(?!\w)[)\]}*_\"'`]*"
 )
-JOIN = re.compile(r"\s{0,5}(?:[,;/&+|]\s{0,5}(?:and\b|&)?|\band\b|\bund\b|\bet\b|\by\b)\s{0,5}")
+JOIN = later(r"\s{0,5}(?:[,;/&+|]\s{0,5}(?:and\b|&)?|\band\b|\bund\b|\bet\b|\by\b)\s{0,5}")
 # A space alone joins only where nothing but letters follows: "A C D", not "A (B is wrong)".
-SPACE = re.compile(r"\s{1,5}(?=(?:[(*]{0,3}[A-Z][)*]{0,3}(?:\s{1,5}|\Z)){1,30}\Z)")
-EITHER = re.compile(r"\s{0,5}(?:,\s?)?(?:/\s?)?\bor\b")
-NONE_TOO = re.compile(r"[\s,;/]{0,5}(?:(?:and|or) )?none\b(?! of the (?:other|rest))", re.IGNORECASE)
-LONE = re.compile(r"(?<![\w'’-])([B-HJ-Z])(?![\w'’-])|(?<![\w'’-])(A)(?=[.)])")
-ARE_RIGHT = re.compile(r"\s(?:are|is)\b")
-SPLIT = re.compile(r"\s{0,5}(?:[;\n]|,(?:\s?and\b)?|\band\b)\s{0,5}")
-BULLET = re.compile(r"(?<![ \t])[ \t]*(?:[-*•][ \t]+|\d{1,2}[.)][ \t]+)")
+SPACE = later(r"\s{1,5}(?=(?:[(*]{0,3}[A-Z][)*]{0,3}(?:\s{1,5}|\Z)){1,30}\Z)")
+EITHER = later(r"\s{0,5}(?:,\s?)?(?:/\s?)?\bor\b")
+NONE_TOO = later(r"[\s,;/]{0,5}(?:(?:and|or) )?none\b(?! of the (?:other|rest))", re.IGNORECASE)
+LONE = later(r"(?<![\w'’-])([B-HJ-Z])(?![\w'’-])|(?<![\w'’-])(A)(?=[.)])")
+ARE_RIGHT = later(r"\s(?:are|is)\b")
+SPLIT = later(r"\s{0,5}(?:[;\n]|,(?:\s?and\b)?|\band\b)\s{0,5}")
+BULLET = later(r"(?<![ \t])[ \t]*(?:[-*•][ \t]+|\d{1,2}[.)][ \t]+)")
 
 
 def read_letters(value: str, choices: Sequence[str], *, strict: bool = False) -> Found:

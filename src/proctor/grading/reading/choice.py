@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.cues import first_sentence, joined, pattern
 from proctor.grading.reading.forms import bare, begins, is_same, words
 from proctor.grading.reading.languages import LANGUAGES, LOOK_ALIKES, NUMBERS
@@ -28,7 +29,7 @@ INTRO = (
 MARK = r"[(\[{*_\"'`$<#]{0,8}"
 WORD_CHAR = r"A-Za-z0-9\u00c0-\u024f"
 # A sentence with one of these may name an option in order to turn it down.
-DOUBT = re.compile(
+DOUBT = later(
     r"\b(?:not|cannot|incorrect|inappropriate|wrong|false|except|unlike|unlikely|rather than|instead of"
     r"|ruled? out|rules out"
     r"|neither|nor|either|whether|less likely|eliminated?|excluded?|opposed to|versus|contraindicated|if|nicht"
@@ -36,8 +37,8 @@ DOUBT = re.compile(
     r"|incorrect[ao]?|não|non|не)\b|n['’]t\b|不|ない|아니|않|नहीं|ليس",
     re.IGNORECASE,
 )
-STATED = re.compile(r"\s*[.):\],;。]+|\s+[-–—=]+\s|\s*\(|\s*\n|\s*[-–—]\s")
-REASON = re.compile(
+STATED = later(r"\s*[.):\],;。]+|\s+[-–—=]+\s|\s*\(|\s*\n|\s*[-–—]\s")
+REASON = later(
     r"\s+(?:because|since|as|due to|given|based on|is|was|would|for|which|whose|from|in|and not|not|rather"
     r"|over|instead|seems|appears"
     r"|therefore|with|here|weil|da|denn|ist|car|puisque|parce|est|porque|ya que|pois|perché|потому|так как|since|है"
@@ -45,26 +46,26 @@ REASON = re.compile(
     r"|\s*(?:因为|なぜなら|왜냐하면|という)"
 )
 SEPARATOR = r"[\s)\]}\"'*_.,;:]{0,8}"
-BOTH = re.compile(r"\s*(?:both|either|neither|none|all of|not|all|any of|beide|weder|ni|ambas|tutti|не)\b")
-NOT_BUT = re.compile(
+BOTH = later(r"\s*(?:both|either|neither|none|all of|not|all|any of|beide|weder|ni|ambas|tutti|не)\b")
+NOT_BUT = later(
     r"\s*(?:is )?not\b.{1,120}?(?:[\s,;]but(?: rather| instead)?\b"
     r"|[,;.–—-]\s?(?:but )?(?:it(?:'s| is)|rather|instead)(?: rather| instead)?\b)[:,\s]+(?!not\b)",
     re.IGNORECASE | re.DOTALL,
 )
-BECAUSE = re.compile(r", (?:because|since|as)\b")
-ASIDE = re.compile(
+BECAUSE = later(r", (?:because|since|as)\b")
+ASIDE = later(
     r",? (?:not|rather than|instead of) (?:option )?[(*]{0,3}[A-Z][)*]{0,3}"
     r"|, (?:i (?:think|believe|guess)|most likely|probably|definitely|final answer|for sure)",
     re.IGNORECASE,
 )
-TO_TEXT = re.compile(r"\A(?:[.):\],;=( ]|[-–—](?!\d))+")  # what stands between a letter and its text
+TO_TEXT = later(r"\A(?:[.):\],;=( ]|[-–—](?!\d))+")  # what stands between a letter and its text
 CLOSERS = ")]}*_`\"'”’>$"
 
 
 @cache
 def head() -> re.Pattern[str]:
     """What a value opens with: words for "option", marks, and one letter that is no part of a word."""
-    return re.compile(
+    return later(
         rf"{INTRO}((?:{joined('option')})(?:\s?(?:is|no\.|nr\.|number"
         rf"|:))?\s*)?{MARK}([A-Za-z])(?![{WORD_CHAR}])(?!['’-][A-Za-z])",
         re.IGNORECASE,
@@ -75,7 +76,7 @@ def head() -> re.Pattern[str]:
 def more() -> re.Pattern[str]:
     """What joins a letter to another: "A or B", "A/B", "A, (C)"; only a capital counts."""
     either = joined("either")
-    return re.compile(
+    return later(
         rf"[)\]}}*_\"'`]*\s*(?:[,;/|&+、]|(?:{either})(?![{WORD_CHAR}]))(?:\s*(?:{either})(?![{WORD_CHAR}]))?"
         rf"(?:\s*(?:also|possibly|maybe|perhaps|even))?\s*(?:(?i:{joined('option')})\s*)?{MARK}"
         rf"([A-Z])(?![{WORD_CHAR}]|['’-]\w)(?!\s(?i:is|are|was|would|does|has|can) (?i:not|in|wrong|un|less"
@@ -206,7 +207,7 @@ def loose(letter: str, rest: str, tail: str, asked: Question, *, announced: bool
     return letter
 
 
-AT_END = re.compile(
+AT_END = later(
     r"[\s)\]}\"'*_.,;:!。]{0,12}(?:\Z|\(|,? ?(?:because|since|as|due to|which|not|rather)\b)|.{0,12}(?:입니다"
     r"|이다|です|である)"
 )
@@ -231,7 +232,7 @@ def other_text(tail: str, letter: str, asked: Question) -> bool:
 def other_mark() -> re.Pattern[str]:
     """Another lettered option in light form, joined to what was said: ", b. second" or " or (b)"."""
     either = joined("either")
-    return re.compile(
+    return later(
         rf"{SEPARATOR}(?:[,;/&+|]|\s(?:{either})(?![{WORD_CHAR}])"
         rf"|(?<=[.;:,\s])\s?)(?:\s?(?:{either})(?![{WORD_CHAR}]))?"
         rf"(?:\s?(?:also|possibly|maybe|perhaps"
@@ -272,7 +273,7 @@ def longer_text(tail: str, end: int, asked: Question) -> bool:
     return any((begins(tail, text) or 0) > end for text in asked.choices)
 
 
-THROUGH = re.compile(r"[.;,:]\s[(\[*]{0,3}([a-z])[)\].:*]{1,3}\s")
+THROUGH = later(r"[.;,:]\s[(\[*]{0,3}([a-z])[)\].:*]{1,3}\s")
 
 
 def goes_through(rest: str, letter: str, asked: Question) -> bool:
@@ -287,13 +288,11 @@ def goes_through(rest: str, letter: str, asked: Question) -> bool:
 @cache
 def ordinals() -> tuple[re.Pattern[str], ...]:
     return tuple(
-        re.compile(rf"{INTRO}{MARK}(?:{each.ordinals})(?![\w%])", re.I)
+        later(rf"{INTRO}{MARK}(?:{each.ordinals})(?![\w%])", re.I)
         for each in LANGUAGES
         if each.ordinals and each.spaced
     ) + tuple(
-        re.compile(rf"{MARK}(?:{each.ordinals})(?!\d)")
-        for each in LANGUAGES
-        if each.ordinals and not each.spaced
+        later(rf"{MARK}(?:{each.ordinals})(?!\d)") for each in LANGUAGES if each.ordinals and not each.spaced
     )
 
 
@@ -323,8 +322,8 @@ def numbered(asked: Question) -> bool:
     return all(shown.get(str(n)) == text for n, text in enumerate(asked.lights, 1))
 
 
-NUMBERED = re.compile(r"\s{0,8}[(\[*]{0,3}(\d{1,2})[)\].:*]{1,3}\s{1,4}(.+)")
-PAUSE = re.compile(
+NUMBERED = later(r"\s{0,8}[(\[*]{0,3}(\d{1,2})[)\].:*]{1,3}\s{1,4}(.+)")
+PAUSE = later(
     r"[\"'*_)]*\s*(?:[.,;:!(。]|[-–—]\s|(?:because|since|as|is|not|rather|weil|car|porque|perché)\b)|[\"'*_)]*\s*\Z"
 )
 

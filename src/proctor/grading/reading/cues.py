@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.languages import LANGUAGES, Language
 
 # Between the cue and its value on a line: "Answer (letter): ", "**Answer:** ", "Answer = ".
@@ -52,12 +53,12 @@ def compiled(of: Language) -> Cues:
     bracketed = rf"|\[{of.nouns}\]\s{{0,4}}"
     return Cues(
         of.stems,
-        re.compile(
+        later(
             rf"{of.nouns}(?:{COLON}"
             rf"|(?=[.)]?[\s*]{{1,4}}(?:[-–—]\s{{1,3}})?[(\[*]{{0,3}}[a-z]){LOOSE_COLON}){bracketed}"
         ),
-        re.compile("|".join(phrases)),
-        re.compile(rf"[\s*_`\"')\]]{{0,6}}(?:{of.after})"),
+        later("|".join(phrases)),
+        later(rf"[\s*_`\"')\]]{{0,6}}(?:{of.after})"),
         of.spaced,
     )
 
@@ -82,10 +83,10 @@ def joined(field: str) -> str:
 @cache
 def pattern(field: str, frame: str = "{}") -> re.Pattern[str]:
     """A field of all languages, compiled in a frame such as ``\\A(?:{})``."""
-    return re.compile(frame.replace("{}", joined(field)))
+    return later(frame.replace("{}", joined(field)))
 
 
-SENTENCE_END = re.compile(r"(?:(?<=[.!?])(?<![\s(][A-Z]\.)[\s*_]+|(?<=[。！？])[\s*_]*)")
+SENTENCE_END = later(r"(?:(?<=[.!?])(?<![\s(][A-Z]\.)[\s*_]+|(?<=[。！？])[\s*_]*)")
 
 
 def first_sentence(value: str) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.choice import DOUBT, goes_on, lettered, mentioned, read_choice
 from proctor.grading.reading.cues import SENTENCE_END
 from proctor.grading.reading.forms import bare, begins
@@ -19,55 +20,55 @@ from proctor.grading.vocabulary import UNCLEAR, Found
 LAST_CHARS = 2000  # how far from the end the last sentence is looked for
 LAST_SENTENCES = 5
 SHORT_CHARS = 200
-MARKED = re.compile(
+MARKED = later(
     r"\(([A-Z])\)|\*\*\(?([A-Z])[).:]?\)?\*\*|\b(?:[Oo]ption|[Cc]hoice|[Aa]nswer)\s\(?([A-Z])\b(?![-'\u2019])"
 )
-CONCLUDES = re.compile(
+CONCLUDES = later(
     r"\b(?:therefore|thus|hence|so|accordingly|consequently|in conclusion|in summary|overall|ultimately"
     r"|i would|i'd|i will|i choose"
     r"|leaves?|leaving|points? to|must be|has to be|most likely|most appropriate|answer|conclude|speaks? for|go with"
     r"|i think|i believe|remains|follows|represented by|corresponds? to)\b",
     re.IGNORECASE,
 )
-OPENS_CONCLUSION = re.compile(
+OPENS_CONCLUSION = later(
     r"\W{0,4}(?:therefore|thus|hence|so|in conclusion|in summary|to summari[sz]e|overall|based on|given"
     r"|considering|accordingly|consequently"
     r"|as a result|taking|from th|ultimately|in this case|it follows|among|of the|out of|finally|the (?:most"
     r"|best|correct|only))\b",
     re.IGNORECASE,
 )
-SINGLES_OUT = re.compile(
+SINGLES_OUT = later(
     r"\b(?:(?:most|least) \w+|best|correct|next step|treatment of choice|investigation of choice"
     r"|drug of choice|responsible)\b",
     re.IGNORECASE,
 )
-NONE_FITS = re.compile(
+NONE_FITS = later(
     r"\b(?:answers?|options?|choices?)\b[^.\n]{0,60}\b(?:not|cannot be) (?:listed|provided|given|among"
     r"|included|available|any of|determined|in the)"
     r"|\bnone of the (?:above|(?:given |provided |listed |available |answer )*(?:options|choices|answers"
     r"|statements))",
     re.IGNORECASE,
 )
-TO_DO = re.compile(
+TO_DO = later(
     r"(?:to )?(?:(?:obtain|perform|recommend|suggest|administer|give|start|initiate|prescribe|order|use|do|add"
     r"|provide|offer|choose|select)"
     r"(?:ing)?\s)?(?:(?:the|an?|his|her|their)\s)?"
 )
-IS = re.compile(
+IS = later(
     r"\b(?:is|are|would be|was|be|being)(?: (?:therefore|thus|likely|most likely|probably|clearly|indeed"
     r"|definitely|the|to|option|choice))*[\s:]{1,3}",
     re.IGNORECASE,
 )
-AFTER_TEXT = re.compile(
+AFTER_TEXT = later(
     r"[\"'*_)]*(?:\s*(?:[.,;:!(]|\Z)|[-–—]\s|\s(?:because|since|as|from|in|of|due|by|for|which|that|leading"
     r"|caused|at|on|this|instead|rather|to(?! \d))\b)"
 )
 # "I would not call it an entailment": a negation in the same clause, however far before the label.
-NOT_SAID = re.compile(
+NOT_SAID = later(
     r"(?:\b(?:not|cannot|never|hardly|neither|nor|without)|n't)\b"
     r"(?:(?!\b(?:so|thus|hence|therefore|but|because|since|and|which)\b)[^,;:.!?()\n]){1,80}\Z"
 )
-HEDGED = re.compile(
+HEDGED = later(
     r"\b(?:whether|if|could|might|may|hard to say|unsure|unclear|either|depends|would need)\b|\?\s*\Z"
 )
 

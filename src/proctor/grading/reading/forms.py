@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from proctor.grading.patterns import later
 from proctor.grading.texts import PUNCTUATION, light
 
 # Ticks, hands, faces: decoration. Crosses stay, for "B ❌" turns B down.
@@ -34,16 +35,16 @@ PLAIN: dict[int, int | str] = {
 }
 
 # Words, numbers with their sign and unit, and signs that tell numbers apart; scripts without spaces by character.
-WORD = re.compile(
+WORD = later(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
     r"|(?<![\w)])[-+]\d+(?:[.,]\d+)*%?|\d+(?:[.,]\d+)*%?"
     r"|(?:(?![\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af_\d])\w[\u0300-\u036f\u0900-\u0963]*)+\d*|[<>=≤≥+^&]"
 )
-ARTICLE = re.compile(r"(?:the|an?)\s+(?=\w)")
+ARTICLE = later(r"(?:the|an?)\s+(?=\w)")
 
 
-HTML = re.compile(r"</?(?:b|i|p|em|strong|div|span|h[1-6])>", re.IGNORECASE)
-FORMULA = re.compile(r"\\[()\[\]]")  # the brackets around a formula
+HTML = later(r"</?(?:b|i|p|em|strong|div|span|h[1-6])>", re.IGNORECASE)
+FORMULA = later(r"\\[()\[\]]")  # the brackets around a formula
 
 
 def plain(text: str) -> str:
@@ -101,7 +102,7 @@ def bare(text: str) -> str:
     return text[article.end() :] if article else text
 
 
-CAPITALS = re.compile("[A-Z]+")
+CAPITALS = later("[A-Z]+")
 
 
 def lowered(text: str) -> str:

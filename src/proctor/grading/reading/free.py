@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from proctor.grading.entities import named_entity
+from proctor.grading.patterns import later
 from proctor.grading.reading.cues import SENTENCE_END, spoken_in
 from proctor.grading.reading.jsons import in_json, without_json
 from proctor.grading.reading.question import Question
@@ -17,7 +18,7 @@ from proctor.grading.vocabulary import UNCLEAR, Found
 SHORT_CHARS = 200  # a reply in free words up to this length is the answer itself
 INSTRUCTION = frozenset({"your answer", "answer", "text"})
 EMPHASIS = " \t\r\n*_`"
-DECLINED = re.compile(
+DECLINED = later(
     r"(?:i(?:'m| am) (?:very |so )?(?:sorry|afraid|not sure|unable)|sorry\b|i (?:do not|don't|cannot|can't"
     r"|can not) (?:know|answer|help|provide|determine|assist)"
     r"|as an ai\b|unfortunately, i\b|i apologi[sz]e|there is not enough information|ich weiß (?:es )?nicht"

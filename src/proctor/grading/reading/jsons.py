@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.languages import LANGUAGES
 from proctor.grading.reading.letters import read_list
 from proctor.grading.reading.question import Question
@@ -44,7 +45,7 @@ VALUE = (
 
 
 def pairs(keys: str) -> re.Pattern[str]:
-    return re.compile(
+    return later(
         rf"(?:(?P<quote>{QUOTE})|(?<=[{{,])\s{{0,20}})({keys})(?(quote){QUOTE})\s{{0,20}}[:：]\s{{0,20}}{VALUE}",
         re.IGNORECASE,
     )
@@ -53,7 +54,7 @@ def pairs(keys: str) -> re.Pattern[str]:
 KEYS = pairs(rf"{FIRST}|{FOREIGN}")
 MORE_KEYS = pairs(SECOND)
 NUMBER_KEYS = pairs(rf"{FIRST}|{FOREIGN}|{SCALE}")
-HAS_KEY = re.compile(rf"{QUOTE}(?:{FIRST}|{FOREIGN}|{SECOND}|{SCALE}){QUOTE}\s{{0,20}}[:：]", re.IGNORECASE)
+HAS_KEY = later(rf"{QUOTE}(?:{FIRST}|{FOREIGN}|{SECOND}|{SCALE}){QUOTE}\s{{0,20}}[:：]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,25 +8,24 @@ from collections.abc import Mapping
 from functools import cache
 
 from proctor.grading.mirage import lettered_labels
+from proctor.grading.patterns import later
 from proctor.grading.reading.languages import LANGUAGES
 from proctor.grading.reading.question import Question
 from proctor.grading.texts import MARKUP, SEPARATOR, key, light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found, Vocabulary
 
-NEGATION = re.compile(
-    r"(?:\b(?:can)?not|n't|\bnon|\bnever|\bneither|\bnor)[\s_-]+(?:an? |the |really |quite |)$"
-)
+NEGATION = later(r"(?:\b(?:can)?not|n't|\bnon|\bnever|\bneither|\bnor)[\s_-]+(?:an? |the |really |quite |)$")
 # Words with another use in running text ("there is no evidence", "the true cause"): as labels they
 # count there only when no further word follows.
 LOOSE = frozenset({"no", "maybe", "true", "false"})
-NEXT_WORD = re.compile(r"\s+(?!because\b|since\b|as\b|based\b|given\b|or\b|and\b)\w")
-ALTERNATIVE = re.compile(r"[\s,;/|&<>()\"'*_]*(?:(?:or|and)\b[\s,/|&<>()\"'*_]*)?")
-PAUSE = re.compile(r"[\"'*_)]*\s*(?:[.,;:!(。]|[-–—]\s|(?:because|since|as)\b)")
+NEXT_WORD = later(r"\s+(?!because\b|since\b|as\b|based\b|given\b|or\b|and\b)\w")
+ALTERNATIVE = later(r"[\s,;/|&<>()\"'*_]*(?:(?:or|and)\b[\s,/|&<>()\"'*_]*)?")
+PAUSE = later(r"[\"'*_)]*\s*(?:[.,;:!(。]|[-–—]\s|(?:because|since|as)\b)")
 # A figure that goes on before or behind a label that is a number: -1, 1.5, 1/2, 10 %.
-SIGNED = re.compile(r"(?:[-–—+]\s?|\d[.,/]|[.,])\Z")
-FIGURE_ON = re.compile(r"[.,]\d|/\d|\s?%|\s?[-–—]\s?\d")
-MARK = re.compile(r"[(\[*\s]{0,4}([a-z])(?:[)\].:*]{1,3}\s*|\s*\Z|\s+[-–—]\s+)")
-LETTERED_LINE = re.compile(r"^\s*[(\[*]{0,3}([a-z])[)\].:*]{1,3}\s*(\S.{0,80})$", re.MULTILINE)
+SIGNED = later(r"(?:[-–—+]\s?|\d[.,/]|[.,])\Z")
+FIGURE_ON = later(r"[.,]\d|/\d|\s?%|\s?[-–—]\s?\d")
+MARK = later(r"[(\[*\s]{0,4}([a-z])(?:[)\].:*]{1,3}\s*|\s*\Z|\s+[-–—]\s+)")
+LETTERED_LINE = later(r"^\s*[(\[*]{0,3}([a-z])[)\].:*]{1,3}\s*(\S.{0,80})$", re.MULTILINE)
 CHARS = 400
 
 
@@ -119,7 +118,7 @@ def foreign_words() -> Mapping[str, tuple[str, ...]]:
     return {word: tuple(found[word]) for word in sorted(found, key=lambda word: -len(word))}
 
 
-FOREIGN_END = re.compile(r"[.,;:!?。(\"'*\-–—]")
+FOREIGN_END = later(r"[.,;:!?。(\"'*\-–—]")
 
 
 def foreign(plain: str, known: Vocabulary) -> Found:

@@ -25,6 +25,7 @@ from dataclasses import replace
 
 from proctor.grading.first_token import RUNG, by_first_token
 from proctor.grading.formats import AnswerFormat
+from proctor.grading.patterns import later
 from proctor.grading.reading.endings import in_conclusion, in_last_sentence
 from proctor.grading.reading.forms import lowered, plain
 from proctor.grading.reading.free import in_words
@@ -69,7 +70,7 @@ def in_cut(said: str, low: str, asked: Question) -> Found:
     return first if in_phrase(said, low, replace(asked, cut="")) in (None, first) else UNCLEAR
 
 
-CORRECTED = re.compile(
+CORRECTED = later(
     r"(?:^|[.!?\n]\s{0,3})(?:no, )?(?:wait|correction|on second thought|on reflection|i made a mistake"
     r"|let me correct|scratch that"
     r"|i need to correct)\b",

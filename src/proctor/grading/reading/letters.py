@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.choice import DOUBT, REASON, STATED, by_text
 from proctor.grading.reading.forms import begins
 from proctor.grading.reading.question import Question
@@ -13,30 +14,28 @@ from proctor.grading.texts import light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found
 
 LONGEST = 4000  # characters that letters with their texts may take
-NONE_RIGHT = re.compile(
+NONE_RIGHT = later(
     r"none(?: of (?:(?:the|these|those) )?(?:above|them|these|those|options?|answers?|choices?|candidates?)"
     r"(?: answers?| options?)?)?(?: (?:is|are) (?:correct|right|true))?"
 )
-ALL_RIGHT = re.compile(
+ALL_RIGHT = later(
     r"all(?: of)?(?: (?:the|these|those|them))?(?: (?:above|options|answers|choices))?(?: are (?:correct|right"
     r"|true))?"
 )
-ONE = re.compile(
+ONE = later(
     r"[\s(\[{*_\"'`$]*(?:(?i:both|only|just) )?(?:(?i:options?|choices?|letters?) )?[(\[{*_\"'`]*"
     r"([A-Za-z])(?![A-Za-z0-9\u00c0-\u024f])[)\]}*_\"'`]*"
 )
-JOIN = re.compile(
-    r"\s{0,5}(?:[,;/&+|、]\s{0,5}(?:and\b|&)?|\b(?:and|und|et|y|e|и)\b|[和与與及と와과]|و\s)\s{0,5}"
-)
+JOIN = later(r"\s{0,5}(?:[,;/&+|、]\s{0,5}(?:and\b|&)?|\b(?:and|und|et|y|e|и)\b|[和与與及と와과]|و\s)\s{0,5}")
 # A space alone joins only where nothing but letters follows: "A C D", not "A (B is wrong)".
-SPACE = re.compile(r"\s{1,5}(?=(?:[(*]{0,3}[A-Z][)*]{0,3}(?:\s{1,5}|\Z)){1,30}\Z)")
-EITHER = re.compile(r"\s{0,5}(?:,\s?)?(?:/\s?)?(?:\b(?:or|oder|ou|oppure|или|या)\b|或|または|또는|أو)")
-NONE_TOO = re.compile(r"[\s,;/]{0,5}(?:(?:and|or) )?none\b(?! of the (?:other|rest))", re.IGNORECASE)
-LETTERED = re.compile(r"(?:^|[\s,;(])([A-Z])[.)](?=\s|$)")
-LONE = re.compile(r"(?<![\w'’-])([B-HJ-Z])(?![\w'’-])|(?<![\w'’-])(A)(?=[.)])")
-ARE_RIGHT = re.compile(r"\s(?:are|is)\b")
-SPLIT = re.compile(r"\s{0,5}(?:[;\n]|,(?:\s?and\b)?|\band\b)\s{0,5}")
-BULLET = re.compile(r"(?<![ \t])[ \t]*(?:[-*•][ \t]+|\d{1,2}[.)][ \t]+)")
+SPACE = later(r"\s{1,5}(?=(?:[(*]{0,3}[A-Z][)*]{0,3}(?:\s{1,5}|\Z)){1,30}\Z)")
+EITHER = later(r"\s{0,5}(?:,\s?)?(?:/\s?)?(?:\b(?:or|oder|ou|oppure|или|या)\b|或|または|또는|أو)")
+NONE_TOO = later(r"[\s,;/]{0,5}(?:(?:and|or) )?none\b(?! of the (?:other|rest))", re.IGNORECASE)
+LETTERED = later(r"(?:^|[\s,;(])([A-Z])[.)](?=\s|$)")
+LONE = later(r"(?<![\w'’-])([B-HJ-Z])(?![\w'’-])|(?<![\w'’-])(A)(?=[.)])")
+ARE_RIGHT = later(r"\s(?:are|is)\b")
+SPLIT = later(r"\s{0,5}(?:[;\n]|,(?:\s?and\b)?|\band\b)\s{0,5}")
+BULLET = later(r"(?<![ \t])[ \t]*(?:[-*•][ \t]+|\d{1,2}[.)][ \t]+)")
 
 
 def read_letters(value: str, asked: Question, *, strict: bool = False) -> Found:

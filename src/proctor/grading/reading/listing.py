@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.forms import begins
 from proctor.grading.reading.question import Question
 from proctor.grading.texts import light
@@ -21,7 +21,7 @@ def own_option(line: str, asked: Question) -> str | None:
     return found[1] if begins(tail, asked.by_letter[found[1]]) is not None else None
 
 
-OPTION_MARK = re.compile(r"[\s>*#-]{0,8}(?:[Oo]ption |[Cc]hoice )?[(\[*]{0,3}([A-Z])[)\].:*]{1,4}\s{0,4}")
+OPTION_MARK = later(r"[\s>*#-]{0,8}(?:[Oo]ption |[Cc]hoice )?[(\[*]{0,3}([A-Z])[)\].:*]{1,4}\s{0,4}")
 
 
 def list_of_options(lines: list[str], asked: Question) -> bool:

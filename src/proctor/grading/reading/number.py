@@ -3,32 +3,31 @@
 # ruff: noqa: RUF001 - the dashes that models write are data here
 from __future__ import annotations
 
-import re
-
+from proctor.grading.patterns import later
 from proctor.grading.texts import LATEX, MARKUP, PUNCTUATION, light
 from proctor.grading.vocabulary import UNCLEAR, Found
 from proctor.grading.worth import HIGHEST
 
 # What names the scale or a sentence and is no answer: "4 out of 5", "on a scale of 0-5", "sentence 2".
-OF_FIVE = re.compile(
+OF_FIVE = later(
     r"(?<=\d)\s{0,3}(?:/|out of|of|von|sur|de|su|из)\s{0,3}(?:a (?:possible"
     r"|maximum)(?: of)? )?5(?:[.,]0+)?(?![\w/%]|[.,]\d)"
 )
-SCALE = re.compile(
+SCALE = later(
     r"\b(?:scale|range) (?:of |from |between )?0(?:\.0)?\s?(?:to|and|-|–|—|\.\.)\s?5(?:\.0)?\b"
     r"|\(0(?:\.0)?\s?[-–—]\s?5(?:\.0)?\)"
 )
-SENTENCE = re.compile(r"\bsentences? [12](?:(?: and |, | & |/)(?:sentence )?[12])?\b")
-FIGURE = re.compile(r"[\w.,+%/-]*\d[\w.,+%/-]*")
-PLAIN = re.compile(r"[+-]?(?:\d{1,9}(?:[.,]\d{1,15})?|\.\d{1,15})")
+SENTENCE = later(r"\bsentences? [12](?:(?: and |, | & |/)(?:sentence )?[12])?\b")
+FIGURE = later(r"[\w.,+%/-]*\d[\w.,+%/-]*")
+PLAIN = later(r"[+-]?(?:\d{1,9}(?:[.,]\d{1,15})?|\.\d{1,15})")
 # "more than 3" and "not 4" name a number without giving it.
-BOUND = re.compile(r"(?:\b(?:not|than|over|under|above|below|least|most|between)|n't|[<>≤≥~±])\s{0,3}$")
+BOUND = later(r"(?:\b(?:not|than|over|under|above|below|least|most|between)|n't|[<>≤≥~±])\s{0,3}$")
 # A dash apart from its figure is a minus, unless it stands between words: "score - 4".
-APART = re.compile(r"(?:^|[:=(])\s{0,3}[-–]\s{1,3}$")
-COUNTER = re.compile(r"\s?(?:점|分|点|點|points?|punkte?|puntos|points|pontos|punti|балл\w*)(?![^\W\d_])")
+APART = later(r"(?:^|[:=(])\s{0,3}[-–]\s{1,3}$")
+COUNTER = later(r"\s?(?:점|分|点|點|points?|punkte?|puntos|points|pontos|punti|балл\w*)(?![^\W\d_])")
 
 
-ABOUT = re.compile(r"\A(?:about|around|approximately|roughly|i(?:'d| would) say) ")
+ABOUT = later(r"\A(?:about|around|approximately|roughly|i(?:'d| would) say) ")
 
 
 def read_number(value: str, *, strict: bool = False) -> Found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.choice import BOTH, by_text, by_words, read_choice
 from proctor.grading.reading.cues import first_sentence, spoken_in
 from proctor.grading.reading.label import read_label
@@ -17,23 +18,23 @@ from proctor.grading.vocabulary import UNCLEAR, Found, Unclear
 VALUE_CHARS = 600
 CLAUSE_CHARS = 1200
 MOST_PHRASES = 16  # how many are looked at, from the last
-NEGATED = re.compile(
+NEGATED = later(
     r"[\s*_:\"']{0,4}(?:not|neither|never|nicht|keine?|pas|no |não|non|не|नहीं|ليس)\b"
     r"(?!.{1,120}(?:\bbut\b|[,;.–—-]\s?(?:it(?:'s| is)|rather|instead)\b))"
     r"|[\s:]{0,3}(?:不是|非)",
     re.IGNORECASE,
 )
-NOT_SAID = re.compile(
+NOT_SAID = later(
     r"(?:\b(?:if(?! i had to)|whether|were|unless|(?<!that's )(?<!that is )(?<!this is )(?<!which is )why|not"
     r"|cannot|n't|hypothetically"
     r"|wenn|ob|nicht|si|se|если)\b|n't)(?:(?!\bbut\b)[^.!?\n;:]){0,80}\Z",
     re.IGNORECASE,
 )
-LETTER_BEHIND = re.compile(
+LETTER_BEHIND = later(
     r"(?:(?<![\w'’-])|(?<=[\u3040-\u9fff\uac00-\ud7af]))(?:([B-HJ-Z])|\(([A-Z])\)|\[([A-Z])\]"
     r"|[*_]{2}\(?([A-Z])[).:]?[*_]{2}|([A-Z])(?=\.? (?:is|ist|est|es|é|è) |[가-힣이はがも]))\Z"
 )
-JOINED = re.compile(
+JOINED = later(
     r"(?:\b(?i:or|and|both|either|neither|nor|und|oder|ou|et|y|o)\b|(?:(?<![\w'])[A-Z]"
     r"|[)\]*\"])\s?[,/&])\s*(?i:option\s*)?[(\[*\"]{0,4}\Z"
 )
@@ -129,10 +130,10 @@ def named_behind(clause: str, phrase: str, asked: Question) -> Found:
     return by_own_text(clause, asked)
 
 
-STATEMENT = re.compile(r"\b(?:statement|sentence|claim|fact)s?\s*[(\[*\"]{0,4}\Z", re.IGNORECASE)
-BARE = re.compile(r"(?<![\w'’-])([A-Z])\Z")
-SMALL = re.compile(r"\b(?i:option|choice|answer)\s[(\[*]{0,3}([a-z])[)\]*]{0,3}\Z")
-OWN = re.compile(r"(?:\A|[.:;!?]\s|\s)[(*]{0,3}([A-Z])[).:][*]{0,2}\s")
+STATEMENT = later(r"\b(?:statement|sentence|claim|fact)s?\s*[(\[*\"]{0,4}\Z", re.IGNORECASE)
+BARE = later(r"(?<![\w'’-])([A-Z])\Z")
+SMALL = later(r"\b(?i:option|choice|answer)\s[(\[*]{0,3}([a-z])[)\]*]{0,3}\Z")
+OWN = later(r"(?:\A|[.:;!?]\s|\s)[(*]{0,3}([A-Z])[).:][*]{0,2}\s")
 
 
 def by_own_text(clause: str, asked: Question) -> Found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.choice import lettered
 from proctor.grading.reading.forms import lowered, plain, words
 from proctor.grading.reading.listing import own_option
@@ -27,7 +28,7 @@ TAGS = (
 OPENING = (*(f"<{tag}>" for tag in TAGS), "[think]", "◁think▷", "<|begin_of_thought|>")
 CLOSING = (*(f"</{tag}>" for tag in TAGS), "[/think]", "◁/think▷", "<|end_of_thought|>")
 FINAL_CHANNEL = "<|channel|>final<|message|>"
-STOPS = re.compile(r"(?:</s>|<\|(?:endoftext|im_end|eot_id|end|eom_id|return)\|>|<end_of_turn>)")
+STOPS = later(r"(?:</s>|<\|(?:endoftext|im_end|eot_id|end|eom_id|return)\|>|<end_of_turn>)")
 
 
 def spoken(text: str) -> str | None:
@@ -56,7 +57,7 @@ def window(said: str) -> str:
 
 # Replies that run on ----------------------------------------------------------------------------------
 
-INVENTED = re.compile(
+INVENTED = later(
     r"^[ \t#*>-]{0,8}(?:(?:next |new |another |following )?(?:question|problem"
     r"|exercise)\s?(?:\d{1,3})?[ \t]*[*_]{0,2}[:.)\]][*_]{0,2}"
     r"|q\s?\d{0,3}[.:)]|\[?(?:user|human|student|instruction|inst|input)\]?[*_]{0,2}:"
@@ -66,8 +67,8 @@ INVENTED = re.compile(
     r"|질문|문제|問)\s?\d{0,3}\s?[:.])",
     re.IGNORECASE | re.MULTILINE,
 )
-OPTION = re.compile(r"^[ \t]*[(\[*]{0,3}([A-J])[.):\]]{1,2}[*]{0,2}[ \t]+(\S.*)$", re.MULTILINE)
-SPACES = re.compile(r"\s+")
+OPTION = later(r"^[ \t]*[(\[*]{0,3}([A-J])[.):\]]{1,2}[*]{0,2}[ \t]+(\S.*)$", re.MULTILINE)
+SPACES = later(r"\s+")
 SHOWN = 60  # characters of a question that tell it from another
 
 

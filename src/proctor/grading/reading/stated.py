@@ -7,6 +7,7 @@ from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.cues import spoken_in
 from proctor.grading.reading.letters import read_list
 from proctor.grading.reading.listing import list_of_options
@@ -19,18 +20,18 @@ from proctor.grading.vocabulary import UNCLEAR, Found
 VALUE_CHARS = 2000  # a longer line is no answer
 
 NAMES = r"(?:final[_ -]?)?(?:answer|choice|label|option|result|prediction)"
-OPENED, CLOSED = re.compile(rf"<{NAMES}>", re.IGNORECASE), re.compile(rf"</{NAMES}>", re.IGNORECASE)
+OPENED, CLOSED = later(rf"<{NAMES}>", re.IGNORECASE), later(rf"</{NAMES}>", re.IGNORECASE)
 MOST_VALUES = 24  # how many announced values are looked at, from the last
-BOXED = re.compile(r"\\(?:boxed|fbox)\s{0,5}\{((?:[^{}]|\{[^{}]{0,400}\}){0,400})\}")
-CELL = re.compile(
+BOXED = later(r"\\(?:boxed|fbox)\s{0,5}\{((?:[^{}]|\{[^{}]{0,400}\}){0,400})\}")
+CELL = later(
     r"^[ \t]*\|[ *_]{0,4}(?:(?:the|final|correct|best|my) ){0,2}(?:answer|choice|option)[ *_]{0,4}\|[ *_]{0,4}"
     r"([^|\n]{1,400}?)[ *_]{0,4}\|[ \t]*$",
     re.MULTILINE | re.IGNORECASE,
 )
-HASHES = re.compile(r"^\s{0,3}####\s{1,3}([^\n]{1,200})\s{0,20}\Z", re.MULTILINE)
-DOUBLE = re.compile(r"\[\[([^\[\]\n]{1,40})\]\]")
+HASHES = later(r"^\s{0,3}####\s{1,3}([^\n]{1,200})\s{0,20}\Z", re.MULTILINE)
+DOUBLE = later(r"\[\[([^\[\]\n]{1,40})\]\]")
 # Other words that announce a value on a line of its own; what follows has to be one label or letter and no more.
-OTHER_CUES = re.compile(
+OTHER_CUES = later(
     r"^[ \t#*_>-]{0,8}(?:(?:final |my |your |overall )?(?:correct|final|selected|chosen|pick|label"
     r"|verdict|prediction|classification|decision"
     r"|judge?ment|conclusion|result|output"
@@ -39,13 +40,13 @@ OTHER_CUES = re.compile(
     r"(?: label| choice| selected| option| answer)?)[*_]{0,3}\s?[:=][*_\s]{0,6}",
     re.MULTILINE,
 )
-NUMBER_CUES = re.compile(
+NUMBER_CUES = later(
     r"(?:similarity(?: score| rating)?|score|rating|bewertung|puntuación|nota|punteggio|оценка|得分|评分|分数"
     r"|スコア|点数|점수)[*_]{0,3}\s?"
     r"(?:[:=]|is|would be|ist|es|é|è|est|は|是|는|은)[*_\s]{1,6}"
     r"|\b(?:rate|score|give) (?:it|them|these|this)(?: (?:pair|one|sentence pair|two))?(?: (?:a|as|at))? (?=\d)"
 )
-HEADING = re.compile(
+HEADING = later(
     r"^[ \t#*_>-]{0,8}(?:the )?(?:final |correct |my )?(?:answer(?: choice)?|antwort|réponse|respuesta"
     r"|resposta|risposta|ответ|答案|正解|答え|正답|정답|답)"
     r"[*_]{0,3}[ \t]*\n\s{0,20}",

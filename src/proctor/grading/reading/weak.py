@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.choice import DOUBT, more, read_choice
 from proctor.grading.reading.cues import first_sentence
 from proctor.grading.reading.phrases import NOT_SAID
@@ -11,7 +12,7 @@ from proctor.grading.reading.question import Question
 from proctor.grading.vocabulary import UNCLEAR, Found
 
 VALUE_CHARS = 400
-GIVES = re.compile(
+GIVES = later(
     r"(?:(?<![\w'])(?:it(?:'s| is| must be| should be| has to be| would be| can only be)"
     r"|(?:i|we)(?:'d| would| will|'ll| must| should)? (?:therefore |then )?(?:pick|say|guess|choose|select|answer|take)"
     r"|(?:let me|i(?:'d| would| will|'ll)?|we(?:'ll)?) go (?:with|for)|leads? (?:us|me) to (?:answer|choose|select)"
@@ -21,11 +22,11 @@ GIVES = re.compile(
     r"(?: (?:likely|probably|definitely|clearly|most likely|that|the answer|option|choice|letter|answer))*[ :,*]{1,6}"
     r"(?=[(\[*]{0,4}[a-z](?![\w'-]))",
 )
-LETTER = re.compile(
+LETTER = later(
     r"(?:[Oo]ption |[Cc]hoice )?[(\[*\"]{0,4}([A-Z])(?![\w'-])[)\]*\"]{0,4}"
     r"(?=\s*(?:[.!;:,\n]|\Z|[-\u2013\u2014]\s|(?:because|since|as|here|on this|for this|it is|due to|is my)\b))"
 )
-SMALL = re.compile(r"[(\[*\"]{0,4}([a-z])[)\]*\"]{0,4}[.!]?\Z")
+SMALL = later(r"[(\[*\"]{0,4}([a-z])[)\]*\"]{0,4}[.!]?\Z")
 MOST = 16
 
 
@@ -47,7 +48,7 @@ def in_weak_phrase(said: str, low: str, asked: Question) -> Found:
 
 
 # What may stand before a letter that ends the reply; "vitamin C", "type B" and "with B" are none.
-ENDS = re.compile(
+ENDS = later(
     r"(?i:\b(?:is|be|'s|'d be|ergo|hence|thus|so|therefore|vote|pick|choose|select|hands down|definitely|probably"
     r"|clearly|certainly|obviously|lean(?:ing)? (?:toward|towards|to)|going with|conclusion|result|correction|easy)"
     r"|[:\u2234])[\s:,]{1,3}(?:[Oo]ption )?[(*]{0,3}([A-Z])[)*]{0,3}"
@@ -66,11 +67,11 @@ def at_the_end(said: str, asked: Question) -> Found:
     return None if doubtful or UNSURE.search(clause) else found[1]
 
 
-UNSURE = re.compile(
+UNSURE = later(
     r"\b(?:might|may|could|perhaps|maybe|possibly|consider|or|and|group|type|vitamin|statement)\b",
     re.IGNORECASE,
 )
-BOLD = re.compile(r"(?:^|(?<=[\s]))\*\*([^*\n]{1,400})\*\*(?=[ \t]*[.!]?[ \t]*(?:\n|\Z))")
+BOLD = later(r"(?:^|(?<=[\s]))\*\*([^*\n]{1,400})\*\*(?=[ \t]*[.!]?[ \t]*(?:\n|\Z))")
 
 
 def in_bold(said: str, asked: Question) -> Found:
@@ -79,7 +80,7 @@ def in_bold(said: str, asked: Question) -> Found:
     return None if not named else UNCLEAR if len(named) > 1 else named.pop()
 
 
-OTHERS = re.compile(
+OTHERS = later(
     r"\b(?:many|some|people|others|students|they|might|could|may|going to|wanted to)\b[^.!?,;\n]{0,40}\Z"
 )
 

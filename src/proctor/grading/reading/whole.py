@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.choice import DOUBT, by_text, read_choice
 from proctor.grading.reading.label import exactly, foreign, lettered
 from proctor.grading.reading.letters import BULLET, read_letters, read_list
@@ -15,7 +16,7 @@ from proctor.grading.texts import key, light, peel
 from proctor.grading.vocabulary import UNCLEAR, Found
 
 VALUE_CHARS = 2000
-FENCE = re.compile(r"\A```\w{0,10}\n(.*?)\n?```\Z", re.DOTALL)
+FENCE = later(r"\A```\w{0,10}\n(.*?)\n?```\Z", re.DOTALL)
 
 
 def in_whole(said: str, asked: Question) -> Found:
@@ -28,12 +29,12 @@ def in_whole(said: str, asked: Question) -> Found:
     return nothing_else(value, asked)
 
 
-SAYS = re.compile(
+SAYS = later(
     r"\A\s*(?:(?:i think|i believe|i guess|probably),? )?(?:it(?:'s| is)|that(?:'s| is)|it must be|i'd say"
     r"|i'd pick)\s+",
     re.IGNORECASE,
 )
-ARE = re.compile(r"\A[^.\n]{1,80}\b(?:are|is)(?: both| all)? (?:correct|right|true)[.!]?\s*\Z")
+ARE = later(r"\A[^.\n]{1,80}\b(?:are|is)(?: both| all)? (?:correct|right|true)[.!]?\s*\Z")
 
 
 def all_of_list(value: str, asked: Question) -> Found:
@@ -47,7 +48,7 @@ def all_of_list(value: str, asked: Question) -> Found:
     )
 
 
-POINTER = re.compile(r"\A\s*(?:[-=]>|→|⇒|➡|•|[-–—]\s|=)\s*(?!\d)")
+POINTER = later(r"\A\s*(?:[-=]>|→|⇒|➡|•|[-–—]\s|=)\s*(?!\d)")
 
 
 def nothing_else(value: str, asked: Question) -> Found:
@@ -85,8 +86,8 @@ def letter_agrees(by_letter: str, named: str | None) -> Found:
     return None if named is None else named if named == by_letter else UNCLEAR
 
 
-OPENING_LABEL = re.compile(r"[*_\"'`\s]*(?:[,;:!(]|\.(?!\d|\s?\d)|[-–—]\s|\s(?:because|since|as)\b|\n|。)")
-RETURNS = re.compile(
+OPENING_LABEL = later(r"[*_\"'`\s]*(?:[,;:!(]|\.(?!\d|\s?\d)|[-–—]\s|\s(?:because|since|as)\b|\n|。)")
+RETURNS = later(
     r"(?:\A|[.!?\n]\s)(?:however|but|still|yet|although|on the other hand|then again|actually|wait|no wait)\b"
 )
 
@@ -130,11 +131,11 @@ def is_listing(said: str, asked: Question) -> bool:
     return len(set(named)) > 1 and not OTHERS.search(said[:8000])
 
 
-OTHERS = re.compile(
+OTHERS = later(
     r"^\W{0,4}(?:explanation|reason\w*|rationale)\b|\b(?:others?|incorrect|wrong|why)\b[^\n]{0,60}$",
     re.IGNORECASE | re.MULTILINE,
 )
-VERDICT = re.compile(
+VERDICT = later(
     r"[\s:,;(*_–—-]{1,8}(?:this (?:is|one is) |is |the )?(?:(?P<right>correct|right|true|yes|fits)"
     r"|(?P<wrong>incorrect|wrong|false|no"
     r"|not (?:correct|right|true)|does not fit))(?:\s+(?:answer|option|choice))?\s*[.!)*_]{0,4}\s*\Z",
@@ -175,8 +176,8 @@ def opening_choice(line: str, asked: Question) -> Found:
 
 
 # "**B**. The others ...", "Option B. The others ..."
-SINGLED = re.compile(r"(?:(?:\*\*|__)\(?([A-Z])\)?(?:\*\*|__)[.,]|(?:Option|Choice) \(?([A-Z])\)?\.)\s")
-OTHER_OPTION = re.compile(r"(?:\(|\b[Oo]ption |\b[Cc]hoice |[.;]\s)[A-J][).:]\s")
+SINGLED = later(r"(?:(?:\*\*|__)\(?([A-Z])\)?(?:\*\*|__)[.,]|(?:Option|Choice) \(?([A-Z])\)?\.)\s")
+OTHER_OPTION = later(r"(?:\(|\b[Oo]ption |\b[Cc]hoice |[.;]\s)[A-J][).:]\s")
 
 
 def opening_label(said: str, asked: Question) -> Found:

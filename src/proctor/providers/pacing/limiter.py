@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 
 from proctor.providers.contract import Pacing
 from proctor.providers.pacing.knee import Knee
+from proctor.providers.pacing.share import Share
 
 LOG = logging.getLogger(__name__)
 ROUND_MINIMUM = 2  # completions; more make a slow server's start slow
@@ -98,6 +99,7 @@ class Limiter:
     in_flight: int = 0
     changes: list[Change] = field(default_factory=list)
     chance: float = 0.0  # share of refusals that does not depend on us
+    share: Share | None = None  # of a fleet's quota, while a run is asked that shares one
     _limit: float = 0.0
     _doubling: bool = True
     _hold: int = 0
@@ -127,6 +129,16 @@ class Limiter:
         """How many may be under way at the server; below one they are spaced."""
         return max(1, int(self._limit))
 
+    @property
+    def wanted(self) -> int:
+        """How many requests wait for a place."""
+        return len(self._again) + len(self._waiting)
+
+    @property
+    def latency_s(self) -> float:
+        """Of a reply, lately on average."""
+        return self._latency_s
+
     async def acquire(self, *, again: bool = False) -> int:
         """Wait for a place. First come, first served; those who send a request again before all others.
 
@@ -151,6 +163,8 @@ class Limiter:
 
     def _take(self) -> int:
         self.in_flight += 1
+        if self.share is not None:
+            self.share.took()
         if self._spaced:
             share = SPACING if self._limit >= 1.0 else 1.0
             self._next = self.clock() + share * self._latency_s * (1.0 - self.chance) / self._limit
@@ -160,6 +174,8 @@ class Limiter:
         """Seconds until another request may begin; inf while that takes a place that comes free."""
         if self.in_flight >= self.limit:
             return math.inf
+        if self.share is not None and (shared_s := self.share.wait_s(self.in_flight)) > 0.0:
+            return shared_s
         if not (self._held or self._gate or self._spaced):
             return 0.0  # as nearly always
         now = self.clock()
@@ -174,6 +190,10 @@ class Limiter:
             self._gate = 0.0
         return wait_s
 
+    def look(self) -> None:
+        """The share of a fleet's quota has changed."""
+        self._admit()
+
     def _admit(self) -> None:
         while line := self._again or self._waiting:
             if (wait_s := self._wait_s()) > 0.0:
@@ -187,13 +207,21 @@ class Limiter:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if self.share is not None and wait_s == math.inf:
+            self.share.wake()
         if wait_s < math.inf:
             self._timer = asyncio.get_running_loop().call_later(wait_s, self._admit)
 
-    def completed(self, latency_s: float, company: int) -> None:
-        """A reply came after so long to a request whose `acquire` gave `company` (call before `release`)."""
+    def completed(self, latency_s: float, company: int, tokens: int = 0) -> None:
+        """A reply of so many tokens came after so long to a request whose `acquire` gave `company`.
+
+        Call it before `release`.
+        """
         self._refused = 0
         self._served_at = self.clock()
+        if self.share is not None:
+            self.share.told.completed += 1
+            self.share.told.tokens += tokens
         self._latency_s += 0.1 * (latency_s - self._latency_s)
         current = self._round
         current.completed += 1
@@ -210,8 +238,12 @@ class Limiter:
         sought = self._knee.best and not (self.pacing.fixed or current.refused)
         return not sought or current.telling >= COMPANY * self.limit
 
-    def refused(self, retry_after_s: float | None) -> None:
-        """A 429, or a server that is full. Its place stays taken for as long as a reply would have taken it."""
+    def refused(self, retry_after_s: float | None, *, full: bool = False) -> None:
+        """A 429, or (`full`) a server that is. Its place stays taken for as long as a reply would have taken it."""
+        if self.share is not None:
+            self.share.refused(retry_after_s, full=full)
+            if not self.share.alone:
+                return  # what refusals mean is judged for the whole fleet
         now = self.clock()
         self._refused += 1
         self._round.refused += 1

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
-_DURATIONS = re.compile(
-    r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+"
-)  # of the whole text, in time that grows with its length
+from proctor.grading.patterns import later
+
+_DURATION = later(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+# Of the whole text, in time that grows with its length.
+_DURATIONS = later(r"(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+")
 MOST_S = 1e9  # nobody means longer, and no clock of ours waits longer
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 # "Please retry in 53.2s", "try again in 1m2s", and the field `"retryDelay": "53s"`.
-_IN_BODY = re.compile(r'(?:(?:retry|again) in |"retryDelay"\s*:\s*")((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)')
+_IN_BODY = later(r'(?:(?:retry|again) in |"retryDelay"\s*:\s*")((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)')
 
 
 def retry_after_s(headers: Mapping[str, str], body: str = "", *, now: float | None = None) -> float | None:

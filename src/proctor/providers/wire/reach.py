@@ -7,11 +7,8 @@ judged as what they carry: IPv4-mapped (RFC 4291), NAT64 (RFC 6052), 6to4 (RFC 3
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
-
-from aiohttp.abc import AbstractResolver, ResolveResult
 
 from proctor.errors import Forbidden
 
@@ -60,20 +57,3 @@ def need_public_literal(host: str) -> None:
     except ValueError:
         return  # a name, or a number in another spelling: both are looked up
     need_public(host, [host])
-
-
-class PublicResolver(AbstractResolver):
-    """Looks names up by another resolver, and raises Forbidden unless everything found is public."""
-
-    def __init__(self, resolver: AbstractResolver) -> None:
-        self._resolver = resolver
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        found = await self._resolver.resolve(host, port, family)
-        need_public(host, (each["host"] for each in found))
-        return found
-
-    async def close(self) -> None:
-        await self._resolver.close()

@@ -21,26 +21,27 @@ from proctor.errors import (
     RequestTimeout,
     ServerError,
 )
+from proctor.grading.patterns import later
 from proctor.providers.wire.delays import retry_after_s
 from proctor.providers.wire.http import HttpResponse
 from proctor.providers.wire.quotas import is_google, used_up
 
 QUOTED_CHARACTERS = 300
 
-_CONTEXT = re.compile(
+_CONTEXT = later(
     r"context[ _](length|window|size|limit)|maximum context|too many tokens|prompt is too long"
     r"|token count \(?\d*\)? ?exceeds|maximum prompt length",
     re.I,
 )
-_MODEL = re.compile(r"model", re.I)
-_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing", re.I)
+_MODEL = later(r"model", re.I)
+_QUOTA = later(r"insufficient_quota|exceeded your current quota|billing", re.I)
 # Google and xAI answer 400 to a wrong key; Anthropic and xAI answer 400 and 403 to an empty account.
-_KEY = re.compile(r"api[ _]key (not valid|expired|not found)|API_KEY_INVALID|incorrect api key", re.I)
-_CREDIT = re.compile(r"credit balance is too low|used all available credits|spending limit", re.I)
+_KEY = later(r"api[ _]key (not valid|expired|not found)|API_KEY_INVALID|incorrect api key", re.I)
+_CREDIT = later(r"credit balance is too low|used all available credits|spending limit", re.I)
 # llama.cpp's server says "Loading model"; servers in front of others say which model they load.
-_LOADING = re.compile(r"loading model|model\b.{0,80}\bis (currently |still )?(being )?load(ing|ed)", re.I)
+_LOADING = later(r"loading model|model\b.{0,80}\bis (currently |still )?(being )?load(ing|ed)", re.I)
 # LiteLLM answers 500 "... Connection error.", Envoy 503 "no healthy upstream" or "upstream connect error".
-_UNREACHED = re.compile(
+_UNREACHED = later(
     r"\bconnection error\b|no healthy upstream|upstream connect error|connection refused", re.I
 )
 

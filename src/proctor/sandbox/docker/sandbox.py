@@ -139,13 +139,27 @@ def _init_of(container: Any) -> Attached:
     return Attached(container.client.api.attach_socket(container.id, ways))
 
 
+def _host() -> str:
+    return os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+
+
+def docker_answers() -> bool:
+    """Whether anybody listens where the daemon should be."""
+    try:
+        with socket.socket(socket.AF_UNIX) as trying:
+            trying.connect(_host().removeprefix("unix://"))
+        return True
+    except OSError:
+        return False
+
+
 def _client() -> DockerClient:
     try:
         import docker
         from docker.errors import DockerException
     except ImportError:
         raise SandboxMissing("The Docker client is missing: pip install 'proctor[docker]'") from None
-    host = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+    host = _host()
     if not host.startswith("unix://"):
         raise SandboxMissing(
             f"DOCKER_HOST={host}: the daemon must be on this machine (unix://...), since its containers are shown "

@@ -14,6 +14,7 @@ from proctor.protocols import Source
 from proctor.references import BatchRef
 from proctor.service.batches.verdict import named
 from proctor.service.context import Context
+from proctor.service.kinds.planned import planned
 from proctor.service.output.growing import writer_of
 from proctor.service.output.lines import short_of
 from proctor.service.results.outcome import PlanOutcome
@@ -58,7 +59,9 @@ def run_batch(context: Context, plan: Plan, how: Sending = Sending()) -> PlanOut
     how.say(f"{told}; it goes on")
     if before.started_at is None and before.parent_id is not None:
         _take_over(context.store, before.parent_id, before, source)  # it was killed while it did
-    return resume(context, [before.id], limits=cell.limits, watch=how.watch, at=cell.model)
+    return resume(
+        context, [before.id], limits=cell.limits, watch=how.watch, at=cell.model, workers=plan.workers
+    )
 
 
 def earlier(context: Context, cell: Cell) -> Run | None:
@@ -70,6 +73,7 @@ def earlier(context: Context, cell: Cell) -> Run | None:
     if cell.source.out is None:
         runs = outputs.of_requests(context.store, cell.source.listed, cell.model)
         own = (run for run in runs if isinstance(run.cell.source, BatchRef) and run.cell.source.out is None)
+        own = (run for run in own if run.cell.limits.shard == cell.limits.shard)
         last = next(own, None)
         return last if last is not None and (last.partial or last.finished_at is None) else None
     runs = outputs.written_to(context.store, cell.source.out)
@@ -80,6 +84,12 @@ def earlier(context: Context, cell: Cell) -> Run | None:
     if str(last.cell.model) != str(cell.model):
         raise ConfigError(
             f"{cell.source.out} has the replies of {last.cell.model} (run {last.id[:8]}): give another file after -o"
+        )
+    if last.cell.limits.shard != cell.limits.shard:
+        had, asked = (each.limits.shard or "the whole" for each in (last.cell, cell))
+        raise ConfigError(
+            f"{cell.source.out} has the replies of another part (run {last.id[:8]} is of {had}, and {asked} is asked): "
+            "give each part a file of its own after -o"
         )
     return last
 
@@ -97,7 +107,7 @@ def _need_ours(out: Path, runs: list[Run]) -> None:
 def _same(before: Run, cell: Cell, source: Source) -> bool:
     """Whether a run was of these very requests, asked in this very way."""
     facts, now = before.manifest.facts, source.facts
-    alike = facts.item_set_sha256 == now.item_set_sha256 and before.planned == len(source)
+    alike = facts.item_set_sha256 == now.item_set_sha256 and before.planned == planned(cell, source)
     return alike and _way(before.cell) == _way(cell)
 
 

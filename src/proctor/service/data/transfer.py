@@ -19,6 +19,7 @@ from proctor.interop.lm_eval_out import write_lm_eval
 from proctor.service.context import Context, find
 from proctor.service.data.trial_lines import TRIAL_COLUMNS, trial_record
 from proctor.service.kinds import kind_of
+from proctor.service.kinds.rows_elsewhere import share_rows
 from proctor.service.results import documents
 from proctor.service.results.results import shown
 from proctor.service.runs.lifecycle import look
@@ -39,6 +40,7 @@ __all__ = [
     "item_records",
     "present_data",
     "report",
+    "share_imported",
     "show_data",
     "verify_data",
 ]
@@ -72,6 +74,11 @@ COLUMNS = (
 def import_data(path: Path, settings: Settings) -> ImportReport:
     """Bring official files into the normal form under PROCTOR_HOME. Raises DataError if `path` is not there."""
     return import_path(path, settings.home, now=time.time())
+
+
+def share_imported(context: Context, report: ImportReport) -> None:
+    """Put what an import brought where the other machines of this installation find it."""
+    share_rows(context, [(each.task, each.split) for each in report.imported], "imported")
 
 
 def present_data(settings: Settings) -> list[dict[str, Any]]:

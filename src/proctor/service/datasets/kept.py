@@ -24,7 +24,7 @@ from proctor.store import Store
 from proctor.store.datasets import content, entries
 from proctor.store.datasets.content import KeptFile
 from proctor.store.datasets.entries import DatasetRow
-from proctor.store.datasets.files import bring, brought, forget, room_for_uploads
+from proctor.store.datasets.files import brought, forget, room_for_uploads
 
 MOST_FILES = 50
 
@@ -197,7 +197,8 @@ def here(settings: Settings) -> Callable[[str], ExamRef | None]:
     def found(word: str) -> ExamRef | None:
         with open_context(settings) as context:  # a name is understood before a command has its context
             ref = ref_named(context, word)
-            bring(context.store, [ref] if ref else (), settings)
+            if ref is not None and ref.content is not None:
+                brought(context.store, ref.content, settings)
             return ref
 
     return found

@@ -6,9 +6,9 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
-from proctor.errors import BadLines, ConfigError, DataMissing, NotFound
+from proctor.errors import BadLines, ConfigError, NotFound
 from proctor.references import BatchRef
 from proctor.service.context import Context, open_context
 from proctor.service.datasets.arriving import Arrived
@@ -24,7 +24,7 @@ from proctor.service.datasets.reading import (
     reading_json,
 )
 from proctor.settings import Settings
-from proctor.store.datasets import entries, shelf
+from proctor.store.datasets import copies, entries, shelf
 from proctor.store.datasets.entries import REQUESTS, DatasetRow
 
 TOLD = 20  # faults that a message names; the others are counted
@@ -82,6 +82,7 @@ def keep(context: Context, arrived: Arrived, wish: RequestsWish) -> Requests:
     if known is not None:
         with shelf.held(context.settings):
             shelf.keep(arrived.path, context.settings, arrived.sha256)
+        copies.share(context.store, context.settings, arrived.sha256)
         return replace(_read_anew(context, known.id, wish.reading, found), made=False)
     row = DatasetRow(
         id=f"ds_{secrets.token_hex(12)}",
@@ -103,6 +104,7 @@ def keep(context: Context, arrived: Arrived, wish: RequestsWish) -> Requests:
             entries.add(context.store, row)
         finally:  # where its row could not be added, nobody names the file
             shelf.drop(context.store, context.settings, arrived.sha256)
+    copies.share(context.store, context.settings, arrived.sha256)
     return _requests(row)
 
 
@@ -183,13 +185,10 @@ def batch_ref(context: Context, word: str, project_id: int = 1) -> BatchRef:
     return found.ref
 
 
-def need_here(context: Context, of: Requests) -> None:
-    """Raises: DataMissing."""
-    if not _is_here(context, of):
-        raise DataMissing(
-            f"The requests of {of.name!r} are not on this machine "
-            f"({shelf.place(context.settings, of.content)}): upload the file again here"
-        )
+def need_here(context: Context, of: Requests) -> Path:
+    """Where its file is on this machine, fetched from where machines share if need be. Raises: DataMissing."""
+    copies.fetch(context.store, context.settings, of.name, of.content)
+    return shelf.here(context.settings, of.content) or shelf.place(context.settings, of.content)
 
 
 def requests_named(settings: Settings, word: str) -> BatchRef | None:
@@ -214,15 +213,13 @@ def rows_of(
     context: Context, of: Requests, *, offset: int = 0, limit: int = 100
 ) -> tuple[RequestPreview, ...]:
     """Its requests as they stand in the file. Raises: DataMissing."""
-    need_here(context, of)
-    path = shelf.place(context.settings, of.content)
+    path = need_here(context, of)
     return requests_between(path, of.reading, offset, limit, named=of.name, clean=not of.found.bad)
 
 
 def content_of(context: Context, of: Requests) -> Callable[[], Iterator[bytes]]:
     """Its bytes as they came, in pieces, once they are asked for. Raises: DataMissing."""
-    need_here(context, of)
-    file = shelf.place(context.settings, of.content).open("rb")
+    file = need_here(context, of).open("rb")
 
     def pieces() -> Iterator[bytes]:
         with file:
@@ -241,8 +238,7 @@ def change(
     """
     of = one(context, ident)
     if reading is not None:
-        need_here(context, of)
-        path = shelf.place(context.settings, of.content)
+        path = need_here(context, of)
         found = look_at_file_of_requests(path, reading, named=of.name)
         _refuse(of.name, found, reading)
         _read_anew(context, ident, reading, found)

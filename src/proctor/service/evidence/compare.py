@@ -97,9 +97,9 @@ def compared(
         )
     view = GradedView(context.store, grader)
     found = evaluation(view, [view.shown(run) for run in runs], margin=margin, metric=metric)
-    tasks = _counted([result.run for result in found.results], metric)
-    differing = tuple(_differing(view, pair, tasks, items) for pair in found.comparisons)
-    return Compared(found, differing)
+    tasks = counted([result.run for result in found.results], metric)
+    differ = tuple(differing(view, pair, tasks, items) for pair in found.comparisons)
+    return Compared(found, differ)
 
 
 def gates(compared: Compared, most: float) -> list[Gate]:
@@ -203,14 +203,19 @@ def _usual(runs: Sequence[Run], key_of: Callable[[Run], str | None]) -> str | No
 # The items that differ ---------------------------------------------------------------------------
 
 
-def _counted(runs: Sequence[Run], metric: str) -> Container[str]:
+def counted(runs: Sequence[Run], metric: str) -> Container[str]:
     """The tasks that the headline is made of: a difference's counts are of their items, and so is the list."""
     tasks = focused(shape_over(runs), metric).tasks
     return [key for key, spec in tasks.items() if not spec.extra] or tasks
 
 
-def _differing(store: Kept, pair: Comparison, tasks: Container[str], most: int) -> tuple[Differing, ...]:
-    """The first `most` items of `tasks`, in the order of asking, on which one run scored higher than the other."""
+def differing(
+    store: Kept, pair: Comparison, tasks: Container[str], most: int, *, lost: bool = False
+) -> tuple[Differing, ...]:
+    """The first `most` items of `tasks`, in the order of asking, on which one run scored higher than the other.
+
+    With `lost` only those on which the second scored lower.
+    """
     if most < 1:
         return ()
     sides = {run.id: _askings(store, run) for run in (pair.first, pair.second)}
@@ -220,7 +225,8 @@ def _differing(store: Kept, pair: Comparison, tasks: Container[str], most: int) 
         if key not in second or first[key][0].task not in tasks:
             continue
         scores = {ident: mean_score([row.score for row in rows[key]]) for ident, rows in sides.items()}
-        if scores[pair.first.id] == scores[pair.second.id]:
+        before, now = scores[pair.first.id], scores[pair.second.id]
+        if before == now or (lost and now > before):
             continue
         row = first[key][0]
         found.append(

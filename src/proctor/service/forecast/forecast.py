@@ -165,7 +165,8 @@ def forecast(
 
 
 def _cell(cell: Cell, source: Source, past: PreviousRuns, prices: Prices, items: int) -> CellForecast:
-    model, calls = str(cell.model), items * cell.repeats
+    model, parts = str(cell.model), cell.limits.shard.of if cell.limits.shard else 1
+    calls = math.ceil(items * cell.repeats / parts)
     if cell.model.provider in ASKS_NOBODY:
         return CellForecast(model, calls, *(Expected(None, NO_SERVER) for _ in AMOUNTS))
     tokens_in, tokens_out = _tokens_in(source, past, calls), _tokens_out(cell, past, calls)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from proctor.figures import among, fraction
 from proctor.protocols import Source
 from proctor.service.forecast.forecast import beyond_shares, power_of
+from proctor.service.kinds.planned import planned
 from proctor.stats.power import Assumed
 from proctor.types import Plan
 
@@ -21,6 +22,8 @@ def plan_lines(plan: Plan, source: Source) -> Iterator[str]:
     n = len(source) // wordings
     items = f"{n:,} {'item' if n == 1 else 'items'}"
     yield f"{source.title}: {items}, {models} {'model' if models == 1 else 'models'}, {calls:,} calls."
+    if (shard := plan.cells[0].limits.shard) is not None:
+        yield f"Of these calls this asks shard {shard}: {sum(planned(cell, source) for cell in plan.cells):,}."
     asked = source.facts.asked
     if len(asked) > 1 and min(asked.values()) < ENOUGH_TO_TELL:
         least, most = min(asked.values()), max(asked.values())
@@ -30,8 +33,10 @@ def plan_lines(plan: Plan, source: Source) -> Iterator[str]:
             "too few" if alike else "some too few",
         )
         yield f"{len(asked)} tasks with {sizes} items each: {few} to compare two models task by task."
+    if models < 2:
+        return
     power = power_of(source, Assumed(), models=models)
-    if models > 1 and power.detectable is not None:
+    if power.detectable is not None:
         smallest = f"{fraction(power.detectable)} or more (80 % power{among(power.comparisons)})"
         yield f"{n:,} items show a difference between two models if it is about {smallest}."
         yield from beyond_shares(source)

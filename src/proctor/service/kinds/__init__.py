@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 from proctor.errors import ConfigError
 from proctor.references import ExamRef, SourceRef
-from proctor.service.kinds.batches import BATCH
 from proctor.service.kinds.contract import R, SourceKind
-from proctor.service.kinds.datasets import DATASET
-from proctor.service.kinds.exams import FILE, SUITE
-from proctor.service.kinds.logs import LOG, OUTPUTS
-from proctor.service.kinds.rollouts import ROLLOUTS
 
-KINDS: Mapping[str, SourceKind[Any, Any]] = {
-    "suite": SUITE,
-    "file": FILE,
-    "dataset": DATASET,
-    "batch": BATCH,
-    "rollouts": ROLLOUTS,
-    "log": LOG,
-    "outputs": OUTPUTS,
+# Module and row of each kind. Imported when a source of the kind is met: a run of questions needs no sandbox.
+KINDS: Mapping[str, tuple[str, str]] = {
+    "suite": ("exams", "SUITE"),
+    "file": ("exams", "FILE"),
+    "dataset": ("datasets", "DATASET"),
+    "batch": ("batches", "BATCH"),
+    "rollouts": ("rollouts", "ROLLOUTS"),
+    "log": ("logs", "LOG"),
+    "outputs": ("logs", "OUTPUTS"),
 }
 
 
 def kind_of(ref: R) -> SourceKind[R, Any]:
     """The row of a reference's kind."""
-    return KINDS[ref.kind]
+    return _row(ref.kind)
+
+
+@cache
+def _row(kind: str) -> SourceKind[Any, Any]:
+    module, name = KINDS[kind]
+    row: SourceKind[Any, Any] = getattr(import_module(f"proctor.service.kinds.{module}"), name)
+    return row
 
 
 def exam_ref(ref: SourceRef) -> ExamRef:

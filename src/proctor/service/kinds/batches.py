@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proctor.engine.attempts import ErrorBudgets
 from proctor.errors import ConfigError, DataMissing
@@ -19,18 +20,22 @@ from proctor.service.context import Context
 from proctor.service.kinds.contract import Beside, Method, SourceKind
 from proctor.service.output.growing import growing
 from proctor.settings import Settings
-from proctor.simulator import KnownAnswer, prompt_key
 from proctor.sources.batches.source import BatchSource, open_batch
 from proctor.sources.batches.texts import lines_in
-from proctor.store.datasets import entries
+from proctor.store.datasets import copies, entries, shelf
 from proctor.types import Cell, Model, Run
+
+if TYPE_CHECKING:
+    from proctor.simulator import KnownAnswer
 
 MOST_TOLD = 100_000  # right answers that a simulator is told
 
 
 def path_of(ref: BatchRef, settings: Settings) -> Path:
     """Where the file of a reference is on this machine: its own place, or that of an upload, by its hash."""
-    return Path(ref.name) if ref.content is None else settings.home / "data" / "datasets" / ref.content
+    if ref.content is None:
+        return Path(ref.name)
+    return shelf.here(settings, ref.content) or shelf.place(settings, ref.content)
 
 
 def sized(ref: BatchRef, context: Context) -> int:
@@ -55,6 +60,23 @@ def opened(ref: BatchRef, settings: Settings) -> BatchSource:
     if ref.content is not None and not path.is_file():
         raise DataMissing(f"The file of the data set {ref.name!r} is not on this machine")
     return open_batch(ref, path)
+
+
+def brought(ref: BatchRef, context: Context) -> None:
+    if ref.content is not None:
+        copies.fetch(context.store, context.settings, ref.name, ref.content)
+
+
+def lacking(ref: BatchRef, context: Context) -> str | None:
+    if ref.content is not None:
+        return copies.lacking(context.store, context.settings, ref.name, ref.content)
+    return None if Path(ref.name).exists() else f"the file {ref.name} (upload it, and any worker can have it)"
+
+
+def shared(ref: BatchRef, context: Context) -> BatchRef:
+    if ref.content is not None:
+        copies.share(context.store, context.settings, ref.content)
+    return ref
 
 
 def method_of(source: BatchSource) -> Method:
@@ -100,6 +122,8 @@ def graded_with(source: BatchSource, grader: Grader) -> BatchSource:
 
 def answers_to(source: BatchSource) -> dict[str, KnownAnswer]:
     """What the simulator is told: the right answer to each prompt, and a wrong one."""
+    from proctor.simulator import KnownAnswer, prompt_key
+
     if not source.answers or len(source) > MOST_TOLD:
         return {}
     others = [answer[0] for answer in source.answers[:10]]
@@ -137,6 +161,9 @@ BATCH: SourceKind[BatchRef, BatchSource] = SourceKind(
     sized=sized,
     alike=requests,
     open=opened,
+    bring=brought,
+    lacking=lacking,
+    share=shared,
     method=method_of,
     graded_as=graded_as,
     graded_with=graded_with,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 from proctor.engine.attempts import ErrorBudgets
 from proctor.errors import ProctorError
@@ -17,9 +17,11 @@ from proctor.providers.contract import Labels, Opening, Provider
 from proctor.references import SourceRef
 from proctor.service.context import Context
 from proctor.settings import Settings
-from proctor.simulator import KnownAnswer
 from proctor.store import Store
 from proctor.types import Attempt, Cell, Item, Run
+
+if TYPE_CHECKING:
+    from proctor.simulator import KnownAnswer
 
 R = TypeVar("R", bound=SourceRef)
 S = TypeVar("S", bound=Source)
@@ -65,6 +67,9 @@ class Beside(Protocol):
     def kept(self, attempts: Sequence[Attempt]) -> None:
         """After they were committed; in the writer's thread."""
 
+    def shared(self) -> None:
+        """From now on other processes keep attempts of the run as well, and what they keep belongs there too."""
+
     def end(self) -> None:
         """After the last one."""
 
@@ -90,6 +95,12 @@ class SourceKind(Generic[R, S]):
     open: Callable[[R, Settings], S]
     missing: Callable[[R], Fetch | None] = lambda _ref: None
     found: Callable[[R, S], R] = lambda ref, _source: ref  # with what opening it decided, for a resume
+    # On several machines: what a run needs is fetched to this one before it is opened; what this one cannot have of it,
+    # in words that follow "lacks"; and what this one has is put within reach of the others, which gives the reference
+    # that means exactly that. Raise: StoreError; `bring` also NotFound and DataMissing.
+    bring: Callable[[R, Context], None] = lambda _ref, _context: None
+    lacking: Callable[[R, Context], str | None] = lambda _ref, _context: None
+    share: Callable[[R, Context], R] = lambda ref, _context: ref
     method: Callable[[S], Method]
     replayed: Callable[[S], S] = lambda source: source  # its replies made elsewhere, under prompts of others
     repeats: Callable[[S, Item, Cell], int] = lambda _source, _item, cell: (

@@ -12,7 +12,7 @@ from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.sampling import PRESETS
 from proctor.sources.exams.source import SuiteSource
 from proctor.store.datasets import entries
-from proctor.store.datasets.files import file_of
+from proctor.store.datasets.files import brought, file_of
 
 
 def sized(ref: ExamRef, context: Context) -> int:
@@ -29,4 +29,22 @@ def opened_dataset(ref: ExamRef, settings: Settings) -> SuiteSource:
     return replace(source, title=source.title.replace(path.name, ref.name, 1))
 
 
-DATASET = replace(FILE, sized=sized, open=opened_dataset, called=suite_key, on_server=True)
+def brought_dataset(ref: ExamRef, context: Context) -> None:
+    """Its questions lie in the database, where every machine has them."""
+    if ref.content is not None:
+        brought(context.store, ref.content, context.settings)
+
+
+def lacking_nothing(_ref: ExamRef, _context: Context) -> str | None:
+    return None
+
+
+DATASET = replace(
+    FILE,
+    sized=sized,
+    open=opened_dataset,
+    bring=brought_dataset,
+    lacking=lacking_nothing,
+    called=suite_key,
+    on_server=True,
+)

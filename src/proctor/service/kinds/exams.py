@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from proctor.grading.formats import Label
 from proctor.protocols import Exam, Grader
@@ -14,15 +14,17 @@ from proctor.providers.contract import Labels
 from proctor.references import ExamRef, Rows
 from proctor.service.context import Context
 from proctor.service.kinds.contract import Fetch, Method, SourceKind, TaskLabels, Tell
+from proctor.service.kinds.rows_elsewhere import SPLITS, bring_rows, out_of_reach, share_rows, shares
 from proctor.settings import Settings
-from proctor.simulator import KnownAnswer, prompt_key
 from proctor.sources.exams.files.questions import open_file
-from proctor.sources.exams.hub.download import ensure
-from proctor.sources.exams.rows.normal_form import read_sample
+from proctor.sources.exams.rows.normal_form import present_origin, read_sample
 from proctor.sources.exams.sampling import PRESETS
-from proctor.sources.exams.source import SuiteSource, open_suite, task_keys
+from proctor.sources.exams.source import SuiteSource, open_suite, select, task_keys
 from proctor.sources.exams.tables.tasks import SUITES, TASKS, suite_named
 from proctor.types import Item, Run
+
+if TYPE_CHECKING:
+    from proctor.simulator import KnownAnswer
 
 WORDINGS = 3
 
@@ -79,6 +81,46 @@ def opened_file(ref: ExamRef, _settings: Settings) -> SuiteSource:
     return open_file(ref)
 
 
+def lacking_file(ref: ExamRef, _context: Context) -> str | None:
+    return None if Path(ref.name).exists() else f"the file {ref.name} (upload it, and any worker can have it)"
+
+
+def bring_suite(ref: ExamRef, context: Context) -> None:
+    """The newest rows that are shared, where rows of that kind are wanted; what no place has, opening it finds."""
+    rows = with_rows(ref, context.settings).rows
+    if rows != "sample":
+        bring_rows(context, every_task(ref), rows or "imported")
+
+
+def lacking_rows(ref: ExamRef, context: Context) -> str | None:
+    """Rows that were imported, and are neither here nor shared; all others come with proctor or from the hub."""
+    if with_rows(ref, context.settings).rows != "imported":
+        return None
+    wanted = task_keys(ref)
+    missing = out_of_reach(context, wanted, "imported")
+    if not missing:
+        return None
+    some = "" if len(missing) == len(wanted) else f" ({', '.join(missing[:5])})"
+    return f"the rows of {ref.name}{some}: `proctor data import PATH`"
+
+
+def share_suite(ref: ExamRef, context: Context) -> ExamRef:
+    """The reference with the kind of rows that this machine has, once they are where other machines find them."""
+    rows = with_rows(ref, context.settings).rows
+    if rows == "sample" or not shares(context):
+        return ref
+    origin = rows or present_origin(task_keys(ref), context.settings.home)
+    if origin is None:
+        return ref
+    share_rows(context, [(task, split) for task in every_task(ref) for split in SPLITS], origin)
+    return replace(ref, rows=origin)
+
+
+def every_task(ref: ExamRef) -> list[str]:
+    """The tasks that a reference may need rows of. Raises: ConfigError."""
+    return [task.key for task in select(suite_named(ref.name), ref)]
+
+
 def on_hub(ref: ExamRef) -> Fetch | None:
     """The hub has what was not imported, unless other rows were asked for."""
     if ref.rows not in (None, "hub"):
@@ -91,6 +133,8 @@ def on_hub(ref: ExamRef) -> Fetch | None:
 
 
 def _download(ref: ExamRef, settings: Settings, tell: Tell | None) -> None:
+    from proctor.sources.exams.hub.download import ensure
+
     tasks = [TASKS[key] for key in task_keys(ref)]
     splits = ("eval", "dev") if ref.shots or ref.style else ("eval",)
     ensure(tasks, settings.home, settings, on_progress=tell, splits=splits)
@@ -127,6 +171,8 @@ def graded_with(exam: SuiteSource, grader: Grader) -> SuiteSource:
 
 def answers_to(exam: Exam) -> dict[str, KnownAnswer]:
     """What the simulator knows: for each prompt, by its hash, the right answer and some wrong ones."""
+    from proctor.simulator import KnownAnswer, prompt_key
+
     items = [item for item in exam.items() if item.target is not None]
     others = _targets(items)
     known: dict[str, KnownAnswer] = {}
@@ -169,6 +215,7 @@ FILE: SourceKind[ExamRef, SuiteSource] = SourceKind(
     wordings=wordings,
     alike=questions,
     open=opened_file,
+    lacking=lacking_file,
     method=method_of,
     replayed=replayed,
     graded_as=graded_as,
@@ -183,6 +230,9 @@ SUITE = replace(
     resolved=with_rows,
     named=suite_title,
     open=opened_suite,
+    bring=bring_suite,
+    lacking=lacking_rows,
+    share=share_suite,
     missing=on_hub,
     found=with_origin,
     called=suite_key,

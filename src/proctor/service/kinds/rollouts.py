@@ -11,6 +11,7 @@ from proctor.engine.trials.runner import TrialRunner, verdict
 from proctor.errors import ConfigError
 from proctor.providers.contract import Opening, Provider
 from proctor.references import RolloutsRef
+from proctor.sandbox.opening import lacking as sandbox_lacking
 from proctor.sandbox.opening import open_sandbox
 from proctor.service.context import Context
 from proctor.service.kinds.contract import Method, SourceKind
@@ -27,6 +28,16 @@ def opened(ref: RolloutsRef, settings: Settings) -> RolloutsSource:
 
 def sized(ref: RolloutsRef, _context: Context) -> int:
     return len(ref.tasks)
+
+
+def lacking(ref: RolloutsRef, context: Context) -> str | None:
+    """Its tasks are folders of a machine, and its files are written to one."""
+    paths = [ref.data, *(path for entry in ref.tasks for path in (entry.folder, entry.overrides) if path)]
+    missing = list(dict.fromkeys(path for path in paths if path and not Path(path).exists()))
+    if missing:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        return f"the folders of its tasks ({', '.join(missing[:3])}{more}), which lie on another machine"
+    return sandbox_lacking(ref, context.settings.home)
 
 
 def method_of(source: RolloutsSource) -> Method:
@@ -113,6 +124,7 @@ ROLLOUTS: SourceKind[RolloutsRef, RolloutsSource] = SourceKind(
     sized=sized,
     alike=tasks,
     open=opened,
+    lacking=lacking,
     method=method_of,
     repeats=rollouts_of,
     planned=planned,

@@ -15,7 +15,6 @@ from proctor.providers.prices import read_prices
 from proctor.providers.wire.http import Http
 from proctor.references import ExamRef
 from proctor.settings import Settings
-from proctor.simulator import NAMED
 from proctor.sources.exams.source import open_suite
 from proctor.types import Model, Sampling
 
@@ -55,6 +54,8 @@ async def _offers(settings: Settings, providers: Sequence[str], within_s: float 
 async def _offer(provider: str, opening: Opening, within_s: float | None) -> Offer:
     title = entry(provider).title
     if provider == "simulator":
+        from proctor.simulator import NAMED
+
         return Offer(provider, title, tuple(ListedModel(Model(provider, name)) for name in NAMED))
     try:
         async with asyncio.timeout(within_s):

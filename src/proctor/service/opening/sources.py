@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from proctor.errors import ConfigError, DataMissing, EndpointNotFound, Forbidden
 from proctor.plan import parse_model
@@ -16,12 +17,12 @@ from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Tell
 from proctor.service.opening.offers import offers
 from proctor.service.serving.asked import asked_of, asking
-from proctor.service.serving.served import with_served
 from proctor.settings import Settings
-from proctor.simulator import KnownAnswer
-from proctor.simulator.process import SimulatorDied, spawn
 from proctor.sources.exams.tables.tasks import SUITES
 from proctor.types import Cell, Model
+
+if TYPE_CHECKING:
+    from proctor.simulator import KnownAnswer
 
 WITHOUT_SERVER = ("baseline", "replay", "simulator", "serve")
 
@@ -116,16 +117,22 @@ def with_servers(
     cells: Sequence[Cell], sources: Sequence[Source], settings: Settings
 ) -> Iterator[list[Cell]]:
     """The cells, with the servers running that come up for a run: simulators, and commands of proctor.toml."""
-    with with_simulators(cells, sources) as simulated, with_served(simulated, settings) as ready:
-        yield ready
+    asked = {asked_of(cell).provider for cell in cells}
+    with ExitStack() as opened:
+        if "simulator" in asked:
+            cells = opened.enter_context(with_simulators(cells, sources))
+        if "serve" in asked:
+            from proctor.service.serving.served import with_served
+
+            cells = opened.enter_context(with_served(cells, settings))
+        yield list(cells)
 
 
 @contextmanager
 def with_simulators(cells: Sequence[Cell], sources: Sequence[Source]) -> Iterator[list[Cell]]:
     """The cells, with a simulator running behind those that name one; it ends with the block."""
-    if not any(asked_of(cell).provider == "simulator" for cell in cells):
-        yield list(cells)
-        return
+    from proctor.simulator.process import SimulatorDied, spawn
+
     try:
         simulated = spawn([], _known(cells, sources))
     except SimulatorDied as error:

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proctor.errors import ConfigError, Conflict, NotFound, OutputError
+from proctor.errors import ConfigError, Conflict, NotFound, OutputError, StoreError
 from proctor.interop.batches.written import Shape, written
 from proctor.service.output.lines import line_from, line_of, short_of
 from proctor.store import Store
@@ -24,6 +24,7 @@ LOG = logging.getLogger(__name__)
 SYNC_EVERY_S = 2.0
 LINES_AT_ONCE = 256
 LAST_REPEAT = 1 << 30
+SHARE = 1 / 20  # of the time at most is spent on looking for what other processes have kept
 _OWN = re.compile(rb'^\{"id":"batch_req_([0-9a-f]{16})([0-9a-f]{8})"')
 _START = b'{"id":"batch_req_'
 # What is known of a place: no line belongs into the file, one does, one does and is there.
@@ -60,7 +61,8 @@ class GrowingFile:
     """One line for each request that was tried, in the order in which replies came.
 
     `begin` makes the file what the store says; from then on `kept` appends what was just committed, in the writer's
-    thread. A file that cannot be written stops no run: `trouble` says why it lacks lines, and `end` tries once more.
+    thread, and of a run that others are at work on, now and then, what those have kept. A file that cannot be written
+    stops no run: `trouble` says why it lacks lines, and `end` tries once more.
     """
 
     path: Path
@@ -74,6 +76,9 @@ class GrowingFile:
     _run: Run | None = None
     _ours: set[str] = field(default_factory=set)  # runs whose lines may be there
     _places: bytearray = field(default_factory=bytearray)
+    _began: float = 0.0
+    _shared: bool = False
+    _look_at: float = 0.0  # when to look for what others have kept (monotonic)
 
     def open(self) -> None:
         """Open and lock it, and make it where there is none."""
@@ -114,9 +119,10 @@ class GrowingFile:
 
         Raises: ConfigError if it has lines of something else, or cannot be written.
         """
-        self._store, self._run = store, run
+        self._store, self._run, self._began = store, run, time.time()
         self._ours = {short_of(ident) for ident in _line_of_descent(store, run)}
-        self._places = places(store, run.id, run.planned, failed=not asks)
+        parts = run.cell.limits.shard.of if run.cell.limits.shard else 1
+        self._places = places(store, run.id, run.planned * parts, failed=not asks)
         try:
             self._put_right()
         except OSError as error:
@@ -135,10 +141,35 @@ class GrowingFile:
         run_id = self._run.id
         try:
             self._append(b"".join(written(line_from(run_id, each), self.shape) for each in attempts))
+            if self._shared and time.monotonic() >= self._look_at:
+                self._append_others()
             if time.monotonic() - self._synced >= SYNC_EVERY_S:
                 self._sync()
-        except OSError as error:
+        except (OSError, StoreError) as error:
             self._note(error)
+
+    def shared(self) -> None:
+        """Other processes keep attempts of the run as well."""
+        self._shared = True
+
+    def _append_others(self, *, failed: bool = False) -> None:
+        """The lines of what others have kept since the run's work began. Raises: OSError, StoreError.
+
+        Failures come last, with `failed`: of a shard that is taken again they are asked again.
+        """
+        assert self._run is not None and self._store is not None
+        began = time.monotonic()
+        kept = places(self._store, self._run.id, self._run.planned, failed=failed, since=self._began)
+        known, self._places = self._places, bytearray(len(kept))
+        for position in (each for each, there in enumerate(kept) if there and not known[each]):
+            self._places[position] = WANTED
+        try:
+            self._append_missing()
+        finally:
+            # As long as no line failed, a place that is wanted has its line.
+            self._places = bytearray(map(max, known, self._places.translate(_FORGET_THERE)))
+        now = time.monotonic()
+        self._look_at = now + max(SYNC_EVERY_S, (now - began) / SHARE)
 
     def end(self) -> None:
         """Have the file on the disk, with what it lacks if that can be written now."""
@@ -146,16 +177,19 @@ class GrowingFile:
             if self.trouble is not None:
                 self._put_right()
                 self.trouble = None
+            if self._shared:
+                self._append_others(failed=True)
             self._sync()
-        except OSError as error:
+        except (OSError, StoreError) as error:
             self._note(error)
 
-    def _note(self, error: OSError) -> None:
+    def _note(self, error: OSError | StoreError) -> None:
         assert self._run is not None
+        why = error.strerror if isinstance(error, OSError) else str(error)
         if self.trouble is None:
-            LOG.warning("%s cannot be written: %s", self.path, error.strerror)
+            LOG.warning("%s cannot be written: %s", self.path, why)
         self.trouble = OutputError(
-            f"{self.path} lacks lines, because it could not be written: {error.strerror}. All replies are kept; when "
+            f"{self.path} lacks lines, because it could not be written: {why}. All replies are kept; when "
             f"that is put right, `proctor resume {self._run.id[:8]}` writes the missing lines"
         )
 

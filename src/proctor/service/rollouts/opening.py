@@ -19,12 +19,19 @@ from proctor.service.results.outcome import PlanOutcome
 from proctor.service.runs.lifecycle import resume, start
 from proctor.service.runs.progress import Watch
 from proctor.settings import Settings
-from proctor.types import Plan, Run
+from proctor.types import Plan, Run, Shard
 
 
-def plan_of_config(path: Path, settings: Settings) -> Plan:
-    """The plan of a TOML file. Paths in it are relative to the working directory. Raises: ConfigError."""
-    return stamped(plan_of_toml(path, told_by(settings, str(path))), settings.home)
+def plan_of_config(path: Path, settings: Settings, *, shard: Shard | None = None) -> Plan:
+    """The plan of a TOML file, or of one part of it. Paths in it are relative to the working directory.
+
+    Raises: ConfigError.
+    """
+    plan = plan_of_toml(path, told_by(settings, str(path)))
+    if shard is not None:
+        cells = (replace(cell, limits=replace(cell.limits, shard=shard)) for cell in plan.cells)
+        plan = replace(plan, cells=tuple(cells))
+    return stamped(plan, settings.home)
 
 
 def plan_of_body(table: Mapping[str, Any], settings: Settings, where: str = "body") -> Plan:
@@ -48,8 +55,16 @@ def given_back(plan: Plan) -> Iterator[None]:
 
 
 def run_plan(context: Context, plan: Plan, *, watch: Watch | None = None) -> PlanOutcome:
-    """Run a new benchmark to its end. Raises: ProctorError while nothing is stored."""
-    return with_files(context, start(context, plan, watch=watch))
+    """Run a new benchmark to its end; a part of one that was begun here before goes on.
+
+    Raises: ProctorError while nothing is stored.
+    """
+    outcome = start(context, plan, watch=watch)
+    used = {result.run.cell.source for result in (outcome.evaluation.results if outcome.evaluation else ())}
+    for ref in {cell.source for cell in plan.cells} - used:
+        if isinstance(ref, RolloutsRef):
+            release(Path(ref.data), ref.name, ref.stamp)
+    return with_files(context, outcome)
 
 
 def go_on(context: Context, runs: Sequence[Run], *, watch: Watch | None = None) -> PlanOutcome:

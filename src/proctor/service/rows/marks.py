@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from typing import Protocol
 
 from proctor.engine.prefix import gapless
@@ -29,11 +30,19 @@ def scored_rows(store: Kept, run: Run) -> Iterator[AttemptRow]:
     if not run.partial and not run.stopped:
         yield from store.latest(run.id)
         return
-    length = gapless(row.position for row in store.latest(run.id))
+    length = gapless((row.position for row in store.latest(run.id)), _planned(run))
     for row in store.latest(run.id):
         if row.position >= length:
             return
         yield row
+
+
+def _planned(run: Run) -> Iterator[int] | None:
+    """The positions that a part has askings of; None: all."""
+    shard = run.cell.limits.shard
+    if shard is None:
+        return None
+    return (place for place in count() if any(shard.holds(place, each) for each in range(run.cell.repeats)))
 
 
 def shape(run: Run) -> Shape:

@@ -14,8 +14,9 @@ from proctor.types import Cell, Limits
 class Budget:
     """--for, --max-cost and --max-total-tokens: decides whether another item may be drawn.
 
-    `spent` was used in earlier tries. With `strict`, a run that has used up its money or tokens has
-    failed; otherwise it has stopped early.
+    `spent` was used in earlier tries. What others use at the same time is known late: a budget may be passed by what
+    they use until this process looks, and by what is under way. With `strict`, a run that has used up its money or
+    tokens has failed; otherwise it has stopped early.
     """
 
     limits: Limits
@@ -23,12 +24,14 @@ class Budget:
     cell: Cell
     strict: bool = False
     spent: Spent = Spent()
+    elsewhere: Spent = Spent()  # by other processes at work on the run, as far as they have kept it
     stopped: str | None = None
     _used_up: bool = False
 
     def allows(self) -> bool:
         limits = self.limits
-        usd, tokens = self.spent.usd + self.meter.spending(), self.spent.tokens + self.meter.tokens
+        before = self.spent + self.elsewhere
+        usd, tokens = before.usd + self.meter.spending(), before.tokens + self.meter.tokens
         if limits.for_s is not None and self.meter.elapsed_s() >= limits.for_s:
             self.stopped = f"the time allowed by --for ({limits.for_s:.0f} s for this run) was used up"
         elif limits.max_cost_usd is not None and usd >= limits.max_cost_usd:
@@ -54,7 +57,8 @@ class Budget:
 
         Raises ResourceLimit if it is used up and that is to be an error.
         """
-        complete = self.meter.before + self.meter.answered >= self.meter.run.planned
+        meter = self.meter
+        complete = meter.before + meter.answered + meter.elsewhere >= meter.run.planned
         if self.strict and self._used_up and not complete:
             raise ResourceLimit(f"Run {self.meter.run.id[:8]}: {self.stopped}")
         return self.stopped

@@ -22,6 +22,8 @@ from proctor.service.evidence.evaluation import evaluation, of_plan
 from proctor.service.grades.view import GradedView
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Tell
+from proctor.service.kinds.planned import planned
+from proctor.service.opening.reaching import bring
 from proctor.service.opening.sources import open_source, with_servers
 from proctor.service.results.causes import failed_whole
 from proctor.service.results.comparable import comparability, exam
@@ -29,13 +31,14 @@ from proctor.service.results.diagnosis import diagnose
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.results.results import scored_rows, shown
 from proctor.service.results.wordings import by_wording, spread_note
+from proctor.service.runs.asking import Ready, RunContext
 from proctor.service.runs.manifest import new_manifest
+from proctor.service.runs.parts import begun
 from proctor.service.runs.progress import Watch
 from proctor.service.runs.resuming import going_on, graded_as_it_began, same_rows
-from proctor.service.runs.running import Interrupted, Ready, RunContext, run_cells
+from proctor.service.runs.running import Interrupted, run_cells
 from proctor.settings import Settings
 from proctor.store import Store
-from proctor.store.datasets.files import bring
 from proctor.types import Cell, Limits, Model, Plan, Run, Status
 
 KILLED = "its process was killed"
@@ -97,6 +100,8 @@ def start(
         plan, cells=tuple(replace(c, source=kind_of(c.source).found(c.source, s)) for c, s in pairs)
     )
     store = context.store
+    if before := begun(store, plan):
+        return _on_with_part(context, before, plan, watch)
     made: list[Run] = []
 
     def submit(ready: Sequence[Ready]) -> Sequence[Run]:
@@ -106,7 +111,7 @@ def start(
         return made
 
     with beside(plan.cells) as besides, with_servers(plan.cells, sources, context.settings) as cells:
-        working = RunContext(context.settings, store, watch, retry, besides=besides)
+        working = RunContext(context.settings, store, watch, retry, besides=besides, workers=plan.workers)
         try:
             run_cells(cells, sources, submit, working, replies=plan.replies)
         except (ProctorError, Interrupted) as error:
@@ -116,6 +121,15 @@ def start(
                 raise KeyboardInterrupt from None  # before anything was stored there is nothing to resume
             raise
     return _ended(context, made, besides)
+
+
+def _on_with_part(context: Context, before: Sequence[Run], plan: Plan, watch: Watch | None) -> PlanOutcome:
+    """The part that the same words began here before, with what it lacks; of one that lacks nothing, what it shows."""
+    if not any(run.partial or run.finished_at is None for run in before):
+        return as_they_are(context, before) or _ended(context, before)
+    one = plan.cells[0]
+    at = one.model if len(plan.cells) == 1 else None
+    return resume(context, [run.id for run in before], limits=one.limits, watch=watch, at=at)
 
 
 def _add_runs(
@@ -130,7 +144,7 @@ def _add_runs(
             plan_id,
             cell,
             source_title=each.source.title,
-            planned=kind_of(cell.source).planned(each.source, cell),
+            planned=planned(cell, each.source),
             manifest=manifest,
             comparability=comparability(manifest),
             exam=exam(manifest),
@@ -156,8 +170,9 @@ def resume(
     limits: Limits | None = None,
     watch: Watch | None = None,
     at: Model | None = None,
+    workers: int = 1,
 ) -> PlanOutcome:
-    """Continue runs (or all runs of a plan) with what is missing or ended in an error.
+    """Continue runs (or all runs of a plan) with what is missing or ended in an error, `workers` processes at each.
 
     `at` is the model where its server has another address by now. Of runs that lack nothing, a file that grows beside
     them is put right.
@@ -170,7 +185,7 @@ def resume(
     context = replace(context, settings=settings_to_ask_again(context, todo))
     plan = Plan(tuple(going_on(run, limits, at) for run in todo))
     replies = todo[0].manifest.replies
-    bring(store, [run.cell.source for run in todo], context.settings)
+    bring(context, [run.cell.source for run in todo])
     pairs = zip(todo, open_sources(plan, context.settings), strict=True)
     sources = [graded_as_it_began(run, source) for run, source in pairs]
 
@@ -180,7 +195,7 @@ def resume(
     for run, source in zip(todo, sources, strict=True):
         same_rows(run, source)
     with beside(plan.cells) as besides, with_servers(plan.cells, sources, context.settings) as cells:
-        working = RunContext(context.settings, store, watch, besides=besides)
+        working = RunContext(context.settings, store, watch, besides=besides, workers=workers)
         try:
             run_cells(cells, sources, submit, working, replies=replies)
         except (ProctorError, Interrupted) as error:
@@ -209,7 +224,7 @@ def rerun(
     store = context.store
     runs = find(store, ident)
     context = replace(context, settings=settings_to_ask_again(context, runs))
-    bring(store, [run.cell.source for run in runs], context.settings)
+    bring(context, [run.cell.source for run in runs])
     fresh = _afresh([run.cell.source for run in runs], context.settings)
     cells = tuple(replace(run.cell, source=fresh[run.cell.source]) for run in runs)
     if wait_for_server_s is not None:

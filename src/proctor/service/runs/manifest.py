@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from proctor import __version__
 from proctor.manifest import Manifest, SentSampling, ServedModel
-from proctor.service.runs.running import Ready
+from proctor.service.runs.asking import Ready
 from proctor.types import Sampling
 
 

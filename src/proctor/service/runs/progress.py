@@ -18,7 +18,7 @@ from proctor.store import Store
 from proctor.store.queue import waits
 from proctor.store.write import throughput
 from proctor.store.write.throughput import Progress
-from proctor.types import NOTHING_USED, Attempt, Limits, Run, Usage
+from proctor.types import NOTHING_USED, Attempt, Limits, Outcome, Run, Usage
 
 __all__ = ["Meter", "Progress", "Watch", "asked_of", "keep_showing", "keep_telling", "longest_gap_s"]
 
@@ -40,6 +40,8 @@ class Meter:
     clock: Callable[[], float] = time.monotonic
     traffic: Traffic = field(default_factory=Traffic)
     committed: int = 0
+    settled: int = 0  # with an outcome
+    elsewhere: int = 0  # settled by other processes at work on the run, since this one began
     cost_usd: float | None = None
     costed: int = 0
     tokens: int = 0  # in and out, as far as they were reported, with those of replies that were of no use
@@ -52,6 +54,7 @@ class Meter:
         self._pace = Pace(self.clock(), self.run.planned - self.before, self.parallel)
 
     def count(self, attempt: Attempt) -> None:
+        self.settled += attempt.grade.outcome is not Outcome.ERROR
         if attempt.failure is not None:
             self.errors[attempt.failure.slug] += 1
         if attempt.unused is not NOTHING_USED:
@@ -67,11 +70,20 @@ class Meter:
         latency_s, tokens = (reply.latency_s, reply.output_tokens) if reply else (None, None)
         self._pace.ended(self.clock(), latency_s, tokens)
 
+    def count_others(self, settled: int) -> None:
+        """So many items of the whole run have an outcome by now, whoever asked them."""
+        more = settled - self.before - self.settled - self.elsewhere
+        if more > 0:
+            self.elsewhere += more
+            self._pace.ended(self.clock(), None, None, more)
+
+    def spent_usd(self) -> float:
+        return (self.cost_usd or 0.0) + (self.unused.cost_usd or 0.0)
+
     def spending(self) -> float:
         """Dollars spent, with what the requests under way will cost if they are like the others."""
-        spent = self.cost_usd or 0.0
-        wasted = self.unused.cost_usd or 0.0
-        return spent + wasted + len(self.traffic.in_flight) * (spent / self.costed if self.costed else 0.0)
+        each = (self.cost_usd or 0.0) / self.costed if self.costed else 0.0
+        return self.spent_usd() + len(self.traffic.in_flight) * each
 
     def elapsed_s(self) -> float:
         return self.clock() - self._pace.began
@@ -83,7 +95,7 @@ class Meter:
         eta = self._pace.eta(now, under_way)
         return Progress(
             at=time.time(),
-            done=self.before + self.committed,
+            done=self.before + self.committed + self.elsewhere,
             in_flight=len(under_way),
             items_per_s=items,
             tokens_per_s=tokens,

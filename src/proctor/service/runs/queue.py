@@ -12,9 +12,9 @@ from proctor.service.admin.addresses import check_address
 from proctor.service.context import Context
 from proctor.service.kinds import kind_of
 from proctor.settings import Settings
-from proctor.store.queue import entries
+from proctor.settings.redis_link import away
+from proctor.store.queue import entries, workers
 from proctor.store.queue.entries import PRIORITIES, Also, Job, Ticket
-from proctor.store.queue.heartbeat import signs
 from proctor.types import Cell, Plan, Run
 
 __all__ = [
@@ -28,12 +28,14 @@ __all__ = [
     "has_room",
     "job",
     "places_ahead",
+    "redis_away",
     "restart",
     "standing",
     "submit",
     "submit_all",
     "worker_seen",
     "worker_waits_for",
+    "workers_there",
 ]
 
 
@@ -80,7 +82,7 @@ def submit_all(
         raise ConfigError(f"priority {ticket.priority!r}: choose from {', '.join(PRIORITIES)}")
     settings = context.settings
     longest_s = settings.job_timeout_s if longest_s is None else longest_s
-    cells = tuple(_for_the_queue(cell, settings, longest_s) for cell in plan.cells)
+    cells = tuple(_for_the_queue(cell, context, longest_s) for cell in plan.cells)
     source = cells[0].source
     return entries.submit_all(
         context.store,
@@ -92,10 +94,12 @@ def submit_all(
     )
 
 
-def _for_the_queue(cell: Cell, settings: Settings, longest_s: float) -> Cell:
+def _for_the_queue(cell: Cell, context: Context, longest_s: float) -> Cell:
+    settings = context.settings
     check_address(cell, settings)
     limits = replace(cell.limits, timeout_s=min(cell.limits.timeout_s, longest_s))
-    return replace(cell, source=kind_of(cell.source).resolved(cell.source, settings), limits=limits)
+    kind = kind_of(cell.source)
+    return replace(cell, source=kind.share(kind.resolved(cell.source, settings), context), limits=limits)
 
 
 def has_room(context: Context, user: str) -> bool:
@@ -138,15 +142,25 @@ def standing(context: Context) -> Queue:
 
 
 def worker_waits_for(context: Context) -> str | None:
-    """Why this machine's workers take no run, as one last said; None if they do."""
-    said = signs(context.settings.home)
-    return said[0].waits_for if said else None
+    """Why no worker takes a run, as the last one said; None where one that is there does, or none is there."""
+    there = workers.lately(context.store, now=time.time())
+    return there[0].waits_for if there and all(sign.waits_for for sign in there) else None
 
 
 def worker_seen(context: Context) -> float | None:
-    """When a worker of this machine last looked into the queue (Unix time); None if none ever did."""
-    said = signs(context.settings.home)
+    """When a worker last looked into the queue, on any machine (Unix time); None if none ever did."""
+    said = workers.signs(context.store)
     return said[0].at if said else None
+
+
+def workers_there(context: Context) -> int:
+    """How many workers take runs just now, on all machines."""
+    return len(workers.lately(context.store, now=time.time()))
+
+
+def redis_away(settings: Settings) -> str | None:
+    """Why the Redis of the fleet does not answer; None if it does, or if there is none."""
+    return away(settings.redis_url) if settings.redis_url else None
 
 
 @dataclass(frozen=True, slots=True)

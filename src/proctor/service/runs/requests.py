@@ -22,11 +22,11 @@ from proctor.providers import PROVIDERS
 from proctor.references import BatchRef, ExamRef
 from proctor.service.context import Context
 from proctor.service.datasets.kept import ref_named
+from proctor.service.opening.reaching import bring
 from proctor.service.opening.sources import model_named
 from proctor.settings import Settings
 from proctor.sources.exams.source import task_keys
 from proctor.sources.exams.tables.tasks import suite_named
-from proctor.store.datasets.files import bring
 from proctor.types import Limits, Plan
 
 Priority = Literal["high", "normal", "low"]
@@ -149,7 +149,7 @@ def wanted_by(request: RunRequest) -> Wanted:
 def plan_for(context: Context, request: RunRequest) -> Plan:
     """The plan of a request, whose `suite` may name a data set of its project. Raises ConfigError, DataError."""
     uploaded = ref_named(context, request.suite, request.project_id)
-    bring(context.store, [uploaded] if uploaded else (), context.settings)
+    bring(context, [uploaded] if uploaded else ())
     return plan_of(request, context.settings, uploaded=uploaded)
 
 

@@ -48,6 +48,7 @@ def same_rows(run: Run, source: Source) -> None:
 
 
 def going_on(run: Run, limits: Limits | None = None, at: Model | None = None) -> Cell:
-    """The run's cell for a resume, under other limits or with its model at another address."""
+    """The run's cell for a resume, under other limits or with its model at another address; a part stays that part."""
     cell = replace(run.cell, source=as_it_began(run))
-    return replace(cell, limits=limits or cell.limits, model=at or cell.model)
+    limits = replace(limits or cell.limits, shard=cell.limits.shard)
+    return replace(cell, limits=limits, model=at or cell.model)

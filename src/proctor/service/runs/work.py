@@ -6,24 +6,35 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import FrameType
 
-from proctor.errors import AttemptError, DiskFull, EndpointNotFound, ErrorBudget, ProctorError, StoreError
+from proctor.errors import (
+    AttemptError,
+    DiskFull,
+    EndpointNotFound,
+    ErrorBudget,
+    ProctorError,
+    SharedError,
+    StoreError,
+)
 from proctor.service.admin.addresses import settings_for
 from proctor.service.context import LEASE_S, Context
 from proctor.service.kinds import kind_of
+from proctor.service.opening.reaching import bring
 from proctor.service.opening.sources import open_source, with_servers
 from proctor.service.results.advice import goes_on
 from proctor.service.results.causes import causes_of
 from proctor.service.results.comparable import comparability, exam
+from proctor.service.runs.asking import Ready, RunContext, as_it_ended
 from proctor.service.runs.lease import Lease
 from proctor.service.runs.lifecycle import beside
 from proctor.service.runs.manifest import new_manifest
+from proctor.service.runs.queue import workers_there
 from proctor.service.runs.resuming import as_it_began, graded_as_it_began, same_rows
-from proctor.service.runs.running import Interrupted, Ready, RunContext, as_it_ended, run_cells
+from proctor.service.runs.running import Interrupted, run_cells
 from proctor.settings import Settings
 from proctor.store import Store
-from proctor.store.datasets.files import bring
 from proctor.store.queue import endings, entries
 from proctor.store.queue.endings import Try, Verdict
 from proctor.types import Run, Status
@@ -87,7 +98,7 @@ def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
     store, owner = closing.store, closing.owner
     run = store.run(closing.run_id)
     settings = settings_for(run.cell, entries.job(store, run.id).user, settings)
-    bring(store, [run.cell.source], settings)
+    bring(Context(settings, store), [run.cell.source])
     source = open_source(as_it_began(run), settings)
     began_before = run.manifest.opened
     if began_before:
@@ -120,6 +131,7 @@ def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
             spent=endings.spent(store, run.id),
             ends_as=closing.ends_as,
             besides=besides,
+            fleet=partial(workers_there, Context(settings, store)),
         )
         run_cells(cells, [source], submit, context)
 
@@ -163,8 +175,8 @@ class JobEnding:
             may_pass = goes_on(job.run, causes_of(self.store, job.run, tally))
         if not may_pass:
             return ended
-        # To a full disk every run comes to grief, and none is to blame.
-        tried = Try(self.settled_before, blameless=isinstance(error, DiskFull))
+        # To a full disk, or a bucket out of reach, every run comes to grief, and none is to blame.
+        tried = Try(self.settled_before, blameless=isinstance(error, DiskFull | SharedError))
         return endings.after(ended, job, tried, now=now, first_retry_s=self.first_retry_s)
 
 
@@ -185,4 +197,4 @@ def _retryable(error: type[ProctorError]) -> frozenset[str]:
 
 # Failures that may pass by themselves: what a provider's error calls retryable, too many of those, a lost
 # database. A process that died is the worker's to judge.
-TRANSIENT = _retryable(ProctorError) | {ErrorBudget.slug, StoreError.slug, DiskFull.slug}
+TRANSIENT = _retryable(ProctorError) | {ErrorBudget.slug, StoreError.slug, SharedError.slug, DiskFull.slug}

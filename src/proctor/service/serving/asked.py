@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from proctor.engine.agents.opening import model_of
 from proctor.types import Cell, Model
 
 
 def asked_of(cell: Cell) -> Model:
     """Raises: ConfigError for an agent's model whose provider is not known."""
-    asked = None if cell.agent is None else model_of(cell.agent)
+    if cell.agent is None:
+        return cell.model
+    from proctor.engine.agents.opening import model_of
+
+    asked = model_of(cell.agent)
     return cell.model if asked is None else asked
 
 

@@ -24,7 +24,8 @@ from proctor.providers.served import PORT, ServeCommand, command_named
 from proctor.service.serving.asked import asked_of, asking
 from proctor.service.serving.keeper import END_S
 from proctor.service.serving.orphans import end_group, end_orphans, noted
-from proctor.settings import KEYS, Settings
+from proctor.settings import Settings
+from proctor.settings.variables import KEYS
 from proctor.types import Cell, Model
 
 LOG = logging.getLogger(__name__)

@@ -11,14 +11,15 @@ from proctor.findings import RunResult
 from proctor.service.context import Context, dead_owner
 from proctor.service.kinds import kind_of
 from proctor.service.results.results import shown
-from proctor.service.runs import waits
+from proctor.service.runs import fleet, waits
 from proctor.service.runs.progress import Progress, longest_gap_s
+from proctor.service.runs.queue import redis_away
 from proctor.service.runs.waits import Waits
 from proctor.sources.exams.tables.tasks import suite_named
 from proctor.store.queue import entries, runlog
 from proctor.store.queue.endings import next_try
 from proctor.store.queue.entries import Job
-from proctor.store.queue.heartbeat import FRESH_S, Load, signs
+from proctor.store.queue.workers import FRESH_S, Load, signs
 from proctor.store.read import lists
 from proctor.store.read.lists import RunFilter, RunLine
 from proctor.store.write import throughput
@@ -98,10 +99,10 @@ def source_named(context: Context, name: str | None) -> str | None:
 
 
 def loads(context: Context) -> dict[str, Load]:
-    """What the jobs at work use, by id: those of this machine's workers that the context's user may see."""
+    """What the jobs at work use, by id, on whichever machine: those that the context's user may see."""
     lines, _ = lists.run_lines(context.store, RunFilter(status=Status.RUNNING), limit=None)
     seen = {line.id for line in lines}
-    fresh = [sign for sign in signs(context.settings.home) if time.time() - sign.at < FRESH_S]
+    fresh = [sign for sign in signs(context.store) if time.time() - sign.at < FRESH_S]
     return {run: load for sign in fresh for run, load in sign.loads.items() if run in seen}
 
 
@@ -172,9 +173,11 @@ def state_of(context: Context, job_id: str) -> JobState:
     killed = at_work and dead_owner(store, run.id) is not None
     progress = None if killed else throughput.last(store, run.id)
     job = _job(context, run.id)
+    waits_in_queue = run.status is Status.PENDING and job is not None
     return JobState(
         run=run,
-        step=_step(run, job, killed),
+        step=_step(run, job, killed, fleet.nobody_can(context, run.id) if waits_in_queue else None)
+        + _without_redis(context, run),
         ahead=entries.ahead(store, run.id) if run.status is Status.PENDING else None,
         job=job,
         progress=progress,
@@ -202,6 +205,11 @@ def log_tail(context: Context, run_id: str) -> str | None:
     return runlog.tail(context.settings.home, run_of(context, run_id).id)
 
 
+def log_elsewhere(context: Context, run_id: str) -> str | None:
+    """The worker that has the run's log where this machine has none, as far as one remembers."""
+    return fleet.worked_on_by(context, run_id)
+
+
 def _job(context: Context, run_id: str) -> Job | None:
     try:
         return entries.job(context.store, run_id)
@@ -219,11 +227,19 @@ def _pace(run: Run, told: Progress | None) -> float | None:
     return told.items_per_s or None
 
 
-def _step(run: Run, job: Job | None, killed: bool) -> str:
+def _without_redis(context: Context, run: Run) -> str:
+    """What one who waits must know: runs are taken all the same, by the workers that see it too."""
+    why = redis_away(context.settings) if run.status is Status.PENDING else None
+    return f"; {why}" if why else ""
+
+
+def _step(run: Run, job: Job | None, killed: bool, nobody_can: str | None) -> str:
     if run.status is Status.PENDING and run.error and run.error_slug == DiskFull.slug:
         return f"waiting for room: {run.error}"
     if run.status is Status.PENDING and run.error and job is not None:
         return f"{next_try(job.run_after, job.tries)}: {run.error}"
+    if nobody_can:
+        return nobody_can
     if run.status is Status.PENDING:
         return "waiting for a worker" if job else "not yet begun in its terminal"
     holds = kind_of(run.cell.source).holds

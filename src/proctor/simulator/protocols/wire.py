@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 import orjson
 
 from proctor.simulator.behaviour import Behaviour
+from proctor.simulator.hard_quota import QuotaTerms
 from proctor.simulator.protocols.memory import Room
 from proctor.simulator.protocols.quirks import PLAIN, Quirks
 
@@ -29,17 +30,18 @@ class ServerTerms:
     """What the server accepts: prompts up to `context_tokens`, and no parameter named in `reject`.
 
     After `quota_day` requests the quota of the day is used up; more than `per_second` are refused, but for a
-    tenth of a second's at once. `first_token_style` is how tokens that are
-    ranked look: as they are, after a space, both ways, or only the beginning of the answer. For `loading_s`
-    seconds after its start a server says that it loads its model. `trained_tokens` is the longest context that
-    the models can have, whatever a request of Ollama's asks for; `queue` is how many may wait for a slot. OpenAI's
-    endpoints refuse a prompt that holds the text `decline` with 400.
+    tenth of a second's at once; `hard` is a quota by the minute that is told in headers. `first_token_style` is how
+    tokens that are ranked look: as they are, after a space, both ways, or only the beginning of the answer. For
+    `loading_s` seconds after its start a server says that it loads its model. `trained_tokens` is the longest context
+    that the models can have, whatever a request of Ollama's asks for; `queue` is how many may wait for a slot.
+    OpenAI's endpoints refuse a prompt that holds the text `decline` with 400.
     """
 
     context_tokens: int = 8192
     reject: frozenset[str] = frozenset()
     quota_day: int | None = None
     per_second: float | None = None
+    hard: QuotaTerms = QuotaTerms()
     first_token_style: str = "plain"
     quirks: Quirks = PLAIN
     loading_s: float = 0.0

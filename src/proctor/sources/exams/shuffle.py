@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from string import ascii_uppercase
 
+from proctor.grading.patterns import later
 from proctor.sources.exams.rows.normal_form import Row
 
 # "None of the above", "Both of these": true or false by where they stand.
-ABOVE = re.compile(
+ABOVE = later(
     r"\W*(?:none|all|both|neither|any|either|some|two|more than one|only one)\b.{0,20}\b"
     r"(?:above|these|those|them|foregoing|mentioned|options?|choices|answers)\b.{0,30}",
     re.IGNORECASE,
 )
-ALONE = re.compile(r"\W*(?:none|all|both|neither)\W*", re.IGNORECASE)
+ALONE = later(r"\W*(?:none|all|both|neither)\W*", re.IGNORECASE)
 # "Both A and B", "A, C and D only", "a. and c. above": they name other options by letter. Small letters
 # count only where a word says so.
 JOINED = r"\s*(?:[,&/.]|\band\b|\bor\b|\bnor\b)[\s,.]*(?:and\b|or\b)?\s*"
@@ -24,7 +25,7 @@ CAPITALS = rf"\(?[A-J]\)?(?:{JOINED}\(?[A-J]\)?)+"
 LETTERS = rf"\(?[A-Ja-j]\)?(?:{JOINED}\(?[A-Ja-j]\)?)+"
 CALLED = r"(?i:both|either|neither|all(?: of)?|only|options?|choices?|answers?)\s+"
 TAIL = r"\.?\s+(?i:only|above|are\b.{0,20})"
-BY_LETTER = re.compile(
+BY_LETTER = later(
     rf"\W*(?:{CAPITALS}(?:{TAIL})?|{CALLED}{LETTERS}(?:{TAIL})?|{LETTERS}{TAIL}|(?i:both) [A-Da-d][A-Da-d])\W*"
 )
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from sqlalchemy import delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from proctor.store.core.batch_tables import MODEL_REGISTRY
 from proctor.store.core.schema import Database
@@ -70,7 +68,7 @@ def put(store: Database, told: ModelRow) -> None:
 
 
 def _write(store: Database, told: Sequence[ModelRow], *, over_edited: bool) -> None:
-    insert: Any = (postgresql.insert if store.engine.name == "postgresql" else sqlite.insert)(MODEL_REGISTRY)
+    insert = store.insert(MODEL_REGISTRY)
     # In one order, so that two who write the same models do not wait for each other in a circle.
     values = [asdict(each) for each in sorted(told, key=lambda each: each.model_id)]
     changed = {name: insert.excluded[name] for name in values[0] if name != "model_id"}

@@ -10,10 +10,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from copy import copy
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, select, text
+from sqlalchemy import Connection, Engine, Table, create_engine, event, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -81,6 +83,28 @@ class Database:
             raise
         return database
 
+    @classmethod
+    def open_to_read(cls, path: Path) -> Self:
+        """A SQLite file as it is, of this version's tables; nothing of it is written. Raises StoreError."""
+        told = f"file:{quote(str(path.absolute()))}?mode=ro&uri=true"
+        # Beside a log of SQLite's a file needs a folder that can be written; without one it is whole by itself.
+        if not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists():
+            told += "&immutable=1"
+        database = cls(make_url(f"{_DRIVERS['sqlite']}:///{told}"))
+        try:
+            with database.reading() as connection:
+                version = _version(connection)
+        except StoreError:
+            database.close()
+            raise
+        if version != HEAD:
+            database.close()
+            raise StoreError(
+                f"{path} has tables of version {version or 'none'}, and this proctor reads those of {HEAD}: "
+                f"`PROCTOR_HOME={path.parent} proctor list` brings an older one up to date"
+            )
+        return database
+
     def within(self, reach: Reach) -> Self:
         """The same database, in which only rows of these projects are seen and touched; see walls.py."""
         narrow = copy(self)
@@ -116,6 +140,10 @@ class Database:
         """`writing` for callers who want to see the driver's errors and try again."""
         with self._writer.begin() as connection:
             yield connection
+
+    def insert(self, table: Table) -> Any:
+        """An INSERT of this database's own dialect, which can say what becomes of rows that are there already."""
+        return import_module(f"sqlalchemy.dialects.{self.engine.name}").insert(table)
 
     @contextmanager
     def in_words(self) -> Iterator[None]:

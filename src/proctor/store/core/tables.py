@@ -40,9 +40,10 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
-    text,
 )
 from sqlalchemy.types import TypeEngine
+
+from proctor.store.core.partial_index import partial_index
 
 # Names that do not depend on the database, so that a later migration can name what it changes.
 NAMES = {
@@ -205,12 +206,10 @@ SCORE = Table(
 )
 
 # Whoever reads figures of several runs asks first whether an ended run lacks its own; nearly none does.
-_LACKING = text("summary IS NULL AND finished_at IS NOT NULL")
-Index("run_lacking", RUN.c.num, sqlite_where=_LACKING, postgresql_where=_LACKING)
+partial_index("run_lacking", RUN.c.num, "summary IS NULL AND finished_at IS NOT NULL")
 
 # Lists show the headlines of thousands of runs; partial, so that no other query is planned by it.
-_HEADLINE = text("place = 0")
-Index("score_headline", SCORE.c.run_num, sqlite_where=_HEADLINE, postgresql_where=_HEADLINE)
+partial_index("score_headline", SCORE.c.run_num, "place = 0")
 
 PROJECT = Table(
     "project",

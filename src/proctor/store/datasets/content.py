@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 import zstandard
-from sqlalchemy import delete, exists, select, text
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import delete, exists, func, select, text
 
 from proctor.errors import NotFound, StoreError
 from proctor.store.core.schema import Database
 from proctor.store.core.tables import DATASET, DATASET_CHUNK, DATASET_FILE
 
 PIECE_BYTES = 2**20
+SHARED = "/"  # stands in the names of files that machines share, and in no content's hash
+_LOCK = "LOCK TABLE dataset_file IN SHARE ROW EXCLUSIVE MODE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +54,11 @@ def keep_bytes(store: Database, of: KeptFile, file: BinaryIO) -> None:
     """The bytes of a file, in the database; those that are there already are not written again."""
     file.seek(0)
     packer = zstandard.ZstdCompressor(level=3)
-    insert = postgresql.insert if store.engine.name == "postgresql" else sqlite.insert
     place = 0
     while piece := file.read(PIECE_BYTES):
         row = {"sha256": of.sha256, "place": place, "body": packer.compress(piece)}
         with store.writing() as connection:
-            connection.execute(insert(DATASET_CHUNK).on_conflict_do_nothing(), row)
+            connection.execute(store.insert(DATASET_CHUNK).on_conflict_do_nothing(), row)
         place += 1
 
 
@@ -96,11 +96,50 @@ def pieces(store: Database, of: KeptFile) -> Iterator[bytes]:
 
 def sweep(store: Database) -> None:
     """Delete files that no data set has any more, and bytes that no file has."""
-    files = delete(DATASET_FILE).where(~exists().where(DATASET.c.content == DATASET_FILE.c.content))
+    unnamed = ~exists().where(DATASET.c.content == DATASET_FILE.c.content)
+    files = delete(DATASET_FILE).where(unnamed, DATASET_FILE.c.content.not_like(f"%{SHARED}%"))
     chunks = delete(DATASET_CHUNK).where(~exists().where(DATASET_FILE.c.sha256 == DATASET_CHUNK.c.sha256))
     with store.whole.writing() as connection:
         if store.engine.name == "postgresql":
             # An upload that is about to name these bytes waits, and then sees that they are gone.
-            connection.execute(text("LOCK TABLE dataset_file IN SHARE ROW EXCLUSIVE MODE"))
+            connection.execute(text(_LOCK))
         connection.execute(files)
         connection.execute(chunks)
+
+
+# Files that machines share, by name (store/shared): whoever put one there drops it.
+
+
+def keep_shared(store: Database, name: str, file: BinaryIO) -> None:
+    """Keep a file under a name. Raises: StoreError where a sweep took its bytes meanwhile."""
+    of = hashed(file, name)
+    keep_bytes(store, of, file)
+    row = {"content": name, "filename": name, "sha256": of.sha256, "bytes": of.bytes}
+    count = select(func.count()).where(DATASET_CHUNK.c.sha256 == of.sha256)
+    with store.whole.writing() as connection:
+        if store.engine.name == "postgresql":
+            connection.execute(text(_LOCK))
+        if connection.execute(count).scalar_one() != -(-of.bytes // PIECE_BYTES):
+            raise StoreError(f"{name}: its bytes did not all reach the database; try again")
+        connection.execute(store.insert(DATASET_FILE).on_conflict_do_nothing(), row)
+
+
+def shared_file(store: Database, name: str) -> KeptFile | None:
+    """The file that is kept under a name."""
+    query = select(DATASET_FILE).where(DATASET_FILE.c.content == name)
+    with store.reading() as connection:
+        row = connection.execute(query).first()
+    return None if row is None else KeptFile(row.filename, row.sha256, row.bytes)
+
+
+def shared_names(store: Database, prefix: str) -> list[str]:
+    """The names that begin so, in order."""
+    query = select(DATASET_FILE.c.content).where(DATASET_FILE.c.content.startswith(prefix, autoescape=True))
+    with store.reading() as connection:
+        return sorted(connection.execute(query).scalars())
+
+
+def drop_shared(store: Database, name: str) -> None:
+    with store.whole.writing() as connection:
+        connection.execute(delete(DATASET_FILE).where(DATASET_FILE.c.content == name))
+    sweep(store)

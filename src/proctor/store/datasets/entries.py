@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, or_, select, text, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from proctor.errors import Conflict, NotFound, StoreError
@@ -59,7 +58,6 @@ def add(store: Database, row: DatasetRow, files: Sequence[KeptFile] = ()) -> Dat
     Raises: NotFound for a project, Conflict for a name that is taken; StoreError
     where a sweep took the bytes away meanwhile: they are to be kept again.
     """
-    insert = postgresql.insert if store.engine.name == "postgresql" else sqlite.insert
     kept = replace(row, id=row.id or str(uuid.uuid4()))
     with store.writing() as connection:
         check_project(connection, row.project_id)
@@ -79,7 +77,7 @@ def add(store: Database, row: DatasetRow, files: Sequence[KeptFile] = ()) -> Dat
                 "sha256": each.sha256,
                 "bytes": each.bytes,
             }
-            connection.execute(insert(DATASET_FILE).on_conflict_do_nothing(), named)
+            connection.execute(store.insert(DATASET_FILE).on_conflict_do_nothing(), named)
         try:
             connection.execute(DATASET.insert(), {name: getattr(kept, name) for name in _NAMES})
         except IntegrityError:

@@ -10,39 +10,13 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
 
-from proctor.errors import DataMissing, NotFound
-from proctor.references import BatchRef, ExamRef, SourceRef
+from proctor.errors import DataMissing
+from proctor.references import ExamRef
 from proctor.settings import Settings
 from proctor.store.core.schema import Database
-from proctor.store.datasets import content, entries, shelf
-
-
-def bring(store: Database, refs: Iterable[SourceRef], settings: Settings) -> None:
-    """Have the files of those references that mean a data set here. Raises: NotFound, DataMissing, StoreError.
-
-    Questions come from the database. Requests lie on the disk of the machine that took them, and are looked for.
-    """
-    refs = list(refs)
-    for ref in refs:
-        if isinstance(ref, BatchRef) and ref.content and not shelf.place(settings, ref.content).is_file():
-            raise _away(store, ref, settings)
-    for digest in {ref.content for ref in refs if isinstance(ref, ExamRef) and ref.content}:
-        brought(store, digest, settings)
-
-
-def _away(store: Database, ref: BatchRef, settings: Settings) -> DataMissing | NotFound:
-    at = shelf.place(settings, str(ref.content))
-    if entries.with_content(store, str(ref.content)) is None:
-        return NotFound(
-            f"The requests of {ref.name!r} are no longer here: their data set was deleted. Upload them again"
-        )
-    return DataMissing(
-        f"The requests of {ref.name!r} are not on this machine ({at}): they lie on the disk of the server that took "
-        "them. Start the worker there, share that folder with this machine, or upload the file here again"
-    )
+from proctor.store.datasets import content
 
 
 def brought(store: Database, digest: str, settings: Settings) -> Path:

@@ -20,11 +20,12 @@ from typing import BinaryIO
 
 from sqlalchemy import func, select
 
-from proctor.errors import DiskFull
+from proctor.errors import DiskFull, SharedError
 from proctor.settings import MB, Settings
 from proctor.store.core.batch_tables import BATCH_FILE
 from proctor.store.core.schema import Database
 from proctor.store.core.tables import DATASET
+from proctor.store.shared.opening import shared_of
 
 ON_ITS_WAY = ".arriving-"
 LOCK = ".lock"
@@ -41,6 +42,22 @@ def folder(settings: Settings) -> Path:
 def place(settings: Settings, sha256: str) -> Path:
     """Where a file lies, if it is on this machine."""
     return settings.home / "data" / "datasets" / sha256
+
+
+def copy_place(settings: Settings, sha256: str) -> Path:
+    """Where a copy lies of a file that another machine took."""
+    return settings.home / "cache" / "requests" / sha256
+
+
+def shared_name(sha256: str) -> str:
+    """What a file is called where machines share them."""
+    return f"requests/{sha256}"
+
+
+def here(settings: Settings, sha256: str) -> Path | None:
+    """The file on this machine, or its copy; None where it has neither."""
+    places = (place(settings, sha256), copy_place(settings, sha256))
+    return next((path for path in places if path.is_file()), None)
 
 
 @dataclass(slots=True)
@@ -121,13 +138,29 @@ def keep(arrived: Path, settings: Settings, sha256: str) -> bool:
 
 def drop(store: Database, settings: Settings, sha256: str) -> None:
     """Delete a file that no row of any project names any more. Called while the shelf is `held`."""
+    if not _named(store, sha256):
+        place(settings, sha256).unlink(missing_ok=True)
+        copy_place(settings, sha256).unlink(missing_ok=True)
+        shared = shared_of(settings, store)
+        if shared is not None:
+            with suppress(SharedError):  # what is left there is some room lost, and no more
+                shared.drop(shared_name(sha256))
+
+
+def drop_copies(store: Database, settings: Settings) -> None:
+    """Delete the copies of files that no row names any more."""
+    for copy in copy_place(settings, "x").parent.glob("[0-9a-f]*"):
+        if not _named(store, copy.name):
+            copy.unlink(missing_ok=True)
+
+
+def _named(store: Database, sha256: str) -> bool:
     with store.whole.reading() as connection:
         used = [
             connection.execute(select(func.count()).where(column == sha256)).scalar_one()
             for column in (DATASET.c.content, BATCH_FILE.c.sha256)
         ]
-    if not any(used):
-        place(settings, sha256).unlink(missing_ok=True)
+    return any(used)
 
 
 def check_room(settings: Settings, coming: int) -> None:

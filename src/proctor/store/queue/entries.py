@@ -1,8 +1,9 @@
-"""The queue: which run a worker takes next, and the limits that hold however many ask at once.
+"""The queue: runs that are handed to the server, and the limits that hold however many ask at once.
 
 A job is a run that was handed to the server; its state is the run's status. The limits (runs at once,
 runs waiting per user) stand inside the transaction that would break them: SQLite lets one writer in at a
-time, on PostgreSQL an advisory lock does. How a run leaves the queue stands in endings.py.
+time, on PostgreSQL an advisory lock does. Which run a worker takes next stands in taking.py, and how a run
+leaves the queue in endings.py.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from sqlalchemy import (
     Select,
     and_,
     distinct,
-    exists,
     func,
     or_,
     select,
@@ -89,7 +89,7 @@ def submit_all(
 ) -> list[Run]:
     """The same for a plan of several cells: a run for each, of which one is at work at a time. Raises likewise."""
     with store.writing() as connection:
-        _alone(connection)
+        alone(connection)
         check_project(connection, ticket.project_id)
         _check_room(connection, ticket.user, most_queued)
         plan_id = str(uuid.uuid4())
@@ -133,61 +133,6 @@ def _add(connection: Connection, plan_id: str, cell: Cell, ticket: Ticket, now: 
     return run_from(kept)
 
 
-def take_next(store: Database, *, owner: str, now: float, lease_s: float, most_running: int) -> Run | None:
-    """Make the most urgent waiting run `owner`'s, the oldest of them first; None if there is none or no room.
-
-    A run whose lease is over is taken again, before those that wait, and however often: its process went
-    with its worker or its machine, which is not the run's doing, so the take before does not count. A run waits
-    while another one of its plan is at work: how much a plan does at once is said of the whole of it.
-    """
-    waiting = and_(RUN.c.status == Status.PENDING.value, JOB.c.run_after <= now)
-    best = (
-        select(RUN.c.num, RUN.c.status)
-        .join(JOB, JOB.c.run_num == RUN.c.num)
-        .where(or_(is_dead(now), waiting), JOB.c.cancel_at.is_(None), ~_plan_at_work(now))
-        .order_by(RUN.c.status.desc(), JOB.c.priority, RUN.c.num)  # "running" before "pending"
-        .limit(1)
-    )
-    with store.reading() as connection:  # a worker looks all the time; only one that sees a run locks
-        if connection.execute(best).first() is None:
-            return None
-    with store.writing() as connection:
-        _alone(connection)
-        if connection.execute(_running(now)).scalar_one() >= most_running:
-            return None
-        found = connection.execute(best).one_or_none()
-        if found is None:
-            return None
-        if found.status == Status.PENDING.value:
-            connection.execute(update(JOB).where(JOB.c.run_num == found.num).values(tries=JOB.c.tries + 1))
-        taken = (
-            update(RUN)
-            .where(RUN.c.num == found.num)
-            .values(
-                status=Status.RUNNING.value,
-                owner=owner,
-                lease_until=now + lease_s,
-                started_at=func.coalesce(RUN.c.started_at, now),
-                finished_at=None,
-                stopped=None,
-                error=None,
-                error_slug=None,
-            )
-            .returning(*RUN.c)
-        )
-        return run_from(connection.execute(taken).one())
-
-
-def _plan_at_work(now: float) -> ColumnElement[bool]:
-    other = RUN.alias("other")
-    return exists().where(
-        other.c.plan_id == RUN.c.plan_id,
-        other.c.num != RUN.c.num,
-        other.c.status == Status.RUNNING.value,
-        other.c.lease_until > now,
-    )
-
-
 class OpenedFacts(TypedDict, total=False):
     """What becomes known of a queued run when its rows are opened."""
 
@@ -227,7 +172,7 @@ def cancel(store: Database, run_id: str, *, now: float) -> bool:
     server; Conflict if it has ended already.
     """
     with store.writing() as connection:
-        _alone(connection)
+        alone(connection)
         row = _row(connection, run_id)
         if row.status == Status.PENDING.value or _row_is_dead(row, now):
             ended = {"status": Status.CANCELLED.value, "finished_at": now, "stopped": "cancelled"}
@@ -248,7 +193,7 @@ def restart(store: Database, run_id: str, *, most_queued: int, now: float) -> Ru
     it waits, runs or has every outcome.
     """
     with store.writing() as connection:
-        _alone(connection)
+        alone(connection)
         row = _row(connection, run_id)
         partial = row.status == Status.COMPLETED.value and row.settled < row.planned
         if row.status not in (Status.FAILED.value, Status.CANCELLED.value) and not partial:
@@ -294,7 +239,7 @@ def waiting(store: Database) -> dict[str, int]:
 def running(store: Database, *, now: float) -> int:
     """How many handed-over runs are at work, under a lease that is not over."""
     with store.reading() as connection:
-        found: int = connection.execute(_running(now)).scalar_one()
+        found: int = connection.execute(running_now(now)).scalar_one()
         return found
 
 
@@ -322,7 +267,8 @@ def _row_is_dead(row: Row[Any], now: float) -> bool:
     return bool(row.status == Status.RUNNING.value and (row.lease_until or 0.0) <= now)
 
 
-def _running(now: float) -> Select[Any]:
+def running_now(now: float) -> Select[Any]:
+    """Counts the handed-over runs at work, under a lease that is not over."""
     return (
         select(func.count())
         .select_from(JOB.join(RUN, JOB.c.run_num == RUN.c.num))
@@ -330,11 +276,11 @@ def _running(now: float) -> Select[Any]:
     )
 
 
-def _alone(connection: Connection) -> None:
+def alone(connection: Connection) -> None:
     """One at a time from here to the end of the transaction; SQLite's writers are that anyway."""
     if connection.dialect.name == "postgresql":
-        alone = text("SELECT pg_advisory_xact_lock(:key)").execution_options(**WHOLE)
-        connection.execute(alone, {"key": _QUEUE_LOCK})
+        locked = text("SELECT pg_advisory_xact_lock(:key)").execution_options(**WHOLE)
+        connection.execute(locked, {"key": _QUEUE_LOCK})
 
 
 def check_project(connection: Connection, project_id: int) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import select
+from sqlalchemy import false, or_, select
 
 from proctor.store.core.attempts import Store
 from proctor.store.core.latest import is_latest
@@ -38,10 +39,17 @@ class Tried:
         return self.next[place] if place < len(self.keys) and self.keys[place] == key else 0
 
 
-def tried(store: Store, run_id: str) -> Tried:
-    """Raises: NotFound."""
-    query = select(ATTEMPT.c.item_id, ATTEMPT.c.repeat, ATTEMPT.c.attempt, ATTEMPT.c.outcome)
-    query = query.where(ATTEMPT.c.run_num == store.number(run_id), is_latest())
+def tried(store: Store, run_id: str, stretch: Sequence[tuple[int, int, int]] | None = None) -> Tried:
+    """All of a run, or the places of a stretch: repeats with a first position and the one after the last.
+
+    Raises: NotFound.
+    """
+    a = ATTEMPT.c
+    query = select(a.item_id, a.repeat, a.attempt, a.outcome)
+    query = query.where(a.run_num == store.number(run_id), is_latest())
+    if stretch is not None:
+        places = ((a.repeat == repeat) & a.position.between(first, end - 1) for repeat, first, end in stretch)
+        query = query.where(or_(false(), *places))
     keys, following = array("q"), array("i")
     with store.reading() as connection:
         rows = connection.execution_options(stream_results=True).execute(query)
@@ -52,13 +60,15 @@ def tried(store: Store, run_id: str) -> Tried:
     return _sorted(keys, following)
 
 
-def places(store: Store, run_id: str, planned: int, *, failed: bool) -> bytearray:
+def places(store: Store, run_id: str, planned: int, *, failed: bool, since: float | None = None) -> bytearray:
     """A byte for each place of a run whose items are asked once: 1 where it has an outcome, or else, with `failed`,
-    an error. Raises: NotFound.
+    an error, of attempts that have ended `since` then (Unix time). Raises: NotFound.
     """
     query = select(ATTEMPT.c.position, ATTEMPT.c.outcome).where(
         ATTEMPT.c.run_num == store.number(run_id), is_latest()
     )
+    if since is not None:
+        query = query.where(ATTEMPT.c.at >= since)
     found = bytearray(planned)
     with store.reading() as connection:
         rows = connection.execution_options(stream_results=True).execute(query)

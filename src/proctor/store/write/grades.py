@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any
 
 from sqlalchemy import Row, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from proctor.store.core.attempts import ANSWER_CHARACTERS, Store
 from proctor.store.core.bodies import clean
@@ -17,7 +16,6 @@ from proctor.types import Grade, Outcome
 
 NOTE_CHARACTERS = 2000
 _ROWS = 500  # of one transaction
-_INSERT: Mapping[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 Place = tuple[str, int, int]  # item id, repeat, attempt
 
@@ -62,7 +60,7 @@ _COLUMNS = [
 def add(store: Store, run_id: str, grades: Iterable[KeptGrade]) -> None:
     """Keep grades; where a grader has graded an attempt already, that grade stays. Raises NotFound, StoreError."""
     num = store.number(run_id)
-    insert = _INSERT[store.engine.name](GRADE).on_conflict_do_nothing()
+    insert = store.insert(GRADE).on_conflict_do_nothing()
     left = iter(grades)
     while some := list(islice(left, _ROWS)):  # itertools.batched is of Python 3.12
         with store.writing() as connection:

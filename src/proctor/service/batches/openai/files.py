@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from proctor.errors import NotFound, TooLarge
+from proctor.errors import DataMissing, NotFound, TooLarge
 from proctor.references import BatchRef
 from proctor.service.batches.openai import output as openai_output
 from proctor.service.batches.openai.parameters import bad_parameter
@@ -18,7 +18,7 @@ from proctor.service.datasets.arriving import Arrived
 from proctor.settings import MB
 from proctor.store.batches import entries, files
 from proctor.store.batches.files import FileFilter, FileRow
-from proctor.store.datasets import shelf
+from proctor.store.datasets import copies, shelf
 
 __all__ = ["FileFilter", "FileRow", "NewFile"]
 
@@ -97,7 +97,9 @@ def keep(context: Context, project_id: int, arrived: Arrived, new: NewFile, *, u
     )
     with shelf.held(context.settings):
         shelf.keep(arrived.path, context.settings, arrived.sha256)
-        return files.add(context.store, row)
+        kept = files.add(context.store, row)
+    copies.share(context.store, context.settings, arrived.sha256)
+    return kept
 
 
 def one(context: Context, ident: str) -> FileRow:
@@ -149,8 +151,12 @@ def path_of(context: Context, row: FileRow) -> Path | None:
     """Where the bytes of a file of requests lie; None for a file that is written. Raises: NotFound."""
     if row.sha256 is None:
         return None
-    path = shelf.place(context.settings, row.sha256)
-    if not path.is_file():
+    try:
+        copies.fetch(context.store, context.settings, row.filename, row.sha256)
+    except DataMissing:
+        pass
+    path = shelf.here(context.settings, row.sha256)
+    if path is None:
         raise NotFound(f"The bytes of {row.id} are not on this machine")
     return path
 

@@ -6,17 +6,18 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from proctor.grading.patterns import later
 from proctor.grading.reading.languages import ENGLISH, LANGUAGES, Language
 from proctor.sources.exams.prompts.form import Prompt, Writer
 
 # Languages that their script tells, by the share of letters that is theirs.
 SCRIPTS: Mapping[str, re.Pattern[str]] = {
-    "ko": re.compile(r"[\uac00-\ud7af]"),
-    "ja": re.compile(r"[\u3040-\u30ff]"),
-    "zh": re.compile(r"[\u3400-\u9fff]"),
-    "ru": re.compile(r"[\u0400-\u04ff]"),
-    "ar": re.compile(r"[\u0600-\u06ff]"),
-    "hi": re.compile(r"[\u0900-\u097f]"),
+    "ko": later(r"[\uac00-\ud7af]"),
+    "ja": later(r"[\u3040-\u30ff]"),
+    "zh": later(r"[\u3400-\u9fff]"),
+    "ru": later(r"[\u0400-\u04ff]"),
+    "ar": later(r"[\u0600-\u06ff]"),
+    "hi": later(r"[\u0900-\u097f]"),
 }
 SHARE = {"ja": 0.1}
 USUAL_SHARE = 0.3

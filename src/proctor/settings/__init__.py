@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from proctor.errors import ConfigError
 from proctor.given_files import is_file
 from proctor.references import Rows
+from proctor.settings.variables import ARRAYS, KEYS
 
 ROWS: tuple[Rows, ...] = ("imported", "hub", "sample")
 PORTS = {"http": "80", "https": "443"}
@@ -17,142 +19,8 @@ MB = 1_000_000
 UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One environment variable: its name, what it does, its default in words."""
-
-    name: str
-    what: str
-    default: str
-    secret: bool = False
-
-
-SETTINGS: tuple[Setting, ...] = (
-    Setting("PROCTOR_HOME", "Folder of the database and of all files.", "./data"),
-    Setting(
-        "PROCTOR_DATABASE_URL",
-        "Database, as a SQLAlchemy URL: `sqlite:///FILE` or `postgresql+psycopg://...`.",
-        "`proctor.db` in PROCTOR_HOME",
-        secret=True,
-    ),
-    Setting(
-        "PROCTOR_REDIS_URL",
-        "Redis or Valkey through which several machines share a queue and the limits of providers, "
-        "such as `redis://HOST:6379/0`.",
-        "none: the database alone is the queue",
-        secret=True,
-    ),
-    Setting(
-        "PROCTOR_DATA",
-        "Where the rows of suites come from: `imported` or `sample`. `--data` wins over it.",
-        "imported",
-    ),
-    Setting("OLLAMA_HOST", "Address of the Ollama server.", "http://127.0.0.1:11434"),
-    Setting(
-        "OPENAI_BASE_URL",
-        "Address of the OpenAI-compatible server, with its `/v1`.",
-        "https://api.openai.com/v1",
-    ),
-    Setting("OPENAI_API_KEY", "Key for OpenAI or the compatible server.", "none", secret=True),
-    Setting(
-        "GEMINI_BASE_URL",
-        "Address of the Gemini server, without `/v1beta`.",
-        "https://generativelanguage.googleapis.com",
-    ),
-    Setting("GOOGLE_API_KEY", "Key for Gemini; it wins over GEMINI_API_KEY.", "none", secret=True),
-    Setting("GEMINI_API_KEY", "Key for Gemini.", "none", secret=True),
-    Setting("XAI_BASE_URL", "Address of the Grok server, with its `/v1`.", "https://api.x.ai/v1"),
-    Setting("GROK_API_KEY", "Key for Grok; it wins over XAI_API_KEY.", "none", secret=True),
-    Setting("XAI_API_KEY", "Key for Grok.", "none", secret=True),
-    Setting("ANTHROPIC_BASE_URL", "Address of the Anthropic server.", "https://api.anthropic.com"),
-    Setting("ANTHROPIC_API_KEY", "Key for Anthropic.", "none", secret=True),
-    Setting(
-        "HF_ENDPOINT", "Address of the Hugging Face hub, or of a mirror of it.", "https://huggingface.co"
-    ),
-    Setting("HF_TOKEN", "Token for the hub; public data sets need none.", "none", secret=True),
-    Setting(
-        "PROCTOR_GITHUB_RAW_URL",
-        "Where PubMedQA's official test ids are fetched when they were not imported.",
-        "https://raw.githubusercontent.com",
-    ),
-    Setting(
-        "PROCTOR_KEYS_FILE",
-        "File of further keys, NAME=VALUE a line, readable by its owner alone (0600); the environment wins.",
-        "`keys.env` in PROCTOR_HOME",
-    ),
-    Setting("PROCTOR_AUTH", "`keys`: the server wants an API key; `off`: none, on loopback only.", "off"),
-    Setting(
-        "PROCTOR_HOSTS",
-        "Names, separated by commas, under which the server may be called, besides loopback and its own address.",
-        "none",
-    ),
-    Setting(
-        "PROCTOR_ALLOWED_ADDRESSES",
-        "Hosts, separated by commas, that users of a server with keys may name as base URLs although not public.",
-        "none",
-    ),
-    Setting("PROCTOR_MOST_RUNNING", "Jobs that run at once, over all workers.", "3"),
-    Setting(
-        "PROCTOR_MOST_QUEUED",
-        "Jobs that one user may have waiting; a benchmark of tasks counts as one.",
-        "10",
-    ),
-    Setting(
-        "PROCTOR_REQUESTS_PER_MINUTE",
-        "API calls a minute of one user, or of one address without keys.",
-        "100",
-    ),
-    Setting("PROCTOR_UPLOAD_MB", "How large a data set may be that is uploaded to the server.", "50"),
-    Setting(
-        "PROCTOR_BATCH_UPLOAD_MB",
-        "How large a file of requests may be that is uploaded to the server; up to 2147.",
-        "1074 (1 GiB)",
-    ),
-    Setting("PROCTOR_BATCH_REQUESTS", "Requests that a batch of `/v1/batches` may have.", "50000"),
-    Setting("PROCTOR_BATCH_MB", "How large a file may be that is uploaded to `/v1/files`.", "200"),
-    Setting(
-        "PROCTOR_BATCH_WINDOWS",
-        "Completion windows, separated by commas, that `/v1/batches` offers, such as `24h,1h`.",
-        "24h",
-    ),
-    Setting("PROCTOR_JOB_TIMEOUT", "How long a job may take; a batch has its completion window.", "3h"),
-    Setting("PROCTOR_JOB_MEMORY_MB", "Memory that a job's processes may use together.", "2147"),
-    Setting(
-        "PROCTOR_DISK_FREE_MB", "Room that must stay free on the disk of PROCTOR_HOME while jobs run.", "500"
-    ),
-    Setting(
-        "PROCTOR_FIRST_RETRY",
-        "How long a job waits after its first failure that may pass; doubled after the next.",
-        "60s",
-    ),
-    Setting(
-        "DOCKER_HOST",
-        "Socket of the Docker daemon, or of podman's service, in which boxes of `docker` are made.",
-        "unix:///var/run/docker.sock",
-    ),
-    Setting(
-        "SANDBOX_BACKEND",
-        "The sandbox of rollouts: `bubblewrap`, `docker` or `local`; it wins over a benchmark's own.",
-        "what the benchmark says, else `bubblewrap`",
-    ),
-    Setting("PROCTOR_SERVER", "Address of the server that `proctor --server` commands talk to.", "none"),
-    Setting("PROCTOR_API_KEY", "Key for that server.", "none", secret=True),
-    Setting(
-        "PROCTOR_LOG_LEVEL",
-        "What is logged on standard error and in jobs' logs: debug, info, warning or error; "
-        "`--log-level` wins over it.",
-        "warning; info for jobs",
-    ),
-    Setting("NO_COLOR", "If set, no colours in the terminal.", "not set"),
-)
-
 # A name, an IPv4 address, or an IPv6 address with or without brackets.
 HOST = re.compile(r"[\w.-]+|\[?[0-9a-f]*(:[0-9a-f]*){2,}[0-9a-f.]*\]?")
-
-# What PROCTOR_KEYS_FILE may hold.
-KEYS = tuple(
-    setting.name for setting in SETTINGS if setting.secret and setting.name.endswith(("_KEY", "_TOKEN"))
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,17 +59,30 @@ class Settings:
     batch_windows: tuple[tuple[str, float], ...] = (("24h", 86_400.0),)  # as they are called, in seconds
     sandbox: str | None = None  # of rollouts; None: as the benchmark says
     redis_url: str | None = field(default=None, repr=False)
+    shared: str | None = None
+    aws_endpoint_url: str | None = None
+    aws_region: str = "us-east-1"
+    aws_access_key_id: str | None = field(default=None, repr=False)
+    aws_secret_access_key: str | None = field(default=None, repr=False)
+    aws_session_token: str | None = field(default=None, repr=False)
+    step_summary: Path | None = None
+    array: Mapping[str, str] = field(default_factory=dict)  # what is set of ARRAYS, and PROCTOR_SHARDS
+    keys_file: Path | None = None  # of further keys, where one is named
     server: str | None = None
     api_key: str | None = field(default=None, repr=False)
     public_only: bool = False  # no variable: set for a job that asks an address its user named
 
     @property
+    def several_machines(self) -> bool:
+        """Whether other machines can be at work on the same database: one that is a file is one machine's."""
+        return not self.database_url.startswith("sqlite")
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """Values that must not reach a row, a log or a message."""
         # By their names, so that a new provider's key is secret from its first day.
-        named = (
-            getattr(self, each.name) for each in fields(self) if each.name.endswith(("api_key", "_token"))
-        )
+        endings = ("api_key", "_token", "access_key", "_key_id")
+        named = (getattr(self, each.name) for each in fields(self) if each.name.endswith(endings))
         return tuple(value for value in named if value)
 
 
@@ -248,10 +129,26 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         batch_file_bytes=MB * _count(environ, "PROCTOR_BATCH_MB", 200),
         batch_windows=_windows(environ, "PROCTOR_BATCH_WINDOWS", "24h"),
         sandbox=environ.get("SANDBOX_BACKEND") or None,
-        redis_url=environ.get("PROCTOR_REDIS_URL") or None,
+        **_of_machines(environ),
+        keys_file=Path(environ["PROCTOR_KEYS_FILE"]).absolute() if environ.get("PROCTOR_KEYS_FILE") else None,
         server=_base_url(environ, "PROCTOR_SERVER", "") or None,
         api_key=environ.get("PROCTOR_API_KEY") or None,
     )
+
+
+def _of_machines(environ: Mapping[str, str]) -> dict[str, Any]:
+    """What several machines have in common, and what tells one task of an array job from the others."""
+    return {
+        "redis_url": environ.get("PROCTOR_REDIS_URL") or None,
+        "shared": environ.get("PROCTOR_SHARED") or None,
+        "aws_endpoint_url": _base_url(environ, "AWS_ENDPOINT_URL", "") or None,
+        "aws_region": environ.get("AWS_REGION") or "us-east-1",
+        "aws_access_key_id": environ.get("AWS_ACCESS_KEY_ID") or None,
+        "aws_secret_access_key": environ.get("AWS_SECRET_ACCESS_KEY") or None,
+        "aws_session_token": environ.get("AWS_SESSION_TOKEN") or None,
+        "step_summary": Path(told) if (told := environ.get("GITHUB_STEP_SUMMARY")) else None,
+        "array": {name: told for name in (*ARRAYS, "PROCTOR_SHARDS") if (told := environ.get(name))},
+    }
 
 
 def _keys_file(environ: Mapping[str, str], home: Path) -> dict[str, str]:
