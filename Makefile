@@ -66,6 +66,12 @@ fleet: $(VENV)/.test  ## three workers on one PostgreSQL and one Valkey, both st
 fuzz: $(VENV)/.test  ## a million inputs that nobody meant for every parser (ONLY=name,name COUNT=n SEED=n; an hour)
 	PYTHONPATH=tools $(BIN)/python -m fuzz $(if $(ONLY),--only "$(ONLY)") $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
+audit: $(VENV)/.test  ## known vulnerabilities of the locked requirements; fails where they cannot be asked for
+	@bash tools/audit.sh
+
+sbom: $(VENV)/.run  ## what proctor is made of, as CycloneDX: dist/proctor.cdx.json
+	@$(BIN)/python tools/sbom.py
+
 calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, how often is "better" false (35 min)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate.py
 
