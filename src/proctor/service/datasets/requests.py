@@ -24,8 +24,9 @@ from proctor.service.datasets.reading import (
     reading_json,
 )
 from proctor.settings import Settings
-from proctor.store.datasets import copies, entries, shelf
+from proctor.store.datasets import entries, shelf
 from proctor.store.datasets.entries import REQUESTS, DatasetRow
+from proctor.store.shared import copies
 
 TOLD = 20  # faults that a message names; the others are counted
 PIECE_BYTES = 2**18

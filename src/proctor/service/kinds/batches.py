@@ -22,7 +22,8 @@ from proctor.service.output.growing import growing
 from proctor.settings import Settings
 from proctor.sources.batches.source import BatchSource, open_batch
 from proctor.sources.batches.texts import lines_in
-from proctor.store.datasets import copies, entries, shelf
+from proctor.store.datasets import entries, shelf
+from proctor.store.shared import copies
 from proctor.types import Cell, Model, Run
 
 if TYPE_CHECKING:

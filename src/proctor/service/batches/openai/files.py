@@ -18,7 +18,8 @@ from proctor.service.datasets.arriving import Arrived
 from proctor.settings import MB
 from proctor.store.batches import entries, files
 from proctor.store.batches.files import FileFilter, FileRow
-from proctor.store.datasets import copies, shelf
+from proctor.store.datasets import shelf
+from proctor.store.shared import copies
 
 __all__ = ["FileFilter", "FileRow", "NewFile"]
 
