@@ -7,7 +7,6 @@ A benchmark is a table. Its rows are models, its columns are sources of items.
     Item     one thing asked                     answered by a Reply, or a Failure says why not
     Attempt  one try at one Item                 kept by the store, never changed
     Run      a Cell on its way                   has a Status
-
 Everything here is frozen and, when it runs, imports nothing of ours but references.py: the sources by their names.
 """
 
@@ -350,7 +349,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The table somebody wants. `replies`: what replay models answer from; `workers`: processes at work on each run."""
+    """The table somebody wants. `replies` is the file that replay models answer from."""
 
     cells: tuple[Cell, ...]
     name: str = ""
