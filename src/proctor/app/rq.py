@@ -21,7 +21,7 @@ from proctor.store.queue.entries import PRIORITIES
 
 BEFOREHAND = (
     "proctor.jobs.rq_look",
-    "proctor.service.opening.reaching",
+    "proctor.service.opening.needs",
 )  # what every work horse needs, read once
 WORKER_TTL_S = 30  # how long RQ shows a worker as there that was killed, less a minute
 
@@ -91,7 +91,7 @@ def look_at(notice_id: str) -> str:
     from proctor.jobs.rq_look import look
     from proctor.jobs.worker import Worker
     from proctor.service.context import open_context
-    from proctor.service.opening.reaching import lacking
+    from proctor.service.opening.needs import lacking
 
     settings = read_settings(os.environ)
     with open_context(settings) as context:

@@ -98,7 +98,7 @@ class Worker:
         try:
             self.step(time.time())
             self._complained = False
-            return bool(self.children) or any(entries.waiting(self.store).values()) if once else True
+            return bool(self.children) or self._something_waits() if once else True
         except StoreError as error:
             if once:
                 raise
@@ -107,6 +107,10 @@ class Worker:
                 self.log(f"database: {error}")
             self._complained = True
             return True
+
+    def _something_waits(self) -> bool:
+        """For this worker: runs that it leaves to others are none of its."""
+        return any(map(self.refusals.may_take, taking.waiting_ids(self.store, limit=MOST)))
 
     def step(self, now: float) -> None:
         """One look at everything: ended processes, cancellations, limits, schedules, new runs."""

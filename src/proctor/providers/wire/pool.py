@@ -126,13 +126,14 @@ class Pool:
         )
         loop = asyncio.get_running_loop()
         tls: dict[str, Any] = {"ssl": _tls(), "server_hostname": site.host} if site.scheme == "https" else {}
+        connection = None
         try:
             _, connection = await loop.create_connection(
                 lambda: Connection(self._most_bytes, self._open.discard), sock=socket, **tls
             )
-        except BaseException:
-            socket.close()
-            raise
+        finally:
+            if connection is None:
+                socket.close()
         self._open.add(connection)
         return connection
 
