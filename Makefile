@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run run-real rollouts-demo test test-fast test-real check bench fuzz audit sbom faults soak calibrate docs examples promises screenshots size
+.PHONY: help setup run run-real rollouts-demo test test-fast test-real check bench fuzz audit sbom faults soak fleet fleet-quota calibrate docs examples promises screenshots size
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -48,6 +48,9 @@ check: $(VENV)/.test  ## lint, types, and generated documents
 bench: $(VENV)/.test  ## speed and memory beside a reference (ONLY=core for the short one)
 	$(BIN)/python tools/bench.py $(if $(ONLY),--only $(ONLY))
 
+fleet-quota: $(VENV)/.test  ## forty processes at a provider with a hard quota, with and without a common Redis
+	$(BIN)/python tools/fleet_quota.py $(if $(ONLY),--only "$(ONLY)")
+
 faults: $(VENV)/.test  ## kill, cut, fill and spoil what proctor stands on, at random moments: is an item lost (50 min; ONLY=word, TIMES=n)
 	@bash tools/apt.sh postgresql gcc libc6-dev
 	cd tests && ../$(BIN)/python -m faults.program --only "$(ONLY)" --times $(or $(TIMES),20)
@@ -56,8 +59,18 @@ soak: $(VENV)/.test  ## a day of mixed jobs in minutes: does anything grow (HOUR
 	@bash tools/apt.sh gcc libc6-dev
 	cd tests && ../$(BIN)/python -m faults.soak --hours $(or $(HOURS),24)
 
+fleet: $(VENV)/.test  ## three workers on one PostgreSQL and one Valkey, both struck: the same as one process (ITEMS=100000)
+	@bash tools/apt.sh postgresql
+	PYTHONPATH=tests $(BIN)/python tests/fleet/fleet_proof.py --items $(or $(ITEMS),100000)
+
 fuzz: $(VENV)/.test  ## a million inputs that nobody meant for every parser (ONLY=name,name COUNT=n SEED=n; an hour)
 	PYTHONPATH=tools $(BIN)/python -m fuzz $(if $(ONLY),--only "$(ONLY)") $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
+
+audit: $(VENV)/.test  ## known vulnerabilities of the locked requirements; fails where they cannot be asked for
+	@bash tools/audit.sh
+
+sbom: $(VENV)/.run  ## what proctor is made of, as CycloneDX: dist/proctor.cdx.json
+	@$(BIN)/python tools/sbom.py
 
 calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, how often is "better" false (35 min)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate.py

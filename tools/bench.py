@@ -200,6 +200,21 @@ def _saturation(bench: Bench, work: Work, slots: int, run: Callable[[Server, Wor
     return found
 
 
+def measure_workers(bench: Bench) -> Found:
+    """Two processes at work on one run beside one; the simulator takes a core of its own."""
+    found, work = Measured(), bench.work(MANY)
+    with spawn([], {}) as simulated:
+        server = Server(simulated.url)
+        for _ in range(bench.rounds):
+            one, two = (
+                run_proctor(bench, server, work, parallel=ZERO_PARALLEL, workers=workers)
+                for workers in (1, 2)
+            )
+            found.reference.append(WHOLE["req_per_s"](one))
+            found.ours.append(WHOLE["req_per_s"](two))
+    return {"workers_req_per_s": found}
+
+
 def measure_rollouts(bench: Bench) -> Found:
     """Trials beside the bare sandbox, agent and verifier."""
     told = _told_by("rollouts.py", bench)
@@ -243,6 +258,7 @@ PARTS: Mapping[str, Callable[[Bench], Found]] = {
     "batch": measure_batch,
     "eta": partial(measure_program, "eta.py", "perfect"),
     "uploads": partial(measure_program, "uploads.py", "orjson_s"),
+    "workers": measure_workers,
     "rollouts": measure_rollouts,
 }
 SLOW: Mapping[str, Callable[[Bench], Found]] = {  # only where they are named: each takes minutes

@@ -49,6 +49,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure("help_ms", "ms of `proctor --help`; reference: an empty Python", 4, 0, by_ratio=True),
     Figure("efficiency", "lognormal 0.2 s, c=256: sum of latencies / 256 / wall", 0.74, 3, at_least=True),
     Figure("end_s", "the same: seconds from the last answer to the exit", None, 3),
+    Figure("workers_req_per_s", "20,000 items, --workers 2; reference: one process", None, 0, at_least=True),
     Figure("saturation", "16 slots, limit found: answers a second / capacity", 0.97, 3, at_least=True),
     Figure("intervals_s", "all intervals of a run of 14,042; reference: one bootstrap", 2, 3),
     Figure("compare_s", "two such runs compared, task by task; the same", 2, 3),

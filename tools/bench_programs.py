@@ -88,9 +88,12 @@ def run_bare(bench: Bench, server: Server, work: Work, *, parallel: int) -> Samp
         return _measured([sys.executable, *command], {}, Path(folder), server, work)
 
 
-def run_proctor(bench: Bench, server: Server, work: Work, *, parallel: int | None) -> Sample:
+def run_proctor(
+    bench: Bench, server: Server, work: Work, *, parallel: int | None, workers: int = 1
+) -> Sample:
     """A whole `proctor run` in a fresh home. Without `parallel` its limiter has to find the number."""
     chosen = [] if parallel is None else ["--parallel", str(parallel)]
+    chosen += [] if workers == 1 else ["--workers", str(workers)]
     options = ["--model", "openai/sim", "--base-url", f"{server.url}/v1", *chosen]
     return _proctor(bench, server, work, options, {})
 

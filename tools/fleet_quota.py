@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "fleet
 import redis.asyncio.retry  # noqa: F401 - once here, not in every worker
 from valkeys import Valkey, running_valkey  # type: ignore[import-not-found]  # tests are not checked
 
-import proctor.providers.protocols.openai  # noqa: F401
+import proctor.providers.protocols.openai  # noqa: F401 - as above
 from proctor.engine.attempts import Asking, Terms, attempts
 from proctor.providers import open_provider
 from proctor.providers.contract import Opening
@@ -159,7 +159,10 @@ def _measure(case: Case, workers: int, seconds: float, valkey: Valkey | None) ->
         gate, redis_url = Gate(os.pipe(), os.pipe()), valkey.url if valkey else None
         children = {seed: _fork(case, server.url, redis_url, seed, gate.wait) for seed in range(workers)}
         ends = gate.open(workers, seconds)
-        fork = lambda seed: _fork(case, server.url, redis_url, seed, lambda: ends)  # noqa: E731
+
+        def fork(seed: int) -> int:
+            return _fork(case, server.url, redis_url, seed, lambda: ends)
+
         if case.disturb == "kills":
             _kill_and_join(children, fork, ends)
         elif case.disturb and valkey is not None:
@@ -203,8 +206,8 @@ def _judge(case: Case, told: dict[str, object], seconds: float) -> Measured:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--workers", type=int, default=40)
-    parser.add_argument("--seconds", type=float, default=10.0, help="of each case, twice")
-    parser.add_argument("--only", default="", help="cases whose name holds this")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each case, twice")
+    parser.add_argument("--only", default=CASES[0].name, help="cases whose name holds this; all: every case")
     parser.add_argument("--shared-only", action="store_true")
     given = parser.parse_args(arguments)
     print(
@@ -212,7 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     print(f"{'case':32} {'each for itself':>24}   {'one fleet':>24}")
     for case in CASES:
-        if given.only not in case.name:
+        if given.only != "all" and given.only not in case.name:
             continue
         ways = []
         if not given.shared_only:

@@ -350,7 +350,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The table somebody wants. `replies` is the file that replay models answer from."""
+    """The table somebody wants. `replies`: what replay models answer from; `workers`: processes at work on each run."""
 
     cells: tuple[Cell, ...]
     name: str = ""

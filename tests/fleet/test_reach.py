@@ -19,7 +19,7 @@ from proctor.service.data.transfer import share_imported
 from proctor.service.datasets import requests
 from proctor.service.datasets.arriving import copied
 from proctor.service.datasets.requests import Requests, RequestsWish
-from proctor.service.opening import reaching
+from proctor.service.opening import needs
 from proctor.service.opening.sources import open_source
 from proctor.service.runs import fleet
 from proctor.service.watch import job_states
@@ -40,7 +40,7 @@ class Machine(World):
     def worker_with(self, *, lease_s: float = 60.0, **variables: str) -> Worker:
         made = super().worker_with(lease_s=lease_s, **variables)
         context = Context(made.settings, self.store)
-        return replace(made, lacking=lambda run: reaching.lacking(context, run))
+        return replace(made, lacking=lambda run: needs.lacking(context, run))
 
     def would_take(self, worker: Worker) -> str | None:
         may_take = worker.refusals.may_take
@@ -125,17 +125,17 @@ def test_imported_rows_reach_another_home_and_the_newest_import_counts(
 ) -> None:
     here, there = homes
     waits = there.submit_cell(suite("imported"))
-    assert reaching.lacking(there.context, waits) == "the rows of superglue: `proctor data import PATH`"
+    assert needs.lacking(there.context, waits) == "the rows of superglue: `proctor data import PATH`"
     here.import_rows("yes")
-    assert reaching.lacking(there.context, waits) is None
+    assert needs.lacking(there.context, waits) is None
     for answer, at in (("yes", 1000.0), ("no", 2000.0)):
         here.import_rows(answer, at=at)
-        reaching.bring(there.context, [waits.cell.source])
+        needs.bring(there.context, [waits.cell.source])
         found = read_rows("boolq", "imported", there.home)
         assert {row.target for row in found.rows} == {answer} and found.manifest is not None
         assert found.manifest.source == ("made here",)
     there.import_rows("yes", at=1500.0)  # older than what is shared: it goes nowhere, and gives way
-    reaching.bring(there.context, [waits.cell.source])
+    needs.bring(there.context, [waits.cell.source])
     assert {row.target for row in read_rows("boolq", "imported", there.home).rows} == {"no"}
 
 
@@ -144,7 +144,7 @@ def test_what_a_server_has_of_a_suite_is_what_its_run_asks_anywhere(homes: tuple
     here.import_rows("yes", share=False)
     run = here.submit_cell(suite())
     assert isinstance(run.cell.source, ExamRef) and run.cell.source.rows == "imported"
-    reaching.bring(there.context, [run.cell.source])
+    needs.bring(there.context, [run.cell.source])
     assert len(open_source(run.cell.source, there.settings)) == 4
 
 
@@ -159,7 +159,7 @@ def test_requests_uploaded_on_one_machine_run_on_another_and_go_with_their_data_
     kept = here.upload("asked.jsonl", lines(30))
     run = batch(here, kept)
     assert not shelf.here(there.settings, kept.content)
-    assert reaching.lacking(there.context, run) is None
+    assert needs.lacking(there.context, run) is None
     there.simulate()
     worker = there.worker()
     while not there.ended(run):
@@ -183,15 +183,15 @@ def test_what_lies_on_one_machine_alone_is_named(homes: tuple[Machine, Machine],
     here, there = homes
     (here.home / "asked.jsonl").write_bytes(lines(1))
     file = here.submit_cell(Cell(Model("ollama", "sim"), BatchRef(str(here.home / "asked.jsonl"))))
-    assert reaching.lacking(there.context, file) is None  # both homes are of this machine
+    assert needs.lacking(there.context, file) is None  # both homes are of this machine
     (here.home / "asked.jsonl").unlink()
-    assert "asked.jsonl (upload it" in (reaching.lacking(there.context, file) or "")
+    assert "asked.jsonl (upload it" in (needs.lacking(there.context, file) or "")
     tasks = RolloutsRef("bench", tasks=(TaskEntry(str(tmp_path / "gone")),), sandbox="local")
     trial = replace(file, cell=Cell(Model("baseline", "majority"), tasks))
-    assert "gone" in (reaching.lacking(there.context, trial) or "")
+    assert "gone" in (needs.lacking(there.context, trial) or "")
     away = with_rows(file.cell, content="0" * 64, name="asked")
     assert (
-        reaching.lacking(there.context, replace(file, cell=away))
+        needs.lacking(there.context, replace(file, cell=away))
         == "the requests of asked (larger than 100 MB, they need PROCTOR_SHARED)"
     )
 
@@ -204,17 +204,17 @@ def test_a_folder_that_is_not_mounted_is_named_and_shared_by_it_when_it_is(
         each.set(PROCTOR_SHARED=str(tmp_path / "mounted"))
     kept = here.upload("asked.jsonl", lines(3))  # is taken, and stays this machine's own for now
     run = batch(here, kept)
-    lacks = reaching.lacking(there.context, run)
+    lacks = needs.lacking(there.context, run)
     assert lacks is not None and "mounted is not there (PROCTOR_SHARED)" in lacks
     (tmp_path / "mounted").mkdir()
     batch(here, kept)
-    assert reaching.lacking(there.context, run) is None
-    reaching.bring(there.context, [run.cell.source])
+    assert needs.lacking(there.context, run) is None
+    needs.bring(there.context, [run.cell.source])
     assert shelf.here(there.settings, kept.content)
     (tmp_path / "mounted" / "requests" / kept.content).write_bytes(b"another file")
     shelf.copy_place(there.settings, kept.content).unlink()
     with pytest.raises(SharedError, match="is another file"):
-        reaching.bring(there.context, [run.cell.source])
+        needs.bring(there.context, [run.cell.source])
     assert not shelf.here(there.settings, kept.content)
     assert not list((there.home / "data" / "datasets").glob(".arriving-*"))
 
@@ -230,3 +230,12 @@ def test_a_worker_whose_sign_cannot_be_kept_goes_on(homes: tuple[Machine, Machin
 def test_one_machine_with_a_database_of_its_own_shares_nothing_and_refuses_nothing(tmp_path: Path) -> None:
     settings = read_settings({"PROCTOR_HOME": str(tmp_path)})
     assert not settings.several_machines
+
+
+def test_a_worker_that_ends_with_the_queue_does_not_wait_for_what_it_leaves_to_others(
+    homes: tuple[Machine, Machine],
+) -> None:
+    here, _ = homes
+    run = here.submit_cell(GEMINI)
+    here.worker().work(once=True)
+    assert here.run(run).status is Status.PENDING and not workers.lately(here.store, now=time.time())

@@ -19,7 +19,7 @@ from rq.serializers import JSONSerializer
 from valkeys import Valkey
 
 from jobs_world import World, children_of, kill, until, world
-from proctor.jobs.rq_notices import Notice, Notices
+from proctor.jobs.rq_notices import Notices, RunNotice
 from proctor.jobs.rq_sweep import LOCK, TIDIED, Sweeper
 from proctor.service.runs import queue
 from proctor.store.queue import endings
@@ -130,7 +130,7 @@ def test_only_runs_that_failed_for_good_stay_among_the_failed_of_rq(here: World,
     (owner,) = [child.owner for child in worker.children.values() if child.run.id == bad.id]
     assert endings.end(here.store, bad.id, verdict, owner=owner, now=time.time())
     for run in (good, bad):
-        Notices(redis).put(Notice(run.id, "high"))
+        Notices(redis).put(RunNotice(run.id, "high"))
         job = Job.fetch(run.id, connection=redis, serializer=JSONSerializer)
         Queue("high", connection=redis, serializer=JSONSerializer).remove(run.id)
         job.set_status("failed")

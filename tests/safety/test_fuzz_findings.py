@@ -19,6 +19,7 @@ from proctor.engine.agents.shell_reply import read_reply
 from proctor.engine.trials.metrics import CustomMetrics
 from proctor.errors import ConfigError, DataError, ProctorError
 from proctor.grading.comparators.spec import parse_comparator
+from proctor.grading.extractors import EXTRACTORS
 from proctor.grading.graders.json import validator
 from proctor.interop.lm_eval import read_lm_eval
 from proctor.interop.logs import number
@@ -35,16 +36,19 @@ from proctor.replies.lines import read_replies
 from proctor.service.data.records import differing
 from proctor.service.data.verify import verify
 from proctor.service.rollouts.allowed import allowed_by
+from proctor.service.rollouts.patches import view_of
 from proctor.service.rollouts.prepared import file_inside
 from proctor.settings import read_settings
+from proctor.sources.batches.paths import steps_of
 from proctor.sources.batches.source import open_batch
 from proctor.sources.exams.files.questions import open_file
 from proctor.sources.exams.official.imports import import_path
 from proctor.sources.exams.rows.normal_form import parse
 from proctor.sources.rollouts.faults import JsonTold, TaskFaults
+from proctor.sources.rollouts.meta import runner_of
 from proctor.sources.rollouts.paths import matches
 from proctor.trial_record import record_bytes, record_from
-from proctor.types import Model
+from proctor.types import Chat, Gold, Item, Message, Model, Reply
 
 HUGE = 10**400  # beyond all floats
 LONG = "9" * 5000  # more digits than Python makes a number of
@@ -138,6 +142,20 @@ def test_a_reply_of_thousands_of_fences_is_read_at_once(piece: str) -> None:
     assert time.process_time() - start < 1.0
 
 
+@pytest.mark.parametrize("name", ["proctor/1", "proctor/2"])
+def test_a_line_of_thousands_of_spaces_is_read_at_once(name: str) -> None:
+    """Each of them was taken for the beginning of a bullet: 36,000 took three seconds, and the loop stood still."""
+    item = Item("t/0", "t", Chat((Message("user", "?"),)), Gold.of("A,C"), choices=("w", "x", "y", "z"))
+    start = time.process_time()
+    EXTRACTORS[name].grade_reply(item, Reply("{th" + " " * 100_000 + "x"), kind="letters")
+    assert time.process_time() - start < 1.0
+
+
+def test_a_patch_with_a_line_number_of_thousands_of_digits_is_shown() -> None:
+    view = view_of(f"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -{LONG} +1 @@\n-a\n+b\n")
+    assert [file.path for file in view.files] == ["x"]
+
+
 def test_done_is_told_as_before() -> None:
     for text in ("All is well.\n\nDONE", "**DONE**.", "```\nDONE\n```", "> DONE\r\n", "\n\n  DONE\n\n"):
         assert read_reply(text).done, text
@@ -213,6 +231,7 @@ def test_rows_that_are_nested_deeper_than_json_is_written_are_refused(tmp_path: 
     ("name", "line"),
     [
         ("ReCoRD/val.jsonl", {"source": "s", "idx": 0, "passage": {"text": "Ada.", "entities": [5]}, "qas": []}),
+        ("ReCoRD/val.jsonl", {"source": "s", "idx": 0, "passage": {"text": "Ada.", "entities": []}, "qas": 2}),
         ("ReCoRD/val.jsonl", {"source": "s", "idx": 0, "passage": {"text": "Ada.", "entities": []}, "qas": [{"query": "@placeholder", "answers": 5, "idx": 0}]}),
         ("ReCoRD/val.jsonl", {"source": "s", "idx": 0, "passage": {"text": "Ada.", "entities": []}, "qas": [{"query": "@placeholder", "answers": [True], "idx": 0}]}),
         ("medmcqa/dev.json", {"question": "q", "exp": "", "cop": [], "opa": "a", "opb": "b", "opc": "c", "opd": "d", "subject_name": "s", "id": "x", "choice_type": "single"}),
@@ -301,6 +320,21 @@ def test_a_record_with_parts_that_are_none_is_refused(part: str) -> None:
     )
     with pytest.raises(DataError, match="trial is no record of a trial"):
         record_from(json.dumps(document).encode())
+
+
+def test_a_script_that_is_nested_too_deeply_is_a_script_all_the_same() -> None:
+    for body in (
+        b"(" * 5000,
+        b"-" * 100_000 + b"1",
+        b"if " + b"not " * 50_000 + b"x:\n pass\n",
+        b"a" + b".b" * 50_000,
+    ):
+        assert runner_of("t.py", body) == "python"
+
+
+def test_an_index_of_thousands_of_digits_is_no_path() -> None:
+    with pytest.raises(ConfigError, match="no path"):
+        steps_of(f"a[{LONG}]", "gold")
 
 
 def test_a_schema_with_half_a_surrogate_pair_is_no_schema() -> None:

@@ -25,7 +25,7 @@ def take(store: Store, run: Run, owner: str, now: float | None = None) -> int | 
     return shards.take(store, run.id, owner=owner, now=now or time.time(), **LEASE)
 
 
-def standing(store: Store, run: Run, now: float | None = None) -> shards.Standing:
+def standing(store: Store, run: Run, now: float | None = None) -> shards.ShardCounts:
     found = shards.standing(store, run.id, now=now or time.time())
     assert found is not None
     return found
@@ -34,7 +34,7 @@ def standing(store: Store, run: Run, now: float | None = None) -> shards.Standin
 def test_the_lowest_free_shard_is_taken_and_nobody_takes_it_again(store: Store) -> None:
     run = divided(store)
     assert [take(store, run, owner) for owner in ("owner", "one", "two", "three")] == [0, 1, 2, None]
-    assert standing(store, run) == shards.Standing(0, 3, 0, ("owner", "one", "two"))
+    assert standing(store, run) == shards.ShardCounts(0, 3, 0, ("owner", "one", "two"))
     assert shards.finish(store, run.id, 1, owner="one", now=time.time())
     assert not shards.finish(store, run.id, 2, owner="one", now=time.time())
     assert shards.put_back(store, owner="two") == 1
@@ -76,7 +76,8 @@ def test_a_run_that_is_divided_again_leaves_shards_with_whoever_is_at_work_on_th
     found = shards.divide(store, run.id, owner="owner", of=7, now=time.time(), dead=["dead"])
     assert found == 3 and standing(store, run).owners == ("one",)
     shards.put_back(store, owner="one")
-    assert shards.divide(store, run.id, owner="owner", of=7, now=time.time()) == 7
+    assert shards.divide(store, run.id, owner="owner", of=7, now=time.time()) == 3
+    assert standing(store, run) == shards.ShardCounts(3, 0, 0)
     with pytest.raises(Conflict):
         shards.divide(store, run.id, owner="one", of=2, now=time.time())
 

@@ -86,7 +86,7 @@ def test_the_list_says_how_often_each_row_passed_and_what_is_at_work(there: Ther
 
 def test_an_empty_list_says_how_to_begin(there: There) -> None:
     words = there.get("/rollouts?project=7").words
-    assert "make rollouts-demo" in words and "proctor rollouts run configs/demo.toml" in words
+    assert "proctor examples" in words and "proctor rollouts run configs/demo.toml" in words
 
 
 def test_a_benchmark_shows_every_denominator_and_a_cell_for_every_trial(there: There) -> None:

@@ -8,6 +8,7 @@ Exit code 1 where anything was found.
 from __future__ import annotations
 
 import argparse
+import mmap
 import os
 import pickle
 import resource
@@ -25,6 +26,7 @@ from fuzz.trying import Fault, Trial, Tried
 COUNT = 1_000_000
 MOST_ADDRESSES = 4 << 30
 MOST_MB = 500.0
+STRETCH = 200  # inputs of one process, where its end is foreseen
 MEMORY = Path("/dev/shm")
 HEAD = "parser                     inputs   inputs/s   refused  findings   slowest ms    peak MB"
 
@@ -70,26 +72,43 @@ def _again(parser: Parser, seed: int, number: int) -> int:
 
 
 def _apart(parser: Parser, seed: int, count: int) -> tuple[Tried, float, float]:
-    """The parser under `count` inputs in a process of its own; what ends that process is a finding as well."""
-    start = time.monotonic()
+    """The parser under `count` inputs in processes of its own; an input that ends one is a finding as well."""
+    start, peak_mb, number = time.monotonic(), 0.0, 0
+    tried = Tried(parser.name)
+    at = mmap.mmap(-1, 8)
+    while number < count:
+        end = min(count, number + STRETCH) if parser.apart else count
+        told = _stretch(parser, seed, range(number, end), at)
+        if told is not None:
+            tried.add(told[0])
+            peak_mb, number = max(peak_mb, told[1]), end
+            continue
+        last = int.from_bytes(at[:8], "little")
+        tried.inputs += last + 1 - number
+        if parser.apart:
+            tried.refused += 1
+        else:
+            tried.faults[f"its process died at {last}"] = Fault("its process died", last, b"")
+        number = last + 1
+    return tried, time.monotonic() - start, peak_mb
+
+
+def _stretch(parser: Parser, seed: int, numbers: range, at: mmap.mmap) -> tuple[Tried, float] | None:
+    """What came of these inputs, and the peak of memory in MB; None where the process died."""
     out, into = os.pipe()
     child = os.fork()
     if not child:
         os.close(out)
-        _child(parser, seed, count, into)
+        _child(parser, seed, numbers, into, at)
     os.close(into)
     with os.fdopen(out, "rb") as told:
         body = told.read()
     _, status = os.waitpid(child, 0)
-    took_s = time.monotonic() - start
-    if not status:
-        tried, peak_mb = pickle.loads(body)  # noqa: S301 - of our own child
-        return tried, took_s, peak_mb
-    died = f"its process died ({status})"
-    return Tried(parser.name, faults={died: Fault(died, -1, body)}), took_s, 0.0
+    found: tuple[Tried, float] | None = None if status else pickle.loads(body)  # noqa: S301 - of our own child
+    return found
 
 
-def _child(parser: Parser, seed: int, count: int, into: int) -> None:
+def _child(parser: Parser, seed: int, numbers: range, into: int, at: mmap.mmap) -> None:
     code = 1
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # libraries that are not Python's own print what they raise
     try:
@@ -97,9 +116,9 @@ def _child(parser: Parser, seed: int, count: int, into: int) -> None:
         place = MEMORY if MEMORY.is_dir() else None
         with tempfile.TemporaryDirectory(prefix="proctor-fuzz-", dir=place) as folder:
             trial = Trial(parser, Room(Path(folder)), seed)
-            trial.give(0)
             before = _peak_mb()
-            for number in range(1, count):
+            for number in numbers:
+                at[:8] = number.to_bytes(8, "little")
                 trial.give(number)
             told = pickle.dumps((trial.tried, _peak_mb() - before))
         with os.fdopen(into, "wb") as file:

@@ -37,7 +37,8 @@ class Parser:
     """`open` makes the function that reads one input; `form` says by what the seeds are changed.
 
     `share` is its part of all inputs beside others': less for what is slow by nature. `foreseen` are the errors by
-    which it refuses an input; everything else that is raised is a finding.
+    which it refuses an input; everything else that is raised is a finding. `apart`: the program gives such files to a process of its own with bounds
+    of memory and time, so that the end of that process is a refusal as well.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Parser:
     form: Form = "text"
     share: float = 1.0
     foreseen: Foreseen = REFUSALS
+    apart: bool = False
 
 
 def reads(read: Callable[[bytes], object]) -> Callable[[Room], Read]:

@@ -281,6 +281,6 @@ PARSERS: Sequence[Parser] = [
     Parser("head of a request", lambda: HEADS, words(_head)),
     Parser("control characters", lambda: BODIES, reads(_any_body)),
     Parser("reading", lambda: [b'{"endpoint": "/v1/chat/completions", "columns": "a=b", "template": "{x}"}'], words(lambda text: reading_of(dict(parse_qsl(text)))), "text"),
-    Parser("cell", _of_bundle("cell"), words(cell_from_json), "json", foreseen=(*KEPT, ValueError, KeyError, TypeError, AttributeError)),
+    Parser("cell", _of_bundle("cell"), words(cell_from_json), "json", foreseen=(*KEPT, ValueError, KeyError, TypeError, AttributeError, RecursionError)),
     Parser("manifest", _of_bundle("manifest"), reads(_manifest), "json", foreseen=KEPT),
 ]  # fmt: skip

@@ -47,6 +47,16 @@ class Tried:
     slowest: int = 0
     faults: dict[str, Fault] = field(default_factory=dict)
 
+    def add(self, other: Tried) -> None:
+        """What came of further inputs."""
+        self.inputs += other.inputs
+        self.refused += other.refused
+        if other.slowest_s > self.slowest_s:
+            self.slowest_s, self.slowest = other.slowest_s, other.slowest
+        for what, fault in other.faults.items():
+            known = self.faults.setdefault(what, fault)
+            known.times += fault.times if known is not fault else 0
+
 
 def _random(seed: int, name: str, number: int) -> Random:
     """The same input for the same number, whatever was tried before it."""

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from proctor.jobs.rq_slots import Slot, Slots
+from proctor.jobs.rq_slots import Slot, WorkerSlots
 from proctor.jobs.rq_sweep import Link
 from proctor.jobs.worker import Worker
 from proctor.settings import Settings
@@ -41,7 +41,7 @@ def with_rq(worker: Worker, environ: Mapping[str, str]) -> Iterator[None]:
         return
     words = [sys.executable, "-m", "proctor", "rq-worker", "--lease", f"{worker.lease_s:g}", "--name"]
     names = [f"{worker.name} {place + 1}" for place in range(settings.most_running)]
-    slots = Slots([Slot([*words, name], environ, worker.log) for name in names])
+    slots = WorkerSlots([Slot([*words, name], environ, worker.log) for name in names])
     link = Link(worker.store, settings.redis_url, silent_s(worker.lease_s), worker.log, slots.look)
     worker.takes = lambda: link.there is False
     link.start()

@@ -21,7 +21,7 @@ from proctor.store.queue.entries import PRIORITIES
 
 BEFOREHAND = (
     "proctor.jobs.rq_look",
-    "proctor.service.opening.reaching",
+    "proctor.service.opening.needs",
 )  # what every work horse needs, read once
 WORKER_TTL_S = 30  # how long RQ shows a worker as there that was killed, less a minute
 
@@ -86,10 +86,12 @@ def beat_s(lease_s: float) -> int:
 
 def look_at(notice_id: str) -> str:
     """What an RQ job of proctor's calls, in a work horse. Raises RunFailed for a run that failed for good."""
+    from rq import get_current_job
+
     from proctor.jobs.rq_look import look
     from proctor.jobs.worker import Worker
     from proctor.service.context import open_context
-    from proctor.service.opening.reaching import lacking
+    from proctor.service.opening.needs import lacking
 
     settings = read_settings(os.environ)
     with open_context(settings) as context:
@@ -102,6 +104,7 @@ def look_at(notice_id: str) -> str:
             lacking=lambda run: lacking(context, run),
             lease_s=_started_as.lease_s,
             name=_started_as.name,
+            part_of=_started_as.name.rpartition(" ")[0] or None,
         )
 
         def end(_number: int, _frame: object) -> None:
@@ -109,7 +112,9 @@ def look_at(notice_id: str) -> str:
 
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, end)
-        return look(worker, notice_id)
+        job = get_current_job()
+        assert job is not None, "RQ calls this"
+        return look(worker, notice_id, job.connection)
 
 
 def _held() -> bool:

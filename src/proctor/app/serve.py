@@ -135,7 +135,7 @@ def worker_command(
     from proctor.app.fleet import with_rq
     from proctor.jobs.worker import Worker
     from proctor.service.context import open_context
-    from proctor.service.opening.reaching import lacking
+    from proctor.service.opening.needs import lacking
     from proctor.service.results.results import make_good
     from proctor.service.runs.schedules import submit_due
 

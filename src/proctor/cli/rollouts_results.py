@@ -123,7 +123,9 @@ def list_command(limit: int, name: str | None, as_json: bool) -> int:
     if as_json:
         click.echo(documents.to_json({"rollouts": lines}))
     elif not lines:
-        click.echo("No rollouts yet. `proctor rollouts run configs/demo.toml` makes some.")
+        click.echo(
+            "No rollouts yet. `proctor examples`, then `proctor rollouts run configs/demo.toml` makes some."
+        )
     else:
         heads = tuple(lines[0])
         for line in columns([[str(each[head]) for head in heads] for each in lines], heads):

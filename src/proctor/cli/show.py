@@ -21,13 +21,24 @@ def show_command(runs: tuple[str, ...], grader: str | None, as_json: bool) -> in
     from proctor.service.context import open_context
     from proctor.service.grades.view import graders_of
     from proctor.service.results import documents
+    from proctor.service.runs import fleet
     from proctor.service.runs.lifecycle import look
 
     with open_context(read_settings(os.environ)) as context:
         evaluation = look(context, runs, grader=grader)
+        parts = {result.run.id: fleet.divided(context, result.run.id) for result in evaluation.results}
         others = {result.run.id: graders_of(context, result.run.id) for result in evaluation.results}
     if as_json:
-        click.echo(documents.to_json(documents.evaluation(evaluation)))
+        shown = documents.evaluation(evaluation)
+        for each in shown["runs"]:
+            found = parts[each["run_id"]]
+            each["shards"] = found and {
+                "of": found.of,
+                "done": found.done,
+                "at_work": found.at_work,
+                "owners": found.owners,
+            }
+        click.echo(documents.to_json(shown))
         return 0
     say(evaluation_lines(evaluation))
     lacking = [
@@ -38,6 +49,8 @@ def show_command(runs: tuple[str, ...], grader: str | None, as_json: bool) -> in
         click.echo("")
         for line in manifest_lines(result):
             click.echo(line)
+        if told := parts[result.run.id]:
+            click.echo(f"  shards: {told.done} of {told.of} done, {told.at_work} at work")
         for each in others[result.run.id]:
             click.echo(f"  also graded by: {each.grader}, {each.attempts:,} replies (--grader {each.grader})")
     return 0

@@ -29,8 +29,7 @@ def work_on_command(
     from proctor.plan import cell_from_json
     from proctor.service.context import open_context
     from proctor.service.runs.running import Interrupted
-    from proctor.service.runs.work import end_on_sigterm, work_on
-    from proctor.service.sharing.helping import TermsOfHelp, help_on
+    from proctor.service.runs.work import Assignment, end_on_sigterm, help_on, work_on
 
     begin(cast(Level, os.environ.get(VARIABLE, "info")))
     try:
@@ -39,7 +38,7 @@ def work_on_command(
         with open_context(read_settings(os.environ)) as context:
             if helps:
                 told = None if cell is None else cell_from_json(cell.read())
-                help_on(context, run, TermsOfHelp(owner, lease_s, parent, told), say=_say)
+                help_on(context, run, Assignment(owner, lease_s, parent, told), say=_say)
             else:
                 work_on(context, run, owner, lease_s=lease_s, say=_say)
     except Interrupted:  # outside its work: before it began, or when all was done

@@ -28,14 +28,20 @@ class Refusals:
         return self._why(run_id) is None
 
     def look(self, waiting: Sequence[str]) -> Mapping[str, str]:
-        """What this worker lacks for the runs that wait, by their ids; others are forgotten. Raises: StoreError."""
-        self._known = {run_id: known for run_id, known in self._known.items() if run_id in set(waiting)}
-        began = time.monotonic()
+        """What this worker lacks for the runs that wait, by their ids. Raises: StoreError."""
+        began, asked = time.monotonic(), set(waiting)
+        self._known = {
+            run_id: known
+            for run_id, known in self._known.items()
+            if run_id in asked or began - known[0] < AGAIN_S
+        }
         for run_id in waiting[:MOST]:
             self._why(run_id)
             if time.monotonic() - began > BUDGET_S:
                 break
-        return {run_id: why for run_id, (_, why) in self._known.items() if why is not None}
+        return {
+            run_id: why for run_id, (_, why) in self._known.items() if why is not None and run_id in asked
+        }
 
     def _why(self, run_id: str) -> str | None:
         now = time.monotonic()

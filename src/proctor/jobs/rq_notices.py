@@ -23,7 +23,7 @@ HELP = "-help-"  # between a run's id and the number of its helper
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class RunNotice:
     """`id` is the RQ job's; one of a helper has a number behind the run's id."""
 
     id: str
@@ -83,7 +83,7 @@ class Notices:
             if status
         }
 
-    def put(self, notice: Notice) -> None:
+    def put(self, notice: RunNotice) -> None:
         """At the end of its queue, in the place of what there is of it."""
         self.drop(notice.id)
         _queue(self.redis, notice.queue).enqueue_call(

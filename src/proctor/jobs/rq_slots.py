@@ -93,7 +93,7 @@ class Slot:
 
 
 @dataclass(slots=True)
-class Slots:
+class WorkerSlots:
     """As many slots as runs may be at work here at once."""
 
     slots: list[Slot] = field(default_factory=list)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from proctor.errors import StoreError
-from proctor.jobs.rq_notices import HELP, Notice, Notices
+from proctor.jobs.rq_notices import HELP, Notices, RunNotice
 from proctor.settings.redis_link import connect, place, why
 from proctor.store import Store
 from proctor.store.queue.due import Due, due, failed_among
@@ -29,6 +29,7 @@ TIDY_EVERY_S = 2
 REST_S = 1.0  # so long after a look that came to nothing the next one waits
 REST_FAILED_S = 5.0  # the same after one that broke
 UNSEEN_S = 2.0  # between leaving its queue and being said to be at work a notice is nowhere
+REST_HELPER_S = 60.0  # after a helper that failed, which may well fail again
 HELPERS = "low"  # the queue of those who help: runs that wait come first
 
 
@@ -64,14 +65,15 @@ class Sweeper:
         if self.redis.set(TIDIED, b"", nx=True, ex=TIDY_EVERY_S):
             self._tidy(notices)
 
-    def _put(self, notices: Notices, missing: list[Notice], now: float) -> None:
+    def _put(self, notices: Notices, missing: list[RunNotice], now: float) -> None:
         traces = notices.traces(notice.id for notice in missing)
         unseen, self._unseen = self._unseen, {}
         for notice in missing:
             trace = traces.get(notice.id)
             if trace is not None and trace.status == "started" and now - trace.heard < self.silent_s:
                 continue
-            rest_s = REST_FAILED_S if trace is not None and trace.status == "failed" else REST_S
+            failed = trace is not None and trace.status == "failed"
+            rest_s = REST_S if not failed else REST_FAILED_S if notice.run_id == notice.id else REST_HELPER_S
             if trace is not None and now - trace.ended < rest_s:
                 continue
             if trace is not None and trace.status == "queued":
@@ -88,10 +90,10 @@ class Sweeper:
                 notices.drop(notice_id)
 
 
-def _notices(each: Due, helpers: int) -> list[Notice]:
+def _notices(each: Due, helpers: int) -> list[RunNotice]:
     if not each.free:
-        return [Notice(each.run_id, each.priority)]
-    return [Notice(f"{each.run_id}{HELP}{k + 1}", HELPERS) for k in range(min(each.free, helpers))]
+        return [RunNotice(each.run_id, each.priority)]
+    return [RunNotice(f"{each.run_id}{HELP}{k + 1}", HELPERS) for k in range(min(each.free, helpers))]
 
 
 @dataclass(slots=True)

@@ -63,6 +63,7 @@ class Worker:
     children: dict[str, Child] = field(default_factory=dict)
     name: str = field(default_factory=lambda: f"worker {socket.gethostname()} {uuid.uuid4().hex[:8]}")
     no_help: set[str] = field(default_factory=set)  # runs with which a helper has failed here
+    part_of: str | None = None  # the worker that this one is a slot of
     stopping: bool = False
     refusals: Refusals = field(init=False)
     began_at: float = field(default_factory=time.time)
@@ -97,7 +98,7 @@ class Worker:
         try:
             self.step(time.time())
             self._complained = False
-            return bool(self.children) or any(entries.waiting(self.store).values()) if once else True
+            return bool(self.children) or self._something_waits() if once else True
         except StoreError as error:
             if once:
                 raise
@@ -106,6 +107,10 @@ class Worker:
                 self.log(f"database: {error}")
             self._complained = True
             return True
+
+    def _something_waits(self) -> bool:
+        """For this worker: runs that it leaves to others are none of its."""
+        return any(map(self.refusals.may_take, taking.waiting_ids(self.store, limit=MOST)))
 
     def step(self, now: float) -> None:
         """One look at everything: ended processes, cancellations, limits, schedules, new runs."""
@@ -132,11 +137,12 @@ class Worker:
     def _has_place(self) -> bool:
         return not self._no_room and len(self.children) < self.settings.most_running
 
-    def do_only(self, run_id: str) -> bool:
-        """Take this run, and see it to its end here. False if it cannot be taken just now. Raises StoreError then."""
+    def do_only(self, run_id: str, *, helps: bool = False) -> bool:
+        """Take this run, or help with it, and see that to its end; False if it cannot be now. Raises StoreError."""
         self.takes = lambda: False
         self._look_for_room()
-        if not (self._has_place() and self._take(time.time(), only=run_id)):
+        begin = self.help if helps else self._take
+        if not (self._has_place() and begin(time.time(), only=run_id)):
             return False
         try:
             while self.children and not self.stopping and self.go_on():
@@ -177,6 +183,7 @@ class Worker:
             lacks=lacks,
             took=tuple(self._took),
             ended=ended,
+            part_of=self.part_of,
         )
         beat(self.store, sign)
 
@@ -225,11 +232,11 @@ class Worker:
         self.log(f"run {run.id}: {run.cell.model} on {run.source_title}, process {child.process.pid}")
         return True
 
-    def help(self, now: float) -> bool:
+    def help(self, now: float, *, only: str | None = None) -> bool:
         """Start a process at a run that another worker owns, where one has shards to take; False if there is none."""
         besides = {child.run.id for child in self.children.values()} | self.no_help
         while (run := shards.help_wanted(self.store, now=now, besides=besides)) is not None:
-            if self.refusals.may_take(run.id):
+            if only in (None, run.id) and self.refusals.may_take(run.id):
                 break
             besides.add(run.id)
         if run is None:

@@ -13,14 +13,14 @@ def check(plan: Plan) -> Plan:
     if not plan.cells:
         raise ConfigError("No model given: add --model PROVIDER/NAME (`proctor models` lists them)")
     for cell in plan.cells:
-        check_ranges(cell)
+        check_ranges(cell, plan)
     if doubled := sorted({str(c.model) for c in plan.cells if plan.cells.count(c) > 1}):
         raise ConfigError(f"--model {doubled[0]} is given twice; to ask a model again, run it again")
     return plan
 
 
-def check_ranges(cell: Cell) -> None:
+def check_ranges(cell: Cell, plan: Plan) -> None:
     """Raises ConfigError for the first option whose value lies outside what it takes."""
-    parts = parts_of(cell, Plan(()))
+    parts = parts_of(cell, plan)
     for option in OPTIONS:
         option.check(getattr(parts[option.part], option.name, None))

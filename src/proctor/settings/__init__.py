@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from proctor.errors import ConfigError
+from proctor.given_files import is_file
 from proctor.references import Rows
 from proctor.settings.variables import ARRAYS, KEYS
 
@@ -154,7 +155,7 @@ def _keys_file(environ: Mapping[str, str], home: Path) -> dict[str, str]:
     """The lines of PROCTOR_KEYS_FILE. Raises ConfigError if others may read it, or a line is no NAME=VALUE."""
     named = environ.get("PROCTOR_KEYS_FILE")
     path = Path(named) if named else home / "keys.env"
-    if not path.is_file():
+    if not is_file(path):
         if named:
             raise ConfigError(f"PROCTOR_KEYS_FILE={named}: there is no such file")
         return {}

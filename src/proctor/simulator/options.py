@@ -157,25 +157,7 @@ def read_options(given: Mapping[str, Any]) -> Setup:
     if unknown := sorted(given.keys() - values.keys()):
         raise ValueError(f"unknown option {unknown[0]!r}; known: {', '.join(values)}")
     values |= given
-    if values["slots"] is not None and values["slots"] < 1:
-        raise ValueError(f"--slots {values['slots']}: at least 1; leave the option out for no limit")
-    if values["context"] < 1:
-        raise ValueError(f"--context {values['context']}: a prompt has at least 1 token")
-    if values["quota_day"] is not None and values["quota_day"] < 0:
-        raise ValueError(f"--quota-day {values['quota_day']}: 0 or more; leave the option out for no quota")
-    if values["per_second"] is not None and not 0.0 < values["per_second"] < math.inf:
-        raise ValueError(f"--per-second {values['per_second']}: above 0; leave the option out for no limit")
-    for name in ("rpm", "tpm", "quota_burst", "quota_window"):
-        if values[name] is not None and not 0.0 < values[name] < math.inf:
-            raise ValueError(f"--{name.replace('_', '-')} {values[name]}: above 0")
-    for name in ("loading", "load", "keep_alive"):
-        if values[name] is not None and not 0.0 <= values[name] < math.inf:
-            raise ValueError(f"--{name.replace('_', '-')} {values[name]}: 0 seconds or more")
-    for name, least in (("queue", 0), ("trained_context", 1), ("models_in_memory", 1)):
-        if values[name] is not None and values[name] < least:
-            raise ValueError(f"--{name.replace('_', '-')} {values[name]}: at least {least}")
-    if values["first_token_style"] not in STYLES:
-        raise ValueError(f"--first-token-style {values['first_token_style']}: one of {', '.join(STYLES)}")
+    _check(values)
     return Setup(
         host=_loopback(values["host"]),
         port=_port(values["port"]),
@@ -201,6 +183,29 @@ def read_options(given: Mapping[str, Any]) -> Setup:
         behaviours=_behaviours(values),
         until_stdin_closes=values["until_stdin_closes"],
     )
+
+
+def _check(values: Mapping[str, Any]) -> None:
+    """Raises: ValueError that names the option whose value cannot be meant."""
+    if values["slots"] is not None and values["slots"] < 1:
+        raise ValueError(f"--slots {values['slots']}: at least 1; leave the option out for no limit")
+    if values["context"] < 1:
+        raise ValueError(f"--context {values['context']}: a prompt has at least 1 token")
+    if values["quota_day"] is not None and values["quota_day"] < 0:
+        raise ValueError(f"--quota-day {values['quota_day']}: 0 or more; leave the option out for no quota")
+    if values["per_second"] is not None and not 0.0 < values["per_second"] < math.inf:
+        raise ValueError(f"--per-second {values['per_second']}: above 0; leave the option out for no limit")
+    for name in ("rpm", "tpm", "quota_burst", "quota_window"):
+        if values[name] is not None and not 0.0 < values[name] < math.inf:
+            raise ValueError(f"--{name.replace('_', '-')} {values[name]}: above 0")
+    for name in ("loading", "load", "keep_alive"):
+        if values[name] is not None and not 0.0 <= values[name] < math.inf:
+            raise ValueError(f"--{name.replace('_', '-')} {values[name]}: 0 seconds or more")
+    for name, least in (("queue", 0), ("trained_context", 1), ("models_in_memory", 1)):
+        if values[name] is not None and values[name] < least:
+            raise ValueError(f"--{name.replace('_', '-')} {values[name]}: at least {least}")
+    if values["first_token_style"] not in STYLES:
+        raise ValueError(f"--first-token-style {values['first_token_style']}: one of {', '.join(STYLES)}")
 
 
 def _room(values: Mapping[str, Any]) -> Room:

@@ -94,7 +94,7 @@ NONE_TOO = later(r"[\s,;/]{0,5}(?:(?:and|or) )?none\b(?! of the (?:other|rest))"
 LONE = later(r"(?<![\w'’-])([B-HJ-Z])(?![\w'’-])|(?<![\w'’-])(A)(?=[.)])")
 ARE_RIGHT = later(r"\s(?:are|is)\b")
 SPLIT = later(r"\s{0,5}(?:[;\n]|,(?:\s?and\b)?|\band\b)\s{0,5}")
-BULLET = later(r"[ \t]*(?:[-*•][ \t]+|\d{1,2}[.)][ \t]+)")
+BULLET = later(r"(?<![ \t])[ \t]*(?:[-*•][ \t]+|\d{1,2}[.)][ \t]+)")
 
 
 def read_letters(value: str, choices: Sequence[str], *, strict: bool = False) -> Found:

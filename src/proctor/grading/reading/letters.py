@@ -35,7 +35,7 @@ LETTERED = later(r"(?:^|[\s,;(])([A-Z])[.)](?=\s|$)")
 LONE = later(r"(?<![\w'’-])([B-HJ-Z])(?![\w'’-])|(?<![\w'’-])(A)(?=[.)])")
 ARE_RIGHT = later(r"\s(?:are|is)\b")
 SPLIT = later(r"\s{0,5}(?:[;\n]|,(?:\s?and\b)?|\band\b)\s{0,5}")
-BULLET = later(r"[ \t]*(?:[-*•][ \t]+|\d{1,2}[.)][ \t]+)")
+BULLET = later(r"(?<![ \t])[ \t]*(?:[-*•][ \t]+|\d{1,2}[.)][ \t]+)")
 
 
 def read_letters(value: str, asked: Question, *, strict: bool = False) -> Found:

@@ -119,10 +119,7 @@ class _Member:
 
         while not self.left:
             try:
-                answer = await self._swap()
-                self._take(answer)
-                if "look" in answer:
-                    await self._judge(answer["look"])
+                answer = await self._tell_and_judge()
                 pause_s = min(IDLE_S, max(EXCHANGE_S, answer["again"] / 1e3))
             except (RedisError, OSError, TimeoutError) as error:
                 self._go_alone(error)
@@ -143,7 +140,7 @@ class _Member:
 
         with suppress(RedisError, OSError, TimeoutError):
             if not self.share.alone:
-                await self._exchange(keys=self._keys, args=[orjson.dumps(self._said(leaves=True))])
+                await self._tell_and_judge(leaves=True)
         with suppress(RedisError, OSError, TimeoutError):
             await self.client.aclose()
 
@@ -163,10 +160,13 @@ class _Member:
             async with asyncio.timeout(IDLE_S):
                 await self._woken.wait()
 
-    async def _swap(self) -> dict[str, Any]:
-        answer = await self._exchange(keys=self._keys, args=[orjson.dumps(self._said())])
-        found: dict[str, Any] = orjson.loads(answer)
-        return found
+    async def _tell_and_judge(self, *, leaves: bool = False) -> dict[str, Any]:
+        told = orjson.dumps(self._said(leaves=leaves))
+        answer: dict[str, Any] = orjson.loads(await self._exchange(keys=self._keys, args=[told]))
+        self._take(answer)
+        if "look" in answer:
+            await self._judge(answer["look"])
+        return answer
 
     def _said(self, *, leaves: bool = False) -> dict[str, Any]:
         limiter, share = self.limiter, self.share

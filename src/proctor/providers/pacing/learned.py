@@ -25,8 +25,8 @@ SPREAD_S, REFILL_S = (
 )  # over which what a bucket has beyond its reserve is used up, or lacks is filled
 RESERVE_S = 0.25  # of a bucket's rate is left in it
 RESERVE = 0.005  # of a window's limit is left in it
-MOST_OVER, MOST_OVER_FLOOR, LEAST_UNDER = 3.0, 1.1, 0.5  # of a bucket's rate
-OVER_A_SECOND = 0.05  # by which more than its rate is tried, while that passes
+MOST_OVER, MOST_OVER_FLOOR, LEAST_UNDER = 2.0, 1.1, 0.5  # of a bucket's rate
+OVER_A_SECOND = 0.02  # by which more than its rate is tried, while that passes
 USUAL = 0.1
 LEARNED = 0.4  # of what a request seems to cost now
 FULL = 0.2  # of what flowed in: a bucket that lacks less may have been full
@@ -34,8 +34,10 @@ STEADY_S = 1.0  # over which rates are averaged
 TRIM = 0.99
 WIDER, MOST_MARGIN, FORGET_S = 1.25, 4.0, 60.0  # of reserves, after refusals
 UNBOUNDED = 1024.0  # places from which on a fleet has no window
+ENOUGH = 16  # requests that tell how many are refused
 FEW = 0.02  # share of refusals from which on something is done
 SETTLING_S = 1.0  # after a cut, for what was under way
+FEWER = 0.9  # of the places, after a cut
 TWICE = 2  # cuts after which the places are cut too
 VAIN = 4  # cuts that changed nothing: refusals are chance
 CHANCE_S = 30.0  # until that is looked at again
@@ -104,6 +106,8 @@ class KnownQuota:
     cut_at: float = 0.0
     cut_share: float = 0.0
     usage: float = 0.0  # tokens of a request, averaged, as replies told
+    asked: int = 0  # requests since refusals were judged last
+    refused: int = 0  # of those
     cycle_at: float = 0.0  # since when `cycle` requests were let through
     cycle: float = 0.0
     closed_until: float = 0.0
@@ -247,14 +251,16 @@ def _refused_all_the_same(known: KnownQuota, look: FleetLook) -> KnownQuota:
 def _by_refusals(known: KnownQuota, look: FleetLook, span_s: float) -> KnownQuota:
     if look.now < known.closed_until + SETTLING_S / 2.0:
         return known
-    share = look.refused / max(1, look.started, look.refused)
+    known = replace(known, asked=known.asked + look.started, refused=known.refused + look.refused)
+    share = known.refused / max(1, known.asked, known.refused)
     if look.refused >= 3 and look.completed == 0 and share > SATURATED and look.retry_after_s:
         return _closed(known, look)
-    if look.refused and share > max(FEW, 2.0 * known.chance):
+    if known.asked < ENOUGH:
+        return known if known.refused else _grown(known, look, span_s)
+    known = replace(known, asked=0, refused=0)
+    if share > max(FEW, 2.0 * known.chance):
         return known if look.now - known.cut_at < SETTLING_S else _cut(known, look, share)
-    if look.now - known.cut_at < CLEAN_S:
-        return known
-    return _grown(known, look, span_s)
+    return _grown(replace(known, strikes=0), look, span_s)
 
 
 def _closed(known: KnownQuota, look: FleetLook) -> KnownQuota:
@@ -278,13 +284,15 @@ def _cut(known: KnownQuota, look: FleetLook, share: float) -> KnownQuota:
         cut_at=look.now,
         cut_share=known.cut_share if known.strikes else share,
     )
-    window = known.window
-    if look.full or known.strikes >= TWICE:
-        window = float(
-            max(1, look.most_in_flight if window is None else min(look.most_in_flight, int(window) - 1))
-        )
-    rate = known.rate if look.full else TRIM * _let_through(known, look)
-    return replace(known, rate=rate, window=window)
+    # Where all places are in use those are cut, else the rate: one cut must not pay for the other.
+    crowded = look.full > 0 or (known.window is not None and look.most_in_flight >= SATURATED * known.window)
+    if not crowded:
+        least = known.rate / 2.0 if known.rate is not None else 0.0  # few requests mislead
+        known = replace(known, rate=max(least, TRIM * _let_through(known, look)))
+    if crowded or known.strikes >= TWICE:
+        window = min(FEWER * (known.window or math.inf), look.most_in_flight)
+        known = replace(known, window=max(1.0, window))
+    return known
 
 
 def _let_through(known: KnownQuota, look: FleetLook) -> float:
@@ -295,6 +303,8 @@ def _let_through(known: KnownQuota, look: FleetLook) -> float:
 
 def _grown(known: KnownQuota, look: FleetLook, span_s: float) -> KnownQuota:
     """More of what is used up, after a while without refusals: first a little, then more and more."""
+    if look.now - known.cut_at < CLEAN_S:
+        return known
     rate, window = known.rate, known.window
     doublings = min((look.now - known.cut_at) / CLEAN_S - 1.0, MOST_DOUBLINGS)
     factor = 1.0 + span_s * GROWTH_A_SECOND * 2.0**doublings
@@ -302,7 +312,7 @@ def _grown(known: KnownQuota, look: FleetLook, span_s: float) -> KnownQuota:
         rate *= factor
     if window is not None and look.most_in_flight >= SATURATED * window:
         window *= factor
-    return replace(known, rate=rate, window=window, strikes=0)
+    return replace(known, rate=rate, window=window)
 
 
 def read_known(record: Any) -> KnownQuota:

@@ -15,8 +15,8 @@ from proctor.findings import RunResult
 from proctor.manifest import Manifest, RolloutFacts, ServerClock
 from proctor.references import BatchRef, RolloutsRef, SourceRef
 from proctor.service.context import LEASE_S, Context, dead_owner
-from proctor.service.data.merge_checks import WholeRun, picked, wholes
-from proctor.service.data.merge_files import bring_files
+from proctor.service.data.merge_checks import MOST_TOLD, WholeRun, picked, wholes
+from proctor.service.data.merge_files import bring_files, write_files
 from proctor.service.data.parts import found_in
 from proctor.service.evidence.evaluation import of_plan
 from proctor.service.kinds import kind_of
@@ -57,7 +57,9 @@ def merge(
             results.append(shown(context.store, run) if done else _fill(context, run, whole))
             told.append(_said(whole, run, before, done))
     unfinished = tuple(result.run.id for result in results if result.run.partial)
-    return Merged(PlanOutcome(of_plan(context.store, results), unfinished), tuple(told))
+    troubles = (write_files(context.store, result.run) for result in results)
+    error = next((trouble for trouble in troubles if trouble is not None), None)
+    return Merged(PlanOutcome(of_plan(context.store, results), unfinished, error), tuple(told))
 
 
 def _said(whole: WholeRun, run: Run, before: Run | None, done: bool) -> str:
@@ -219,7 +221,8 @@ def _remarks(whole: WholeRun) -> Iterator[str]:
         f"{duration(max(seconds))} of {duration(sum(seconds))} in all, and requests in flight were counted by shard"
     )
     for what, of in _differing(whole).items():
-        yield f"the shards differ in their {what}: {', '.join(of)}"
+        more = f" and {len(of) - MOST_TOLD:,} more" if len(of) > MOST_TOLD else ""
+        yield f"the shards differ in their {what}: {', '.join(of[:MOST_TOLD])}{more}"
 
 
 def _differing(whole: WholeRun) -> Mapping[str, Sequence[str]]:

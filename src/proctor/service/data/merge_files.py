@@ -5,8 +5,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from proctor.errors import OutputError
 from proctor.references import RolloutsRef
 from proctor.service.data.parts import PartFound
+from proctor.service.output.benchmark_files import refresh
+from proctor.store import Store
 from proctor.types import Run
 
 
@@ -26,3 +29,14 @@ def bring_files(part: PartFound, run: Run) -> None:
             if shards.holds(position, repeat) and theirs.is_dir() and not ours.exists():
                 shutil.copytree(theirs, ours, symlinks=True)
             number += 1
+
+
+def write_files(store: Store, run: Run) -> OutputError | None:
+    """Have the benchmark's documented files say what the merged run shows; what kept that from being done."""
+    if not isinstance(run.cell.source, RolloutsRef):
+        return None
+    try:
+        refresh(store, run)
+    except OSError as error:
+        return OutputError(f"The benchmark's files are not up to date: {error}")
+    return None

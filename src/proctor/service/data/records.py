@@ -178,7 +178,7 @@ def run_from(record: Mapping[str, Any], where: str) -> tuple[Run, Labels | None]
                 task: tuple(Label(name, tuple(others), shown) for name, others, shown in of)
                 for task, of in labels.items()
             }
-    except (KeyError, TypeError, ValueError, AttributeError, ConfigError, DataError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, ConfigError, DataError) as error:
         raise DataError(f"{where}: not a run as this version of proctor writes it ({error})") from None
     return run, labels
 

@@ -15,7 +15,7 @@ MOST_LINES = 5_000  # of the whole patch
 LINE_CHARACTERS = 1_000
 
 Change = Literal["modified", "added", "deleted", "renamed"]
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 
 
 @dataclass(frozen=True, slots=True)

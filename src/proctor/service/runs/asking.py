@@ -10,6 +10,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 
 from proctor.engine.attempts import Terms, attempts
@@ -26,11 +27,12 @@ from proctor.service.context import LEASE_S
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Method
 from proctor.service.runs.budget import Budget
+from proctor.service.runs.missing import missing
 from proctor.service.runs.progress import Meter, Watch, asked_of, keep_showing, keep_telling
 from proctor.service.runs.quota import in_fleet
 from proctor.service.sharing.company import Company
 from proctor.service.sharing.helpers import Helpers
-from proctor.service.sharing.parts import Parts
+from proctor.service.sharing.parts import Portion
 from proctor.settings import Settings
 from proctor.store import AttemptWriter, Store
 from proctor.store.queue import shards
@@ -121,7 +123,7 @@ async def ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) -
 def _begun(run: Run, ready: Ready, limits: Limits, context: RunContext) -> _Asking:
     """Divides the run, where others may be at work on it."""
     store = context.store
-    parts = Parts(
+    parts = Portion(
         store,
         run,
         ready.cell,
@@ -129,6 +131,7 @@ def _begun(run: Run, ready: Ready, limits: Limits, context: RunContext) -> _Aski
         owner=context.owner,
         lease_s=context.lease_s,
         helps=context.helps,
+        whole=partial(missing, store, run, ready.cell, ready.source),
     )
     parts.begin(_workers(limits, context))
     meter = Meter(run, store.run(run.id).settled, _parallel(ready.provider, limits))
@@ -149,7 +152,7 @@ def _workers(limits: Limits, context: RunContext) -> int:
     return min(workers, limits.parallel) if limits.parallel else workers
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Asking:
     """The asking of one process, from its first item to its last attempt that is safe."""
 
@@ -157,12 +160,16 @@ class _Asking:
     ready: Ready
     limits: Limits
     context: RunContext
-    parts: Parts
+    parts: Portion
     company: Company
+    meter: Meter = field(init=False)
+    budget: Budget = field(init=False)
+    beside: Beside | None = field(init=False)
+    writer: AttemptWriter = field(init=False)
+    thresholds: tuple[int, int, int] = field(init=False, default_factory=gc.get_threshold)
 
     def __post_init__(self) -> None:
         self.meter, self.budget = self.company.meter, self.company.budget
-        self.thresholds = gc.get_threshold()
         self.beside = self.context.besides.get(self.run.cell.source)
         if self.beside is not None:
             self.beside.begin(self.context.store, self.run)

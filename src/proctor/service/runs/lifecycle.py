@@ -23,7 +23,7 @@ from proctor.service.grades.view import GradedView
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Tell
 from proctor.service.kinds.planned import planned
-from proctor.service.opening.reaching import bring
+from proctor.service.opening.needs import bring
 from proctor.service.opening.sources import open_source, with_servers
 from proctor.service.results.causes import failed_whole
 from proctor.service.results.comparable import comparability, exam

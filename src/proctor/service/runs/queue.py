@@ -153,14 +153,14 @@ def worker_seen(context: Context) -> float | None:
     return said[0].at if said else None
 
 
-def workers_there(context: Context) -> int:
-    """How many workers take runs just now, on all machines."""
-    return len(workers.lately(context.store, now=time.time()))
-
-
 def redis_away(settings: Settings) -> str | None:
     """Why the Redis of the fleet does not answer; None if it does, or if there is none."""
     return away(settings.redis_url) if settings.redis_url else None
+
+
+def workers_there(context: Context) -> int:
+    """How many workers take runs just now, on all machines."""
+    return len(workers.lately(context.store, now=time.time()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from proctor.providers import PROVIDERS
 from proctor.references import BatchRef, ExamRef
 from proctor.service.context import Context
 from proctor.service.datasets.kept import ref_named
-from proctor.service.opening.reaching import bring
+from proctor.service.opening.needs import bring
 from proctor.service.opening.sources import model_named
 from proctor.settings import Settings
 from proctor.sources.exams.source import task_keys

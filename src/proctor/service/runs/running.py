@@ -74,12 +74,13 @@ async def _help_cell(run: Run, cell: Cell, source: Source, context: RunContext) 
     http = _client([cell], context)
     _end_on_sigterm()
     try:
-        ready = await _check(cell, source, http, context, run.manifest.replies)
-        await ask_all(run, ready, cell.limits, context)
-    except asyncio.CancelledError:
+        try:
+            ready = await _check(cell, source, http, context, run.manifest.replies)
+            await ask_all(run, ready, cell.limits, context)
+        finally:
+            await http.close()
+    except asyncio.CancelledError:  # its owner may have ended the run before this process has ended
         raise Interrupted from None
-    finally:
-        await http.close()
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

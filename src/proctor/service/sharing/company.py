@@ -11,16 +11,19 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from proctor.errors import ProctorError, StoreError, errors
 from proctor.service.context import is_gone
-from proctor.service.runs.budget import Budget
-from proctor.service.runs.progress import Meter
 from proctor.service.sharing.helpers import Helpers
-from proctor.service.sharing.parts import Parts
+from proctor.service.sharing.parts import Portion
 from proctor.store import AttemptWriter
 from proctor.store.queue import endings, shards
 from proctor.store.queue.endings import Spent
+
+if TYPE_CHECKING:
+    from proctor.service.runs.budget import Budget
+    from proctor.service.runs.progress import Meter
 
 LOOK_EVERY_S = 0.5
 LOOK_FOR_WORKERS_S = 2.0
@@ -32,7 +35,7 @@ SHARE = 1 / 10  # of the time at most is spent on adding up what the run has use
 class Company:
     """One process's view of the others. `workers` tells how many could be at work on the run, this one among them."""
 
-    parts: Parts
+    parts: Portion
     meter: Meter
     budget: Budget
     helpers: Helpers

@@ -8,7 +8,7 @@ the last item of one has been drawn, so that no process waits for the slow end o
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import islice
 
@@ -17,7 +17,6 @@ from proctor.errors import Conflict
 from proctor.protocols import Source
 from proctor.service.context import is_gone
 from proctor.service.kinds import kind_of
-from proctor.service.runs.missing import missing
 from proctor.store import Store
 from proctor.store.queue import shards
 from proctor.store.read.tried import SETTLED, Tried, tried
@@ -25,17 +24,21 @@ from proctor.types import Attempt, Cell, Item, Run
 
 MOST_SHARDS = 64
 A_WORKER = 8  # shards for each of few workers, so that none waits long for the last of another
-ASKINGS = {"questions": 500, "requests": 500, "tasks": 1}  # of a shard at least, by what a source holds
+# What must be left of a run for it to be divided, and what is in a shard at least, by what its source holds. Another
+# process opens the rows in a second or more.
+WORTH = {"questions": (1000, 100), "requests": (1000, 100), "tasks": (2, 1)}
 
 
-def shards_for(left: int, workers: int, least: int) -> int:
+def shards_for(left: int, workers: int, worth: tuple[int, int]) -> int:
     """Into how many shards what is left of a run is divided; 0: it is not worth it.
 
-    >>> shards_for(100_000, 2, 500), shards_for(1_200, 2, 500), shards_for(900, 3, 500), shards_for(10**6, 1, 500)
-    (64, 2, 0, 0)
+    >>> [shards_for(left, 2, (1000, 100)) for left in (999, 1_200, 100_000)], shards_for(10**6, 1, (1000, 100))
+    ([0, 12, 64], 0)
     """
-    many = min(left // least, max(MOST_SHARDS, A_WORKER * workers))
-    return many if workers > 1 and many > 1 else 0
+    enough, least = worth
+    if workers < 2 or left < enough:
+        return 0
+    return min(left // least, max(MOST_SHARDS, A_WORKER * workers))
 
 
 @dataclass(slots=True)
@@ -48,7 +51,7 @@ class _Held:
 
 
 @dataclass(eq=False, slots=True)
-class Parts:
+class Portion:
     """The askings of one process. `of` is the run's number of shards, 0 while it is not divided."""
 
     store: Store
@@ -58,6 +61,7 @@ class Parts:
     _: KW_ONLY
     owner: str
     lease_s: float
+    whole: Callable[[], Iterator[Asking]]  # what is missing of the run, while it is not divided
     helps: bool = False
     of: int = 0
     leave: bool = False  # draw no more: the run is to be divided
@@ -91,7 +95,7 @@ class Parts:
         if workers < 2:
             return 0
         left = self.run.planned - self.store.run(self.run.id).settled
-        return shards_for(left, workers, ASKINGS[kind_of(self.cell.source).holds])
+        return shards_for(left, workers, WORTH[kind_of(self.cell.source).holds])
 
     def divide(self, of: int, dead: list[str] | None = None) -> None:
         """Nothing may be under way. Raises Conflict if the run is no longer its owner's."""
@@ -106,7 +110,7 @@ class Parts:
         if self.divided:
             yield from self._of_shards()
             return
-        for asking in missing(self.store, self.run, self.cell, self.source):
+        for asking in self.whole():
             yield asking
             if self.leave:
                 return
@@ -125,9 +129,11 @@ class Parts:
     def _missing_of(self, index: int) -> Iterator[Asking]:
         stretch = list(self._stretch(index))
         known, before = tried(self.store, self.run.id, stretch), self._before
-        repeats = kind_of(self.cell.source).repeats
+        repeats, shard = kind_of(self.cell.source).repeats, self.cell.limits.shard
         for repeat, first, end in stretch:
             for position, item in self._items(first, end):
+                if shard is not None and not shard.holds(position, repeat):
+                    continue
                 if repeat >= repeats(self.source, item, self.cell):
                     continue
                 attempt = known.look(item.id, repeat) or before.look(item.id, repeat)

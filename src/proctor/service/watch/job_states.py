@@ -174,10 +174,11 @@ def state_of(context: Context, job_id: str) -> JobState:
     progress = None if killed else throughput.last(store, run.id)
     job = _job(context, run.id)
     waits_in_queue = run.status is Status.PENDING and job is not None
+    step = _step(run, job, killed, fleet.nobody_can(context, run.id) if waits_in_queue else None)
+    told = fleet.shards_told(context, run.id) if at_work and not killed else None
     return JobState(
         run=run,
-        step=_step(run, job, killed, fleet.nobody_can(context, run.id) if waits_in_queue else None)
-        + _without_redis(context, run),
+        step=(f"{step}; {told}" if told else step) + _without_redis(context, run),
         ahead=entries.ahead(store, run.id) if run.status is Status.PENDING else None,
         job=job,
         progress=progress,

@@ -8,7 +8,7 @@ from typing import Any
 from proctor.errors import ConfigError
 
 Steps = tuple[str | int, ...]
-STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+STEP = re.compile(r"([^.\[\]]+)|\[(\d{1,9})\]")
 
 
 def steps_of(path: str, where: str) -> Steps:

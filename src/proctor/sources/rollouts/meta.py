@@ -219,9 +219,17 @@ def runner_of(path: str, body: bytes) -> Runner:
     if path.endswith(".sh") or body.startswith((b"#!/bin/sh", b"#!/bin/bash", b"#!/usr/bin/env bash")):
         return "sh"
     try:
-        tree = ast.parse(body)
-    except (SyntaxError, ValueError):
+        return _python_runner(ast.parse(body))
+    except (
+        SyntaxError,
+        ValueError,
+        MemoryError,
+        RecursionError,
+    ):  # also what is nested too deeply to be a script
         return "python"
+
+
+def _python_runner(tree: ast.Module) -> Runner:
     if any(isinstance(each, ast.If) and "__main__" in ast.unparse(each.test) for each in tree.body):
         return "python"
     classes = [each for each in tree.body if isinstance(each, ast.ClassDef)]

@@ -74,5 +74,5 @@ def _away(store: Database, settings: Settings, name: str, sha256: str) -> DataMi
         )
     return DataMissing(
         f"The requests of {name!r} are not on this machine ({shelf.place(settings, sha256)}): they lie on the disk of "
-        "the server that took them. Set PROCTOR_SHARED for both, start the worker there, or upload the file here again"
+        "the server that took them. Set PROCTOR_SHARED for both, start the worker there, or upload the file again here"
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, delete, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, update
 
 from proctor.errors import Conflict
 from proctor.store.core.attempts import Store
@@ -27,7 +27,7 @@ _NOBODY: dict[str, None] = {"owner": None, "lease_until": None}
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ShardCounts:
     """How many shards of a run wait, are at work and are done; `owners` are at work, in the order of their shards."""
 
     waiting: int
@@ -41,7 +41,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedRun:
     """A divided run as all who are at work on it see it: how it stands, and what one tells the others.
 
     `ends` says that nothing more is to be asked of it: it has ended, was cancelled, or its owner has seen a limit
@@ -58,8 +58,9 @@ class Shared:
 def divide(store: Store, run_id: str, *, owner: str, of: int, now: float, dead: Collection[str] = ()) -> int:
     """Have `owner`'s run stand in shards, none of them done; how many there are.
 
-    Shards under a lease that is not over stay with who has them, unless that is one of `dead`, and the
-    division with them. Raises Conflict if the run is not `owner`'s.
+    A run that was divided before stays so: a helper of then may still be on his way to its next shard. Shards under
+    a lease that is not over stay with who has them, unless that is one of `dead`. Raises Conflict if the run is not
+    `owner`'s.
     """
     num = store.number(run_id)
     mine = SHARD.c.run_num == num
@@ -69,17 +70,13 @@ def divide(store: Store, run_id: str, *, owner: str, of: int, now: float, dead: 
         # Not locked: who keeps attempts locks his shards first and the run last.
         if connection.execute(owned).first() is None:
             raise Conflict(f"Run {run_id} is no longer {owner}'s: another process has it, or it was ended")
-        count, kept = connection.execute(
-            select(func.count(), func.count().filter(held)).select_from(SHARD).where(mine)
-        ).one()
-        if kept:
-            again = {"status": _WAITS, "finished_at": None, **_NOBODY}
-            connection.execute(update(SHARD).where(mine, ~held).values(**again))
-            return int(count)
-        connection.execute(delete(SHARD).where(mine))
-        rows = [{"run_num": num, "shard": index, "status": _WAITS} for index in range(of)]
-        connection.execute(SHARD.insert(), rows)
-        return of
+        again = {"status": _WAITS, "finished_at": None, **_NOBODY}
+        there = connection.execute(update(SHARD).where(mine, ~held).values(**again)).rowcount
+        there += connection.execute(select(func.count()).select_from(SHARD).where(mine, held)).scalar_one()
+        if not there:
+            rows = [{"run_num": num, "shard": index, "status": _WAITS} for index in range(of)]
+            connection.execute(SHARD.insert(), rows)
+        return there or of
 
 
 def take(store: Store, run_id: str, *, owner: str, now: float, lease_s: float) -> int | None:
@@ -191,7 +188,7 @@ def revoke(store: Store, run_id: str, *, owner: str) -> None:
         connection.execute(others.values(status=_WAITS, **_NOBODY))
 
 
-def standing(store: Store, run_id: str, *, now: float) -> Standing | None:
+def standing(store: Store, run_id: str, *, now: float) -> ShardCounts | None:
     """None for a run that was never divided; a shard whose lease is over waits. Raises NotFound."""
     query = (
         select(SHARD.c.status, SHARD.c.owner, SHARD.c.lease_until)
@@ -205,20 +202,20 @@ def standing(store: Store, run_id: str, *, now: float) -> Standing | None:
     owners = [row.owner for row in rows if row.status == _AT_WORK and row.lease_until > now]
     done = sum(row.status == _DONE for row in rows)
     waiting = len(rows) - done - len(owners)
-    return Standing(waiting, len(owners), done, tuple(dict.fromkeys(owners)))
+    return ShardCounts(waiting, len(owners), done, tuple(dict.fromkeys(owners)))
 
 
-def look(store: Store, run_id: str) -> Shared:
+def look(store: Store, run_id: str) -> SharedRun:
     """What whoever is at work on a divided run must know of it, often. Raises NotFound."""
     cancelled = _cancelled().label("cancelled")
     columns = (RUN.c.status, RUN.c.settled, RUN.c.stopped, RUN.c.error, RUN.c.error_slug, cancelled)
     with store.reading() as connection:
         row = connection.execute(select(*columns).where(RUN.c.num == store.number(run_id))).one_or_none()
     if row is None:
-        return Shared(0, running=False, ends=True)
+        return SharedRun(0, running=False, ends=True)
     running = row.status == _AT_WORK
     ends = not running or row.cancelled or row.stopped is not None or row.error_slug is not None
-    return Shared(row.settled, running and not row.cancelled, ends, row.error, row.error_slug)
+    return SharedRun(row.settled, running and not row.cancelled, ends, row.error, row.error_slug)
 
 
 def say_stopped(store: Store, run_id: str, why: str, *, owner: str) -> None:

@@ -35,7 +35,8 @@ class WorkerSign:
     """What a worker says of itself; `at` is when (Unix).
 
     `waits_for` says why it takes no run at all; `lacks` what keeps it from single runs that wait, `loads` what its
-    processes use, both by run. `took` are the runs that it took, the last of them, the oldest first.
+    processes use, both by run. `took` are the runs that it took, the last of them, the oldest first. `part_of` names
+    the worker of whose slots it is one: they count as one worker.
     """
 
     name: str
@@ -49,9 +50,10 @@ class WorkerSign:
     lacks: Mapping[str, str] = field(default_factory=dict)
     took: tuple[str, ...] = ()
     ended: bool = False
+    part_of: str | None = None
 
 
-_SAID = ("waits_for", "loads", "lacks", "took", "ended")
+_SAID = ("waits_for", "loads", "lacks", "took", "ended", "part_of")
 
 
 def beat(store: Database, sign: WorkerSign) -> None:
@@ -85,7 +87,8 @@ def signs(store: Database) -> list[WorkerSign]:
 
 def lately(store: Database, *, now: float, within_s: float = LATELY_S) -> list[WorkerSign]:
     """The workers that are there: seen within so many seconds, and not ended."""
-    return [sign for sign in signs(store) if not sign.ended and now - sign.at < within_s]
+    there = [sign for sign in signs(store) if not sign.ended and now - sign.at < within_s]
+    return [sign for sign in there if sign.part_of is None]
 
 
 def _read(row: Row[Any]) -> WorkerSign:
@@ -103,6 +106,7 @@ def _read(row: Row[Any]) -> WorkerSign:
             lacks=dict(said["lacks"]),
             took=tuple(said["took"]),
             ended=said["ended"],
+            part_of=said["part_of"],
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         return WorkerSign(**who, at=row.seen_at)

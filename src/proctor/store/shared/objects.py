@@ -97,22 +97,25 @@ def open_bucket(settings: Settings, bucket: str, prefix: str) -> SharedBucket:
         raise ConfigError(
             "PROCTOR_SHARED names a bucket, and obstore is not installed: pip install 'proctor[s3]'"
         ) from None
-    given = {
+    given: dict[str, Any] = {
         "endpoint": settings.aws_endpoint_url,
         "access_key_id": settings.aws_access_key_id,
         "secret_access_key": settings.aws_secret_access_key,
         "session_token": settings.aws_session_token,
     }
-    waits = {"connect_timeout": timedelta(seconds=CONNECT_S), "read_timeout": timedelta(seconds=ANSWER_S)}
-    plain = (settings.aws_endpoint_url or "").startswith("http://")
+    client: Any = {
+        "connect_timeout": timedelta(seconds=CONNECT_S),
+        "read_timeout": timedelta(seconds=ANSWER_S),
+        "allow_http": (settings.aws_endpoint_url or "").startswith("http://"),
+    }
     try:
         store = S3Store(
             bucket,
             prefix=prefix or None,
             region=settings.aws_region,
-            client_options={**waits, "allow_http": plain},  # type: ignore[arg-type]  # made of one table
+            client_options=client,
             retry_config={"max_retries": 2, "retry_timeout": timedelta(seconds=RETRY_S)},
-            **{name: value for name, value in given.items() if value},  # type: ignore[arg-type]  # likewise
+            **{name: value for name, value in given.items() if value},
         )
     except BaseError as error:
         raise ConfigError(f"{settings.shared} (PROCTOR_SHARED): {str(error).splitlines()[0]}") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import fields
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -14,17 +14,22 @@ from proctor.store.shared.folder import SharedFolder
 from proctor.store.shared.in_database import SharedInDatabase
 from proctor.store.shared.objects import open_bucket
 
+# What decides of an address. One that was opened stays so, and remembers when its server was last silent.
+_ASKED = ("shared", *(each.name for each in fields(Settings) if each.name.startswith("aws_")))
+_OPEN: dict[tuple[str | None, ...], Shared] = {}
 LOOKS = "s3://BUCKET/PREFIX, or a folder that all machines mount"
 
 
 def shared_of(settings: Settings, store: Database) -> Shared | None:
     """None where one machine has all: without an address, and with a database that is a file. Raises: ConfigError."""
     if settings.shared:
-        return _at(settings)
+        asked = tuple(getattr(settings, name) for name in _ASKED)
+        if asked not in _OPEN:
+            _OPEN[asked] = _at(settings)
+        return _OPEN[asked]
     return SharedInDatabase(store) if store.engine.name == "postgresql" else None
 
 
-@lru_cache(maxsize=4)
 def _at(settings: Settings) -> Shared:
     scheme, found, rest = str(settings.shared).partition("://")
     if not found:

@@ -121,7 +121,9 @@ def entailment_task(lines: Sequence[tuple[int, Mapping[str, Any]]]) -> str | Non
 def answered(task: str, row: Mapping[str, Any]) -> bool:
     """Whether a line says what is right."""
     if task == "record":
-        return any(isinstance(query, dict) and query.get("answers") for query in row.get("qas") or [])
+        queries = row.get("qas")
+        asked = queries if isinstance(queries, list) else []
+        return any(isinstance(query, dict) and query.get("answers") for query in asked)
     if task == "multirc":
         return any(not hidden(record.get("label")) for _, record in multirc_answers("", row))
     return not hidden(given_label(row))
