@@ -78,6 +78,7 @@ def filled(home: Path, url: str, asked: Path) -> Settings:
     for name, text in {
         "keys.env": "OPENAI_API_KEY=sk-never-in-a-backup\n",
         "prices.toml": "",
+        "sunday.tar.zst": "an earlier backup",
         "cache/batches/x.npz": "made again",
         "workers/vm-1.json": "{}",
         "data/datasets/" + "ab" * 32: '{"custom_id": "1"}\n',
@@ -143,7 +144,13 @@ def test_a_backup_is_restored_row_by_row_and_file_by_file(
         made = back_up(context, tmp_path / "b.tar.zst")
         before = contents(context.store)
     assert (made.rows["run"], made.rows["attempt"], made.files) == (2, 24, 5)
-    assert set(made.left_out) == {"cache", "keys.env", "workers", "home/runs/20261122__1/out"}
+    assert set(made.left_out) == {
+        "cache",
+        "keys.env",
+        "sunday.tar.zst",
+        "workers",
+        "home/runs/20261122__1/out",
+    }
     assert oct(made.path.stat().st_mode & 0o777) == "0o600"
     assert not any(b"sk-never-in-a-backup" in content for content in members(made.path).values())
 
@@ -355,7 +362,8 @@ def test_the_commands_say_what_is_in_it_and_what_is_not(tmp_path: Path, on_sqlit
     path = tmp_path / "b.tar.zst"
     said = proctor(settings.home, "backup", str(path), PROCTOR_DATABASE_URL=settings.database_url).stdout
     assert (
-        "2 runs, 24 attempts, 0 data sets, 5 files" in said and "Not in it: cache, keys.env, workers" in said
+        "2 runs, 24 attempts, 0 data sets, 5 files" in said
+        and "Not in it: cache, keys.env, sunday.tar.zst, workers" in said
     )
     (tmp_path / "new").mkdir()
     assert "is whole: 2 runs" in proctor(tmp_path / "new", "restore", str(path), "--check").stdout

@@ -39,6 +39,7 @@ ASIDE = "before-restore-"  # folders in PROCTOR_HOME of what a restore has repla
 # what pages look things up in, which workers were seen.
 MADE_AGAIN = frozenset({"boxes", "cache", "images", "workers"})
 KEYS = "keys.env"
+ENDING = ".tar.zst"  # as backups are called that lie in PROCTOR_HOME itself: none goes into the next
 LEVEL = 3  # of Zstandard: replies are packed already
 
 
@@ -220,7 +221,7 @@ def left_out(settings: Settings) -> Iterator[str]:
 
 def _stays(entry: os.DirEntry[str], settings: Settings) -> bool:
     secret = entry.name == KEYS or Path(entry.path) == settings.keys_file
-    made = entry.name in MADE_AGAIN or entry.name.startswith((".", ASIDE))
+    made = entry.name in MADE_AGAIN or entry.name.startswith((".", ASIDE)) or entry.name.endswith(ENDING)
     return secret or made or entry.name in _database_files(settings)
 
 
