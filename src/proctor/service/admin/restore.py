@@ -94,41 +94,46 @@ def restore(settings: Settings, path: Path, *, replace: bool = False) -> BackupT
 # Reading -----------------------------------------------------------------------------------------
 
 
+@dataclass(slots=True)
+class _Reading:
+    """A backup as it is read: every member is handed to `keep`, but for the two that speak of the others."""
+
+    path: Path
+    keep: Keep
+    sums: dict[str, str] = field(default_factory=dict)
+    head: dict[str, Any] = field(default_factory=dict)
+    listed: bytes | None = None  # the last member: the sums of all others
+
+    def take(self, tar: tarfile.TarFile, entry: tarfile.TarInfo) -> None:
+        _check_name(self.path, entry)
+        digest = hashlib.sha256()
+        if entry.name == SUMS:
+            self.listed = b"".join(_pieces(tar, entry, digest))
+            return
+        if entry.name == HEAD:
+            self.head = _about(self.path, b"".join(_pieces(tar, entry, digest)))
+        else:
+            self.keep(entry, _pieces(tar, entry, digest))
+        if entry.isreg():
+            self.sums[entry.name] = digest.hexdigest()
+
+
 def _read(path: Path, keep: Keep) -> BackupTold:
-    """Hand every member to `keep`, and compare its sum with that in the list, which is the last member."""
-    sums: dict[str, str] = {}
-    head: dict[str, Any] = {}
-    listed: bytes | None = None
+    """Hand every member to `keep`, and compare its sum with that in the list."""
+    reading = _Reading(path, keep)
     try:
         with _opened(path) as tar:
             for entry in tar:
-                _check_name(path, entry)
-                if entry.name in (HEAD, SUMS):
-                    content = b"".join(_pieces(tar, entry, hashlib.sha256()))
-                    if entry.name == SUMS:
-                        listed = content
-                        continue
-                    head = _about(path, content)
-                    sums[HEAD] = hashlib.sha256(content).hexdigest()
-                    continue
-                digest = hashlib.sha256()
-                keep(entry, _pieces(tar, entry, digest))
-                if entry.isreg():
-                    sums[entry.name] = digest.hexdigest()
+                reading.take(tar, entry)
     except (tarfile.TarError, zstandard.ZstdError, EOFError) as error:
         raise DataError(f"{path}: no backup of proctor, or a damaged one ({error})") from None
     except OSError as error:
         if error.filename is not None and Path(error.filename) == path:
             raise DataError(f"{path}: {error.strerror}. Name a file that `proctor backup` wrote") from None
         raise
-    _compare(path, sums, listed)
-    return BackupTold(
-        head["proctor"],
-        head["schema"],
-        head["made_at"],
-        head["rows"],
-        sum(name.startswith(HOME) for name in sums),
-    )
+    _compare(path, reading.sums, reading.listed)
+    head, files = reading.head, sum(name.startswith(HOME) for name in reading.sums)
+    return BackupTold(head["proctor"], head["schema"], head["made_at"], head["rows"], files)
 
 
 @contextmanager
