@@ -81,7 +81,7 @@ def _packages(lock: str) -> Iterator[Component]:
 def _licences(name: str) -> dict[str, Any]:
     """What the installed package says; nothing where it is not installed or says nothing."""
     try:
-        told = metadata(name)
+        told: Any = metadata(name)  # a message of email, whose `get` its type leaves out
     except PackageNotFoundError:
         return {}
     if expression := told.get("License-Expression"):

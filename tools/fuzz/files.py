@@ -223,62 +223,41 @@ def request_tables() -> Sequence[bytes]:
 
 
 def output_lines() -> Sequence[bytes]:
-    chat = {"id": "c", "choices": [{"index": 0, "message": {"role": "assistant", "content": "Answer: A"}, "finish_reason": "stop"}],
-            "usage": {"prompt_tokens": 3, "completion_tokens": 4}, "model": "m"}  # fmt: skip
-    message = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "A"}], "stop_reason": "end_turn",
-               "usage": {"input_tokens": 1, "output_tokens": 2}, "model": "m"}  # fmt: skip
-    answer = {"id": "resp", "object": "response", "status": "completed", "output": [{"type": "message", "content": [{"type": "output_text", "text": "A"}]}], "usage": {}}  # fmt: skip
     return [
-        _joined(
-            {
-                "id": "1",
-                "custom_id": "a",
-                "response": {"status_code": 200, "request_id": "r", "body": chat},
-                "error": None,
-            }
-        ),
-        _joined(
-            {
-                "id": "1",
-                "custom_id": "b",
-                "response": {"status_code": 429, "body": {"error": {"message": "slow", "code": "x"}}},
-                "error": None,
-            }
-        ),
-        _joined(
-            {
-                "id": "1",
-                "custom_id": "c",
-                "response": None,
-                "error": {"code": "batch_expired", "message": "late"},
-            }
-        ),
-        _joined({"custom_id": "d", "result": {"type": "succeeded", "message": message}}),
-        _joined(
-            {
-                "custom_id": "e",
-                "result": {"type": "errored", "error": {"type": "error", "error": {"message": "no"}}},
-            }
-        ),
-        _joined({"custom_id": "f", "response": {"status_code": 200, "body": answer}}),
-        _joined(
-            {
-                "custom_id": "g",
-                "response": {"status_code": 200, "body": {"data": [{"embedding": [0.1]}], "object": "list"}},
-            }
-        ),
-        _joined(
-            {
-                "id": "h",
-                "outputs": ["A", "B"],
-                "reasoning": "x",
-                "finish_reason": "length",
-                "usage": {"input_tokens": 1},
-            }
-        ),
-        _joined({"id": "i", "output": "A"}, {"id": "j", "error": "none came"}, {"text": "B"}),
+        *_openai_outputs(),
+        *_other_outputs(),
         *head("openai_batch/groq_example/batch_output.jsonl", 2),
         *head("openai_batch/genai_navirag/batch_output.jsonl", 1),
+    ]
+
+
+def _openai_outputs() -> Sequence[bytes]:
+    chat = {"id": "c", "choices": [{"index": 0, "message": {"role": "assistant", "content": "Answer: A"}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 3, "completion_tokens": 4}, "model": "m"}  # fmt: skip
+    answer = {"id": "resp", "object": "response", "status": "completed", "output": [{"type": "message", "content": [{"type": "output_text", "text": "A"}]}], "usage": {}}  # fmt: skip
+    slow = {"status_code": 429, "body": {"error": {"message": "slow", "code": "x"}}}
+    late = {"code": "batch_expired", "message": "late"}
+    vector = {"status_code": 200, "body": {"data": [{"embedding": [0.1]}], "object": "list"}}
+    replied = {"status_code": 200, "request_id": "r", "body": chat}
+    return [
+        _joined({"id": "1", "custom_id": "a", "response": replied, "error": None}),
+        _joined({"id": "1", "custom_id": "b", "response": slow, "error": None}),
+        _joined({"id": "1", "custom_id": "c", "response": None, "error": late}),
+        _joined({"custom_id": "f", "response": {"status_code": 200, "body": answer}}),
+        _joined({"custom_id": "g", "response": vector}),
+    ]
+
+
+def _other_outputs() -> Sequence[bytes]:
+    message = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "A"}], "stop_reason": "end_turn",
+               "usage": {"input_tokens": 1, "output_tokens": 2}, "model": "m"}  # fmt: skip
+    failed = {"type": "errored", "error": {"type": "error", "error": {"message": "no"}}}
+    two = {"outputs": ["A", "B"], "reasoning": "x", "finish_reason": "length", "usage": {"input_tokens": 1}}
+    return [
+        _joined({"custom_id": "d", "result": {"type": "succeeded", "message": message}}),
+        _joined({"custom_id": "e", "result": failed}),
+        _joined({"id": "h", **two}),
+        _joined({"id": "i", "output": "A"}, {"id": "j", "error": "none came"}, {"text": "B"}),
     ]
 
 

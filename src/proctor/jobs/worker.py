@@ -338,7 +338,7 @@ class Worker:
         if verdict.status is Status.PENDING:
             verdict = replace(verdict, error=why)
             tries = endings.tries_left(verdict, job.tries)
-            next_step = f"pending, {endings.next_try(verdict.run_after, tries)}{_uncounted(verdict)}"
+            next_step = f"pending, {endings.next_try(verdict.run_after, tries)}{endings.uncounted(verdict)}"
         if endings.end(self.store, run.id, verdict, owner=owner, now=now):
             runlog.say(self.settings.home, run.id, f"{next_step}: {how}")
 
@@ -393,10 +393,3 @@ class Worker:
             grace_s = GRACE_S if child.run.cell.agent is None else BOXES_GRACE_S
             if child.told_to_end is not None and now - child.told_to_end >= grace_s:
                 child.signal(signal.SIGKILL)
-
-
-def _uncounted(verdict: Verdict) -> str:
-    """Why a try is not one of the three, for the run's log."""
-    if verdict.afresh:
-        return " because this one settled items"
-    return "" if verdict.counted else " because this one was not spoilt by the run"

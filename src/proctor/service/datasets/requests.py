@@ -104,7 +104,7 @@ def keep(context: Context, arrived: Arrived, wish: RequestsWish) -> Requests:
         try:
             entries.add(context.store, row)
         finally:  # where its row could not be added, nobody names the file
-            shelf.drop(context.store, context.settings, arrived.sha256)
+            copies.drop(context.store, context.settings, arrived.sha256)
     copies.share(context.store, context.settings, arrived.sha256)
     return _requests(row)
 
@@ -268,7 +268,7 @@ def remove(context: Context, ident: str) -> Requests:
     gone = one(context, ident)
     with shelf.held(context.settings):
         entries.remove(context.store, entries.one(context.store, ident))
-        shelf.drop(context.store, context.settings, gone.content)
+        copies.drop(context.store, context.settings, gone.content)
     return gone
 
 

@@ -20,12 +20,11 @@ from typing import BinaryIO
 
 from sqlalchemy import func, select
 
-from proctor.errors import DiskFull, SharedError
+from proctor.errors import DiskFull
 from proctor.settings import MB, Settings
 from proctor.store.core.batch_tables import BATCH_FILE
 from proctor.store.core.schema import Database
 from proctor.store.core.tables import DATASET
-from proctor.store.shared.opening import shared_of
 
 ON_ITS_WAY = ".arriving-"
 LOCK = ".lock"
@@ -136,15 +135,13 @@ def keep(arrived: Path, settings: Settings, sha256: str) -> bool:
     return True
 
 
-def drop(store: Database, settings: Settings, sha256: str) -> None:
-    """Delete a file that no row of any project names any more. Called while the shelf is `held`."""
-    if not _named(store, sha256):
-        place(settings, sha256).unlink(missing_ok=True)
-        copy_place(settings, sha256).unlink(missing_ok=True)
-        shared = shared_of(settings, store)
-        if shared is not None:
-            with suppress(SharedError):  # what is left there is some room lost, and no more
-                shared.drop(shared_name(sha256))
+def drop(store: Database, settings: Settings, sha256: str) -> bool:
+    """Delete a file here that no project names any more; False: one does. Called while the shelf is `held`."""
+    if _named(store, sha256):
+        return False
+    place(settings, sha256).unlink(missing_ok=True)
+    copy_place(settings, sha256).unlink(missing_ok=True)
+    return True
 
 
 def drop_copies(store: Database, settings: Settings) -> None:

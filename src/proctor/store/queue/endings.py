@@ -206,3 +206,10 @@ def _spent(run_id: str) -> Select[Any]:
         .join(RUN, RUN.c.num == ATTEMPT.c.run_num)
         .where(RUN.c.id == run_id, ATTEMPT.c.at >= RUN.c.started_at)
     )
+
+
+def uncounted(verdict: Verdict) -> str:
+    """Why a try is not one of the three, for the run's log."""
+    if verdict.afresh:
+        return " because this one settled items"
+    return "" if verdict.counted else " because this one was not spoilt by the run"

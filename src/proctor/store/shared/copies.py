@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 
 from proctor.errors import DataMissing, NotFound, SharedError
 from proctor.settings import MB, Settings
@@ -65,6 +66,16 @@ def fetch(store: Database, settings: Settings, name: str, sha256: str) -> None:
         copy = shelf.copy_place(settings, sha256)
         copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         room.path.replace(copy)
+
+
+def drop(store: Database, settings: Settings, sha256: str) -> None:
+    """Delete a file that no row names any more, here and where it is shared. Called while the shelf is `held`."""
+    if not shelf.drop(store, settings, sha256):
+        return
+    shared = shared_of(settings, store)
+    if shared is not None:
+        with suppress(SharedError):  # what is left there is some room lost, and no more
+            shared.drop(shelf.shared_name(sha256))
 
 
 def _away(store: Database, settings: Settings, name: str, sha256: str) -> DataMissing | NotFound:

@@ -134,7 +134,7 @@ def _drop(context: Context, gone: FileRow) -> None:
     """Let the bytes go, unless the file of errors of an ended batch is still written with their help."""
     sha256 = gone.sha256 or _read_by(context, gone.batch_id)
     if sha256 is not None and not files.read_still(context.store, sha256):
-        shelf.drop(context.store, context.settings, sha256)
+        copies.drop(context.store, context.settings, sha256)
 
 
 def _read_by(context: Context, batch_id: str | None) -> str | None:
