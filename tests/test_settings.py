@@ -107,3 +107,7 @@ def test_every_setting_is_described() -> None:
             setting.name.endswith(("_KEY", "_KEY_ID", "_TOKEN"))
             or setting.name in ("PROCTOR_DATABASE_URL", "PROCTOR_REDIS_URL")  # they may hold a password
         )
+
+
+def test_settings_can_be_a_key_whatever_is_set() -> None:
+    assert {read_settings({"SLURM_ARRAY_TASK_ID": "3"}): 1}

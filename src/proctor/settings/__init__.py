@@ -66,7 +66,8 @@ class Settings:
     aws_secret_access_key: str | None = field(default=None, repr=False)
     aws_session_token: str | None = field(default=None, repr=False)
     step_summary: Path | None = None
-    array: Mapping[str, str] = field(default_factory=dict)  # what is set of ARRAYS, and PROCTOR_SHARDS
+    # What is set of ARRAYS, and PROCTOR_SHARDS. Not hashed: settings are the key of what is remembered of them.
+    array: Mapping[str, str] = field(default_factory=dict, hash=False)
     keys_file: Path | None = None  # of further keys, where one is named
     server: str | None = None
     api_key: str | None = field(default=None, repr=False)
