@@ -32,7 +32,7 @@ from proctor.plan.wanted import BY_NAME, OF_BATCHES, OF_EXAMS
 from proctor.references import BatchRef
 from proctor.service.runs.requests import BatchConfig, RunConfig, batch_plan
 from proctor.settings import Settings, read_settings
-from proctor.types import Cell, Model
+from proctor.types import Cell, Model, Plan
 from test_wanted import FILE, examples
 
 Given = Mapping[str, Any]
@@ -44,34 +44,42 @@ BATCH_CASES = [
 ]
 
 
+Asked = tuple[Cell, int]
+
+
+def asked(plan: Plan) -> Asked:
+    (cell,) = plan.cells
+    return cell, plan.workers
+
+
 class BatchDoors:
-    """Each door of batches takes what was given, as its users write it, and gives the cell that comes of it."""
+    """Each door of batches takes what was given, as its users write it, and gives cell and processes that come of it."""
 
     def __init__(self, home: Path) -> None:
         self.settings: Settings = read_settings({"PROCTOR_HOME": str(home)})
 
-    def planned(self, wanted: Wanted) -> Cell:
+    def planned(self, wanted: Wanted) -> Asked:
         """As `plan_of_batch`, without looking whether the file is there."""
         source = batch_reference(wanted.source, wanted.of("source"))
-        return check(build(wanted, source, [Model("openai", "m", wanted.given.get("base_url"))])).cells[0]
+        return asked(check(build(wanted, source, [Model("openai", "m", wanted.given.get("base_url"))])))
 
-    def command_line(self, given: Given) -> Cell:
+    def command_line(self, given: Given) -> Asked:
         words = as_words(Wanted(REQUESTS, ("openai/m",), given))
         return self.parsed(words)
 
-    def parsed(self, words: list[str]) -> Cell:
+    def parsed(self, words: list[str]) -> Asked:
         params = batch_command.make_context("run", list(words)).params
         return self.planned(Wanted(params["file"], (params["model"],), from_params(params)))
 
-    def told_again(self, given: Given) -> Cell:
-        words = shlex.split(as_command(wanted_of(self.command_line(given))))
+    def told_again(self, given: Given) -> Asked:
+        words = shlex.split(as_command(wanted_of(self.command_line(given)[0])))
         assert words[:3] == ["proctor", "batch", "run"]
         return self.parsed(words[3:])
 
-    def rest(self, given: Given) -> Cell:
+    def rest(self, given: Given) -> Asked:
         told = {BY_NAME[n].key: BY_NAME[n].kind.plain(v) for n, v in given.items()}
         config = BatchConfig.model_validate(json.loads(json.dumps(told)))
-        return batch_plan(BatchRef(REQUESTS), "openai/m", config, self.settings).cells[0]
+        return asked(batch_plan(BatchRef(REQUESTS), "openai/m", config, self.settings))
 
 
 @pytest.mark.parametrize(("name", "value"), BATCH_CASES)
@@ -80,10 +88,14 @@ def test_an_option_of_batches_makes_the_same_cell_through_every_door_and_back(
 ) -> None:
     option, doors = BY_NAME[name], BatchDoors(tmp_path)
     cell = Cell(Model("openai", "m"), BatchRef(REQUESTS), AS_WRITTEN)
-    cell = replace(cell, **{option.part: replace(getattr(cell, option.part), **{name: value})})
-    through = (BatchDoors.command_line, BatchDoors.told_again, *[BatchDoors.rest] * option.at_server)
+    workers = value if name == "workers" else 1
+    if option.part != "plan":
+        cell = replace(cell, **{option.part: replace(getattr(cell, option.part), **{name: value})})
+    # How many processes are at work is no part of a cell, from which a command is told again.
+    again = [BatchDoors.told_again] * (option.part != "plan")
+    through = (BatchDoors.command_line, *again, *[BatchDoors.rest] * option.at_server)
     found = {door.__name__: door(doors, {name: value}) for door in through}
-    assert found == dict.fromkeys(found, cell)
+    assert found == dict.fromkeys(found, (cell, workers))
     assert cell_from_json(cell_to_json(cell)) == cell
 
 

@@ -271,7 +271,7 @@ def test_a_log_that_no_line_of_is_understood_is_told(desk: Desk) -> None:
         ({"kind": "scripted"}, "script: which script?"),
         ({"kind": "scripted", "script": "/nowhere"}, "script: there is no file /nowhere"),
         ({"argv": "codex exec"}, "argv: 'codex exec' is a text where a list belongs"),
-        ({"kind": "shell", "command_s": 0}, "command_s: 0.0 is out of range"),
+        ({"kind": "shell", "command_s": 0}, "command_s: 0 is out of range"),
         ({"kind": "shell", "temperature": 5}, "temperature: --temperature 5"),
         ({"kind": "shell", "max_reply_tokens": -1}, "a reply of an agent's model needs a limit"),
     ],

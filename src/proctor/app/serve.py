@@ -11,12 +11,16 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from proctor.errors import in_one_line
 from proctor.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from proctor.service.context import Context
+    from proctor.types import Run
 
 LONGEST_MENDING_S = 10.0  # before a server answers; workers and pages do the rest
 
@@ -135,7 +139,6 @@ def worker_command(
     from proctor.app.fleet import with_rq
     from proctor.jobs.worker import Worker
     from proctor.service.context import open_context
-    from proctor.service.opening.needs import lacking
     from proctor.service.results.results import make_good
     from proctor.service.runs.schedules import submit_due
 
@@ -151,7 +154,7 @@ def worker_command(
                 *submit_due(context, now=now),
                 *make_good(context, longest_s=0.0, hopeless=hopeless),
             ],
-            lacking=(lambda run: lacking(context, run)) if settings.several_machines else (lambda _run: None),
+            lacking=partial(_left_to_others, context, embedded=parent is not None),
             go_on=lambda: parent in (None, os.getppid()),
             lease_s=lease_s,
         )
@@ -167,6 +170,15 @@ def worker_command(
             worker.work(once=once)
         log(f"{worker.name}: ended")
     return 0
+
+
+def _left_to_others(context: Context, run: Run, *, embedded: bool) -> str | None:
+    """What this machine lacks for a run, where others may have it: else the run is taken, and ends with its error."""
+    from proctor.service.opening.needs import lacking
+    from proctor.service.runs.fleet import elsewhere
+
+    there_may_be_others = context.settings.several_machines and not (embedded and not elsewhere(context))
+    return lacking(context, run) if there_may_be_others else None
 
 
 def ask_shard(shard: str | None, command: Sequence[str]) -> int:

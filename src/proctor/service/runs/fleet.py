@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -43,6 +44,12 @@ def seen(context: Context) -> list[WorkerSeen]:
         for sign in signs
         if sign.part_of is None
     ]
+
+
+def elsewhere(context: Context) -> bool:
+    """Whether a worker of another home is there, on this machine or another."""
+    own = (socket.gethostname(), str(context.settings.home))
+    return any((sign.host, sign.home) != own for sign in workers.lately(context.store, now=time.time()))
 
 
 def nobody_can(context: Context, run_id: str) -> str | None:

@@ -71,7 +71,8 @@ def counts_from(name: str, lines: Sequence[tuple[int, Mapping[str, Any]]]) -> Li
     """Whether `cop` counts the four options from 0 or from 1, told by all rows. Raises: DataError."""
     for _, row in lines:
         cop = row.get("cop")
-        if not isinstance(cop, int) or isinstance(cop, bool) or not 0 <= cop <= 4:
+        counts = isinstance(cop, int) and not isinstance(cop, bool) and 0 <= cop <= 4
+        if cop is not None and not counts:  # a row without one is told by its id
             raise DataError(f"{name}: cop is {cop!r}; it has to be a number from 0 to 4")
     given = {row.get("cop") for _, row in lines}
     if {0, 4} <= given:
