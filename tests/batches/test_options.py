@@ -53,7 +53,7 @@ def asked(plan: Plan) -> Asked:
 
 
 class BatchDoors:
-    """Each door of batches takes what was given, as its users write it, and gives cell and processes that come of it."""
+    """Each door of batches takes what was given, as its users write it, and gives the cell and processes of it."""
 
     def __init__(self, home: Path) -> None:
         self.settings: Settings = read_settings({"PROCTOR_HOME": str(home)})
