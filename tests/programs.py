@@ -46,7 +46,7 @@ def proctor_json(home: Path, *words: str, code: int = 0, **more: str) -> Any:
     return json.loads(proctor(home, *words, "--json", code=code, **more).stdout)
 
 
-def _with_ctrl_c() -> None:
+def with_ctrl_c() -> None:
     # A test run in the background of a shell has Ctrl-C ignored, and its children would inherit that.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
@@ -60,7 +60,7 @@ def started(home: Path, words: Sequence[str], **more: str) -> subprocess.Popen[s
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=_with_ctrl_c,
+        preexec_fn=with_ctrl_c,
     )
 
 

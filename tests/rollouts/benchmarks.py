@@ -14,7 +14,7 @@ from boxed import image_in
 from trials import MEND, task_folder
 
 import forks
-from programs import HANG_S, environment
+from programs import HANG_S, environment, with_ctrl_c
 
 SCRIPT = Path(__file__).parents[2] / "scripts/eval_rollouts.py"
 HEAD = "[limits]\nmemory_mb = 256\ndisk_mb = 64\nagent_s = 60\n"
@@ -79,6 +79,7 @@ class Desk:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            preexec_fn=with_ctrl_c,
         )
 
     def environment(self, **more: str) -> dict[str, str]:

@@ -23,6 +23,7 @@ from proctor.sandbox.contract import ARTIFACTS, REPO, Command, CommandEnd, Mount
 from proctor.sandbox.local import Local
 from proctor.sandbox.opening import open_sandbox
 from proctor.trial_record import Consumed
+from programs import with_ctrl_c
 
 SMALL = Policy(memory_mb=96, pids=32, disk_mb=16)
 
@@ -142,7 +143,8 @@ asyncio.run(main())
 def owner(home: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A process with a box in which a command runs."""
     words = [sys.executable, "-c", OWNER, str(home)]
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    nowhere = subprocess.DEVNULL
+    process = subprocess.Popen(words, stdout=nowhere, stderr=nowhere, preexec_fn=with_ctrl_c)
     try:
         while not list((home / "boxes").glob("box-*/root/app/repo/begun")):
             assert process.poll() is None, "it ended before its command began"
