@@ -135,6 +135,20 @@ def test_a_budget_holds_over_all_processes_and_what_is_kept_is_mostly_a_beginnin
         )  # but for what came from the shards under way
 
 
+def test_an_owner_that_was_too_slow_for_its_shards_goes_on_with_the_run(tmp_path: Path) -> None:
+    with world(tmp_path, n=N) as here:
+        here.set(PROCTOR_FIRST_RETRY="0.2s")
+        here.simulate("--latency", "0.05")
+        both = two_workers(here)
+        run = here.submit(parallel=16)
+        at_work(here, run, both)
+        with here.store.writing() as connection:  # as if all leases had run out on a machine that stood still
+            connection.exec_driver_sql(
+                "UPDATE shard SET status = 'pending', owner = NULL WHERE status = 'running'"
+            )
+        complete(here, run, both)
+
+
 def test_a_worker_that_comes_later_is_given_its_share_and_a_cancellation_reaches_all(tmp_path: Path) -> None:
     with world(tmp_path, n=4 * N) as here:
         server = here.simulate("--latency", "0.1")

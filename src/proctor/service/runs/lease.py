@@ -75,6 +75,7 @@ class Lease:
             shards.renew(self.store, owner=self.owner, until=until)
             return True
         if self.store.renew(self.run_id, owner=self.owner, until=until):
+            shards.renew(self.store, owner=self.owner, until=until)  # those of a divided run that are its own
             return True
         if self.store.owner_of(self.run_id) is not None:
             self._end()

@@ -257,5 +257,8 @@ def _retryable(error: type[ProctorError]) -> frozenset[str]:
 
 
 # Failures that may pass by themselves: what a provider's error calls retryable, too many of those, a lost
-# database. A process that died is the worker's to judge.
-TRANSIENT = _retryable(ProctorError) | {ErrorBudget.slug, StoreError.slug, SharedError.slug, DiskFull.slug}
+# database, a shard that somebody else took because a busy machine let its lease run out. A process that died is the
+# worker's to judge.
+TRANSIENT = _retryable(ProctorError) | {
+    kind.slug for kind in (ErrorBudget, StoreError, SharedError, DiskFull, Conflict)
+}
