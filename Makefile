@@ -2,11 +2,13 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
-# Every worker of pytest-xdist starts its own PostgreSQL; two suit two cores.
-WORKERS ?= 2
+# Tests wait much of their time for processes and servers: four workers of pytest-xdist keep two cores at work.
+WORKERS ?= 4
+# Compiled once, not by every worker and every program that tests start, whatever the shell says.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run run-real rollouts-demo test test-fast test-real check bench fuzz audit sbom faults soak fleet fleet-quota calibrate docs examples promises screenshots size
+.PHONY: help setup run run-real rollouts-demo rollouts-codex test test-fast test-real check bench fuzz audit sbom faults soak gauntlet fleet fleet-rollouts fleet-quota judge-killed calibrate docs examples promises screenshots size
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -26,9 +28,15 @@ rollouts-demo: $(VENV)/.run  ## agents on prepared tasks in sandboxes, verified 
 	@echo
 	@echo "Each trial, down to its diff and log, in the dashboard: $(BIN)/proctor serve, then http://127.0.0.1:8420"
 
-test: $(VENV)/.test  ## every test, on SQLite and PostgreSQL
+rollouts-codex: $(VENV)/.run $(VENV)/.npm  ## the real codex on a task, in a sandbox without network (fetches it: 167 MB, once)
+	@[ -z "$$(command -v dpkg-query)" ] || bash tools/apt.sh bubblewrap git
+	@$(BIN)/python tools/codex_demo.py
+
+test: $(VENV)/.test $(VENV)/.npm  ## every test, on SQLite and PostgreSQL
 	@bash tools/apt.sh postgresql chromium libgomp1 bubblewrap docker.io
 	@$(BIN)/python tools/real.py fetch >/dev/null || echo "Tests of a real server will skip (with CI=true, fail)."
+	@$(BIN)/python tests/rollouts/moto_server.py install || echo "Tests at moto's server will skip (with CI=true, fail)."
+	@mkdir -p .cache; touch .cache/installing; (PROCTOR_HOME=.cache/installed $(BIN)/proctor agents install codex mini-swe-agent >.cache/installed.log 2>&1; rm -f .cache/installing) &
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal src tests
 
 test-fast: $(VENV)/.test  ## the tests that take under a minute together, on SQLite
@@ -51,9 +59,16 @@ bench: $(VENV)/.test  ## speed and memory beside a reference (ONLY=core for the 
 fleet-quota: $(VENV)/.test  ## forty processes at a provider with a hard quota, with and without a common Redis
 	$(BIN)/python tools/fleet_quota.py $(if $(ONLY),--only "$(ONLY)")
 
+judge-killed: $(VENV)/.test  ## a judge's run of 10,000 replies killed twice and resumed: is each judged once (REPLIES=n)
+	$(BIN)/python tools/killed_judging.py --replies $(or $(REPLIES),10000)
+
 faults: $(VENV)/.test  ## kill, cut, fill and spoil what proctor stands on, at random moments: is an item lost (50 min; ONLY=word, TIMES=n)
 	@bash tools/apt.sh postgresql gcc libc6-dev
 	cd tests && ../$(BIN)/python -m faults.program --only "$(ONLY)" --times $(or $(TIMES),20)
+
+gauntlet: $(VENV)/.test  ## exploits against bubblewrap and docker: which change a score, leak or harm (10 min; ONLY=GROUP|NAME)
+	@bash tools/apt.sh bubblewrap docker.io
+	PYTHONPATH=tests:tests/rollouts $(BIN)/python tests/rollouts/gauntlet_program.py $(foreach each,$(ONLY),--only $(each))
 
 soak: $(VENV)/.test  ## a day of mixed jobs in minutes: does anything grow (HOURS=24)
 	@bash tools/apt.sh gcc libc6-dev
@@ -62,6 +77,10 @@ soak: $(VENV)/.test  ## a day of mixed jobs in minutes: does anything grow (HOUR
 fleet: $(VENV)/.test  ## three workers on one PostgreSQL and one Valkey, both struck: the same as one process (ITEMS=100000)
 	@bash tools/apt.sh postgresql
 	PYTHONPATH=tests $(BIN)/python tests/fleet/fleet_proof.py --items $(or $(ITEMS),100000)
+
+fleet-rollouts: $(VENV)/.test  ## three workers in three homes on one PostgreSQL, one killed: the trials of one process (TRIALS=300)
+	@bash tools/apt.sh postgresql bubblewrap
+	PYTHONPATH=tests $(BIN)/python tests/rollouts/rollouts_proof.py --trials $(or $(TRIALS),300)
 
 fuzz: $(VENV)/.test  ## a million inputs that nobody meant for every parser (ONLY=name,name COUNT=n SEED=n; an hour)
 	PYTHONPATH=tools $(BIN)/python -m fuzz $(if $(ONLY),--only "$(ONLY)") $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
@@ -72,8 +91,9 @@ audit: $(VENV)/.test  ## known vulnerabilities of the locked requirements; fails
 sbom: $(VENV)/.run  ## what proctor is made of, as CycloneDX: dist/proctor.cdx.json
 	@$(BIN)/python tools/sbom.py
 
-calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, how often is "better" false (35 min)
+calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, how often is "better" false (40 min)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate.py
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate_judges.py
 
 docs: $(VENV)/.test  ## rewrite the generated parts of the documents
 	$(BIN)/python tools/docs.py
@@ -97,6 +117,11 @@ $(VENV)/bin/pip:
 $(VENV)/.run: requirements.txt pyproject.toml $(VENV)/bin/pip
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+# The client that codex comes by, where this machine has none.
+$(VENV)/.npm: requirements-npm.txt $(VENV)/.run
+	@command -v npm >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-npm.txt || echo "No npm: codex cannot be installed here."
 	@touch $@
 
 $(VENV)/.test: requirements-test.txt $(VENV)/.run

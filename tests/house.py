@@ -4,8 +4,9 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -86,6 +87,16 @@ class File:
     def at(self, node: ast.AST | int, what: str) -> str:
         return f"{self.where}:{node if isinstance(node, int) else node.lineno}: {what}"
 
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        return list(ast.walk(self.tree))
+
+    @cached_property
+    def comments(self) -> list[tuple[int, str]]:
+        """Each with its line."""
+        tokens = tokenize.generate_tokens(io.StringIO(self.text).readline)
+        return [(token.start[0], token.string) for token in tokens if token.type == tokenize.COMMENT]
+
     @property
     def module(self) -> str:
         """The dotted name of a file in src; "" elsewhere."""
@@ -99,6 +110,7 @@ class File:
         return self.module.partition(".")[2].partition(".")[0]
 
 
+@cache
 def read(path: Path) -> File:
     text = path.read_text(encoding="utf-8")
     return File(path.relative_to(ROOT).as_posix(), text, ast.parse(text))
@@ -108,8 +120,8 @@ def python_files(*folders: str) -> list[Path]:
     return [p for folder in folders for p in sorted((ROOT / folder).rglob("*.py"))]
 
 
-def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+def functions(file: File) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (n for n in file.nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def at_import(node: ast.AST) -> Iterator[ast.AST]:
@@ -127,7 +139,7 @@ def _guard(node: ast.AST) -> bool:
     )
 
 
-def imports(file: File, nodes: Iterator[ast.AST]) -> Iterator[tuple[ast.AST, str]]:
+def imports(file: File, nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.AST, str]]:
     """Every import with the full names that it may load, also of `import_module("proctor...")`."""
     package = file.module if file.where.endswith("__init__.py") else file.module.rpartition(".")[0]
     for node in nodes:
@@ -137,9 +149,14 @@ def imports(file: File, nodes: Iterator[ast.AST]) -> Iterator[tuple[ast.AST, str
             above = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
             base = ".".join([*above, *filter(None, [node.module])])
             yield from ((node, f"{base}.{a.name}") for a in node.names)
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
+        elif isinstance(node, ast.Call) and node.args and _called(node) == "import_module":
             text = next((n.value for n in ast.walk(node.args[0]) if isinstance(n, ast.Constant)), "")
             yield node, str(text).rstrip(".")
+
+
+def _called(node: ast.Call) -> str:
+    """The last name of what is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 
 def says_what_it_is(file: File) -> Iterator[str]:
@@ -154,7 +171,7 @@ def file_is_small(file: File) -> Iterator[str]:
 
 
 def functions_are_small(file: File) -> Iterator[str]:
-    for f in functions(file.tree):
+    for f in functions(file):
         if (lines := f.end_lineno - f.lineno + 1) > MAX_FUNCTION:
             yield file.at(f, f"{f.name} has {lines} lines; a function has at most {MAX_FUNCTION}")
 
@@ -166,27 +183,27 @@ def functions_are_flat(file: File) -> Iterator[str]:
         chain = node.orelse if isinstance(node, ast.If) and len(node.orelse) == 1 else []
         return max([0, *(depth(c) + (isinstance(c, BLOCKS) and c not in chain) for c in inner)])
 
-    for f in functions(file.tree):
+    for f in functions(file):
         if (deep := depth(f)) > MAX_NESTING:
             yield file.at(f, f"{f.name} nests {deep} blocks; at most {MAX_NESTING}")
 
 
 def functions_take_few(file: File) -> Iterator[str]:
-    for f in functions(file.tree):
+    for f in functions(file):
         names = [a.arg for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs)]
         if (count := len([n for n in names if n not in ("self", "cls")])) > MAX_PARAMETERS:
             yield file.at(f, f"{f.name} takes {count} parameters; at most {MAX_PARAMETERS}")
 
 
 def returns_are_typed(file: File) -> Iterator[str]:
-    for f in functions(file.tree):
+    for f in functions(file):
         if f.returns is None:
             yield file.at(f, f"{f.name} does not say what it returns")
 
 
 def imports_go_down(file: File) -> Iterator[str]:
     here = file.row
-    for node, name in imports(file, ast.walk(file.tree)):
+    for node, name in imports(file, file.nodes):
         there = name.partition(".")[2].partition(".")[0]
         if not re.match(r"proctor(\.|$)", name) or there == here or name == "proctor.__version__":
             continue
@@ -204,7 +221,7 @@ def numbers_load_late(file: File) -> Iterator[str]:
 
 
 def excepts_are_narrow(file: File) -> Iterator[str]:
-    for node in ast.walk(file.tree):
+    for node in file.nodes:
         kinds: list[ast.expr] = []
         if isinstance(node, ast.ExceptHandler):
             kinds = list(node.type.elts) if isinstance(node.type, ast.Tuple) else [node.type]
@@ -226,13 +243,13 @@ def nothing_happens_at_import(file: File) -> Iterator[str]:
 
 
 def names_are_exact(file: File) -> Iterator[str]:
-    for node in ast.walk(file.tree):
+    for node in file.nodes:
         if isinstance(node, ast.ClassDef) and (found := VAGUE.search(node.name)):
             yield file.at(node, f"{node.name}: {found[1]} says nothing; name what it is")
 
 
 def records_have_slots(file: File) -> Iterator[str]:
-    for node in ast.walk(file.tree):
+    for node in file.nodes:
         for made in node.decorator_list if isinstance(node, ast.ClassDef) else []:
             text = ast.unparse(made)
             if re.match(r"(dataclasses\.)?dataclass\b", text) and "slots=True" not in text:
@@ -252,7 +269,7 @@ def manifests_are_typed(file: File) -> Iterator[str]:
     """A manifest is read by its attributes; its JSON has one place, manifest_json.py."""
     if "/migrations/" in file.where:
         return  # they know the JSON as it was when they were written
-    for node in ast.walk(file.tree):
+    for node in file.nodes:
         told = node.annotation if isinstance(node, ast.arg) and node.arg == "manifest" else None
         if told is not None and BARE.search(ast.unparse(told)):
             yield file.at(node, "a manifest is a Manifest: manifest_json.manifest_from reads one")
@@ -266,7 +283,7 @@ def manifests_are_typed(file: File) -> Iterator[str]:
 def facts_have_types(file: File) -> Iterator[str]:
     if not TYPED.match(file.module):
         return
-    for f in functions(file.tree):
+    for f in functions(file):
         if f.name.startswith("_") or f.name.endswith("document"):
             continue
         taken = [a for a in (*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs) if a.annotation]
@@ -278,7 +295,7 @@ def facts_have_types(file: File) -> Iterator[str]:
 def kinds_are_rows_of_a_table(file: File) -> Iterator[str]:
     if file.where.startswith(KINDS_ROOMS):
         return
-    for node in ast.walk(file.tree):
+    for node in file.nodes:
         if isinstance(node, ast.Attribute) and node.attr == "kind" and SOURCE.search(ast.unparse(node.value)):
             yield file.at(
                 node, f"{ast.unparse(node)}: what is done with a kind of source is a field of its row"
@@ -298,30 +315,24 @@ def kinds_told_apart(node: ast.Compare | ast.Match) -> str:
     return next((text for text in texts if text in SOURCE_KINDS), "")
 
 
-def comments(file: File) -> Iterator[tuple[int, str]]:
-    for token in tokenize.generate_tokens(io.StringIO(file.text).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.start[0], token.string
-
-
 def exceptions_have_reasons(file: File) -> Iterator[str]:
-    for line, text in comments(file):
+    for line, text in file.comments:
         found = re.search(r"#\s*(noqa|type:\s*ignore)(:\s*[A-Z0-9, ]+\b|\[[\w\-, ]+\])?(.*)", text)
         if found and len(re.findall(r"[a-z]{2,}", found[3])) < 2:
             yield file.at(line, f"{found[1]} without its reason on the line")
 
 
 def todos_have_numbers(file: File) -> Iterator[str]:
-    for line, text in comments(file):
+    for line, text in file.comments:
         if re.search(r"\b(TODO|FIXME|XXX)\b(?!\(\d{4}\))", text):
             yield file.at(line, "a TODO carries a decision number, TODO(0012), or does not exist")
 
 
 def nothing_is_mocked(file: File) -> Iterator[str]:
-    for node, name in imports(file, ast.walk(file.tree)):
+    for node, name in imports(file, file.nodes):
         if name in MOCKS or name.rpartition(".")[0] in MOCKS:
             yield file.at(node, f"{name}: use real files, a real database, the simulator")
-    for node in ast.walk(file.tree):
+    for node in file.nodes:
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) in {"monkeypatch", "mocker"}:
             if node.attr not in MONKEYPATCH_MAY:
                 yield file.at(node, f"monkeypatch.{node.attr}: hand in what should differ")
@@ -331,7 +342,7 @@ def nothing_is_mocked(file: File) -> Iterator[str]:
 
 def what_is_expected_is_not_raised(file: File) -> Iterator[str]:
     """A test that raises what it expects shows nothing of the program."""
-    for node in ast.walk(file.tree):
+    for node in file.nodes:
         if not isinstance(node, ast.With) or not isinstance(node.body[0], ast.Raise):
             continue
         if any(ast.unparse(each.context_expr).startswith("pytest.raises") for each in node.items):
@@ -342,10 +353,10 @@ def statistics_are_made_in_stats(file: File) -> Iterator[str]:
     """One number has one maker: elsewhere a mean or an interval is asked for, never worked out."""
     if file.row in {"stats", *OWN_STATISTICS}:
         return
-    for node, name in imports(file, ast.walk(file.tree)):
+    for node, name in imports(file, file.nodes):
         if name.partition(".")[0] in {"statistics", "scipy"}:
             yield file.at(node, f"{name}: a statistic is made in stats and asked for there")
-    for node in ast.walk(file.tree):
+    for node in file.nodes:
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)

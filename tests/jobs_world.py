@@ -197,3 +197,35 @@ def broken_server() -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join()
+
+
+@dataclass
+class Machine:
+    """A worker in a home of its own, with all that it has started."""
+
+    home: Path
+    process: subprocess.Popen[str]
+    said: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self.process.stderr is not None
+        self.said.extend(self.process.stderr)
+
+    def hold(self) -> None:
+        """As when the machine hangs: nothing of it moves any more."""
+        for pid in self._pids():
+            os.kill(pid, signal.SIGSTOP)
+
+    def kill(self) -> int:
+        """As when the machine loses its power; how many processes that were."""
+        pids = self._pids()
+        kill(pids)
+        self.process.wait()
+        return len(pids)
+
+    def _pids(self) -> list[int]:
+        worker = psutil.Process(self.process.pid)
+        return [each.pid for each in [worker, *worker.children(recursive=True)]]

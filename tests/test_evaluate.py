@@ -16,6 +16,8 @@ from proctor.simulator import spawn
 from programs import csv_of_sums
 from simulators import settings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
@@ -133,3 +135,17 @@ def test_importing_proctor_imports_nothing_heavy():
         "assert not {'aiohttp', 'sqlalchemy', 'pandas', 'numpy', 'click', 'rich'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=30)
+
+
+def test_replies_are_judged_and_labelled_from_python(file):
+    result = proctor.evaluate(file, "baseline/majority", limit=6)
+    judged = proctor.judge(result, "simulator/judge-95")
+    assert [len(judged.grades()), judged.error] == [6, None]
+    (found,) = judged.results
+    assert found.whole.judge.scored == 6 and found.sentence in str(judged)
+    items = [{"item_id": each["item_id"], "grade": "pass", "drawn": "random"} for each in judged.grades()]
+    assert proctor.label(result.runs[0].run.id, items, labeller="ann") == 6
+    (again,) = proctor.judge(result, "simulator/judge-95").results
+    assert again.whole.labels == 6 and again.labels.labellers == ("ann",)
+    with pytest.raises(ConfigError, match="judge: unknown option 'prset'"):
+        proctor.judge(result, "simulator/judge-95", prset="quick")

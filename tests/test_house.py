@@ -46,6 +46,8 @@ from house import (
     what_is_expected_is_not_raised,
 )
 
+pytestmark = pytest.mark.slow
+
 # In pieces, so that this file does not find itself.
 REGISTRIES = [
     ".".join(pieces)

@@ -104,7 +104,7 @@ def test_every_setting_is_described() -> None:
     for setting in SETTINGS:
         assert setting.what.endswith(".") and setting.default
         assert setting.secret == (
-            setting.name.endswith(("_KEY", "_KEY_ID", "_TOKEN"))
+            setting.name.endswith(("_KEY", "_KEY_ID", "_TOKEN", "_TOKEN_ID", "_TOKEN_SECRET"))
             or setting.name in ("PROCTOR_DATABASE_URL", "PROCTOR_REDIS_URL")  # they may hold a password
         )
 

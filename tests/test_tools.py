@@ -12,6 +12,8 @@ import pytest
 import promises
 import size
 
+pytestmark = pytest.mark.slow
+
 TOOLS = Path(__file__).parents[1] / "tools"
 MARKED = '''"""Four tests that carry promises."""
 import pytest

@@ -225,6 +225,13 @@ def measure_rollouts(bench: Bench) -> Found:
     return found
 
 
+def measure_gateway(bench: Bench) -> Found:
+    """Calls of an agent through the gateway beside the same direct ones."""
+    told = _told_by("gateway.py", bench)
+    beside = told.pop("direct_ms")
+    return {f"gateway_{name}": Measured(ours, list(beside)) for name, ours in told.items()}
+
+
 def measure_program(program: str, reference: str, bench: Bench) -> Found:
     """A program of bench/ that prints seconds or milliseconds by figure, one of which is the reference."""
     found = _told_by(program, bench)
@@ -260,6 +267,7 @@ PARTS: Mapping[str, Callable[[Bench], Found]] = {
     "uploads": partial(measure_program, "uploads.py", "orjson_s"),
     "workers": measure_workers,
     "rollouts": measure_rollouts,
+    "gateway": measure_gateway,
 }
 SLOW: Mapping[str, Callable[[Bench], Found]] = {  # only where they are named: each takes minutes
     "million": measure_million,

@@ -38,6 +38,15 @@ PAGES = {
 }
 
 
+# Calls through the gateway by the name that bench/gateway.py has for them.
+CALLS = {
+    "same_plain": "ms of a call beyond the direct one, in the server's shape, plain",
+    "same_stream": "the same, streamed",
+    "translated_plain": "the same, Responses asked of a server of chats, plain",
+    "translated_stream": "the same, streamed",
+}
+
+
 FIGURES: tuple[Figure, ...] = (
     Figure("cpu_ratio", "CPU s per 1,000 items, from 5,000 to 20,000 items", 1.5, 3, by_ratio=True),
     Figure("cpu_ratio_whole", "CPU s per 1,000 items, whole program, 5,000 items", None, 3, by_ratio=True),
@@ -77,6 +86,27 @@ FIGURES: tuple[Figure, ...] = (
             f"trials_per_s_{places}", f"trials a second at {places} places; the same", None, 1, at_least=True
         )
         for places in (1, 4, 8)
+    ),
+    *(
+        Figure(f"gateway_{name}_ms", f"{what}; median; reference: direct", 5, 2)
+        for name, what in CALLS.items()
+    ),
+    *(Figure(f"gateway_{name}_p95_ms", f"{what}; 95 %; the same", 5, 2) for name, what in CALLS.items()),
+    *(
+        figure
+        for shape in ("same", "translated")
+        for figure in (
+            Figure(
+                f"gateway_{shape}_streams",
+                f"{shape} shape: streams at once that keep up",
+                64,
+                0,
+                at_least=True,
+            ),
+            Figure(
+                f"gateway_{shape}_event_us", f"{shape} shape: us of processor an event, 64 streams", None, 0
+            ),
+        )
     ),
     Figure("rows_first_ms", "1,000,000 requests: the first page, 95 %; reference: the run's row", 50, 1),
     Figure("rows_middle_ms", "the same: a page in the middle", 50, 1),

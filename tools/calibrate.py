@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from calibrate_draws import TIGHT, TOGETHER
+from calibrate_judges import kept_section
 from calibrate_kinds import KINDS, Kind
 from proctor.findings import Estimate
 from proctor.stats.compare import differences, judged
@@ -264,9 +265,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.small:
         print(page(found))
     else:
-        others = kept(PAGE.read_text(encoding="utf-8")) if chosen.only else []
+        written = PAGE.read_text(encoding="utf-8")
+        others = kept(written) if chosen.only else []
         made = {held.cell for held in found}
-        PAGE.write_text(page([*found, *(o for o in others if o.cell not in made)]), encoding="utf-8")
+        text = page([*found, *(o for o in others if o.cell not in made)])
+        PAGE.write_text(text + kept_section(written), encoding="utf-8")
         print(f"{PAGE} written")
     return 0
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from sqlalchemy import select, update
 
+from demo_judged import judged_runs
 from proctor.engine.retry import Retry
 from proctor.plan.build import AS_WRITTEN
 from proctor.references import BatchRef, ExamRef
@@ -88,6 +89,8 @@ class Demo:
     dataset: str  # questions of one's own
     batch: str  # requests of a file, and the same ones sent to another model
     other_batch: str
+    judged: str  # open questions, their answers judged and in part labelled; and another model's
+    other_judged: str
 
     @classmethod
     def kept(cls, home: Path) -> Demo:
@@ -131,6 +134,7 @@ def build(home: Path) -> Demo:
         cancelled, waiting = _queued(store, settings, running)
         _schedule(store, second.id)
         noted = _remarks(store, best)
+        judged = judged_runs(Context(settings, store), home)
         with QUESTIONS.open("rb") as file:
             dataset = upload(Context(settings, store), [Uploaded("support.csv", file)], Wish(user="ada"))
         demo = Demo(
@@ -147,6 +151,8 @@ def build(home: Path) -> Demo:
             dataset=dataset.id,
             batch=batch.id,
             other_batch=other_batch.id,
+            judged=judged.first,
+            other_judged=judged.second,
         )
     return demo.keep()
 

@@ -46,6 +46,9 @@ SCREENS = (
     ("batch-results", "Results of a batch", "/runs/{batch}/requests"),
     ("batch-request", "A request", "/runs/{batch}/requests/team-0%2Frequest-000"),
     ("batch-compare", "Side by side", "/batches/compare?runs={batch}&runs={other_batch}"),
+    ("judge", "Judge the answers", "/judge?runs={judged}&runs={other_judged}"),
+    ("label", "Label answers", "/label?runs={judged}&random=80"),
+    ("verdict", "What judges and people say", "/verdict?runs={judged}&runs={other_judged}"),
     ("models", "Models & providers", "/models"),
     ("suites", "Suites", "/suites"),
     ("datasets", "Data sets", "/datasets"),
@@ -56,7 +59,18 @@ SCREENS = (
     ("settings", "Settings", "/settings"),
     ("audit", "Audit", "/audit"),
 )
-ON_PHONES = ("overview", "new-run", "compare", "run", "results", "leaderboard", "batches", "batch-results")
+ON_PHONES = (
+    "overview",
+    "new-run",
+    "compare",
+    "run",
+    "results",
+    "leaderboard",
+    "batches",
+    "batch-results",
+    "label",
+    "verdict",
+)
 
 _SETTLED = """() => document.readyState === "complete"
   && document.querySelectorAll(".htmx-request, .htmx-swapping, .htmx-settling").length === 0
@@ -72,7 +86,7 @@ def address(pattern: str, demo: Demo) -> str:
         name: getattr(demo, name)
         for name in (
             *("best", "second", "failed", "partial", "running", "waiting", "dataset"),
-            *("batch", "other_batch"),
+            *("batch", "other_batch", "judged", "other_judged"),
         )
     }
     return pattern.format(**names, item=quote(demo.noted[0]))

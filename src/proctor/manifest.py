@@ -4,6 +4,7 @@
     ExamFacts     of rows that proctor asked itself                      what `Source.facts` is
     BatchFacts    of requests that are sent as they stand
     RolloutFacts  of tasks that agents work on
+    JudgingFacts  of replies that a judge grades
     LogFacts      of a run that another tool made
     TaskSpec      of one task: its title, kind of answers, metrics, sizes, hashes
 
@@ -19,7 +20,9 @@ from typing import Any, Literal
 
 from proctor.types import Sampling
 
-Origin = Literal["sample", "imported", "hub", "file", "batch", "rollouts", "log"]  # where rows come from
+Origin = Literal[
+    "sample", "imported", "hub", "file", "batch", "rollouts", "log", "judging"
+]  # where rows come from
 Aggregate = Literal["micro", "macro"]
 ALL_WORDINGS = "all"
 
@@ -181,7 +184,21 @@ class RolloutFacts(TaskFacts):
     pass_score: float | None = None  # with which share of the rubrics' weights a trial passes
 
 
-Facts = ExamFacts | BatchFacts | RolloutFacts | LogFacts
+@dataclass(frozen=True, slots=True)
+class JudgingFacts(TaskFacts):
+    """What a judge's run tells. `judged` are the models whose replies it grades, by the ids of their runs.
+
+    `rubric` is the rubric's name with its hash, `rubric_sha256` the whole of that; each of its criteria is a task.
+    """
+
+    rubric: str | None = None
+    rubric_sha256: str | None = None
+    judge_prompt: str | None = None  # name and version of how a judge is asked
+    judged: Mapping[str, str] = field(default_factory=dict)
+    pairwise: bool | None = None
+
+
+Facts = ExamFacts | BatchFacts | RolloutFacts | JudgingFacts | LogFacts
 
 
 @dataclass(frozen=True, slots=True)

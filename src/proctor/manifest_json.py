@@ -20,6 +20,7 @@ from proctor.manifest import (
     CopiedRows,
     ExamFacts,
     Facts,
+    JudgingFacts,
     LeftOut,
     LogFacts,
     Manifest,
@@ -45,6 +46,7 @@ _EXAM = ("answer_type", "toml_sha256", "preset")
 _LOG = ("tool", "tool_version", "log", "log_sha256", "log_content_sha256")
 _BATCH = ("file", "file_sha256", "endpoint", "order")
 _ROLLOUTS = ("sandbox", "image_sha256")
+_JUDGING = ("rubric", "rubric_sha256", "judge_prompt")
 
 
 # Reading -----------------------------------------------------------------------------------------
@@ -100,6 +102,8 @@ def _facts(told: JsonObject) -> Facts:
         return _batch_facts(told, shared)
     if rows == "rollouts":
         return _rollout_facts(told, shared)
+    if rows == "judging":
+        return _judging_facts(told, shared)
     return _log_facts(told, shared) if rows == "log" else _exam_facts(told, shared)
 
 
@@ -119,6 +123,13 @@ def _rollout_facts(told: JsonObject, shared: dict[str, Any]) -> RolloutFacts:
         folders=told.table("folders", str) or {},
         rollouts=told.table("rollouts", int) or {},
         pass_score=told.take("pass_score", float, int),
+    )
+
+
+def _judging_facts(told: JsonObject, shared: dict[str, Any]) -> JudgingFacts:
+    judged = told.table("judged", str) or {}
+    return JudgingFacts(
+        **shared, **_told_texts(told, _JUDGING), judged=judged, pairwise=told.take("pairwise", bool)
     )
 
 
@@ -256,6 +267,8 @@ def facts_document(facts: Facts) -> dict[str, Any]:
         return _plain({**_log(facts), **_shared(facts)})
     if isinstance(facts, RolloutFacts):
         return _plain(_rollouts(facts))
+    if isinstance(facts, JudgingFacts):
+        return _plain(_judging(facts))
     return _plain(_batch(facts) if isinstance(facts, BatchFacts) else _exam(facts))
 
 
@@ -329,6 +342,11 @@ def _rollouts(facts: RolloutFacts) -> dict[str, Any]:
     own = {name: getattr(facts, name) for name in _ROLLOUTS}
     tables = {"folders": facts.folders or None, "rollouts": facts.rollouts or None}
     return {**_shared(facts), **own, **tables, "pass_score": facts.pass_score}
+
+
+def _judging(facts: JudgingFacts) -> dict[str, Any]:
+    own = {name: getattr(facts, name) for name in (*_JUDGING, "pairwise")}
+    return {**_shared(facts), **own, "judged": facts.judged or None}
 
 
 def _log(facts: LogFacts) -> dict[str, Any]:

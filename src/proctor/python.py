@@ -1,4 +1,4 @@
-"""The Python door: `proctor.evaluate` runs a plan and gives typed results back."""
+"""The Python door: `proctor.evaluate` runs a plan, `judge` has its replies graded, `label` keeps what people say."""
 
 from __future__ import annotations
 
@@ -6,16 +6,27 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from proctor.errors import ConfigError, ProctorError
 from proctor.figures import estimate, left_out_mark
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult
 from proctor.plan import Wanted
 from proctor.plan.doors import from_keywords
+from proctor.plan.rubrics import rubric_file
+from proctor.plan.wanted import OF_JUDGINGS
+from proctor.references import GradingRubric
+from proctor.service.checked.found import JudgedResult
+from proctor.service.checked.given import grade_records, judged_results
 from proctor.service.context import open_context
 from proctor.service.data.transfer import item_records
 from proctor.service.grades.function import FunctionGrader, GradingFunction
+from proctor.service.judges.todo import judge as ask_judges
+from proctor.service.judges.todo import judging_todo
+from proctor.service.judges.wanted import JudgingWanted
+from proctor.service.labelling.taken_in import take_in_records
+from proctor.service.labelling.wish import LabelWish
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.runs.lifecycle import start
 from proctor.service.runs.planning import plan_of_wanted
@@ -24,6 +35,8 @@ from proctor.types import Limits, Plan
 
 if TYPE_CHECKING:
     import pandas
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +118,89 @@ def evaluate(
     return _result(outcome, outcome.evaluation, settings)
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedRuns:
+    """What `judge` gives back: for each judged run and judge what it shows, with what people's labels make of it.
+
+    `error` is what stopped a judge early; what it had judged is kept, and the same call goes on.
+    """
+
+    results: tuple[JudgedResult, ...]
+    error: ProctorError | None = None
+    _settings: Settings = field(repr=False, kw_only=True)
+
+    def __str__(self) -> str:
+        return "\n".join(each.sentence for each in self.results)
+
+    def grades(self) -> list[dict[str, Any]]:
+        """One record a graded reply: run_id, grader, item_id, repeat, score (0 to 1), answer, note."""
+        with open_context(self._settings) as context:
+            return [
+                record for each in self.results for record in grade_records(context, each.run.id, each.grader)
+            ]
+
+
+def judge(
+    runs: Result | str | Sequence[str],
+    judge: str | Sequence[str],
+    *,
+    rubric: GradingRubric | str | os.PathLike[str] | None = None,
+    votes: int = 1,
+    against: str | None = None,
+    limits: Limits | None = None,
+    **options: Any,
+) -> JudgedRuns:
+    """Have one model, or several, grade the kept replies of runs; blocks until they are done.
+
+    `runs` is what `evaluate` gave, or ids of runs; `judge` is "provider/name" or a list of them. `rubric` is a file
+    or a GradingRubric; None is the built-in one. `votes` is how often each judge is asked about a reply, `against`
+    the id of the other run of pairs. `options` are those of `proctor grade --grader judge`. What was judged so before
+    is not asked again. Raises ProctorError when nothing could be asked.
+    """
+    ids = tuple(r.run.id for r in runs.runs) if isinstance(runs, Result) else runs
+    given = {**_of_limits(limits, options), **from_keywords(options, OF_JUDGINGS, "judge")}
+    wanted = JudgingWanted(
+        (ids,) if isinstance(ids, str) else tuple(ids),
+        (judge,) if isinstance(judge, str) else tuple(judge),
+        rubric if isinstance(rubric, GradingRubric | None) else rubric_file(Path(rubric)),
+        votes,
+        against,
+        given,
+    )
+    settings = read_settings(os.environ)
+    return _outside_any_loop(lambda: _judged(wanted, settings))
+
+
+def _judged(wanted: JudgingWanted, settings: Settings) -> JudgedRuns:
+    with open_context(settings) as context:
+        found = ask_judges(context, judging_todo(context, wanted))
+        error = next((each.error for each in found.outcomes if each.error is not None), None)
+        return JudgedRuns(judged_results(context, found.runs), error, _settings=settings)
+
+
+def label(
+    run: str,
+    grades: Mapping[str, str] | Sequence[Mapping[str, Any]],
+    *,
+    labeller: str,
+    rubric: GradingRubric | str | os.PathLike[str] | None = None,
+) -> int:
+    """Keep what a person says of a run's replies; how many labels were new.
+
+    `grades` are grades by item id ({"q/1": "pass"}), or records with the columns of `proctor label --out`: item_id,
+    grade, criterion, repeat, note, tags, drawn. Only what is drawn "random" enters estimates. `rubric` None is that of
+    the run's newest judging. Raises DataError that names every record that is wrong, before any is kept.
+    """
+    said = (
+        [{"item_id": item, "grade": grade} for item, grade in grades.items()]
+        if isinstance(grades, Mapping)
+        else grades
+    )
+    chosen = rubric if isinstance(rubric, GradingRubric | None) else rubric_file(Path(rubric))
+    with open_context(read_settings(os.environ)) as context:
+        return take_in_records(context, LabelWish((run,), labeller, chosen), said).added
+
+
 def _started(plan: Plan, settings: Settings, grader: FunctionGrader | None) -> PlanOutcome:
     with open_context(settings) as context:
         return start(context, plan, grader=grader)
@@ -127,7 +223,7 @@ def _result(outcome: PlanOutcome, evaluation: Evaluation, settings: Settings) ->
     )
 
 
-def _outside_any_loop(work: Callable[[], PlanOutcome]) -> PlanOutcome:
+def _outside_any_loop(work: Callable[[], T]) -> T:
     """Do the work in a thread of its own if this one has an event loop running, as a notebook's does."""
     import asyncio
 
@@ -135,7 +231,7 @@ def _outside_any_loop(work: Callable[[], PlanOutcome]) -> PlanOutcome:
         asyncio.get_running_loop()
     except RuntimeError:
         return work()
-    done: list[PlanOutcome] = []
+    done: list[T] = []
     failed: list[BaseException] = []
 
     def run() -> None:

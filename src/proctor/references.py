@@ -5,6 +5,9 @@ What is done with each kind is in service/kinds.
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import ClassVar, Literal
@@ -99,7 +102,8 @@ class TaskEntry:
     """A prepared task as a benchmark lists it: its folder, how often it is rolled out, and what differs for it.
 
     Paths are absolute. `environment` are variables as NAME=value, which the agent and the verifier see. What is None
-    of `timeout_s` (the agent's time) and `token_limit` is as the benchmark has it: `within` tells both.
+    of `timeout_s` (the agent's time) and `token_limit` is as the benchmark has it: `within` tells both. `content` is
+    the hash of the task as it was handed in for other machines, with its overrides: that is run, and nothing else.
     """
 
     folder: str
@@ -109,6 +113,7 @@ class TaskEntry:
     timeout_s: float | None = None
     token_limit: int | None = None
     given: str = ""  # the path of the folder as it was given
+    content: str | None = None
 
     def within(self, limits: TrialLimits) -> TrialLimits:
         """The benchmark's limits with this task's own; the whole trial may take as much longer as its agent may."""
@@ -140,10 +145,24 @@ class TrialLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class BenchmarkBudget:
+    """What all trials of a benchmark may ask of their models together. None: not bounded. `max_tokens` in and out."""
+
+    max_tokens: int | None = None
+    max_cost_usd: float | None = None
+    max_calls: int | None = None
+
+    def __bool__(self) -> bool:
+        """Whether it bounds anything."""
+        return self != BenchmarkBudget()
+
+
+@dataclass(frozen=True, slots=True)
 class RolloutsRef:
     """Which tasks an agent is given, how often, in what sandbox, and where the documented files are written.
 
-    `data` is the absolute path of the folder that holds `rollouts/` and `runs/`; `stamp` the time in
+    `data` is the absolute path of the folder that holds `rollouts/` and `runs/`, the PROCTOR_HOME of the process that
+    works on it or shows it (of a kept reference: where it began, which is nowhere looked at); `stamp` the time in
     `rollouts/NAME/STAMP`, and `first` the number of the first trial in `runs/STAMP-NUMBER`: trials are numbered task
     by task in the order of `tasks`, each task's rollouts one after the other.
     """
@@ -159,6 +178,7 @@ class RolloutsRef:
     image: str = "base"
     limits: TrialLimits = TrialLimits()
     pass_score: float = 1.0  # a trial passes with at least this share of the rubrics' weights
+    budget: BenchmarkBudget = BenchmarkBudget()
     imported: ClassVar[bool] = False
 
     @property
@@ -173,8 +193,10 @@ class Agent:
     `model` is whom it asks ("ollama/qwen3:8b"), None for agents that ask none. Of a command: `argv` with {instruction}
     and {model} in it, `binary` a file or folder of this machine that is seen read-only at /opt/agent, `log` the reader
     of what it prints, `log_fields` where that finds what ("said=message.text"), `secrets` the names of variables that
-    never enter a sandbox. Of a scripted agent: `script`, a file that is run in the repository. Of the shell agent:
-    `command_s`, how long one of its commands may take.
+    never enter a sandbox, `home_files` what its home holds when it begins ("PATH=CONTENT", below that home, with places
+    to fill), `model_name` what it calls its model where that is not the model's name. Of a scripted agent: `script`, a
+    file that is run in the repository. Of the shell agent: `command_s`, how long one of its commands may take.
+    `contents` are the hashes of its files as PATH=SHA256, where they were handed in for other machines.
     """
 
     name: str
@@ -189,6 +211,92 @@ class Agent:
     log_fields: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     command_s: float = 120.0
+    home_files: tuple[str, ...] = ()
+    model_name: str | None = None
+    contents: tuple[str, ...] = ()
 
 
-SourceRef = ExamRef | BatchRef | RolloutsRef | LogRef
+Scale = Literal["pass/fail", "yes/no", "1-5"]
+# The grades of each scale with what they are worth, the best first. A preference is shown as first and second reply.
+WORTH: Mapping[Scale, Mapping[str, float]] = {
+    "pass/fail": {"pass": 1.0, "fail": 0.0},
+    "yes/no": {"yes": 1.0, "no": 0.0},
+    "1-5": {"5": 1.0, "4": 0.75, "3": 0.5, "2": 0.25, "1": 0.0},
+}
+PREFERENCE: Mapping[str, float] = {"1": 1.0, "tie": 0.5, "2": 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """One thing that is asked of a reply, on a scale; `weight` is its part in the score beside the others'."""
+
+    name: str
+    asks: str  # a question or a demand, as a judge and a person are shown it
+    scale: Scale = "pass/fail"
+    weight: float = 1.0
+    task: str | None = None  # the id of the one item to whose replies it belongs; None: it is asked of all
+
+    @property
+    def worth(self) -> Mapping[str, float]:
+        return WORTH[self.scale]
+
+
+CORRECT = Criterion("correct", "Does the reply say what a good answer says, and nothing that contradicts it?")
+
+
+@dataclass(frozen=True, slots=True)
+class GradingRubric:
+    """By what replies are graded: by judges and by people alike. `guidance` is said before the criteria."""
+
+    name: str = "correct"
+    criteria: tuple[Criterion, ...] = (CORRECT,)
+    guidance: str = ""
+
+    @property
+    def sha256(self) -> str:
+        """Of all that it says; the first digits stand in graders' names."""
+        said = [
+            [each.name, each.asks, each.scale, each.weight, *([each.task] if each.task is not None else [])]
+            for each in self.criteria
+        ]
+        return hashlib.sha256(json.dumps([said, self.guidance], ensure_ascii=False).encode()).hexdigest()
+
+    @property
+    def words(self) -> str:
+        return f"{self.name}#{self.sha256[:8]}"
+
+    def of(self, item_id: str) -> tuple[Criterion, ...]:
+        """What is asked of the replies to an item: tasks of a benchmark have criteria of their own."""
+        return tuple(each for each in self.criteria if each.task in (None, item_id))
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingRef:
+    """Which run's replies a model judges, by what; with `against`, which of two runs' replies it prefers.
+
+    The model of the cell is the judge, its repeats are its votes. Each criterion of each reply is an item; of a pair
+    each order of the two replies is one. Replies later than `until` are not judged, so that a judging means the same
+    ones when it is resumed, whatever the judged run was asked since; nor are those that had a grade by `without` then.
+    """
+
+    name: str  # of what the judged run asked
+    run: str  # its id
+    kind: Literal["judging"] = "judging"
+    against: str | None = None  # id of the other run of pairs
+    rubric: GradingRubric = GradingRubric()
+    limit: int | None = None  # of the replies of the judged run
+    until: float | None = None  # Unix time; None: all that there are
+    without: str | None = None  # the name of a grader
+    imported: ClassVar[bool] = False
+
+    @property
+    def listed(self) -> str:
+        return f"judging of {self.name}"
+
+    def seen_from(self, run: str) -> JudgingRef:
+        """Of pairs: as the run with this id has it, its own reply the first of the two."""
+        turned = self.against is not None and run == self.against
+        return replace(self, run=self.against or self.run, against=self.run) if turned else self
+
+
+SourceRef = ExamRef | BatchRef | RolloutsRef | LogRef | JudgingRef

@@ -48,4 +48,7 @@ ROLLOUT_PAGES: dict[Key, Make] = {
     ("GET", f"{TRIAL}/events"): _events,
     ("GET", f"{TRIAL}/patch"): _trial("/patch", word="+new "),
     ("GET", f"{TRIAL}/file"): _nothing("/file", file="agent.log"),
+    ("GET", f"{TRIAL}/trajectory"): _trial("/trajectory", word="the last words of"),
+    ("GET", f"{TRIAL}/calls/{{number}}"): _nothing("/calls/0"),
+    ("GET", f"{TRIAL}/calls/{{number}}/body"): _nothing("/calls/0/body", which="request"),
 }

@@ -47,6 +47,11 @@ GET /api/v1/jobs/status/{job_id}
 GET /api/v1/jobs/status/{job_id}/poll
 GET /api/v1/jobs/status/{job_id}/stream
 POST /api/v1/plan
+GET /api/v1/judged/{job_id}
+POST /api/v1/judged/compare
+GET /api/v1/judgings
+GET /api/v1/judgings/{job_id}
+POST /api/v1/labels/export
 GET /api/v1/projects
 GET /api/v1/providers
 GET /api/v1/providers/{name}/models
@@ -58,6 +63,9 @@ GET /api/v1/rollouts/{benchmark_id}/trials
 GET /api/v1/rollouts/{benchmark_id}/trials/{run}/{task}/{rollout}
 GET /api/v1/rollouts/{benchmark_id}/trials/{run}/{task}/{rollout}/log
 GET /api/v1/rollouts/{benchmark_id}/trials/{run}/{task}/{rollout}/patch
+GET /api/v1/rollouts/{benchmark_id}/trials/{run}/{task}/{rollout}/trajectory
+GET /api/v1/rubrics
+POST /api/v1/rubrics/check
 GET /api/v1/schedules
 GET /api/v1/suites
 GET /api/v1/tasks
@@ -92,9 +100,12 @@ POST /rollouts/new/plan
 GET /rollouts/{ident}
 GET /rollouts/{ident}/events
 GET /rollouts/{ident}/trials/{run_id}/{rollout}
+GET /rollouts/{ident}/trials/{run_id}/{rollout}/calls/{number}
+GET /rollouts/{ident}/trials/{run_id}/{rollout}/calls/{number}/body
 GET /rollouts/{ident}/trials/{run_id}/{rollout}/events
 GET /rollouts/{ident}/trials/{run_id}/{rollout}/file
 GET /rollouts/{ident}/trials/{run_id}/{rollout}/patch
+GET /rollouts/{ident}/trials/{run_id}/{rollout}/trajectory
 GET /runs
 GET /runs/export
 GET /runs/new/models
@@ -115,6 +126,9 @@ GET /runs/{run_id}/results
 GET /schedules
 GET /suites
 GET /system
+GET /verdict
+GET /verdict/leanings
+GET /verdict/work
 GET /system/live
 GET /v1/batches
 GET /v1/batches/{batch_id}
@@ -124,12 +138,27 @@ GET /v1/files/{file_id}/content
 GET /v1/models
 GET /v1/models/{model:path}
 """
+LABEL = """
+POST /admin/benchmarks/{benchmark_id}/best/{custom_id:path}
+PUT /admin/benchmarks/{benchmark_id}/labels/{custom_id:path}
+POST /api/v1/labels
+POST /api/v1/labels/import
+POST /api/v1/labels/progress
+POST /api/v1/labels/queue
+POST /api/v1/labels/reveal
+POST /api/v1/labels/undo
+POST /batches/compare/best
+GET POST /label
+GET POST /label/labels.csv
+POST /label/reveal
+POST /label/undo
+GET /label/worth
+POST /runs/{run_id}/labels
+"""
 RUN = """
 POST /admin/benchmarks/run
 DELETE /admin/benchmarks/{benchmark_id}
-POST /admin/benchmarks/{benchmark_id}/best/{custom_id:path}
 POST /admin/benchmarks/{benchmark_id}/cancel
-PUT /admin/benchmarks/{benchmark_id}/labels/{custom_id:path}
 POST /admin/benchmarks/{benchmark_id}/resume
 POST /admin/datasets/upload
 DELETE PATCH /admin/datasets/{dataset_id}
@@ -140,13 +169,13 @@ DELETE PATCH /api/v1/datasets/{dataset_id}
 POST /api/v1/jobs/cancel/{job_id}
 POST /api/v1/jobs/restart/{job_id}
 DELETE /api/v1/jobs/{job_id}
+POST /api/v1/judgings
 POST /api/v1/rollouts
 DELETE /api/v1/rollouts/{benchmark_id}
 POST /api/v1/rollouts/{benchmark_id}/cancel
 POST /api/v1/rollouts/{benchmark_id}/resume
 POST /api/v1/schedules
 DELETE PATCH /api/v1/schedules/{number}
-POST /batches/compare/best
 POST /batches/new
 POST /datasets
 POST /datasets/{dataset_id}/delete
@@ -154,6 +183,8 @@ POST /datasets/{dataset_id}/layout
 POST /datasets/{dataset_id}/reading
 POST /datasets/{dataset_id}/rename
 POST /demo
+GET POST /judge
+POST /judge/plan
 POST /models/test
 POST /rollouts/new
 POST /rollouts/{ident}/cancel
@@ -161,7 +192,6 @@ POST /rollouts/{ident}/delete
 POST /rollouts/{ident}/resume
 GET POST /runs/new
 POST /runs/{run_id}/delete
-POST /runs/{run_id}/labels
 POST /runs/{run_id}/notes/{item_id:path}
 POST /runs/{run_id}/rerun
 POST /runs/{run_id}/restart
@@ -194,10 +224,11 @@ def _listed(scope: str, text: str) -> dict[tuple[str, str], str]:
     return {(method, path): scope for methods, path in rows for method in methods.split()}
 
 
-# (method, path) -> none, read, run, admin
+# (method, path) -> none, read, label, run, admin
 SCOPES = {
     **_listed("none", OPEN),
     **_listed("read", READ),
+    **_listed("label", LABEL),
     **_listed("run", RUN),
     **_listed("admin", ADMIN),
 }

@@ -87,10 +87,16 @@ def test_unknown_missing_and_revoked_keys_are_refused(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("has", "may"), [("read", {"read"}), ("run", {"read", "run"}), ("admin", {"read", "run", "admin"})]
+    ("has", "may"),
+    [
+        ("read", {"read"}),
+        ("label", {"read", "label"}),
+        ("run", {"read", "label", "run"}),
+        ("admin", {"read", "label", "run", "admin"}),
+    ],
 )
 def test_each_scope_holds_those_before_it(has: str, may: set[str]) -> None:
-    for scope in ("read", "run", "admin"):
+    for scope in ("read", "label", "run", "admin"):
         if scope in may:
             User("ann", has).check(scope)
         else:
@@ -99,7 +105,7 @@ def test_each_scope_holds_those_before_it(has: str, may: set[str]) -> None:
 
 
 def test_keys_with_unknown_scopes_or_odd_names_are_refused(store: Store) -> None:
-    with pytest.raises(ConfigError, match="choose from read, run, admin"):
+    with pytest.raises(ConfigError, match="choose from read, label, run, admin"):
         access.create_key(over(store), "ann", "", ["write"], by="root")
     with pytest.raises(ConfigError, match="user"):
         access.create_key(over(store), "<script>", "", ["read"], by="root")
@@ -127,6 +133,7 @@ def test_the_trail_says_who_did_what(store: Store) -> None:
     assert access.deeds(over(store), before=access.deeds(over(store))[0].id)[0].user == "ann"
 
 
+@pytest.mark.slow
 def test_pruning_takes_old_runs_and_all_that_is_theirs(tmp_path: Path) -> None:
     home = settings(tmp_path)
     plan = Plan((Cell(Model("baseline", "majority"), ExamRef("suite", "superglue", rows="sample", limit=2)),))

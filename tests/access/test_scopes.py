@@ -29,7 +29,7 @@ from served import serving
 from simulators import settings
 
 pytestmark = pytest.mark.slow
-ORDER = ("none", "read", "run", "admin")
+ORDER = ("none", "read", "label", "run", "admin")
 PLAIN = {"PROCTOR_REQUESTS_PER_MINUTE": "100000", "PROCTOR_MOST_QUEUED": "100"}
 # What the application has beside the routes of the table: files of its own, and the document of the API.
 FILES = {"/docs/assets/docs.js", "/assets/app.css", "/openapi.json"}

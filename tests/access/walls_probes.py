@@ -7,6 +7,8 @@ from urllib.parse import quote
 
 from batch_pages import BATCH_PAGES
 from fastapi.routing import APIRoute
+from judging_pages import JUDGING_PAGES
+from judging_probes import JUDGING_PROBES
 from probe import ACTS, NOTHING, REFUSED, SEES, Key, Make, Probe, lists, query, run, same
 from rollout_pages import ROLLOUT_PAGES
 from walls_world import SUITE, Names
@@ -124,6 +126,8 @@ def _openai_batch(of: Names) -> dict[str, Any]:
 KEYS = {"user": "eve", "scopes": ["read"], "project_ids": [2]}
 
 PROBES: dict[Key, Make] = {
+    **JUDGING_PAGES,  # first: later ones delete runs
+    **JUDGING_PROBES,
     # The API ------------------------------------------------------------------------------------
     ("POST", f"{BENCH}/run"): lambda of: [Probe(f"{BENCH}/run", ACTS, body=_job(of, of.project))],
     ("GET", f"{BENCH}/results/{{job_id}}"): lambda of: [
@@ -382,6 +386,7 @@ PROBES |= {
     ("GET", TRIAL): _trial("", word="the last words of"),
     ("GET", f"{TRIAL}/patch"): _trial("/patch", word="+new "),
     ("GET", f"{TRIAL}/log"): _trial("/log", owner=NOTHING),
+    ("GET", f"{TRIAL}/trajectory"): _trial("/trajectory", word="the last words of"),
     ("POST", f"{ROLLOUTS}/{{benchmark_id}}/cancel"): _rollouts("/cancel", ACTS, name="rollouts_waiting"),
     ("POST", f"{ROLLOUTS}/{{benchmark_id}}/resume"): _rollouts("/resume", ACTS, name="rollouts_partial"),
     ("DELETE", f"{ROLLOUTS}/{{benchmark_id}}"): _rollouts("", ACTS, name="rollouts_doomed"),

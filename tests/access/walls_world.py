@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from judging_world import judged
 from openai_world import files_and_batch
 from rollouts_world import NOBODYS as NOBODYS_ROLLOUTS
 from rollouts_world import benchmarks
@@ -65,6 +66,7 @@ class Names:
     failed: str
     waiting: str
     running: str
+    judging: str  # that waits, of the run that is done
     schedule: int
     note: int
     item: str
@@ -95,6 +97,7 @@ NOBODYS = Names(
     failed="33333333-0000-4000-8000-333333333333",
     waiting="44444444-0000-4000-8000-444444444444",
     running="55555555-0000-4000-8000-555555555555",
+    judging="bbbbbbbb-0000-4000-8000-bbbbbbbbbbbb",
     schedule=991,
     note=992,
     item="boolq/none",
@@ -137,8 +140,7 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
     note = notes.add(over(store), done.id, row.item_id, 0, user=user, text=f"{word} remark", flag=True)
     wanted = NewSchedule(f"{word} nightly", "0 2 * * *", _cell(word, "1"), user, project.id)
     schedule = schedules.add(over(store, settings), wanted)
-    runlog.say(settings.home, done.id, f"{word} was logged")
-    access.note(over(store), user, "submit", done.id, f"{word} was submitted")
+    _traced(store, settings, word, user, done)
     batches = [_batch(store, settings, word, project.id, model) for model in ("sim", "sim-small")]
     file, loose_file, openai_batch = files_and_batch(over(store, settings), word, user, project.id)
     rollouts = benchmarks(store, settings, word, user, project.id)
@@ -151,6 +153,7 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
         failed=failed.id,
         waiting=waiting.id,
         running=running.id,
+        judging=judged(store, settings, word, ticket, [done, beside]),
         schedule=schedule.id,
         note=note.id,
         item=row.item_id,
@@ -167,10 +170,15 @@ def owner(store: Store, settings: Settings, word: str, user: str) -> Owner:
         **rollouts._asdict(),
     )
     runs = [run.id for run in (done, beside, failed, waiting, running, *batches)]
-    ids = {names.dataset, names.requests, *runs, *rollouts[:-1]}
+    ids = {names.dataset, names.requests, names.judging, *runs, *rollouts[:-1]}
     return Owner(
         secret, names, frozenset({word, user, file, openai_batch, *ids, *(ident[:8] for ident in ids)})
     )
+
+
+def _traced(store: Store, settings: Settings, word: str, user: str, run: Run) -> None:
+    runlog.say(settings.home, run.id, f"{word} was logged")
+    access.note(over(store), user, "submit", run.id, f"{word} was submitted")
 
 
 def _dataset(store: Store, settings: Settings, word: str, user: str, project: int) -> str:

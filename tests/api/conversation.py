@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from conversation_batches import benchmarks_told
+from conversation_judging import judging_told
 from conversation_rollouts import rollouts_told, task_in
 
 from proctor.api.examples import FILE
@@ -78,7 +79,7 @@ def told_by(server: Server) -> Told:
     for name in ("providers", "suites", "projects", "schedules", "keys", "audit"):
         ask("GET", f"/api/v1/{name}")
     found |= _datasets_told(server) | _openai_told(server) | _requests_told(server)
-    found |= benchmarks_told(server) | rollouts_told(server)
+    found |= benchmarks_told(server) | rollouts_told(server) | judging_told(server, job, other)
     ask("PATCH", "/api/v1/schedules/{number}", {"enabled": False}, number=1)
     ask("PATCH", "/api/v1/keys/{number}", {"project_ids": [1, 2]}, number=1)
     for name in ("schedules", "keys"):

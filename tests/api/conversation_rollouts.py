@@ -41,7 +41,7 @@ def rollouts_told(server: Server) -> Mapping[tuple[str, str], tuple[int, Any]]:
     ident = names["benchmark_id"] = ask("POST", AT, asked("nightly", "reference"))["benchmark_id"]
     _until_ended(server, ident)
     names["run"] = ask("GET", ONE)["rows"][0]["job_id"]
-    for path in (AT, f"{ONE}/trials", TRIAL, f"{ONE}/summary"):
+    for path in (AT, f"{ONE}/trials", TRIAL, f"{TRIAL}/trajectory", f"{ONE}/summary"):
         ask("GET", path)
     names["benchmark_id"] = server.post(AT, asked("weekly", "null"))["benchmark_id"]
     ask("POST", f"{ONE}/cancel")

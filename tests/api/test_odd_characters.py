@@ -147,6 +147,7 @@ def test_texts_may_have_lines_and_names_may_not(door: tuple[Server, list[str]]) 
     assert not any(line.startswith("2026-11-22T03:00:00Z") for line in said)
 
 
+@pytest.mark.slow
 def test_names_are_one_line_on_the_command_line_too(tmp_path: Path, sqlite_url: str) -> None:
     given = settings(tmp_path)
     for name in ("ollama/a\nb", "ollama/a\x1b[2Jb", "simulator/\0", "gpt-\u2028"):

@@ -184,6 +184,7 @@ def test_the_help_lists_server_and_worker_but_not_what_they_start() -> None:
     assert "work-on" not in said
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_at_once_is_started_again_later_and_later() -> None:
     told: list[str] = []
     command = [sys.executable, "-c", "raise SystemExit(7)"]

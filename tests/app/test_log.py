@@ -16,6 +16,8 @@ from programs import proctor
 from providers.recording import Script, recording
 from served import serving
 
+pytestmark = pytest.mark.slow
+
 LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (DEBUG|INFO|WARNING|ERROR) proctor[\w.]*: .+")
 
 

@@ -93,6 +93,7 @@ def all_ids(context: Context, run: Run, wanted: RowFilter, *, limit: int = 43) -
         after = page.after
 
 
+@pytest.mark.slow
 @pytest.mark.promise("B-15")
 @pytest.mark.parametrize("ended", [True, False], ids=["ended", "at work"])
 def test_every_filter_finds_just_its_rows_page_by_page_in_both_directions(

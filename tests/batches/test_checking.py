@@ -17,6 +17,8 @@ from proctor.sources.batches.checked import SENDABLE, Rules
 from proctor.sources.batches.preview import first_requests
 from programs import proctor, proctor_json
 
+pytestmark = pytest.mark.slow
+
 
 def faults(path: Path, rules: Rules = SENDABLE, **given: Any) -> list[tuple[int | None, str]]:
     return [(fault.line, fault.code) for fault in checked(path, rules, **given).faults]

@@ -240,6 +240,7 @@ def test_pages_give_every_request_once_disagreements_first(
         rows(context, found, status="wrong")
 
 
+@pytest.mark.slow
 def test_beyond_the_ids_that_are_remembered_pages_are_found_by_walking_on(
     store: Store, tmp_path: Path
 ) -> None:

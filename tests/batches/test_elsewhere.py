@@ -162,6 +162,7 @@ def test_a_line_of_any_tool_becomes_an_attempt_and_the_line_again(
     assert after.code == before.code or before.status is not None
 
 
+@pytest.mark.slow
 @pytest.mark.promise("B-24")
 def test_the_real_outputs_become_runs_that_are_compared_with_our_own(shared: Path, tmp_path: Path) -> None:
     ours = settings(tmp_path)

@@ -18,6 +18,8 @@ from proctor.types import Cell, Gold, Limits, Model, Plan, Request, Status
 from providers.recording import Script, recording
 from simulators import settings
 
+pytestmark = pytest.mark.slow
+
 N = 24
 
 

@@ -13,6 +13,8 @@ from proctor.references import BatchRef
 from proctor.settings import Settings, read_settings
 from proctor.types import Cell, Model, Plan, Run, Sampling
 
+pytestmark = pytest.mark.slow
+
 AS_WRITTEN = Sampling(temperature=None, max_tokens=None, context_tokens=None, seed=None)
 
 

@@ -82,6 +82,7 @@ def test_what_a_person_wrote_is_not_changed_by_a_list_and_what_a_list_told_is(
         registry.forget(away, "openai/sim")
 
 
+@pytest.mark.slow
 def test_providers_that_are_away_cost_a_second_together_and_are_named(store: Store, tmp_path: Path) -> None:
     with silent() as one, silent() as other:
         context = context_of(

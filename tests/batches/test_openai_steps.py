@@ -180,6 +180,7 @@ def test_whoever_reaches_another_project_sees_no_file_and_no_batch(context: Cont
     assert begun(own, tmp_path).status == "validating"
 
 
+@pytest.mark.slow
 def test_providers_that_are_away_cost_the_list_of_models_a_moment_in_all(tmp_path: Path) -> None:
     """Two that take a connection and never answer are asked beside one that does, and none a second time at once."""
     with ExitStack() as ending:

@@ -19,6 +19,8 @@ from proctor.service.output import lines as output
 from proctor.service.output.growing import growing
 from simulators import settings
 
+pytestmark = pytest.mark.slow
+
 AGAIN = Sending(retry_failed=True)
 
 

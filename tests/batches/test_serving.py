@@ -25,6 +25,8 @@ from proctor.service.serving.served import _only_model, with_served
 from proctor.types import Cell, Limits, Model, Plan, Sampling, Status
 from simulators import settings
 
+pytestmark = pytest.mark.slow
+
 FREE = Sampling(temperature=None, max_tokens=None, context_tokens=None, seed=None)
 SIMULATOR = [sys.executable, "-m", "proctor.simulator", "--port", "{port}"]
 # A command that serves by a child of its own, as servers with workers do.

@@ -19,6 +19,8 @@ from proctor.types import Model, Reply
 from scripted import EVENTS, Said, failure_of, passed, reply_to, request, scripted
 from simulators import nearby
 
+pytestmark = pytest.mark.slow
+
 FIRST_S, NEXT_S = 0.25, 0.02
 ASKED = request({"messages": [{"role": "user", "content": "Which one?"}]})
 TOOLS = [

@@ -15,6 +15,8 @@ from proctor.providers.pacing.limiter import Limiter
 from proctor.types import Outcome, Reply
 from simulators import questions, read
 
+pytestmark = pytest.mark.slow
+
 QUICK = Retry(most=3, most_refusals=6, first_s=0.0)
 
 

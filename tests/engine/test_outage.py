@@ -129,6 +129,7 @@ def test_an_item_that_a_gateway_never_answers_costs_only_itself():
     assert ran.outcomes == {Outcome.CORRECT: 39, Outcome.ERROR: 1}
 
 
+@pytest.mark.slow
 def test_without_waiting_items_fail_one_after_the_other():
     ran = run(Server(2.0, 1e9, REFUSED), 400, wait_s=0.0)
     assert "waited" not in str(ran.error)

@@ -12,6 +12,8 @@ from storms import Server, storm
 
 from proctor.providers.contract import Pacing
 
+pytestmark = pytest.mark.slow
+
 FREE = Pacing(8, 256)
 SIXTEEN = Pacing(16, 16, fixed=True)
 REPLY_S = 0.2

@@ -20,6 +20,8 @@ from proctor.service.context import open_context
 from programs import csv_of_sums, environment, proctor
 from simulators import settings
 
+pytestmark = pytest.mark.slow
+
 TEMPLATES = Path(__file__).parents[2] / "examples" / "fleet"
 
 

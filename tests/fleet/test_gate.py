@@ -26,6 +26,8 @@ from proctor.types import Run, Shard
 from programs import environment, proctor, proctor_json
 from simulators import settings
 
+pytestmark = pytest.mark.slow
+
 N = 120
 ACTION = Path(__file__).parents[2] / ".github" / "actions" / "gate" / "action.yml"
 HOSTILE = (

@@ -30,6 +30,8 @@ from programs import csv_of_sums, proctor, started
 from request_files import lines
 from simulators import nearby, settings
 
+pytestmark = pytest.mark.slow
+
 N, OF = 31, 3
 merge = opened(merging.merge)
 

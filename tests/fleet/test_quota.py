@@ -32,6 +32,8 @@ from programs import proctor
 from simulators import questions, read, simulator
 from simulators import settings as settings_of
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-of-the-test-0123456789"
 PLACE = Pacing(start=4, most=8)
 LONGEST_S = 30.0

@@ -31,6 +31,8 @@ from proctor.store.queue import taking, workers
 from proctor.types import Cell, Limits, Model, Run, Status
 from request_files import lines
 
+pytestmark = pytest.mark.slow
+
 GEMINI = Cell(Model("gemini", "gemini-2.5-flash"), ExamRef("suite", "glue", rows="sample", limit=1))
 
 

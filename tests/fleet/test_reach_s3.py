@@ -26,6 +26,8 @@ from proctor.store.shared.contract import Shared
 from proctor.store.shared.opening import shared_of
 from request_files import lines
 
+pytestmark = pytest.mark.slow
+
 ADDRESS = "s3://exams/of the team"
 
 

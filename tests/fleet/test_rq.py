@@ -28,6 +28,8 @@ from proctor.types import Run, Status
 from programs import proctor
 from served import serving
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("high", "normal", "low")
 
 

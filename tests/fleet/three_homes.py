@@ -6,8 +6,6 @@ import io
 import json
 import os
 import signal
-import subprocess
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,10 +13,9 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
 from valkeys import Valkey
 
-from jobs_world import ENDED, children_of, end, kill
+from jobs_world import ENDED, Machine, children_of, end
 from proctor.findings import Score
 from proctor.service.context import Context
 from proctor.service.datasets import kept
@@ -50,30 +47,6 @@ class Compared:
     @property
     def same(self) -> bool:
         return not (self.lost or self.doubled or self.different or self.scores_differ)
-
-
-@dataclass
-class Machine:
-    """A worker in a home of its own, with all that it has started."""
-
-    home: Path
-    process: subprocess.Popen[str]
-    said: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    def _listen(self) -> None:
-        assert self.process.stderr is not None
-        self.said.extend(self.process.stderr)
-
-    def kill(self) -> int:
-        """As when the machine loses its power; how many processes that were."""
-        worker = psutil.Process(self.process.pid)
-        pids = [each.pid for each in [worker, *worker.children(recursive=True)]]
-        kill(pids)
-        self.process.wait()
-        return len(pids)
 
 
 @dataclass

@@ -15,6 +15,8 @@ from proctor.grading.graders.table import GRADERS
 from proctor.grading.spec import Files, grader_of_table, parse_grader
 from proctor.types import Outcome, Reply
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", GRADERS)
 def test_every_grader_is_named_by_its_words(name):

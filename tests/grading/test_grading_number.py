@@ -99,6 +99,7 @@ def test_a_reply_without_a_number_has_no_answer():
     assert (grade.outcome, grade.score, grade.note) == (Outcome.NO_ANSWER, 0.0, "the reply holds no number")
 
 
+@pytest.mark.slow
 @given(number=st.integers(-(10**12), 10**12), group=st.sampled_from([",", ".", " ", "\u00a0", "'"]))
 def test_grouped_integers_are_read_back(number, group):
     written = f"{number:,}".replace(",", group)

@@ -31,6 +31,8 @@ from proctor.store.admin import snapshot
 from proctor.store.core.tables import METADATA, PROJECT, RUN
 from programs import environment, proctor
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = Path(__file__).parents[2] / "examples" / "questions.csv"
 
 

@@ -60,6 +60,7 @@ def test_the_python_door_is_as_lenient_as_it_is_told(tmp_path: Path, monkeypatch
     assert MARK in str(result)
 
 
+@pytest.mark.slow
 def test_copying_the_rows_of_a_file_narrows_no_interval(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,8 @@ from proctor.store import Store
 from proctor.types import Cell, Model, Plan, Run, Sampling
 from simulators import settings
 
+pytestmark = pytest.mark.slow
+
 ROWS = 12
 
 

@@ -26,6 +26,8 @@ from proctor.store.queue.waits import Absence, Wait, Waits
 from proctor.types import Cell, Limits, Model, Plan, Status
 from served import serving
 
+pytestmark = pytest.mark.slow
+
 N = 60
 FEW = Retry(most=2, first_s=0.02)  # used up long before the server is back
 

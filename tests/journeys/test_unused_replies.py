@@ -22,6 +22,8 @@ from programs import csv_of_sums
 from simulators import settings
 from wire_bodies import OPENAI, saying
 
+pytestmark = pytest.mark.slow
+
 WHOLE = orjson.dumps(OPENAI)  # 12 tokens in, 7 out, $0.002
 EMPTY = orjson.dumps({**copy.deepcopy(OPENAI), "choices": []})
 N = 30

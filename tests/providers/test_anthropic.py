@@ -302,6 +302,7 @@ def test_what_is_no_reply_is_an_error_of_its_kind(server, tmp_path, name, kind):
         ask(model(server.url, name), tmp_path, ITEM)
 
 
+@pytest.mark.slow
 def test_simulated_limits_credits_and_lengths(tmp_path):
     with simulator([ITEM], "--rate-limit-rate", "1", "--retry-after", "7") as running:
         with pytest.raises(RateLimited) as caught:

@@ -247,6 +247,7 @@ def test_what_is_no_reply_is_an_error_of_its_kind(server, tmp_path, name, kind):
         ask(model(server.url, name), tmp_path, ITEM)
 
 
+@pytest.mark.slow
 def test_simulated_limits_quotas_and_lengths(tmp_path):
     with simulator([ITEM], "--rate-limit-rate", "1") as running, pytest.raises(RateLimited):
         ask(model(running.url, "sim"), tmp_path, ITEM)

@@ -273,6 +273,7 @@ def test_the_ranking_is_right_as_often_as_the_model(server, tmp_path, shape):
     assert 85 <= asyncio.run(work()) <= 155
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("style", "first"), [("plain", "A"), ("space", " A"), ("split", "A"), ("piece", "A")]
 )

@@ -17,6 +17,8 @@ from proctor.types import Chat, Limits, Message, Model, Reply, Sampling
 from programs import csv_of_sums
 from simulators import nearby, provider, questions, settings
 
+pytestmark = pytest.mark.slow
+
 ITEM = questions(1)[0]
 # 404 tokens by the simulator's rule of four characters each.
 FREE = Sampling(context_tokens=None)

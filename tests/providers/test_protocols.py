@@ -23,6 +23,8 @@ from proctor.errors import (
 from proctor.types import Chat, Message, Model, Sampling
 from simulators import ask, provider, questions, simulator
 
+pytestmark = pytest.mark.slow
+
 ITEM = questions(1)[0]
 SHAPES = ["openai", "ollama"]
 

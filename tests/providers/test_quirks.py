@@ -209,6 +209,7 @@ def test_a_dead_upstream_of_litellm_is_told_in_its_words(tmp_path):
     assert "litellm.InternalServerError" in str(raised.value) and "Connection error" in str(raised.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("quirks", "name"), [("llama.cpp", "sim-thinking"), ("vllm", "sim"), ("mockllm", "sim-thinking")]
 )

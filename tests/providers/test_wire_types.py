@@ -24,6 +24,8 @@ from proctor.types import Model, Reply, Sampling
 from simulators import provider
 from wire_bodies import BODIES, PATHS, SHAPELESS, paths, replaced, saying
 
+pytestmark = pytest.mark.slow
+
 SHAPES = sorted(BODIES)
 MODES = [(shape, "generate") for shape in SHAPES]
 MODES += [(shape, "logprob") for shape in ("gemini", "ollama", "openai")]

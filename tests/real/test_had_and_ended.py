@@ -20,6 +20,8 @@ from jobs_world import until
 from programs import HANG_S
 from real import NotHere, fetch
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 HERE = ("Linux", "x86_64", ("glibc", "2.36"))
 SMALL = {

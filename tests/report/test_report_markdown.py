@@ -40,6 +40,7 @@ def test_every_row_of_a_table_has_its_columns(evaluation: Evaluation) -> None:
         assert all(re.fullmatch("-{3}:?", cell) for cell in table[1])
 
 
+@pytest.mark.slow
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_no_name_breaks_a_table_or_a_heading(model: str, title: str) -> None:
     plain, odd = _two_tasks("m", "t"), _two_tasks(model, title)

@@ -33,7 +33,7 @@ from proctor.manifest_json import manifest_from
 from proctor.references import ExamRef, LogRef
 from proctor.report import comparison
 from proctor.report.measures import MEANINGS, NAMES, PASSES
-from proctor.report.papers import INTERVALS, PAPERS, TESTS, split
+from proctor.report.papers import CORRECTION, INTERVALS, PAPERS, TESTS, split
 from proctor.report.setup import sampling_words
 from proctor.report.words import day
 from proctor.stats import estimates, estimates_share, estimates_sheet, estimates_task, resample
@@ -59,7 +59,14 @@ def test_the_methods_of_one_run_speak_of_no_comparison() -> None:
 
 
 def test_every_paper_is_cited_somewhere() -> None:
-    texts = (*INTERVALS.values(), *TESTS.values(), *MEANINGS.values(), *PASSES.values(), *comparison.WORDS)
+    texts = (
+        *INTERVALS.values(),
+        *TESTS.values(),
+        *MEANINGS.values(),
+        *PASSES.values(),
+        *comparison.WORDS,
+        CORRECTION,
+    )
     said = " ".join(texts)
     assert {cited for cited in PAPERS if cited not in said} == set()
 

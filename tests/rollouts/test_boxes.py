@@ -102,10 +102,9 @@ def test_a_folder_is_seen_read_only_and_given_files_are_copies(sandbox: Sandbox,
         assert b"Read-only" in ended.said
 
 
-@pytest.mark.parametrize("name", ["modal", "chroot"])
-def test_a_sandbox_that_is_not_there_is_named_with_those_that_are(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=f"{name}.*bubblewrap.*local"):
-        open_sandbox(RolloutsRef("tests", sandbox=name), tmp_path)
+def test_a_sandbox_that_is_not_there_is_named_with_those_that_are(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"chroot.*bubblewrap, docker, local, modal"):
+        open_sandbox(RolloutsRef("tests", sandbox="chroot"), tmp_path)
 
 
 def test_this_machine_itself_is_said_to_contain_nothing(tmp_path: Path) -> None:

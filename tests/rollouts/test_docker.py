@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
 import socket
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import docker
 import pytest
 from dockerd import dockerd
+from searching import KEY, finds_what_is_planted_and_nothing_before
+from sights import each_reaches_its_own, looked
 
 from proctor.errors import SandboxMissing
+from proctor.plan.shipped_agents import SHIPPED
 from proctor.references import RolloutsRef
 from proctor.sandbox.contract import Box, Command, Mount, Policy, Sandbox
 from proctor.sandbox.opening import open_sandbox
+from proctor.simulator import spawn
 from programs import proctor
 from rollouts.boxed import image_in
+from rollouts.installed import agents_in
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -70,7 +79,9 @@ def test_memory_processes_and_disk_end_where_they_should_and_the_box_goes_on(san
         assert b"fork" in forked.said
         filled = await box.run(sh("dd if=/dev/zero of=/app/repo/big bs=1M count=99"))
         assert b"No space left" in filled.said
-        assert (await box.run(sh("rm big; id -u; touch /etc/x"))).said.startswith(b"1000\n")
+        last = (await box.run(sh("rm big; id -u; touch /etc/x"))).said
+        # What is printed and what goes wrong come by two pipes, in any order.
+        assert b"1000\n" in last and b"Read-only file system" in last
 
     within(sandbox, work)
 
@@ -115,6 +126,47 @@ def test_a_flood_of_output_is_counted_and_not_kept(sandbox: Sandbox, tmp_path: P
         assert (tmp_path / "log").stat().st_size == 1_000
 
     within(sandbox, work)
+
+
+def test_a_container_reaches_what_listens_in_it_and_nothing_else_of_any_network(sandbox: Sandbox) -> None:
+    async def whole() -> None:
+        one, other = await asyncio.gather(sandbox.open(SMALL), sandbox.open(SMALL))
+        try:
+            sights = await looked(one, other)
+        finally:
+            await one.close()
+            await other.close()
+        each_reaches_its_own(sights)
+
+    asyncio.run(whole())
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv: apt-get install util-linux")
+def test_where_no_network_may_be_entered_a_relay_serves_the_box(daemon: str, tmp_path: Path) -> None:
+    home, here = image_in(tmp_path / "home"), Path(__file__).parent
+    less = ("setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin")
+    done = subprocess.run(
+        [*less, sys.executable, str(here / "relayed_boxes.py"), str(home)],
+        env={**os.environ, "DOCKER_HOST": daemon},
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    found = json.loads(done.stdout)
+    assert found["told"].endswith("loopback by a relay")
+    each_reaches_its_own(found["sights"], gone=("", "ConnectionResetError"))
+    assert found["whole"] == "24"  # connections at once, a megabyte each way
+    assert found["heard"] == [11]  # the command was killed, and so the relay: its connection has ended
+    # Nobody's is the relay's process, which the box's user can neither stop nor look into; it dies with each command.
+    assert sorted(found["running"].split()[::2]) == ["0", "1000", "65534"]
+
+
+def test_a_program_in_a_container_finds_no_key_of_this_machine(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    finds_what_is_planted_and_nothing_before(sandbox, tmp_path)
 
 
 def test_a_task_s_dockerfile_is_built_on_the_local_base(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -170,3 +222,15 @@ def test_a_benchmark_is_run_in_docker_from_its_file(daemon: str, tmp_path: Path)
     assert "1 of 1 scored trial passed" in done.stdout
     record = json.loads(next(home.glob("runs/*/evaluation_results.json")).read_text())
     assert record["total_score"] == 1.0
+
+
+@pytest.mark.promise("C-20")
+def test_agents_that_others_wrote_work_in_containers(daemon: str, tmp_path: Path) -> None:
+    home = agents_in(image_in(tmp_path / "home"))
+    task = f'[[tasks]]\nprepared_dir = "{ROOT / "examples/tasks/mend-the-mean"}"\nmodel = "openai/sim"\n'
+    entries = "".join(f'{task}agent = "{name}"\n' for name in SHIPPED)
+    (tmp_path / "real.toml").write_text(f'name = "real"\nsandbox = "docker"\n{entries}')
+    with spawn(["--script", str(ROOT / "examples/scripts/mend-the-mean.jsonl")], {}) as server:
+        words = ("rollouts", "run", str(tmp_path / "real.toml"))
+        done = proctor(home, *words, DOCKER_HOST=daemon, OPENAI_BASE_URL=f"{server.url}/v1")
+    assert done.stdout.count("1 of 1 scored trial passed") == len(SHIPPED), done.stdout

@@ -245,7 +245,7 @@ def test_full_output_streams_what_agents_and_verifiers_print_behind_their_trials
     out = desk.rollouts("run", desk.config("loud", agent, entry(task, "loud")), "-vv").stdout
     stamp = desk.folder("loud").name
     assert f"[{stamp}-0 agent] I look" in out.splitlines()
-    assert f"[{stamp}-0 eval] I test" in out.splitlines()
+    assert f"[{stamp}-0 eval]   I test" in out.splitlines()
     assert "\x1b" not in out and "[31m" in out  # an agent's words are shown, and cannot steer a terminal
     assert out.index("I look") < out.index("completed (launched)")
 
@@ -253,7 +253,7 @@ def test_full_output_streams_what_agents_and_verifiers_print_behind_their_trials
 def test_the_files_and_the_dashboard_agree_on_every_trial(desk: Desk, said: str) -> None:
     with open_context(read_settings({"PROCTOR_HOME": str(desk.data)})) as context:
         plan = str(desk.manifest(NAME)["plan"])
-        trials = TrialReader(context.store).trials(context.store.plan_runs(plan))
+        trials = TrialReader(context.store, context.settings).trials(context.store.plan_runs(plan))
         shown = {cell.run_id: (cell.state, cell.score) for cell in one(context, plan).all_trials}
     assert {each.run_id: (each.state, each.attempt.score) for each in trials if each.attempt} == shown
 
@@ -318,8 +318,8 @@ def test_what_cannot_begin_leaves_no_folder_and_says_why(desk: Desk, said: str) 
     wrong = desk.rollouts("run", desk.config("wrong", entry("tasks/gone", "null")), code=2)
     assert "there is no folder tasks/gone" in wrong.stderr
     assert not (desk.data / "rollouts/wrong").exists()
-    later = desk.rollouts("run", f"configs/{NAME}.toml", code=2, SANDBOX_BACKEND="modal")
-    assert "'modal'" in later.stderr
+    other = desk.rollouts("run", f"configs/{NAME}.toml", code=2, SANDBOX_BACKEND="vm")
+    assert "'vm': there are bubblewrap, docker, modal, local" in other.stderr
     assert "does not exist" in desk.rollouts("run", "configs/nowhere.toml", code=2).stderr
     assert "Exit codes: 0 every trial has an outcome" in " ".join(
         desk.rollouts("run", "--help").stdout.split()

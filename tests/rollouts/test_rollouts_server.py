@@ -111,6 +111,10 @@ def test_a_benchmark_is_started_followed_and_read_down_to_its_patch_and_log(
     assert patch.headers["Content-Type"].startswith("text/plain")
     assert any("sandbox" in each for each in patch.headers.get_all("Content-Security-Policy"))  # type: ignore[attr-defined]  # the headers of urllib
     assert server.ask("GET", f"{where}/log").status == 200
+    told = server.ask("GET", f"{where}/trajectory")
+    assert (told.body["schema_version"], told.body["session_id"]) == ("ATIF-v1.8", trial["run_id"])
+    assert "[user]" in server.ask("GET", f"{where}/trajectory?format=text").body
+    assert server.ask("GET", f"{where}/trajectory?format=jsonl").status == 404  # it asks no model
     assert server.ask("GET", f"{ROLLOUTS}/{ident}/trials/{job}/{TASK}/2").status == 404
     page = server.get(f"{ROLLOUTS}/{ident}/trials?state=failed&limit=1")
     assert (page["total"], page["after"], page["trials"][0]["agent"]) == (2, 1, "null")

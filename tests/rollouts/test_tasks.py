@@ -75,8 +75,10 @@ def test_what_is_no_json_object_is_a_fault_and_no_trace(tmp_path: Path, text: st
 @pytest.mark.promise("C-21")
 def test_folders_of_other_formats_are_told_apart_and_named(shared: Path, tmp_path: Path) -> None:
     tasks = shared / "data/rollouts/tasks"
-    assert "Harbor's format" in fault(tasks / "harbor-cookbook__multi-step", tmp_path)
-    assert "SWE-bench's format" in fault(tasks / "swebench__marshmallow-code__marshmallow-1359", tmp_path)
+    legacy = tmp_path / "legacy"
+    legacy.mkdir()
+    (legacy / "task.yaml").write_text("instruction: Say hello.\nparser_name: pytest\n")
+    assert "Terminal-Bench's first format" in fault(legacy, tmp_path)
     made = fault(tasks / "oneshot-made__validate-unknown", tmp_path)
     assert "does not hold the repository's files yet" in made and "proctor task prepare" in made
 
@@ -217,13 +219,18 @@ def test_a_here_document_is_part_of_its_line(shared: Path) -> None:
     assert {line.word for line in recipe.steps} == {"RUN", "COPY"}
 
 
+CASES = "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): ...\n"
+
+
 @pytest.mark.parametrize(
     ("path", "body", "runner"),
     [
         ("a.py", "def test_a():\n    assert 0\n", "pytest"),
         ("a.py", "import sys\nsys.path.insert(0, '.')\nclass TestA:\n    def test_a(self): ...\n", "pytest"),
-        ("a.py", "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): ...\n", "unittest"),
+        ("a.py", CASES, "unittest"),
         ("a.py", "def test_a(): ...\nif __name__ == '__main__':\n    test_a()\n", "python"),
+        ("a.py", f"{CASES}if __name__ == '__main__':\n    unittest.main(verbosity=2)\n", "unittest"),
+        ("a.py", f"{CASES}if __name__ == '__main__':\n    prepare()\n    unittest.main()\n", "python"),
         ("a.py", "assert 1\n", "python"),
         ("a.sh", "true\n", "sh"),
     ],

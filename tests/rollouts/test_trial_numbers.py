@@ -134,6 +134,7 @@ def test_what_ended_behind_a_gap_is_said_and_not_counted(home: Settings) -> None
     assert (found.counts.scored, found.counts.set_aside, found.counts.not_run) == (2, 2, 2)
 
 
+@pytest.mark.slow
 def test_the_price_of_a_success_has_the_failures_in_it_and_needs_every_cost(home: Settings) -> None:
     spent = trials(home, kept_run(home, "shell/a", {"one": [P, F, F], "two": [P, F]})).spent
     assert spent.per_pass("cost_usd") == pytest.approx(5 * 0.1 / 2)

@@ -13,7 +13,7 @@ from proctor.engine.agents.own import NullAgent, ScriptedAgent
 from proctor.engine.trials.folder import read_state
 from proctor.engine.trials.runner import TrialRunner
 from proctor.references import RolloutsRef, TaskEntry, TrialLimits
-from proctor.sandbox.bubblewrap import Bubblewrap
+from proctor.sandbox.contract import Sandbox
 from proctor.sources.rollouts.source import open_rollouts
 from proctor.trial_record import TrialRecord, record_from
 from proctor.types import Model, Reply
@@ -61,12 +61,12 @@ class Benchmark:
     """One task on a sandbox; each `tried` is a trial of its own, whose folder is `place`."""
 
     home: Path
-    sandbox: Bubblewrap
+    sandbox: Sandbox
     folder: Path
     ref: RolloutsRef
 
     @classmethod
-    def of(cls, home: Path, sandbox: Bubblewrap, folder: Path, limits: TrialLimits = LIMITS) -> Benchmark:
+    def of(cls, home: Path, sandbox: Sandbox, folder: Path, limits: TrialLimits = LIMITS) -> Benchmark:
         ref = RolloutsRef(
             "tests", tasks=(TaskEntry(str(folder), 9),), data=str(home), stamp=STAMP, limits=limits
         )

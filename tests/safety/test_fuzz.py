@@ -12,6 +12,8 @@ from fuzz.mutate import Mutator
 from fuzz.table import PARSERS
 from fuzz.trying import Trial
 
+pytestmark = pytest.mark.slow
+
 INPUTS = 6_000  # for all of them together
 SHARES = sum(parser.share for parser in PARSERS)
 GROUPS = 8

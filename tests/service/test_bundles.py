@@ -22,6 +22,8 @@ from proctor.store import AttemptWriter
 from proctor.types import Attempt, Cell, Model, Plan, Reply, Status
 from simulators import settings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def packed(tmp_path):

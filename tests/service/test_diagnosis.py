@@ -29,6 +29,8 @@ from proctor.store import AnswerGroup, AttemptRow
 from proctor.types import Cell, Chat, Gold, Item, Message, Model, Outcome, Plan, Reply, Sampling
 from simulators import settings
 
+pytestmark = pytest.mark.slow
+
 ITEM = Item("t/0", "t", Chat((Message("user", "?"),)), Gold("B"), choices=("north", "south", "east", "west"))
 LETTERS = Reads("choices", None)
 YES_NO = Reads("labels", vocabulary((Label("yes"), Label("no"))))

@@ -16,6 +16,8 @@ from proctor.service.runs.lifecycle import open_sources
 from proctor.types import Cell, Grade, Limits, Model, Outcome, Plan
 from simulators import settings
 
+pytestmark = pytest.mark.slow
+
 CAPITALS = [
     ("What is the capital of Australia?", "Canberra"),
     ("And of France?", "Paris"),

@@ -17,6 +17,8 @@ from proctor.types import Cell, Grade, Model, Outcome, Plan
 from programs import proctor, proctor_json
 from simulators import settings
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = {
     "What is the capital of Australia?": "Canberra",
     "What is the capital of France?": "Paris",

@@ -39,6 +39,7 @@ def attempts_of(home, run_id):
         return {row.item_id: row for row in store.latest(run_id)}
 
 
+@pytest.mark.slow
 def test_a_run_that_began_under_proctor_1_is_resumed_with_it(tmp_path):
     """A database of the version before kept no extractor in the cell of such a run: its manifest alone names it."""
     rows = rows_file(tmp_path, 2)

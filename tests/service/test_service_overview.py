@@ -79,6 +79,7 @@ def test_the_average_of_nearly_perfect_runs_does_not_reach_above_one() -> None:
     assert 0.98 < found.high < 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [0.0, 0.5, 0.9, 1.0])
 @pytest.mark.parametrize("sizes", [(100, 100, 100, 100), (25, 100, 400)])
 def test_no_dependence_between_runs_makes_it_too_narrow(shared: float, sizes: Sequence[int]) -> None:

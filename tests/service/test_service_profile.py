@@ -39,6 +39,8 @@ from proctor.types import (
 from programs import csv_of_sums, proctor_json
 from simulators import simulator
 
+pytestmark = pytest.mark.slow
+
 
 def ended(store: Store, attempts: Sequence[Attempt]) -> Run:
     cell = Cell(Model("openai", "m"), ExamRef("suite", "glue"))

@@ -21,6 +21,8 @@ from proctor.service.watch.overview import overview
 from proctor.types import Cell, Model, Plan
 from simulators import settings
 
+pytestmark = pytest.mark.slow
+
 N = 40
 
 

@@ -11,6 +11,8 @@ from proctor.errors import DataError
 from proctor.service.data.unpack import Bounds
 from proctor.service.data.verify import verify
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def packed(tmp_path):

@@ -47,6 +47,7 @@ def test_answers_are_read_as_they_were_written(tmp_path: Path) -> None:
         "k1": KnownAnswer("B", ("A", "C")),
         "k2": KnownAnswer('né\n"x"', ()),
         "k3": KnownAnswer("", ("",)),
+        "k4": KnownAnswer("pass", ("fail",), {"longer": "fail", "model=a": "pass"}),
     }
     path = tmp_path / "answers.jsonl"
     write_answers(path, answers)
@@ -64,6 +65,8 @@ def test_answers_are_read_as_they_were_written(tmp_path: Path) -> None:
         '{"key": "a", "right": 1, "wrong": []}',
         '{"key": "a", "right": "b", "wrong": "c"}',
         '{"key": "a", "right": "b", "wrong": [1]}',
+        '{"key": "a", "right": "b", "wrong": [], "leans": ["first"]}',
+        '{"key": "a", "right": "b", "wrong": [], "leans": {"first": 1}}',
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str) -> None:

@@ -125,6 +125,7 @@ def test_the_named_models_stand_in_the_order_people_try_them() -> None:
         "sim", "sim-small", "sim-perfect", "sim-wrong", "sim-silent", "sim-truncating",
         "sim-ratelimited", "sim-flaky", "sim-crashing", "sim-garbage", "sim-endless", "sim-unclear",
         "sim-refusing", "sim-thinking", "sim-overloaded", "sim-forbidden", "sim-blocked", "sim-breaking",
+        "sim-wordy", "judge", "judge-70", "judge-95", "judge-longer", "judge-first", "judge-kind",
     ]  # fmt: skip
     assert [behaviour.accuracy for behaviour in NAMED.values()][:4] == [0.8, 0.6, 1.0, 0.0]
     assert (NAMED["sim-ratelimited"].rate_limit_rate, NAMED["sim-flaky"].error_rate) == (0.3, 0.2)

@@ -139,9 +139,9 @@ def test_mcc_and_f1_are_those_of_scikit_learn_on_the_shared_items() -> None:
     assert both.first == pytest.approx((f1 + np.mean([x == y for x, y in zip(targets, a, strict=True)])) / 2)
 
 
+@pytest.mark.slow
 def test_approximate_randomisation_against_every_exchange() -> None:
-    """Nine discordant items: all 512 exchanges can be gone through."""
-    targets, a = drawn(30, 0.9, ["no", "yes"], 4)
+    targets, a = drawn(30, 0.9, ["no", "yes"], 4)  # nine discordant items: all 512 exchanges are gone through
     b = list(a)
     for i in range(9):
         b[i] = "yes" if b[i] == "no" else "no"

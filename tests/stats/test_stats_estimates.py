@@ -67,6 +67,7 @@ def test_a_task_of_errors_alone_has_no_number(metric: str) -> None:
     assert e.reason == "every item asked ended in an error"
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(ROWS, st.sampled_from("abc"))
 def test_an_errored_item_changes_no_score(rows: list[tuple[str, float | None]], task: str) -> None:
@@ -118,6 +119,7 @@ def test_a_task_of_which_nothing_was_scored_has_no_weight() -> None:
     assert (e.value, e.scored, e.asked) == (0.5, 10, 20)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 300), st.integers(1, 2000)), min_size=2, max_size=3))
 def test_all_right_is_exactly_1_and_all_wrong_exactly_0(sizes: list[tuple[int, int]]) -> None:

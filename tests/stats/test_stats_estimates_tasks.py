@@ -215,6 +215,7 @@ def test_hidden_targets_give_no_score(task: str) -> None:
         assert score.estimate.reason == "the targets of these items are hidden"
 
 
+@pytest.mark.slow
 def test_intervals_are_the_same_in_every_process() -> None:
     """Python orders sets of words anew in each process; no draw may depend on that."""
     code = (
@@ -282,3 +283,13 @@ def test_pearsons_interval_is_about_fishers() -> None:
     assert e.value is not None
     z, half = math.atanh(e.value), 1.96 / math.sqrt(797)
     assert (e.low, e.high) == pytest.approx((math.tanh(z - half), math.tanh(z + half)), abs=0.008)
+
+
+@pytest.mark.parametrize("items", [1, 20])
+def test_the_mean_of_tasks_whose_items_all_score_the_same_has_the_interval_of_one_of_them(items: int) -> None:
+    tasks = {name: TaskShape(name, ("mean",), kind="text") for name in "ab"}
+    rows = [
+        Scored(f"{name}{n}", name, None, "pass", Outcome.CORRECT, 1.0) for name in tasks for n in range(items)
+    ]
+    told = {score.task: score.estimate for score in scores(rows, Shape("All", tasks, "macro"))}
+    assert (told[""].value, told[""].low, told[""].high) == (1.0, told["a"].low, 1.0)

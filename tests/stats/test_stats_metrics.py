@@ -13,6 +13,8 @@ from sklearn import metrics as oracle
 
 from proctor.stats import metrics
 
+pytestmark = pytest.mark.slow
+
 LABELS = ("no", "yes", "maybe")
 UNREAD = "(unread)"
 ANSWERED = st.lists(

@@ -157,6 +157,7 @@ def board(models: int, able: float, less: float, *, clusters: bool, seed: int = 
     return sides
 
 
+@pytest.mark.slow
 def test_a_board_of_fifteen_models_can_rank_where_one_of_fourteen_can() -> None:
     """MCC over clusters: 2,000 draws give p >= 1/2,001, which times 105 pairs was never below 0.05."""
     sides = board(15, 0.98, 0.3, clusters=True, n=80)

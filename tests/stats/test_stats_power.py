@@ -201,6 +201,7 @@ def test_few_degrees_of_freedom_take_more_standard_errors(freedom: int, family: 
     assert nct.sf(edge, freedom, errors_to_show(freedom, family)) == pytest.approx(0.8, abs=0.01)
 
 
+@pytest.mark.slow
 def test_graded_scores_show_what_is_said() -> None:
     """What a comparison of 300 graded scores names, other such comparisons show."""
     random = np.random.default_rng(6)

@@ -310,6 +310,7 @@ def test_a_connection_that_is_killed_in_the_middle_of_a_batch_is_replaced(
     store.close()
 
 
+@pytest.mark.slow
 def test_all_other_connections_may_be_killed_between_two_calls(postgres_url: str) -> None:
     store = Store.open(postgres_url)
     run = new_run(store)
@@ -323,6 +324,7 @@ def test_all_other_connections_may_be_killed_between_two_calls(postgres_url: str
     store.close()
 
 
+@pytest.mark.slow
 def test_a_server_that_stays_away_is_told(own_postgres: Postgres) -> None:
     store = Store.open(own_postgres.url(own_postgres.new_database()))
     run = claimed(store)

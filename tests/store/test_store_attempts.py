@@ -90,6 +90,7 @@ def test_an_item_id_that_no_database_takes_is_an_error_in_words(store: Store) ->
 TEXTS = st.text(max_size=200)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(texts=st.lists(st.tuples(TEXTS, TEXTS, st.binary(max_size=50)), min_size=1, max_size=5))
 def test_whatever_is_said_comes_back(store: Store, texts: list[tuple[str, str, bytes]]) -> None:

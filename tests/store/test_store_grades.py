@@ -33,7 +33,10 @@ def test_grades_stand_beside_the_first_one_by_grader(store: Store) -> None:
     one = (answered(0).item.id, 0, 0)
     assert grades.by(store, run.id, "contains/1")[one] == RIGHT
     assert grades.by(store, run.id, "exact/1") == {one: WRONG}
-    assert grades.graders(store, run.id) == [GradedBy("contains/1", 2, NOW), GradedBy("exact/1", 1, NOW + 1)]
+    assert grades.graders(store, run.id) == [
+        GradedBy("contains/1", 2, NOW, cost_usd=0.5),
+        GradedBy("exact/1", 1, NOW + 1),
+    ]
     assert [each.grade.grader for each in grades.of_item(store, run.id, one[0], 0)] == [
         "contains/1",
         "exact/1",

@@ -107,6 +107,7 @@ def test_runs_are_compared_as_they_were_and_their_replies_are_read_again(old: Ol
         assert again.by[-1].outcomes == RUNS[name]["outcomes"], name
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on(old: Old) -> None:
     with spawn([], known_answers(old.settings, [old.home / "hills.jsonl"])) as server:
         there = read_settings({**old.environ, "OLLAMA_HOST": server.url})

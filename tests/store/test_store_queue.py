@@ -107,6 +107,7 @@ def test_fifty_submissions_at_once_fill_two_queues_to_ten_each(store: Store, dat
     assert {run.id for run in store.runs(limit=100)} == kept
 
 
+@pytest.mark.slow
 @pytest.mark.promise("A-21")
 def test_never_more_than_three_run_however_many_take(store: Store, database_url: str) -> None:
     waiting = {submitted(store).id for _ in range(20)}

@@ -117,6 +117,7 @@ def test_opening_does_not_import_alembic(sqlite_url: str) -> None:
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.slow
 def test_processes_that_open_a_new_database_together_all_succeed(database_url: str) -> None:
     program = (
         "import sys\nfrom proctor.store import Store\nfrom proctor.types import Plan\n"

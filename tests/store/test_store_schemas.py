@@ -85,6 +85,7 @@ EVERY = [(number, "sqlite") for number in SCHEMAS] + [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "database"), EVERY)
 def test_runs_scores_items_and_comparisons_are_what_they_were(old: Settings, number: str) -> None:
     told = told_of(number)

@@ -112,6 +112,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:12].strip() or "blank")
 def test_hostile_text_comes_back(text):
     """200 kB made to hurt: a pattern that backtracks would not end within the test run."""

@@ -15,6 +15,8 @@ from proctor.errors import DataError
 from proctor.sources.exams.rows.normal_form import read_rows
 from proctor.sources.exams.tables.exams import MMLU
 
+pytestmark = pytest.mark.slow
+
 BOOLQ = '{"question": "is it", "passage": "It is.", "idx": 0, "label": true}\n' * 1
 MMLU_CSV = 'What is it?,a,"b, c",d,"e\nf",B\r\nWho?,"say ""hi""",x,y,z,D'
 

@@ -87,6 +87,7 @@ def test_mirage_reads_as_mirage_read(shared, name, n, agree, right, empty):
     assert abs(outcomes[Outcome.CORRECT] - right) <= n - agree
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ladder", ["proctor/1", "proctor/2"])
 @pytest.mark.parametrize(("name", "share"), [("medqa", 0.644), ("medmcqa", 0.528)])
 def test_the_ladder_differs_only_where_mirage_guessed_or_the_reply_is_open(shared, name, share, ladder):

@@ -15,6 +15,8 @@ from proctor.grading.vocabulary import vocabulary
 from proctor.sources.exams.tables.superglue import BOOLQ
 from proctor.types import Chat, Gold, Item, Message, Outcome, Reply
 
+pytestmark = pytest.mark.slow
+
 grade = EXTRACTORS["proctor/2"].grade_reply
 grade1 = EXTRACTORS["proctor/1"].grade_reply
 

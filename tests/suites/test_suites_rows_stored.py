@@ -98,6 +98,7 @@ def test_rows_without_answers_are_measured_by_their_number_only(tmp_path):
     assert differences(read_manifest(tmp_path, "axg", "eval")) == []
 
 
+@pytest.mark.slow
 def test_the_real_rows_pass_but_for_the_half_that_is_missing(shared, tmp_path):
     import_path(shared / "data", tmp_path, now=1.0)
     wrong = {(v.stored.task, v.stored.split) for v in verify_stored(tmp_path) if v.faults}

@@ -15,6 +15,8 @@ from proctor.sources.exams.rows.normal_form import write_rows
 from proctor.sources.exams.source import open_suite, task_keys
 from proctor.sources.exams.tables.tasks import SUITES
 
+pytestmark = pytest.mark.slow
+
 
 def sample(name, home, **more):
     return open_suite(ExamRef("suite", name, rows="sample", **more), home)

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from called import Json, call, codex, item
 from opened import over
 from proctor.manifest import UNOPENED, RolloutFacts, TaskSpec
 from proctor.references import Agent, RolloutsRef, TaskEntry
+from proctor.replies.calls import CallLog, kept_calls
+from proctor.replies.wire import totals_of
 from proctor.service.watch.job_states import result_of
 from proctor.store import AttemptWriter, Store
 from proctor.trial_record import (
+    AgentCall,
     Consumed,
     PhaseTime,
     RubricScore,
@@ -37,6 +42,7 @@ from proctor.types import (
     Run,
     Status,
     TaskFolder,
+    Usage,
 )
 from rollouts_made import made
 
@@ -47,6 +53,7 @@ RED = "\x1b[31mred\x1b[0m"
 HOSTILE = f"{SCRIPT}{IMAGE}</pre></td></table></textarea>{RED}{TURNED}"
 ODD_TASK = f"mend/../{IMAGE}"
 STAMP = "20261122__13-00-00"
+CODED = "20261122__16-00-00"
 ENDS = {
     ("one", 0): ("passed", "passed", "failed"),
     ("one", 1): ("failed", "limit", "failed"),
@@ -188,6 +195,71 @@ def _hostile_trial(item: Item, run_id: str) -> Attempt:
     )
     grade = Grade(Outcome.WRONG, 0.4, "failed", grader="verifier/1")
     return Attempt(item, 0, 0, 1, time.time(), grade, reply=reply)
+
+
+def many() -> Iterator[AgentCall]:
+    """A codex that goes on: hostile words, a call that is cut, one refused, and the rest builds."""
+    yield from codex()
+    asked: list[Json] = [{"role": "user", "content": f"Go on. {HOSTILE}"}]
+    for number in range(4, 70):
+        command = item("exec_command", f"b{number}", cmd=f"make step-{number}  # {SCRIPT}")
+        words = f"I go on with step {number}. {HOSTILE if number == 4 else ''}"
+        said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": words}]}
+        usage = {"input_tokens": 900, "input_tokens_details": {"cached_tokens": 640}, "output_tokens": 40}
+        ended = {30: "cut", 31: "refused", 32: "cancelled"}.get(number, "answered")
+        yield call(
+            number,
+            {"model": "m", "input": asked},
+            {"model": "m-1", "output": [said, command], "usage": usage} if ended == "answered" else {},
+            ended,
+            at=2.7 * number,
+            usage=Usage(900, 40) if ended == "answered" else Usage(),
+            seconds=1.9,
+            first_token_s=0.25,
+            retries=2 if number == 5 else 0,
+            note="all 70 calls of its model were made" if ended == "refused" else "",
+            status=429 if ended == "refused" else 200,
+        )
+        code = 2 if number % 7 == 0 else 0
+        told = (
+            f"Process exited with code {code}\nOutput:\n{HOSTILE if number == 6 else 'built ' * 8 * number}"
+        )
+        asked = [
+            *asked,
+            said,
+            command,
+            {"type": "function_call_output", "call_id": f"b{number}", "output": told},
+        ]
+
+
+def coded(store: Store, home: Path) -> Run:
+    """A run of one trial whose agent asked its model 70 times, with hostile words, failures, and long outputs."""
+    run = _run(store, home, "coded", "mend", 1, CODED)
+    folder = home / "runs" / f"{CODED}-0" / "logs"
+    folder.mkdir(parents=True)
+    with CallLog(folder / "calls.jsonl") as log:
+        for each in many():
+            log.add(each)
+    with (folder / "calls.jsonl").open("rb") as file:
+        wire = totals_of(kept_calls(file))
+    at = 1_795_000_000.0
+    times = (
+        PhaseTime("prepare", at, 0.4),
+        PhaseTime("agent", at + 0.4, 190.0),
+        PhaseTime("verify", at + 191, 2.0),
+    )
+    record = TrialRecord(
+        f"{CODED}-0", f"/somewhere/{CODED}-0", "done", 1.0, True, 0, phases=times, calls=70, final="Done.", wire=wire,
+        rubrics={"mended": RubricScore("It is mended", 1.0, 1.0, 1, 1)}, tests={"test.py": TestResult(True, "ok")},
+    )  # fmt: skip
+    reply = Reply(
+        "", "done", input_tokens=9_000, output_tokens=500, latency_s=193.0, raw=record_bytes(record)
+    )
+    grade = Grade(Outcome.CORRECT, 1.0, "passed", grader="verifier/1")
+    writer = AttemptWriter(store, run.id, owner="maker")
+    writer.keep(Attempt(_item("mend", "Mend the mean."), 0, 0, 0, time.time(), grade, reply=reply))
+    writer.close()
+    return store.finish(run.id, Status.COMPLETED, owner="maker", now=time.time(), elapsed_s=3.0)
 
 
 def at_work(store: Store, home: Path, stamp: str = "20261122__14-00-00") -> Run:

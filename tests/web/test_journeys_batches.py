@@ -184,6 +184,7 @@ def test_a_batch_is_started_watched_live_in_two_browsers_and_looked_through(
         row = page.locator("#completed tbody tr").first.inner_text()
         assert "plain.jsonl" in row and "openai/alpha" in row and "tokens/s" in row and " s" in row
         assert axe(page) == []
+        tab.settle()  # the last look of a page that was live may be under way
         follow(tab, "View Results", within="#completed")
         arrive(tab, lambda at: at.endswith("/requests"), "the results")
         assert page.locator("#requests tbody tr").count() == REQUESTS

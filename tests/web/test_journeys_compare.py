@@ -189,7 +189,7 @@ def test_history_is_searched_and_its_totals_are_of_its_rows(site: Site, chromium
         tab.open(f"{site.url}/runs")
         rows = tab.page.locator("#runs tbody tr")
         total = figures(tab.page)
-        assert int(total["Total Runs"]) == len(listed(tab.page)) > 20
+        assert min(int(total["Total Runs"]), 50) == len(listed(tab.page)) > 20  # a page of the list
         search(tab, "model", "demo-large")
         found = figures(tab.page)
         models = tab.page.locator("#runs tbody tr td:nth-child(3)").all_inner_texts()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,6 +19,7 @@ from rollouts_site import (
     SCRIPT,
     STAMP,
     at_work,
+    coded,
     every_state,
     hostile,
     large,
@@ -48,6 +50,7 @@ class There:
     hostile: RolloutBenchmark
     live: RolloutBenchmark
     large: RolloutBenchmark
+    coded: RolloutBenchmark
 
     def get(self, path: str) -> Page:
         page = self.browser.get(path)
@@ -71,6 +74,7 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[There]:
             hostile(store, home).plan_id,
             at_work(store, home, f"{STAMP[:-2]}59").plan_id,
             large(store, home, tasks=60, agents=2, rollouts=2),
+            coded(store, home).plan_id,
         ]
         found = [benchmark.one(over(store), each) for each in made]
     with serving(home, "--no-worker", PROCTOR_REQUESTS_PER_MINUTE="100000") as server:
@@ -172,6 +176,9 @@ def test_what_an_agent_writes_stays_text_on_every_page(there: There) -> None:
         there.trial(there.hostile),
         there.trial(there.hostile, attempt=0),
         there.get(f"/rollouts/{there.hostile.id}?task={SCRIPT}"),
+        there.trial(there.coded),
+        there.trial(there.coded, calls_from=30),
+        there.trial(there.coded, part="/calls/6"),
     ]
     for page in pages:
         assert SCRIPT not in page.text and IMAGE not in page.text
@@ -192,6 +199,24 @@ def test_the_patch_is_shown_file_by_file_and_downloaded_whole(there: There) -> N
     whole = there.trial(there.hostile, 0, "/patch")
     assert whole.text == PATCH and whole.headers["Content-Disposition"].startswith("attachment")
     assert whole.headers["Content-Type"] == "application/octet-stream"
+
+
+def test_calls_stand_to_scale_a_page_at_a_time_and_are_downloaded_whole(there: There) -> None:
+    page = there.trial(there.coded)
+    assert "70 calls of its model" in page.words and "Calls 1 to 30 of 70" in page.words
+    assert "56,800 40,324 cached" in page.words
+    assert page.markup.count('<li id="call-') == 30
+    bars = re.findall(
+        r'<rect class="(phase-b|call-bad)" x="([\d.]+)"', page.markup.split('id="trajectory"')[1]
+    )
+    assert [name for name, _ in bars].count("call-bad") == 4
+    assert ("phase-b", f"{1000 * 2.7 * 40 / 190:.2f}") in bars
+    lines = there.trial(there.coded, part="/trajectory", format="jsonl").text.splitlines()
+    assert len(lines) == 70 and len(json.loads(lines[69])["request"]["input"]) == 3 * 65 + 1
+    one = there.trial(there.coded, part="/calls/6/body", which="request")
+    assert json.loads(one.text) == json.loads(lines[6])["request"]
+    assert one.headers["Content-Type"] == "application/octet-stream"
+    assert "make step-6" in there.trial(there.coded, part="/trajectory", format="text").text
 
 
 def test_logs_are_shown_and_downloaded_and_no_name_leads_out_of_the_folder(there: There) -> None:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from proctor.api.dependencies import OpenContext, Reader, Runner
+from proctor.api.dependencies import Labeller, OpenContext, Reader, Runner
 from proctor.service.admin import access
 from proctor.service.batches import benchmarks, documents, labels, results
 from proctor.service.batches.benchmarks import BenchmarkFilter, BenchmarkRequest
@@ -297,7 +297,7 @@ def label_history(
 
 @ROUTER.put("/{benchmark_id}/labels/{custom_id:path}", summary="Label a reply")
 def label(
-    benchmark_id: Ident, custom_id: CustomId, request: LabelRequest, context: OpenContext, user: Runner
+    benchmark_id: Ident, custom_id: CustomId, request: LabelRequest, context: OpenContext, user: Labeller
 ) -> dict[str, Any]:
     """good, bad, best, or edited with the reply as it should be; a note and tags. What was said before is kept."""
     run = benchmarks.run_of(context, benchmark_id)
@@ -307,7 +307,7 @@ def label(
 
 @ROUTER.post("/{benchmark_id}/best/{custom_id:path}", summary="Say whose reply is the best")
 def best(
-    benchmark_id: Ident, custom_id: CustomId, request: BestRequest, context: OpenContext, user: Runner
+    benchmark_id: Ident, custom_id: CustomId, request: BestRequest, context: OpenContext, user: Labeller
 ) -> dict[str, Any]:
     """This benchmark's reply to a request, among several benchmarks; another that was the best no longer is."""
     chosen = benchmarks.run_of(context, benchmark_id).id

@@ -21,6 +21,8 @@ from proctor.api import (
     benchmarking,
     datasets,
     jobs,
+    judging,
+    labels,
     openai_batches,
     openai_files,
     openai_models,
@@ -39,7 +41,15 @@ from proctor.service.runs import queue
 from proctor.service.watch import job_states
 from proctor.settings import Settings
 
-ROUTERS = (benchmarking.ROUTER, jobs.ROUTER, resources.ROUTER, datasets.ROUTER, rollouts.ROUTER)
+ROUTERS = (
+    benchmarking.ROUTER,
+    jobs.ROUTER,
+    resources.ROUTER,
+    datasets.ROUTER,
+    rollouts.ROUTER,
+    judging.ROUTER,
+    labels.ROUTER,
+)
 # Routes whose addresses are documented elsewhere, and stand as they are.
 ELSEWHERE = (
     admin_datasets.ROUTER,

@@ -57,5 +57,6 @@ def _with_scope(scope: str) -> Callable[[Request], User]:
 
 
 Reader = Annotated[User, Depends(_with_scope("read"))]
+Labeller = Annotated[User, Depends(_with_scope("label"))]
 Runner = Annotated[User, Depends(_with_scope("run"))]
 Admin = Annotated[User, Depends(_with_scope("admin"))]

@@ -61,7 +61,7 @@ def plan(request: PlanRequest, context: OpenContext, user: Reader) -> dict[str, 
     Rows that are not on the server are fetched from the hub for keys with the scope `run` alone; others get a 403.
     """
     made = plan_for(context, request)
-    sources = open_sources(made, context.settings, fetch=user.scope != "read")
+    sources = open_sources(made, context.settings, fetch=user.may_run)
     found = forecast(context, made, sources, difference=request.difference)
     return forecast_document(found)
 

@@ -17,11 +17,12 @@ from proctor.api.dependencies import OpenContext, Reader, Runner
 from proctor.service.admin import access
 from proctor.service.context import Context
 from proctor.service.rollouts import benchmark as benchmarks
-from proctor.service.rollouts import changing, listing, prepared, starting
+from proctor.service.rollouts import changing, listing, prepared, starting, trajectory
 from proctor.service.rollouts import trial as trials
 from proctor.service.rollouts.benchmark import RolloutBenchmark, TrialState, TrialWish
 from proctor.service.rollouts.listing import BenchmarkWish
 from proctor.service.rollouts.starting import RolloutsRequest
+from proctor.service.rollouts.trajectory_text import text_of
 from proctor.service.rollouts.trial import TrialName
 from proctor.service.rows.trials_document import matrix_document
 from proctor.service.watch import job_states
@@ -197,6 +198,39 @@ def trial_log(
 ) -> Response:
     """What the agent printed, or what the verifier's tests printed; of logs beyond 50 MB the beginning."""
     return _text(trials.file_bytes(context, name, file))
+
+
+@ROUTER.get(
+    f"{TRIAL}/trajectory",
+    summary="The trajectory of a trial",
+    response_class=Response,
+    responses={
+        200: {
+            "content": {
+                "application/json": {"schema": {"type": "object"}},
+                "application/x-ndjson": {"schema": {"type": "string"}},
+                **TEXT[200]["content"],
+            }
+        }
+    },
+)
+def trial_trajectory(
+    name: NamedTrial,
+    context: OpenContext,
+    user: Reader,
+    shape: Annotated[Literal["atif", "jsonl", "text"], Query(alias="format")] = "atif",
+    attempt: Attempt = None,
+) -> Response:
+    """What its agent said, ran and saw, as it stands: `atif` is an ATIF 1.8 document, `jsonl` a line for each call to
+    its model with request and response whole, `text` for people."""
+    if shape == "jsonl":
+        lines = trajectory.calls_of(context, name, attempt=attempt)
+        return StreamingResponse(lines, media_type="application/x-ndjson", headers=SAFE)
+    if shape == "text":
+        return _text(text_of(trajectory.trajectory_of(context, name, attempt=attempt)).encode())
+    return Response(
+        trajectory.atif_of(context, name, attempt=attempt), media_type="application/json", headers=SAFE
+    )
 
 
 def _text(body: bytes) -> Response:

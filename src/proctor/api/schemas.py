@@ -147,7 +147,9 @@ class ProjectRequest(Body):
 class KeyRequest(Body):
     user: str = Field(min_length=1, max_length=100, examples=["ann"])
     name: str = Field("", max_length=100, examples=["laptop"])
-    scopes: list[Literal["read", "run", "admin"]] = Field(["read", "run"], min_length=1, max_length=3)
+    scopes: list[Literal["read", "label", "run", "admin"]] = Field(
+        ["read", "run"], min_length=1, max_length=4
+    )
     project_ids: list[Annotated[int, Field(ge=1, le=2**31 - 1)]] | None = Field(
         None, max_length=1000, examples=[[1]]
     )

@@ -14,6 +14,7 @@ COMMANDS: dict[str, tuple[str, str, str | None]] = {
     "serve": ("proctor.app.serve", "serve_command", "Start the server: REST API, dashboard and worker."),
     "worker": ("proctor.app.serve", "worker_command", "Work on the runs that wait in the queue."),
     "work-on": ("proctor.cli.work_on", "work_on_command", None),
+    "gauntlet-trials": ("proctor.cli.gauntlet", "gauntlet_trials_command", None),
     "rq-worker": ("proctor.app.rq", "rq_worker_command", None),
     "look-at": ("proctor.cli.look_at", "look_at_command", None),
     "index-batch": ("proctor.cli.index_batch", "index_batch_command", None),

@@ -24,6 +24,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "sandbox",
         "Make the roots that agents begin with, and try whether this machine contains them.",
     ),
+    "agents": ("agents", "Install agents that others wrote, such as codex, and list what is here."),
+    "gauntlet": ("gauntlet", "Run exploits against a sandbox: which change a score, leak, or harm?"),
     "resume": ("resume", "Continue a run with what is missing or failed."),
     "rerun": ("resume", "Start a new run from the words of an old one."),
     "show": ("show", "Show a run or a comparison: scores, counts, what they rest on."),
@@ -47,6 +49,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "grade": (
         "grade",
         "Grade a run's kept replies with other graders, beside its own, without asking anything.",
+    ),
+    "label": (
+        "label",
+        "Grade a run's replies yourself, by single keys or in a file: that is what a judge is corrected by.",
     ),
     "rescore": ("grade", "Read a run's kept replies again with other extractors, without asking anything."),
     "export": (

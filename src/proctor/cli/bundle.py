@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +19,14 @@ if TYPE_CHECKING:
 
 
 @click.command("bundle")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.argument("runs", nargs=-1, metavar="RUN...")
+@click.option("--all", "whole", is_flag=True, help="Every run of this PROCTOR_HOME that has ended.")
+@click.option(
+    "--share",
+    metavar="NAME",
+    help="Put the bundle where machines share (PROCTOR_SHARED), for `proctor merge shared:NAME`; no file stays here "
+    "but that of --output.",
+)
 @click.option(
     "--output",
     "-o",
@@ -31,14 +39,23 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Pack the questions too. Without it they stay out, because data sets have licences.",
 )
-def bundle_command(runs: tuple[str, ...], output: Path | None, prompts: bool) -> int:
+def bundle_command(
+    runs: tuple[str, ...], whole: bool, share: str | None, output: Path | None, prompts: bool
+) -> int:
     """Pack RUN, or several runs with their comparison, into one zip file that `proctor verify` checks anywhere."""
     from proctor.service.context import open_context
     from proctor.service.data.bundle import bundle
+    from proctor.service.data.shared_parts import ended_runs, share_bundle
 
-    path = output or Path(f"bundle-{'-'.join(run[:8] for run in runs[:3])}.zip")
-    with open_context(read_settings(os.environ)) as context:
-        made = bundle(context, runs, path, prompts=prompts)
+    if bool(runs) == whole:
+        raise click.UsageError("Name the runs, or give --all")
+    with open_context(read_settings(os.environ)) as context, TemporaryDirectory() as folder:
+        if whole:
+            runs = ended_runs(context)
+        name = Path(f"bundle-{'-'.join(run[:8] for run in runs[:3])}.zip")
+        made = bundle(context, runs, output or (name if share is None else folder / name), prompts=prompts)
+        if share is not None:
+            click.echo(f"Shared: {share_bundle(context, made.path, made.sha256, share)}")
     word = "run" if made.runs == 1 else "runs"
     click.echo(f"{made.path}: {made.runs:,} {word}, {made.replies:,} attempts, {made.size_bytes:,} bytes")
     click.echo(f"SHA-256 {made.sha256}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from proctor.settings import read_settings
 
 if TYPE_CHECKING:
     from proctor.findings import Basis, Comparison, RunResult
+    from proctor.service.checked.found import JudgedSideBySide
     from proctor.service.evidence.compare import Compared, Differing, Gate
 
 MOST_ANSWER = 40  # characters of an answer in the list of items
@@ -60,12 +61,20 @@ def compare_command(names: tuple[str, ...], as_json: bool, gate: float | None, *
     """
     from proctor.cli import tell
     from proctor.cli.finish import say
+    from proctor.cli.judged import judged_lines
+    from proctor.service.checked.evaluated import judged_beside, leaning_words, preferred_beside
     from proctor.service.context import open_context
-    from proctor.service.evidence.compare import compared, gates
+    from proctor.service.evidence.compare import chosen, compared, gates
 
+    grader = given["grader"]
     try:
         with open_context(read_settings(os.environ)) as context:
+            runs = chosen(context, names, source=given["source"]) if grader else []
+            if preferred := preferred_beside(context, runs, grader):
+                return _say_judged(preferred, leaning_words(context, preferred), as_json)
             found = compared(context, names, **given)
+            judged = judged_beside(context, found.evaluation, grader)
+            leanings = leaning_words(context, judged) if judged else ()
         checked = gates(found, gate) if gate is not None else []
     except ProctorError as error:
         if gate is None:
@@ -73,16 +82,35 @@ def compare_command(names: tuple[str, ...], as_json: bool, gate: float | None, *
         tell(error)
         return 2
     if as_json:
-        click.echo(_json(found, checked))
+        click.echo(_json(found, checked, _judged_document(judged, leanings)))
     else:
-        say(_lines(found, checked))
+        say(_lines(found, checked, judged_lines(judged, leanings) if judged else ()))
     return int(any(each.failed for each in checked))
 
 
-def _json(found: Compared, checked: Sequence[Gate]) -> str:
+def _say_judged(found: JudgedSideBySide, leanings: Sequence[str], as_json: bool) -> int:
+    """Of runs of which a judge preferred one of two replies there is nothing else to compare by it."""
+    from proctor.cli.finish import say
+    from proctor.cli.judged import judged_lines
     from proctor.service.results import documents
 
-    document = documents.evaluation(found.evaluation)
+    if as_json:
+        click.echo(documents.to_json(_judged_document(found, leanings)))
+    else:
+        say([*judged_lines(found, leanings), "", found.verdict])
+    return 0
+
+
+def _judged_document(found: JudgedSideBySide | None, leanings: Sequence[str]) -> dict[str, Any]:
+    from proctor.service.checked.documents import side_by_side_document
+
+    return {} if found is None else {"judged": side_by_side_document(found, leanings)}
+
+
+def _json(found: Compared, checked: Sequence[Gate], beside: dict[str, Any]) -> str:
+    from proctor.service.results import documents
+
+    document = {**documents.evaluation(found.evaluation), **beside}
     for record, items in zip(document["comparisons"], found.differing, strict=True):
         record["differing"] = [asdict(item) for item in items]
     if checked:
@@ -90,7 +118,7 @@ def _json(found: Compared, checked: Sequence[Gate]) -> str:
     return documents.to_json(document)
 
 
-def _lines(found: Compared, checked: Sequence[Gate]) -> Iterator[str]:
+def _lines(found: Compared, checked: Sequence[Gate], judged: Iterable[str]) -> Iterator[str]:
     from proctor.cli.tables import columns, table_lines
     from proctor.figures import fraction
     from proctor.service.rows.trials_words import COMPARED_HEADS, compared_rows
@@ -112,6 +140,8 @@ def _lines(found: Compared, checked: Sequence[Gate]) -> Iterator[str]:
     yield ""
     if trials:
         yield from table_lines(trials)
+    if told := list(judged):
+        yield from (*told, "")
     yield found.evaluation.verdict
     for each in checked:
         interval = f"{fraction(each.loss)} [{fraction(each.low)}, {fraction(each.high)}]"
@@ -122,6 +152,7 @@ def _lines(found: Compared, checked: Sequence[Gate]) -> Iterator[str]:
 
 def _run_rows(results: Sequence[RunResult], shared: Basis | None) -> list[tuple[str, ...]]:
     from proctor.figures import amount, dollars, estimate, speed, unmeasured
+    from proctor.service.judging.kept_judges import by_judge
 
     rows: list[tuple[str, ...]] = []
     for result in results:
@@ -130,6 +161,7 @@ def _run_rows(results: Sequence[RunResult], shared: Basis | None) -> list[tuple[
         tokens = "-" if spent == (None, None) else " + ".join(map(amount, spent))
         clock = tally.speed.told_by(shared) if tally.speed else None
         mark = " (sample rows)" if result.run.sample else ""
+        mark += " (judge alone)" if by_judge(result.run) else ""
         if result.run.partial:
             mark += f" (PARTIAL: {unmeasured(result.run.unmeasured, result.run.planned)})"
         rows.append(

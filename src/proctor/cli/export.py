@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from proctor.cli.options import kept_grader_option
 from proctor.errors import ConfigError
 from proctor.settings import read_settings
 
@@ -89,13 +90,14 @@ REPORTS = {"html": "html", "md": "md", "latex": "tex"}
     metavar="FILE",
     help="File to write; - is standard output.  [default: report-RUN.html, .md or .tex]",
 )
-def report_command(runs: tuple[str, ...], form: str, output: Path | None) -> int:
+@kept_grader_option
+def report_command(runs: tuple[str, ...], form: str, output: Path | None, grader: str | None) -> int:
     """Write a report of RUN, or of several runs side by side, as one file."""
     from proctor.service.context import open_context
     from proctor.service.data.transfer import report
 
     with open_context(read_settings(os.environ)) as context:
-        text = report(context, runs, form)
+        text = report(context, runs, form, grader=grader)
     if output == Path("-"):
         click.echo(text)
         return 0

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from proctor.cli.exits import OF_RUNS
+from proctor.cli.judge import JUDGE, JudgingAsked, judged, judging_options
 from proctor.cli.options import json_option
+from proctor.errors import ConfigError
+from proctor.plan.doors import from_params
 from proctor.settings import read_settings
 
 if TYPE_CHECKING:
     from proctor.service.grades.regrading import Regrading
 
+MOST_SHOWN = 20
 most_option = click.option(
     "--limit",
     type=click.IntRange(min=0),
-    default=20,
+    default=MOST_SHOWN,
     show_default=True,
     metavar="N",
     help="Show at most N of the replies that are graded differently.",
 )
 
 
-@click.command("grade")
-@click.argument("run", metavar="RUN")
+@click.command("grade", epilog=OF_RUNS)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option(
     "--grader",
     "graders",
@@ -33,16 +39,31 @@ most_option = click.option(
     required=True,
     metavar="NAME[:SETTINGS]",
     help="contains, number:rel=0.01, regex:pattern=..., json, date, normalized, exact, or an extractor such as "
-    "proctor/2; repeatable.",
+    "proctor/2; repeatable. judge: a model, named by --judge.",
 )
-@most_option
+@judging_options
 @json_option
-def grade_command(run: str, graders: tuple[str, ...], limit: int, as_json: bool) -> int:
+def grade_command(runs: tuple[str, ...], graders: tuple[str, ...], as_json: bool, **given: Any) -> int:
     """Grade the kept replies of RUN and set the grades beside those that it has.
 
-    Nothing is asked. The grades are kept, and `proctor show RUN --grader NAME` shows the run by them; the run's own
-    scores stay as they are.
+    `proctor show RUN --grader NAME` shows the run by them; the run's own scores stay as they are. Graders that compare
+    ask nothing. With --grader judge --judge MODEL a model is asked about each reply; that is a run of its own, which is
+    resumed like any other, and all further options are about it. --limit N then judges the first N replies, else it is
+    how many of the replies are shown that are graded differently (20).
     """
+    asked = JudgingAsked(*(given.pop(each.name) for each in fields(JudgingAsked)))
+    if JUDGE in graders:
+        if len(graders) > 1:
+            raise ConfigError("--grader judge stands alone: give the others in a command of their own")
+        return judged(runs, asked, given, as_json=as_json)
+    asked.refuse_without_judge()
+    if len(runs) > 1:
+        raise ConfigError(f"{len(runs)} runs: only a judge grades several at once; name one")
+    limit = from_params(given).get("limit", MOST_SHOWN)
+    return _graded_again(runs[0], graders, limit, as_json)
+
+
+def _graded_again(run: str, graders: tuple[str, ...], limit: int, as_json: bool) -> int:
     from proctor.service.context import open_context
     from proctor.service.grades.named import typed_here
     from proctor.service.grades.regrading import grade_kept

@@ -31,7 +31,7 @@ def keys_command() -> None:
     "--scope",
     "scopes",
     multiple=True,
-    type=click.Choice(["read", "run", "admin"]),
+    type=click.Choice(["read", "label", "run", "admin"]),
     default=("read", "run"),
     show_default=True,
     help="What it may do; each holds those before it. Repeatable.",

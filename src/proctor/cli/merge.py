@@ -13,7 +13,7 @@ from proctor.settings import read_settings
 
 
 @click.command("merge", epilog=OF_RUNS)
-@click.argument("sources", nargs=-1, required=True, metavar="HOME|BUNDLE|RUN...")
+@click.argument("sources", nargs=-1, required=True, metavar="HOME|BUNDLE|shared:NAME|RUN...")
 @click.option(
     "--partial",
     is_flag=True,
@@ -30,9 +30,9 @@ from proctor.settings import read_settings
 def merge_command(sources: tuple[str, ...], partial: bool, chosen: tuple[str, ...], as_json: bool) -> int:
     """Make one run of the parts that `--shard` asked apart.
 
-    HOME is the PROCTOR_HOME of a part (it is only read), BUNDLE a file of `proctor bundle --prompts`, RUN a run of
-    this store. Parts that were not asked the same are refused, and so are missing ones. The same parts again are the
-    same run.
+    HOME is the PROCTOR_HOME of a part (it is only read), BUNDLE a file of `proctor bundle --prompts`, shared:NAME
+    what `proctor bundle --share NAME` put where machines share, RUN a run of this store. Parts that were not asked the
+    same are refused, and so are missing ones. The same parts again are the same run.
     """
     from proctor.cli.finish import finish
     from proctor.service.context import open_context

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +12,7 @@ from proctor.cli.options import json_option, run_options, wanted_from
 from proctor.settings import read_settings
 
 if TYPE_CHECKING:
-    from proctor.service.forecast.forecast import CellForecast, Expected, Forecast, Power
+    from proctor.service.forecast.forecast import CellForecast, Expected, Forecast, Power, Takes
 
 # What a row holds, as the sentences below the table call it.
 NAMES = {
@@ -85,6 +85,16 @@ def cost_lines(found: Forecast) -> Iterator[str]:
     for cell in found.cells:
         yield from _basis_lines(cell)
     yield ""
+
+
+def takes_lines(found: Sequence[Takes]) -> Iterator[str]:
+    """What cells take that are not compared."""
+    from proctor.cli.tables import columns
+
+    yield from columns([_cell_row(each.cell) for each in found], ("model", "calls", *NAMES.values()))
+    for each in found:
+        yield from _basis_lines(each.cell)
+        yield from each.notes
 
 
 def _cell_row(cell: CellForecast) -> tuple[str, ...]:

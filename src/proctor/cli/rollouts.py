@@ -20,6 +20,7 @@ LATER = {
     "resume": "rollouts_resume",
     "compare": "rollouts_results",
     "list": "rollouts_results",
+    "trajectory": "rollouts_trajectory",
 }  # command -> its module, imported when it is called
 EXITS = "Exit codes: " + "; ".join(
     f"{code:d} {words}"
@@ -76,11 +77,11 @@ def run_command(config: Path, verbose: int, workers: int | None, as_json: bool, 
     """
     from proctor.cli.rollouts_lines import Lines, last_words
     from proctor.service.context import open_context
-    from proctor.service.rollouts.opening import given_back, plan_of_config, run_plan
+    from proctor.service.rollouts.opening import plan_of_config, run_plan, with_stamp
 
     settings = read_settings(os.environ)
     plan = replace(plan_of_config(config, settings, shard=shard_from(given)), workers=workers or 1)
-    with given_back(plan), open_context(settings) as context:
+    with open_context(settings) as context, with_stamp(context, plan) as plan:
         with Lines(context, plan, verbose=verbose, to_stderr=as_json) as lines:
             lines.begin()
             outcome = run_plan(context, plan, watch=lines.watch)

@@ -85,7 +85,7 @@ class Lines:
         # As the document has it where every table means one trial; else its count of tables is not that of trials.
         trials = "" if tables == self.trials else f" trials={self.trials}"
         self.say(f"[rollouts] config={ref.config} name={ref.name} tasks={tables} parallel={parallel}{trials}")
-        self.say(f"[rollouts] output={shown(Path(ref.data, 'rollouts', ref.name, ref.stamp))}")
+        self.say(f"[rollouts] output={shown(home_of(self.context) / 'rollouts' / ref.name / ref.stamp)}")
         if not self.verbose:
             self.say("[rollouts] Running in quiet mode - use -vv for full output")
         if ref.sandbox == "local":
@@ -103,7 +103,7 @@ class Lines:
             cells = list(trials_of(self.context, run))
             self.told |= {(cell.run_id, cell.tries) for cell in cells if cell.ended}
             self.completed += sum(has_outcome(cell) for cell in cells)
-        self.say(f"[rollouts] output={shown(Path(ref.data, 'rollouts', ref.name, ref.stamp))}")
+        self.say(f"[rollouts] output={shown(home_of(self.context) / 'rollouts' / ref.name / ref.stamp)}")
         self.say(f"[rollouts] Going on: {self.completed} of {self.trials} tasks have an outcome")
 
     def watch(self, run: Run, progress: Progress) -> None:
@@ -136,8 +136,7 @@ class Lines:
                 self.say(self._count())
 
     def _stream(self, run: Run, names: list[str]) -> None:
-        assert isinstance(run.cell.source, RolloutsRef)
-        self.stream = self.stream or LogStream(Path(run.cell.source.data))
+        self.stream = self.stream or LogStream(home_of(self.context))
         for line in self.stream.fresh(names):
             self.say(f"[{line.run_id} {line.log}] {line.text}")
 
@@ -197,6 +196,10 @@ def has_outcome(cell: TrialCell) -> bool:
     return cell.state in ("passed", "failed", "limit")
 
 
+def home_of(context: Context) -> Path:
+    return context.settings.home.absolute()
+
+
 def shown(path: Path) -> str:
     """A path as it is typed from here: relative where it lies below the working directory."""
     here = Path.cwd()
@@ -211,7 +214,10 @@ def last_words(context: Context, outcome: PlanOutcome, *, as_json: bool) -> Exit
     results = outcome.evaluation.results if outcome.evaluation else ()
     refs = [each.run.cell.source for each in results if isinstance(each.run.cell.source, RolloutsRef)]
     for ref in refs[:1]:
-        folder, runs = Path(ref.data, "rollouts", ref.name, ref.stamp), Path(ref.data, "runs")
+        folder, runs = (
+            home_of(context) / "rollouts" / ref.name / ref.stamp,
+            home_of(context) / "runs",
+        )
         click.echo(
             f"Files: {shown(folder)} (summary.md, manifest.json); a folder for each trial in {shown(runs)}",
             err=True,

@@ -21,10 +21,11 @@ def sandbox_command() -> None:
 @click.option("--name", default="base", show_default=True, metavar="NAME", help="What benchmarks call it.")
 @click.option(
     "--with",
-    "packages",
+    "wanted",
     multiple=True,
-    metavar="PACKAGE",
-    help="A Python package that is installed beside proctor, such as pytest, with what it needs; repeatable.",
+    metavar="NAME",
+    help="A Python package that is installed beside proctor, such as pytest, with what it needs, or a program of "
+    "this machine, such as sqlite3; repeatable.",
 )
 @click.option(
     "--from",
@@ -38,7 +39,7 @@ def sandbox_command() -> None:
 @json_option
 def image_command(
     name: str,
-    packages: tuple[str, ...],
+    wanted: tuple[str, ...],
     rootfs: Path | None,
     debian: str | None,
     anew: bool,
@@ -55,7 +56,7 @@ def image_command(
     from proctor.service.rollouts.sandboxes import clear, make
 
     with open_context(read_settings(os.environ)) as context:
-        made = make(context, name, packages, rootfs=rootfs, debian=debian, anew=anew)
+        made = make(context, name, wanted, rootfs=rootfs, debian=debian, anew=anew)
         cleared = clear(context) if prune else []
     if as_json:
         click.echo(documents.to_json({**asdict(made), "deleted": cleared}))
@@ -74,7 +75,7 @@ def image_command(
 @click.option("--image", default="base", show_default=True, metavar="NAME", help="What its boxes begin with.")
 @json_option
 def check_command(name: str, image: str, as_json: bool) -> int:
-    """Try by doing whether the sandbox NAME (bubblewrap, docker, local) holds here, and say what to do where not."""
+    """Try whether the sandbox NAME (bubblewrap, docker, modal, local) holds here, and say what to do where not."""
     from proctor.service.context import open_context
     from proctor.service.results import documents
     from proctor.service.rollouts.sandboxes import check

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import click
 
@@ -17,7 +19,11 @@ from proctor.settings import read_settings
 def show_command(runs: tuple[str, ...], grader: str | None, as_json: bool) -> int:
     """Show RUN: its scores, its counts, and what they rest on; several runs are compared."""
     from proctor.cli.finish import say
+    from proctor.cli.judged import judged_lines
     from proctor.cli.tables import evaluation_lines, manifest_lines, on_resume
+    from proctor.service.checked.at_hand import said
+    from proctor.service.checked.documents import side_by_side_document
+    from proctor.service.checked.evaluated import judged_beside, leaning_words
     from proctor.service.context import open_context
     from proctor.service.grades.view import graders_of
     from proctor.service.results import documents
@@ -28,32 +34,49 @@ def show_command(runs: tuple[str, ...], grader: str | None, as_json: bool) -> in
         evaluation = look(context, runs, grader=grader)
         parts = {result.run.id: fleet.divided(context, result.run.id) for result in evaluation.results}
         others = {result.run.id: graders_of(context, result.run.id) for result in evaluation.results}
+        runs_of = [result.run for result in evaluation.results if result.run.finished_at is not None]
+        notes = {run.id: said(context, run) for run in runs_of}
+        judged = judged_beside(context, evaluation, grader)
+        leanings = leaning_words(context, judged) if judged else ()
     if as_json:
-        shown = documents.evaluation(evaluation)
-        for each in shown["runs"]:
-            found = parts[each["run_id"]]
-            each["shards"] = found and {
-                "of": found.of,
-                "done": found.done,
-                "at_work": found.at_work,
-                "owners": found.owners,
-            }
-        click.echo(documents.to_json(shown))
+        shown = _with_shards(documents.evaluation(evaluation), parts)
+        beside = {"judged": side_by_side_document(judged, leanings)} if judged else {}
+        click.echo(documents.to_json(shown | beside))
         return 0
-    say(evaluation_lines(evaluation))
+    say(evaluation_lines(evaluation, notes))
+    if judged:
+        say(["", *judged_lines(judged, leanings)])
     lacking = [
         r for r in evaluation.results if r.run.partial and (r.run.status != "running" or r.run.stopped)
     ]
     say(on_resume(lacking))
     for result in evaluation.results:
-        click.echo("")
-        for line in manifest_lines(result):
+        for line in ("", *manifest_lines(result), *_beside(parts[result.run.id], others[result.run.id])):
             click.echo(line)
-        if told := parts[result.run.id]:
-            click.echo(f"  shards: {told.done} of {told.of} done, {told.at_work} at work")
-        for each in others[result.run.id]:
-            click.echo(f"  also graded by: {each.grader}, {each.attempts:,} replies (--grader {each.grader})")
     return 0
+
+
+def _with_shards(shown: dict[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
+    for each in shown["runs"]:
+        found = parts[each["run_id"]]
+        each["shards"] = found and {
+            "of": found.of,
+            "done": found.done,
+            "at_work": found.at_work,
+            "owners": found.owners,
+        }
+    return shown
+
+
+def _beside(told: Any, graders: Iterable[Any]) -> Iterator[str]:
+    """How far the shards of a run are, and whose grades of it are kept beside the first ones."""
+    from proctor.figures import dollars
+
+    if told:
+        yield f"  shards: {told.done} of {told.of} done, {told.at_work} at work"
+    for each in graders:
+        cost = f", for {dollars(each.cost_usd)}" if each.cost_usd is not None else ""
+        yield f"  also graded by: {each.grader}, {each.attempts:,} replies{cost} (--grader {each.grader})"
 
 
 @click.command("list")

@@ -141,10 +141,6 @@ def _of_requests(run: Run) -> bool:
     return kind_of(run.cell.source).holds == "requests"
 
 
-def _of_tasks(run: Run) -> bool:
-    return kind_of(run.cell.source).holds == "tasks"
-
-
 def _throughput(result: RunResult) -> str:
     """How long it took, all requests together."""
     run, seconds = result.run, result.run.elapsed_s
@@ -258,6 +254,9 @@ def _count_of(run: Run) -> str:
     return f"{run.settled:,} of {run.planned:,} answered" if _of_requests(run) else "-"
 
 
+_REPEATS = {"tasks": "rollouts", "verdicts": "votes"}
+
+
 def _source(run: Run) -> str:
     """The run's source, and what sets its figures apart from those of other runs on it."""
     facts, mode = run.manifest.facts, run.manifest.mode
@@ -269,7 +268,10 @@ def _source(run: Run) -> str:
         (f"mode {mode}", mode not in (None, "generate")),
         ("its schema not enforced", run.manifest.unenforced is not None),
         (f"shard {run.cell.limits.shard}", run.cell.limits.shard is not None),
-        (f"{run.cell.repeats} {'rollouts' if _of_tasks(run) else 'repeats'}", run.cell.repeats > 1),
+        (
+            f"{run.cell.repeats} {_REPEATS.get(kind_of(run.cell.source).holds, 'repeats')}",
+            run.cell.repeats > 1,
+        ),
     ]
     words = ", ".join(word for word, holds in apart if holds)
     return f"{run.source_title} ({words})" if words else run.source_title

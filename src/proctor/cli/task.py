@@ -44,14 +44,38 @@ def new_command(folder: Path) -> int:
     type=click.Choice(["any", "docker"]),
     help="Write that the task does without its Dockerfile's RUN lines (any), or needs them (docker).",
 )
-def prepare_command(created: Path, name: str | None, repo: str | None, sandbox: str | None) -> int:
+@click.option("--instance", metavar="ID", help="Which instance of a JSONL of SWE-bench's kind.")
+@click.option(
+    "--repos",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Clones and archives of the instances' repositories, by their names or commits.",
+)
+def prepare_command(
+    created: Path,
+    name: str | None,
+    repo: str | None,
+    sandbox: str | None,
+    instance: str | None,
+    repos: Path | None,
+) -> int:
     """Make PROCTOR_HOME/tasks/prepared/NAME of a created task: with its repository's files, without their history.
+
+    CREATED may be a JSONL of SWE-bench's kind, too: FILE.jsonl with --instance, or FILE.jsonl#ID.
 
     Exit codes: 0 the task can be run; 1 it was made, but lacks something; 2 wrong request.
     """
     from proctor.service.rollouts.making import prepare_wished, remarks_of
 
-    made = prepare_wished(read_settings(os.environ), created, name=name, repo=repo, sandbox=sandbox)
+    made = prepare_wished(
+        read_settings(os.environ),
+        created,
+        name=name,
+        repo=repo,
+        sandbox=sandbox,
+        instance=instance,
+        repos=repos,
+    )
     of = "" if made.baseline is None else f", the repository's as of {made.baseline[:40]}"
     click.echo(f"{made.folder}: {made.files:,} files for /app/repo{of}")
     for remark in remarks_of(made):

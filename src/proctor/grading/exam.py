@@ -15,10 +15,17 @@ FUNCTION = "python:"  # before the name of a function that grades, in a run's ma
 ROWS = "rows:"  # before a hash, where rows name their graders themselves
 PARTS = frozenset({"json"})  # graders that give a share of a point; others score 0 or 1
 
+# Judges' names tell whether a score may lie between right and wrong: by the rubric's scales, or because it is a
+# preference, where a tie is half a win.
+JUDGED = "judge/"
+IN_PARTS = "score=mean"
+BETWEEN = (f",{IN_PARTS}", ",against=")
+
 
 def metric_of(grader: str) -> str:
     """What the scores of a grader make of a task where nothing else is counted."""
     parts = grader.partition("/")[0] in PARTS or grader.startswith((FUNCTION, ROWS))
+    parts = parts or (grader.startswith(JUDGED) and any(mark in grader for mark in BETWEEN))
     return "mean" if parts else "accuracy"
 
 

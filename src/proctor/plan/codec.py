@@ -8,7 +8,18 @@ from dataclasses import asdict, fields
 from typing import Any, get_args, get_type_hints
 
 from proctor.errors import ConfigError
-from proctor.references import Agent, ExamRef, RolloutsRef, SourceRef, TaskEntry, TrialLimits
+from proctor.references import (
+    Agent,
+    BenchmarkBudget,
+    Criterion,
+    ExamRef,
+    GradingRubric,
+    JudgingRef,
+    RolloutsRef,
+    SourceRef,
+    TaskEntry,
+    TrialLimits,
+)
 from proctor.types import Cell, Limits, Model, Plan, Sampling, Shard
 
 
@@ -18,18 +29,27 @@ def cell_to_json(cell: Cell) -> str:
 
 
 # Written where they say something: older versions read the rest.
-_LATER = frozenset({"columns", "sheet", "content", "grader"})
+_LATER = frozenset({"columns", "sheet", "content", "grader", "contents", "home_files", "model_name"})
 
 
 def _cell(cell: Cell) -> dict[str, Any]:
     record = asdict(cell)
-    source = record["source"]
-    record["source"] = {name: value for name, value in source.items() if value or name not in _LATER}
+    record["source"] = source = _said(record["source"])
+    if not any((source.get("budget") or {}).values()):
+        source.pop("budget", None)
+    if "tasks" in source and isinstance(cell.source, RolloutsRef):
+        source["tasks"] = [_said(task) for task in source["tasks"]]
     if cell.agent is None:
         del record["agent"]
+    else:
+        record["agent"] = _said(record["agent"])
     if cell.limits.shard is None:
         del record["limits"]["shard"]
     return record
+
+
+def _said(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if value or name not in _LATER}
 
 
 def cell_from_json(text: str) -> Cell:
@@ -59,6 +79,8 @@ def _source(record: Mapping[str, Any]) -> SourceRef:
         )
     if reference is RolloutsRef:
         return _rollouts(record)
+    if reference is JudgingRef:
+        return JudgingRef(**{**_known(JudgingRef, record), "rubric": _rubric(record["rubric"])})
     unused = _OF_EXAMS - {field.name for field in fields(reference)}
     built: SourceRef = _build(
         reference, {name: value for name, value in record.items() if name not in unused}
@@ -73,10 +95,17 @@ def _limits(record: Mapping[str, Any]) -> Limits:
 
 
 def _rollouts(record: Mapping[str, Any]) -> RolloutsRef:
-    """The one reference that has records in it."""
+    """A reference that has records in it."""
     tasks = tuple(_build(TaskEntry, task) for task in record["tasks"])
     inner = {"tasks": tasks, "limits": _build(TrialLimits, record["limits"])}
+    inner["budget"] = _build(BenchmarkBudget, record.get("budget") or {})
     return RolloutsRef(**{**_known(RolloutsRef, record), **inner})
+
+
+def _rubric(record: Mapping[str, Any]) -> GradingRubric:
+    """A rubric of the JSON that `dataclasses.asdict` makes of one. Raises ConfigError."""
+    criteria = tuple(_build(Criterion, each) for each in record["criteria"])
+    return GradingRubric(**{**_known(GradingRubric, record), "criteria": criteria})
 
 
 def plan_to_json(plan: Plan) -> str:

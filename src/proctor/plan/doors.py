@@ -6,6 +6,7 @@ Each reader takes what its door parsed, leaves out what was not said, and gives 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
 from proctor.errors import ConfigError
@@ -32,14 +33,14 @@ def from_config(config: Told) -> Given:
     return given
 
 
-def from_keywords(keywords: Told) -> Given:
+def from_keywords(keywords: Told, options: Sequence[RunOption] = OF_EXAMS, called: str = "evaluate") -> Given:
     """What Python's keywords gave. None is not said, but of options where it leaves the choice to the provider.
 
     Raises ConfigError, for an unknown keyword too.
     """
-    known = {option.name for option in OF_EXAMS}
+    known = {option.name for option in options}
     if unknown := sorted(keywords.keys() - known):
-        raise ConfigError(f"evaluate: unknown option {unknown[0]!r}; known: {', '.join(sorted(known))}")
+        raise ConfigError(f"{called}: unknown option {unknown[0]!r}; known: {', '.join(sorted(known))}")
     given: dict[str, Any] = {}
     for name, told in keywords.items():
         option = BY_NAME[name]

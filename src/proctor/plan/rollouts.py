@@ -14,14 +14,14 @@ from pathlib import Path
 from proctor.errors import ConfigError
 from proctor.given_files import toml_table
 from proctor.plan.agents import AgentTables
-from proctor.plan.rollouts_listed import OVERRIDES, TaskLine, limits_of, listed
+from proctor.plan.rollouts_listed import OVERRIDES, TaskLine, budget_of, limits_of, listed
+from proctor.plan.shipped_agents import AGENTS, AgentPlaces
 from proctor.plan.sweeps import labelled
 from proctor.plan.table import TableFaults, TableReader, Unread
 from proctor.references import RolloutsRef, TaskEntry, TrialLimits
 from proctor.types import Cell, Limits, Model, Plan
 
-SANDBOXES = ("bubblewrap", "docker", "local")
-LATER = {"modal": "comes later"}
+SANDBOXES = ("bubblewrap", "docker", "modal", "local")
 RESERVED = ("temp",)  # data/rollouts/temp has files of all benchmarks
 MOST_NAME = 100
 MOST_PARALLEL = 256
@@ -80,9 +80,10 @@ def plan_of_table(table: Unread, told: Surroundings) -> Plan:
         image=read.text("image") or "base",
         limits=limits_of(read.inner("limits")),
         pass_score=read.number("pass_score", 0.001, 1) or 1.0,
+        budget=budget_of(read.inner("budget")),
     )
     parallel = read.whole("parallel", 1, MOST_PARALLEL) or 1
-    agents = AgentTables(read.take("agents", dict) or {}, told.providers)
+    agents = AgentTables(read.take("agents", dict) or {}, told.providers, AgentPlaces(told.data / AGENTS))
     lines = list(_lines(read, agents))
     read.close()
     if sum(line.entry.rollouts for line in lines) > MOST_TRIALS:
@@ -122,9 +123,7 @@ def _name(read: TableReader) -> str:
 def _sandbox(read: TableReader, wanted: str | None) -> str:
     named = read.text("sandbox")
     for source, word in (("SANDBOX_BACKEND", wanted), ("sandbox", named)):
-        if word in LATER:
-            read.note(source, f"{word!r} {LATER[word]}; there are {', '.join(SANDBOXES)}")
-        elif word is not None and word not in SANDBOXES:
+        if word is not None and word not in SANDBOXES:
             read.note(source, f"{word!r}: there are {', '.join(SANDBOXES)}")
     return wanted or named or SANDBOXES[0]
 

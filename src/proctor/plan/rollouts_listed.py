@@ -11,11 +11,13 @@ from typing import Any
 from proctor.given_files import is_file, is_folder
 from proctor.plan.agents import AgentTables
 from proctor.plan.table import TableReader
-from proctor.references import Agent, TaskEntry, TrialLimits
+from proctor.references import Agent, BenchmarkBudget, TaskEntry, TrialLimits
 from proctor.types import Sampling
 
 OVERRIDES = "overrides.json"
 META = "tb_meta.json"
+OF_OTHERS = ("task.toml", "instance.jsonl", "task.yaml")  # by which tasks of other makers are known
+INSTANCES = (".jsonl", ".json")
 TIMEOUT = "TIMEOUT_SEC"  # a variable that means the agent's time
 WEEK_S = 7 * 86400.0
 MOST_ROLLOUTS = 1000
@@ -65,6 +67,17 @@ def limits_of(read: TableReader) -> TrialLimits:
     return TrialLimits(**found)
 
 
+def budget_of(read: TableReader) -> BenchmarkBudget:
+    """[budget]: what all trials of the benchmark may ask of their models together."""
+    found = BenchmarkBudget(
+        read.whole("max_tokens", *LIMITS["max_tokens"]),
+        read.number("max_cost_usd", *LIMITS["max_cost_usd"]),
+        read.whole("max_calls", *LIMITS["max_calls"]),
+    )
+    read.close()
+    return found
+
+
 def listed(read: TableReader, agents: AgentTables) -> TaskLine | None:
     """One entry; None where it is not known who works on what, which is noted then."""
     given = read.text("prepared_dir")
@@ -88,9 +101,13 @@ def listed(read: TableReader, agents: AgentTables) -> TaskLine | None:
 def _folder(read: TableReader, given: str) -> Path:
     # A path that is written in two ways is one task; links are followed where the task is opened.
     folder = Path(os.path.normpath(Path(given).absolute()))
-    if not is_folder(folder):
+    file, mark, _ = str(folder).partition("#")
+    if mark or file.endswith(INSTANCES):  # an instance of a file: FILE.jsonl#ID
+        if not is_file(Path(file)):
+            read.note("prepared_dir", f"there is no file {given.partition('#')[0]}")
+    elif not is_folder(folder):
         read.note("prepared_dir", f"there is no folder {given}")
-    elif not is_file(folder / META):
+    elif not any(is_file(folder / name) for name in (META, *OF_OTHERS)):
         read.note("prepared_dir", f"{given} is no prepared task: it has no {META}")
     return folder
 

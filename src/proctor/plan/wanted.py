@@ -305,6 +305,13 @@ OPTIONS: tuple[RunOption, ...] = (
 BY_NAME: Mapping[str, RunOption] = {option.name: option for option in OPTIONS}
 OF_EXAMS = tuple(option for option in OPTIONS if set(option.sources) & set(EXAMS))
 OF_BATCHES = tuple(option for option in OPTIONS if set(option.sources) & set(BATCHES))
+# What a judging can be told: how a judge is asked, how much that may take, and how many replies it is shown.
+OF_JUDGINGS = tuple(
+    option
+    for option in OPTIONS
+    if option.name == "limit"
+    or (option.part in ("model", "sampling", "limits", "plan") and option.name not in ("replies", "shard"))
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from proctor.offered import ListedModel
+from proctor.providers.ledger import Ledger
 from proctor.providers.prices import Prices
 from proctor.providers.wire.http import Http
 from proctor.settings import Settings
@@ -44,6 +45,7 @@ class Opening:
     labels: Callable[[], Labels] = lambda: Labels({}, "no rows")
     row_ids: Sequence[str] = ()  # item ids in the order of the rows, before sampling
     replies: Path | None = None
+    budget: Ledger | None = None  # of all trials of a benchmark
 
 
 ALL_SAMPLING = frozenset(f.name for f in fields(Sampling))

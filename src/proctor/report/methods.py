@@ -79,9 +79,9 @@ def _of_trials(evaluation: Evaluation) -> Iterator[str]:
             yield words
 
 
-def papers(evaluation: Evaluation) -> tuple[str, ...]:
-    """The papers that the methods name."""
-    text = " ".join(methods(evaluation))
+def papers(evaluation: Evaluation, further: str = "") -> tuple[str, ...]:
+    """The papers that the methods name, or `further` text."""
+    text = " ".join([*methods(evaluation), further])
     return tuple(paper for cited, paper in PAPERS.items() if cited in text)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from proctor.findings import Evaluation
@@ -12,16 +12,16 @@ from proctor.report.methods import methods, papers
 from proctor.report.record import data_tables, record_tables
 
 
-def page_of(evaluation: Evaluation, *, now: float) -> Page:
-    """The report's contents, the same for every format."""
+def page_of(evaluation: Evaluation, *, now: float, beside: Sequence[Block] = ()) -> Page:
+    """The report's contents, the same for every format; `beside` stands before the methods."""
     return Page(
         title=words.title(evaluation),
         subtitle=words.subtitle(evaluation, now=now),
-        blocks=tuple(_blocks(evaluation)),
+        blocks=tuple(_blocks(evaluation, beside)),
     )
 
 
-def _blocks(evaluation: Evaluation) -> Iterator[Block]:
+def _blocks(evaluation: Evaluation, beside: Sequence[Block]) -> Iterator[Block]:
     if not evaluation.results:
         yield Paragraph("There are no runs to report.")
         return
@@ -29,10 +29,11 @@ def _blocks(evaluation: Evaluation) -> Iterator[Block]:
     yield Heading("Scores")
     yield from _plot(evaluation)
     yield from _agents(evaluation) if trials.of_agents(evaluation) else _models(evaluation)
+    yield from beside
     yield Heading("Methods")
     for paragraph in methods(evaluation):
         yield Paragraph(paragraph)
-    if cited := papers(evaluation):
+    if cited := papers(evaluation, " ".join(each.text for each in beside if isinstance(each, Paragraph))):
         yield Heading("References")
         yield Listing(cited)
     yield Heading("Record of the runs")

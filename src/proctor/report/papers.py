@@ -49,9 +49,22 @@ PAPERS: Mapping[str, str] = {
     "Proceedings of the 18th International Conference on Computational Linguistics (COLING), 947-953.",
     "Benjamini and Hochberg 1995": "Benjamini, Y., Hochberg, Y. (1995). Controlling the false discovery rate: a "
     "practical and powerful approach to multiple testing. Journal of the Royal Statistical Society B 57, 289-300.",
+    "Angelopoulos, Duchi and Zrnic 2023": "Angelopoulos, A. N., Duchi, J. C., Zrnic, T. (2023). PPI++: Efficient "
+    "Prediction-Powered Inference. arXiv 2311.01453.",
+    "Cohen 1960": "Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological "
+    "Measurement 20, 37-46.",
     "Holm 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. "
     "Scandinavian Journal of Statistics 6, 65-70.",
 }
+
+# Of judges whose grades are corrected by labels.
+CORRECTION = (
+    "Corrected scores are those of a judge less the error that people's labels of a random part of the same replies "
+    "show in it: prediction-powered inference, the weight of the judge's word chosen for the narrowest interval "
+    "(Angelopoulos, Duchi and Zrnic 2023). A judge's own interval knows nothing of its errors. Agreement beyond chance "
+    "is kappa (Cohen 1960). Labels of replies that were chosen for another reason, or given after the judge's grade "
+    "was seen, are counted in the agreement alone."
+)
 
 WILSON = "Wilson"
 WEIGHTED = "Wilson on the effective n or the tasks' own combined, tasks weighted by their full sizes"
@@ -66,6 +79,7 @@ BOOTSTRAP = "bootstrap of items, 2,000 draws, seed 0"
 CLUSTERED = "bootstrap of clusters, 2,000 draws, seed 0"
 UNRELATED = "Fisher's z of unrelated pairs, 2,000 draws, seed 0"
 COMBINED = "draws of each task combined, 2,000 draws, seed 0"
+APART = "the tasks' own intervals, their ends averaged"
 TANGO = "Tango's paired score interval"
 PAIRED_T = "Student's t of the paired differences"
 PAIRED_T_WEIGHTED = "Student's t of the weighted paired differences"
@@ -177,6 +191,10 @@ INTERVALS: Mapping[str, str] = {
         "The interval of an unweighted mean over tasks is made of 2,000 draws of each task's figures, seed 0, which "
         "are averaged over the tasks draw by draw, since tasks are independent of each other; it is the range of the "
         "middle 95 % of these means, widened where it would lie to one side of the score."
+    ),
+    APART: (
+        "Where all items of each task score alike, their draws say nothing: the interval of the mean over tasks then "
+        "has the means of the ends of the tasks' own intervals, which is wider than theirs together would be."
     ),
     TANGO: (
         "The interval of a difference of two shares of right answers is the 95 % score interval for paired "

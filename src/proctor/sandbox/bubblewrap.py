@@ -22,9 +22,10 @@ from pathlib import Path
 
 from proctor.errors import SandboxError, SandboxMissing
 from proctor.sandbox.cgroups import BoxGroups, gone, kill, processes, this_machine
-from proctor.sandbox.contract import ARTIFACTS, HOME, REPO, Box, Command, CommandEnd, Mount, Policy
+from proctor.sandbox.contract import ARTIFACTS, HOME, REPO, Box, Command, CommandEnd, Loopback, Mount, Policy
 from proctor.sandbox.copying import copy_into, inside
 from proctor.sandbox.image import Image
+from proctor.sandbox.loopback import listen_in, new_network
 from proctor.sandbox.mounts import mount_disk, mount_overlay
 from proctor.sandbox.places import BoxPlace, new_place, sweep
 from proctor.sandbox.running import Start, run_program, to_its_end
@@ -32,18 +33,24 @@ from proctor.trial_record import Consumed
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 WRITABLE = ("/app", REPO, ARTIFACTS, HOME, "/tmp", "/var/tmp", "/run")  # of a box
-NEEDED = ("/proc", "/dev", *WRITABLE)
+NEEDED = ("/proc", "/dev")
+ENTERING = "nsenter"
 HOLDING = (
     *("--unshare-all", "--unshare-user", "--disable-userns", "--uid", "1000", "--gid", "1000"),
     *("--hostname", "box", "--die-with-parent", "--new-session", "--clearenv", "--chdir", "/"),
 )
 # What it prints goes to one place; the other is a socket on which it says that it has come so far. It joins its groups
 # (0 is whoever writes), and becomes bubblewrap, whose command line and environment tell nothing.
+# Inside, nothing begins before the first process of the namespace waits: only then has it asked the kernel to end with
+# bubblewrap outside, and bubblewrap with us. Whoever cannot be told then has died before, and the command never begins.
 OUTER = (
     'exec 9>&2 2>&1; ulimit -c 0; o=$1; shift; while [ "$1" != -- ]; do echo 0 > "$1" || exit 125; shift; done; shift; '
     'exec "$@" 8< "$o"'
 )
-INNER = 'echo >&9 || exit 126; exec 9>&-; cd -- "$1" || exit 126; unset OLDPWD; shift; exec "$@"'
+INNER = (
+    'until read -r _ _ state _ < /proc/1/stat && [ "$state" = S ]; do :; done; unset state; '
+    'echo >&9 || exit 126; exec 9>&-; cd -- "$1" || exit 126; unset OLDPWD; shift; exec "$@"'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +83,7 @@ class Bubblewrap:
             raise SandboxMissing("There is no bubblewrap on this machine: apt-get install bubblewrap")
         place = new_place(self.boxes, "box-")
         group = this_machine().group(f"proctor-{place.folder.name}")
-        box = BubblewrapBox(program, place, group, tuple(mounts))
+        box = BubblewrapBox(program, place, group, tuple(mounts), (*WRITABLE, *policy.writable))
         try:
             place.owns(group.all)
             group.make(policy)
@@ -113,8 +120,12 @@ class BubblewrapBox:
     place: BoxPlace
     group: BoxGroups
     mounts: Sequence[Mount]
+    writable: Sequence[str] = WRITABLE
     used: Consumed = field(default=Consumed(written_bytes=0, output_bytes=0))
     numbers: count[int] = field(default_factory=count)
+    network: int | None = (
+        None  # descriptor of the one that its commands share; None: each has its own, of nothing
+    )
 
     @property
     def folder(self) -> Path:
@@ -126,7 +137,7 @@ class BubblewrapBox:
 
     def furnish(self) -> None:
         """Make the folders that every box has, and the places of what is seen in it."""
-        for each in NEEDED:
+        for each in (*NEEDED, *self.writable):
             inside(self.root, each).mkdir(parents=True, exist_ok=True)
         for mount in self.mounts:
             target = inside(self.root, mount.target)
@@ -160,18 +171,24 @@ class BubblewrapBox:
         options = self.folder / name
         options.write_bytes(b"".join(os.fsencode(each) + b"\0" for each in self._options(command)))
         joined = map(str, self.group.begin(name))
-        outer = ("/bin/sh", "-c", OUTER, "sh", str(options), *joined, "--", self.program, "--args", "8")
+        outer = ("/bin/sh", "-c", OUTER, "sh", str(options), *joined, "--", *self._entered, self.program)
+        outer = (*outer, "--args", "8")
         return Start((*outer, "/bin/sh", "-c", INNER, "sh", command.cwd, *command.argv), {}, Path("/"), told)
+
+    @property
+    def _entered(self) -> Sequence[str]:
+        """What enters the network of the box before bubblewrap begins."""
+        return () if self.network is None else (ENTERING, f"--net=/proc/{os.getpid()}/fd/{self.network}")
 
     def _options(self, command: Command) -> list[str]:
         root = str(self.root)
-        writable = [part for each in WRITABLE for part in ("--bind", root + each, each)]
+        writable = [part for each in self.writable for part in ("--bind", root + each, each)]
         seen = [part for each in self.mounts for part in ("--ro-bind", str(each.source), each.target)]
         env = {"PATH": PATH, "HOME": HOME, **command.env}
         return [
             *("--ro-bind", root, "/", "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"),
             *("--bind", str(self.folder / "disk/shm"), "/dev/shm", "--remount-ro", "/dev"),
-            *(*writable, *seen, *HOLDING),
+            *(*writable, *seen, *HOLDING, *(() if self.network is None else ("--share-net",))),
             *(part for name, value in env.items() for part in ("--setenv", name, value)),
         ]
 
@@ -193,6 +210,20 @@ class BubblewrapBox:
     async def files(self, target: str) -> Path:
         return await asyncio.to_thread(inside, self.root, target)
 
+    async def listen(self, port: int) -> Loopback:
+        try:
+            if self.network is None:
+                await to_its_end(asyncio.to_thread(self._make_network))
+            assert self.network is not None
+            return Loopback(await asyncio.to_thread(listen_in, self.network, port), port)
+        except OSError as error:
+            raise SandboxError(f"Nothing can listen at port {port} of a box: {error}") from error
+
+    def _make_network(self) -> None:
+        if shutil.which(ENTERING) is None:
+            raise SandboxMissing(f"There is no {ENTERING} on this machine: apt-get install util-linux")
+        self.network = new_network()
+
     def consumed(self) -> Consumed:
         return replace(
             self.group.consumed(),
@@ -206,6 +237,9 @@ class BubblewrapBox:
     def leave(self) -> None:
         """Kill what runs, unmount, delete."""
         self.group.remove()
+        if self.network is not None:
+            os.close(self.network)
+            self.network = None
         self.place.leave()
 
 

@@ -9,7 +9,8 @@ A sandbox that cannot hold a policy refuses it (SandboxMissing): nothing runs le
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import socket
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -23,10 +24,11 @@ HOME = "/home/agent"
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a box may use. There is no network in any of them.
+    """What a box may use. There is no network in any of them, but for a loopback that ends on this machine.
 
     What is written in a box lies in memory, so that a box takes `memory_mb` and `disk_mb` of it: a full disk is told
-    to whoever writes, and never has a program killed for want of memory.
+    to whoever writes, and never has a program killed for want of memory. `writable` are further folders that programs
+    of the box may write into, as absolute paths; they are made where the image lacks them.
     """
 
     memory_mb: int = 2048
@@ -35,6 +37,7 @@ class Policy:
     disk_mb: int = (
         1024  # of all that is written in the box, wherever: /app, /home/agent, /tmp, /run, /dev/shm
     )
+    writable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class Mount:
 class Command:
     """What is run: `env` is all of its environment, `timeout_s` None means until it ends by itself.
 
+    `waited_s` tells the seconds so far that do not count as its own: they put its end off.
     What it prints is appended to `output` (stdout and stderr together) up to `output_bytes`; the rest is counted and
     thrown away, so that a flood neither fills the disk nor stops the command.
     """
@@ -60,6 +64,7 @@ class Command:
     timeout_s: float | None = None
     output: Path | None = None
     output_bytes: int = 10_000_000
+    waited_s: Callable[[], float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,14 @@ class CommandEnd:
     seconds: float = 0.0
     said: bytes = b""  # the end of what it printed, 64 kB at most
     printed_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Loopback:
+    """A listening socket of this machine, and the port of 127.0.0.1 at which programs of a box reach it."""
+
+    socket: socket.socket
+    port: int
 
 
 class Box(Protocol):
@@ -88,6 +101,12 @@ class Box(Protocol):
     async def files(self, target: str) -> Path:
         """A folder of the box as this machine sees it, once nothing runs in it any more. Its content is hostile:
         links may lead anywhere. It is there until the box is closed. Raises: SandboxError."""
+
+    async def listen(self, port: int) -> Loopback:
+        """Something that programs of the box reach at its own loopback, from now on, and programs of other boxes do
+        not. It gets this port where the box has a network of its own. Whoever asked accepts, and closes the socket
+        before the box. Raises: SandboxError where the sandbox cannot: no other way out is opened.
+        """
 
     def consumed(self) -> Consumed:
         """What was measured since it was opened."""

@@ -43,29 +43,34 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class ImageRecipe:
-    """What an image is made of: this machine's programs with `packages` of Python, a folder or archive, or Debian."""
+    """What an image is made of: this machine's programs with `packages` of Python, a folder or archive, or Debian.
+
+    `programs` are further ones of this machine, by their names.
+    """
 
     kind: Literal["machine", "rootfs", "debian"] = "machine"
     packages: tuple[str, ...] = ()
     source: str = ""  # the path of the folder or archive, or the name of Debian's release
+    programs: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
         if self.kind == "machine":
-            return " with ".join(["this machine's programs", *filter(None, [", ".join(self.packages)])])
+            further = ", ".join((*self.packages, *self.programs))
+            return " with ".join(["this machine's programs", *filter(None, [further])])
         return f"Debian {self.source}" if self.kind == "debian" else self.source
 
     def fingerprint(self) -> str:
         """What an image of it rests on; another one makes it stale. Raises: SandboxMissing."""
         told = [self.kind, self.source, *self.packages]
         if self.kind == "machine":
-            told += machine_root.facts(self.packages)
+            told += machine_root.facts(self.packages, self.programs)
         return hashlib.sha256("\0".join(told).encode()).hexdigest()
 
     def fill(self, root: Path) -> None:
         """Raises: SandboxMissing, OSError."""
         if self.kind == "machine":
-            machine_root.fill(root, self.packages)
+            machine_root.fill(root, self.packages, self.programs)
         elif self.kind == "debian":
             rootfs.debian(root, self.source)
         else:
@@ -80,6 +85,14 @@ def find_image(name: str, home: Path) -> Image:
             f"There is no image {name!r} here: `proctor sandbox image --name {name}` makes one"
         )
     return _image(name, home / "images" / name, told)
+
+
+def recipe_of(name: str, home: Path) -> ImageRecipe:
+    """What the image of that name is made of; that of `base` is known before it is there. Raises: SandboxMissing."""
+    told = _told(home / "images" / name)
+    if told is None and name != BASE:
+        find_image(name, home)
+    return _recipe(told) if told else ImageRecipe()
 
 
 def make_image(name: str, home: Path) -> Image:
@@ -185,7 +198,8 @@ def _told(link: Path) -> dict[str, Any] | None:
 
 def _recipe(told: Mapping[str, Any]) -> ImageRecipe:
     recipe = told["recipe"]
-    return ImageRecipe(recipe["kind"], tuple(recipe["packages"]), recipe["source"])
+    further = tuple(recipe.get("programs", ()))
+    return ImageRecipe(recipe["kind"], tuple(recipe["packages"]), recipe["source"], further)
 
 
 def _image(name: str, link: Path, told: Mapping[str, Any]) -> Image:

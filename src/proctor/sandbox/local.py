@@ -6,14 +6,16 @@ import asyncio
 import os
 import re
 import signal
+import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.errors import SandboxError
-from proctor.sandbox.contract import ARTIFACTS, HOME, REPO, Box, Command, CommandEnd, Mount, Policy
+from proctor.sandbox.contract import ARTIFACTS, HOME, REPO, Box, Command, CommandEnd, Loopback, Mount, Policy
 from proctor.sandbox.copying import copy_into, inside
+from proctor.sandbox.loopback import HERE, WAITING
 from proctor.sandbox.places import BoxPlace, new_place, sweep
 from proctor.sandbox.running import Start, run_program, to_its_end
 from proctor.trial_record import Consumed
@@ -83,6 +85,11 @@ class LocalBox:
 
     async def files(self, target: str) -> Path:
         return await asyncio.to_thread(inside, self.place.folder, target)
+
+    async def listen(self, port: int) -> Loopback:
+        """At a port that is free: boxes share this machine's loopback, so others can reach it as well."""
+        made = socket.create_server((HERE, 0), backlog=WAITING)
+        return Loopback(made, made.getsockname()[1])
 
     def consumed(self) -> Consumed:
         return Consumed(output_bytes=self.printed)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from proctor.errors import SandboxMissing
 
-VERSION = "4"  # of this recipe
+VERSION = "5"  # of this recipe
 PROGRAMS = """
     sh bash env true false cat cp mv rm ln ls mkdir rmdir touch chmod chown install head tail wc sort uniq cut tr tee
     sed grep egrep fgrep find xargs awk gawk mawk diff cmp patch dirname basename readlink realpath mktemp date sleep
@@ -36,16 +36,18 @@ AWAY = (
 )
 GIT = Path("/usr/lib/git-core")
 TEMPLATES = Path("/usr/share/git-core/templates")
+# What wheels that are made for many Linuxes count on beside the C library (PEP 513, PEP 599), for agents in Python.
+WHEELS_NEED = "libgcc_s.so.1 libstdc++.so.6 libm.so.6 libdl.so.2 librt.so.1 libpthread.so.0 libutil.so.1"
 STARTER = "#!/usr/local/bin/python3\nimport sys\nfrom {module} import {name}\nsys.exit({call}())\n"
 _LIBRARY = re.compile(r"(?:=> )?(/\S+) \(0x")
 _NEEDED = re.compile(r"[A-Za-z0-9._-]+")
 _C_LIBRARY = re.compile(r"/(?:libc\.so|ld-)[^/]*$")
 
 
-def facts(packages: Sequence[str]) -> list[str]:
+def facts(packages: Sequence[str], further: Sequence[str] = ()) -> list[str]:
     """What the root is made of: each program, and the versions of the packages. Raises: SandboxMissing."""
     version, library, interpreter = _python_here()
-    files = [*_programs().values(), interpreter, library, GIT, TEMPLATES, *_own_libraries()]
+    files = [*_programs(further).values(), interpreter, library, GIT, TEMPLATES, *_own_libraries()]
     stats = [
         f"{each} {told.st_size} {told.st_mtime_ns}"
         for each in files
@@ -55,21 +57,35 @@ def facts(packages: Sequence[str]) -> list[str]:
     return [VERSION, version, *stats, *(f"{each.name} {each.version}" for each in _distributions(packages))]
 
 
-def fill(root: Path, packages: Sequence[str]) -> None:
-    """Raises: SandboxMissing, OSError."""
+def is_program(name: str) -> bool:
+    """Whether this machine has a program of a name that is no Python package beside proctor."""
+    try:
+        metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return shutil.which(name, path=LOOKED_IN) is not None
+    return False
+
+
+def fill(root: Path, packages: Sequence[str], further: Sequence[str] = ()) -> None:
+    """`further` are programs of this machine beside the usual ones. Raises: SandboxMissing, OSError."""
     for each in ("bin", "lib", "lib64", "sbin"):
         (root / "usr" / each).mkdir(parents=True)
         (root / each).symlink_to(f"usr/{each}")
-    _fill_programs(root)
+    _fill_programs(root, further)
     library = _fill_python(root)
     for package in _distributions(packages):
         _fill_package(root, library / "site-packages", package)
     _compile(root, library)
 
 
-def _programs() -> dict[str, Path]:
-    found = ((name, shutil.which(name, path=LOOKED_IN)) for name in PROGRAMS.split())
-    return {name: Path(path) for name, path in found if path is not None}
+def _programs(further: Sequence[str] = ()) -> dict[str, Path]:
+    """The usual ones that are here, and the further ones. Raises: SandboxMissing where one of these is not here."""
+    found = {name: shutil.which(name, path=LOOKED_IN) for name in (*PROGRAMS.split(), *further)}
+    missing = [name for name in further if found[name] is None]
+    if missing:
+        told = f"There is no program {', '.join(missing)} on this machine to put into an image: install it here first"
+        raise SandboxMissing(told)
+    return {name: Path(path) for name, path in found.items() if path is not None}
 
 
 def _own_libraries() -> list[Path]:
@@ -78,8 +94,8 @@ def _own_libraries() -> list[Path]:
     return sorted({Path(line.split()[-1]) for line in lines if _C_LIBRARY.search(line)})
 
 
-def _fill_programs(root: Path) -> None:
-    programs = _programs()
+def _fill_programs(root: Path, further: Sequence[str]) -> None:
+    programs = _programs(further)
     for name, path in programs.items():
         _copy(path, root / "usr/bin" / name)
     for each in (GIT, TEMPLATES):
@@ -106,7 +122,10 @@ def _fill_python(root: Path) -> Path:
     _copy(program, interpreter)
     for name in ("python3", "python"):
         (interpreter.parent / name).symlink_to(version)
-    _fill_libraries(root, (program, *source.glob("lib-dynload/*.so")))
+    needed = [each.parent / name for each in _own_libraries() for name in WHEELS_NEED.split()]
+    _fill_libraries(root, (program, *source.glob("lib-dynload/*.so"), *filter(Path.exists, needed)))
+    for each in filter(Path.exists, needed):
+        _copy(each, root / str(each).lstrip("/"))
     return library
 
 
@@ -119,7 +138,7 @@ def _compile(root: Path, library: Path) -> None:
 def _distributions(names: Iterable[str]) -> list[metadata.Distribution]:
     """The packages of these names and all that they need, as they are installed beside proctor.
 
-    Raises: SandboxMissing for one that is not there, or is not of Python alone.
+    Raises: SandboxMissing for one that is not there.
     """
     found: dict[str, metadata.Distribution] = {}
     wanted = list(names)
@@ -130,14 +149,8 @@ def _distributions(names: Iterable[str]) -> list[metadata.Distribution]:
         try:
             each = found[name.lower()] = metadata.distribution(name)
         except metadata.PackageNotFoundError as missing:
-            told = (
-                f"There is no Python package {name} beside proctor to put into an image: pip install {name}"
-            )
+            told = f"There is no Python package and no program {name} here to put into an image: pip install {name}"
             raise SandboxMissing(told) from missing
-        if any(file.suffix == ".so" for file in each.files or ()):
-            raise SandboxMissing(
-                f"The package {name} is not of Python alone, and cannot be put into an image"
-            )
         for line in each.requires or ():
             needed = _NEEDED.match(line)
             if needed and ";" not in line:
@@ -151,6 +164,10 @@ def _fill_package(root: Path, library: Path, package: metadata.Distribution) -> 
             target = library / file
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(str(file.locate()), target)
+    # Box and machine have the same Python, so that what is compiled for one runs in the other.
+    compiled = [Path(str(file.locate())) for file in package.files or () if file.suffix == ".so"]
+    if compiled:
+        _fill_libraries(root, compiled)
     for each in package.entry_points.select(group="console_scripts"):
         name = each.attr.partition(".")[0]
         starter = root / "usr/local/bin" / each.name

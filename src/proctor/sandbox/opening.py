@@ -7,16 +7,20 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from proctor.errors import ConfigError
+from proctor.errors import ConfigError, SandboxMissing
 from proctor.references import RolloutsRef
 from proctor.sandbox.bubblewrap import Bubblewrap
 from proctor.sandbox.contract import Sandbox
 from proctor.sandbox.docker.sandbox import DockerSandbox, docker_answers
-from proctor.sandbox.image import BASE, make_image
+from proctor.sandbox.image import BASE, make_image, recipe_of
 from proctor.sandbox.local import Local
+from proctor.sandbox.modal.sandbox import ModalSandbox
+from proctor.sandbox.modal.words import tokens
 from proctor.sandbox.places import sweep
 
 BOXES = "boxes"  # of PROCTOR_HOME: where boxes are while they are open
+# Of a sandbox of Modal, which ends by itself should nobody end it: a trial with what it may wait for its model.
+AROUND_S, MOST_LIFETIME_S = 3_600.0, 86_400.0
 Opener = Callable[[RolloutsRef, Path], Sandbox]
 
 
@@ -32,8 +36,17 @@ def local(_ref: RolloutsRef, home: Path) -> Sandbox:
     return Local(home / BOXES)
 
 
-SANDBOXES: Mapping[str, Opener] = {"bubblewrap": bubblewrap, "docker": docker, "local": local}
-LATER = {"modal": "The sandbox `modal` comes in a later version"}
+def modal(ref: RolloutsRef, home: Path) -> Sandbox:
+    lifetime_s = min(MOST_LIFETIME_S, 2 * ref.limits.trial_s + AROUND_S)
+    return ModalSandbox(home, home / BOXES, recipe_of(ref.image, home), lifetime_s)
+
+
+SANDBOXES: Mapping[str, Opener] = {
+    "bubblewrap": bubblewrap,
+    "docker": docker,
+    "local": local,
+    "modal": modal,
+}
 
 
 def open_sandbox(ref: RolloutsRef, home: Path) -> Sandbox:
@@ -43,8 +56,8 @@ def open_sandbox(ref: RolloutsRef, home: Path) -> Sandbox:
     """
     opener = SANDBOXES.get(ref.sandbox)
     if opener is None:
-        told = LATER.get(ref.sandbox, f"{ref.name}: no sandbox {ref.sandbox!r}")
-        raise ConfigError(f"{told}; there are {', '.join(sorted(SANDBOXES))}")
+        known = ", ".join(sorted(SANDBOXES))
+        raise ConfigError(f"{ref.name}: no sandbox {ref.sandbox!r}; there are {known}")
     return opener(ref, home)
 
 
@@ -58,6 +71,11 @@ def lacking(ref: RolloutsRef, home: Path) -> str | None:
         return "bubblewrap (apt-get install bubblewrap)"
     if ref.sandbox == "docker" and not docker_answers():
         return "a Docker daemon at DOCKER_HOST"
+    if ref.sandbox == "modal":
+        try:
+            tokens(home)
+        except SandboxMissing as missing:
+            return str(missing)
     return None
 
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from proctor.errors import SandboxError, SandboxMissing
-from proctor.sandbox.contract import Command, Policy
+from proctor.sandbox.contract import Command, CommandEnd, Policy
 
 if TYPE_CHECKING:
     from proctor.sandbox.bubblewrap import Bubblewrap
@@ -16,7 +16,9 @@ ONLY_ROOT = (
     "system of its own; run proctor as root, or in a container of its own that is started with --privileged"
 )
 # The names of its network devices, and whether it may make namespaces of its own.
+PORT = 8080  # any
 LOOK = 'cat /proc/net/dev; echo "users: $(cat /proc/sys/user/max_user_namespaces)"; id -u'
+LOOKING = Command(("sh", "-c", LOOK), cwd="/", timeout_s=20.0)
 
 
 async def probe(sandbox: Bubblewrap, policy: Policy) -> None:
@@ -30,13 +32,19 @@ async def probe(sandbox: Bubblewrap, policy: Policy) -> None:
     try:
         box = await sandbox.open(policy)
         try:
-            ended = await box.run(Command(("sh", "-c", LOOK), cwd="/", timeout_s=20.0))
+            _need(await box.run(LOOKING))
+            (await box.listen(PORT)).socket.close()  # from now on its commands share a network
+            _need(await box.run(LOOKING))
         finally:
             await box.close()
     except SandboxMissing:
         raise
     except SandboxError as error:
         raise SandboxMissing(f"A box does not hold here: {error}. {_advice(str(error))}") from error
+
+
+def _need(ended: CommandEnd) -> None:
+    """What was seen in a box must be what belongs there. Raises: SandboxMissing."""
     said = ended.said.decode("utf-8", "replace")
     if ended.code:
         raise SandboxMissing(f"A box does not work here: its first command ended with {ended.code}: {said}")

@@ -7,9 +7,10 @@ import os
 import signal
 import time
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 
@@ -90,7 +91,7 @@ async def run_program(start: Start, command: Command, reach: Reachable) -> Comma
         feeding = asyncio.create_task(_fed(process, command.stdin))
         why: Literal["exited", "timeout"] = "exited"
         try:
-            if not await _ended(process, command.timeout_s):
+            if not await in_own_time(partial(_ended, process), command):
                 why = "timeout"
                 await _stopped(process, reach)
         finally:
@@ -132,6 +133,16 @@ async def _fed(process: Process, words: bytes) -> None:
         process.stdin.write(words)
         await process.stdin.drain()
     process.stdin.close()
+
+
+async def in_own_time(ended: Callable[[float | None], Awaitable[bool]], command: Command) -> bool:
+    """Whether a command ends in its own time, which what it waited for does not count for."""
+    waited_s, left_s = 0.0, command.timeout_s
+    while not await ended(left_s):
+        if command.waited_s is None or (more_s := command.waited_s() - waited_s) <= 0.0:
+            return False
+        waited_s, left_s = waited_s + more_s, more_s
+    return True
 
 
 async def _ended(process: Process, seconds: float | None) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -56,6 +56,11 @@ def find(store: Store, ident: str) -> list[Run]:
         if not runs:
             raise missing
         return runs
+
+
+def runs_named(context: Context, idents: Iterable[str]) -> list[Run]:
+    """The runs that words mean, in their order; see `find`. Raises NotFound."""
+    return [run for ident in idents for run in find(context.store, ident)]
 
 
 def dead_owner(store: Store, run_id: str) -> str | None:

@@ -57,6 +57,8 @@ class Settings:
     batch_requests: int = 50_000
     batch_file_bytes: int = 200_000_000
     batch_windows: tuple[tuple[str, float], ...] = (("24h", 86_400.0),)  # as they are called, in seconds
+    modal_token_id: str | None = field(default=None, repr=False)
+    modal_token_secret: str | None = field(default=None, repr=False)
     sandbox: str | None = None  # of rollouts; None: as the benchmark says
     redis_url: str | None = field(default=None, repr=False)
     shared: str | None = None
@@ -82,7 +84,7 @@ class Settings:
     def secrets(self) -> tuple[str, ...]:
         """Values that must not reach a row, a log or a message."""
         # By their names, so that a new provider's key is secret from its first day.
-        endings = ("api_key", "_token", "access_key", "_key_id")
+        endings = ("api_key", "_token", "access_key", "_key_id", "_token_id", "_token_secret")
         named = (getattr(self, each.name) for each in fields(self) if each.name.endswith(endings))
         return tuple(value for value in named if value)
 
@@ -130,6 +132,8 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         batch_file_bytes=MB * _count(environ, "PROCTOR_BATCH_MB", 200),
         batch_windows=_windows(environ, "PROCTOR_BATCH_WINDOWS", "24h"),
         sandbox=environ.get("SANDBOX_BACKEND") or None,
+        modal_token_id=environ.get("MODAL_TOKEN_ID") or None,
+        modal_token_secret=environ.get("MODAL_TOKEN_SECRET") or None,
         **_of_machines(environ),
         keys_file=Path(environ["PROCTOR_KEYS_FILE"]).absolute() if environ.get("PROCTOR_KEYS_FILE") else None,
         server=_base_url(environ, "PROCTOR_SERVER", "") or None,

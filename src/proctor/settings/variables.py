@@ -40,7 +40,8 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "PROCTOR_SHARED",
-        "Where machines share uploaded requests and imported rows: `s3://BUCKET/PREFIX`, or a folder that all mount.",
+        "Where machines share uploaded requests, imported rows, tasks and folders of trials: `s3://BUCKET/PREFIX`, "
+        "or a folder that all mount.",
         "none: through the database, if that is PostgreSQL",
     ),
     Setting("AWS_ENDPOINT_URL", "Address of the S3-compatible server of PROCTOR_SHARED.", "Amazon's"),
@@ -152,9 +153,11 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "SANDBOX_BACKEND",
-        "The sandbox of rollouts: `bubblewrap`, `docker` or `local`; it wins over a benchmark's own.",
+        "The sandbox of rollouts: `bubblewrap`, `docker`, `modal` or `local`; it wins over a benchmark's own.",
         "what the benchmark says, else `bubblewrap`",
     ),
+    Setting("MODAL_TOKEN_ID", "Who asks Modal for boxes of `modal`.", "as Modal's client knows", secret=True),
+    Setting("MODAL_TOKEN_SECRET", "The secret of that token.", "as Modal's client knows", secret=True),
     Setting("PROCTOR_SERVER", "Address of the server that `proctor --server` commands talk to.", "none"),
     Setting("PROCTOR_API_KEY", "Key for that server.", "none", secret=True),
     Setting(
@@ -170,5 +173,5 @@ SETTINGS: tuple[Setting, ...] = (
 KEYS = tuple(
     setting.name
     for setting in SETTINGS
-    if setting.secret and setting.name.endswith(("_KEY", "_TOKEN", "_KEY_ID"))
+    if setting.secret and setting.name.endswith(("_KEY", "_TOKEN", "_KEY_ID", "_TOKEN_ID", "_TOKEN_SECRET"))
 )

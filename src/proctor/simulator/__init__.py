@@ -7,11 +7,13 @@ is not imported here because it brings in aiohttp and the command line must star
 """
 
 from proctor.simulator.answers import Answers, KnownAnswer, prompt_key, read_answers, write_answers
-from proctor.simulator.behaviour import NAMED, Behaviour
+from proctor.simulator.behaviour import FAVOURING, NAMED, Behaviour
+from proctor.simulator.judges import judged
 from proctor.simulator.options import OPTIONS, Option, Setup, read_options
 from proctor.simulator.process import Simulated, SimulatorDied, spawn
 
 __all__ = [
+    "FAVOURING",
     "NAMED",
     "OPTIONS",
     "Answers",
@@ -21,6 +23,7 @@ __all__ = [
     "Setup",
     "Simulated",
     "SimulatorDied",
+    "judged",
     "prompt_key",
     "read_answers",
     "read_options",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import orjson
 
 _KEYS = {"key", "right", "wrong"}
+_MORE = {"leans"}  # not on every line
 
 _LETTERED = re.compile(r"^[ \t]*\(?([A-Z])[.)][ \t]+\S", re.MULTILINE)
 _SLOT = re.compile(r"Answer:[ \t]*<([^<>\n]+)>", re.IGNORECASE)
@@ -24,10 +25,15 @@ _QUOTES = " \t\"'`*<>()[]"
 
 @dataclass(frozen=True, slots=True)
 class KnownAnswer:
-    """What a right reply to one prompt names, and what wrong replies may name."""
+    """What a right reply to one prompt names, what wrong replies may name, and what each bias would name.
+
+    A wrong answer that stands there several times is drawn as much oftener. `leans` are those of a judge, by the
+    bias: "longer", "first", "kind", "model=NAME".
+    """
 
     right: str
     wrong: tuple[str, ...]
+    leans: Mapping[str, str] = field(default_factory=dict)
 
 
 Answers = Mapping[str, KnownAnswer]
@@ -49,10 +55,12 @@ def prompt_key(messages: Sequence[tuple[str, str]]) -> str:
 
 
 def write_answers(path: Path, answers: Answers) -> None:
-    """Write the answers as JSON lines: key, right, wrong."""
+    """Write the answers as JSON lines: key, right, wrong, and leans where there are any."""
     with path.open("wb") as file:
         for key, answer in answers.items():
-            file.write(orjson.dumps({"key": key, "right": answer.right, "wrong": list(answer.wrong)}) + b"\n")
+            line = {"key": key, "right": answer.right, "wrong": list(answer.wrong)}
+            more = {"leans": dict(answer.leans)} if answer.leans else {}
+            file.write(orjson.dumps({**line, **more}) + b"\n")
 
 
 def read_answers(path: Path) -> dict[str, KnownAnswer]:
@@ -74,14 +82,16 @@ def _read_line(line: bytes, *, where: str) -> tuple[str, KnownAnswer]:
         row = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         raise ValueError(f"{where}: not JSON ({error}); one answer stands on each line") from None
-    if not isinstance(row, dict) or row.keys() != _KEYS:
-        raise ValueError(f'{where}: want the keys "key", "right" and "wrong", and no others')
-    key, right, wrong = row["key"], row["right"], row["wrong"]
+    if not isinstance(row, dict) or row.keys() - _MORE != _KEYS:
+        raise ValueError(f'{where}: want the keys "key", "right", "wrong", perhaps "leans", and no others')
+    key, right, wrong, leans = row["key"], row["right"], row["wrong"], row.get("leans", {})
     if not (isinstance(key, str) and isinstance(right, str) and isinstance(wrong, list)):
         raise ValueError(f'{where}: "key" and "right" are strings, "wrong" is a list of strings')
     if not all(isinstance(word, str) for word in wrong):
         raise ValueError(f'{where}: every entry of "wrong" is a string')
-    return key, KnownAnswer(right, tuple(wrong))
+    if not (isinstance(leans, dict) and all(isinstance(word, str) for word in leans.values())):
+        raise ValueError(f'{where}: "leans" is an object of strings, by the bias')
+    return key, KnownAnswer(right, tuple(wrong), leans)
 
 
 def guess(prompt: str, luck: float) -> str | None:

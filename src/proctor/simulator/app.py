@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 from aiohttp import web
@@ -30,11 +30,12 @@ from proctor.simulator.protocols.memory import Memory
 from proctor.simulator.protocols.openai_servers import Kin
 from proctor.simulator.protocols.pages import MADE, ServerMeter, View
 from proctor.simulator.protocols.pages import models as listed
+from proctor.simulator.protocols.scripts import scripted_words
 from proctor.simulator.protocols.wire import Ask, Denied, ServerTerms, SimulatedReply, Stamp, Wire
 from proctor.simulator.replies import Lot, compose
 from proctor.simulator.sending import UNANSWERED, denial, in_json, stream, timed, with_odd_field
 from proctor.simulator.slots import Quota, Slots, SlotsPolicy
-from proctor.simulator.tally import ServerTally
+from proctor.simulator.tally import ServerTally, StreamSent
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 _TERMS = ServerTerms()
@@ -252,6 +253,8 @@ class _Server:
             await self._remember(ask)
             self.memory.leave(ask.name)
             return in_json(ollama.loaded(ask, time.time()))
+        if self.terms.script and ask.scripted is None:
+            ask = replace(ask, scripted=scripted_words(self.terms.script, ask.messages))
         self.tally.arrive(_peer(request))
         if ask.applied is not None:
             self.tally.note(ask)
@@ -267,6 +270,7 @@ class _Server:
         behaviour = self.behaviours[ask.name]
         lot = Lot(self.seed, ask.name, prompt_key(ask.messages))
         tried = self.tally.tried(ask.name, lot.key)
+        lot = replace(lot, again=tried if ask.drawn else 0)
         fault = fault_of(behaviour, self.seed, ask.name, lot.key, tried)
         if fault == "rate_limit" or self.slots.crowded or not self.quota.takes(time.monotonic()):
             raise wire.busy(behaviour.retry_after_s)
@@ -331,8 +335,11 @@ class _Server:
             pieces = wire.pieces(ask, said, stamp)
             if fault in _MIDWAY:
                 pieces = [*pieces[: len(pieces) // 2], *([wire.cut_off()] if fault == "break" else [])]
-            paced = timed(pieces, stamp.latency_s, behaviour)
-            response = await stream(request, wire.STREAM_TYPE, paced, headers)
+            paced, sent = timed(pieces, stamp.latency_s, behaviour), StreamSent()
+            try:
+                response = await stream(request, wire.STREAM_TYPE, paced, headers, sent.add)
+            finally:
+                self.tally.sent_stream(ask, said, sent, None if fault in _MIDWAY else len(pieces))
             self._meter(ask, said, stamp)
             return response
         if took_s := stamp.latency_s + behaviour.tokens_s(said.output_tokens):
@@ -340,6 +347,7 @@ class _Server:
         if fault in UNANSWERED:
             return await UNANSWERED[fault](request, wire, ask)
         self._meter(ask, said, stamp)
+        self.tally.sent_whole(ask, said)
         whole = wire.whole(ask, said, stamp)
         return in_json(with_odd_field(whole, lot.draw("odd")) if fault == "odd" else whole, headers)
 

@@ -17,8 +17,11 @@ FAULTS = (
     "overload", "forbid", "block", "break", "odd", "cut",
 )  # fmt: skip
 
-_SHARES = ("accuracy", "correlation", *(f"{fault}_rate" for fault in FAULTS))
+_SHARES = ("accuracy", "correlation", "lean_rate", "wavers", *(f"{fault}_rate" for fault in FAULTS))
 _NORMAL = NormalDist()
+# A judge's biases beside the one for a model: the longer reply, the reply shown first, mercy.
+LEANINGS = ("longer", "first", "kind")
+FAVOURING = "judge-for-"  # and the model that such a judge favours
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,10 @@ class Behaviour:
     that is reported; None takes it from the length of the text. With `first_token_s` or `per_token_s` each word is
     a token, and a reply takes that long for its first and for each one after it, as a stream shows.
 
+    A judge with a bias answers with probability `lean_rate` what the bias says, whatever is right: `leans_to` is
+    "longer", "first", "kind" or "model=NAME". Accuracy is that of all its other verdicts. `wavers` is the share of
+    prompts at which its luck is drawn anew when it is asked again at a temperature above 0.
+
     Raises: ValueError for a value out of range.
     """
 
@@ -42,6 +49,10 @@ class Behaviour:
     per_token_s: float = 0.0
     tokens: int | None = None
     verbose: bool = True  # a sentence or two before the line with the answer
+    wordy: int = 0  # up to so many more, from prompt to prompt another number
+    leans_to: str | None = None
+    lean_rate: float = 0.0
+    wavers: float = 0.0
     thinks: bool = False  # shows its reasoning beside the reply
     error_rate: float = 0.0
     rate_limit_rate: float = 0.0
@@ -71,6 +82,10 @@ class Behaviour:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be 0 or more, and finite")
         if self.tokens is not None and self.tokens < 1:
             raise ValueError(f"tokens is {self.tokens}; a reply has at least 1")
+        if self.wordy < 0:
+            raise ValueError(f"wordy is {self.wordy}; it is a number of sentences, 0 or more")
+        if self.leans_to is not None and not is_leaning(self.leans_to):
+            raise ValueError(f"leans_to is {self.leans_to!r}; it is {', '.join(LEANINGS)} or model=NAME")
         end, stretches = 0.0, []
         for fault in FAULTS:
             if rate := getattr(self, f"{fault}_rate"):
@@ -100,6 +115,11 @@ class Behaviour:
         return None
 
 
+def is_leaning(words: str) -> bool:
+    kind, equals, name = words.partition("=")
+    return bool(name) if equals and kind == "model" else words in LEANINGS
+
+
 def draw(*parts: object) -> float:
     """A number in [0, 1) that depends on the parts alone, evenly spread."""
     text = "\x1f".join(map(str, parts))
@@ -121,6 +141,11 @@ def is_right(behaviour: Behaviour, seed: int, model: str, key: str) -> bool:
     return luck < behaviour.accuracy
 
 
+def leans(behaviour: Behaviour, seed: int, model: str, key: str) -> bool:
+    """Whether the model answers this prompt as its bias says: the same on every try."""
+    return draw(seed, "lean", model, key) < behaviour.lean_rate
+
+
 def latency_of(behaviour: Behaviour, seed: int, arrival: int) -> float:
     """How long the request that arrived as number `arrival` takes, in seconds.
 
@@ -134,6 +159,10 @@ def latency_of(behaviour: Behaviour, seed: int, arrival: int) -> float:
     quantile = _NORMAL.inv_cdf(draw(seed, "latency", arrival) + 2.0**-54)
     # exp(mu + sigma^2 / 2) is the mean of a lognormal: mu is chosen so that it comes out as asked.
     return math.exp(math.log(mean_s) - sigma * sigma / 2.0 + sigma * quantile)
+
+
+def _judge(accuracy: float = 0.85, leans_to: str | None = None) -> Behaviour:
+    return Behaviour(accuracy, leans_to=leans_to, lean_rate=0.4 if leans_to else 0.0, wavers=0.5)
 
 
 # In the order in which the server lists them: the first is what people try first.
@@ -156,4 +185,16 @@ NAMED: dict[str, Behaviour] = {
     "sim-forbidden": Behaviour(forbid_rate=1.0),
     "sim-blocked": Behaviour(block_rate=1.0),
     "sim-breaking": Behaviour(break_rate=1.0),
+    "sim-wordy": Behaviour(wordy=8),
+    "judge": _judge(),
+    "judge-70": _judge(0.7),
+    "judge-95": _judge(0.95),
+    "judge-longer": _judge(leans_to="longer"),
+    "judge-first": _judge(leans_to="first"),
+    "judge-kind": _judge(leans_to="kind"),
 }
+
+
+def favouring(model: str) -> Behaviour:
+    """The judge that favours the replies of a model, named with its provider or without."""
+    return _judge(leans_to=f"model={model}")

@@ -10,11 +10,12 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from proctor.simulator.behaviour import FAULTS, NAMED, Behaviour
+from proctor.simulator.behaviour import FAULTS, FAVOURING, NAMED, Behaviour, favouring
 from proctor.simulator.hard_quota import QuotaTerms
 from proctor.simulator.protocols.memory import FOR_EVER, Room
 from proctor.simulator.protocols.quirks import QUIRKS, combine
 from proctor.simulator.protocols.ranks import STYLES
+from proctor.simulator.protocols.scripts import read_script
 from proctor.simulator.protocols.wire import ServerTerms
 
 _USUAL = Behaviour()
@@ -71,7 +72,22 @@ OPTIONS: tuple[Option, ...] = (
     Option("--tokens", int, None, "output tokens to report; without it counted from the text"),
     Option("--accuracy", float, _USUAL.accuracy, "share of prompts that a model answers rightly"),
     Option("--correlation", float, _USUAL.correlation, "share of prompts whose luck all models share"),
+    Option("--wordy", int, 0, "most sentences that a reply has beyond one or two, in front of its answer"),
+    Option(
+        "--leans-to", str, None, "bias of judges: longer, first, kind or model=NAME (favours its replies)"
+    ),
+    Option("--lean-rate", float, 0.0, "share of verdicts that are as the bias says, whatever is right"),
+    Option(
+        "--wavers", float, 0.0, "share of prompts whose luck is anew when asked again above temperature 0"
+    ),
     Option("--model", str, (), "one more model, as NAME=ACCURACY", repeatable=True),
+    Option(
+        "--favours",
+        str,
+        (),
+        f"one more judge, {FAVOURING}NAME: favours this model's replies",
+        repeatable=True,
+    ),
     Option("--key", str, None, "the key that requests must carry; without it none is needed"),
     Option(
         "--context", int, ServerTerms().context_tokens, "longest prompt in tokens, of four characters each"
@@ -107,6 +123,12 @@ OPTIONS: tuple[Option, ...] = (
     Option("--load", float, 0.0, "seconds that loading a model takes"),
     Option("--first-token-style", str, "plain", "how ranked first tokens look", STYLES),
     Option("--retry-after", float, _USUAL.retry_after_s, "seconds to wait that a 429 names"),
+    Option(
+        "--script",
+        Path,
+        None,
+        "JSON lines that answer, turn by turn, in place of a model: for dry runs of agents",
+    ),
     Option("--until-stdin-closes", bool, False, "end when standard input does"),
 )
 
@@ -179,6 +201,7 @@ def read_options(given: Mapping[str, Any]) -> Setup:
             room=_room(values),
             queue=values["queue"],
             decline=values["decline"],
+            script=() if values["script"] is None else read_script(values["script"]),
         ),
         behaviours=_behaviours(values),
         until_stdin_closes=values["until_stdin_closes"],
@@ -245,6 +268,10 @@ def _behaviours(values: Mapping[str, Any]) -> dict[str, Behaviour]:
         first_token_s=values["first_token"],
         per_token_s=values["per_token"],
         tokens=values["tokens"],
+        wordy=values["wordy"],
+        leans_to=values["leans_to"],
+        lean_rate=values["lean_rate"],
+        wavers=values["wavers"],
         retry_after_s=values["retry_after"],
         **{f"{fault}_rate": values[f"{fault}_rate"] for fault in FAULTS},
     )
@@ -252,6 +279,7 @@ def _behaviours(values: Mapping[str, Any]) -> dict[str, Behaviour]:
     for text in values["model"]:
         name, accuracy = _named_model(text)
         models[name] = replace(asked, accuracy=accuracy)
+    models |= {f"{FAVOURING}{name}": _over(favouring(name), asked) for name in values["favours"]}
     return models
 
 

@@ -8,9 +8,18 @@ from dataclasses import dataclass, replace
 import orjson
 
 from proctor.simulator.answers import KnownAnswer, guess, offered, pick
-from proctor.simulator.behaviour import Behaviour, draw, is_right
+from proctor.simulator.behaviour import Behaviour, draw, is_right, leans
+from proctor.simulator.judges import asked_to_judge
 from proctor.simulator.protocols.ranks import rank, spell
-from proctor.simulator.protocols.wire import CALL_LETTERS, Ask, Finish, SchemaForm, SimulatedReply, split
+from proctor.simulator.protocols.wire import (
+    CALL_LETTERS,
+    Ask,
+    Finish,
+    SchemaForm,
+    Scripted,
+    SimulatedReply,
+    split,
+)
 
 # None of these sentences may contain a word or a single letter that could be read as an answer.
 OPENERS = (
@@ -18,6 +27,15 @@ OPENERS = (
     "Two points matter here, and they agree with each other.",
     "Read closely, the text leaves little room for doubt.",
     "This follows from what is given. Nothing else in it speaks against that.",
+)
+# What wordy models say beyond that.
+FURTHER = (
+    "It helps to put the matter in its setting first, because much of what is said about it elsewhere leaves that out.",
+    "People who deal with such things every day would begin at the same place.",
+    "What matters most is the wording, and after that what it takes for granted.",
+    "Some details are left aside here, since they would change nothing.",
+    "Put in other words, the same follows again.",
+    "There is more to be said about how it came to be so, but that would lead away from what was asked.",
 )
 REASONING = "First the question itself, then what each choice would mean. The pieces fit together in one way."
 UNCLEAR = "Much could be said for every side of this, so it has to stay open."
@@ -36,6 +54,7 @@ class Lot:
     seed: int
     model: str
     key: str
+    again: int = 0  # how often the prompt was asked, where it may be answered otherwise; else 0
 
     def draw(self, purpose: str) -> float:
         return draw(self.seed, purpose, self.model, self.key)
@@ -43,6 +62,10 @@ class Lot:
     def of(self, index: int) -> Lot:
         """The lot of one of several replies to the same prompt; that of the first is the prompt's own."""
         return replace(self, key=f"{self.key}/{index}") if index else self
+
+    def wavering(self, share: float) -> Lot:
+        """The lot of this asking alone, at that share of prompts."""
+        return self.of(self.again) if self.again and self.draw("wavers") < share else self
 
 
 def compose(
@@ -67,13 +90,15 @@ def compose(
 def _one(
     behaviour: Behaviour, fault: str | None, ask: Ask, known: KnownAnswer | None, lot: Lot, style: str
 ) -> SimulatedReply:
+    if ask.scripted is not None and fault not in _FAULTY:
+        return _scripted(behaviour, ask.scripted, ask.limit)
     if ask.call is not None and fault not in _FAULTY:
         tokens = behaviour.tokens or count_tokens(ask.call.arguments)
         said = SimulatedReply("", "", "stop", output_tokens=tokens, reasoning_tokens=0, call=ask.call)
         return _in_words(said) if behaviour.paced else said
     if ask.ranked is not None and fault not in _FAULTY:
         return _first_token(behaviour, ask, known, lot, style)
-    opener = pick(OPENERS, (lot.draw("opener") + ask.varied / len(OPENERS)) % 1.0)
+    opener = _opening(behaviour, lot, ask.varied)
     if fault in _FAULTY:
         text, finish = _FAULTY[fault](opener)
     else:
@@ -87,11 +112,20 @@ def _one(
     return said if ask.ranked is None else replace(said, tokens=spell(said.text, (), ask.ranked))
 
 
+def _scripted(behaviour: Behaviour, act: Scripted, limit: int | None) -> SimulatedReply:
+    arguments = "" if act.call is None else act.call.arguments
+    tokens = behaviour.tokens or count_tokens(act.text + arguments)
+    said = SimulatedReply(act.text, "", "stop", output_tokens=tokens, reasoning_tokens=0, call=act.call)
+    if act.call is None:
+        said = _limited(said, limit)
+    return _in_words(said) if behaviour.paced else said
+
+
 def _in_words(said: SimulatedReply) -> SimulatedReply:
     """The reply with as many tokens as it has pieces in a stream."""
     thought, spoken = len(split(said.reasoning)), len(split(said.text))
     if said.call is not None:
-        spoken = 1 + -(-len(said.call.arguments) // CALL_LETTERS)
+        spoken += 1 + -(-len(said.call.arguments) // CALL_LETTERS)
     return replace(said, output_tokens=max(1, thought + spoken), reasoning_tokens=thought)
 
 
@@ -104,6 +138,14 @@ _FAULTY: dict[str | None, Callable[[str], tuple[str, Finish]]] = {
 }
 
 
+def _opening(behaviour: Behaviour, lot: Lot, varied: bool) -> str:
+    opener = pick(OPENERS, (lot.draw("opener") + varied / len(OPENERS)) % 1.0)
+    if not behaviour.wordy:
+        return opener
+    more = int(lot.draw("wordy") * (behaviour.wordy + 1))
+    return " ".join([opener, *(FURTHER[index % len(FURTHER)] for index in range(more))])
+
+
 def _answering(behaviour: Behaviour, ask: Ask, known: KnownAnswer | None, lot: Lot, opener: str) -> str:
     named = _named(behaviour, ask, known, lot)
     if ask.form is not None:
@@ -114,9 +156,14 @@ def _answering(behaviour: Behaviour, ask: Ask, known: KnownAnswer | None, lot: L
 
 
 def _named(behaviour: Behaviour, ask: Ask, known: KnownAnswer | None, lot: Lot) -> str | None:
+    lot = lot.wavering(behaviour.wavers)
     luck = lot.draw("choice")
+    known = known or asked_to_judge(_asked(ask))
     if known is None:
         return guess(_asked(ask), luck)
+    bias = known.leans.get(behaviour.leans_to or "")
+    if bias is not None and leans(behaviour, lot.seed, lot.model, lot.key):
+        return bias
     if is_right(behaviour, lot.seed, lot.model, lot.key):
         return known.right
     return pick(known.wrong, luck) if known.wrong else WRONG

@@ -117,21 +117,32 @@ def _tables(value: object) -> Iterator[dict[str, Any]]:
 
 
 async def stream(
-    request: web.Request, kind: str, pieces: Sequence[tuple[bytes, float]], headers: Mapping[str, str]
+    request: web.Request,
+    kind: str,
+    pieces: Sequence[tuple[bytes, float]],
+    headers: Mapping[str, str],
+    sent: Callable[[Sequence[bytes]], None] = lambda _pieces: None,
 ) -> web.StreamResponse:
-    """Send each piece so many seconds after the one before it; at once where that is none at all."""
+    """Send each piece so many seconds after the one before it; at once where that is none at all.
+
+    `sent` hears which have been sent.
+    """
     response = web.StreamResponse(headers={"Content-Type": kind, "Cache-Control": "no-cache", **headers})
-    if not any(gap_s for _, gap_s in pieces):
-        pieces = [(b"".join(piece for piece, _ in pieces), 0.0)]
+    together = not any(gap_s for _, gap_s in pieces)
     loop = asyncio.get_running_loop()
     due = loop.time()
     try:
         await response.prepare(request)
+        if together:
+            await response.write(b"".join(piece for piece, _ in pieces))
+            sent([piece for piece, _ in pieces])
+            pieces = ()
         for piece, gap_s in pieces:
             due += gap_s  # by the clock, so that late turns do not add up
             if gap_s:
                 await asyncio.sleep(due - loop.time())
             await response.write(piece)
+            sent([piece])
         await response.write_eof()
     except ConnectionResetError:
         pass  # the client left in the middle: its right

@@ -4,9 +4,37 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from proctor.simulator.protocols.wire import Ask
+from proctor.simulator.protocols.wire import Ask, Paced, SimulatedReply
+
+
+@dataclass(slots=True)
+class TokenCount:
+    """Replies, and the tokens of their requests and of themselves."""
+
+    replies: int = 0
+    input: int = 0
+    output: int = 0
+
+    def add(self, read: int, wrote: int) -> None:
+        self.replies += 1
+        self.input += read
+        self.output += wrote
+
+
+@dataclass(slots=True)
+class StreamSent:
+    """What of a stream has been sent: whether all of it, and how many tokens at least."""
+
+    pieces: int = 0
+    tokens: int = 0
+
+    def add(self, pieces: Sequence[bytes]) -> None:
+        self.pieces += len(pieces)
+        self.tokens += sum(isinstance(piece, Paced) for piece in pieces)
 
 
 class ServerTally:
@@ -33,6 +61,9 @@ class ServerTally:
         self.peers: set[object] = set()
         self.applied: dict[str, Any] = {}
         self.ignored: list[str] = []
+        # By model: replies that were sent whole, and streams that broke off with the tokens of what was sent.
+        self.complete: defaultdict[str, TokenCount] = defaultdict(TokenCount)
+        self.cut: defaultdict[str, TokenCount] = defaultdict(TokenCount)
         self._tries: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
 
     def arrive(self, peer: object) -> None:
@@ -46,6 +77,16 @@ class ServerTally:
     def note(self, ask: Ask) -> None:
         """Remember which parameters of the last request had an effect."""
         self.applied, self.ignored = dict(ask.applied or {}), list(ask.ignored)
+
+    def sent_whole(self, ask: Ask, said: SimulatedReply) -> None:
+        self.complete[ask.name].add(ask.input_tokens, sum(one.output_tokens for one in said.all))
+
+    def sent_stream(self, ask: Ask, said: SimulatedReply, sent: StreamSent, whole: int | None) -> None:
+        """Count a stream that had `whole` pieces, None: it was to break off. One that never began is not counted."""
+        if sent.pieces == whole:
+            self.sent_whole(ask, said)
+        elif sent.pieces:
+            self.cut[ask.name].add(ask.input_tokens, sent.tokens)
 
     def leave(self) -> None:
         self.in_flight -= 1
@@ -85,6 +126,10 @@ class ServerTally:
             # Of the last request, where a server's quirks say which parameters have an effect.
             "applied": self.applied,
             "ignored": self.ignored,
+            "tokens": {
+                name: {"complete": asdict(self.complete[name]), "cut": asdict(self.cut[name])}
+                for name in {*self.complete, *self.cut}
+            },
         }
         return {**report, "by_key": self._by_key()} if keys else report
 

@@ -40,6 +40,7 @@ ACCURACY = "accuracy"
 MACRO = "macro accuracy"  # of a suite whose headline is the accuracy over items: its mean over tasks
 WEIGHTED = "Wilson on the effective n or the tasks' own combined, tasks weighted by their full sizes"
 ALIKE = "Wilson on the effective n or the tasks' own combined, tasks weighted alike"
+APART = "the tasks' own intervals, their ends averaged"
 COMBINED = f"draws of each task combined, {resample.SAID}"
 
 
@@ -252,12 +253,13 @@ def combined(
     # Each task's draws lean to the middle by about half an item, and are narrower than it by about two. In one
     # task its interval covers both; over many they add up, and would push the interval off the score and make
     # it too narrow. So the draws are also laid around the score, as wide as the tasks' standard errors say.
-    wider = (
-        max(1.0, _variance(used, drawn, measured, metric) / sum(float(d.var(ddof=1)) for d in drawn)) ** 0.5
-    )
+    varied = math.fsum(float(d.var(ddof=1)) for d in drawn)
+    least, most = _ends(used, metric)
+    if not varied:  # all items of a task score the same, or it has only one
+        return Estimate(measured, 0.0, *_own_ends(used, metric), total, asked, APART)
+    wider = max(1.0, _variance(used, drawn, measured, metric) / varied) ** 0.5
     _, low, high = resample.spread(mixed, measured)
     stderr, around_low, around_high = resample.spread(wider * (mixed - mixed.mean()) + measured, measured)
-    least, most = _ends(used, metric)
     low, high = max(least, min(low, around_low)), min(most, max(high, around_high))
     return Estimate(measured, stderr, low, high, total, asked, COMBINED)
 
@@ -270,6 +272,20 @@ def _ends(used: Sequence[Marked], metric: str | None) -> tuple[float, float]:
         least.append(math.fsum(low for low, _ in sides) / len(sides))
         most.append(math.fsum(high for _, high in sides) / len(sides))
     return math.fsum(least) / len(used), math.fsum(most) / len(used)
+
+
+def _own_ends(used: Sequence[Marked], metric: str | None) -> tuple[float, float]:
+    """The means of the ends of the tasks' own intervals: wider than theirs together, where no draw differs."""
+    told = [
+        estimate(one.exam, name, one.drawn)
+        for one in used
+        for name in ((metric,) if metric else one.exam.spec.official[:1])
+    ]
+    lows, highs = (
+        [each.low or 0.0 for each in told],
+        [1.0 if each.high is None else each.high for each in told],
+    )
+    return math.fsum(lows) / len(told), math.fsum(highs) / len(told)
 
 
 def _variance(used: Sequence[Marked], drawn: Sequence[Array], mean: float, metric: str | None) -> float:

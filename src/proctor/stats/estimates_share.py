@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from proctor.findings import OF_TRIALS, Estimate
@@ -81,6 +82,11 @@ def share(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
         return nothing(one.asked, one.reason)
     value = value_of(mean(one, spec, metric), one)
     n, stderr = effective(one, spec, metric)
+    return shared(one, value, n, stderr, metric)
+
+
+def shared(one: Sheet, value: float, n: float, stderr: float | None, metric: str = "") -> Estimate:
+    """A share of the sheet's items that is worth `n` independent ones."""
     low, high = wilson(value, n)
     loose = WILSON if n == one.items else EFFECTIVE_TASKS if metric in OF_TRIALS else EFFECTIVE
     method = EFFECTIVE_CLUSTERS if one.clustered else loose
@@ -97,8 +103,11 @@ def graded(one: Sheet, spec: TaskShape, metric: str) -> Estimate:
     """
     if not one.items:
         return nothing(one.asked, one.reason)
-    score = np_scores(one, spec, metric)
-    value = value_of(mean(one, spec, metric), one)
+    return graded_mean(one, np_scores(one, spec, metric), value_of(mean(one, spec, metric), one), metric)
+
+
+def graded_mean(one: Sheet, score: Array, value: float, metric: str = "") -> Estimate:
+    """`graded` of the scores of a sheet's rows, whose weighted mean is `value`."""
     stderr = unit_stderr(one, score, value)
     bounded = bool((score >= 0).all() and (score <= 1).all())
     if not stderr or score.min() == score.max():  # of equal scores rounding leaves a little
@@ -148,7 +157,7 @@ def items_of(one: Sheet, values: Array, half: Array | None = None) -> tuple[Arra
     """Each item's mean of the rows' values, and the item's unit; with `half` only the items in it."""
     import numpy as np
 
-    within = np.ones(len(one.rows)) if half is None else half
+    within = np.ones(len(values)) if half is None else half
     means = np.bincount(one.item, one.weight * within * values, minlength=one.items)
     weights = np.bincount(one.item, one.weight * within, minlength=one.items)
     units = np.zeros(one.items)
@@ -199,16 +208,22 @@ def effective(one: Sheet, spec: TaskShape, metric: str) -> tuple[float, float | 
     import numpy as np
 
     score = np.array([row_score(row, metric, spec.kind) for row in one.rows])
-    parts = halves(one, metric)
+    return effective_of(one, score, halves(one, metric), trials=metric == SUCCESS_RATE)
+
+
+def effective_of(
+    one: Sheet, score: Array, parts: Sequence[Array], *, trials: bool = False
+) -> tuple[float, float | None]:
+    """`effective` of the scores of a sheet's rows, averaged by `parts`; `trials` are of tasks."""
     found = [_of_half(one, score, half) for half in parts]
     value = sum(each[0] for each in found) / len(parts)
     told, variance, squares = (sum(each[i] for each in found) / len(parts) ** 2 for i in (1, 2, 3))
     stderr = math.sqrt(told) if one.units > len(parts) else None
-    most = one.items if one.clustered or len(parts) > 1 else len(one.rows)
+    most = one.items if one.clustered or len(parts) > 1 else len(score)
     n = worth(
         value, variance if stderr is not None else None, squares, most=float(most), clustered=one.clustered
     )
-    if metric == SUCCESS_RATE and not one.clustered:
+    if trials and not one.clustered:
         n = few(n, one.items)
     # What is n but for rounding is n: 17 of 20 must give the interval of 20 items.
     return (float(one.items) if math.isclose(n, one.items) else min(n, float(most))), stderr

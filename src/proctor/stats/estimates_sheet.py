@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from proctor.stats.metrics import Array
 
 WILSON = "Wilson"
+READ = (Outcome.CORRECT, Outcome.WRONG, Outcome.ANSWERED)  # outcomes of replies with an answer
 WORDINGS = ("@1", "@2", "@3")
 
 
@@ -72,7 +73,7 @@ def base_id(item: str, worded: bool) -> str:
 
 
 def sheet(rows: Iterable[Scored], spec: TaskShape, *, worded: bool = True) -> Sheet:
-    """The rows that measured something, as arrays. An error, or a hidden target, measured nothing."""
+    """The rows that measured something, as arrays. An error measured nothing, nor did what nobody could score."""
     import numpy as np
 
     ordered = sorted(rows, key=lambda row: (row.item, row.repeat))
@@ -100,15 +101,16 @@ def sheet(rows: Iterable[Scored], spec: TaskShape, *, worded: bool = True) -> Sh
 
 
 def _measured(row: Scored, kind: str) -> bool:
-    if row.outcome is Outcome.ERROR or row.target is None:
+    if row.outcome is Outcome.ERROR:
         return False
-    return row.score is not None or kind == "number"
+    # Judges and functions score replies to which no right answer is known.
+    return row.score is not None or (kind == "number" and row.target is not None)
 
 
 def _why_nothing(rows: Sequence[Scored]) -> str:
     if not rows:
         return "no item was asked"
-    if any(row.outcome is not Outcome.ERROR and row.target is None for row in rows):
+    if any(row.outcome in READ and row.target is None for row in rows):
         return "the targets of these items are hidden"
     if any(row.outcome is not Outcome.ERROR for row in rows):
         return "no reply was given a score"

@@ -108,7 +108,7 @@ def create_key(
     user: Admin,
     of_user: Annotated[str, Form(alias="user", max_length=100)] = "",
     name: Annotated[str, Form(max_length=100)] = "",
-    scopes: Annotated[list[str] | None, Form(max_length=3)] = None,
+    scopes: Annotated[list[str] | None, Form(max_length=4)] = None,
     projects: Annotated[list[int] | None, Form(max_length=1000)] = None,
 ) -> Response:
     """The key stands in this answer and nowhere else."""

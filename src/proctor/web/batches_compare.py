@@ -22,7 +22,7 @@ from proctor.service.context import Context
 from proctor.types import Run
 from proctor.web.addresses import decoded, encoded, query
 from proctor.web.batches_requests import batch_of
-from proctor.web.dependencies import Filling, OpenContext, Project, Reader, Runner, Text, go
+from proctor.web.dependencies import Filling, Labeller, OpenContext, Project, Reader, Text, go
 from proctor.web.render import problem_facts, show
 
 ROUTER = APIRouter()
@@ -226,7 +226,7 @@ def row_path(asked: SideBySide, custom_id: str) -> str:
 
 
 @ROUTER.post("/batches/compare/best")
-def best(request: Request, context: OpenContext, user: Runner, asked: Asked, form: Filling) -> Response:
+def best(request: Request, context: OpenContext, user: Labeller, asked: Asked, form: Filling) -> Response:
     """Say which reply to a request is the best of those that are compared."""
     runs = [batch_of(context, name).id for name in asked.names()]
     custom_id = decoded(str(form.get("id64") or ""))

@@ -15,7 +15,7 @@ from proctor.service.batches.exports.rows import FORMS, ExportWish
 from proctor.service.batches.labels import LabelMark, ReplyLabel
 from proctor.web.addresses import decoded, request_path
 from proctor.web.batches_requests import RequestsQuery, batch_of
-from proctor.web.dependencies import Filling, OpenContext, Reader, Runner, go, is_fragment
+from proctor.web.dependencies import Filling, Labeller, OpenContext, Reader, go, is_fragment
 from proctor.web.render import show
 from proctor.web.run import RunId
 
@@ -25,7 +25,7 @@ MOST_RUNS = 8
 
 
 @ROUTER.post("/runs/{run_id}/labels")
-def put(request: Request, context: OpenContext, user: Runner, run_id: RunId, form: Filling) -> Response:
+def put(request: Request, context: OpenContext, user: Labeller, run_id: RunId, form: Filling) -> Response:
     """Say something of a reply; the panel then shows what counts, or a browser without scripts the page again."""
     run = batch_of(context, run_id)
     custom_id = decoded(str(form.get("id64") or ""))

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from proctor.errors import ConfigError, NotFound, ProctorError
 from proctor.figures import dollars, fraction, speed, unmeasured
 from proctor.findings import METRIC_VERSIONS, Basis, Comparison, Evaluation, RunResult, Score
+from proctor.service.checked.at_hand import judges_here
 from proctor.service.context import Context
 from proctor.service.data.transfer import report
 from proctor.service.evidence.cache import Lately
@@ -138,6 +139,8 @@ def _compared(context: Context, asked: CompareQuery) -> dict[str, Any]:
         "of_tasks": all(kind_of(each.run.cell.source).holds == "tasks" for each in found.evaluation.results),
         "metrics": metrics_of(found.evaluation.results),
         "standing": at,
+        "unscored": all(pair.whole.shared == 0 for pair in found.evaluation.comparisons),
+        "judged": any(judges_here(context, each.run.id) for each in found.evaluation.results),
         "rows": _rows(found.evaluation, at),
         "unlike_times": found.evaluation.unlike_times,
         "pairs": _pairs(found, asked.mode),

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from proctor.errors import NotFound, ProctorError
+from proctor.references import JudgingRef
 from proctor.service.admin import access
 from proctor.service.context import Context
 from proctor.service.datasets import kept
@@ -58,6 +59,8 @@ def empty_form(request: Request, context: OpenContext, user: Runner, like: Text 
             return go(request, "/rollouts/new")
         if kind_of(cell.source).holds == "requests":
             return go(request, f"/batches/new?like={like}")
+        if isinstance(cell.source, JudgingRef):
+            return go(request, f"/judge?runs={cell.source.run}&like={like}")
         values, tasks = DEFAULTS | form_values(cell), exam_ref(cell.source).tasks
     values |= {
         name: value
@@ -149,7 +152,7 @@ def plan_piece(request: Request, context: OpenContext, user: Reader, form: Filli
         return show(request, "_plan.html", errors=errors, labels=LABELS, problem=None, found=None)
     try:
         plan = plan_for(context, of.request)
-        sources = open_sources(plan, context.settings, fetch=user.scope != "read")
+        sources = open_sources(plan, context.settings, fetch=user.may_run)
         found = forecast(context, plan, sources, difference=of.request.difference)
     except ProctorError as problem:
         return show(request, "_plan.html", errors={}, labels=LABELS, problem=_told(problem), found=None)

@@ -7,29 +7,27 @@ import time
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from proctor.errors import errors
 from proctor.references import TrialLimits
 from proctor.service.rollouts import benchmark, trial
 from proctor.service.rollouts.benchmark import RolloutBenchmark, TrialCell
-from proctor.service.rollouts.trial import TrialName, TrialPage
+from proctor.service.rollouts.trajectory import trajectory_of
+from proctor.service.rollouts.trial import TrialPage
 from proctor.trial_record import TrialRecord
 from proctor.web.dependencies import OpenContext, Reader, is_fragment
 from proctor.web.events import changes, event_stream
 from proctor.web.render import show
-from proctor.web.rollouts import Ident
+from proctor.web.rollouts_named import HERE, Named, TaskId, Try, as_file
+from proctor.web.rollouts_trajectory import MOST_WIDTH, calls_shown
 from proctor.web.rollouts_words import ENDS, PHASE_COLOURS
-from proctor.web.run import RunId
 
 ROUTER = APIRouter()
-Rollout = Annotated[int, Path(ge=0, le=2**31 - 1)]
-TaskId = Annotated[str, Query(max_length=2_000)]
-Try = Annotated[int | None, Query(ge=0, le=2**31 - 1)]
+First = Annotated[int | None, Query(ge=0, le=10**6)]
 OPEN_LINES = 400  # of a patch up to which its files stand open
 LONG = 1_200  # characters of what a step printed from which it is folded
-MOST_WIDTH = 1000.0  # of the time line, in its own units
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +58,17 @@ def bars_of(record: TrialRecord) -> list[Bar]:
     return found
 
 
-def _name(ident: Ident, run_id: RunId, rollout: Rollout, task: TaskId) -> TrialName:
-    return TrialName(ident, run_id, task, rollout)
-
-
-Named = Annotated[TrialName, Depends(_name)]
-HERE = "/rollouts/{ident}/trials/{run_id}/{rollout}"
-
-
 @ROUTER.get(HERE)
-def page(request: Request, context: OpenContext, user: Reader, name: Named, attempt: Try = None) -> Response:
+def page(
+    request: Request,
+    context: OpenContext,
+    user: Reader,
+    name: Named,
+    attempt: Try = None,
+    calls_from: First = None,
+) -> Response:
     found = trial.one_trial(context, name, attempt=attempt)
+    told = trajectory_of(context, name, attempt=attempt)
     of = benchmark.one(context, found.plan)
     piece = "_rollout_trial.html" if is_fragment(request) else "rollout_trial.html"
     return show(
@@ -85,6 +83,7 @@ def page(request: Request, context: OpenContext, user: Reader, name: Named, atte
         asks=_asks(of, found.cell),
         patch=found.patch,
         bars=bars_of(found.record) if found.record else [],
+        calls=calls_shown(told, calls_from, live=not found.cell.ended),
         width=MOST_WIDTH,
         ends=ENDS,
         cure=_cure(found),
@@ -99,11 +98,11 @@ def page(request: Request, context: OpenContext, user: Reader, name: Named, atte
 
 @ROUTER.get(HERE + "/events")
 async def events(context: OpenContext, user: Reader, name: Named) -> Response:
-    """Says `changed` whenever the trial has begun another phase or try, or its logs have grown."""
+    """Says `changed` whenever the trial has begun another phase or try, or its files have grown."""
 
     def look() -> list[tuple[object, ...]]:
         found = trial.one_trial(context, name)
-        sizes = tuple(log.bytes for log in found.logs)
+        sizes = tuple(each.bytes for each in found.files)
         return [(found.cell.state, found.cell.phase, found.cell.tries, len(found.tries), sizes)]
 
     await asyncio.to_thread(look)
@@ -114,18 +113,13 @@ async def events(context: OpenContext, user: Reader, name: Named) -> Response:
 def patch(context: OpenContext, user: Reader, name: Named, attempt: Try = None) -> Response:
     """The whole patch as a file."""
     text = trial.patch_text(context, name, attempt=attempt)
-    return _as_file(text.encode("utf-8", "replace"), "diff.patch")
+    return as_file(text.encode("utf-8", "replace"), "diff.patch")
 
 
 @ROUTER.get(HERE + "/file")
 def file(context: OpenContext, user: Reader, name: Named, file: TaskId) -> Response:
     """A file of the trial's folder, to be kept and never shown by the browser itself."""
-    return _as_file(trial.file_bytes(context, name, file), file)
-
-
-def _as_file(body: bytes, name: str) -> Response:
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', "X-Content-Type-Options": "nosniff"}
-    return Response(body, media_type="application/octet-stream", headers=headers)
+    return as_file(trial.file_bytes(context, name, file), file)
 
 
 def _limits(of: RolloutBenchmark, cell: TrialCell) -> TrialLimits:

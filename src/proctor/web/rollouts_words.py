@@ -47,3 +47,10 @@ ENDS = {
     "failed": "The agent ended with an error of its own; its work was verified as it stood.",
     "limit": "The agent was stopped at a limit; its work was verified as it stood.",
 }
+# How calls end that were not answered, by CallEnd.
+CALL_ENDS = {
+    "refused": "refused: a budget or a limit was used up",
+    "cut": "cut off: the agent was stopped while it waited",
+    "cancelled": "the agent went away before the answer was whole",
+    "failed": "the model's server failed",
+}

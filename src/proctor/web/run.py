@@ -18,7 +18,9 @@ from proctor.findings import Cause, Histogram, RunResult, Score
 from proctor.manifest import NOT_ENFORCED
 from proctor.manifest_json import manifest_document
 from proctor.plan import cell_to_json
+from proctor.references import JudgingRef
 from proctor.service.admin import access, prune
+from proctor.service.checked.at_hand import judges_here
 from proctor.service.context import Context
 from proctor.service.data.transfer import report
 from proctor.service.kinds import kind_of
@@ -75,6 +77,7 @@ def _common(context: Context, state: JobState) -> dict[str, Any]:
     run, is_job = state.run, state.job is not None
     result = _result(context, state)
     causes = result.causes if result else ()
+    holds = kind_of(run.cell.source).holds
     return {
         "run": run,
         "state": state,
@@ -91,11 +94,21 @@ def _common(context: Context, state: JobState) -> dict[str, Any]:
         and run.status is Status.RUNNING,
         "result": result,
         "unenforced": _unenforced(run),
-        "requests": kind_of(run.cell.source).holds == "requests",
-        "tasks": kind_of(run.cell.source).holds == "tasks",
+        "requests": holds == "requests",
+        "tasks": holds == "tasks",
+        "judging": run.cell.source if isinstance(run.cell.source, JudgingRef) else None,
+        "to_judge": state.ended and holds != "verdicts" and run.settled > 0,
+        "unscored": state.ended and holds != "verdicts" and result is not None and _unscored(context, result),
         "things": things(run),
         "now": time.time(),
     }
+
+
+def _unscored(context: Context, result: RunResult) -> bool:
+    """Whether it has answers of which nobody has said yet what they are worth: no grader, no judge."""
+    answered = sum(result.tally.outcomes.get(name, 0) for name in ("answered", "truncated", "refused"))
+    scored = any(score.estimate.scored for score in result.scores)
+    return answered > 0 and not scored and not judges_here(context, result.run.id)
 
 
 def _unenforced(run: Run) -> str:

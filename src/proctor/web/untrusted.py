@@ -55,6 +55,15 @@ def untrusted(text: str | None) -> Markup:
     return Markup("").join([*pieces, escape(text[at:])])
 
 
+def with_marks(html: Markup) -> Markup:
+    """Cleaned HTML of such a text with every hidden character as a mark: it has no attributes that could hold one.
+
+    >>> str(with_marks(Markup("<p>x\u202ey</p>")))
+    '<p>x<span class="odd" title="U+202E RIGHT-TO-LEFT OVERRIDE">U+202E</span>y</p>'
+    """
+    return Markup(_HIDDEN.sub(lambda found: _mark(found[0]), html))
+
+
 def _mark(character: str) -> Markup:
     code = ord(character)
     name = f"U+{code:04X}"

@@ -96,4 +96,5 @@ OUTCOME_WORDS = {
 def things(run: Run) -> str:
     """What the run's counts are of."""
     asked = "askings" if run.cell.repeats > 1 else "items"
-    return {"requests": "requests", "tasks": "trials"}.get(kind_of(run.cell.source).holds, asked)
+    named = {"requests": "requests", "tasks": "trials", "verdicts": "verdicts"}
+    return named.get(kind_of(run.cell.source).holds, asked)

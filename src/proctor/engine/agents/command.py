@@ -4,39 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
-import re
-import tempfile
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from proctor.engine.agents.contract import AgentJob, AgentWork
+from proctor.engine.agents.filling import Filling, filled, filling_of, put_home
 from proctor.engine.agents.own import NO_PROGRAM, time_met, variables
 from proctor.engine.agents.readers import LogReading, Reader, reader_of
+from proctor.engine.agents.wired import ModelWire, wired
+from proctor.engine.gateway import Gateway
 from proctor.errors import AgentModelError, ConfigError
 from proctor.offered import ListedModel
 from proctor.providers.contract import ALL_SAMPLING
 from proctor.references import Agent
-from proctor.sandbox.contract import HOME, REPO, Command, CommandEnd, Mount
+from proctor.sandbox.contract import Command, CommandEnd, Mount
 from proctor.trial_record import AgentEnd
-from proctor.types import Model
 
-LOG = logging.getLogger(__name__)
 AT = "/opt/agent"
-INSTRUCTION = f"{HOME}/instruction.md"
 LOOK_S = 0.5  # between two looks at what it printed
 MOST_WORD_BYTES = 100_000  # of an argument
 
 
 @dataclass(slots=True)
 class CommandAgent:
-    """Made by `open_command`. Its program is hashed once, before anything is spent."""
+    """Made by `open_command`. Its program, with the files of its home, is hashed once, before anything is spent."""
 
     agent: Agent
     reader: Reader | None
+    gateway: Gateway | None = None
     unsent: Collection[str] = ALL_SAMPLING
     adjustments: Sequence[str] = ()
     sha256: str = NO_PROGRAM
@@ -51,43 +49,34 @@ class CommandAgent:
         told, agent = self.agent.binary, self.agent
         if told is not None:
             self.sha256 = await asyncio.to_thread(_program, agent.name, told)
-        if agent.model is None:
-            return None
-        remark = (
-            f"agent {agent.name}: its model {agent.model} cannot be reached from the sandbox yet, which has no "
-            "network: what it does there, it does without it"
-        )
-        LOG.warning("%s", remark)
-        return ListedModel(Model("agent", agent.name), remarks=(remark,))
+        if agent.home_files:
+            self.sha256 = hashlib.sha256("\0".join([self.sha256, *agent.home_files]).encode()).hexdigest()
+        return None if self.gateway is None else await self.gateway.check()
 
     async def warm(self) -> None:
-        """Its model is its own affair."""
+        if self.gateway is not None:
+            await self.gateway.warm()
 
     async def work(self, job: AgentJob) -> AgentWork:
-        argv = await self._argv(job)
-        await self._need_program(job, argv[0])
-        env = {**job.told, **variables(self.agent.environment)}
-        env = {name: value for name, value in env.items() if name not in self.agent.secrets}
-        command = Command(argv, env, timeout_s=job.seconds, output=job.log, output_bytes=job.output_bytes)
-        watched = _Watched(job, LogReading(self.reader))
-        return self._told(job, watched, await watched.run(command))
+        async with wired(self.gateway, job) as wire:
+            put = {**filling_of(self.agent, job), **({} if wire is None else wire.put)}
+            argv = [self._word(word, put) for word in self.agent.argv]
+            await put_home(self.agent, job, put)
+            await self._need_program(job, argv[0])
+            env = {**({} if wire is None else wire.environment), **self._environment(job, put)}
+            command = Command(
+                argv, env, job.cwd, timeout_s=job.seconds, output=job.log, output_bytes=job.output_bytes
+            )
+            watched = _Watched(job, LogReading(self.reader), wire)
+            ended = await watched.run(command)
+        return self._told(job, watched, ended)
 
-    async def _argv(self, job: AgentJob) -> Sequence[str]:
-        """The words of the command; what stands in braces and is not known stays as it is."""
-        put: Mapping[str, str] = {
-            "{instruction}": job.instruction,
-            "{instruction_file}": INSTRUCTION,
-            "{model}": self.agent.model or "",
-            "{workdir}": REPO,
-            "{seconds}": f"{job.seconds:.0f}",
-        }
-        if any("{instruction_file}" in word for word in self.agent.argv):
-            await _written(job, INSTRUCTION)
-        return [self._word(word, put) for word in self.agent.argv]
+    def _environment(self, job: AgentJob, put: Filling) -> dict[str, str]:
+        own = {name: filled(value, put) for name, value in variables(self.agent.environment).items()}
+        return {name: value for name, value in {**job.told, **own}.items() if name not in self.agent.secrets}
 
-    def _word(self, template: str, put: Mapping[str, str]) -> str:
-        # In one go, so that braces of the instruction are not taken for words of ours.
-        word = re.sub("|".join(map(re.escape, put)), lambda found: put[found[0]], template)
+    def _word(self, template: str, put: Filling) -> str:
+        word = filled(template, put)
         if len(word.encode("utf-8", "replace")) > MOST_WORD_BYTES:
             raise ConfigError(
                 f"agent {self.agent.name}: the instruction is too long for a command line; give "
@@ -99,7 +88,7 @@ class CommandAgent:
         """Raises: ConfigError. A program that no box has is no fault of an agent's."""
         if program in self._found:
             return
-        look = await job.box.run(Command(("sh", "-c", 'command -v "$0" >/dev/null', program)))
+        look = await job.box.run(Command(("sh", "-c", 'command -v "$0" >/dev/null', program), cwd="/"))
         if look.code:
             raise ConfigError(
                 f"agent {self.agent.name}: the sandbox has no program {program}: give its file or folder as "
@@ -109,27 +98,30 @@ class CommandAgent:
 
     def _told(self, job: AgentJob, watched: _Watched, ended: CommandEnd) -> AgentWork:
         """What became of it. Raises: AgentModelError where its model's server failed it."""
-        heard = watched.reading.heard
-        met = (*watched.met, *time_met(ended, job.seconds))
-        if heard.overflow:
+        heard, wire, late = watched.reading.heard, watched.wire, time_met(ended, job.seconds)
+        if wire is not None:
+            wire.need_sound(self.agent.name, stopped=bool(late))
+        met = (*watched.met, *late)
+        if heard.overflow and wire is None:
             met = (*met, f"its model's context was full: {heard.overflow}")
-        if heard.model_fault and not met:
+        if heard.model_fault and wire is None and not met:
             raise AgentModelError(f"agent {self.agent.name}: {heard.model_fault}", usage=heard.usage)
-        failed = heard.fault or (f"exit code {ended.code}" if ended.code else None)
+        failed = heard.fault or heard.model_fault or (f"exit code {ended.code}" if ended.code else None)
         how: AgentEnd = "limit" if met else "failed" if failed else "done"
         silent = self.reader is not None and not heard.understood
         unread = f"What the agent printed held no line that the log reader {self.agent.log} understands."
-        return AgentWork(
+        work = AgentWork(
             how,
             ended.code,
             met,
             heard.usage,
             heard.calls,
             heard.log.steps,
-            heard.final or heard.fault or "",
+            heard.final or heard.fault or heard.model_fault or "",
             steps_left_out=heard.log.left_out,
             notes=(unread,) if silent else (),
         )
+        return work if wire is None else _by_wire(work, wire)
 
 
 @dataclass(slots=True)
@@ -138,7 +130,8 @@ class _Watched:
 
     job: AgentJob
     reading: LogReading
-    met: tuple[str, ...] = ()
+    wire: ModelWire | None = None
+    _by_log: tuple[str, ...] = ()
     _read: int = 0
     _began: float = field(default_factory=time.monotonic)
 
@@ -149,7 +142,7 @@ class _Watched:
             while not running.done():
                 await asyncio.wait([running], timeout=LOOK_S)
                 self._look(last=running.done())
-                if self.met and not running.done():
+                if self._is_over and not running.done():
                     running.cancel()
                     with suppress(asyncio.CancelledError):
                         await running
@@ -164,7 +157,17 @@ class _Watched:
             piece = log.read()
             self._read += len(piece)
             self.reading.take(piece, time.monotonic() - self._began, last=last)
-        self.met = self._limits_met()
+        if self.wire is None:
+            self._by_log = self._limits_met()
+
+    @property
+    def met(self) -> tuple[str, ...]:
+        """The limits of the trial that forbid it more of its model."""
+        return self._by_log if self.wire is None else self.wire.trial.limits_met
+
+    @property
+    def _is_over(self) -> bool:
+        return bool(self._by_log) if self.wire is None else self.wire.over
 
     def _limits_met(self) -> tuple[str, ...]:
         limits, usage = self.job.limits, self.reading.heard.usage
@@ -177,12 +180,21 @@ class _Watched:
         return tuple(met)
 
 
-def open_command(agent: Agent) -> CommandAgent:
+def _by_wire(work: AgentWork, wire: ModelWire) -> AgentWork:
+    """What the gateway saw is taken for true; the log tells what only it knows."""
+    spending, steps = wire.trial.spending, wire.steps()
+    if steps is not None:
+        work = replace(work, steps=steps.steps, steps_left_out=steps.left_out)
+    notes = (*work.notes, *wire.notes)
+    return replace(work, usage=spending.usage, unused=spending.unused, calls=spending.calls, notes=notes)
+
+
+def open_command(agent: Agent, gateway: Gateway | None = None) -> CommandAgent:
     """Raises: ConfigError for a log reader that there is not."""
     if not agent.argv:
         raise ConfigError(f"agent {agent.name}: it needs argv, the words of its command")
     fields = variables(agent.log_fields)
-    return CommandAgent(agent, reader_of(agent.log, fields, agent.name))
+    return CommandAgent(agent, reader_of(agent.log, fields, agent.name), gateway)
 
 
 def _program(agent: str, told: str) -> str:
@@ -203,10 +215,3 @@ def program_digest(path: Path) -> str:
         if each.is_file():
             found.update(f"{each.relative_to(path).as_posix()}\0{program_digest(each)}\n".encode())
     return found.hexdigest()
-
-
-async def _written(job: AgentJob, target: str) -> None:
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
-        file.write(job.instruction)
-        file.flush()
-        await job.box.put(Path(file.name), target)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from proctor.offered import ListedModel
 from proctor.references import TrialLimits
-from proctor.sandbox.contract import Box, Mount
+from proctor.sandbox.contract import REPO, Box, Mount
 from proctor.trial_record import AgentEnd, TrialStep
 from proctor.types import NOTHING_USED, Usage
 
 
 @dataclass(frozen=True, slots=True)
 class AgentJob:
-    """What an agent is given. The repository is at /app/repo of the box, and what it prints goes to `log`.
+    """What an agent is given. It begins at `cwd` of the box, where the work lies, and what it prints goes to `log`.
 
-    `patch` is the task's reference solution, for the agent that knows it; None where the task has none. `seconds` is
+    `patch` is the task's reference solution, for the agent that knows it; None where the task has none. Tasks of
+    others have a folder with a script instead, `solution`, which wants variables of its own. `seconds` is
     how long it may work, which it keeps to by itself; what it waits for its model's server is not counted, but it
     ends at `deadline_s` at the latest, None: never. `task` is the task's id.
     """
@@ -33,6 +34,10 @@ class AgentJob:
     rollout: int = 0
     task: str = ""
     deadline_s: float | None = None
+    calls: Path | None = None  # where the calls of its model are kept
+    cwd: str = REPO
+    solution: Path | None = None
+    solution_env: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def told(self) -> Mapping[str, str]:

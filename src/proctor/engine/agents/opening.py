@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from proctor.engine.agents.asking import AskedModel
 from proctor.engine.agents.command import CommandAgent, open_command
 from proctor.engine.agents.contract import AgentAtWork
 from proctor.engine.agents.own import NullAgent, ReferenceAgent, ScriptedAgent
 from proctor.engine.agents.shell import ShellAgent
+from proctor.engine.asking import AskedModel
+from proctor.engine.gateway import open_gateway
 from proctor.engine.outage import Outage
 from proctor.errors import ConfigError
 from proctor.plan import parse_model
+from proctor.plan.shipped_agents import AGENTS, AgentPlaces
 from proctor.providers import PROVIDERS, open_provider
 from proctor.providers.contract import Opening
 from proctor.references import Agent
+from proctor.replies.calls import without
 from proctor.types import Cell, Model
 
 LEAST_KEY = 8  # characters: placeholders such as EMPTY are no keys
+ASKS = ("shell", "command")
 ANSWERS_ALONE = ("baseline", "replay")  # these know answers to questions, and hold no conversation
 
 
@@ -33,7 +38,7 @@ def open_agent(agent: Agent, cell: Cell, opening: Opening) -> AgentAtWork:
 
 def _need_no_key(agent: Agent, keys: Sequence[str]) -> None:
     """Raises: ConfigError where what an agent is given holds a key of this machine."""
-    for told in (*agent.argv, *agent.environment):
+    for told in (*agent.argv, *agent.environment, *agent.home_files):
         if any(key in told for key in keys if len(key) >= LEAST_KEY):
             raise ConfigError(
                 f"agent {agent.name}: {told.partition('=')[0]!r} holds a key of this machine, and no key enters a "
@@ -43,7 +48,7 @@ def _need_no_key(agent: Agent, keys: Sequence[str]) -> None:
 
 def model_of(agent: Agent) -> Model | None:
     """The model that proctor asks for an agent; None where it asks none. Raises: ConfigError for an unknown name."""
-    if agent.kind != "shell" or agent.model is None:
+    if agent.kind not in ASKS or agent.model is None:
         return None
     model = parse_model(agent.model, tuple(PROVIDERS), base_url=agent.base_url)
     if model is None:
@@ -63,15 +68,30 @@ def _shell(agent: Agent, cell: Cell, opening: Opening) -> ShellAgent:
     provider = open_provider(model, cell.sampling, opening)
     asked = AskedModel(provider, Outage(cell.limits.wait_for_server_s, lambda: True))
     price = opening.prices.of(model)
-    return ShellAgent(asked, str(model), cell.sampling, agent.command_s, agent.environment, price)
+    return ShellAgent(
+        asked,
+        str(model),
+        cell.sampling,
+        agent.command_s,
+        agent.environment,
+        price,
+        opening.budget,
+        without(opening.settings.secrets),
+    )
 
 
 def _scripted(agent: Agent, _cell: Cell, _opening: Opening) -> ScriptedAgent:
     return ScriptedAgent(Path(agent.script or ""), agent.environment)
 
 
-def _command(agent: Agent, _cell: Cell, _opening: Opening) -> CommandAgent:
-    return open_command(agent)
+def _command(agent: Agent, cell: Cell, opening: Opening) -> CommandAgent:
+    model = model_of(agent)
+    if agent.binary is not None:
+        places = AgentPlaces(opening.settings.home / AGENTS)
+        if (fault := places.not_installed(agent.binary)) is not None:
+            raise ConfigError(fault)
+        agent = replace(agent, binary=places.put_into(agent.binary))
+    return open_command(agent, None if model is None else open_gateway(model, cell, opening))
 
 
 OPENERS: Mapping[str, Callable[[Agent, Cell, Opening], AgentAtWork]] = {

@@ -12,6 +12,8 @@ from proctor.errors import ConfigError
 from proctor.offered import ListedModel
 from proctor.providers.contract import ALL_SAMPLING
 from proctor.sandbox.contract import Command, CommandEnd, Mount
+from proctor.sources.rollouts.place import SOLUTION
+from proctor.sources.rollouts.task import SOLVE
 
 NO_PROGRAM = hashlib.sha256(b"").hexdigest()
 SCRIPT = "/opt/script.sh"
@@ -52,12 +54,15 @@ class ReferenceAgent(NullAgent):
     """Applies the task's own solution: what it does not score, nobody can."""
 
     async def work(self, job: AgentJob) -> AgentWork:
+        if job.solution is not None:
+            return await _solved(job, job.solution)
         if job.patch is None:
             raise ConfigError(
                 f"{job.task or 'The task'} has no reference patch (overlay_files/diff.patch), so the agent "
                 "`reference` cannot work on it: leave it out for this task"
             )
-        applied = Command(("git", "apply", "--whitespace=nowarn", "-"), stdin=job.patch.read_bytes())
+        words = ("git", "apply", "--whitespace=nowarn", "-")
+        applied = Command(words, cwd=job.cwd, stdin=job.patch.read_bytes())
         ended = await job.box.run(applied)
         if ended.code:
             said = ended.said.decode("utf-8", "replace").strip()
@@ -92,10 +97,20 @@ class ScriptedAgent:
 
     async def work(self, job: AgentJob) -> AgentWork:
         env = {**job.told, **variables(self.environment)}
-        command = Command(
-            ("sh", SCRIPT), env, timeout_s=job.seconds, output=job.log, output_bytes=job.output_bytes
-        )
-        ended = await job.box.run(command)
-        if met := time_met(ended, job.seconds):
-            return AgentWork("limit", ended.code, met)
-        return AgentWork("failed" if ended.code else "done", ended.code)
+        return await _ran(job, ("sh", SCRIPT), env)
+
+
+async def _solved(job: AgentJob, solution: Path) -> AgentWork:
+    """The script of a task of others that solves it, in its folder."""
+    await job.box.put(solution, SOLUTION)
+    return await _ran(job, ("bash", f"{SOLUTION}/{SOLVE}"), {**job.told, **job.solution_env})
+
+
+async def _ran(job: AgentJob, argv: Sequence[str], env: Mapping[str, str]) -> AgentWork:
+    command = Command(
+        argv, env, job.cwd, timeout_s=job.seconds, output=job.log, output_bytes=job.output_bytes
+    )
+    ended = await job.box.run(command)
+    if met := time_met(ended, job.seconds):
+        return AgentWork("limit", ended.code, met)
+    return AgentWork("failed" if ended.code else "done", ended.code)

@@ -4,45 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import orjson
 
-from proctor.engine.agents.steps import StepLog
+from proctor.engine.agents.hearing import Event, Heard, count_of, table, text
+from proctor.engine.agents.mini_swe_agent import read_mini_swe_agent
 from proctor.errors import ConfigError
 from proctor.trial_record import TrialStep
-from proctor.types import NOTHING_USED, Usage
+from proctor.types import Usage
 
-Event = Mapping[str, object]  # a line of another program's log
 FIELDS = (
     *("said", "ran", "output", "exit_code", "input_tokens", "output_tokens", "cost_usd"),
     *("id", "final", "error", "model_error"),
 )
-
-
-@dataclass(slots=True)
-class Heard:
-    """What has been read so far. `fault` is an error of the agent's own, `model_fault` one of its model's server.
-
-    `seen` are the ids of replies whose tokens are counted: some programs tell the same count twice.
-    """
-
-    log: StepLog = field(default_factory=StepLog)
-    usage: Usage = NOTHING_USED
-    calls: int | None = None
-    final: str = ""
-    fault: str | None = None
-    model_fault: str | None = None
-    overflow: str | None = None
-    understood: int = 0
-    seen: set[str] = field(default_factory=set)
-
-    def count(self, usage: Usage, reply: object = None) -> None:
-        if reply is not None:
-            if str(reply) in self.seen:
-                return
-            self.seen.add(str(reply))
-        self.usage += usage
 
 
 Reader = Callable[[Heard, Event, float], None]
@@ -80,15 +54,15 @@ def read_codex(heard: Heard, event: Event, at: float) -> None:
     An item of the type `error` is a warning. A turn fails where its model's server does, but for a full context.
     """
     kind = event.get("type")
-    if kind == "item.completed" and (item := _table(event, "item")):
+    if kind == "item.completed" and (item := table(event, "item")):
         _codex_item(heard, item, at)
     elif kind == "turn.completed":
-        usage = _table(event, "usage")
-        counts = Usage(_count(usage.get("input_tokens")), _count(usage.get("output_tokens")))
+        usage = table(event, "usage")
+        counts = Usage(count_of(usage.get("input_tokens")), count_of(usage.get("output_tokens")))
         heard.count(counts, event.get("response_id"))
         heard.model_fault = None  # what was wrong before has been got over
     elif kind == "turn.failed":
-        said = _text(_table(event, "error").get("message")) or "its turn failed without a word"
+        said = text(table(event, "error").get("message")) or "its turn failed without a word"
         if "context window" in said or "context_length_exceeded" in said:
             heard.overflow = said
         else:
@@ -101,20 +75,20 @@ def read_codex(heard: Heard, event: Event, at: float) -> None:
 def _codex_item(heard: Heard, item: Event, at: float) -> None:
     kind = item.get("type")
     if kind == "command_execution":
-        code = _count(item.get("exit_code"))
-        output = _text(item.get("aggregated_output"))
-        heard.log.add(TrialStep(at, ran=_text(item.get("command")), output=output, exit_code=code))
+        code = count_of(item.get("exit_code"))
+        output = text(item.get("aggregated_output"))
+        heard.log.add(TrialStep(at, ran=text(item.get("command")), output=output, exit_code=code))
     elif kind == "file_change":
         changes = item.get("changes")
         told = [each for each in changes if isinstance(each, dict)] if isinstance(changes, list) else []
-        lines = [f"{_text(each.get('kind'))} {_text(each.get('path'))}" for each in told]
+        lines = [f"{text(each.get('kind'))} {text(each.get('path'))}" for each in told]
         heard.log.add(TrialStep(at, ran="\n".join(lines)))
     elif kind in ("reasoning", "agent_message"):
-        text = _text(item.get("text"))
-        heard.log.add(TrialStep(at, said=text))
-        heard.final = text if kind == "agent_message" else heard.final
+        words = text(item.get("text"))
+        heard.log.add(TrialStep(at, said=words))
+        heard.final = words if kind == "agent_message" else heard.final
     elif kind == "error":
-        heard.log.add(TrialStep(at, said=f"warning: {_text(item.get('message'))}"))
+        heard.log.add(TrialStep(at, said=f"warning: {text(item.get('message'))}"))
 
 
 def jsonl_reader(fields: Mapping[str, str]) -> Reader:
@@ -127,19 +101,20 @@ def jsonl_reader(fields: Mapping[str, str]) -> Reader:
             return
         heard.understood += 1
         if found.keys() & {"said", "ran", "output"}:
-            said, ran, output = (_text(found.get(name)) for name in ("said", "ran", "output"))
-            heard.log.add(TrialStep(at, said, ran, output, _count(found.get("exit_code"))))
+            said, ran, output = (text(found.get(name)) for name in ("said", "ran", "output"))
+            heard.log.add(TrialStep(at, said, ran, output, count_of(found.get("exit_code"))))
         if found.keys() & {"input_tokens", "output_tokens", "cost_usd"}:
-            sent, received = _count(found.get("input_tokens")), _count(found.get("output_tokens"))
+            sent, received = count_of(found.get("input_tokens")), count_of(found.get("output_tokens"))
             heard.count(Usage(sent, received, _number(found.get("cost_usd"))), found.get("id"))
-        heard.final = _text(found.get("final")) or heard.final
-        heard.fault = _text(found.get("error")) or heard.fault
-        heard.model_fault = _text(found.get("model_error")) or heard.model_fault
+        heard.final = text(found.get("final")) or heard.final
+        heard.fault = text(found.get("error")) or heard.fault
+        heard.model_fault = text(found.get("model_error")) or heard.model_fault
 
     return read
 
 
-READERS: Sequence[Literal["none", "jsonl", "codex"]] = ("none", "jsonl", "codex")
+WRITTEN: Mapping[str, Reader] = {"codex": read_codex, "mini-swe-agent": read_mini_swe_agent}
+READERS = ("none", "jsonl", *WRITTEN)
 
 
 def reader_of(name: str | None, fields: Mapping[str, str], agent: str) -> Reader | None:
@@ -150,7 +125,7 @@ def reader_of(name: str | None, fields: Mapping[str, str], agent: str) -> Reader
         raise ConfigError(f'agent {agent}: log = "jsonl" goes with log_fields, which say where what stands')
     if unknown := sorted(fields.keys() - set(FIELDS)):
         raise ConfigError(f"agent {agent}: log_fields knows no {unknown[0]!r}; it knows {', '.join(FIELDS)}")
-    return {"jsonl": jsonl_reader(fields), "codex": read_codex}.get(name or "none")
+    return jsonl_reader(fields) if name == "jsonl" else WRITTEN.get(name or "none")
 
 
 def _at(event: Event, path: Sequence[str]) -> object:
@@ -159,19 +134,6 @@ def _at(event: Event, path: Sequence[str]) -> object:
     for key in path:
         place = place.get(key) if isinstance(place, dict) else None
     return place
-
-
-def _table(event: Event, key: str) -> Event:
-    found = event.get(key)
-    return found if isinstance(found, dict) else {}
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _number(value: object) -> float | None:

@@ -11,26 +11,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.engine.agents import shell_prompt
-from proctor.engine.agents.asking import AskedModel
-from proctor.engine.agents.clock import WorkClock
 from proctor.engine.agents.contract import AgentJob, AgentWork
+from proctor.engine.agents.keeping import TalkCalls
 from proctor.engine.agents.own import variables
 from proctor.engine.agents.shell_reply import ReadReply, read_reply
-from proctor.engine.agents.spending import AgentSpending
 from proctor.engine.agents.steps import StepLog
+from proctor.engine.asking import AskedModel
+from proctor.engine.clock import WorkClock
+from proctor.engine.spending import AgentSpending, Conversation, held
 from proctor.errors import AgentModelError, AttemptError, ContextOverflow
 from proctor.offered import ListedModel
+from proctor.providers.ledger import Demand, Ledger, UsedUp
 from proctor.providers.prices import Price
-from proctor.sandbox.contract import HOME, REPO, Command, CommandEnd, Mount
+from proctor.replies.calls import CallLog, Scrub
+from proctor.sandbox.contract import HOME, Command, CommandEnd, Mount
 from proctor.trial_record import AgentEnd, TrialStep
 from proctor.types import NOTHING_USED, Message, Reply, Sampling
 
 # A new shell for each command, bash where there is one. What the last one exported, and where it stood, it begins
-# with; the command itself stands in "$1".
-ANY_SHELL = 'if command -v bash >/dev/null 2>&1; then exec bash -c "$0" sh "$1"; fi; exec sh -c "$0" sh "$1"'
+# with, or in "$2"; the command itself stands in "$1".
+ANY_SHELL = 'if command -v bash >/dev/null 2>&1; then exec bash -c "$0" sh "$1" "$2"; fi; exec sh -c "$0" sh "$1" "$2"'
 CARRIED = f"{HOME}/.carried"
 ONE_COMMAND = f"""
-if [ -r {CARRIED} ]; then . {CARRIED}; cd -- "$PWD" 2>/dev/null || cd {REPO}; fi
+if [ -r {CARRIED} ]; then . {CARRIED}; cd -- "$PWD" 2>/dev/null || cd -- "$2"; fi
 trap 'export -p > {CARRIED}' EXIT
 eval "$1"
 """
@@ -48,6 +51,8 @@ class ShellAgent:
     command_s: float
     environment: Sequence[str] = ()
     price: Price | None = None
+    budget: Ledger | None = None
+    scrub: Scrub = bytes
     mounts: Sequence[Mount] = ()
     sha256: str = shell_prompt.SHA256
 
@@ -66,10 +71,12 @@ class ShellAgent:
         await self.model.provider.warm()
 
     async def work(self, job: AgentJob) -> AgentWork:
-        spending = AgentSpending(job.limits, self.name, self.price)
-        talk = _Talk(self, job, spending, WorkClock(job.seconds, job.deadline_s))
+        spending = AgentSpending(job.limits, self.name, self.price, self.budget)
+        clock = WorkClock(job.seconds, job.deadline_s)
+        calls = TalkCalls(self.name, clock, CallLog(job.calls, self.scrub) if job.calls else None)
+        talk = _Talk(self, job, spending, Conversation(spending), clock, calls)
         try:
-            async with asyncio.timeout(talk.clock.rest_s):
+            async with asyncio.timeout(clock.rest_s):
                 return await talk.to_its_end()
         except TimeoutError:
             return talk.out_of_time()
@@ -77,6 +84,8 @@ class ShellAgent:
             spending.wasted(error.usage or NOTHING_USED)
             error.usage = spending.whole
             raise
+        finally:
+            calls.close()
 
 
 @dataclass(slots=True)
@@ -86,7 +95,9 @@ class _Talk:
     agent: ShellAgent
     job: AgentJob
     spending: AgentSpending
+    conversation: Conversation
     clock: WorkClock
+    calls: TalkCalls
     messages: list[Message] = field(default_factory=list)
     log: StepLog = field(default_factory=StepLog)
     faults: int = 0  # in a row
@@ -98,6 +109,8 @@ class _Talk:
                 return self._ended("limit", met)
             try:
                 reply = await self._asked()
+            except UsedUp as used_up:
+                return self._ended("limit", str(used_up))
             except ContextOverflow as error:
                 self.spending.wasted(error.usage or NOTHING_USED)
                 return self._ended("limit", f"its model's context was full: {error}")
@@ -132,6 +145,7 @@ class _Talk:
         limits = self.job.limits
         return shell_prompt.opening(
             self.job.instruction,
+            place=self.job.cwd,
             seconds=self.job.seconds,
             command_s=self.agent.command_s,
             tokens=limits.max_tokens,
@@ -139,7 +153,7 @@ class _Talk:
         )
 
     def _met(self) -> str | None:
-        return self._time_met() if self.clock.left_s <= 0.0 else self.spending.met()
+        return self._time_met() if self.clock.left_s <= 0.0 else self.spending.met(self._demand)
 
     def _time_met(self) -> str:
         return f"stopped after {self.job.seconds:g} s"
@@ -147,12 +161,21 @@ class _Talk:
     def _say(self, role: str, content: str) -> None:
         self.messages.append(Message(role, content))
         if role == "user":
-            self.spending.said(len(content))
+            self.conversation.said(len(content))
+
+    @property
+    def _demand(self) -> Demand:
+        return self.conversation.demand(self.agent.sampling.max_tokens)
 
     async def _asked(self) -> Reply:
-        most = self.spending.most(self.agent.sampling.max_tokens or self.job.limits.max_tokens or 1)
-        asked = await self.agent.model.ask(self.messages, self.clock, most=most, rollout=self.job.rollout)
-        self.spending.asked(asked.reply, asked.unused)
+        """Raises: UsedUp, and as AskedModel.ask."""
+        with self.clock.standing():
+            hold = await self.spending.admitted(self._demand)
+        with held(self.spending, hold):
+            asking = self.agent.model.ask(self.messages, self.clock, most=hold.most, rollout=self.job.rollout)
+            asked = await self.calls.kept(asking, self.messages, hold.most)
+            self.spending.wasted(asked.unused)
+            self.conversation.asked(asked.reply)
         # Some servers take no message without words.
         self._say("assistant", asked.reply.text if asked.reply.text.strip() else "(no words)")
         return asked.reply
@@ -181,8 +204,9 @@ class _Talk:
         own = variables(self.agent.environment)
         ended = await self.job.box.run(
             Command(
-                ("sh", "-c", ANY_SHELL, ONE_COMMAND, command),
+                ("sh", "-c", ANY_SHELL, ONE_COMMAND, command, self.job.cwd),
                 {**PLAIN, **self.job.told, **own},
+                self.job.cwd,
                 timeout_s=min(self.agent.command_s, max(0.1, self.clock.left_s)),
                 output=beginning,
                 output_bytes=BEGINNING_BYTES,
@@ -212,7 +236,7 @@ class _Talk:
             final,
             spent.unused,
             self.log.left_out,
-            notes,
+            (*notes, *self.calls.notes),
         )
 
 

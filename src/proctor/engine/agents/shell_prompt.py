@@ -9,7 +9,7 @@ import hashlib
 import re
 
 from proctor.engine.agents.steps import in_bounds
-from proctor.sandbox.contract import REPO, CommandEnd
+from proctor.sandbox.contract import CommandEnd
 
 VERSION = "shell/1"
 SHOWN_CHARACTERS = 10_000  # of a command's output
@@ -59,14 +59,20 @@ SHA256 = hashlib.sha256(
 
 
 def opening(
-    instruction: str, *, seconds: float, command_s: float, tokens: int | None, calls: int | None
+    instruction: str,
+    *,
+    place: str,
+    seconds: float,
+    command_s: float,
+    tokens: int | None,
+    calls: int | None,
 ) -> str:
-    """The first message: how to work, what it has, and the task. None: not bounded."""
+    """The first message: how to work, where, what it has, and the task. None: not bounded."""
     limits = [f"{tokens:,} tokens for all that you read and write" if tokens is not None else ""]
     limits.append(f"{calls:,} replies" if calls is not None else "")
     told = "".join(f", {each}" for each in limits if each)
     return OPENING.format(
-        repo=REPO, command_s=command_s, seconds=seconds, limits=told, instruction=instruction.strip()
+        repo=place, command_s=command_s, seconds=seconds, limits=told, instruction=instruction.strip()
     )
 
 

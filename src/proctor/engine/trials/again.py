@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from proctor.engine.agents.own import NullAgent
 from proctor.engine.trials.baseline import Baselines
-from proctor.engine.trials.clean import clean_files
 from proctor.engine.trials.trial import Trial
-from proctor.engine.trials.verifying import PatchVerdict, Verifying, VerifyTerms
+from proctor.engine.trials.verifying import PatchVerdict
 from proctor.references import RolloutsRef
 from proctor.sandbox.contract import Sandbox
 from proctor.sources.rollouts.source import RolloutsSource
@@ -34,9 +32,5 @@ class AgainVerifier:
         task, entry = self.source.by_id[task_id]
         trial = Trial(self.ref, task, entry, rollout, log.parent, self.sandbox, NullAgent(), self.baselines)
         cache = Path(self.ref.data, "cache")
-        baseline = await self.baselines.of(task, cache / "baselines")
         with tempfile.TemporaryDirectory(prefix="again-", dir=cache) as private:
-            files = await asyncio.to_thread(clean_files, task, baseline, patch, Path(private))
-            seconds = trial.deadlines.verifier_s
-            terms = VerifyTerms(self.sandbox, trial.policy, trial.environment, seconds, log)
-            return await Verifying(task, files.folder, terms).verdict()
+            return await trial.verdict(patch, None, Path(private), trial.deadlines.verifier_s, log)

@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from proctor.engine.room import room_for
 from proctor.engine.trials.baseline import TaskBaseline, linked
-from proctor.engine.trials.folder import room_for
+from proctor.engine.trials.others.series import parted
 from proctor.engine.trials.patch import apply_patch, changed
 from proctor.engine.trials.tree import Tree, digest, place_of, tree_of
 from proctor.errors import VerifierError
@@ -22,6 +23,11 @@ from proctor.sources.rollouts.task import PreparedTask
 STEERING = (
     *("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
     *("sitecustomize.py", "usercustomize.py", "*.pth", "*.pyc", "*.pyo"),
+)
+# What shells, Python and other programs obey in a home, and the programs that its PATH leads to.
+STEERING_AT_HOME = (
+    *(".local", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile"),
+    *(".config", ".cache", ".pydistutils.cfg", ".inputrc", ".curlrc", ".wgetrc", ".npm", ".codex"),
 )
 MOST_NAMES = 3
 
@@ -38,13 +44,15 @@ def clean_files(
     task: PreparedTask, baseline: TaskBaseline, patch: bytes, private: Path, tree: str | None = None
 ) -> CleanFiles:
     """`tree` is the digest that the patched files must have. Raises: VerifierError, DiskFull, SandboxError."""
-    if not patch:
+    patches = [each for _, each in parted(patch) if each]
+    if not patches:
         return CleanFiles(baseline.files)
     folder = private / "clean"
     with room_for(folder):
         folder.mkdir(parents=True)
         linked(baseline.tree, baseline.files, folder)
-        apply_patch(patch, folder, private / "applying")
+        for number, each in enumerate(patches):
+            apply_patch(each, folder, private / f"applying-{number}")
         patched = tree_of(folder)
         if tree is not None and digest(patched) != tree:
             raise VerifierError("The patch does not give the files that the agent left: it is not verified")
@@ -55,10 +63,13 @@ def clean_files(
 
 def _the_tasks(task: PreparedTask, path: bytes) -> bool:
     """Whether the task, and no patch, decides what is in a file."""
-    name = os.fsdecode(path.rpartition(b"/")[2])
-    return any(fnmatch.fnmatchcase(name, each) for each in STEERING) or matches(
-        os.fsdecode(path), task.protect
-    )
+    told = os.fsdecode(path)
+    name = told.rpartition("/")[2]
+    home = f"{(task.place.home or '').strip('/')}/"
+    of_home = task.place.home is not None and told.startswith(home)
+    if of_home and told.removeprefix(home).partition("/")[0] in STEERING_AT_HOME:
+        return True
+    return any(fnmatch.fnmatchcase(name, each) for each in STEERING) or matches(told, task.protect)
 
 
 def _put_back(paths: Iterable[bytes], baseline: TaskBaseline, folder: Path) -> None:

@@ -1,12 +1,13 @@
 """Collecting: the patch that an agent's work comes to, taken by the host once nothing of the agent's runs any more.
 
-The work is every file and link below /app/repo that differs from the baseline, but for what the .gitignore files of
-the baseline leave out, histories (`.git`), compiled Python, and what is neither file, folder nor link.
+The work is every file and link below the task's place of work that differs from the baseline, but for what the
+.gitignore files of the baseline leave out, histories (`.git`), compiled Python, and what is neither file, folder nor
+link.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -50,14 +51,20 @@ class Collected:
     deadlines: Mapping[str, float] = field(default_factory=dict)
 
 
-def collect(root: Path | None, baseline: TaskBaseline, private: Path, until: float) -> Taken:
-    """`root` is the repository as the agent left it, None: gone; `until` (monotonic) when it must have been read.
+def collect(
+    root: Path | None,
+    baseline: TaskBaseline,
+    private: Path,
+    until: float,
+    parts: Sequence[str] = ("",),
+) -> Taken:
+    """`root` holds the `parts` as the agent left them, None: gone; `until` (monotonic) when it must have been read.
 
     Raises: SandboxError, DiskFull.
     """
-    if root is None or not _own_folder(root):
+    if root is None or (tuple(parts) == ("",) and not _own_folder(root)):
         return _nothing_left(baseline, private)
-    walk = Walk(root, baseline.tree, until)
+    walk = Walk(root, baseline.tree, until, parts)
     try:
         tree = walk.taken()
         added = [path for path in tree if path not in baseline.tree]

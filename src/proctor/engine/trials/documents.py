@@ -7,9 +7,10 @@ from typing import Any
 
 import orjson
 
+from proctor.printable import printable
 from proctor.sources.rollouts.task import PreparedTask
-from proctor.trial_record import TrialRecord
-from proctor.types import Reply
+from proctor.trial_record import TrialRecord, tokens_of
+from proctor.types import Reply, Usage
 
 BAR = 20
 MARKS = ((1.0, "🏆"), (0.8, "✅"), (0.5, "⚠️"), (0.0, "❌"))
@@ -56,21 +57,21 @@ def evaluation_results_document(task: PreparedTask, record: TrialRecord, reply: 
 
 
 def _agent_metrics(record: TrialRecord, reply: Reply) -> dict[str, Any]:
-    counts = (reply.input_tokens, reply.output_tokens)
-    known = [each for each in counts if each is not None]
+    wire = record.by_wire
     return {
-        "tokens_total": sum(known) if known else None,
+        "tokens_total": tokens_of(Usage(reply.input_tokens, reply.output_tokens)),
         "tokens_input": reply.input_tokens,
         "tokens_output": reply.output_tokens,
+        "tokens_cached": wire["cached_tokens"],
+        "tokens_unused": wire["unused_tokens"],
         "calls_total": record.calls,
+        "calls_retried": wire["retries"],
         "tool_calls_total": sum(bool(step.ran) for step in record.steps) if record.steps else None,
-        "time_taken_seconds": _agent_s(record),
+        "time_taken_seconds": record.agent_s,
+        "model_seconds": wire["model_seconds"],
+        "tools_seconds": wire["tools_seconds"],
         "money_spent_usd": reply.cost_usd,
     }
-
-
-def _agent_s(record: TrialRecord) -> float | None:
-    return next((each.seconds for each in record.phases if each.name == "agent"), None)
 
 
 def repo_info_document(task: PreparedTask, touched: tuple[str, ...], patch: str) -> bytes:
@@ -81,7 +82,9 @@ def repo_info_document(task: PreparedTask, touched: tuple[str, ...], patch: str)
 
 def notes_document(final: str, notes: tuple[str, ...], limits: tuple[str, ...]) -> bytes:
     """`artifacts/notes.md`: the agent's last words, and what is to be said of what it left."""
-    lines = ["# Notes", "", "## The agent's last words", "", final.strip() or "None.", ""]
+    # Quoted, so that no line of it is taken for one of ours.
+    words = [f"> {line}" for line in printable(final).strip().split("\n")] if final.strip() else ["None."]
+    lines = ["# Notes", "", "## The agent's last words", "", *words, ""]
     for title, sentences in (("Limits met", limits), ("On the work", notes)):
         if sentences:
             lines += [f"## {title}", "", *(f"- {each}" for each in sentences), ""]

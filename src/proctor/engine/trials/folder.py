@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
 import shutil
@@ -14,16 +13,16 @@ from pathlib import Path
 
 import orjson
 
+from proctor.engine.room import room_for
 from proctor.errors import DataError, DiskFull, ProctorError, SandboxError
 from proctor.json_object import JsonObject
 from proctor.trial_record import PhaseName
 
 STATE, WORK, RECORD = "state.json", "work.json", "record.json"
 PATCH = "artifacts/diff.patch"
-AGENT_LOG, EVAL_LOG = "logs/agent.log", "logs/eval.log"
+AGENT_LOG, EVAL_LOG, CALLS_LOG = "logs/agent.log", "logs/eval.log", "logs/calls.jsonl"
 NEEDED_ROOM = 64_000_000  # bytes: a patch at its largest, twice, and what is printed
 ATTEMPTS, PRIVATE = "attempts", "private"
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +176,3 @@ def worked_on(path: Path) -> Iterator[TrialFolder]:
             shutil.rmtree(folder.private, ignore_errors=True)
     finally:
         os.close(lock)
-
-
-@contextmanager
-def room_for(path: Path) -> Iterator[None]:
-    """What the system says of a file that could not be written, in our words. Raises: DiskFull, SandboxError."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in NO_ROOM:
-            raise DiskFull(f"{path} could not be written: no room left on that disk") from None
-        raise SandboxError(f"{path} could not be written: {error.strerror or error}") from None

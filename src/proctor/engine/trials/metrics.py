@@ -27,10 +27,10 @@ class CustomMetrics:
     def notes(self) -> tuple[str, ...]:
         return tuple(self.told)
 
-    def take(self, folder: Path, script: str) -> None:
+    def take(self, folder: Path | None, script: str) -> None:
         """Take what a script wrote: an object of numbers, or one whose key `custom_metrics` holds them."""
-        linked = folder.is_symlink() or folder.parent.is_symlink()
-        body = None if linked else _body(folder / CUSTOM_METRICS)
+        linked = folder is not None and (folder.is_symlink() or folder.parent.is_symlink())
+        body = None if folder is None or linked else plain_bytes(folder / CUSTOM_METRICS, MOST_BYTES)
         if body is None:
             return
         try:
@@ -67,8 +67,8 @@ def _is_figure(name: str, value: object) -> bool:
     )
 
 
-def _body(place: Path) -> bytes | None:
-    """What is in a file of a box; None where there is none. Links are not followed."""
+def plain_bytes(place: Path, most: int) -> bytes | None:
+    """The first `most` bytes of a file of a box; None where there is none. Links are not followed."""
     try:
         handle = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -76,4 +76,4 @@ def _body(place: Path) -> bytes | None:
     with open(handle, "rb") as file:  # noqa: PTH123 - a descriptor has no path
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             return None
-        return file.read(MOST_BYTES)
+        return file.read(most)

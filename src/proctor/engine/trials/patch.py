@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from proctor.engine.trials.folder import room_for
+from proctor.engine.room import room_for
 from proctor.engine.trials.tree import LINK, TooMuch, Tree, TreeEntry, read_entry
 from proctor.errors import DiskFull, SandboxError, VerifierError
 

@@ -10,11 +10,13 @@ from proctor.engine.agents.contract import AgentAtWork
 from proctor.engine.trials.baseline import Baselines
 from proctor.engine.trials.requirements import need_requirements
 from proctor.engine.trials.trial import Trial, folder_of
+from proctor.errors import SandboxMissing, VerifierError
 from proctor.offered import ListedModel
 from proctor.providers.contract import Pacing
-from proctor.references import RolloutsRef
+from proctor.references import RolloutsRef, TaskEntry
 from proctor.sandbox.contract import Policy, Sandbox
 from proctor.sources.rollouts.source import RolloutsSource
+from proctor.sources.rollouts.task import PreparedTask
 from proctor.trial_record import record_from
 from proctor.types import Grade, Item, Model, Outcome, Reply
 
@@ -49,27 +51,31 @@ class TrialRunner:
         limits = self.ref.limits
         policy = Policy(limits.memory_mb, limits.cpus, limits.pids, limits.disk_mb)
         await self.sandbox.check(policy)
-        await need_requirements(self.sandbox, policy, self.source.tasks)
-        listed = await self.agent.check()
-        return replace(listed, model=self.model) if listed else ListedModel(self.model)
+        remarks = await need_requirements(self.sandbox, policy, self.source.tasks)
+        for task, entry in self.source.by_id.values():
+            await need_begun(self.trial(task, entry, 0))
+        listed = await self.agent.check() or ListedModel(self.model)
+        return replace(listed, model=self.model, remarks=(*listed.remarks, *remarks))
 
     async def warm(self) -> None:
         await self.agent.warm()
 
     async def __call__(self, item: Item, repeat: int) -> Reply:
         task, entry = self.source.by_id[item.id]
-        trial = Trial(
+        return await self.trial(task, entry, repeat).run()
+
+    def trial(self, task: PreparedTask, entry: TaskEntry, repeat: int) -> Trial:
+        return Trial(
             self.ref,
             task,
             entry,
             repeat,
-            folder_of(self.ref, self.numbers[item.id] + repeat),
+            folder_of(self.ref, self.numbers[task.id] + repeat),
             self.sandbox,
             self.agent,
             self.baselines,
             str(self.model),
         )
-        return await trial.run()
 
     @property
     def numbers(self) -> Mapping[str, int]:
@@ -77,6 +83,23 @@ class TrialRunner:
         counts = [entry.rollouts for entry in self.source.entries]
         firsts = accumulate(counts, initial=self.ref.first)
         return dict(zip((task.id for task in self.source.tasks), firsts, strict=False))
+
+
+async def need_begun(trial: Trial) -> None:
+    """Make the files of a task of others, and look whether its tests can begin, before any agent is asked.
+
+    Raises: SandboxMissing for what cannot be done here; SandboxError, DiskFull.
+    """
+    task = trial.task
+    instance = any(script.runner == "instance" for script in task.tests)
+    if instance or not task.place.whole:
+        try:
+            await trial.need_begun()
+        except VerifierError as error:
+            raise SandboxMissing(
+                f"{task.id}: its tests cannot begin in these boxes, {error}. Put what they lack into the image "
+                "(`proctor sandbox image --with PACKAGE`), or name an image that has it (image = ...)"
+            ) from None
 
 
 def verdict(_item: Item, reply: Reply) -> Grade:

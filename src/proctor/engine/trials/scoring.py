@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
@@ -13,9 +14,12 @@ import orjson
 from proctor.engine.agents.contract import AgentWork
 from proctor.engine.trials.collecting import Collected
 from proctor.engine.trials.documents import evaluation_results_document, scoring_document
-from proctor.engine.trials.folder import RECORD, TrialFolder
+from proctor.engine.trials.folder import CALLS_LOG, RECORD, TrialFolder
 from proctor.engine.trials.verifying import PatchVerdict
-from proctor.trial_record import PhaseTime, TrialRecord, record_bytes
+from proctor.errors import DataError
+from proctor.replies.calls import kept_calls
+from proctor.replies.wire import totals_of
+from proctor.trial_record import PhaseTime, TrialRecord, WireTotals, record_bytes
 from proctor.types import Reply
 
 if TYPE_CHECKING:
@@ -27,12 +31,12 @@ def write_results(
 ) -> Reply:
     """Write the documented files, and last the record. Raises: DiskFull, SandboxError."""
     at, began = time.time(), time.monotonic()
-    record = record_of(trial, folder, collected, patch, verdict)
+    record = replace(record_of(trial, folder, collected, patch, verdict), wire=wire_totals(folder.path))
     reply = reply_of(record, collected.work, patch)
     folder.write("evaluation_results.json", evaluation_results_document(trial.task, record, reply))
     folder.write("scoring_results.md", scoring_document(trial.task, record, reply))
     scored = PhaseTime("score", at, time.monotonic() - began)
-    record = record_of(trial, folder, collected, patch, verdict, scored)
+    record = replace(record, phases=(*record.phases, scored))
     folder.write(RECORD, record_bytes(record), lasting=True)
     return reply_of(record, collected.work, patch)
 
@@ -43,7 +47,6 @@ def record_of(
     collected: Collected,
     patch: bytes,
     verdict: PatchVerdict,
-    scored: PhaseTime | None = None,
 ) -> TrialRecord:
     work = collected.work
     pass_score = trial.task.pass_score
@@ -56,7 +59,7 @@ def record_of(
         verdict.score >= needed,
         work.exit_code,
         work.limits_met,
-        (*trial.phases, *([scored] if scored else [])),
+        tuple(trial.phases),
         work.steps,
         work.steps_left_out,
         calls=work.calls,
@@ -67,7 +70,7 @@ def record_of(
         custom_metrics=verdict.custom_metrics,
         diff_lines=patch.count(b"\n"),
         sandbox=trial.sandbox.told,
-        hashes=_hashes(trial, patch, verdict),
+        hashes=_hashes(trial, folder.read(CALLS_LOG), patch, verdict),
         notes=(*collected.notes, *verdict.notes),
         tries=folder.state.number,
         verified=folder.state.verified,
@@ -106,13 +109,29 @@ def _of_work(trial: Trial) -> dict[str, str]:
     }
 
 
-def _hashes(trial: Trial, patch: bytes, verdict: PatchVerdict) -> Mapping[str, str]:
+def wire_totals(place: Path) -> WireTotals | None:
+    """What the kept calls of a trial come to; None where it has none that can be read."""
+    try:
+        with (place / CALLS_LOG).open("rb") as file:
+            return totals_of(kept_calls(file))
+    except (OSError, DataError):
+        return None
+
+
+def _hashes(trial: Trial, calls: bytes | None, patch: bytes, verdict: PatchVerdict) -> Mapping[str, str]:
     """SHA-256 of what a result is made of, and of the lines NAME=HASH of all of them: the chain that binds them."""
     told = _of_work(trial)
+    if calls is not None:
+        told["calls"] = hashlib.sha256(calls).hexdigest()
     told["patch"] = hashlib.sha256(patch).hexdigest()
     told["verdict"] = _hashed({path: result.passed for path, result in verdict.tests.items()})
-    lines = "\n".join(f"{name}={told[name]}" for name in sorted(told))
-    return {**told, "chain": hashlib.sha256(lines.encode()).hexdigest()}
+    return {**told, "chain": chain_of(told)}
+
+
+def chain_of(hashes: Mapping[str, str]) -> str:
+    """SHA-256 of the lines NAME=HASH of all hashes but the chain's own, sorted by name."""
+    lines = "\n".join(f"{name}={hashes[name]}" for name in sorted(hashes) if name != "chain")
+    return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def _hashed(told: object) -> str:

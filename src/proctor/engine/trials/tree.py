@@ -12,7 +12,7 @@ import os
 import stat
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,7 +63,7 @@ class NotTaken:
 
 def tree_of(root: Path) -> Tree:
     """All of a folder that is our own."""
-    return Walk(root).taken()
+    return Walk(root, bounded=False).taken()
 
 
 def digest(tree: Tree) -> str:
@@ -76,14 +76,17 @@ def digest(tree: Tree) -> str:
 
 @dataclass(slots=True)
 class Walk:
-    """A walk through a folder. `known` is what was in it before: what of it grew too large stays as it was.
+    """A walk through a folder, or some folders in it, which alone may be links of ours.
 
+    `known` is what was in it before: what of it grew too large stays as it was.
     Every `.git` is left out wherever it stands, and so is compiled Python, which would be run in place of its source.
     """
 
     root: Path
     known: Tree = field(default_factory=dict)
     until: float | None = None  # monotonic
+    parts: Sequence[str] = ("",)
+    bounded: bool = True  # files of our own are taken whatever their size
     left_out: NotTaken = field(default_factory=NotTaken)
     seen: int = 0
 
@@ -95,7 +98,9 @@ class Walk:
             raise SandboxError(f"{self.root} could not be read: {error}") from None
 
     def _entries(self) -> Iterator[tuple[bytes, TreeEntry]]:
-        below = [b""]
+        below = [
+            os.fsencode(f"{part}/") if part else b"" for part in self.parts if (self.root / part).is_dir()
+        ]
         while below:
             folder = below.pop()
             for each in self._scanned(folder):
@@ -147,7 +152,7 @@ class Walk:
                 self.left_out.add("a link to a name that is no UTF-8", path)
                 return before
             return TreeEntry(LINK, len(target), _blob(target))
-        if kind.st_size > MOST_FILE and (before is None or before.size != kind.st_size):
+        if self.bounded and kind.st_size > MOST_FILE and (before is None or before.size != kind.st_size):
             self.left_out.add(f"larger than {MOST_FILE // 1_000_000} MB", path)
             self.left_out.too_large = True
             return before

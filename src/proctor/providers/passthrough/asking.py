@@ -16,7 +16,7 @@ from proctor.providers.passthrough.assembled import ASSEMBLED
 from proctor.providers.passthrough.bodies import member, with_fields
 from proctor.providers.passthrough.doors import address_of, door_of, native_of, url_of
 from proctor.providers.passthrough.shapes import CHAT, COMPLETIONS, shape_of
-from proctor.providers.passthrough.stream import Stream
+from proctor.providers.passthrough.stream import Hear, Stream
 from proctor.providers.protocols.completions import Bill
 from proctor.providers.protocols.listing import authorization
 from proctor.providers.protocols.parameters import refused
@@ -68,6 +68,19 @@ class Passthrough:
         url = url_of(self.address, request.url)
         if self._stream and request.url in ASSEMBLED:
             return await self._streamed(request, url)
+        return await self._whole(request, url)
+
+    async def live(self, request: Request, hear: Hear | None) -> Reply:
+        """The reply to a request, whose events `hear` is given as they come; None: it comes in one piece.
+
+        `hear` is given nothing where the server does not stream. Raises: ProviderError, also in the midst.
+        """
+        url = url_of(self.address, request.url)
+        if hear is None:
+            return await self._whole(request, url)
+        return await self._streamed(request, url, hear)
+
+    async def _whole(self, request: Request, url: str) -> Reply:
         body = with_fields(request.body, {"model": self._name})
         answer = await self._http.post(url, self._headers, body)
         if answer.status != 200:
@@ -93,10 +106,10 @@ class Passthrough:
             error.stops_run = False
         return error
 
-    async def _streamed(self, request: Request, url: str) -> Reply:
+    async def _streamed(self, request: Request, url: str, hear: Hear | None = None) -> Reply:
         while True:
             asked = request.url in _UNASKED and request.url not in self._untold
-            stream = Stream(self._place, ASSEMBLED[request.url](), self._http.scrub)
+            stream = Stream(self._place, ASSEMBLED[request.url](), self._http.scrub, hear)
             body = self._streaming(request.body, asked)
             answer = await self._http.stream(url, self._headers, body, stream.take)
             if answer.status == 200:

@@ -17,15 +17,19 @@ from proctor.providers.wire.refusals import Place, bad_reply, refusal
 from proctor.types import Reply
 
 DONE = b"[DONE]"
+# Is given each event that is no error, with the stream so far.
+Hear = Callable[["StreamEvent", "Stream"], None]
 
 
 @dataclass(slots=True)
 class Stream:
-    """Times are seconds since the request. `first_tokens` is how many came in the first reading, at least."""
+    """Times are seconds since the request. `tokens` is how many came at least, `first_tokens` in the first reading."""
 
     place: Place
     assembly: Assembly
     scrub: Callable[[bytes], bytes]
+    hear: Hear | None = None
+    tokens: int = 0
     first_s: float | None = None
     last_s: float | None = None
     first_tokens: int = 0
@@ -67,6 +71,7 @@ class Stream:
     def _add(self, event: StreamEvent) -> None:
         if event.data == DONE:
             self._done = True
+            self._hand_on(event)
             return
         chunk = _object(event.data)
         if chunk is None:
@@ -74,6 +79,8 @@ class Stream:
         if event.name == "error" or chunk.get("type") == "error" or chunk.get("error"):
             raise self._broken(event, chunk)
         tokens = self.assembly.add(chunk)
+        self.tokens += tokens
+        self._hand_on(event)
         if not tokens:
             return
         self.last_s = self._read_s
@@ -81,6 +88,14 @@ class Stream:
             self.first_s = self._read_s
         if self.first_s == self._read_s:
             self.first_tokens += tokens
+
+    def _hand_on(self, event: StreamEvent) -> None:
+        if self.hear is not None:
+            self.hear(StreamEvent(event.name, self.scrub(event.data)), self)
+
+    def so_far(self) -> bytes:
+        """What came of a reply that may lack its end, in one piece."""
+        return self.scrub(_written(self.assembly.body, self.place))
 
     def _said(self, event: StreamEvent, status: int = 200) -> HttpResponse:
         return HttpResponse(status, {}, self.scrub(event.data), self._read_s)

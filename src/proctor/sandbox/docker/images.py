@@ -112,12 +112,19 @@ def _timeless(member: tarfile.TarInfo) -> tarfile.TarInfo:
     return member
 
 
-def app_of(client: DockerClient, tag: str) -> bytes:
-    """What an image has at /app, as a tar archive that belongs to the box's user: a box's own /app is given it."""
+def folder_of(client: DockerClient, tag: str, folder: str) -> bytes:
+    """What an image has in a folder, as a tar archive that belongs to the box's user: a box's own is given it.
+
+    Empty where it has nothing there.
+    """
+    from docker.errors import NotFound
+
     container = client.containers.create(tag, command=["true"])
     try:
-        parts, _ = container.get_archive("/app/.")
+        parts, _ = container.get_archive(f"{folder}/.")
         return _owned(b"".join(parts))
+    except NotFound:
+        return b""
     finally:
         container.remove()
 

@@ -18,7 +18,7 @@ import psutil
 from proctor.errors import SandboxError, SandboxMissing
 from proctor.sandbox.contract import Box, Command, Mount, Policy
 from proctor.sandbox.docker.box import INIT, DockerBox
-from proctor.sandbox.docker.images import app_of, base_image, described, task_image
+from proctor.sandbox.docker.images import base_image, described, folder_of, task_image
 from proctor.sandbox.docker.streams import Attached
 from proctor.sandbox.image import Image
 
@@ -27,9 +27,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 THREADS = 64  # each command of a box holds one
+PORT = 8080  # any
 OWNER = "proctor.owner"  # the label by which containers of dead processes are found
 # Of the bytes that a box may write: the repository with all of /app, the home, temporary files.
 SHARES: Mapping[str, float] = {"/app": 0.5, "/home/agent": 0.25, "/tmp": 0.25}
+FURTHER = 0.25  # of each further folder; all shares are parts of their sum
+OF_IMAGE = ("/etc", "/usr/local", "/var")  # what an image has in them must be seen: nobody writes there
 # What our own commands need as root: to end what runs, read what it left, hand files over. Others have no capability.
 OF_ROOT = ("KILL", "DAC_OVERRIDE", "CHOWN", "FOWNER")
 INSIDE = """cat /sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev/null | head -n 1
@@ -47,12 +50,14 @@ class DockerSandbox:
     name: str = "docker"
     client: DockerClient | None = None
     daemon: str = "docker"
-    apps: dict[str, bytes] = field(default_factory=dict)  # what images have at /app
+    relayed: bool = False  # whether boxes are reached by a relay: their networks cannot be entered from here
+    kept: dict[tuple[str, str], bytes] = field(default_factory=dict)  # what images have in folders
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "docker"))
 
     @property
     def told(self) -> str:
-        return f"{self.daemon}, no network, read-only root"
+        way = ", loopback by a relay" if self.relayed else ""
+        return f"{self.daemon}, no network, read-only root{way}"
 
     @property
     def image_sha256(self) -> str:
@@ -61,12 +66,14 @@ class DockerSandbox:
     async def check(self, policy: Policy) -> None:
         await self._away(self._connect)
         try:
-            box = await self.open(policy)
+            box = await self._away(lambda: self._open(policy, (), None))
         except SandboxError as error:
             raise SandboxMissing(f"{self.daemon} cannot run a container as it is wanted: {error}") from None
         try:
             ended = await box.run(Command(("/bin/sh", "-c", INSIDE), cwd="/"))
             self._need(policy, ended.said.decode("utf-8", "replace").split())
+            (await box.listen(PORT)).socket.close()
+            self.relayed = bool(box.ports.addresses)
         finally:
             await box.close()
 
@@ -97,7 +104,7 @@ class DockerSandbox:
     async def open(self, policy: Policy, mounts: Sequence[Mount] = (), build: Path | None = None) -> Box:
         return await self._away(lambda: self._open(policy, mounts, build))
 
-    def _open(self, policy: Policy, mounts: Sequence[Mount], build: Path | None) -> Box:
+    def _open(self, policy: Policy, mounts: Sequence[Mount], build: Path | None) -> DockerBox:
         from docker.errors import DockerException
 
         client = self._connect()
@@ -106,21 +113,30 @@ class DockerSandbox:
         try:
             base = base_image(client, self.image)
             image = base if build is None else task_image(client, base, build)
-            if image not in self.apps:
-                self.apps[image] = app_of(client, image)
+            further = _further(policy)
+            found = {each: self._held(client, image, each) for each in ("/app", *further)}
             container = client.containers.run(image, **_terms(policy, mounts))
+            container.reload()  # tells the process that its network is found by
             box = DockerBox(container, _init_of(container), place, self.pool)
         except (DockerException, OSError) as error:
             place.rmdir()
             raise SandboxError(f"No container could be started: {error}") from None
         try:
-            # What is shown of this machine there is read-only, and stays.
-            shown = [each.target.removeprefix("/app/") for each in mounts if each.target.startswith("/app/")]
-            box.unpack(self.apps[image], "/app", shown)
+            box.furnish(found.pop("/app"), _shown_in("/app", mounts))
+            if further:
+                box.opened(further)
+            for folder, held in found.items():
+                if held:
+                    box.unpack(held, folder, _shown_in(folder, mounts))
         except (DockerException, OSError, SandboxError):
             box.remove()
             raise
         return box
+
+    def _held(self, client: DockerClient, image: str, folder: str) -> bytes:
+        if (image, folder) not in self.kept:
+            self.kept[image, folder] = folder_of(client, image, folder)
+        return self.kept[image, folder]
 
     def _connect(self) -> DockerClient:
         """Raises: SandboxMissing."""
@@ -176,11 +192,22 @@ def _client() -> DockerClient:
         ) from None
 
 
+def _further(policy: Policy) -> list[str]:
+    """The folders of a policy that get a file system of their own, beside those that every box has."""
+    return [each for each in policy.writable if each not in (*SHARES, *OF_IMAGE)]
+
+
+def _shown_in(folder: str, mounts: Sequence[Mount]) -> list[str]:
+    """What is shown of this machine in a folder, relative to it: it is read-only, and stays."""
+    return [each.target.removeprefix(f"{folder}/") for each in mounts if each.target.startswith(f"{folder}/")]
+
+
 def _terms(policy: Policy, mounts: Sequence[Mount]) -> dict[str, Any]:
     """How a box's container is started."""
+    shares = {**SHARES, **dict.fromkeys(_further(policy), FURTHER)}
     written = {
-        target: f"rw,exec,nosuid,nodev,size={max(1, int(policy.disk_mb * share))}m,mode=1777"
-        for target, share in SHARES.items()
+        target: f"rw,exec,nosuid,nodev,size={max(1, int(policy.disk_mb * share / sum(shares.values())))}m,mode=1777"
+        for target, share in shares.items()
     }
     return {
         "command": list(INIT),

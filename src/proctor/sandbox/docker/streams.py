@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import socket
 import struct
 import tarfile
@@ -11,10 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from proctor.errors import SandboxError
+
 HEADER = struct.Struct(">BxxxL")  # of a frame: which stream, how many bytes follow
 CHUNK = 65_536
 SAID_BYTES = 65_536
 STDOUT = 1
+MOST_NAME = 2_000  # bytes of a path in a box: longer ones could not be had below a folder of ours
 BOX_USER = 1000  # whose files are in a box, and who runs there
 
 
@@ -83,6 +88,44 @@ class Attached:
         self.socket.close()
 
 
+@dataclass(slots=True)
+class ExecPipe:
+    """The stdout and stdin of a running command, for an event loop; `said` is the end of its stderr."""
+
+    connection: Attached
+    said: bytearray = field(default_factory=bytearray)
+    left: int = 0  # bytes of the frame that is being read
+    stream: int = STDOUT
+
+    async def read(self) -> bytes:
+        while True:
+            if not self.left:
+                if not (header := await self._exactly(HEADER.size)):
+                    return b""
+                self.stream, self.left = HEADER.unpack(header)
+                continue
+            part = await self._some(min(self.left, CHUNK))
+            self.left -= len(part)
+            if self.stream == STDOUT or not part:
+                return part
+            self.said += part
+            del self.said[:-SAID_BYTES]
+
+    async def write(self, part: bytes) -> None:
+        await asyncio.get_running_loop().sock_sendall(self.connection.socket, part)
+
+    async def _some(self, most: int) -> bytes:
+        return await asyncio.get_running_loop().sock_recv(self.connection.socket, most)
+
+    async def _exactly(self, count: int) -> bytes:
+        found = b""
+        while len(found) < count:
+            if not (part := await self._some(count - len(found))):
+                return b""
+            found += part
+        return found
+
+
 def packed(source: Path, name: str, into: IO[bytes]) -> None:
     """A file or folder as a tar archive, called `name` in it; nobody's ids and no times of this machine."""
 
@@ -96,14 +139,24 @@ def packed(source: Path, name: str, into: IO[bytes]) -> None:
 
 
 def unpacked(archive: IO[bytes], into: Path) -> None:
-    """Unpack what came out of a box: nothing of it lands outside the folder, and devices are left out."""
-    with tarfile.open(fileobj=archive, mode="r") as members:
-        for member in _harmless(members):
-            members.extract(member, into, set_attrs=True, filter="tar")
+    """Unpack what came out of a box: nothing of it lands outside the folder, and devices are left out.
+
+    So is what lies too deep for this machine to have it in another folder; the folders above it are there.
+    Raises: SandboxError.
+    """
+    try:
+        with tarfile.open(fileobj=archive, mode="r") as members:
+            for member in _harmless(members):
+                with suppress(KeyError):  # another name of a file that was left out
+                    members.extract(member, into, set_attrs=True, filter="tar")
+    except (tarfile.TarError, OSError) as error:
+        raise SandboxError(f"What came out of the box cannot be unpacked: {error}") from error
 
 
 def _harmless(members: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     for member in members:
+        if len(os.fsencode(member.name)) > MOST_NAME:
+            continue
         if member.isfile() or member.isdir() or member.issym() or member.islnk():
             # What the box's user may not read or enter, whoever looks at the work still must.
             member.mode |= 0o700 if member.isdir() else 0o600

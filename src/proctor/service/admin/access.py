@@ -18,7 +18,7 @@ from proctor.store.core.walls import Reach
 
 __all__ = ["ApiKey", "Deed", "Project", "Reach", "User"]
 
-SCOPES = ("read", "run", "admin")  # each holds those before it
+SCOPES = ("read", "label", "run", "admin")  # each holds those before it
 PREFIX = "proctor_"
 SHOWN = len(PREFIX) + 6
 DEFAULT_PROJECT = 1  # where runs go that say nothing else: those of the command line too
@@ -33,9 +33,20 @@ class User:
     scope: str = "admin"
     reach: Reach = Reach()
 
+    @property
+    def may_label(self) -> bool:
+        return self._may("label")
+
+    @property
+    def may_run(self) -> bool:
+        return self._may("run")
+
+    def _may(self, scope: str) -> bool:
+        return SCOPES.index(self.scope) >= SCOPES.index(scope)
+
     def check(self, scope: str) -> None:
         """Raises Forbidden unless the user's scope holds `scope`."""
-        if SCOPES.index(self.scope) < SCOPES.index(scope):
+        if not self._may(scope):
             raise Forbidden(f"This needs a key with the scope {scope!r}; {self.name}'s has {self.scope!r}")
 
 
@@ -81,7 +92,7 @@ def _named(scopes: Sequence[str], projects: Sequence[int] | None) -> tuple[int, 
     if "admin" in scopes:
         if projects:
             raise ConfigError(
-                "A key with the scope admin reaches every project: name none, or take read or run"
+                "A key with the scope admin reaches every project: name none, or take read, label or run"
             )
         return ()
     if projects is None:

@@ -68,6 +68,7 @@ def _remove_folders(context: Context, runs: Sequence[Run]) -> None:
     """What runs that were deleted wrote below `home`, as far as it is on this machine. No link is followed."""
     store = context.store.whole
     for run in runs:
+        kind_of(run.cell.source).forget(run, context)
         last = not pruning.has_runs(store, run.plan_id)
         for path in kind_of(run.cell.source).folders(run.cell.source, context.settings, last):
             if path.is_symlink() or path.is_file():

@@ -6,6 +6,7 @@ import hashlib
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from proctor import __version__
 from proctor.errors import ConfigError, Conflict
 from proctor.providers.wire.http import LEAST_SECRET_CHARACTERS
 from proctor.service.context import Context, find
-from proctor.service.data import records
+from proctor.service.data import records, said
 from proctor.service.data.records import FORMAT, Snapshot
 from proctor.service.kinds import kind_of
 from proctor.service.results import documents
@@ -32,9 +33,11 @@ To check it: `proctor verify FILE`, on any machine, without network or database.
 again and every figure recomputed; the first that differs is named. Without proctor: unpack it and run
 `sha256sum -c SHA256SUMS`; items.jsonl and replies.jsonl hold one JSON object a line, with target, answer
 and score, so that accuracies can be counted by hand. Questions are left out unless they were packed on
-purpose, because data sets have licences; each item has the hash of what was asked, and `proctor verify
-FILE --rows` compares it where the rows are present. Who altered replies, answers and figures alike could pack
-a bundle that verifies: compare the SHA-256 of this file with the one its makers published.
+purpose, because data sets have licences; grades.jsonl and labels.jsonl, where there are any, hold what further
+graders, judges and people said of the replies, people by the names that they gave. Each item has the
+hash of what was asked, and `proctor verify FILE --rows` compares it where the rows are present. Who altered
+replies, answers and figures alike could pack a bundle that verifies: compare the SHA-256 of this file with
+the one its makers published.
 """
 
 
@@ -62,6 +65,8 @@ def bundle(context: Context, ids: Sequence[str], path: Path, *, prompts: bool = 
     kept = Snapshot({run.id: _rows(store, run) for run in runs}, store.item)
     runs = [replace(run, settled=_settled(kept, run)) for run in runs]
     results = records.results_document(records.recomputed(kept, runs))
+    for run, record in zip(runs, results["runs"], strict=True):
+        record |= said.figures(kept, run, said.given(store, run.id))
     heads = [_head(run, context.settings) for run in runs]
     content = _Content(store, kept, tuple(runs), heads, results, prompts)
     try:
@@ -149,6 +154,10 @@ class _Content:
             yield f"{folder}/{records.MANIFEST}", [manifest]
             yield f"{folder}/{records.ITEMS}", self._items(run)
             yield f"{folder}/{records.REPLIES}", self._replies(run)
+            for member, which in said.MEMBERS.items():
+                told = said.of_replies(said.records_of(self.store, run.id, which), self.kept.rows[run.id])
+                if (first := next(told, None)) is not None:
+                    yield f"{folder}/{member}", map(records.to_line, chain([first], told))
 
     def _items(self, run: Run) -> Iterator[bytes]:
         seen = set()

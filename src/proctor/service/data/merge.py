@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from proctor.errors import Conflict, DataError
+from proctor.errors import Conflict, DataError, OutputError
 from proctor.figures import duration
 from proctor.findings import RunResult
 from proctor.manifest import Manifest, RolloutFacts, ServerClock
@@ -18,6 +18,7 @@ from proctor.service.context import LEASE_S, Context, dead_owner
 from proctor.service.data.merge_checks import MOST_TOLD, WholeRun, picked, wholes
 from proctor.service.data.merge_files import bring_files, write_files
 from proctor.service.data.parts import found_in
+from proctor.service.data.said import CARRIED
 from proctor.service.evidence.evaluation import of_plan
 from proctor.service.kinds import kind_of
 from proctor.service.results.comparable import comparability, exam
@@ -25,6 +26,7 @@ from proctor.service.results.outcome import PlanOutcome
 from proctor.service.results.results import close, shown
 from proctor.store import Store
 from proctor.store.core.runs import Ending
+from proctor.store.write import further
 from proctor.store.write.copied import Claimed
 from proctor.types import Cell, Plan, Run, Status
 
@@ -55,9 +57,10 @@ def merge(
         for whole, run, before in zip(found, runs, earlier, strict=True):
             done = before is not None and before.status is Status.COMPLETED and _has(before, whole)
             results.append(shown(context.store, run) if done else _fill(context, run, whole))
+            _bring_said(context.store, run, whole)
             told.append(_said(whole, run, before, done))
     unfinished = tuple(result.run.id for result in results if result.run.partial)
-    troubles = (write_files(context.store, result.run) for result in results)
+    troubles = (write_files(context, result.run) for result in results)
     error = next((trouble for trouble in troubles if trouble is not None), None)
     return Merged(PlanOutcome(of_plan(context.store, results), unfinished, error), tuple(told))
 
@@ -124,7 +127,7 @@ def _cells(context: Context, found: Sequence[WholeRun], earlier: Sequence[Run | 
         # Parts of one whole have stamps of their own, and the rows of one benchmark share theirs.
         alike = [replace(ref, stamp=stamped[0].stamp) for ref in stamped]
         anew: dict[SourceRef, RolloutsRef] = dict(
-            zip(stamped, kind_of(stamped[0]).afresh(alike, context.settings), strict=True)
+            zip(stamped, kind_of(stamped[0]).afresh(alike, context), strict=True)
         )
         cells = [
             replace(cell, source=anew.get(cell.source, cell.source)) if run is None else cell
@@ -161,8 +164,8 @@ def _fill(context: Context, run: Run, whole: WholeRun) -> RunResult:
     try:
         for part in whole.parts:
             part.kept.give(part.run, Claimed(store, run.id, owner, LEASE_S))
-            bring_files(part, run)
-    except DataError as error:
+            bring_files(context, part, run)
+    except (DataError, OutputError) as error:
         ending = Ending(owner=owner, now=time.time(), elapsed_s=0.0, error=str(error), error_slug=error.slug)
         store.finish(run.id, Status.FAILED, **ending)
         raise
@@ -175,6 +178,13 @@ def _fill(context: Context, run: Run, whole: WholeRun) -> RunResult:
         elapsed_s=max(0.0, _longest_s(whole) - run.elapsed_s),
         stopped="; ".join(_why_partial(whole)) or None,
     )
+
+
+def _bring_said(store: Store, run: Run, whole: WholeRun) -> None:
+    """Further grades, labels and notes of all parts, whoever gave them; later ones come with the next merge."""
+    for part in whole.parts:
+        for which in CARRIED:
+            further.add(store, run.id, which, part.kept.tell(part.run, which))
 
 
 def _longest_s(whole: WholeRun) -> float:

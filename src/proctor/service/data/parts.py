@@ -7,15 +7,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
 
 from proctor.errors import ConfigError, DataError, NotFound
 from proctor.service.context import Context, dead_owner, find
 from proctor.service.data.packed import packed_attempts, packed_runs
+from proctor.service.data.said import packed, rows_from
+from proctor.service.data.shared_parts import WORD, fetched_bundles
 from proctor.service.data.unpack import BundleArchive
 from proctor.store import AttemptRow, AttemptWriter, Store
 from proctor.store.read.tried import SETTLED, tried
+from proctor.store.write import further
 from proctor.store.write.copied import Claimed, copy_attempts
+from proctor.store.write.further import Further
 from proctor.types import Item, Run, Shard, Status
 
 DATABASE = "proctor.db"
@@ -30,6 +35,9 @@ class PartKept(Protocol):
 
     def give(self, run: Run, into: Claimed) -> None:
         """Have all its attempts in the claimed run; those that are there already stay as they are."""
+
+    def tell(self, run: Run, which: Further) -> Iterator[dict[str, Any]]:
+        """What was said of its replies once they were kept, as rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +63,7 @@ class PartFound:
 
 @contextmanager
 def found_in(context: Context, words: Sequence[str]) -> Iterator[list[PartFound]]:
-    """The parts that folders, bundles and ids of runs name, open as long as the block lasts.
+    """The parts that folders, bundles, names of shared bundles and ids of runs name, open as long as the block lasts.
 
     Raises: DataError for what is no PROCTOR_HOME and no bundle, or has no parts; ConfigError, NotFound, StoreError.
     """
@@ -72,12 +80,16 @@ def found_in(context: Context, words: Sequence[str]) -> Iterator[list[PartFound]
 
 
 def _named(context: Context, word: str, held: ExitStack) -> list[PartFound]:
+    if word.startswith(WORD):
+        folder = Path(held.enter_context(TemporaryDirectory(prefix="proctor-parts-")))
+        return [
+            part for path in fetched_bundles(context, word, folder) for part in _of_bundle(path, word, held)
+        ]
     path = Path(word)
     if path.is_dir():
         return _of_home(path, held)
     if path.is_file():
-        archive, packed = held.enter_context(packed_runs(path))
-        return _parts(packed, word, _InBundle(archive))
+        return _of_bundle(path, word, held)
     try:
         runs = find(context.store, word)
     except (NotFound, ConfigError) as error:
@@ -85,6 +97,11 @@ def _named(context: Context, word: str, held: ExitStack) -> list[PartFound]:
     if whole := [run for run in runs if run.cell.limits.shard is None]:
         raise ConfigError(f"Run {whole[0].id[:8]} is no part: it was asked whole, without --shard")
     return _parts(runs, "this store", _InStore(context.store), context.settings.home)
+
+
+def _of_bundle(path: Path, word: str, held: ExitStack) -> list[PartFound]:
+    archive, packed = held.enter_context(packed_runs(path))
+    return _parts(packed, word, _InBundle(archive))
 
 
 def _of_home(home: Path, held: ExitStack) -> list[PartFound]:
@@ -115,6 +132,9 @@ class _InStore:
     def give(self, run: Run, into: Claimed) -> None:
         copy_attempts(into, self.store, run.id)
 
+    def tell(self, run: Run, which: Further) -> Iterator[dict[str, Any]]:
+        return further.rows(self.store, run.id, which)
+
 
 def at_work(part: PartFound) -> bool:
     """Whether a process that lives is still asking it, as far as can be seen from here."""
@@ -129,23 +149,26 @@ class _InBundle:
     archive: BundleArchive
 
     def rows(self, run: Run) -> Iterator[AttemptRow]:
-        return (packed.row for packed in packed_attempts(self.archive, run))
+        return (each.row for each in packed_attempts(self.archive, run))
 
     def give(self, run: Run, into: Claimed) -> None:
         known = tried(into.store, into.run_id)
         writer = AttemptWriter(into.store, into.run_id, owner=into.owner, lease_s=into.lease_s, timed=False)
         try:
-            for packed in packed_attempts(self.archive, run):
-                state = known.look(packed.row.item_id, packed.row.repeat)
-                if state == SETTLED or state > packed.row.attempt:
+            for each in packed_attempts(self.archive, run):
+                state = known.look(each.row.item_id, each.row.repeat)
+                if state == SETTLED or state > each.row.attempt:
                     continue  # an earlier merge that broke off has kept it
-                writer.keep(packed.attempt(self._shown(into.store, packed.item)))
+                writer.keep(each.attempt(self._shown(into.store, each.item)))
                 while writer.backlog > QUEUED:
                     time.sleep(
                         0.001
                     )  # until the disk has caught up, so that the lines are never all in memory
         finally:
             writer.close()
+
+    def tell(self, run: Run, which: Further) -> Iterator[dict[str, Any]]:
+        return rows_from(packed(self.archive, run.id, which), which)
 
     def _shown(self, store: Store, item: Item) -> Item:
         """The item with what the model was shown: of a bundle without questions, from this store if it knows it."""

@@ -97,7 +97,13 @@ REPLY_KEYS: Mapping[str, Types] = {
 }
 # Of replies; bundles of format 1 have none of them.
 LATER_KEYS = ("service_s", "in_flight", "unused_input_tokens", "unused_output_tokens", "unused_cost_usd")
-LATER_FIGURES = ("speed", "run_output_tokens_per_s", "unused", "trials")  # of runs in results.json, likewise
+LATER_FIGURES = (
+    "speed",
+    "run_output_tokens_per_s",
+    "unused",
+    "trials",
+    "graded",
+)  # of runs in results.json, likewise
 # Facts of a run that stand in its manifest.json; results.json has only those that its figures need.
 RUN_FACTS = frozenset({"run_id", "model", "source_title", "partial", "planned", "settled"})
 

@@ -16,7 +16,10 @@ import orjson
 from proctor.errors import ConfigError
 from proctor.figures import inert
 from proctor.interop.lm_eval_out import write_lm_eval
+from proctor.service.checked.documents import side_by_side_document
+from proctor.service.checked.section import judged_blocks, judged_of
 from proctor.service.context import Context, find
+from proctor.service.data.said import SaidOfRun, said_of
 from proctor.service.data.trial_lines import TRIAL_COLUMNS, trial_record
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.rows_elsewhere import share_rows
@@ -116,10 +119,14 @@ def verify_data(settings: Settings) -> list[dict[str, Any]]:
 
 
 def export(context: Context, ids: Sequence[str], form: str, out: TextIO) -> int:
-    """Write the latest attempt at each item; returns how many. `form`: csv, jsonl or json."""
+    """Write the latest attempt at each item; returns how many. `form`: csv, jsonl or json.
+
+    The JSON forms have `grades` by further graders and `labels` of people beside each, oldest first; json says under
+    `judged` what the judges are worth.
+    """
     store = context.store
     runs = [run for ident in ids for run in find(store, ident)]
-    return _WRITERS[form](store, runs, out)
+    return _json(context, runs, out) if form == "json" else _WRITERS[form](store, runs, out)
 
 
 def export_lm_eval(context: Context, ident: str, folder: Path) -> list[Path]:
@@ -141,18 +148,24 @@ def item_records(context: Context, ids: Sequence[str]) -> list[dict[str, Any]]:
     return list(_records(store, runs))
 
 
-def report(context: Context, ids: Sequence[str], form: str) -> str:
-    """A report of one run, or of several side by side. `form`: html, md or latex."""
+def report(context: Context, ids: Sequence[str], form: str, *, grader: str | None = None) -> str:
+    """A report of one run, or of several side by side. `form`: html, md or latex; `grader` as in `look`.
+
+    What the judges are worth that graded these runs stands in it, whoever's scores it shows.
+    """
     from proctor.report import render
 
-    return render(look(context, ids), form, now=time.time())
+    found = look(context, ids, grader=grader)
+    beside = judged_blocks(context, [result.run for result in found.results], grader)
+    return render(found, form, now=time.time(), beside=beside)
 
 
 def export_rows(context: Context, run: Run, rows: Iterable[AttemptRow], form: str) -> Iterator[str]:
     """These attempts of a run as text, piece by piece. `form`: csv or jsonl. Raises ConfigError for another."""
     if form not in LINES:
         raise ConfigError(f"form {form[:20]!r}: choose from {', '.join(LINES)}")
-    return LINES[form](_record(context.store, run, row) for row in rows)
+    said = said_of(context.store, run.id)
+    return LINES[form](_record(context.store, run, row, said) for row in rows)
 
 
 def _csv_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
@@ -189,27 +202,30 @@ def _jsonl(store: Store, runs: Sequence[Run], out: TextIO) -> int:
     return sum(1 for line in _jsonl_lines(_records(store, runs)) if out.write(line))
 
 
-def _json(store: Store, runs: Sequence[Run], out: TextIO) -> int:
-    items = list(_records(store, runs))
+def _json(context: Context, runs: Sequence[Run], out: TextIO) -> int:
+    items = list(_records(context.store, runs))
+    judged = [side_by_side_document(each) for each in judged_of(context, runs)]
     document = {"runs": [documents.run(run) for run in runs], "items": items}
+    document |= {"judged": judged} if judged else {}
     out.write(documents.to_json(document) + "\n")
     return len(items)
 
 
-_WRITERS = {"csv": _csv, "jsonl": _jsonl, "json": _json}
+_WRITERS = {"csv": _csv, "jsonl": _jsonl}
 
 
 def _records(store: Store, runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
     for run in runs:
+        said = said_of(store, run.id)
         for row in store.latest(run.id):
-            yield _record(store, run, row)
+            yield _record(store, run, row, said)
 
 
-def _record(store: Store, run: Run, row: AttemptRow) -> dict[str, Any]:
+def _record(store: Store, run: Run, row: AttemptRow, said: SaidOfRun) -> dict[str, Any]:
     item: Item = store.item(row.item_hash)
     payload = store.payload(run.id, row.item_id, row.repeat, row.attempt)
     if kind_of(run.cell.source).holds == "tasks":
-        return trial_record(run, row, item, payload)
+        return {**trial_record(run, row, item, payload), **said.of(row)}
     return {
         "run_id": run.id,
         "model": str(run.cell.model),
@@ -237,4 +253,5 @@ def _record(store: Store, run: Run, row: AttemptRow) -> dict[str, Any]:
         "choices": list(item.choices),
         "service_s": row.service_s,
         "in_flight": row.in_flight,
+        **said.of(row),
     }

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proctor.store import AttemptRow
-from proctor.trial_record import record_from
+from proctor.trial_record import BY_WIRE, record_from
 from proctor.types import Item, Outcome, Run
 
 TRIAL_COLUMNS = (
@@ -28,6 +28,7 @@ TRIAL_COLUMNS = (
     "output_tokens",
     "cost_usd",
     "calls",
+    *BY_WIRE,
     "diff_lines",
     "patch_sha256",
     "run_dir",
@@ -59,6 +60,7 @@ def trial_record(run: Run, row: AttemptRow, item: Item, payload: Mapping[str, An
         "output_tokens": row.output_tokens,
         "cost_usd": row.cost_usd,
         "calls": None,
+        **dict.fromkeys(BY_WIRE),
         "diff_lines": None,
         "patch_sha256": None if patch is None else hashlib.sha256(patch.encode()).hexdigest(),
         "run_dir": None,
@@ -80,6 +82,7 @@ def _recorded(raw: str | None) -> dict[str, Any]:
         "ended": record.ended,
         "limits_met": "; ".join(record.limits_met),
         "calls": record.calls,
+        **record.by_wire,
         "diff_lines": record.diff_lines,
         "run_dir": record.run_dir,
         "sandbox": record.sandbox,

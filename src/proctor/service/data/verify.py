@@ -8,23 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from proctor import __version__
-from proctor.errors import ConfigError, DataError
+from proctor.errors import ConfigError, DataError, NotFound
 from proctor.grading.exam import FUNCTION, ROWS, ExamGrader, Reads
 from proctor.grading.extractors import EXTRACTORS, extractor
 from proctor.grading.kept import KeptAsTheyAre
 from proctor.protocols import Grader
-from proctor.service.data import records, verify_trials
+from proctor.service.data import records, said, verify_trials
 from proctor.service.data.records import Labels, Snapshot
 from proctor.service.data.unpack import BOUNDS, Bounds, BundleArchive, opened, run_ids, sum_faults
 from proctor.service.data.verify_trials import RecordedVerdicts
 from proctor.service.kinds import kind_of
 from proctor.service.results.answer_kinds import kept_as_they_are, reads, with_labels
 from proctor.settings import Settings
-from proctor.sources.batches.lines import request_hash
-from proctor.sources.exams.items import item_hash
 from proctor.store import AttemptRow
 from proctor.store.core.bodies import clean
-from proctor.types import Grade, Item, Outcome, Reply, Request, Run, TaskFolder
+from proctor.types import Grade, Item, Outcome, Reply, Run, TaskFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ class Verified:
     """What a check found. `faults` are in words, none where all is well; `notes` say what could not be checked.
 
     `replies` were read again, `unread` could not be, and `figures` were recomputed; `items` had their
-    hashes recomputed.
+    hashes recomputed. `besides` are further grades and labels, each of a reply that is there.
     """
 
     made_by: str
@@ -41,6 +39,7 @@ class Verified:
     unread: int
     figures: int
     items: int
+    besides: int
     faults: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -53,6 +52,7 @@ class _Finding:
     unread: int = 0
     figures: int = 0
     items: int = 0
+    besides: int = 0
     first: dict[str, str] = field(default_factory=dict)  # kind of fault -> its first case
     count: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -109,6 +109,7 @@ def verify(path: Path, *, rows: Settings | None = None, bounds: Bounds = BOUNDS)
         unread=found.unread,
         figures=found.figures,
         items=found.items,
+        besides=found.besides,
         faults=found.faults(),
         notes=tuple(found.notes),
     )
@@ -122,8 +123,10 @@ def _check(archive: BundleArchive, ids: Sequence[str], settings: Settings | None
         _check_hashes(each, found)
         rows[each.run.id] = _read_all(archive, each, found)
         _note(each, rows[each.run.id], found)
+    told_besides = {each.run.id: _read_said(archive, each.run, rows[each.run.id], found) for each in runs}
     items = {item.hash: item for each in runs for item in each.items.values()}
-    _check_figures(told, Snapshot(rows, items.__getitem__), [each.run for each in runs], found)
+    kept = Snapshot(rows, items.__getitem__)
+    _check_figures(told, kept, [each.run for each in runs], told_besides, found)
     if settings is not None:
         for each in runs:
             _check_rows(each, settings, found)
@@ -155,6 +158,9 @@ def _grader(run: Run, labels: Labels | None) -> Grader:
         raise ConfigError("another tool asked and read them")
     if kept_as_they_are(run):
         return KeptAsTheyAre()
+    reader: Grader | None = kind_of(run.cell.source).rereader(run.cell.source)
+    if reader is not None:
+        return reader
     if kind_of(run.cell.source).holds == "tasks":
         return RecordedVerdicts()
     name = run.manifest.facts.extractor
@@ -261,10 +267,33 @@ def _note(of: _PackedRun, rows: Sequence[AttemptRow], found: _Finding) -> None:
         found.notes.append(f"{of.name}: {settled:,} replies were not read again: {of.why_not}")
 
 
+def _read_said(
+    archive: BundleArchive, run: Run, rows: Sequence[AttemptRow], found: _Finding
+) -> list[dict[str, Any]]:
+    """The run's further grades. Of them and of labels each must be of a reply that is there."""
+    told: dict[str, list[dict[str, Any]]] = {}
+    for which in said.MEMBERS.values():
+        lines = list(said.packed(archive, run.id, which))
+        told[which] = [record for _, record in lines]
+        there = {id(each) for each in said.of_replies(told[which], rows)}
+        for where, record in lines:
+            if id(record) not in there:
+                case = f"{where}: item {record['item']}, repeat {record['repeat']}, has no such reply"
+                found.fault(f"the {which} differ", case)
+    found.besides += sum(map(len, told.values()))
+    return told["grades"]
+
+
 # Figures -----------------------------------------------------------------------------------------
 
 
-def _check_figures(told: Mapping[str, Any], kept: Snapshot, runs: Sequence[Run], found: _Finding) -> None:
+def _check_figures(
+    told: Mapping[str, Any],
+    kept: Snapshot,
+    runs: Sequence[Run],
+    grades: Mapping[str, list[dict[str, Any]]],
+    found: _Finding,
+) -> None:
     for run in runs:
         settled = sum(row.outcome is not Outcome.ERROR for row in kept.rows[run.id])
         if settled != run.settled:
@@ -274,6 +303,8 @@ def _check_figures(told: Mapping[str, Any], kept: Snapshot, runs: Sequence[Run],
             found.fault("a figure differs", case)
     try:
         again = records.results_document(records.recomputed(kept, runs))
+        for run, record in zip(runs, again["runs"], strict=True):
+            record |= said.figures(kept, run, said.given_in(grades[run.id]))
     except ConfigError as error:
         raise DataError(f"{records.RESULTS}: the runs cannot be set side by side: {error}") from error
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -299,16 +330,10 @@ def _check_hashes(of: _PackedRun, found: _Finding) -> None:
         if not item.ask.messages or isinstance(item.ask, TaskFolder):
             continue  # the hash of a task is that of a folder that no bundle holds
         found.items += 1
-        if _hash_of(item) != item.hash:
+        if kind_of(of.run.cell.source).hashed(item) != item.hash:
             found.fault(
                 "an item differs", f"{of.name}, item {item.id}: its hash is not that of its prompt and target"
             )
-
-
-def _hash_of(item: Item) -> str:
-    if isinstance(item.ask, Request):
-        return request_hash(item.ask, item.gold)
-    return item_hash(item.ask.messages, item.choices, item.target, item.aliases)
 
 
 def _check_rows(of: _PackedRun, settings: Settings, found: _Finding) -> None:
@@ -319,7 +344,7 @@ def _check_rows(of: _PackedRun, settings: Settings, found: _Finding) -> None:
         return
     try:
         source = kind_of(ref).open(ref, settings)
-    except ConfigError as error:
+    except (ConfigError, NotFound) as error:
         raise DataError(f"{of.name}: its source cannot be opened here: {error}") from error
     here = {item.id: item for item in source.items()}
     for item in of.items.values():

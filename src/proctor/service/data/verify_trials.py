@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 
 from proctor.engine.trials.runner import verdict
+from proctor.engine.trials.scoring import chain_of
 from proctor.errors import DataError
 from proctor.references import RolloutsRef
 from proctor.trial_record import TrialRecord, record_from
@@ -37,6 +38,8 @@ def faults(run: Run, reply: Reply, where: str) -> Iterator[str]:
     told = record.hashes.get("patch")
     if told is not None and told != hashlib.sha256(reply.text.encode()).hexdigest():
         yield "its patch is not the one whose hash was recorded"
+    if (chain := record.hashes.get("chain")) is not None and chain != chain_of(record.hashes):
+        yield "its hashes are not those that its chain binds"
     if isinstance(run.cell.source, RolloutsRef) and record.passed != (
         record.score >= run.cell.source.pass_score
     ):
@@ -46,5 +49,7 @@ def faults(run: Run, reply: Reply, where: str) -> Iterator[str]:
 
 def _rubrics(record: TrialRecord) -> Iterator[str]:
     for name, each in record.rubrics.items():
-        if each.score is not None and each.tests and not math.isclose(each.score, each.passed / each.tests):
+        given = [test.given for test in record.tests.values() if test.rubric == name]
+        share = sum(given) / len(given) if given else each.passed / max(each.tests, 1)
+        if each.score is not None and each.tests and not math.isclose(each.score, share, abs_tol=1e-9):
             yield f"rubric {name} has the score {each.score:g} with {each.passed} of {each.tests} tests passed"

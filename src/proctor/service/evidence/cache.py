@@ -32,7 +32,7 @@ class Lately:
     def board(self, suite: str, metric: str, limit: int, project_id: int | None) -> Board:
         """Raises NotFound, ConfigError."""
         wanted = {"suite": suite, "metric": metric, "limit": limit, "project_id": project_id}
-        return self._kept(("board", *wanted.values()), lambda: leaderboard(self.context, **wanted))  # type: ignore[arg-type]  # by name
+        return self.kept(("board", *wanted.values()), lambda: leaderboard(self.context, **wanted))  # type: ignore[arg-type]  # by name
 
     def compared(
         self,
@@ -49,13 +49,13 @@ class Lately:
             wanted = {"source": source, "metric": metric, "margin": margin, "items": items, "grader": grader}
             return compared(self.context, names, **wanted)  # type: ignore[arg-type]  # by name
 
-        return make() if grader else self._kept(("compared", names, source, metric, margin, items), make)
+        return make() if grader else self.kept(("compared", names, source, metric, margin, items), make)
 
     def history(self, model: str | None, source: str | None, days: int, project_id: int | None) -> History:
         def make() -> History:
             return history(self.context, model=model, source=source, days=days, project_id=project_id)
 
-        return self._kept(("history", model, source, days, project_id), make)
+        return self.kept(("history", model, source, days, project_id), make)
 
     def trials(self, run: Run) -> RunTrials:
         """What the trials of a run show as a whole; of one at work it is counted at each look."""
@@ -63,9 +63,9 @@ class Lately:
         def make() -> RunTrials:
             return run_trials(self.context.store, run, by_task=False)
 
-        return make() if run.finished_at is None else self._kept(("trials", run.id), make)
+        return make() if run.finished_at is None else self.kept(("trials", run.id), make)
 
-    def _kept(self, key: tuple[Any, ...], make: Callable[[], Found]) -> Found:
+    def kept(self, key: tuple[Any, ...], make: Callable[[], Found]) -> Found:
         """What `make` gives, unless it was made under the same key since the last run began or ended."""
         whole = (str(self.context.store), *lists.mark(self.context.store), *key)
         with _LOCK:

@@ -8,6 +8,7 @@ from itertools import product
 
 from proctor.errors import ConfigError, NotFound
 from proctor.findings import Comparison, Evaluation
+from proctor.service.checked.evaluated import as_checked
 from proctor.service.context import Context, find
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.evidence.shared import shape_over
@@ -88,7 +89,7 @@ def compared(
     """
     if margin is not None and margin < 0:
         raise ConfigError(f"margin {margin}: two scores cannot be less than 0 apart; give 0 or more")
-    runs = chosen(context.store, names, source=source)
+    runs = chosen(context, names, source=source)
     if grader is None and all(map(kept_as_they_are, runs)):
         ids = " ".join(run.id[:8] for run in runs)
         raise ConfigError(
@@ -97,6 +98,7 @@ def compared(
         )
     view = GradedView(context.store, grader)
     found = evaluation(view, [view.shown(run) for run in runs], margin=margin, metric=metric)
+    found = as_checked(context, found, grader)
     tasks = counted([result.run for result in found.results], metric)
     differ = tuple(differing(view, pair, tasks, items) for pair in found.comparisons)
     return Compared(found, differ)
@@ -120,9 +122,9 @@ def gates(compared: Compared, most: float) -> list[Gate]:
 # Which runs are meant ----------------------------------------------------------------------------
 
 
-def chosen(store: Store, names: Sequence[str], *, source: str | None = None) -> list[Run]:
+def chosen(context: Context, names: Sequence[str], *, source: str | None = None) -> list[Run]:
     """The runs that names mean, in their order; at least two of them. See `compared`."""
-    meant = [_candidates(store, name, source) for name in names]
+    meant = [_candidates(context.store, name, source) for name in names]
     named = [runs for runs, fixed in meant if not fixed]
     runs = [run for found, fixed in meant if fixed for run in found]
     if named:

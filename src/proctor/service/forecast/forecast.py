@@ -342,8 +342,9 @@ def _notes(plan: Plan, cells: Sequence[CellForecast], total: CellForecast) -> It
     if most is not None and unpriced:
         yield f"--max-cost can be kept for {', '.join(unpriced)} only if the server tells its costs."
     if new := [cell.model for cell in served if cell.seconds.value is None]:
-        few = kind_of(plan.cells[0].source).short
-        yield f"No time is known yet for {', '.join(new)}: a first `proctor run` with {few} tells."
+        kind = kind_of(plan.cells[0].source)
+        command = "grade" if kind.holds == "verdicts" else "run"
+        yield f"No time is known yet for {', '.join(new)}: a first `proctor {command}` with {kind.short} tells."
 
 
 def _upwards(rate: float) -> str:

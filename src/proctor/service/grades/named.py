@@ -11,6 +11,16 @@ from proctor.grading.exam import ExamGrader, Reads
 from proctor.grading.extractors import EXTRACTORS, extractor
 from proctor.grading.formats import AnswerFormat
 from proctor.protocols import Grader
+from proctor.providers import PROVIDERS
+from proctor.service.judging.names import (
+    JUDGE,
+    PANEL,
+    is_judge,
+    is_plain,
+    judges_of,
+    judging_command,
+    panel_of,
+)
 from proctor.service.results.answer_kinds import reads, row_labels, with_labels
 from proctor.settings import Settings
 from proctor.store import Store
@@ -99,8 +109,9 @@ def check_ours(run: Run) -> None:
 def kept_name(store: Store, run: Run, words: str) -> str | None:
     """The name under which the grades that words mean are kept; None where they are the run's first ones.
 
-    `contains` means the only kept grader of that name, whatever its version and settings. Raises: NotFound where
-    none is kept, ConfigError where several are.
+    `contains` means the only kept grader of that name, whatever its version and settings; `judge` the only judge of
+    single replies, `panel` the only panel of judges, and the name of a judge's model that judge. Raises: NotFound
+    where none is kept, ConfigError where several are.
     """
     kept = [each.grader for each in grades.graders(store, run.id)]
     if words in kept:
@@ -108,15 +119,33 @@ def kept_name(store: Store, run: Run, words: str) -> str | None:
     first = first_grader(run)
     if words == first:
         return None
-    meant = [name for name in (first, *kept) if words in (name.partition(":")[0], name.partition("/")[0])]
+    judges = [name for name in kept if _judge_meant(words, name)]
+    meant = judges or [name for name in (first, *kept) if words in _short_names(name)]
     if len(meant) > 1:
         raise ConfigError(
             f"--grader {words}: run {run.id[:8]} has grades by {', '.join(meant)}. Give one of these"
         )
     if not meant:
         others = f"it has those of {', '.join(filter(None, [first, *kept]))}; " if first or kept else ""
-        raise NotFound(
-            f"Run {run.id[:8]} has no grades by {words}: {others}"
-            f"`proctor grade {run.id[:8]} --grader {words}` makes them from the kept replies, without asking anything"
-        )
+        raise NotFound(f"Run {run.id[:8]} has no grades by {words}: {others}{_made_by(run, words)}")
     return None if meant[0] == first else meant[0]
+
+
+def _short_names(grader: str) -> tuple[str, ...]:
+    return grader.partition(":")[0], grader.partition("/")[0]
+
+
+def _judge_meant(words: str, grader: str) -> bool:
+    if words in _short_names(grader):
+        return is_plain(grader)
+    if words == PANEL:
+        return panel_of(grader) is not None
+    return is_plain(grader) and words in judges_of(grader)
+
+
+def _made_by(run: Run, words: str) -> str:
+    """How the grades that words mean are made, as advice."""
+    judge = f"judge/1:model={words},rubric=" if words.partition("/")[0] in PROVIDERS else words
+    if is_judge(judge) or words in (JUDGE, PANEL):
+        return f"{judging_command(run.id[:8], judge)} makes them, by asking a model"
+    return f"`proctor grade {run.id[:8]} --grader {words}` makes them from the kept replies, without asking anything"

@@ -12,6 +12,7 @@ from proctor.grading.extractors import EXTRACTORS
 from proctor.manifest import Manifest, TaskSpec
 from proctor.service.context import Context
 from proctor.service.grades.named import kept_name
+from proctor.service.judging.kept_judges import judge_told
 from proctor.service.results.causes import causes_of
 from proctor.service.results.comparable import comparability, exam
 from proctor.service.results.profile import tally_of
@@ -47,7 +48,7 @@ class GradedView:
         if name is None:
             return self.store.latest(run_id)
         given = grades.by(self.store, run_id, name)
-        return (_graded(row, given) for row in self.store.latest(run_id))
+        return (graded_row(row, given) for row in self.store.latest(run_id))
 
     def item(self, digest: str) -> Item:
         return self.store.item(digest)
@@ -59,6 +60,7 @@ class GradedView:
             return shown(self.store, run)
         manifest = graded_manifest(run.manifest, name)
         run = replace(run, manifest=manifest, comparability=comparability(manifest), exam=exam(manifest))
+        run = _marked(run, name)
         rows = list(self.latest(run.id))
         counted = Counter(row.outcome for row in rows)
         settled = [row for row in rows if row.outcome is not Outcome.ERROR]
@@ -73,7 +75,19 @@ class GradedView:
         return None if self.grader is None else kept_name(self.store, run, self.grader)
 
 
-def _graded(row: AttemptRow, given: Mapping[grades.Place, Grade]) -> AttemptRow:
+def _marked(run: Run, grader: str) -> Run:
+    """The run as titles name it: by a judge they say so, since a judge's mean is no score that somebody checked."""
+    if (judge := judge_told(grader)) is None:
+        return run
+    facts = run.manifest.facts
+    tasks = facts.tasks
+    if len(tasks) == 1:  # of several the whole says it
+        tasks = {key: replace(spec, title=f"{spec.title}{judge.mark}") for key, spec in tasks.items()}
+    manifest = replace(run.manifest, facts=replace(facts, tasks=tasks))
+    return replace(run, manifest=manifest, source_title=f"{run.source_title}{judge.mark}")
+
+
+def graded_row(row: AttemptRow, given: Mapping[grades.Place, Grade]) -> AttemptRow:
     """A row with this grade. One that was asked since, or could not be graded, measures nothing."""
     if row.outcome is Outcome.ERROR:
         return row

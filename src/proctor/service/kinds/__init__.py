@@ -18,6 +18,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "dataset": ("datasets", "DATASET"),
     "batch": ("batches", "BATCH"),
     "rollouts": ("rollouts", "ROLLOUTS"),
+    "judging": ("judging", "JUDGING"),
     "log": ("logs", "LOG"),
     "outputs": ("logs", "OUTPUTS"),
 }

@@ -17,14 +17,15 @@ from proctor.providers.contract import Opening, Provider
 from proctor.providers.passthrough import open_passthrough
 from proctor.references import BatchRef
 from proctor.service.context import Context
-from proctor.service.kinds.contract import Beside, Method, SourceKind
+from proctor.service.kinds.contract import Beside, Method, SourceKind, exam_hash
 from proctor.service.output.growing import growing
 from proctor.settings import Settings
+from proctor.sources.batches.lines import request_hash
 from proctor.sources.batches.source import BatchSource, open_batch
 from proctor.sources.batches.texts import lines_in
 from proctor.store.datasets import entries, shelf
 from proctor.store.shared import copies
-from proctor.types import Cell, Model, Run
+from proctor.types import Cell, Item, Model, Request, Run
 
 if TYPE_CHECKING:
     from proctor.simulator import KnownAnswer
@@ -141,8 +142,14 @@ def called(run: Run) -> str:
     return run.cell.source.listed
 
 
+def hashed(item: Item) -> str:
+    if isinstance(item.ask, Request):
+        return request_hash(item.ask, item.gold)
+    return exam_hash(item)
+
+
 @contextmanager
-def output_of(ref: BatchRef) -> Iterator[Beside | None]:
+def output_of(ref: BatchRef, _settings: Settings) -> Iterator[Beside | None]:
     """The file that grows with the replies, where one was asked for."""
     if ref.out is None:
         yield None
@@ -151,7 +158,7 @@ def output_of(ref: BatchRef) -> Iterator[Beside | None]:
         yield file
 
 
-def without_output(refs: Sequence[BatchRef], _settings: Settings) -> Sequence[BatchRef]:
+def without_output(refs: Sequence[BatchRef], _context: Context) -> Sequence[BatchRef]:
     """The file has the replies of the first run, and keeps them."""
     return [replace(ref, out=None) for ref in refs]
 
@@ -172,6 +179,7 @@ BATCH: SourceKind[BatchRef, BatchSource] = SourceKind(
     beside=output_of,
     afresh=without_output,
     called=called,
+    hashed=hashed,
     holds="requests",
     own=True,
     on_server=True,

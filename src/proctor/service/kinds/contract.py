@@ -14,9 +14,11 @@ from proctor.grading.formats import Label
 from proctor.protocols import Grader, GradeReply, Source
 from proctor.providers import open_provider
 from proctor.providers.contract import Labels, Opening, Provider
+from proctor.providers.ledger import SpendingBounds
 from proctor.references import SourceRef
 from proctor.service.context import Context
 from proctor.settings import Settings
+from proctor.sources.exams.items import item_hash
 from proctor.store import Store
 from proctor.types import Attempt, Cell, Item, Run
 
@@ -28,6 +30,11 @@ S = TypeVar("S", bound=Source)
 
 Tell = Callable[[int, int], None]  # bytes that have come, of how many
 TaskLabels = Mapping[str, tuple[Label, ...]]
+
+
+def exam_hash(item: Item) -> str:
+    """Of a question with its right answers."""
+    return item_hash(item.ask.messages, item.choices, item.target, item.aliases)
 
 
 def by_protocol(cell: Cell, opening: Opening) -> Provider:
@@ -53,6 +60,16 @@ class Fetch:
 
     get: Callable[[Settings, Tell | None], None]
     refused: str
+
+
+class Sends(Protocol):
+    """What an attempt leaves on this machine besides its row is put where other machines find it."""
+
+    def send(self, attempt: Attempt) -> None:
+        """Before the attempt is kept; it waits for the disk and the net, and what fails is logged."""
+
+    def end(self) -> None:
+        """After the last one: what could not be put is tried once more."""
 
 
 class Beside(Protocol):
@@ -101,6 +118,10 @@ class SourceKind(Generic[R, S]):
     bring: Callable[[R, Context], None] = lambda _ref, _context: None
     lacking: Callable[[R, Context], str | None] = lambda _ref, _context: None
     share: Callable[[R, Context], R] = lambda ref, _context: ref
+    # What its attempts leave on a machine, for the others; None where there is nothing, or no place to share. `forget`
+    # takes it away again with the run.
+    sends: Callable[[Run, Context], Sends | None] = lambda _run, _context: None
+    forget: Callable[[Run, Context], None] = lambda _run, _context: None
     method: Callable[[S], Method]
     replayed: Callable[[S], S] = lambda source: source  # its replies made elsewhere, under prompts of others
     repeats: Callable[[S, Item, Cell], int] = lambda _source, _item, cell: (
@@ -111,14 +132,25 @@ class SourceKind(Generic[R, S]):
         source
     )  # as a run began, by task
     graded_with: Callable[[S, Grader], S] = lambda source, _grader: source  # one grader for all
+    # By what kept replies are read again without the source; None: by the extractor and graders of the manifest.
+    rereader: Callable[[R], Grader | None] = lambda _ref: None
+    hashed: Callable[[Item], str] = exam_hash  # of what an item asks, as its source makes it
     answers: Callable[[S], Mapping[str, KnownAnswer]] = lambda _source: {}  # what the simulator is told
     # What grows beside a run of it, for this process alone; ConfigError and Conflict before anything is stored.
-    beside: Callable[[R], AbstractContextManager[Beside | None]] = lambda _ref: nullcontext()
+    beside: Callable[[R, Settings], AbstractContextManager[Beside | None]] = lambda _ref, _settings: (
+        nullcontext()
+    )
     # As other runs ask them that are to disturb nothing of the first: all that are run again together.
-    afresh: Callable[[Sequence[R], Settings], Sequence[R]] = lambda refs, _settings: refs
+    afresh: Callable[[Sequence[R], Context], Sequence[R]] = lambda refs, _context: refs
+    # What its runs may use together, and what all of them share; None: nothing is bounded.
+    budget: Callable[[R], tuple[Hashable, SpendingBounds] | None] = lambda _ref: None
+    # What a run that has ended leaves elsewhere in the store, in one go that may be done again.
+    ended: Callable[[Run, Store], None] = lambda _run, _store: None
+    # What is said of a run that has ended, beside its figures.
+    said: Callable[[Run, Store], Sequence[str]] = lambda _run, _store: ()
     # Shown, and compared.
     called: Callable[[Run], str] = lambda run: run.source_title
-    holds: Literal["questions", "requests", "tasks"] = (
+    holds: Literal["questions", "requests", "tasks", "verdicts"] = (
         "questions"  # what its items are, for the words of lists and pages
     )
     by_content: bool = False  # whether items of other names are the same where their hashes are

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -10,11 +11,15 @@ from proctor.engine.agents.opening import open_agent
 from proctor.engine.trials.runner import TrialRunner, verdict
 from proctor.errors import ConfigError
 from proctor.providers.contract import Opening, Provider
-from proctor.references import RolloutsRef
+from proctor.references import BenchmarkBudget, RolloutsRef
 from proctor.sandbox.opening import lacking as sandbox_lacking
 from proctor.sandbox.opening import open_sandbox
 from proctor.service.context import Context
-from proctor.service.kinds.contract import Method, SourceKind
+from proctor.service.hosts import trials
+from proctor.service.hosts.agents import agent_here
+from proctor.service.hosts.places import at_home, trial_folder
+from proctor.service.hosts.tasks import bring_tasks, lacking_tasks, share_tasks
+from proctor.service.kinds.contract import Beside, Method, SourceKind
 from proctor.service.output.benchmark_files import benchmark_files
 from proctor.service.output.stamps import afresh
 from proctor.settings import Settings
@@ -31,9 +36,8 @@ def sized(ref: RolloutsRef, _context: Context) -> int:
 
 
 def lacking(ref: RolloutsRef, context: Context) -> str | None:
-    """Its tasks are folders of a machine, and its files are written to one."""
-    paths = [ref.data, *(path for entry in ref.tasks for path in (entry.folder, entry.overrides) if path)]
-    missing = list(dict.fromkeys(path for path in paths if path and not Path(path).exists()))
+    """A sandbox, and tasks that were not handed in for other machines, or are too large for the place they share."""
+    missing = lacking_tasks(ref, context)
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         return f"the folders of its tasks ({', '.join(missing[:3])}{more}), which lie on another machine"
@@ -52,8 +56,9 @@ def in_sandboxes(source: RolloutsSource, cell: Cell, opening: Opening) -> Provid
     need_fit(source, cell.source.sandbox)
     if cell.agent.kind == "reference":
         need_solutions(source, cell.agent.name)
-    sandbox = open_sandbox(cell.source, opening.settings.home)
-    return TrialRunner(cell.source, source, sandbox, open_agent(cell.agent, cell, opening), cell.model)
+    ref, agent = at_home(cell.source, opening.settings), agent_here(cell.agent, opening.settings)
+    sandbox = open_sandbox(ref, opening.settings.home)
+    return TrialRunner(ref, source, sandbox, open_agent(agent, cell, opening), cell.model)
 
 
 def need_fit(source: RolloutsSource, sandbox: str) -> None:
@@ -68,8 +73,8 @@ def need_solutions(source: RolloutsSource, agent: str) -> None:
     without = [task.id for task in source.tasks if task.reference is None]
     if without:
         raise ConfigError(
-            f"agent {agent}: no reference patch (overlay_files/diff.patch) in {', '.join(without)}: leave the agent "
-            "out there"
+            f"agent {agent}: no reference patch (overlay_files/diff.patch, solution/solve.sh) in {', '.join(without)}: "
+            "leave the agent out there"
         )
 
 
@@ -85,8 +90,12 @@ def tasks(ref: RolloutsRef) -> Hashable:
     return tuple(entry.folder for entry in ref.tasks)
 
 
-def stamped_anew(refs: Sequence[RolloutsRef], settings: Settings) -> Sequence[RolloutsRef]:
-    return afresh(refs, settings.home)
+def stamped_anew(refs: Sequence[RolloutsRef], context: Context) -> Sequence[RolloutsRef]:
+    return afresh(refs, context.settings.home, context.store)
+
+
+def files_beside(ref: RolloutsRef, settings: Settings) -> AbstractContextManager[Beside | None]:
+    return benchmark_files(ref, settings)
 
 
 def called(run: Run) -> str:
@@ -104,13 +113,18 @@ def logged(_ref: RolloutsRef, attempt: Attempt) -> str | None:
     return f"{about}: {grade.answer}{score}{seconds}"
 
 
+def forgotten(run: Run, context: Context) -> None:
+    """What is shared of a deleted run's trials."""
+    trials.drop(context, run.id)
+
+
 def folders_of(ref: RolloutsRef, settings: Settings, last: bool) -> Sequence[Path]:
     """The folders of a run's trials; with the last run of a benchmark those of the benchmark."""
     home = settings.home.absolute()
-    if not ref.stamp or Path(ref.data) != home:
-        return ()  # they were written elsewhere, where this machine has nothing to delete
-    trials = sum(entry.rollouts for entry in ref.tasks)
-    found = [home / "runs" / f"{ref.stamp}-{ref.first + number}" for number in range(trials)]
+    if not ref.stamp:
+        return ()
+    count = sum(entry.rollouts for entry in ref.tasks)
+    found = [trial_folder(ref, settings, ref.first + number) for number in range(count)]
     if last:
         found += [
             home / "rollouts" / ref.name / ref.stamp,
@@ -119,20 +133,29 @@ def folders_of(ref: RolloutsRef, settings: Settings, last: bool) -> Sequence[Pat
     return found
 
 
+def budget_of(ref: RolloutsRef) -> tuple[Hashable, BenchmarkBudget] | None:
+    return ((ref.data, ref.name, ref.stamp), ref.budget) if ref.budget else None
+
+
 ROLLOUTS: SourceKind[RolloutsRef, RolloutsSource] = SourceKind(
     short="",
     sized=sized,
     alike=tasks,
     open=opened,
+    bring=bring_tasks,
     lacking=lacking,
+    share=share_tasks,
+    sends=trials.sender,
+    forget=forgotten,
     method=method_of,
     repeats=rollouts_of,
     planned=planned,
     logged=logged,
     folders=folders_of,
     called=called,
-    beside=benchmark_files,
+    beside=files_beside,
     afresh=stamped_anew,
+    budget=budget_of,
     holds="tasks",
     by_content=True,
     own=True,

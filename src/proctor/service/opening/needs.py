@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 from proctor.errors import ProctorError, SharedError, StoreError, in_one_line
 from proctor.providers.keys import missing_key
 from proctor.providers.served import command_named
 from proctor.references import Agent, SourceRef
 from proctor.service.context import Context
+from proctor.service.hosts.agents import bring_agent, lacking_of_agent
 from proctor.service.kinds import kind_of
 from proctor.service.serving.asked import asked_of
-from proctor.types import Run
+from proctor.types import Cell, Run
 
 SERVED = "serve"
 
 
-def bring(context: Context, refs: Iterable[SourceRef]) -> None:
-    """Have what these references mean on this machine. Raises: NotFound, DataMissing, StoreError."""
+def bring(context: Context, refs: Iterable[SourceRef], agents: Iterable[Agent | None] = ()) -> None:
+    """Have what these references and agents mean on this machine. Raises: NotFound, DataMissing, StoreError."""
     for ref in dict.fromkeys(refs):
         kind_of(ref).bring(ref, context)
+    for agent in dict.fromkeys(agents):
+        if agent is not None:
+            bring_agent(agent, context)
+
+
+def bring_cells(context: Context, cells: Sequence[Cell]) -> None:
+    """Have on this machine what these cells ask, and who works on it. Raises as `bring` does."""
+    bring(context, [cell.source for cell in cells], [cell.agent for cell in cells])
 
 
 def lacking(context: Context, run: Run) -> str | None:
@@ -48,10 +56,5 @@ def _lacks(context: Context, run: Run) -> str | None:
             return in_one_line(str(error))
     told = [missing_key(asked, context.settings), kind_of(run.cell.source).lacking(run.cell.source, context)]
     if run.cell.agent is not None:
-        told.append(_of_agent(run.cell.agent))
+        told.append(lacking_of_agent(run.cell.agent, context))
     return " and ".join(filter(None, told)) or None
-
-
-def _of_agent(agent: Agent) -> str | None:
-    files = [path for path in (agent.binary, agent.script) if path is not None and not Path(path).exists()]
-    return f"{', '.join(files)} of agent {agent.name}" if files else None

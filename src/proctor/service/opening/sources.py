@@ -131,10 +131,13 @@ def with_servers(
 @contextmanager
 def with_simulators(cells: Sequence[Cell], sources: Sequence[Source]) -> Iterator[list[Cell]]:
     """The cells, with a simulator running behind those that name one; it ends with the block."""
+    from proctor.simulator import FAVOURING
     from proctor.simulator.process import SimulatorDied, spawn
 
+    names = {asked_of(cell).name for cell in cells if asked_of(cell).provider == "simulator"}
+    favoured = sorted(name.removeprefix(FAVOURING) for name in names if name.startswith(FAVOURING))
     try:
-        simulated = spawn([], _known(cells, sources))
+        simulated = spawn([f"--favours={name}" for name in favoured], _known(cells, sources))
     except SimulatorDied as error:
         raise EndpointNotFound(str(error)) from error
     with simulated:

@@ -28,10 +28,14 @@ from proctor import __version__
 from proctor.errors import ConfigError, OutputError, StoreError
 from proctor.plan.sweeps import SECRET
 from proctor.references import RolloutsRef, TrialLimits
+from proctor.service.context import Context
+from proctor.service.hosts.places import at_home
 from proctor.service.output.benchmark_summary import counts_of, figures_of, summary
 from proctor.service.output.stamps import benchmark_folder, no_links
 from proctor.service.output.trial_rows import SCORED, TrialInFiles, TrialReader, ref_of
+from proctor.settings import Settings
 from proctor.store import Store
+from proctor.trial_record import BY_WIRE
 from proctor.types import Attempt, Run
 
 LOG = logging.getLogger(__name__)
@@ -42,9 +46,9 @@ MOST_NAME = 80
 
 
 @contextmanager
-def benchmark_files(ref: RolloutsRef) -> Iterator[BenchmarkFiles | None]:
+def benchmark_files(ref: RolloutsRef, settings: Settings) -> Iterator[BenchmarkFiles | None]:
     """What is written beside a run of these tasks; None where no folder was reserved. Raises: ConfigError."""
-    yield BenchmarkFiles(ref) if ref.stamp else None
+    yield BenchmarkFiles(at_home(ref, settings), settings) if ref.stamp else None
 
 
 @dataclass(eq=False, slots=True)
@@ -52,6 +56,7 @@ class BenchmarkFiles:
     """Writes the files of a benchmark while one of its runs is under way; the store is read each time."""
 
     ref: RolloutsRef
+    settings: Settings
     trouble: OutputError | None = None
     _plan_id: str = ""
     _reader: TrialReader | None = None
@@ -59,7 +64,7 @@ class BenchmarkFiles:
 
     def begin(self, store: Store, run: Run, *, asks: bool = True) -> None:
         """Raises: ConfigError if the folder cannot be written."""
-        self._plan_id, self._reader = run.plan_id, TrialReader(store)
+        self._plan_id, self._reader = run.plan_id, TrialReader(store, self.settings)
         try:
             self._write()
         except OSError as error:
@@ -101,11 +106,12 @@ class BenchmarkFiles:
         write_files(self._reader, self._plan_id, self.ref)
 
 
-def refresh(store: Store, run: Run) -> None:
+def refresh(context: Context, run: Run) -> None:
     """Write the files of a run's benchmark as things are now. Raises: OSError, ConfigError."""
     ref = run.cell.source
     if isinstance(ref, RolloutsRef) and ref.stamp:
-        write_files(TrialReader(store), run.plan_id, ref)
+        reader = TrialReader(context.store, context.settings)
+        write_files(reader, run.plan_id, at_home(ref, context.settings))
 
 
 def write_files(reader: TrialReader, plan_id: str, ref: RolloutsRef) -> None:
@@ -203,6 +209,8 @@ def trial_document(trial: TrialInFiles) -> dict[str, Any]:
         "seconds": None if row is None else row.latency_s,
         "tokens": trial.tokens,
         "cost_usd": None if row is None else row.cost_usd,
+        "calls": record.calls if record else None,
+        **(record.by_wire if record else dict.fromkeys(BY_WIRE)),
         "tries": 0 if row is None else row.attempt + 1,
         "error": {"slug": row.error_slug, "message": trial.error}
         if row is not None and row.error_slug

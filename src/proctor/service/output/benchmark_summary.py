@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from proctor.figures import amount, dollars, duration, estimate, fraction
@@ -77,7 +77,14 @@ def summary(ref: RolloutsRef, trials: Sequence[TrialInFiles]) -> str:
     """The whole file."""
     return (
         "\n".join(
-            [*_head(ref, trials), *_rows(trials), *_tasks(trials), *_custom(trials), *_unscored(trials)]
+            [
+                *_head(ref, trials),
+                *_rows(trials),
+                *_tasks(trials),
+                *_calls(trials),
+                *_custom(trials),
+                *_unscored(trials),
+            ]
         )
         + "\n"
     )
@@ -154,6 +161,44 @@ def _of_task(of: Sequence[TrialInFiles]) -> str:
         return "-"
     counts, figures = counts_of(of), figures_of(of)
     return f"{counts.get('passed', 0)} / {counts['scored']} / {counts['planned']}, {fraction(figures['mean_score'])}"
+
+
+CALL_HEADS = (
+    *("agent/model", "calls", "tokens in", "of them cached", "tokens out", "of no use", "sent again"),
+    *("in the model", "in tools"),
+)
+
+
+def _calls(trials: Sequence[TrialInFiles]) -> Iterator[str]:
+    """What crossed the wire between agents and models, and where the agents' time went."""
+    records = {row: [each.record for each in of if each.record] for (row, _), of in _by_row(trials).items()}
+    told = {row: [each for each in of if each.wire] for row, of in records.items()}
+    if not any(told.values()):
+        return
+    yield "## Calls of models"
+    yield ""
+    yield f"| {' | '.join(CALL_HEADS)} |"
+    yield f"|{'---|' * len(CALL_HEADS)}"
+    for row, of in told.items():
+        wires = [each.wire for each in of if each.wire]
+        cells = [
+            row,
+            amount(sum(each.calls for each in wires)),
+            amount(_sum(each.usage.input_tokens for each in wires)),
+            amount(_sum(each.cached_tokens for each in wires)),
+            amount(_sum(each.usage.output_tokens for each in wires)),
+            amount(_sum(each.by_wire["unused_tokens"] for each in of)),
+            amount(sum(each.retries for each in wires)),
+            duration(sum(each.model_s for each in wires)),
+            duration(_sum(each.tools_s for each in of)),
+        ]
+        yield f"| {' | '.join(_cell(each) for each in cells)} |"
+    yield ""
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = [each for each in values if each is not None]
+    return sum(known) if known else None
 
 
 def _custom(trials: Sequence[TrialInFiles]) -> Iterator[str]:

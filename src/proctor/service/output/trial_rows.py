@@ -7,12 +7,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, Literal
 
 from proctor.errors import DataError, NotFound
-from proctor.manifest import RolloutFacts
 from proctor.references import RolloutsRef, TaskEntry
+from proctor.service.hosts.places import ids_of, trial_folder
+from proctor.settings import Settings
 from proctor.store import AttemptRow, Store
 from proctor.trial_record import TrialRecord, record_from
 from proctor.types import Outcome, Run, Status
@@ -70,9 +71,10 @@ class TrialInFiles:
 
 @dataclass(slots=True)
 class TrialReader:
-    """Reads the trials of runs again and again; what was said in a try is read once."""
+    """Reads the trials of runs again and again, what was said in a try once. `settings` tell where files lie."""
 
     store: Store
+    settings: Settings
     records: dict[AtTry, tuple[TrialRecord | None, str | None]] = field(default_factory=dict)
 
     def trials(self, runs: Sequence[Run]) -> list[TrialInFiles]:
@@ -94,7 +96,7 @@ class TrialReader:
     ) -> TrialInFiles:
         ref = ref_of(run)
         run_id = f"{ref.stamp}-{number}"
-        folder = Path(ref.data, "runs", run_id)
+        folder = trial_folder(ref, self.settings, number)
         record, error = (None, None) if row is None else self._said(run, row)
         return TrialInFiles(
             run, entry, task, rollout, run_id, folder, _state(run, row, folder), row, record, error
@@ -123,10 +125,7 @@ def ref_of(run: Run) -> RolloutsRef:
 
 def tasks_of(run: Run) -> tuple[str, ...]:
     """The ids of a run's tasks in its order; until they are opened, the names of their folders."""
-    entries, facts = ref_of(run).tasks, run.manifest.facts
-    if isinstance(facts, RolloutFacts) and len(facts.rollouts) == len(entries):
-        return tuple(facts.rollouts)
-    return tuple(PurePath(each.folder).name for each in entries)
+    return ids_of(run, ref_of(run))
 
 
 def _state(run: Run, row: AttemptRow | None, folder: Path) -> FileState:

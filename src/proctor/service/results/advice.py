@@ -33,7 +33,7 @@ def askings(run: Run) -> str:
     """What a run's failures are counted in."""
     holds = kind_of(run.cell.source).holds
     if holds != "questions":
-        return "requests" if holds == "requests" else "trials"
+        return {"requests": "requests", "tasks": "trials", "verdicts": "verdicts"}[holds]
     return "askings" if run.cell.repeats > 1 else "items"
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import orjson
 
 from proctor.errors import ConfigError
-from proctor.manifest import BatchFacts, Facts, Manifest, RolloutFacts
+from proctor.manifest import BatchFacts, Facts, JudgingFacts, Manifest, RolloutFacts
+from proctor.service.judging.names import is_judge, judging_command
 from proctor.sources.batches.lines import GROUP
 from proctor.stats.compare import Side
 from proctor.types import Run
@@ -48,7 +49,12 @@ def _kind_of_rows(facts: Facts) -> str:
 
 
 def graded(manifest: Manifest) -> bool:
-    """Whether a run's replies are compared with right answers: not those of requests of which none is known."""
+    """Whether a run's scores are its model's: not those of requests of which no right answer is known.
+
+    A judge's verdicts are scores of another run, and none of its own.
+    """
+    if isinstance(manifest.facts, JudgingFacts):
+        return False
     tasks = manifest.facts.tasks
     return GROUP not in tasks or tasks[GROUP].kind is not None
 
@@ -81,6 +87,12 @@ def check_comparable(runs: Sequence[Run]) -> None:
         if not run.manifest.opened:
             raise ConfigError(
                 f"Run {run.id[:8]} ({run.source_title}) is {run.status} and was asked nothing: choose one that was"
+            )
+        if isinstance(run.manifest.facts, JudgingFacts):
+            judged = " and ".join(each[:8] for each in run.manifest.facts.judged)
+            raise ConfigError(
+                f"Run {run.id[:8]} ({run.source_title}) is a judge's: its verdicts are grades of run {judged}, and no "
+                f"score of {run.cell.model}. `proctor show {judged.partition(' ')[0]} --grader judge` shows them"
             )
         if not graded(run.manifest):
             raise ConfigError(
@@ -126,12 +138,23 @@ def _refusal(one: Run, other: Run, why: str) -> str:
     unlike = one.manifest.facts.wording != other.manifest.facts.wording
     cure = "; with --wording all every item is asked in all three wordings" if unlike else ""
     if one.manifest.facts.graders != other.manifest.facts.graders:
-        cure += ". `proctor grade RUN --grader NAME` gives both the grades of one, and --grader NAME compares by them"
+        cure += f". {_one_grader(one, other)}"
     for run in (one, other):
         if held := run.manifest.unenforced:
             cure += f". {held.sentence} in {run.id[:8]}; --mode generate asks the same of every server"
     same = "Give both the same tasks" if _on_tasks(one) else "Ask the same of both, in the same way"
     return f"Runs {named} cannot be compared: {why}. {same}{cure}"
+
+
+def _one_grader(one: Run, other: Run) -> str:
+    """How both get grades of one grader."""
+    for run, needs in ((one, other), (other, one)):
+        if judge := next((name for name in run.manifest.facts.graders.values() if is_judge(name)), None):
+            make = judging_command(needs.id[:8], judge)
+            return f"{make} gives both the grades of one judge, and --grader '{judge}' compares by them"
+    return (
+        "`proctor grade RUN --grader NAME` gives both the grades of one, and --grader NAME compares by them"
+    )
 
 
 def _on_tasks(run: Run) -> bool:

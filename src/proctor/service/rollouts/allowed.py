@@ -13,6 +13,7 @@ from typing import Any
 
 from proctor.errors import ConfigError, Forbidden
 from proctor.given_files import toml_table
+from proctor.plan.shipped_agents import installed_tables
 from proctor.providers.served import FILE
 
 ROLLOUTS, AGENTS = "rollouts", "agents"
@@ -37,7 +38,10 @@ NUMBERS = tuple(each.name for each in fields(Allowed) if each.name != "sandboxes
 
 
 def allowed_by(home: Path) -> tuple[Allowed, Mapping[str, Any]]:
-    """What the operator allows, and the tables of the operator's own agents by name. Raises: ConfigError."""
+    """What the operator allows, and the tables of the agents that the operator installed or described, by name.
+
+    Raises: ConfigError.
+    """
     tables = _tables(home / FILE)
     told, where = _table(tables, ROLLOUTS, home), f"{home / FILE}, [{ROLLOUTS}]"
     if unknown := sorted(told.keys() - {"sandboxes", *NUMBERS}):
@@ -49,7 +53,7 @@ def allowed_by(home: Path) -> tuple[Allowed, Mapping[str, Any]]:
     for name, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             raise ConfigError(f"{where}: {name} is a number above 0")
-    return Allowed(tuple(sandboxes), **numbers), _table(tables, AGENTS, home)
+    return Allowed(tuple(sandboxes), **numbers), {**installed_tables(home), **_table(tables, AGENTS, home)}
 
 
 def _tables(path: Path) -> Mapping[str, Any]:

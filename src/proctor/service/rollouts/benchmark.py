@@ -259,8 +259,7 @@ class _Looking:
 
     def __init__(self, home: Path, run: Run) -> None:
         self.home, self.run = home, run
-        here = Path(tasks_ref(run).data) == home.absolute()
-        self.places = (run.cell.limits.parallel or 1) if here and run.status is Status.RUNNING else 0
+        self.places = (run.cell.limits.parallel or 1) if run.status is Status.RUNNING else 0
 
     def cell(self, task: str, rollout: int, run_id: str, row: AttemptRow | None) -> TrialCell:
         settled = row is not None and row.outcome is not Outcome.ERROR

@@ -18,8 +18,9 @@ from pathlib import Path
 
 from proctor.engine.agents.contract import AgentAtWork
 from proctor.engine.agents.own import NullAgent, ReferenceAgent, ScriptedAgent
+from proctor.engine.trials.baseline import Baselines
 from proctor.engine.trials.requirements import need_requirements
-from proctor.engine.trials.runner import TrialRunner
+from proctor.engine.trials.runner import TrialRunner, need_begun
 from proctor.errors import AttemptError
 from proctor.references import RolloutsRef, TaskEntry
 from proctor.sandbox.contract import Policy, Sandbox
@@ -27,7 +28,7 @@ from proctor.sandbox.opening import open_sandbox
 from proctor.sources.rollouts.source import open_rollouts
 from proctor.sources.rollouts.task import PreparedTask
 from proctor.trial_record import TrialRecord, record_from
-from proctor.types import Model
+from proctor.types import Item, Model
 
 AT_ONCE = 2
 PLANTED = r"""
@@ -100,11 +101,15 @@ class Calibration:
     ref: RolloutsRef
     home: Path
     room: Path
+    baselines: Baselines = field(default_factory=Baselines)
     slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
-    async def need_requirements(self, task: PreparedTask) -> None:
-        """Raises: SandboxMissing."""
-        await need_requirements(self.sandbox, Policy(), [task])
+    async def need_requirements(self, task: PreparedTask) -> Sequence[str]:
+        """What is there in another version than the task asks for, in sentences. Raises: SandboxMissing."""
+        remarks = await need_requirements(self.sandbox, Policy(), [task])
+        runner, item = self._runner("files", NullAgent(), 1)
+        await need_begun(runner.trial(*runner.source.by_id[item.id], 0))
+        return remarks
 
     async def nothing(self, rollouts: int) -> AgentShown:
         return await self._shown("null", NullAgent(), rollouts)
@@ -123,12 +128,16 @@ class Calibration:
         place.write_text(text)
         return ScriptedAgent(place)
 
-    async def _shown(self, name: str, agent: AgentAtWork, rollouts: int) -> AgentShown:
+    def _runner(self, name: str, agent: AgentAtWork, rollouts: int) -> tuple[TrialRunner, Item]:
         entry = TaskEntry(str(self.folder), rollouts, None if self.overrides is None else str(self.overrides))
         ref = replace(self.ref, tasks=(entry,), stamp=name)
         source = open_rollouts(ref, self.home)
-        runner = TrialRunner(ref, source, self.sandbox, agent, Model("agent", name))
-        item = next(iter(source.items()))
+        model = Model("agent", name)
+        runner = TrialRunner(ref, source, self.sandbox, agent, model, baselines=self.baselines)
+        return runner, next(iter(source.items()))
+
+    async def _shown(self, name: str, agent: AgentAtWork, rollouts: int) -> AgentShown:
+        runner, item = self._runner(name, agent, rollouts)
 
         async def one(rollout: int) -> TrialRecord:
             async with self.slots:

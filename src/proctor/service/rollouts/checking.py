@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from proctor.errors import DataError, SandboxMissing
+from proctor.errors import DataError, SandboxError
 from proctor.service.rollouts.calibrating import AgentShown, Calibration, calibration
 from proctor.settings import Settings
 from proctor.sources.rollouts.reading import read_task
@@ -116,8 +116,9 @@ async def _tried(task: PreparedTask, settings: Settings, wish: CheckWish) -> lis
 
 async def _calibrated(task: PreparedTask, tried: Calibration, repeats: int) -> AsyncIterator[CheckLine]:
     try:
-        await tried.need_requirements(task)
-    except SandboxMissing as missing:
+        for remark in await tried.need_requirements(task):
+            yield CheckLine("warn", remark)
+    except SandboxError as missing:
         yield CheckLine("fail", str(missing))
         return
     nothing = await tried.nothing(repeats)
@@ -146,13 +147,15 @@ def _of_nothing(shown: AgentShown) -> CheckLine:
 
 
 def _of_reference(task: PreparedTask, shown: AgentShown) -> CheckLine:
+    what = "solution" if task.stages else "patch"
     if task.reference is None:
-        cure = "Write overlay_files/diff.patch: without it nobody knows whether the task can be done."
-        return CheckLine("warn", "the reference patch was not tried: there is none", cure)
+        where = "solution/solve.sh" if task.stages else "overlay_files/diff.patch"
+        cure = f"Write {where}: without it nobody knows whether the task can be done."
+        return CheckLine("warn", f"the reference {what} was not tried: there is none", cure)
     if shown.failed:
-        return CheckLine("fail", f"the reference patch could not be verified: {shown.failed[0]}")
+        return CheckLine("fail", f"the reference {what} could not be verified: {shown.failed[0]}")
     if shown.worst >= FULL:
-        return CheckLine("ok", "the reference patch scores 1")
+        return CheckLine("ok", f"the reference {what} scores 1")
     record = min(shown.records, key=lambda each: each.score)
     failing = sorted(path for path, result in record.tests.items() if not result.passed)
     why = (
@@ -162,8 +165,8 @@ def _of_reference(task: PreparedTask, shown: AgentShown) -> CheckLine:
     )
     return CheckLine(
         "fail",
-        f"the reference patch scores {shown.worst:.3f}: {why}",
-        "Mend the patch, which is against overlay_repo_files/, or the tests.",
+        f"the reference {what} scores {shown.worst:.3f}: {why}",
+        f"Mend the {what}{'' if task.stages else ', which is against overlay_repo_files/'}, or the tests.",
     )
 
 

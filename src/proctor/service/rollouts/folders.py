@@ -30,6 +30,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "scoring_results.md": ("scoring_results.md",),
     "eval.log": ("logs", "eval.log"),
     "agent.log": ("logs", "agent.log"),
+    "calls.jsonl": ("logs", "calls.jsonl"),
 }
 LOGS = ("agent.log", "eval.log")
 
@@ -66,12 +67,8 @@ class TrialFile:
 
 def live_phase(home: Path, run_id: str) -> LivePhase | None:
     """Where a trial is that a process of this machine works on; None where none does."""
-    body = read(home, run_id, (STATE,), STATE_BYTES)
-    try:
-        told = orjson.loads(body or b"")
-    except orjson.JSONDecodeError:
-        return None
-    if not isinstance(told, dict) or not isinstance(phase := told.get("phase"), str):
+    told = _state(home, run_id)
+    if not isinstance(phase := told.get("phase"), str):
         return None
     if phase == DONE or told.get("error") is not None:  # a try that broke keeps the phase in which it did
         return None
@@ -83,6 +80,21 @@ def live_phase(home: Path, run_id: str) -> LivePhase | None:
         float(since) if isinstance(since, int | float) else None,
         number if isinstance(number, int) else None,
     )
+
+
+def try_number(home: Path, run_id: str) -> int | None:
+    """Which try the files of the folder are of, from 1; those before it are in `attempts`. None: that is not told."""
+    number = _state(home, run_id).get("try")
+    return number if isinstance(number, int) else None
+
+
+def _state(home: Path, run_id: str) -> Mapping[str, object]:
+    """What the trial's folder says of itself; empty where it says nothing that can be read."""
+    try:
+        told = orjson.loads(read(home, run_id, (STATE,), STATE_BYTES) or b"")
+    except orjson.JSONDecodeError:
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def _lives(pid: int) -> bool:

@@ -15,10 +15,17 @@ def new_task(folder: Path) -> Path:
 
 
 def prepare_wished(
-    settings: Settings, created: Path, *, name: str | None, repo: str | None, sandbox: str | None
+    settings: Settings,
+    created: Path,
+    *,
+    name: str | None,
+    repo: str | None,
+    sandbox: str | None,
+    instance: str | None = None,
+    repos: Path | None = None,
 ) -> Prepared:
     """Raises: ConfigError, DataError."""
-    return prepare_task(PrepareWish(created, name, repo, sandbox), settings.home)
+    return prepare_task(PrepareWish(created, name, repo, sandbox, instance, repos), settings.home)
 
 
 def remarks_of(prepared: Prepared) -> list[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from proctor.errors import OutputError, ProctorError
-from proctor.plan.rollouts import Surroundings, plan_of_table, plan_of_toml
+from proctor.plan.rollouts import Surroundings, plan_of_toml
 from proctor.providers import PROVIDERS
 from proctor.references import RolloutsRef
 from proctor.service.context import Context
@@ -23,20 +22,15 @@ from proctor.types import Plan, Run, Shard
 
 
 def plan_of_config(path: Path, settings: Settings, *, shard: Shard | None = None) -> Plan:
-    """The plan of a TOML file, or of one part of it. Paths in it are relative to the working directory.
+    """The plan of a TOML file, or of one part of it, without a stamp yet: `with_stamp` gives it one.
 
-    Raises: ConfigError.
+    Paths in it are relative to the working directory. Raises: ConfigError.
     """
     plan = plan_of_toml(path, told_by(settings, str(path)))
     if shard is not None:
         cells = (replace(cell, limits=replace(cell.limits, shard=shard)) for cell in plan.cells)
         plan = replace(plan, cells=tuple(cells))
-    return stamped(plan, settings.home)
-
-
-def plan_of_body(table: Mapping[str, Any], settings: Settings, where: str = "body") -> Plan:
-    """The plan of the same table in a request. Raises: ConfigError."""
-    return stamped(plan_of_table(table, told_by(settings, where)), settings.home)
+    return plan
 
 
 def told_by(settings: Settings, where: str) -> Surroundings:
@@ -44,13 +38,17 @@ def told_by(settings: Settings, where: str) -> Surroundings:
 
 
 @contextmanager
-def given_back(plan: Plan) -> Iterator[None]:
-    """What ends before anything was written gives its stamp back: the folder that was made for it goes."""
+def with_stamp(context: Context, plan: Plan) -> Iterator[Plan]:
+    """The plan with a stamp of its own, which is given back where it ends before anything was written.
+
+    Raises: ConfigError for a folder that cannot be made.
+    """
+    plan = stamped(plan, context.settings.home, context.store)
     try:
-        yield
+        yield plan
     except (ProctorError, KeyboardInterrupt):
         for ref in {cell.source for cell in plan.cells if isinstance(cell.source, RolloutsRef)}:
-            release(Path(ref.data), ref.name, ref.stamp)
+            release(context.settings.home, ref.name, ref.stamp, context.store)
         raise
 
 
@@ -63,7 +61,7 @@ def run_plan(context: Context, plan: Plan, *, watch: Watch | None = None) -> Pla
     used = {result.run.cell.source for result in (outcome.evaluation.results if outcome.evaluation else ())}
     for ref in {cell.source for cell in plan.cells} - used:
         if isinstance(ref, RolloutsRef):
-            release(Path(ref.data), ref.name, ref.stamp)
+            release(context.settings.home, ref.name, ref.stamp, context.store)
     return with_files(context, outcome)
 
 
@@ -76,7 +74,7 @@ def with_files(context: Context, outcome: PlanOutcome) -> PlanOutcome:
     """The outcome, the benchmark's files brought to what they say now that its runs have ended."""
     for result in outcome.evaluation.results[:1] if outcome.evaluation else ():
         try:
-            refresh(context.store, result.run)
+            refresh(context, result.run)
         except OSError as error:
             told = OutputError(f"The benchmark's files are not up to date: {error}")
             return replace(outcome, error=outcome.error or told)

@@ -12,6 +12,7 @@ from proctor.errors import ConfigError
 from proctor.references import RolloutsRef, TrialLimits
 from proctor.sandbox.contract import Command, Policy, Sandbox
 from proctor.sandbox.image import ImageRecipe, build_image, unused_images
+from proctor.sandbox.machine_root import is_program
 from proctor.sandbox.opening import open_sandbox
 from proctor.service.context import Context
 
@@ -41,23 +42,24 @@ class SandboxChecked:
 def make(
     context: Context,
     name: str,
-    packages: Sequence[str] = (),
+    wanted: Sequence[str] = (),
     *,
     rootfs: Path | None = None,
     debian: str | None = None,
     anew: bool = False,
 ) -> ImageMade:
-    """Make an image: of this machine's programs with these Python packages, of a folder or archive, or of Debian.
+    """Make an image: of this machine's programs with what is wanted beside them, of a root, or of Debian.
 
     Raises: ConfigError, SandboxMissing.
     """
-    if (rootfs or debian) and packages:
+    if (rootfs or debian) and wanted:
         raise ConfigError(
-            "Packages come from beside proctor, with this machine's own Python: not into another root"
+            "Packages and programs are this machine's own, with its Python: not into another root"
         )
     if rootfs and debian:
         raise ConfigError("An image is made of a folder or archive, or of Debian, not of both")
-    recipe = ImageRecipe(packages=tuple(sorted(set(packages))))
+    programs = tuple(sorted(name for name in set(wanted) if is_program(name)))
+    recipe = ImageRecipe(packages=tuple(sorted(set(wanted) - set(programs))), programs=programs)
     if rootfs:
         recipe = ImageRecipe("rootfs", source=str(rootfs.absolute()))
     elif debian:

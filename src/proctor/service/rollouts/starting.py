@@ -99,7 +99,7 @@ def start(context: Context, request: RolloutsRequest, user: str) -> list[Run]:
         raise QueueFull(
             f"{user} has {settings.most_queued} runs or benchmarks waiting, which is all that may wait"
         )
-    plan = stamped(plan, settings.home)
+    plan = stamped(plan, settings.home, context.store)
     # Every trial has its own deadline: how long all of them may take follows from theirs.
     longest_s = max(cell.limits.timeout_s for cell in plan.cells)
     ticket = Ticket(user, request.project_id, request.priority)
@@ -108,7 +108,7 @@ def start(context: Context, request: RolloutsRequest, user: str) -> list[Run]:
     except ProctorError:
         ref = plan.cells[0].source
         assert isinstance(ref, RolloutsRef)
-        release(settings.home, ref.name, ref.stamp)
+        release(settings.home, ref.name, ref.stamp, context.store)
         raise
 
 

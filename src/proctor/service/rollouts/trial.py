@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from proctor.errors import DataError, NotFound
+from proctor.errors import NotFound
 from proctor.service.context import Context
+from proctor.service.hosts.trials import have
 from proctor.service.rollouts import folders
 from proctor.service.rollouts.benchmark import TrialCell, columns_of, runs_of, trial_cell
 from proctor.service.rollouts.folders import FILES, LogTail, TrialFile, live_phase
@@ -16,7 +16,7 @@ from proctor.service.rollouts.listing import tasks_ref
 from proctor.service.rollouts.patches import PatchView, view_of
 from proctor.store.core.attempts import AttemptRow
 from proctor.store.read.pages import attempts_of
-from proctor.trial_record import TrialRecord, record_from
+from proctor.trial_record import TrialRecord, record_in
 from proctor.types import Outcome, Run, Status, TaskFolder
 
 
@@ -47,7 +47,8 @@ class TrialTry:
 class TrialPage:
     """A trial. `record` and `patch` are of the try that is shown, None before one has ended with a verdict.
 
-    `here`: its folder is on this machine; else there are no logs and files. `tries` has all tries, the last first.
+    `here`: its folder is on this machine, brought from where machines share if another one worked on it; else there are
+    no logs and files. `tries` has all tries, the last first.
     """
 
     plan: str
@@ -66,7 +67,7 @@ class TrialPage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class FoundTrial:
     """A trial in the store: its run, the number of its folder, and the rows of its tries, the last first."""
 
     plan: str
@@ -79,10 +80,10 @@ class _Found:
 
 def one_trial(context: Context, name: TrialName, *, attempt: int | None = None) -> TrialPage:
     """A trial, by its last try or the one that is asked for. Raises: NotFound."""
-    found = _found(context, name)
+    found = find_trial(context, name)
     home, run = context.settings.home, found.run
-    row = _row(found, attempt)
-    said = _said(context, run, row)
+    row = try_of(found, attempt)
+    said = said_in(context, run, row)
     live = live_phase(home, found.run_id) if found.here and run.status is Status.RUNNING else None
     last = found.rows[0] if found.rows else None
     if last is not None and last.outcome is not Outcome.ERROR:
@@ -93,7 +94,7 @@ def one_trial(context: Context, name: TrialName, *, attempt: int | None = None) 
         name=tasks_ref(run).name,
         cell=trial_cell(run, name.task, name.rollout, found.run_id, last, live),
         shown=next((each for each in tries if row is not None and each.number == row.attempt), None),
-        record=_record(said),
+        record=record_in(said),
         patch=view_of(said["text"]) if said.get("text") is not None else None,
         error=said.get("error"),
         tries=tries,
@@ -101,14 +102,14 @@ def one_trial(context: Context, name: TrialName, *, attempt: int | None = None) 
         files=folders.files(home, found.run_id) if found.here else (),
         here=found.here,
         folder=found.folder,
-        instruction=_instruction(context, last),
+        instruction=instruction_of(context, last),
     )
 
 
 def patch_text(context: Context, name: TrialName, *, attempt: int | None = None) -> str:
     """The whole patch of a try. Raises: NotFound where there is none."""
-    found = _found(context, name)
-    said = _said(context, found.run, _row(found, attempt))
+    found = find_trial(context, name)
+    said = said_in(context, found.run, try_of(found, attempt))
     if said.get("text") is None:
         raise NotFound(f"Trial {found.run_id} has no patch")
     return str(said["text"])
@@ -116,7 +117,7 @@ def patch_text(context: Context, name: TrialName, *, attempt: int | None = None)
 
 def file_bytes(context: Context, name: TrialName, file: str) -> bytes:
     """A file of the trial's folder, one of FILES. Raises: NotFound where this machine has none."""
-    found = _found(context, name)
+    found = find_trial(context, name)
     body = None
     if found.here and file in FILES:
         body = folders.read(context.settings.home, found.run_id, FILES[file])
@@ -125,7 +126,8 @@ def file_bytes(context: Context, name: TrialName, file: str) -> bytes:
     return body
 
 
-def _found(context: Context, name: TrialName) -> _Found:
+def find_trial(context: Context, name: TrialName) -> FoundTrial:
+    """Raises: NotFound."""
     missing = NotFound(
         f"Benchmark {name.benchmark} has no trial {name.rollout} of {name.task} in run {name.run}"
     )
@@ -137,19 +139,16 @@ def _found(context: Context, name: TrialName) -> _Found:
     number = ref.first
     for column, entry in zip(columns_of(run), ref.tasks, strict=True):
         if column.id == name.task and 0 <= name.rollout < entry.rollouts:
-            return _Found(
-                run.plan_id,
-                run,
-                column.folder,
-                f"{ref.stamp}-{number + name.rollout}",
-                attempts_of(context.store, run.id, name.task, name.rollout),
-                Path(ref.data) == context.settings.home.absolute(),
-            )
+            rows = attempts_of(context.store, run.id, name.task, name.rollout)
+            here = have(context, run, number + name.rollout, rows[0] if rows else None)
+            run_id = f"{ref.stamp}-{number + name.rollout}"
+            return FoundTrial(run.plan_id, run, column.folder, run_id, rows, here)
         number += entry.rollouts
     raise missing
 
 
-def _row(found: _Found, attempt: int | None) -> AttemptRow | None:
+def try_of(found: FoundTrial, attempt: int | None) -> AttemptRow | None:
+    """The row of a try; None asks for the last, of which there may be none. Raises: NotFound."""
     if attempt is None:
         return found.rows[0] if found.rows else None
     row = next((each for each in found.rows if each.attempt == attempt), None)
@@ -158,27 +157,19 @@ def _row(found: _Found, attempt: int | None) -> AttemptRow | None:
     return row
 
 
-def _said(context: Context, run: Run, row: AttemptRow | None) -> dict[str, Any]:
+def said_in(context: Context, run: Run, row: AttemptRow | None) -> dict[str, Any]:
+    """What the store keeps of a try beside its figures."""
     return {} if row is None else context.store.payload(run.id, row.item_id, row.repeat, row.attempt)
-
-
-def _record(said: dict[str, Any]) -> TrialRecord | None:
-    """None for a try without a verdict, and for a record of another version that cannot be read."""
-    if said.get("text") is None or not said.get("raw"):
-        return None
-    try:
-        return record_from(str(said["raw"]).encode())
-    except (DataError, TypeError):
-        return None
 
 
 def _try(context: Context, run: Run, row: AttemptRow) -> TrialTry:
     broken = row.outcome is Outcome.ERROR
-    error = _said(context, run, row).get("error") if broken else None
+    error = said_in(context, run, row).get("error") if broken else None
     return TrialTry(row.attempt, row.outcome, row.score, row.error_slug, error, row.latency_s, row.at)
 
 
-def _instruction(context: Context, row: AttemptRow | None) -> str | None:
+def instruction_of(context: Context, row: AttemptRow | None) -> str | None:
+    """What the agent was asked; None before a try has ended."""
     if row is None:
         return None
     ask = context.store.item(row.item_hash).ask

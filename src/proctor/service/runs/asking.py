@@ -23,13 +23,14 @@ from proctor.providers.contract import Pacing, Provider
 from proctor.providers.pacing.limiter import Limiter
 from proctor.providers.wire.http import Http
 from proctor.references import SourceRef
-from proctor.service.context import LEASE_S
+from proctor.service.context import LEASE_S, Context
 from proctor.service.kinds import kind_of
-from proctor.service.kinds.contract import Beside, Method
+from proctor.service.kinds.contract import Beside, Method, Sends
 from proctor.service.runs.budget import Budget
 from proctor.service.runs.missing import missing
 from proctor.service.runs.progress import Meter, Watch, asked_of, keep_showing, keep_telling
 from proctor.service.runs.quota import in_fleet
+from proctor.service.sharing.accounts import BenchmarkAccounts
 from proctor.service.sharing.company import Company
 from proctor.service.sharing.helpers import Helpers
 from proctor.service.sharing.parts import Portion
@@ -73,6 +74,7 @@ class RunContext:
         None  # how many workers take runs of the queue; None: it is none of theirs
     )
     helps: bool = False  # the run is another's, and this process asks shards of it
+    accounts: BenchmarkAccounts = field(default_factory=BenchmarkAccounts)
 
     def most_workers(self) -> int:
         """How many processes could be at work on a run."""
@@ -135,7 +137,9 @@ def _begun(run: Run, ready: Ready, limits: Limits, context: RunContext) -> _Aski
     )
     parts.begin(_workers(limits, context))
     meter = Meter(run, store.run(run.id).settled, _parallel(ready.provider, limits))
-    budget = Budget(limits, meter, ready.cell, context.strict, context.spent)
+    context.accounts.add_up(store, run)
+    account = context.accounts.ledger(run.cell)
+    budget = Budget(limits, meter, ready.cell, context.strict, context.spent, account=account)
     helpers = Helpers(store, run, context.settings.home, context.lease_s)
     company = Company(parts, meter, budget, helpers, lambda: _workers(limits, context))
     company.begin()
@@ -165,6 +169,7 @@ class _Asking:
     meter: Meter = field(init=False)
     budget: Budget = field(init=False)
     beside: Beside | None = field(init=False)
+    sends: Sends | None = field(init=False)
     writer: AttemptWriter = field(init=False)
     thresholds: tuple[int, int, int] = field(init=False, default_factory=gc.get_threshold)
 
@@ -173,6 +178,8 @@ class _Asking:
         self.beside = self.context.besides.get(self.run.cell.source)
         if self.beside is not None:
             self.beside.begin(self.context.store, self.run)
+        kind = kind_of(self.run.cell.source)
+        self.sends = kind.sends(self.run, Context(self.context.settings, self.context.store))
         self.writer = AttemptWriter(
             self.context.store,
             self.run.id,
@@ -200,8 +207,9 @@ class _Asking:
         fleet = in_fleet(ready.cell.model, ready.provider, ready.http, terms.limiter, self.context.settings)
         async with fleet:
             async for attempt in asked:
-                writer.keep(attempt)
+                await self._keep(attempt)
                 meter.count(attempt)
+                self.context.accounts.ended(self.run.cell, attempt)
                 _log(self.run.cell.source, attempt)
                 meter.committed = writer.committed
                 self.budget.notice(attempt.reply is not None)
@@ -210,6 +218,14 @@ class _Asking:
                     parts.settle(writer.kept, writer.committed)
                 if writer.backlog > BACKLOG:
                     await _until_kept(writer)
+
+    async def _keep(self, attempt: Attempt) -> None:
+        """Its row is kept when what it leaves besides lies where others find it; cancelled, it is kept at once."""
+        try:
+            if self.sends is not None:
+                await asyncio.to_thread(self.sends.send, attempt)
+        finally:
+            self.writer.keep(attempt)
 
     def _terms(self) -> Terms:
         limits = self.own_limits()
@@ -236,6 +252,7 @@ class _Asking:
         tasks = [asyncio.create_task(keep_showing(meter, context.watch))] if context.watch else []
         if not context.helps:
             tasks.append(asyncio.create_task(keep_telling(context.store, meter, context.settings.home)))
+        tasks.append(asyncio.create_task(context.accounts.watch(context.store, self.run)))
         if self.parts.divided or context.fleet is not None:
             tasks.append(asyncio.create_task(self.company.watch()))
         try:
@@ -275,6 +292,8 @@ class _Asking:
     def _end_writing(self) -> None:
         try:
             self.writer.close()
+            if self.sends is not None:
+                self.sends.end()
         finally:
             if self.beside is not None:
                 self.beside.end()

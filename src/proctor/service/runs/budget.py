@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from proctor.errors import ConfigError, ResourceLimit
+from proctor.providers.ledger import Ledger
 from proctor.service.runs.progress import Meter
 from proctor.store.queue.endings import Spent
 from proctor.types import Cell, Limits
@@ -25,6 +26,7 @@ class Budget:
     strict: bool = False
     spent: Spent = Spent()
     elsewhere: Spent = Spent()  # by other processes at work on the run, as far as they have kept it
+    account: Ledger | None = None  # of the benchmark, where that has a budget
     stopped: str | None = None
     _used_up: bool = False
 
@@ -41,6 +43,9 @@ class Budget:
             self._used_up = True
         elif (most := limits.max_total_tokens) is not None and tokens >= most:
             self.stopped = f"the tokens allowed by --max-total-tokens ({most:,} for this run) were used up"
+            self._used_up = True
+        elif self.account is not None and (why := self.account.used_up) is not None:
+            self.stopped = why
             self._used_up = True
         return self.stopped is None
 

@@ -17,13 +17,14 @@ from proctor.plan import check
 from proctor.protocols import Grader, Source
 from proctor.references import SourceRef
 from proctor.service.admin.addresses import settings_to_ask_again
+from proctor.service.checked.evaluated import as_checked
 from proctor.service.context import Context, dead_owner, find
 from proctor.service.evidence.evaluation import evaluation, of_plan
 from proctor.service.grades.view import GradedView
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Tell
 from proctor.service.kinds.planned import planned
-from proctor.service.opening.needs import bring
+from proctor.service.opening.needs import bring_cells
 from proctor.service.opening.sources import open_source, with_servers
 from proctor.service.results.causes import failed_whole
 from proctor.service.results.comparable import comparability, exam
@@ -110,7 +111,10 @@ def start(
             after.take_over(run, each.source)
         return made
 
-    with beside(plan.cells) as besides, with_servers(plan.cells, sources, context.settings) as cells:
+    with (
+        beside(plan.cells, context.settings) as besides,
+        with_servers(plan.cells, sources, context.settings) as cells,
+    ):
         working = RunContext(context.settings, store, watch, retry, besides=besides, workers=plan.workers)
         try:
             run_cells(cells, sources, submit, working, replies=plan.replies)
@@ -156,10 +160,10 @@ def _add_runs(
 
 
 @contextmanager
-def beside(cells: Sequence[Cell]) -> Iterator[Mapping[SourceRef, Beside]]:
+def beside(cells: Sequence[Cell], settings: Settings) -> Iterator[Mapping[SourceRef, Beside]]:
     """The files that grow beside the runs of these cells, opened and locked. Raises: ConfigError, Conflict."""
     with ExitStack() as opened:
-        files = {c.source: opened.enter_context(kind_of(c.source).beside(c.source)) for c in cells}
+        files = {c.source: opened.enter_context(kind_of(c.source).beside(c.source, settings)) for c in cells}
         yield {source: file for source, file in files.items() if file is not None}
 
 
@@ -185,7 +189,7 @@ def resume(
     context = replace(context, settings=settings_to_ask_again(context, todo))
     plan = Plan(tuple(going_on(run, limits, at) for run in todo))
     replies = todo[0].manifest.replies
-    bring(context, [run.cell.source for run in todo])
+    bring_cells(context, [run.cell for run in todo])
     pairs = zip(todo, open_sources(plan, context.settings), strict=True)
     sources = [graded_as_it_began(run, source) for run, source in pairs]
 
@@ -194,7 +198,10 @@ def resume(
 
     for run, source in zip(todo, sources, strict=True):
         same_rows(run, source)
-    with beside(plan.cells) as besides, with_servers(plan.cells, sources, context.settings) as cells:
+    with (
+        beside(plan.cells, context.settings) as besides,
+        with_servers(plan.cells, sources, context.settings) as cells,
+    ):
         working = RunContext(context.settings, store, watch, besides=besides, workers=workers)
         try:
             run_cells(cells, sources, submit, working, replies=replies)
@@ -209,7 +216,7 @@ def _nothing_to_resume(ids: Sequence[str]) -> NoReturn:
 
 def as_they_are(context: Context, runs: Sequence[Run]) -> PlanOutcome | None:
     """What ended runs show, once the files beside them are put right; None where there are none, and nothing to do."""
-    with beside([run.cell for run in runs]) as besides:
+    with beside([run.cell for run in runs], context.settings) as besides:
         for run in runs:
             if (file := besides.get(run.cell.source)) is not None:
                 file.begin(context.store, run, asks=False)
@@ -224,8 +231,8 @@ def rerun(
     store = context.store
     runs = find(store, ident)
     context = replace(context, settings=settings_to_ask_again(context, runs))
-    bring(context, [run.cell.source for run in runs])
-    fresh = _afresh([run.cell.source for run in runs], context.settings)
+    bring_cells(context, [run.cell for run in runs])
+    fresh = _afresh([run.cell.source for run in runs], context)
     cells = tuple(replace(run.cell, source=fresh[run.cell.source]) for run in runs)
     if wait_for_server_s is not None:
         cells = tuple(
@@ -235,13 +242,13 @@ def rerun(
     return start(context, plan, watch=watch, after=After([run.id for run in runs]))
 
 
-def _afresh(refs: Sequence[SourceRef], settings: Settings) -> Mapping[SourceRef, SourceRef]:
+def _afresh(refs: Sequence[SourceRef], context: Context) -> Mapping[SourceRef, SourceRef]:
     """By each reference that of another run; those of one kind are asked for together."""
     kinds = {
         kind: [ref for ref in dict.fromkeys(refs) if kind_of(ref) == kind] for kind in map(kind_of, refs)
     }
     return {
-        old: new for kind, of in kinds.items() for old, new in zip(of, kind.afresh(of, settings), strict=True)
+        old: new for kind, of in kinds.items() for old, new in zip(of, kind.afresh(of, context), strict=True)
     }
 
 
@@ -251,7 +258,7 @@ def look(context: Context, ids: Sequence[str], *, grader: str | None = None) -> 
     view = GradedView(context.store, grader)
     results = [view.shown(_as_it_is(context.store, run)) for run in runs]
     one_plan = len({run.plan_id for run in runs}) == 1
-    return of_plan(view, results) if one_plan else evaluation(view, results)
+    return as_checked(context, of_plan(view, results) if one_plan else evaluation(view, results), grader)
 
 
 def list_runs(
@@ -280,12 +287,18 @@ def _ended(
 ) -> PlanOutcome:
     results = [shown(context.store, context.store.run(run.id)) for run in runs]
     unfinished = tuple(r.run.id for r in results if r.run.partial)
-    notes = {r.run.id: (*_spread(context.store, r.run), *diagnose(context, r)) for r in results}
+    notes = {r.run.id: _notes(context, r) for r in results}
     # Raised by none of them: the other runs of the plan were still to be asked.
     failed = (failed_whole(r) for r in results if r.run.status is Status.FAILED)
     troubles = (each.trouble for each in besides.values())
     error = next((each for each in (*failed, *troubles) if each is not None), None)
     return PlanOutcome(of_plan(context.store, results), unfinished, error, notes=notes)
+
+
+def _notes(context: Context, result: RunResult) -> tuple[str, ...]:
+    """Sentences about a run that has ended."""
+    run, store = result.run, context.store
+    return (*_spread(store, run), *diagnose(context, result), *kind_of(run.cell.source).said(run, store))
 
 
 def _spread(store: Store, run: Run) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from proctor.errors import ConfigError
 from proctor.plan import check
 from proctor.service.admin.addresses import check_address
 from proctor.service.context import Context
+from proctor.service.hosts.agents import share_agent
 from proctor.service.kinds import kind_of
 from proctor.settings import Settings
 from proctor.settings.redis_link import away
@@ -99,7 +100,8 @@ def _for_the_queue(cell: Cell, context: Context, longest_s: float) -> Cell:
     check_address(cell, settings)
     limits = replace(cell.limits, timeout_s=min(cell.limits.timeout_s, longest_s))
     kind = kind_of(cell.source)
-    return replace(cell, source=kind.share(kind.resolved(cell.source, settings), context), limits=limits)
+    source = kind.share(kind.resolved(cell.source, settings), context)
+    return replace(cell, source=source, limits=limits, agent=share_agent(cell.agent, context))
 
 
 def has_room(context: Context, user: str) -> bool:

@@ -38,7 +38,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def _with_fields(key: Callable[[RunOption], str], options: Sequence[RunOption] = OF_EXAMS) -> type[Body]:
+def options_body(key: Callable[[RunOption], str], options: Sequence[RunOption] = OF_EXAMS) -> type[Body]:
     """A body with a field for each option that has a spelling there."""
     named = {key(option): option for option in options if option.at_server and key(option)}
     fields: dict[str, Any] = {name: _field(option) for name, option in named.items()}
@@ -88,14 +88,14 @@ def _number(kind: NumberIn) -> Any:
     return Annotated[base, range_, AfterValidator(open_or_within)]
 
 
-class OllamaParams(_with_fields(lambda option: option.ollama)):  # type: ignore[misc]  # fields are the table's
+class OllamaParams(options_body(lambda option: option.ollama)):  # type: ignore[misc]  # fields are the table's
     """How Ollama draws; what is left out takes proctor's own default, and -1 means what Ollama means by it.
 
     That is no limit for `num_predict`, and another seed each time for `seed`.
     """
 
 
-class RunConfig(_with_fields(lambda option: option.key)):  # type: ignore[misc]  # fields are the table's
+class RunConfig(options_body(lambda option: option.key)):  # type: ignore[misc]  # fields are the table's
     """Which model, how it is asked, and how many items; without a size the quick preset."""
 
     provider: str = Field(max_length=50)
@@ -103,7 +103,7 @@ class RunConfig(_with_fields(lambda option: option.key)):  # type: ignore[misc] 
     ollama_params: OllamaParams | None = None
 
 
-class BatchConfig(_with_fields(lambda option: option.key, OF_BATCHES)):  # type: ignore[misc]  # as above
+class BatchConfig(options_body(lambda option: option.key, OF_BATCHES)):  # type: ignore[misc]  # as above
     """How the requests of a file are sent, and how many."""
 
 

@@ -128,7 +128,8 @@ async def _run_cells(
 
 
 def _client(cells: Sequence[Cell], context: RunContext) -> Http:
-    most = max(cell.limits.parallel or MOST_PARALLEL for cell in cells)
+    # Of agents it says how many trials are under way, each of which may ask its model several times at once.
+    most = max((None if cell.agent else cell.limits.parallel) or MOST_PARALLEL for cell in cells)
     timeout_s = max(cell.limits.request_timeout_s for cell in cells)
     settings = context.settings
     return Http(
@@ -155,6 +156,7 @@ async def _check(cell: Cell, source: Source, http: Http, context: RunContext, re
         labels=method.labels,
         row_ids=method.row_ids,
         replies=Path(replies) if replies else None,
+        budget=context.accounts.ledger(cell),
     )
     # A style may say where the model is to stop; the user's own stops stay.
     cell = replace(cell, sampling=replace(cell.sampling, stop=(*cell.sampling.stop, *method.stop)))
@@ -242,7 +244,9 @@ class _Ending:
                 return RunResult(ended, (), store.tally(ended.id))
             # Nobody may take the run while its scores are being counted.
             store.renew(self.run.id, owner=self.context.owner, until=time.time() + self.context.lease_s)
-            return close(store, self.run.id, verdict.status, **ending)
+            closed = close(store, self.run.id, verdict.status, **ending)
+            kind_of(closed.run.cell.source).ended(closed.run, store)
+            return closed
         except (StoreError, Conflict):
             if error is None:
                 raise

@@ -24,7 +24,7 @@ from proctor.protocols import Source
 from proctor.service.admin.addresses import settings_for, settings_to_ask_again
 from proctor.service.context import LEASE_S, Context
 from proctor.service.kinds import kind_of
-from proctor.service.opening.needs import bring
+from proctor.service.opening.needs import bring_cells
 from proctor.service.opening.sources import open_source, with_servers
 from proctor.service.results.advice import goes_on
 from proctor.service.results.causes import causes_of
@@ -101,7 +101,7 @@ def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
     store, owner = closing.store, closing.owner
     run = store.run(closing.run_id)
     settings = settings_for(run.cell, entries.job(store, run.id).user, settings)
-    bring(Context(settings, store), [run.cell.source])
+    bring_cells(Context(settings, store), [run.cell])
     source = open_source(as_it_began(run), settings)
     began_before = run.manifest.opened
     if began_before:
@@ -124,7 +124,7 @@ def _ask(closing: JobEnding, settings: Settings, lease_s: float) -> None:
         )
         return [entries.prepare(store, run.id, owner=owner, facts=facts)]
 
-    with beside([cell]) as besides, with_servers([cell], [source], settings) as cells:
+    with beside([cell], settings) as besides, with_servers([cell], [source], settings) as cells:
         context = RunContext(
             settings,
             store,
@@ -175,7 +175,7 @@ def _help(context: Context, run: Run, terms: Assignment) -> None:
     store, settings = context.store, settings_to_ask_again(context, [run])
     if not shards.look(store, run.id).running:
         raise Conflict(f"Run {run.id} is at work no more: there is nothing to help with")
-    bring(replace(context, settings=settings), [run.cell.source])
+    bring_cells(replace(context, settings=settings), [run.cell])
     source: Source = graded_as_it_began(run, open_source(as_it_began(run), settings))
     same_rows(run, source)
     if run.cell.model.provider == "replay":

@@ -26,7 +26,10 @@ MOST_SHARDS = 64
 A_WORKER = 8  # shards for each of few workers, so that none waits long for the last of another
 # What must be left of a run for it to be divided, and what is in a shard at least, by what its source holds. Another
 # process opens the rows in a second or more.
-WORTH = {"questions": (1000, 100), "requests": (1000, 100), "tasks": (2, 1)}
+WORTH = {
+    **dict.fromkeys(("questions", "requests", "verdicts"), (1000, 100)),
+    "tasks": (2, 1),
+}
 
 
 def shards_for(left: int, workers: int, worth: tuple[int, int]) -> int:

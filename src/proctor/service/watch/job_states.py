@@ -29,8 +29,10 @@ __all__ = ["Job", "JobState", "Progress", "RunFilter", "RunLine"]
 
 WHOLE_ID = 36  # characters of a run's id
 OPENING = dict.fromkeys(("questions", "requests"), "opening the rows and checking the model")
+OPENING["verdicts"] = "reading the replies that are judged"
 OPENING["tasks"] = "opening the tasks and trying the sandbox"
 AT_WORK = dict.fromkeys(("questions", "requests"), "asked {} items")
+AT_WORK["verdicts"] = "{} verdicts"
 AT_WORK["tasks"] = "{} trials have a verdict"
 ENDED = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
 

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from proctor.simulator.protocols.ranges import MOST_REPLIES, complaint, outside
+from proctor.simulator.protocols.scripts import scripted
 from proctor.simulator.protocols.tools import called
 from proctor.simulator.protocols.wire import (
     CALL_LETTERS,
@@ -53,6 +54,8 @@ def understood(body: bytes, terms: ServerTerms, known: Known, read_fields: Calla
         if wrong := outside(fields):
             raise out_of_range(wrong, fields.fields[wrong])
         ask = read_fields(fields)
+        if terms.script:
+            ask = replace(ask, scripted=scripted(terms.script, fields))
     except ValueError as error:
         raise bad_request(str(error)) from None
     if ask.name not in known:
@@ -85,6 +88,7 @@ def parse(fields: JsonBody) -> Ask:
         input_tokens=count_input(messages),
         limit=limit,
         usage=fields.inner("stream_options").flag("include_usage", default=False),
+        drawn=fields.fields.get("temperature") not in (None, 0),
     )
     # Most requests have none of these, and their time counts.
     if _RARE.isdisjoint(fields.fields):
@@ -159,7 +163,7 @@ def _choice(ask: Ask, said: SimulatedReply, index: int) -> dict[str, Any]:
     if said.reasoning:
         message["reasoning_content"] = said.reasoning
     if said.call is not None:
-        message |= {"content": None, "tool_calls": [_called(said.call, index)]}
+        message |= {"content": said.text or None, "tool_calls": [_called(ask, said.call, index)]}
     logprobs = _logprobs(said, said.tokens) if ask.ranked is not None else None
     return {"index": index, "message": message, "logprobs": logprobs, "finish_reason": _finish(said)}
 
@@ -168,9 +172,10 @@ def _finish(said: SimulatedReply) -> str:
     return "tool_calls" if said.call is not None else FINISH[said.finish]
 
 
-def _called(call: Call, index: int) -> dict[str, Any]:
+def _called(ask: Ask, call: Call, index: int) -> dict[str, Any]:
     told = {"name": call.name, "arguments": call.arguments}
-    return {"id": f"call_sim{index}", "type": "function", "function": told}
+    turn = f"_{ask.scripted.turn}" if ask.scripted else ""  # a conversation has no two calls of one id
+    return {"id": f"call_sim{index}{turn}", "type": "function", "function": told}
 
 
 def _refused(said: SimulatedReply) -> bool:
@@ -235,16 +240,16 @@ def _deltas(ask: Ask, said: SimulatedReply, index: int) -> Iterator[dict[str, An
         yield {**choice, "delta": {"reasoning_content": word}}
     for text, logprobs in words:
         yield {**choice, "delta": {part: text}, "logprobs": logprobs}
-    for delta in _call_deltas(said.call, index):
+    for delta in _call_deltas(ask, said.call, index):
         yield {**choice, "delta": {"tool_calls": [delta]}}
     yield {**choice, "delta": {}, "finish_reason": _finish(said)}
 
 
-def _call_deltas(call: Call | None, index: int) -> Iterator[dict[str, Any]]:
+def _call_deltas(ask: Ask, call: Call | None, index: int) -> Iterator[dict[str, Any]]:
     """A call in pieces: its name first, then its arguments a few letters at a time."""
     if call is None:
         return
-    yield {"index": 0, **_called(replace(call, arguments=""), index)}
+    yield {"index": 0, **_called(ask, replace(call, arguments=""), index)}
     for at in range(0, len(call.arguments), CALL_LETTERS):
         yield {"index": 0, "function": {"arguments": call.arguments[at : at + CALL_LETTERS]}}
 

@@ -88,6 +88,8 @@ def _output(said: SimulatedReply, stamp: Stamp) -> Iterator[Json]:
     if said.reasoning:
         summary = [{"type": "summary_text", "text": said.reasoning}]
         yield {"type": "reasoning", "id": f"rs_sim{stamp.number}", "summary": summary}
+    if said.text or said.call is None:
+        yield _message(said, stamp)
     if said.call is not None:
         told = {"name": said.call.name, "arguments": said.call.arguments, "status": "completed"}
         yield {
@@ -96,12 +98,14 @@ def _output(said: SimulatedReply, stamp: Stamp) -> Iterator[Json]:
             "call_id": f"call_sim{stamp.number}",
             **told,
         }
-        return
+
+
+def _message(said: SimulatedReply, stamp: Stamp) -> Json:
     part: Json = {"type": "output_text", "text": said.text, "annotations": []}
     if said.finish == "refused":
         part = {"type": "refusal", "refusal": said.text}
     message = {"type": "message", "id": f"msg_sim{stamp.number}", "role": "assistant", "status": "completed"}
-    yield {**message, "content": [part]}
+    return {**message, "content": [part]}
 
 
 def pieces(ask: Ask, said: SimulatedReply, stamp: Stamp) -> list[bytes]:

@@ -26,6 +26,14 @@ _PIECE = re.compile(r"\S+\s*|\s+")
 
 
 @dataclass(frozen=True, slots=True)
+class ScriptTurn:
+    """A line of a script: what the model says, and the shell command that it wants run."""
+
+    say: str
+    run: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ServerTerms:
     """What the server accepts: prompts up to `context_tokens`, and no parameter named in `reject`.
 
@@ -34,7 +42,7 @@ class ServerTerms:
     tokens that are ranked look: as they are, after a space, both ways, or only the beginning of the answer. For
     `loading_s` seconds after its start a server says that it loads its model. `trained_tokens` is the longest context
     that the models can have, whatever a request of Ollama's asks for; `queue` is how many may wait for a slot.
-    OpenAI's endpoints refuse a prompt that holds the text `decline` with 400.
+    OpenAI's endpoints refuse a prompt that holds the text `decline` with 400. Where there is a `script`, it answers.
     """
 
     context_tokens: int = 8192
@@ -49,6 +57,7 @@ class ServerTerms:
     room: Room = _ROOM
     queue: int | None = None
     decline: str | None = None
+    script: tuple[ScriptTurn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,15 @@ class Call:
 
     name: str
     arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scripted:
+    """What a script answers in one turn, counted from 0: words, a call, or both."""
+
+    text: str
+    call: Call | None
+    turn: int
 
 
 class Paced(bytes):
@@ -97,6 +115,8 @@ class Ask:
     keep_alive_s: float | None = None
     call: Call | None = None  # of a tool, in place of an answer
     vector: tuple[int, str] | None = None  # of a text, in place of an answer: how many numbers, how written
+    scripted: Scripted | None = None
+    drawn: bool = False  # the temperature is above 0, so a reply need not be the same again
     varied: bool = False  # a penalty on repetition is at work, so the text is another
 
 
@@ -119,7 +139,7 @@ class SimulatedReply:
     output_tokens: int
     reasoning_tokens: int
     tokens: tuple[Token, ...] = ()  # of the text, where log-probabilities were asked for
-    call: Call | None = None  # of a tool; its text is then empty
+    call: Call | None = None  # of a tool; only a script has words beside it
     others: tuple[SimulatedReply, ...] = ()  # further replies to the same request
 
     @property

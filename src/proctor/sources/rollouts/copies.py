@@ -44,6 +44,13 @@ def kept(tree: Tree, build: Tree, sha256: str, home: Path) -> Path:
     return place
 
 
+def copy_here(sha256: str, home: Path, *, whole: bool = False) -> Path | None:
+    """The folder with the files of a copy, if it is here; with `whole` only as it was made, looked at file by file."""
+    place = home / FOLDER / sha256
+    here = place.is_dir() and (not whole or _whole(place, sha256))
+    return place / "task" if here else None
+
+
 def _whole(place: Path, sha256: str) -> bool:
     task = place / "task"
     names = [each.name for each in task.iterdir()] if task.is_dir() else []

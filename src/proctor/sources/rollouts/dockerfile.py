@@ -25,18 +25,19 @@ MAPPED = (
     "overlay_repo_files",
 )  # copied into every box, whether or not the Dockerfile says so
 SHOWN = 60  # characters of a line
-_HEREDOC = re.compile(r"<<-?\s*[\"']?(\w+)[\"']?")
+_HEREDOC = re.compile(r"(?<!<)<<-?[ \t]*[\"']?(\w+)[\"']?")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+))")
 _PAIR = re.compile(r"(\w+)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:[^\s\\]|\\.)*)")
 
 
 @dataclass(frozen=True, slots=True)
 class DockerLine:
-    """One instruction, its continuation lines joined: `FROM`, and what follows."""
+    """One instruction, its continuation lines joined: `FROM`, and what follows. `document` are its here-documents."""
 
     number: int
     word: str
     rest: str
+    document: str = ""
 
     def __str__(self) -> str:
         told = f"{self.word} {' '.join(self.rest.split())}"
@@ -71,16 +72,16 @@ def recipe_of(text: str) -> DockerRecipe:
     steps: list[DockerLine] = []
     bases: list[str] = []
     place = PurePosixPath("/")
-    for line in _lines(text):
+    for line in docker_lines(text):
         if line.word == "FROM":
             bases.append(line.rest.split()[0] if line.rest.split() else "")
             steps += [line] if len(bases) > 1 else []
         elif line.word in ("ARG", "ENV"):
-            pairs = _pairs(line.rest, known)
+            pairs = pairs_of(line.rest, known)
             known.update(pairs)
             told.update(pairs if line.word == "ENV" else {})
         elif line.word == "WORKDIR":
-            place = place / _filled(line.rest.strip(), known)
+            place = place / filled(line.rest.strip(), known)
         elif line.word == "COPY":
             made = _copies(line, known, place)
             copies += made or ()
@@ -90,8 +91,8 @@ def recipe_of(text: str) -> DockerRecipe:
     return DockerRecipe(bases[0] if bases else None, told, copies, steps)
 
 
-def _lines(text: str) -> Iterator[DockerLine]:
-    """The instructions, without comments, each with the here-documents that belong to it thrown away."""
+def docker_lines(text: str) -> Iterator[DockerLine]:
+    """The instructions, without comments."""
     rows = iter(enumerate(text.splitlines(), 1))
     for number, row in rows:
         if not row.strip() or row.lstrip().startswith("#"):
@@ -101,19 +102,21 @@ def _lines(text: str) -> Iterator[DockerLine]:
             _, more = next(rows, (0, ""))
             whole = whole[:-1] + ("\\" if more.lstrip().startswith("#") else " " + more.strip())
         word, _, rest = whole.partition(" ")
+        document: list[str] = []
         for end in _HEREDOC.findall(rest) if word.upper() in ("RUN", "COPY", "ADD") else ():
             while (follows := next(rows, None)) is not None and follows[1].strip() != end:
-                pass
-        yield DockerLine(number, word.upper(), rest.strip())
+                document.append(follows[1])
+            document.append(end)
+        yield DockerLine(number, word.upper(), rest.strip(), "\n".join(document))
 
 
-def _pairs(rest: str, known: Mapping[str, str]) -> dict[str, str]:
+def pairs_of(rest: str, known: Mapping[str, str]) -> dict[str, str]:
     """NAME=value pairs, or the old form NAME value; an ARG without a default tells nothing."""
     found = _PAIR.findall(rest)
     if found:
-        return {name: _filled(_unquoted(value), known) for name, value in found}
+        return {name: filled(_unquoted(value), known) for name, value in found}
     name, _, value = rest.partition(" ")
-    return {name: _filled(value.strip(), known)} if value else {}
+    return {name: filled(value.strip(), known)} if value else {}
 
 
 def _unquoted(value: str) -> str:
@@ -121,13 +124,13 @@ def _unquoted(value: str) -> str:
     return re.sub(r"\\(.)", r"\1", value[1:-1] if quoted else value)
 
 
-def _filled(value: str, known: Mapping[str, str]) -> str:
+def filled(value: str, known: Mapping[str, str]) -> str:
     return _VARIABLE.sub(lambda each: known.get(each[1] or each[3]) or each[2] or "", value)
 
 
 def _copies(line: DockerLine, known: Mapping[str, str], place: PurePosixPath) -> list[Copied] | None:
     """What a COPY puts where; None where only a builder can tell."""
-    words = _words(_filled(line.rest, known))
+    words = words_of(filled(line.rest, known))
     options = [word for word in words if word.startswith("--")]
     names = [word for word in words if not word.startswith("--")]
     if len(names) < 2 or any(option.startswith("--from") for option in options) or "<<" in line.rest:
@@ -146,7 +149,7 @@ def _mapped(source: str, target: str) -> bool:
     return source in MAPPED and target.rstrip("/") == root
 
 
-def _words(rest: str) -> list[str]:
+def words_of(rest: str) -> list[str]:
     bracket = rest.find("[")
     if bracket >= 0 and rest.endswith("]"):
         try:

@@ -16,8 +16,9 @@ from proctor.sources.rollouts.faults import JsonTold, TaskFaults
 from proctor.sources.rollouts.paths import outside
 
 META = "tb_meta.json"
-Runner = Literal["python", "unittest", "pytest", "sh"]
-RUNNERS: tuple[Runner, ...] = get_args(Runner)
+# The last two are of tasks of others: a reward that is written to a file, and a JSON that names tests of an instance.
+Runner = Literal["python", "unittest", "pytest", "sh", "reward", "instance"]
+RUNNERS: tuple[Runner, ...] = ("python", "unittest", "pytest", "sh", "instance")
 Sensitivity = Literal["safe", "sensitive", "unknown"]
 OWN = "timeout_s, verifier_timeout_s, pass_score, protect, requires, sandbox, environment_variables, baseline"
 _ID = re.compile(r"[^\W_][\w.@:+-]{0,119}")
@@ -61,7 +62,10 @@ class RepoOrigin:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """proctor's own keys. `baseline` is the commit whose files overlay_repo_files/ holds."""
+    """proctor's own keys. `baseline` is the commit whose files overlay_repo_files/ holds.
+
+    Of tasks of others, `memory_mb` and `cpus` are what they say that they need.
+    """
 
     timeout_s: float | None = None
     verifier_timeout_s: float | None = None
@@ -71,6 +75,8 @@ class Own:
     sandbox: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     baseline: str | None = None
+    memory_mb: int | None = None
+    cpus: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,14 +236,23 @@ def runner_of(path: str, body: bytes) -> Runner:
 
 
 def _python_runner(tree: ast.Module) -> Runner:
-    if any(isinstance(each, ast.If) and "__main__" in ast.unparse(each.test) for each in tree.body):
+    mains = [each for each in tree.body if isinstance(each, ast.If) and "__main__" in ast.unparse(each.test)]
+    if any(not _only_unittest(each) for each in mains):
         return "python"
     classes = [each for each in tree.body if isinstance(each, ast.ClassDef)]
     if any("TestCase" in ast.unparse(parent) for each in classes for parent in each.bases):
         return "unittest"
+    if mains:
+        return "python"
     functions = [each.name for each in tree.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
     tests = [name for name in functions if name.startswith("test")]
     return "pytest" if tests or any(each.name.startswith("Test") for each in classes) else "python"
+
+
+def _only_unittest(main: ast.If) -> bool:
+    """Whether it does what the runner `unittest` does, which also sees what was skipped: unittest.main() passes it."""
+    words = [ast.unparse(each) for each in (*main.body, *main.orelse)]
+    return len(words) == 1 and re.fullmatch(r"unittest\.main\((verbosity=\d)?\)", words[0]) is not None
 
 
 def _own(told: JsonTold) -> Own:

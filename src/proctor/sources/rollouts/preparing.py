@@ -15,6 +15,8 @@ from proctor.sources.rollouts.meta import META, is_task_id, parsed, repo_origin
 from proctor.sources.rollouts.overrides import Draft, remove
 from proctor.sources.rollouts.reading import DOCKERFILE, REMOVED, listed_globs, read_task
 from proctor.sources.rollouts.repository import repository_files
+from proctor.sources.rollouts.swebench.instance import Instance, find_instance, named_instance
+from proctor.sources.rollouts.swebench.preparing import prepared_files, repository_for
 from proctor.sources.rollouts.task import EVALUATION, OVERLAY, REPO, PreparedTask
 from proctor.sources.rollouts.tree import TaskFile, links_out, tree_of, write
 
@@ -26,12 +28,17 @@ BASE = b"FROM proctor-base\nWORKDIR /app/repo\n"
 
 @dataclass(frozen=True, slots=True)
 class PrepareWish:
-    """How a task is prepared. `repo` is a clone, bundle or archive; None: what tb_meta.json names or lies beside it."""
+    """How a task is prepared. `repo` is a clone, bundle or archive; None: what tb_meta.json names or lies beside it.
+
+    `created` may be a file of instances, of which one is meant; their repositories may lie in the folder `repos`.
+    """
 
     created: Path
     name: str | None = None
     repo: str | None = None
     sandbox: str | None = None  # written into tb_meta.json as `proctor.sandbox`
+    instance: str | None = None
+    repos: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +58,10 @@ def prepare_task(wish: PrepareWish, home: Path) -> Prepared:
     Raises: ConfigError where the name is taken or none, DataError for what cannot be read.
     """
     created = wish.created
-    name = wish.name or created.resolve().name
-    place = home / PREPARED / name
-    if not is_task_id(name):
-        raise ConfigError(f"{name!r} is no name for a task: letters, digits and . _ @ : + -")
-    if place.exists():
-        raise ConfigError(f"{place} is there already: delete it, or give the new one another --name")
+    named = None if (created / META).is_file() else named_instance(created)
+    if named is not None:
+        return _of_instance(find_instance(named[0], wish.instance or named[1]), named[0], wish, home)
+    place = _place(wish.name or created.resolve().name, home)
     if not (created / META).is_file():
         raise DataError(f"{created} is no created task: it has no {META}")
     faults = TaskFaults(created)
@@ -65,12 +70,36 @@ def prepare_task(wish: PrepareWish, home: Path) -> Prepared:
     baseline = _furnish(draft, wish)
     links_out(draft.tree, faults)
     faults.settle()
+    return _prepared(draft, place, baseline, home)
+
+
+def _place(name: str, home: Path) -> Path:
+    place = home / PREPARED / name
+    if not is_task_id(name):
+        raise ConfigError(f"{name!r} is no name for a task: letters, digits and . _ @ : + -")
+    if place.exists():
+        raise ConfigError(f"{place} is there already: delete it, or give the new one another --name")
+    return place
+
+
+def _prepared(draft: Draft, place: Path, baseline: str | None, home: Path) -> Prepared:
     files = sum(path.startswith(f"{REPO}/") for path in draft.tree)
     _written(draft, place)
     try:
         return Prepared(place, baseline, files, read_task(place, home))
     except DataError as error:
         return Prepared(place, baseline, files, None, str(error))
+
+
+def _of_instance(instance: Instance, file: Path, wish: PrepareWish, home: Path) -> Prepared:
+    """A prepared task of an instance of SWE-bench's kind."""
+    place = _place(wish.name or instance.name, home)
+    faults = TaskFaults(file)
+    source = repository_for(instance, file, wish.repo, wish.repos)
+    draft = Draft(*prepared_files(instance, source), faults)
+    links_out(draft.tree, faults)
+    faults.settle()
+    return _prepared(draft, place, str(draft.document["proctor"]["baseline"]), home)
 
 
 def _furnish(draft: Draft, wish: PrepareWish) -> str | None:

@@ -10,12 +10,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from proctor.errors import DataError
-from proctor.sources.rollouts.copies import kept
+from proctor.errors import DataError, DataMissing
+from proctor.sources.rollouts.copies import copy_here, kept
 from proctor.sources.rollouts.dockerfile import Copied, DockerRecipe, recipe_of
 from proctor.sources.rollouts.faults import JsonTold, TaskFaults
+from proctor.sources.rollouts.harbor.reading import read_harbor
+from proctor.sources.rollouts.harbor.spec import TASK
 from proctor.sources.rollouts.meta import META, Meta, parsed, read_meta
 from proctor.sources.rollouts.overrides import INSTRUCTIONS, Draft, apply_overrides, remove
+from proctor.sources.rollouts.swebench.instance import find_instance, named_instance
+from proctor.sources.rollouts.swebench.preparing import prepared_files, repository_for
 from proctor.sources.rollouts.task import EVALUATION, OVERLAY, REFERENCE, REPO, PreparedTask, gives_away
 from proctor.sources.rollouts.tree import TaskFile, Tree, digest, links_out, tree_of
 
@@ -23,8 +27,6 @@ DOCKERFILE = "Dockerfile"
 REMOVED = f"{OVERLAY}/remove_repo_paths.txt"
 SCRIPT_BYTES = 1_000_000  # beyond which a file of evaluation/ is not looked into
 OTHER_FORMATS = {
-    "task.toml": "a task of Harbor's format",
-    "instance.jsonl": "an instance of SWE-bench's format",
     "task.yaml": "a task of Terminal-Bench's first format",
 }
 
@@ -34,10 +36,20 @@ def read_task(folder: Path, home: Path, overrides: Path | None = None) -> Prepar
 
     Raises: DataError with every fault of the folder and of the overrides.
     """
-    _need_prepared(folder)
+    if (folder / TASK).is_file() and not (folder / META).is_file():
+        if overrides is not None:
+            raise DataError(
+                f"{folder} is a task of Harbor's format, and overrides are of prepared tasks alone"
+            )
+        return read_harbor(folder, home)
+    instance = None if (folder / META).is_file() else named_instance(folder)
+    if instance is None:
+        _need_prepared(folder)
     faults = TaskFaults(folder)
     try:
-        draft, recipe = _draft(folder, overrides, faults)
+        draft, recipe = _instance_draft(*instance, faults) if instance else _draft(folder, faults)
+        if overrides is not None:
+            apply_overrides(draft, overrides)
         if not draft.document:
             faults.settle()
         meta = _told(draft, faults)
@@ -68,6 +80,19 @@ def read_task(folder: Path, home: Path, overrides: Path | None = None) -> Prepar
     )
 
 
+def read_copy(sha256: str, origin: Path, home: Path) -> PreparedTask:
+    """The task of a private copy that is here, as one of the folder `origin`. Raises: DataMissing, DataError."""
+    copy = copy_here(sha256, home)
+    if copy is None:
+        raise DataMissing(
+            f"{origin}: the task as it was handed in (SHA-256 {sha256[:12]}) is not on this machine"
+        )
+    task = read_task(copy, home)
+    if task.sha256 != sha256:
+        raise DataError(f"{copy} was changed: delete {copy.parent}, and it is fetched again")
+    return replace(task, origin=origin)
+
+
 def _need_prepared(folder: Path) -> None:
     if not folder.is_dir():
         raise DataError(f"{folder} is no folder: prepared_dir names the folder of a prepared task")
@@ -76,15 +101,23 @@ def _need_prepared(folder: Path) -> None:
     for name, what in OTHER_FORMATS.items():
         if (folder / name).is_file():
             raise DataError(
-                f"{folder} is {what} ({name}), which proctor cannot run yet: it runs prepared tasks, "
-                f"folders with {META}, {DOCKERFILE}, {REPO}/ and {EVALUATION}/ (`proctor task new NAME` makes one)"
+                f"{folder} is {what} ({name}), which proctor does not run: it runs prepared tasks (with {META}, "
+                f"{DOCKERFILE}, {REPO}/ and {EVALUATION}/), Harbor's (with {TASK}) and SWE-bench's instances "
+                "(FILE.jsonl#ID). Harbor's own tools make such a task one of theirs: docs/tasks-of-others.md"
             )
     raise DataError(
         f"{folder} is no prepared task: it has no {META} (`proctor task new NAME` makes a folder with one)"
     )
 
 
-def _draft(folder: Path, overrides: Path | None, faults: TaskFaults) -> tuple[Draft, DockerRecipe]:
+def _instance_draft(file: Path, ident: str | None, faults: TaskFaults) -> tuple[Draft, DockerRecipe]:
+    """An instance of SWE-bench's kind, as a prepared task: its repository lies beside the file."""
+    instance = find_instance(file, ident)
+    document, tree = prepared_files(instance, repository_for(instance, file, None, None))
+    return Draft(document, tree, faults), recipe_of(tree[DOCKERFILE].content.decode())
+
+
+def _draft(folder: Path, faults: TaskFaults) -> tuple[Draft, DockerRecipe]:
     recipe = DockerRecipe()
     if (folder / DOCKERFILE).is_file():
         recipe = _copying(folder, recipe_of((folder / DOCKERFILE).read_text("utf-8", "replace")), faults)
@@ -98,8 +131,6 @@ def _draft(folder: Path, overrides: Path | None, faults: TaskFaults) -> tuple[Dr
     tree = tree_of(folder, [root for root in roots if not _inside(root, roots)], faults)
     draft = Draft(parsed((folder / META).read_bytes(), META, faults), tree, faults)
     remove(draft, listed_globs(tree), JsonTold({}, REMOVED, faults), "", strict=False)
-    if overrides is not None:
-        apply_overrides(draft, overrides)
     return draft, recipe
 
 

@@ -13,7 +13,7 @@ from proctor.figures import not_contained_mark
 from proctor.findings import METRIC_VERSIONS
 from proctor.manifest import RolloutFacts, TaskSpec
 from proctor.references import RolloutsRef, TaskEntry
-from proctor.sources.rollouts.reading import read_task
+from proctor.sources.rollouts.reading import read_copy, read_task
 from proctor.sources.rollouts.task import PreparedTask
 from proctor.types import Gold, Item, TaskFolder
 
@@ -77,21 +77,29 @@ def tasks_of(ref: RolloutsRef, home: Path) -> list[PreparedTask]:
 
 
 def _read(ref: RolloutsRef, home: Path) -> list[PreparedTask]:
-    read: dict[tuple[str, str | None], PreparedTask] = {}
+    read: dict[tuple[str, str | None, str | None], PreparedTask] = {}
     faults: dict[str, None] = {}
     for entry in ref.tasks:
-        key = (entry.folder, entry.overrides)
-        if key in read:
+        if _key(entry) in read:
             continue
         try:
-            read[key] = read_task(
-                Path(entry.folder), home, None if entry.overrides is None else Path(entry.overrides)
-            )
+            read[_key(entry)] = _of_entry(entry, home)
         except DataError as error:
             faults[str(error)] = None
     if faults:
         raise DataError("\n".join(faults))
-    return [read[entry.folder, entry.overrides] for entry in ref.tasks]
+    return [read[_key(entry)] for entry in ref.tasks]
+
+
+def _key(entry: TaskEntry) -> tuple[str, str | None, str | None]:
+    return entry.folder, entry.overrides, entry.content
+
+
+def _of_entry(entry: TaskEntry, home: Path) -> PreparedTask:
+    """By its hash where it was handed in for other machines, else as its folder is now."""
+    if entry.content is not None:
+        return read_copy(entry.content, Path(entry.folder), home)
+    return read_task(Path(entry.folder), home, None if entry.overrides is None else Path(entry.overrides))
 
 
 def told_apart(tasks: Sequence[PreparedTask]) -> list[PreparedTask]:

@@ -9,8 +9,9 @@ from pathlib import Path, PurePosixPath
 
 from proctor.sources.rollouts.dockerfile import DockerRecipe
 from proctor.sources.rollouts.meta import Own, Rubric, TestScript
+from proctor.sources.rollouts.place import REPO_IN_BOX, BuildStep, Stage, WorkPlace
 
-APP, REPO_IN_BOX = "/app", "/app/repo"
+APP = "/app"
 REPO = "overlay_repo_files"
 OVERLAY = "overlay_files"
 EVALUATION = "evaluation"
@@ -26,7 +27,9 @@ GIVEN_AWAY = (
     "remove_repo_paths.txt",
 )
 OF_TESTS = {"tests", "test", EVALUATION, "solution"}
-BUILDERS = ("docker",)  # sandboxes that build a task's Dockerfile
+BUILDERS = ("docker", "modal")  # sandboxes that build a task's Dockerfile
+SOLVE = "solve.sh"
+FULL = 1.0 - 1e-9  # what a test script gives that passed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +39,18 @@ class BoxFile:
     source: Path
     target: str
 
+    @property
+    def in_repository(self) -> bool:
+        return self.target == REPO_IN_BOX or self.target.startswith(f"{REPO_IN_BOX}/")
+
 
 @dataclass(frozen=True, slots=True)
 class PreparedTask:
     """A task, with its overrides applied. `folder` is the private copy, `origin` the prepared folder.
 
     `sha256` is the hash of the copy's content; `changes` are what the overrides changed, `remarks` what a person
-    should know before it is run, both in sentences.
+    should know before it is run, and `lacking` what keeps every sandbox from running it, all in sentences. Tasks of
+    other makers have `stages`, and `steps` that make their files before any agent sees them.
     """
 
     folder: Path
@@ -60,6 +68,10 @@ class PreparedTask:
     sensitivity: str = "unknown"
     changes: Sequence[str] = ()
     remarks: Sequence[str] = field(default=())
+    place: WorkPlace = WorkPlace()
+    stages: Sequence[Stage] = ()
+    steps: Sequence[BuildStep] = ()
+    lacking: Sequence[str] = ()
 
     @property
     def repo(self) -> Path:
@@ -67,7 +79,8 @@ class PreparedTask:
 
     @property
     def evaluation(self) -> Path:
-        return self.folder / EVALUATION
+        """Where the test scripts are found by their paths."""
+        return self.folder if self.stages else self.folder / EVALUATION
 
     @property
     def build(self) -> Path:
@@ -76,8 +89,18 @@ class PreparedTask:
 
     @property
     def reference(self) -> Path | None:
+        """The reference solution: a patch; of tasks of others, the first script that solves them."""
+        if self.stages:
+            known = [stage.solution for stage in self.stages]
+            return self.folder / known[0] / SOLVE if known[0] and all(known) else None
         path = self.folder / OVERLAY / REFERENCE
         return path if path.is_file() else None
+
+    def stage_of(self, script: TestScript) -> Stage | None:
+        """The step that a test script verifies; None where the task has no steps."""
+        if not self.stages:
+            return None
+        return self.stages[[each.path for each in self.tests].index(script.path)]
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -116,7 +139,12 @@ class PreparedTask:
         return [rubric for rubric in self.rubrics if rubric.id not in tested]
 
     def agent_files(self) -> Sequence[BoxFile]:
-        """What the agent's box is given: the repository, files beside it, and what the Dockerfile copies."""
+        """What the agent's box is given: the repository, files beside it, and what the Dockerfile copies.
+
+        Nothing where steps make the files.
+        """
+        if not self.place.whole:
+            return ()
         given = [BoxFile(self.repo, REPO_IN_BOX)]
         given += [BoxFile(self.folder / OVERLAY / name, f"{APP}/{name}") for name in self.overlay]
         for each in self.recipe.copies:
@@ -136,17 +164,17 @@ class PreparedTask:
         """What the verifier's box is given: the same. The tests are shown to it read-only, beside these."""
         return self.agent_files()
 
-    def score(self, passed: Mapping[str, bool]) -> float:
-        """The share of the rubrics' weights, 0 to 1, by which test scripts passed (by path).
+    def score(self, passed: Mapping[str, float]) -> float:
+        """The share of the rubrics' weights, 0 to 1, by what test scripts gave (by path): 1 where one passed.
 
-        A rubric has the share of its scripts that passed; one without scripts does not count. Gates give nothing, and
-        where a script of a gate failed the score is 0.
+        A rubric has the mean of its scripts; one without scripts does not count. Gates give nothing, and where a
+        script of a gate did not pass the score is 0.
         """
         of = {
             rubric.id: [passed[test.path] for test in self.tests if test.rubric == rubric.id]
             for rubric in self.rubrics
         }
-        if not all(all(of[rubric.id]) for rubric in self.rubrics if rubric.gate):
+        if any(share < FULL for rubric in self.rubrics if rubric.gate for share in of[rubric.id]):
             return 0.0
         counted = [rubric for rubric in self.rubrics if of[rubric.id] and not rubric.gate]
         whole = sum(rubric.weight for rubric in counted)
@@ -154,7 +182,11 @@ class PreparedTask:
         return gained / whole if whole else 0.0
 
     def refusal(self, sandbox: str) -> str | None:
-        """Why it cannot be run in a sandbox, told by its Dockerfile; None where it can."""
+        """Why it cannot be run in a sandbox, told by its files; None where it can."""
+        if self.lacking:
+            return f"{self.id} cannot be run in a box: {'; '.join(self.lacking)}"
+        if not self.place.whole and sandbox == "local":
+            return f"{self.id} works in {', '.join(self.place.folders)}, and sandbox 'local' has no root of its own"
         if sandbox in BUILDERS:
             return None
         if self.own.sandbox in BUILDERS:

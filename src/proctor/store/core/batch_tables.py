@@ -3,7 +3,7 @@
 model_registry      what is known of a model that may be run: its size, what it needs, how fast it was
 batch               a batch as OpenAI's API has it; the work is a run
 batch_file          a file of that API: requests that came in, or what a run's attempts are written as
-label               what a person says of a reply; the newest of its place counts
+label               what a person says of a reply: a verdict on all of it, or a grade by a criterion; the newest counts
 """
 
 from __future__ import annotations
@@ -91,12 +91,20 @@ LABEL = Table(
     Column("run_num", Integer, ForeignKey("run.num"), nullable=False),
     Column("item_id", ITEM_ID, nullable=False),
     Column("repeat", Integer, nullable=False),
-    Column("verdict", Text),  # good, bad, best, edited; null takes the one before back
+    Column(
+        "verdict", Text
+    ),  # good, bad, best, edited, or a grade of the scale; null takes the one before back
     Column("text", Text),  # the reply as it should be, of edited
     Column("note", Text),
     Column("tags", Text, nullable=False),  # JSON list
     Column("user", Text, nullable=False),
     Column("at", Double, nullable=False),
+    # Of a grade by a criterion of a rubric, or of a preference between two replies; null where all of a reply is meant.
+    Column("criterion", Text),
+    Column("rubric", Text),  # its name with the first digits of its hash
+    Column("against", Text),  # id of the run of the other reply, of preferences
+    Column("drawn", Text),  # random: one of those that stand for all; chosen: for another reason
+    Column("attempt", Integer),  # which reply it is about, where several were tried
     Index("label_item", "run_num", "item_id", "repeat", "id"),
     sqlite_autoincrement=True,
 )

@@ -260,7 +260,7 @@ API_KEY = Table(
     Column("name", Text, nullable=False),
     Column("prefix", Text, nullable=False),  # the key's first characters, to tell keys apart
     Column("digest", Text, nullable=False, unique=True),  # SHA-256 of the key, which itself is kept nowhere
-    Column("scopes", Text, nullable=False),  # of read, run, admin; separated by commas
+    Column("scopes", Text, nullable=False),  # of read, label, run, admin; separated by commas
     Column("created_at", Double, nullable=False),
     *(Column(name, Double) for name in ("last_used_at", "revoked_at")),
     sqlite_autoincrement=True,

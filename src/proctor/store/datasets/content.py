@@ -124,6 +124,20 @@ def keep_shared(store: Database, name: str, file: BinaryIO) -> None:
         connection.execute(store.insert(DATASET_FILE).on_conflict_do_nothing(), row)
 
 
+def take_name(store: Database, name: str) -> bool:
+    """Take a name that only one may have, as an empty file; False where somebody has it."""
+    nothing = hashlib.sha256().hexdigest()
+    row = {"content": name, "filename": name, "sha256": nothing, "bytes": 0}
+    taking = store.insert(DATASET_FILE).values(row).on_conflict_do_nothing().returning(DATASET_FILE.c.content)
+    with store.whole.writing() as connection:
+        return connection.execute(taking).first() is not None
+
+
+def give_name_back(store: Database, name: str) -> None:
+    with store.whole.writing() as connection:
+        connection.execute(delete(DATASET_FILE).where(DATASET_FILE.c.content == name))
+
+
 def shared_file(store: Database, name: str) -> KeptFile | None:
     """The file that is kept under a name."""
     query = select(DATASET_FILE).where(DATASET_FILE.c.content == name)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, case, func, select
 
 from proctor.errors import NotFound
+from proctor.store.core import bodies
 from proctor.store.core.attempts import Store
 from proctor.store.core.latest import is_latest
 from proctor.store.core.runs import run_from
-from proctor.store.core.tables import ATTEMPT, RUN
-from proctor.types import Run, Status
+from proctor.store.core.tables import ATTEMPT, PAYLOAD, RUN
+from proctor.types import Run, Status, Usage
 
 # As cells are written, with their keys in order; a quote inside a text has a backslash before it.
 _OF_ROLLOUTS = RUN.c.cell.contains('"kind": "rollouts"', autoescape=True)
@@ -116,3 +117,28 @@ def counts_of(store: Store, plan_ids: Sequence[str]) -> dict[str, RowCounts]:
     )
     with store.reading() as connection:
         return {row[0]: RowCounts(*map(int, row[1:])) for row in connection.execute(query)}
+
+
+def spent(store: Store, plan_id: str) -> Usage:
+    """What all trials of a plan have used, in every try of each."""
+    a = ATTEMPT.c
+    known = [
+        func.coalesce(func.sum(func.coalesce(one, 0) + func.coalesce(unused, 0)), 0)
+        for one, unused in (
+            (a.input_tokens, a.unused_input_tokens),
+            (a.output_tokens, a.unused_output_tokens),
+            (a.cost_usd, a.unused_cost_usd),
+        )
+    ]
+    query = select(*known).join(RUN, RUN.c.num == a.run_num).where(RUN.c.plan_id == plan_id)
+    with store.reading() as connection:
+        read, wrote, usd = connection.execute(query).one()
+    return Usage(int(read), int(wrote), float(usd))
+
+
+def records(store: Store, plan_id: str) -> Iterator[bytes]:
+    """The records of a plan's trials as they are kept."""
+    query = select(PAYLOAD.c.body).join(RUN, RUN.c.num == PAYLOAD.c.run_num).where(RUN.c.plan_id == plan_id)
+    with store.reading() as connection:
+        for (body,) in connection.execute(query):
+            yield str(bodies.unpack(body).get("raw") or "").encode()

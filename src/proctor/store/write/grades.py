@@ -33,11 +33,15 @@ class KeptGrade:
 
 @dataclass(frozen=True, slots=True)
 class GradedBy:
-    """A grader that has graded attempts of a run: how many of them, and when it last did (Unix time)."""
+    """A grader that has graded attempts of a run: how many of them, when it last did (Unix time), and what it cost.
+
+    `cost_usd` is None where grading has no price, as that of all graders but models has.
+    """
 
     grader: str
     attempts: int
     at: float
+    cost_usd: float | None = None
 
 
 _COLUMNS = [
@@ -67,9 +71,11 @@ def add(store: Store, run_id: str, grades: Iterable[KeptGrade]) -> None:
             connection.execute(insert, [_values(num, each) for each in some])
 
 
-def by(store: Store, run_id: str, grader: str) -> Mapping[Place, Grade]:
-    """All that a grader has given to attempts of a run. Raises NotFound for the run."""
+def by(store: Store, run_id: str, grader: str, *, until: float | None = None) -> Mapping[Place, Grade]:
+    """All that a grader has given to attempts of a run, until a Unix time. Raises NotFound for the run."""
     query = select(*_COLUMNS).where(GRADE.c.run_num == store.number(run_id), GRADE.c.grader == grader)
+    if until is not None:
+        query = query.where(GRADE.c.at <= until)
     with store.reading() as connection:
         found = [_kept(row) for row in connection.execute(query)]
     return {(each.item_id, each.repeat, each.attempt): each.grade for each in found}
@@ -90,7 +96,7 @@ def graders(store: Store, run_id: str) -> list[GradedBy]:
     """Who has graded a run beside its first grader, in the order in which they last did. Raises NotFound."""
     last = func.max(GRADE.c.at)
     query = (
-        select(GRADE.c.grader, func.count(), last)
+        select(GRADE.c.grader, func.count(), last, func.sum(GRADE.c.cost_usd))
         .where(GRADE.c.run_num == store.number(run_id))
         .group_by(GRADE.c.grader)
         .order_by(last, GRADE.c.grader)

@@ -1,4 +1,7 @@
-"""What people say of replies: labels, added and never changed; the newest of a place counts."""
+"""What people say of a reply as a whole: labels, added and never changed; the newest of a place counts.
+
+Grades by the criteria of a rubric are in the same table and not told here: graded_labels.py has them.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +45,7 @@ class ReplyLabel:
 
 
 _COLUMNS = [LABEL.c[name] for name in ReplyLabel.__dataclass_fields__]
+_OF_ALL = LABEL.c.criterion.is_(None)
 
 
 def add(store: Store, run_id: str, new: ReplyLabel) -> ReplyLabel:
@@ -64,7 +68,7 @@ def add(store: Store, run_id: str, new: ReplyLabel) -> ReplyLabel:
 def of_row(store: Store, run_id: str, item_id: str, repeat: int) -> list[ReplyLabel]:
     """The newest first. Raises NotFound for the run."""
     query = select(*_COLUMNS).where(
-        LABEL.c.run_num == store.number(run_id), LABEL.c.item_id == item_id, LABEL.c.repeat == repeat
+        LABEL.c.run_num == store.number(run_id), LABEL.c.item_id == item_id, LABEL.c.repeat == repeat, _OF_ALL
     )
     with store.reading() as connection:
         return [_label(row) for row in connection.execute(query.order_by(LABEL.c.id.desc()))]
@@ -105,7 +109,9 @@ def all_current(store: Store, run_id: str) -> Iterator[tuple[int, ReplyLabel]]:
 def _current(num: int) -> Select[Any]:
     """The newest label of each place, those that take another back among them."""
     newest = (
-        select(func.max(LABEL.c.id)).where(LABEL.c.run_num == num).group_by(LABEL.c.item_id, LABEL.c.repeat)
+        select(func.max(LABEL.c.id))
+        .where(LABEL.c.run_num == num, _OF_ALL)
+        .group_by(LABEL.c.item_id, LABEL.c.repeat)
     )
     return select(*_COLUMNS).where(LABEL.c.run_num == num, LABEL.c.id.in_(newest))
 

@@ -63,12 +63,26 @@
 
   // Live pieces: `data-live` is the address of the piece, `data-events` of a stream that says when it changed.
   // The reader chooses between the stream and looking every few seconds.
-  let stream, timer, waiting = false;
+  let stream, timer, waiting = false, missed = false;
+  // What changed while a look was under way may not be in it, and of an end no other event comes: it is looked at again.
   function refresh(place) {
-    if (waiting) return;
+    if (waiting) { missed = true; return; }
     waiting = true;
-    htmx.ajax("GET", place.dataset.live, { target: place, swap: "innerHTML" }).finally(() => { waiting = false; });
+    htmx.ajax("GET", place.dataset.live, { target: place, swap: "innerHTML" }).finally(() => {
+      waiting = false;
+      if (missed && place.dataset.ended !== "true") refresh(place);
+      missed = false;
+    });
   }
+  // What the reader has unfolded or folded stays so where a live piece brings it again.
+  let folds = new Map();
+  document.addEventListener("htmx:beforeSwap", (e) => {
+    if (e.target.matches?.("[data-live]")) folds = new Map(all("details[id]", e.target).map((each) => [each.id, each.open]));
+  });
+  document.addEventListener("htmx:afterSwap", (e) => {
+    if (!e.target.matches?.("[data-live]")) return;
+    for (const each of all("details[id]", e.target)) if (folds.has(each.id)) each.open = folds.get(each.id);
+  });
   function follow() {
     stream?.close(); clearInterval(timer); stream = timer = undefined;
     const place = one("[data-live]");
@@ -81,7 +95,7 @@
       // Where streams are not let through, look now and then instead.
       stream.onerror = () => { stream.close(); timer ??= setInterval(() => refresh(place), 2000); };
     } else {
-      timer = setInterval(() => refresh(place), 1000 * (Number(choice) || 5));
+      timer = setInterval(() => refresh(place), 1000 * (Number(choice) || Number(place.dataset.every) || 5));
     }
   }
   document.addEventListener("change", (e) => { if (e.target.id === "refresh") follow(); });
@@ -133,6 +147,12 @@
     }
   }
   document.addEventListener("change", (e) => { if (e.target.matches("select[name=provider], select[name=suite]")) fitProvider(); });
+
+  // A choice that has fields of its own shows them.
+  document.addEventListener("change", (e) => {
+    const part = e.target.dataset?.unfolds && one(e.target.dataset.unfolds);
+    if (part) part.open = true;
+  });
 
   // Keys of their own, where something is labelled: a button is pressed, a field or a fold is gone to.
   function ownKey(key) {

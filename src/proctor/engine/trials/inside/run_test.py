@@ -1,6 +1,8 @@
 """Runs one test script of a verifier, and tells on its last line that it came to its end. Runs in the box, alone.
 
-    python3 -I -B run_test.py HOW SCRIPT REPOSITORY PATHS       HOW: python, unittest or pytest; PATHS: joined by ":"
+    python3 -I -B run_test.py HOW SCRIPT REPOSITORY PATHS       PATHS: joined by ":"
+
+HOW: python, unittest, pytest; or instance, collect, of which SCRIPT is a JSON that names tests of the repository.
 
 A secret word is handed in on stdin.
 
@@ -12,7 +14,10 @@ program is not kept out: that can only a script that runs the tested code as a p
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shutil
 import sys
 from importlib.machinery import PathFinder
 
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
 
 NOTHING_RAN = "no test ran"
 NO_TESTS = 5  # as pytest exits
+BROKEN = (3, 4)  # likewise: an error of its own, or one in how it was called or set up
 UNDUMPABLE = 4  # PR_SET_DUMPABLE of prctl(2)
 
 
@@ -86,7 +92,7 @@ def main(how: str, script: str, repository: str, paths: str) -> NoReturn:
         # Before the repository is looked into, where something else may lie under that name.
         need(how)
         sys.path[:0] = [here, *filter(None, paths.split(":")), repository]
-        count = HOW[how](script)
+        count = OF_INSTANCE[how](script, repository, ending) if how in OF_INSTANCE else HOW[how](script)
     except SystemExit as left:
         passed = left.code in (None, 0) and not _through_others(left, (here, *trusted))
         ending.tell(passed, "" if passed else f"it exited with {left.code!r}")
@@ -110,7 +116,7 @@ def need(how: str) -> None:
     """Load what runs the script."""
     try:
         if how != "python":
-            __import__(how)
+            __import__("pytest" if how in OF_INSTANCE else how)
     except ImportError:
         raise Broken(f"The Python of this box has no {how}") from None
 
@@ -193,7 +199,121 @@ def by_pytest(script: str) -> int:
     return counted.passed
 
 
+class NamedTests:
+    """A plugin that runs the tests which were named and no others, and counts which of them passed.
+
+    Numbers in an id may be others each time it is collected, as times of day are: where no test has an id as it
+    stands, all count whose ids differ from it in numbers alone.
+    """
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        self.ids = ids
+        self.found: dict[str, list[str]] = {}
+        self.good: dict[str, bool] = {}
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        there = [item.nodeid for item in items]
+        like: dict[str, list[str]] = {}
+        for each in there:
+            like.setdefault(_without_numbers(each), []).append(each)
+        for ident in self.ids:
+            exact = [each for each in there if each == ident or ("::" not in ident and _called(each, ident))]
+            self.found[ident] = exact or like.get(_without_numbers(ident), [])
+        wanted = {each for found in self.found.values() for each in found}
+        items[:] = [item for item in items if item.nodeid in wanted]
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        expected = hasattr(report, "wasxfail")
+        good = report.passed or (expected and report.skipped)
+        self.good[report.nodeid] = self.good.get(report.nodeid, True) and good
+
+    def passed(self) -> list[str]:
+        return [
+            ident for ident in self.ids if self.found.get(ident) and all(map(self._good, self.found[ident]))
+        ]
+
+    def _good(self, nodeid: str) -> bool:
+        return self.good.get(nodeid, False)
+
+
+def _without_numbers(ident: str) -> str:
+    return re.sub(r"\d+", "0", ident)
+
+
+def _called(nodeid: str, name: str) -> bool:
+    return nodeid.rpartition("::")[2].partition("[")[0] == name
+
+
+def _laid_over(script: str, repository: str) -> dict[str, Any]:
+    """Put the files of the test patch over the repository; the tests that the JSON names."""
+    with open(script) as file:  # noqa: PTH123 - pathlib takes its time to load
+        told: dict[str, Any] = json.load(file)
+    patched = f"{script.rpartition('/')[0]}/patched"
+    if os.path.isdir(patched):  # noqa: PTH112 - pathlib takes its time to load
+        shutil.copytree(patched, repository, dirs_exist_ok=True)
+    for path in told["deleted"]:
+        if os.path.lexists(f"{repository}/{path}"):
+            os.remove(f"{repository}/{path}")  # noqa: PTH107 - pathlib takes its time to load
+    os.chdir(repository)
+    return told
+
+
+def by_instance(script: str, repository: str, ending: ScriptEnding) -> int:
+    """Run the named tests by the repository's own settings; tells how many of them passed."""
+    import pytest
+
+    told = _laid_over(script, repository)
+    named = NamedTests(told["tests"])
+    files = [path for path in told["files"] if os.path.lexists(path)]
+    pytest.main(["--rootdir", repository, "-p", "no:cacheprovider", "-q", *files], plugins=[named])
+    good = named.passed()
+    for ident in told["tests"]:
+        if ident not in good:
+            print(f"not passed: {ident}")
+    ending.say("share", f"{len(good)}/{len(told['tests'])}")
+    if len(good) < len(told["tests"]):
+        raise SystemExit(1)
+    return len(good)
+
+
+def by_collecting(script: str, repository: str, _ending: ScriptEnding) -> int:
+    """Only look whether the tests can be found at all: what keeps pytest from beginning is no fault of any work."""
+    import pytest
+
+    told = _laid_over(script, repository)
+    files = [path for path in told["files"] if os.path.lexists(path)]
+    words = ["--rootdir", repository, "-p", "no:cacheprovider", "-q", "--collect-only"]
+    found, named = NotCollected(), NamedTests(told["tests"])
+    code = pytest.main([*words, "--continue-on-collection-errors", *files], plugins=[found, named])
+    foreign = sorted(name for name in found.modules if not _of_repository(name, repository))
+    if foreign:
+        raise Broken(f"the Python of this box lacks {', '.join(foreign)}")
+    if code in BROKEN:
+        raise Broken(f"pytest ended with exit code {int(code)}: it could not begin with these tests")
+    if not found.failed and not any(named.found.values()):
+        raise Broken(f"pytest finds none of the tests that are named, such as {told['tests'][0]}")
+    return 1
+
+
+class NotCollected:
+    """A plugin that notes the modules for want of which tests could not be found."""
+
+    def __init__(self) -> None:
+        self.modules: set[str] = set()
+        self.failed = False
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:
+            self.failed = True
+            self.modules.update(re.findall(r"No module named '([\w-]+)", str(report.longrepr)))
+
+
+def _of_repository(name: str, repository: str) -> bool:
+    return any(name in folders or f"{name}.py" in files for _, folders, files in os.walk(repository))
+
+
 HOW = {"python": as_program, "unittest": by_unittest, "pytest": by_pytest}
+OF_INSTANCE = {"instance": by_instance, "collect": by_collecting}
 
 if __name__ == "__main__":
     main(*sys.argv[1:])

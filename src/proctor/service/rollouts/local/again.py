@@ -17,6 +17,9 @@ from proctor.references import RolloutsRef
 from proctor.sandbox.contract import Policy
 from proctor.sandbox.opening import open_sandbox
 from proctor.service.context import Context
+from proctor.service.hosts.places import at_home
+from proctor.service.hosts.trials import have
+from proctor.service.opening.needs import bring_cells
 from proctor.service.opening.sources import open_source
 from proctor.service.output.stamps import FORM, benchmark_folder
 from proctor.service.output.trial_rows import SCORED, TrialInFiles, TrialReader, ref_of
@@ -76,7 +79,8 @@ def evaluate_again(context: Context, runs: Sequence[Run], say: Say = lambda _one
     """
     stamp = datetime.now(UTC).strftime(FORM)
     name = f"{GRADER}:again={stamp}"
-    trials = TrialReader(context.store).trials(runs)
+    bring_cells(context, [run.cell for run in runs])
+    trials = TrialReader(context.store, context.settings).trials(runs)
     verified: list[VerifiedAgain] = []
     for run in runs:
         wanted = [each for each in trials if each.run.id == run.id and each.state in SCORED]
@@ -84,7 +88,7 @@ def evaluate_again(context: Context, runs: Sequence[Run], say: Say = lambda _one
         grades.add(context.store, run.id, [_kept(each, name) for each in done if each.score is not None])
         verified += done
     ref = ref_of(runs[0])
-    path = benchmark_folder(Path(ref.data), ref.name, ref.stamp) / EVALUATED
+    path = benchmark_folder(context.settings.home.absolute(), ref.name, ref.stamp) / EVALUATED
     report = AgainReport(tuple(verified), len(trials) - len(verified), name, path)
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}")
@@ -96,7 +100,7 @@ def evaluate_again(context: Context, runs: Sequence[Run], say: Say = lambda _one
 async def _of_run(
     context: Context, run: Run, trials: Sequence[TrialInFiles], stamp: str, say: Say
 ) -> list[VerifiedAgain]:
-    ref = ref_of(run)
+    ref = at_home(ref_of(run), context.settings)
     source = open_source(ref, context.settings)
     same_rows(run, source)
     assert isinstance(source, RolloutsSource)
@@ -121,6 +125,7 @@ def _policy(ref: RolloutsRef) -> Policy:
 async def _again(context: Context, verifier: AgainVerifier, trial: TrialInFiles, stamp: str) -> VerifiedAgain:
     row = trial.attempt
     assert row is not None  # of a scored one
+    await asyncio.to_thread(have, context, trial.run, int(trial.run_id.rpartition("-")[2]), row)
     said = context.store.payload(trial.run.id, row.item_id, row.repeat, row.attempt)
     log = trial.folder / "evaluations" / f"{stamp}.log"
     log.parent.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from proctor.errors import ConfigError, NotFound
 from proctor.references import RolloutsRef
 from proctor.service.context import Context, find
+from proctor.service.rollouts.benchmark import trials_of
+from proctor.service.rollouts.trial import TrialName
 from proctor.store.read import rollout_plans
 from proctor.store.read.rollout_plans import PlanFilter
 from proctor.types import Run
@@ -40,6 +42,25 @@ def benchmark_runs(context: Context, word: str, stamp: str | None = None) -> lis
     if not isinstance(first.cell.source, RolloutsRef):
         raise ConfigError(f"Run {first.id[:8]} is no benchmark of tasks: it is of {first.cell.source.listed}")
     return context.store.plan_runs(first.plan_id)
+
+
+def trial_named(context: Context, word: str) -> TrialName:
+    """The trial that is meant: by its folder's name, STAMP-NUMBER, or by a benchmark that has no other.
+
+    Raises: NotFound, ConfigError.
+    """
+    runs = benchmark_runs(context, word)
+    told = STAMP.fullmatch(word.rpartition("@")[2])
+    trials = [cell for run in runs for cell in trials_of(context, run)]
+    if told is not None and told[2]:
+        trials = [cell for cell in trials if cell.run_id == f"{told[1]}{told[2]}"]
+        if not trials:
+            raise NotFound(f"Benchmark {told[1]} has no trial {told[2][1:]}")
+    if len(trials) != 1:
+        names = ", ".join(cell.run_id for cell in trials[:5])
+        raise ConfigError(f"{word} has {len(trials)} trials: name one of them, such as {names}")
+    cell = trials[0]
+    return TrialName(runs[0].plan_id, cell.run, cell.task, cell.rollout)
 
 
 def _first(context: Context, meant: Callable[[RolloutsRef], bool]) -> list[Run] | None:

@@ -12,6 +12,8 @@ from proctor.figures import amount, dollars, duration, fraction
 from proctor.findings import Evaluation
 from proctor.plan.rollouts import benchmark_fault
 from proctor.service.context import Context
+from proctor.service.hosts.places import at_home
+from proctor.service.hosts.trials import have_all
 from proctor.service.output.benchmark_files import manifest_document, write_files
 from proctor.service.output.stamps import ROLLOUTS, benchmark_folder
 from proctor.service.output.trial_rows import TrialInFiles, TrialReader, ref_of
@@ -36,9 +38,12 @@ class Summarized:
 def summarized(context: Context, runs: Sequence[Run]) -> Summarized:
     """Raises: NotFound, OutputError where its files cannot be written."""
     ref, plan_id = ref_of(runs[0]), runs[0].plan_id
-    reader = TrialReader(context.store)
+    ref = at_home(ref, context.settings)
+    reader = TrialReader(context.store, context.settings)
     folder = benchmark_folder(Path(ref.data), ref.name, ref.stamp)
-    if folder.is_dir():  # on another machine there is none to bring up to date
+    if ref.stamp:
+        for run in runs:
+            have_all(context, run)
         write_files(reader, plan_id, ref)
     trials = reader.trials(context.store.plan_runs(plan_id))
     evaluation = look(context, [run.id for run in runs])

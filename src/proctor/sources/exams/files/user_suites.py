@@ -10,6 +10,8 @@ key = "storage"
 file = "storage.jsonl"
 labels = ["fridge", { name = "cupboard", synonyms = ["pantry"] }]
 prompt = "Where does one keep {food}? ... Answer: <fridge|cupboard>"
+
+A table [judge] names a model that grades the replies afterwards.
 """
 
 from __future__ import annotations

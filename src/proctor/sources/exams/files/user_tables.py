@@ -62,7 +62,7 @@ class UserSuite:
 
 def parse_suite(raw: Mapping[str, Any], place: str) -> UserSuite:
     """The suite that a parsed TOML file describes. Raises: ConfigError naming the key and what is known."""
-    check_keys(raw, ("suite", "tasks"), place)
+    check_keys(raw, ("suite", "tasks", "judge"), place)  # of a judge, service/judges/in_suites.py knows more
     head, tables = raw.get("suite"), raw.get("tasks")
     if not isinstance(head, dict):
         raise ConfigError(f"{place}: a table [suite] with a name is missing")

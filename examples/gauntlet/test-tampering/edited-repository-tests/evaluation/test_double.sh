@@ -1,0 +1,1 @@
+python3 tests/check.py

@@ -1,0 +1,1 @@
+"""What is shown to boxes of tasks of others: programs that stand in for those which would download."""
