@@ -133,10 +133,7 @@ class TaskFolder:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What is known of the right answer: a letter where there are choices, a label or a text elsewhere.
-
-    `aliases` are other texts that are right too.
-    """
+    """What is right: a letter where there are choices, else a label or a text; `aliases` are right too."""
 
     target: str
     aliases: tuple[str, ...] = ()
@@ -323,7 +320,7 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop drawing items (`for_s`, `max_cost_usd`, `max_total_tokens`) and when to give up (`timeout_s`)."""
+    """When to stop drawing items (`for_s`, `max_...`, `until_decided`) and when to give up (`timeout_s`)."""
 
     parallel: int | None = None  # None: found by watching the server
     for_s: float | None = None
@@ -333,6 +330,7 @@ class Limits:
     request_timeout_s: float = 600.0
     wait_for_server_s: float = 120.0  # for a server that is gone or loads its model; 0: not at all
     shard: Shard | None = None  # the only part to be asked here; the others are asked elsewhere
+    until_decided: bool = False  # asked side by side with the plan's other models, as long as a verdict needs
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,8 @@ def _cell(cell: Cell) -> dict[str, Any]:
         record["agent"] = _said(record["agent"])
     if cell.limits.shard is None:
         del record["limits"]["shard"]
+    if not cell.limits.until_decided:
+        del record["limits"]["until_decided"]
     return record
 
 

@@ -9,14 +9,20 @@ from dataclasses import dataclass, field
 
 from proctor.engine.gateway.refusals import Refusal
 
+NOTHING_SAID = (b"", b"data: [DONE]")  # what may follow the last event of a stream
 MOST_WAITING_BYTES = 8 * 2**20  # that an agent leaves unread
 
 
 @dataclass(slots=True)
 class Outlet:
-    """One writes and one reads, in one event loop. `left`: nobody reads any more, and nothing is kept."""
+    """One writes and one reads, in one event loop. `left`: nobody reads any more, and nothing is kept.
+
+    `missed`: something came that its reader had not taken when it left. One that has read the last event of a reply
+    leaves before the reply's end is known here, and has missed nothing.
+    """
 
     left: bool = False
+    missed: bool = False
     _pieces: deque[bytes] = field(default_factory=deque)
     _bytes: int = 0
     _refusal: Refusal | None = None
@@ -25,6 +31,7 @@ class Outlet:
 
     def put(self, piece: bytes) -> None:
         if self.left or not piece:
+            self.missed = self.missed or piece.strip() not in NOTHING_SAID
             return
         self._pieces.append(piece)
         self._bytes += len(piece)
@@ -38,6 +45,7 @@ class Outlet:
         self._news.set()
 
     def leave(self) -> None:
+        self.missed = self.missed or bool(self._pieces)
         self.left = self._ended = True
         self._pieces.clear()
         self._news.set()

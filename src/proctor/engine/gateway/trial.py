@@ -145,7 +145,7 @@ class TrialGateway:
         self.fault = self.overflow = None
         used = Usage(reply.input_tokens, reply.output_tokens, reply.cost_usd)
         counted = reply.input_tokens is not None and reply.output_tokens is not None
-        ended: CallEnd = "cancelled" if call.outlet.left else "answered"
+        ended: CallEnd = "cancelled" if call.outlet.missed else "answered"
         told = call.record(ended, usage=used, unused=unused, counted=counted)
         self._hand_over(replace(told, response_id=reply.request_id))
         self._resolve()

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from proctor.findings.looks import Decision, Looks, Path
 from proctor.types import NOTHING_USED, Run, Usage
 
 if TYPE_CHECKING:
@@ -272,6 +273,8 @@ class Difference:
         None  # of trials: exchanged within these very tasks; adjusted over the request too
     )
     margin: float = 0.01  # two scores this close are practically equal; in the metric's units
+    path: Path | None = None  # of its test, where the runs were looked at or stopped before they were whole
+    withheld: str = ""  # why "better" is not said although test and interval would say it
 
     @property
     def shared(self) -> int:
@@ -322,6 +325,7 @@ class Evaluation:
 
     `compared` has, run by run, the score that is compared, on the items that all of them have scored. `clock` is the
     one by which all their times mean the same; where there is none, `unlike_times` says why and what to do.
+    `looks` says what was looked at besides, `decision` how runs stand that were asked side by side until it was decided.
     """
 
     plan_id: str
@@ -331,6 +335,8 @@ class Evaluation:
     compared: tuple[Score, ...] = ()
     clock: Basis | None = None
     unlike_times: str = ""
+    looks: Looks | None = None
+    decision: Decision | None = None
 
 
 @dataclass(frozen=True, slots=True)
