@@ -325,7 +325,7 @@ class Evaluation:
 
     `compared` has, run by run, the score that is compared, on the items that all of them have scored. `clock` is the
     one by which all their times mean the same; where there is none, `unlike_times` says why and what to do.
-    `looks` says what was looked at besides, `decision` how runs stand that were asked side by side until it was decided.
+    `looks` says what was looked at besides, `decision` how runs stand that were asked side by side until decided.
     """
 
     plan_id: str

@@ -25,6 +25,7 @@ class Outlet:
     missed: bool = False
     _pieces: deque[bytes] = field(default_factory=deque)
     _bytes: int = 0
+    _on_its_way: bool = False  # a piece that the reader took and has not passed on
     _refusal: Refusal | None = None
     _ended: bool = False
     _news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -45,7 +46,7 @@ class Outlet:
         self._news.set()
 
     def leave(self) -> None:
-        self.missed = self.missed or bool(self._pieces)
+        self.missed = self.missed or self._on_its_way or bool(self._pieces)
         self.left = self._ended = True
         self._pieces.clear()
         self._news.set()
@@ -57,7 +58,9 @@ class Outlet:
                 waiting = b"".join(self._pieces)
                 self._pieces.clear()
                 self._bytes = 0
+                self._on_its_way = True
                 yield waiting
+                self._on_its_way = False
             if self._ended:
                 break
             self._news.clear()
