@@ -104,7 +104,7 @@ def compared(context: Context, names: Sequence[str], **how: Unpack[Comparing]) -
             "what was replied"
         )
     view = GradedView(context.store, grader)
-    ledger = Ledger(context.store, how.get("only", False) or grader is not None)
+    ledger = Ledger(context.store, how.get("only", False), grader)
     found = evaluation(
         view,
         [view.shown(run) for run in runs],
