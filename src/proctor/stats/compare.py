@@ -23,6 +23,7 @@ from proctor.stats.pairs_share import Shares, pooled_shares
 from proctor.stats.permute import weighed
 from proctor.stats.power_pairs import errors_to_show, items_of_mean, least_difference, least_items
 from proctor.stats.rollouts.same_tasks import same_tasks
+from proctor.stats.unmeasured.withheld import held
 from proctor.types import Run
 
 if TYPE_CHECKING:
@@ -53,14 +54,24 @@ def compare(
         (one, other, *_differences(first, second, shape, tasks=tasks, family=family))
         for (one, first), (other, second) in combinations(exams, 2)
     ]
-    adjusted = _adjusted([whole.p_value for _, _, whole, _ in pairs], holm)
     there = _adjusted([whole.same_tasks_p for _, _, whole, _ in pairs], holm)
-    found = []
-    for (one, other, whole, rows), p, same in zip(pairs, adjusted, there, strict=True):
-        said = judged(replace(whole, same_tasks_p=same), p, margin)
+    tested = [whole.p_value for _, _, whole, _ in pairs]
+
+    def said(place: int, whole: Difference, rows: Sequence[Difference]) -> Comparison:
+        one, other = pairs[place][:2]
+        p = _adjusted([*tested[:place], whole.p_value, *tested[place + 1 :]], holm)[place]
         beside = zip(rows, _adjusted([d.p_value for d in rows], benjamini_hochberg), strict=True)
-        found.append(Comparison(one, other, said, tuple(judged(d, q, margin) for d, q in beside)))
-    return tuple(found)
+        judged_whole = judged(replace(whole, same_tasks_p=there[place]), p, margin)
+        return Comparison(one, other, judged_whole, tuple(judged(d, q, margin) for d, q in beside))
+
+    def found(place: int, first: Sequence[TaskSheet], second: Sequence[TaskSheet]) -> Comparison:
+        def again(one: Sequence[TaskSheet], other: Sequence[TaskSheet]) -> Comparison:
+            return said(place, *_differences(one, other, shape, tasks=tasks, family=family))
+
+        return held(said(place, *pairs[place][2:]), (first, second), again)
+
+    both = combinations([of for _, of in exams], 2)
+    return tuple(found(place, first, second) for place, (first, second) in enumerate(both))
 
 
 def _adjusted(
