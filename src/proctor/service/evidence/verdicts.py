@@ -54,7 +54,7 @@ def sentence(comparisons: Sequence[Comparison], ranked: Sequence[str]) -> str:
         if others:
             lines.append(words.format(listed(others)))
     lines += [_pair_sentence(*pair) for pair in by_best.values() if pair[0].whole.withheld]
-    tests = sum(1 for c in comparisons if c.whole.adjusted_p is not None)
+    tests = max((c.whole.comparisons for c in comparisons if c.whole.adjusted_p is not None), default=0)
     if tests > 1:
         lines.append(f"(p-values adjusted for {tests} comparisons.)")
     return " ".join(lines)
