@@ -13,7 +13,7 @@ from proctor.findings.looks import Alternatives, Looks
 from proctor.service.evidence import shared
 from proctor.service.evidence.verdicts import sentence
 from proctor.service.kinds import kind_of
-from proctor.service.looks.ledger import Ledger, Tried
+from proctor.service.looks.ledger import LookLedger, Tried
 from proctor.service.looks.words import looks_said
 from proctor.service.results import headline
 from proctor.service.results.comparable import check_comparable, check_shared
@@ -36,7 +36,7 @@ def evaluation(
     *,
     margin: float | None = None,
     metric: str = headline.SCORE,
-    ledger: Ledger | None = None,
+    ledger: LookLedger | None = None,
 ) -> Evaluation:
     """Results side by side. `metric` "score" is the headline; another is its mean over the tasks that report it.
 
@@ -94,7 +94,7 @@ def _others(store: Kept, runs: Sequence[Run], sides: Sequence[Side], of: Shape) 
     return [(run, rows) for run, rows in found if len(shared.asked(rows, of)) >= least]
 
 
-def of_plan(store: Kept, results: Sequence[RunResult], ledger: Ledger | None = None) -> Evaluation:
+def of_plan(store: Kept, results: Sequence[RunResult], ledger: LookLedger | None = None) -> Evaluation:
     """Results of one plan; where its runs turned out not to be comparable, they alone, and why as the verdict.
 
     Of judges nothing is compared: their verdicts are scores of others.
