@@ -15,6 +15,7 @@ from proctor.stats.estimates import ACCURACY, MACRO, Shape, by_accuracy, exams_o
 from proctor.stats.estimates_share import SUCCESS_RATE
 from proctor.stats.estimates_sheet import nothing
 from proctor.stats.estimates_task import CORRELATIONS, TaskSheet, ends, own_value
+from proctor.stats.family import quick_p_values
 from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
 from proctor.stats.paired import ALPHA, benjamini_hochberg, holm
@@ -26,6 +27,7 @@ from proctor.stats.rollouts.same_tasks import same_tasks
 from proctor.stats.unmeasured.withheld import held
 from proctor.types import Run
 
+MOST_OTHERS = 100  # pairs beside the compared ones whose scores are no means of items: each takes some 30 ms
 PRACTICALLY = 0.01  # of a metric's range: two scores closer than this are practically equal
 RESAMPLED = f"paired bootstrap of items, {resample.SAID}"
 RESAMPLED_NUMBERS = f"paired bootstrap of items, widened as Fisher's z is, {resample.SAID}"
@@ -52,21 +54,17 @@ def compare(
     adjusted p below 0.05 and an interval without 0. `margin` is in the metric's units; None is a hundredth of each
     metric's range. `watched` are the ids of runs that were looked at while they were at work, or stopped early.
     """
-    exams = [(run, exams_of(rows, shape)) for run, rows in (*sides, *beside)]
-    family = math.comb(len(exams), 2)
+    exams = [(run, exams_of(rows, shape)) for run, rows in sides]
+    family = math.comb(len(sides) + len(beside), 2)
     pairs = [
         (one, other, *_differences(first, second, shape, tasks=tasks, family=family))
-        for (one, first), (other, second) in combinations(exams[: len(sides)], 2)
+        for (one, first), (other, second) in combinations(exams, 2)
     ]
     wholes = [whole for _, _, whole, _ in pairs]
-    wholes += [
-        _differences(exams[first][1], exams[second][1], shape, tasks=False, family=family)[0]
-        for first, second in combinations(range(len(exams)), 2)
-        if second >= len(sides)
-    ]
-    p_values = [whole.p_value for whole in wholes]
+    others = _others(sides, beside, shape)
+    p_values = [*(whole.p_value for whole in wholes), *(p for p, _ in others)]
     adjusted = _adjusted(p_values, holm)
-    there = _adjusted([whole.same_tasks_p for whole in wholes], holm)
+    there = _adjusted([*(whole.same_tasks_p for whole in wholes), *(p for _, p in others)], holm)
     tests = max(1, sum(p is not None for p in adjusted))
 
     def said(place: int, p: float | None, whole: Difference, rows: Sequence[Difference]) -> Comparison:
@@ -79,11 +77,32 @@ def compare(
         among = [*p_values[:place], whole.p_value, *p_values[place + 1 :]]
         return said(place, _adjusted(among, holm)[place], whole, rows)
 
-    both = combinations([of for _, of in exams[: len(sides)]], 2)
+    both = combinations([of for _, of in exams], 2)
     return tuple(
         held(said(place, adjusted[place], *pairs[place][2:]), of, partial(again, place))
         for place, of in enumerate(both)
     )
+
+
+def _others(
+    sides: Sequence[Side], beside: Sequence[Side], shape: Shape
+) -> list[tuple[float | None, float | None]]:
+    """The p-value of every pair with a run of `beside`, and that on these very tasks.
+
+    One that cannot be told is 1: it then comes after all others, which is never to their favour.
+    """
+    every = [rows for _, rows in (*sides, *beside)]
+    if not beside:
+        return []
+    if (quick := quick_p_values(every, shape, len(sides))) is not None:
+        return [(p, None) for p in quick.values()]
+    places = [each for each in combinations(range(len(every)), 2) if each[1] >= len(sides)]
+    if len(places) > MOST_OTHERS:
+        return [(1.0, 1.0)] * len(places)
+    exams = [exams_of(rows, shape) for rows in every]
+    family = math.comb(len(every), 2)
+    found = [_differences(exams[a], exams[b], shape, tasks=False, family=family)[0] for a, b in places]
+    return [(1.0 if of.p_value is None else of.p_value, of.same_tasks_p) for of in found]
 
 
 def _adjusted(
