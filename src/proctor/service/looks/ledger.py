@@ -23,7 +23,7 @@ class Tried:
     """What was tried beside a comparison. `others` are runs of further models, one of each, whose pairs count.
 
     `left_out`: there are further models, and they do not count since the compared ones were named beforehand.
-    `watched` are the ids of compared runs that were looked at while they were at work, or stopped early.
+    `watched` are the ids of compared runs that were looked at while they were at work.
     """
 
     others: tuple[Run, ...] = ()
@@ -57,11 +57,10 @@ class LookLedger:
         )
         others = self._others(runs, lines)
         looked = moments(self.store, ids)
-        stopped = {run.id for run in runs if run.partial or run.stopped}
         return Tried(
             others=() if self.only else tuple(map(self._run, others)),
             left_out=self.only and bool(others),
-            watched=frozenset(stopped | looked.keys()),
+            watched=frozenset(looked),
             reruns=self._reruns(runs, lines),
             alternatives=alternatives(self.store, runs, lines),
             peeks=len({at for of_run in looked.values() for at in of_run}),
