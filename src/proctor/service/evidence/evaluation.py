@@ -10,6 +10,7 @@ from typing import Literal
 from proctor.errors import ConfigError
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult, Score
 from proctor.findings.looks import Looks
+from proctor.service.deciding import both_ways, side_by_side
 from proctor.service.evidence import shared
 from proctor.service.evidence.verdicts import sentence
 from proctor.service.kinds import kind_of
@@ -53,7 +54,15 @@ def evaluation(
     whole = shared.shape_over(runs)
     beside = ledger.beside(runs) if ledger is not None else Beside()
     others = _others(store, beside.others, sides, whole)
-    found = compare(sides, focused(whole, metric), margin=margin, beside=others, watched=beside.watched)
+    decision = side_by_side(store, runs, None if ledger is None else ledger.store)
+    found = compare(
+        sides,
+        focused(whole, metric),
+        margin=margin,
+        beside=others,
+        watched=beside.watched,
+        paths=both_ways(decision if metric == headline.SCORE else None),
+    )
     pairs = _with_items(found, sides, whole)
     looks = Looks(
         len(sides) + len(others), found[0].whole.comparisons, fixed=ledger is not None and ledger.only
@@ -69,7 +78,9 @@ def evaluation(
     verdict = f"{verdict} {unlike_conditions(runs)}".rstrip()
     # Trials take as long as agents work; their times compare whatever was in flight.
     apart = "" if all(result.trials is not None for result in results) else unlike(results)
-    return Evaluation(plan_id, tuple(results), pairs, verdict, compared, common(results), apart, looks)
+    return Evaluation(
+        plan_id, tuple(results), pairs, verdict, compared, common(results), apart, looks, decision
+    )
 
 
 def _others(store: Kept, runs: Sequence[Run], sides: Sequence[Side], of: Shape) -> list[Side]:
