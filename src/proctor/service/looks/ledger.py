@@ -19,7 +19,7 @@ from proctor.types import Run
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedBeside:
     """What was tried beside a comparison. `others` are runs of further models, one of each, whose pairs count.
 
     `left_out`: there are further models, and they do not count since the compared ones were named beforehand.
@@ -46,7 +46,7 @@ class LookLedger:
     grader: str | None = None
     pools: Mapping[str, Sequence[Run]] = field(default_factory=dict)
 
-    def tried(self, runs: Sequence[Run]) -> Tried:
+    def tried(self, runs: Sequence[Run]) -> TriedBeside:
         """Beside these comparable runs, as the ledger's grader sees them."""
         ids = [run.id for run in runs]
         lines = keyed_runs(
@@ -57,7 +57,7 @@ class LookLedger:
         )
         others = self._others(runs, lines)
         looked = moments(self.store, ids)
-        return Tried(
+        return TriedBeside(
             others=() if self.only else tuple(map(self._run, others)),
             left_out=self.only and bool(others),
             watched=frozenset(looked),
