@@ -119,3 +119,22 @@ def test_real_answers_of_several_models_to_one_question_are_copies(shared, file)
     told = [line for line in found.understood if "questions stand more than once" in line]
     assert len(told) == 1
     assert len(clusters(found)) == found.facts.copies.questions
+
+
+@pytest.mark.promise("X-06")
+def test_case_spaces_and_a_last_mark_make_no_other_question(file):
+    asked = (
+        "What is  2 + 2?",
+        "what is 2 + 2",
+        "WHAT IS 2 + 2 ?\n",
+        "What is 2 - 2?",
+        "What is 2+2?",
+        "\uff37hat is 2 + 2?",
+    )
+    found = source(file("q.jsonl", [{"question": text, "answer": "4"} for text in asked]))
+    assert list(clusters(found).values()) == [["q/0", "q/1", "q/2", "q/5"]]
+    rows = [
+        {"question": "Which?", "choices": ["One", "two"], "answer": "A"},
+        {"question": "which", "choices": ["Two ", "one"], "answer": "B"},
+    ]
+    assert list(clusters(source(file("r.jsonl", rows))).values()) == [["r/0", "r/1"]]
