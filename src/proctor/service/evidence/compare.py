@@ -21,6 +21,7 @@ from proctor.service.results.results import Kept, scored_rows
 from proctor.stats.compare import focused
 from proctor.stats.descriptive.averages import mean_score
 from proctor.store import AttemptRow, Store
+from proctor.store.core.runs import MIN_PREFIX
 from proctor.types import Outcome, Run, Status
 
 SHOWN_ITEMS = 10
@@ -170,7 +171,7 @@ def _largest(runs: Iterable[Run]) -> Run:
 
 def _candidates(store: Store, name: str, source: str | None) -> tuple[list[Run], bool]:
     """The runs that a name may mean, newest first, and whether it means all of them (ids) or one (a model)."""
-    if set(name.lower()) <= set("0123456789abcdef-"):
+    if len(name) >= MIN_PREFIX and set(name.lower()) <= set("0123456789abcdef-"):
         try:
             return find(store, name), True
         except NotFound:
