@@ -106,7 +106,7 @@ def compared(context: Context, names: Sequence[str], **how: Unpack[Comparing]) -
             "what was replied"
         )
     view = PooledView.of(context.store, named, grader)
-    ledger = Ledger(context.store, how.get("only", False) or grader is not None)
+    ledger = Ledger(context.store, how.get("only", False), grader, view.counted)
     found = evaluation(
         view,
         [view.shown(run) for run in runs],
@@ -154,7 +154,7 @@ def meant(context: Context, names: Sequence[str], *, source: str | None = None) 
         if fixed or alike is None:
             of = [Meant.by_id(run) for run in runs]
         else:
-            of = [Meant.by_name(_largest(filter(alike, runs)), runs).without(ids)]
+            of = [Meant.by_name(_largest(filter(alike, runs)), context.store).without(ids)]
         for each in of:
             found.setdefault(each.run.id, each)
     if len(found) < 2:
