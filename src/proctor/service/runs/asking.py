@@ -22,7 +22,7 @@ from proctor.providers.contract import Pacing, Provider
 from proctor.providers.pacing.limiter import Limiter
 from proctor.providers.wire.http import Http
 from proctor.references import SourceRef
-from proctor.service.abreast.side_by_side import SideBySide
+from proctor.service.abreast.asked import Abreast
 from proctor.service.context import LEASE_S, Context
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Method, Sends
@@ -75,7 +75,7 @@ class RunContext:
     )
     helps: bool = False  # the run is another's, and this process asks shards of it
     accounts: BenchmarkAccounts = field(default_factory=BenchmarkAccounts)
-    abreast: SideBySide | None = None  # the runs are asked at the same time, as long as a verdict needs
+    abreast: Abreast | None = None  # the runs are asked at the same time, as long as a verdict needs
 
     def most_workers(self) -> int:
         """How many processes could be at work on a run."""

@@ -23,7 +23,7 @@ from proctor.protocols import Source
 from proctor.providers.contract import Opening
 from proctor.providers.prices import read_prices
 from proctor.providers.wire.http import Http
-from proctor.service.abreast.side_by_side import SideBySide, side_by_side
+from proctor.service.abreast.asked import Abreast, side_by_side
 from proctor.service.context import dead_owner
 from proctor.service.kinds import kind_of
 from proctor.service.results.causes import causes_of, failed_whole
@@ -143,7 +143,7 @@ async def _side_by_side(
     runs: Sequence[Run], ready: Sequence[Ready], context: RunContext
 ) -> list[RunResult]:
     """All at the same time. What ends one of them early ends the others in good order, and is raised then."""
-    beside = side_by_side(context.store, runs, ready[0].source)
+    beside = side_by_side(context.store, runs, len(ready[0].source))
     context = replace(context, abreast=beside)
     lanes = (_in_lane(run, each, context, beside) for run, each in zip(runs, ready, strict=True))
     ended = await asyncio.gather(*lanes, return_exceptions=True)
@@ -153,7 +153,7 @@ async def _side_by_side(
     return [each for each in ended if isinstance(each, RunResult)]
 
 
-async def _in_lane(run: Run, ready: Ready, context: RunContext, beside: SideBySide) -> RunResult:
+async def _in_lane(run: Run, ready: Ready, context: RunContext, beside: Abreast) -> RunResult:
     why: str | None = f"{ready.cell.model} could be asked no further"
     try:
         result = await _fill(run, ready, ready.cell.limits, context)

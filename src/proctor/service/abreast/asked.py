@@ -4,37 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from proctor.engine.abreast import Course, Lane
 from proctor.findings.looks import Decision
+from proctor.service.deciding import Decider
+from proctor.store import Store
 from proctor.store.queue.endings import Spent
 from proctor.types import Attempt, Run
 
 
-class Judge(Protocol):
-    """Who says of kept attempts what they decide."""
-
-    def settled(self, run_id: str, attempt: Attempt) -> None: ...
-
-    def look(self) -> Decision: ...
-
-
 @dataclass(eq=False, slots=True)
-class SideBySide:
+class Abreast:
     """What runs share that one process asks in one loop. `items` are those of their source.
 
-    A run that ends for another reason than the verdict ends the others with it: nothing can be decided without it.
+    A run that ends for another reason than the verdict ends the others with it: without it nothing can be decided.
     """
 
     runs: Sequence[Run]
     items: int
-    judge: Judge
-    looks: Sequence[int]  # after how many items is looked
+    decider: Decider
     decision: Decision = Decision({})
     course: Course = field(init=False)
     lanes: Mapping[str, Lane] = field(init=False)
-    _due: int = 0  # the front at which it is looked again
     _stopped: dict[str, str] = field(default_factory=dict)  # run -> why it is asked no more, in words
     _spent: dict[str, Callable[[], Spent]] = field(default_factory=dict)
 
@@ -48,24 +39,22 @@ class SideBySide:
         return lambda: sum((each() for other, each in self._spent.items() if other != run_id), Spent())
 
     def kept(self, run_id: str, attempt: Attempt) -> None:
-        """An attempt was handed to the writer. Looks where all have come to the next look."""
-        self.judge.settled(run_id, attempt)
-        if self.course.front >= self._due:
+        """An attempt was handed to the writer: it may be what a look has waited for."""
+        self.decider.settled(run_id, attempt)
+        if self.decider.changed:
             self.look()
 
     def look(self) -> None:
-        """See what the attempts decide, and stop whoever need not be asked for it."""
-        self.decision = self.judge.look()
-        read = max((path.items for path in self.decision.paths.values()), default=0)
-        self._due = next((each for each in self.looks if each > read), self.items + 1)
+        """See what is decided, and stop whoever need not be asked for it."""
+        self.decision = self.decider.look()
         if self.decision.over:
             self._end(self.decision.said)
-        for run_id in self.decision.finished:
+        for run_id in self.decision.finished & self.lanes.keys():
             self._stopped.setdefault(run_id, self.decision.said)
             self.lanes[run_id].stop()
 
     def stopped(self, run_id: str) -> str | None:
-        """Why a run was asked no further, where others or the verdict ended it."""
+        """Why a run was asked no further, where the verdict or another run ended it."""
         return self._stopped.get(run_id)
 
     def left(self, run: Run, why: str | None) -> None:
@@ -80,11 +69,12 @@ class SideBySide:
         self.course.stop()
 
 
-def side_by_side(store, runs, source):
-    from proctor.service.abreast.temp import Temp
-    judge = Temp(store, runs, len(source))
-    n = len(source)
-    looks = sorted({-(-n * k // 100) for k in range(1, 101)})
-    beside = SideBySide(runs, n, judge, looks)
-    beside.look()
-    return beside
+def side_by_side(store: Store, runs: Sequence[Run], items: int) -> Abreast:
+    """The `runs` of one plan that are still to be asked, with what all of its runs have kept. Raises: StoreError."""
+    decider = Decider(store.plan_runs(runs[0].plan_id))
+    for run in store.plan_runs(runs[0].plan_id):
+        for row in store.latest(run.id):
+            decider.row(run.id, row)
+    found = Abreast(runs, items, decider)
+    found.look()
+    return found
