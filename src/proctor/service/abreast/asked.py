@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from proctor.engine.abreast import Course, Lane
 from proctor.findings.looks import Decision
-from proctor.service.deciding import Decider
+from proctor.service.deciding.decider import Decider
 from proctor.store import Store
 from proctor.store.queue.endings import Spent
 from proctor.types import Attempt, Run
