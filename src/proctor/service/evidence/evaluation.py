@@ -101,13 +101,16 @@ def _tested(
         watched=tried.watched,
         paths=both_ways(decision if metric == headline.SCORE else None),
     )
+    of_plan = {str(run.cell.model) for run in plan}
+    further = tried.left_out + sum(str(run.cell.model) not in of_plan for run in tried.others if decision)
     looks = Looks(
-        len(sides) + len(beside) + len(others),
+        len(sides) + len(beside) + len(others) + further,
         found[0].whole.comparisons,
-        fixed=tried.left_out or bool(decision and tried.others),
+        fixed=further > 0,
         reruns=tried.reruns,
         alternatives=(*tried.alternatives, *_metrics(whole, metric)),
         peeks=tried.peeks,
+        deleted=tried.deleted,
     )
     return [pair for pair in found if pair.first in runs and pair.second in runs], looks, decision
 
