@@ -96,15 +96,26 @@ def _attempt(item: Item, place: int, right: bool | None) -> Attempt:
 # Exams and their first runs ------------------------------------------------------------------------
 
 
-def questions(path: Path, n: int, copies: int = 1) -> Path:
+def questions(path: Path, n: int, copies: int = 1, about: str = "W") -> Path:
     """A file of `n` rows with four choices; each question stands in it `copies` times, under other ids."""
     lines = []
     for i in range(n):
         which = i % (n // copies)  # the copies of a question stand far apart
-        text = f"Which way leads from the well to hill {which}, past {which + 1} houses?"
+        text = f"{about}hich way leads from the well to hill {which}, past {which + 1} houses?"
         row = {"id": f"q{i}", "question": text, "choices": CHOICES, "answer": LETTERS[which % len(LETTERS)]}
         lines.append(json.dumps(row) + "\n")
     path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def subjects(folder: Path, tasks: int, n: int) -> Path:
+    """A suite of so many tasks with `n` questions each: the file that describes it."""
+    lines = ['[suite]\nname = "subjects"\ntitle = "Subjects"\naggregate = "micro"\n']
+    for k in range(tasks):
+        questions(folder / f"s{k}.jsonl", n, about=f"In town {k}: w")
+        lines.append(f'[[tasks]]\nkey = "s{k}"\nfile = "s{k}.jsonl"\n')
+    path = folder / "subjects.toml"
+    path.write_text("\n".join(lines), encoding="utf-8")
     return path
 
 
