@@ -120,14 +120,14 @@ def walked(sat: Sat, way: Way, gap: float) -> Walked:
     steps: list[Any] = apart.tolist()
     if sat.unit is not None:
         steps = list(zip(sat.unit.tolist(), steps, strict=True))
-    ended: tuple[int, bool, bool] | None = None  # items, whether it was given up, whether the interval holds
+    ended: tuple[int, bool, bool] | None = None  # items, whether it was given up, whether its interval holds
     for before, t in pairwise((0, *looks_at(n))):
         walk.look(t, steps[before:t])
         given_up = futile(walk)
         if ended is None and (walk.crossed or given_up or t == n):
             low, high = _interval(sat, walk, t)
-            ended = t, given_up, low - 1e-9 <= gap <= high + 1e-9
-        if walk.crossed or (ended is not None and gap):
+            ended = t, given_up, low <= gap <= high
+        if walk.crossed:
             break
     assert ended is not None
     found = walk.crossed and not ended[1]
@@ -157,3 +157,157 @@ def _at_the_end(sat: Sat, way: Way) -> bool:
         return mcnemar_exact(int((apart > 0).sum()), int((apart < 0).sum())) < ALPHA
     whole, _ = differences(sat.rows(0), sat.rows(1), way.shape, tasks=False)
     return "better" in judged(whole, whole.p_value).verdict
+
+
+# Which cells ---------------------------------------------------------------------------------------
+
+ABLES, RHOS = (0.5, 0.75, 0.95, 0.99), (0.0, 0.5, 0.8)
+SMALL, MIDDLE, LARGE = 200, 1273, 14042
+GAPS = (0.02, 0.05, 0.1, 0.3)
+AROUND, ALIKE = 0.75, 0.57  # models that lie around this ability by 5 points differ on 19 % of the items
+OTHERS = tuple(name for name in WAYS if name != "rights")
+SKEWED = ("steady", "lumps")  # made for equal models
+
+
+def cells() -> Iterator[SequentialCell]:
+    """Equal models first, those that lie apart after them."""
+    for able in ABLES:
+        yield from (SequentialCell("rights", n, able, rho) for n in (SMALL, MIDDLE) for rho in RHOS)
+        yield SequentialCell("rights", LARGE, able)
+    for way in OTHERS:
+        yield from (SequentialCell(way, SMALL, able) for able in (0.75, 0.95))
+        yield SequentialCell(way, MIDDLE, 0.9)
+    yield SequentialCell("fives", LARGE, 0.9)
+    for gap in GAPS:
+        yield from (_apart("rights", n, gap, ALIKE) for n in (SMALL, MIDDLE, LARGE))
+    yield from (_apart("rights", n, 0.05, rho) for n in (SMALL, MIDDLE) for rho in (0.0, 0.8))
+    yield from (_apart(way, MIDDLE, 0.1) for way in OTHERS if way not in SKEWED)
+
+
+def _apart(way: str, n: int, gap: float, rho: float = 0.5) -> SequentialCell:
+    return SequentialCell(way, n, round(AROUND + gap / 2, 6), rho, gap)
+
+
+def exams_of(cell: SequentialCell, exams: int) -> int:
+    """How many exams of a cell: fewer where one takes long."""
+    if cell.way != "rights":
+        exams = exams // FEWER
+    return exams // 2 if cell.items == LARGE else exams
+
+
+# The page ------------------------------------------------------------------------------------------
+
+
+def misses(held: SequentialHeld) -> bool:
+    """Past its bar; for false verdicts by more than two standard errors of the simulation."""
+    false = 0.0 if held.cell.gap else held.better
+    return held.coverage < LEAST_COVERAGE or false > MOST_FALSE + 2 * noise(MOST_FALSE, held.exams)
+
+
+def noise(share: float, exams: int) -> float:
+    """The standard error of a simulated share."""
+    return math.sqrt(share * (1 - share) / exams)
+
+
+HEAD = f"""{SEQUENTIAL}
+Models that are asked side by side stop when a walk of their differences crosses its boundary, or when it hardly can any
+more (`proctor run ... --until-decided`). Exams are simulated by the walks that proctor uses, in the order of asking, with
+a look after every hundredth of the items. "Better" is how often the walk ever crossed, even where it would have been
+given up before, which is the worst for the level. "Kept" is how often it did so before it was given up: that is what a
+user sees. "All items" is what a test of the whole exam says of the same replies: exact McNemar where items are right or
+wrong and stand for themselves, else the test that a comparison of whole runs has. "Calls" is the share of the planned
+calls that were made until a verdict or the giving up: the mean, and the median. "Holds" is how often the repeated
+interval, where the asking ended, holds the truth. "Differ" is the share of items on which the two models differ.
+
+Exams of signs that are flipped are simulated with {PATHS:,} paths, a quarter of what proctor takes; the level is exact
+with any number. The bars: 5 % false "better" with two standard errors of the simulation, and {LEAST_COVERAGE:.0%} intervals
+that hold the truth.
+"""
+EQUAL = """
+### Two equal models: how often one is called better
+
+"""
+APART = """
+### Two models that lie apart: power, and the calls it takes
+
+Around an ability of 0.75.
+
+"""
+MISSED = "\n### Stopped exams that miss their bar\n\n"
+OVER = """
+### Stopped exams that show more than 5 %, within the error of the simulation
+
+"""
+COLUMNS = "differ | better | kept | all items | given up | calls | median | holds"
+
+
+def section(found: Sequence[SequentialHeld]) -> str:
+    order = {cell: place for place, cell in enumerate(cells())}
+    found = sorted(found, key=lambda held: order[held.cell])
+    equal = [held for held in found if not held.cell.gap]
+    apart = [held for held in found if held.cell.gap]
+    lines = [HEAD, EQUAL, *_table(equal, "ability"), APART, *_table(apart, "points apart")]
+    lines += [MISSED, *_missed(found), OVER, *_over(equal)]
+    return "".join(lines)
+
+
+def _table(found: Sequence[SequentialHeld], column: str) -> Iterator[str]:
+    yield f"| exam | items | {column} | exams | {COLUMNS} |\n"
+    yield "|" + "---|" * (4 + len(COLUMNS.split("|"))) + "\n"
+    for held in found:
+        cell = held.cell
+        place = f"{100 * cell.gap:g}" if cell.gap else f"{cell.able:g}"
+        better = f"{held.better:.1%} ± {noise(held.better, held.exams):.1%}"
+        shares = held.found, held.reference, held.futile, held.calls, held.median_calls, held.coverage
+        figures = [f"{held.discordant:.0%}", better, *(f"{share:.1%}" for share in shares)]
+        if misses(held):
+            figures = [f"**{figure}**" for figure in figures]
+        yield f"| {WAYS[cell.way].title} | {cell.items:,} | {place} | {held.exams:,} | {' | '.join(figures)} |\n"
+
+
+def _missed(found: Sequence[SequentialHeld]) -> Iterator[str]:
+    missed = [held for held in found if misses(held)]
+    yield "They are set in bold above.\n\n" if missed else "None.\n"
+    for held in missed:
+        said = f"{'false ' if not held.cell.gap else ''}better {held.better:.1%}, all items {held.reference:.1%}"
+        yield f"- {_named(held.cell)}: {said}; the interval holds in {held.coverage:.1%}.\n"
+
+
+def _over(equal: Sequence[SequentialHeld]) -> Iterator[str]:
+    """As the table shows them, so that each figure above 5 % in it has its name here."""
+    within = [held for held in equal if not misses(held)]
+    over = [held for held in within if float(f"{held.better:.1%}".rstrip("%")) > 100 * MOST_FALSE]
+    if not over:
+        yield "None.\n"
+    for held in over:
+        yield f"- {_named(held.cell)}: {held.better:.1%}, all items {held.reference:.1%}.\n"
+
+
+def _named(cell: SequentialCell) -> str:
+    apart = f", {100 * cell.gap:g} points apart" if cell.gap else ""
+    return f"{WAYS[cell.way].title}, {cell.items:,} items, ability {cell.able:g}, rho {cell.rho:g}{apart}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--exams", type=int, default=EXAMS, help="simulated exams a cell")
+    parser.add_argument("--small", action="store_true", help="every tenth cell; printed, not written")
+    chosen = parser.parse_args(arguments)
+    wanted = list(cells())[:: 10 if chosen.small else 1]
+    wanted.sort(key=lambda cell: -cell.items)  # the long ones first, so that no core waits at the end
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        found = []
+        for held in pool.map(simulate, wanted, [exams_of(cell, chosen.exams) for cell in wanted]):
+            found.append(held)
+            print(f"{len(found)}/{len(wanted)} {held}", file=sys.stderr, flush=True)
+    if chosen.small:
+        print(section(found))
+        return 0
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(replaced(page, SEQUENTIAL, section(found)), encoding="utf-8")
+    print(f"{PAGE} written")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
