@@ -9,11 +9,12 @@ from typing import Literal
 
 from proctor.errors import ConfigError
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult, Score
-from proctor.findings.looks import Looks
+from proctor.findings.looks import Alternatives, Looks
 from proctor.service.evidence import shared
 from proctor.service.evidence.verdicts import sentence
 from proctor.service.kinds import kind_of
-from proctor.service.looks.ledger import Beside, Ledger
+from proctor.service.looks.ledger import Ledger, Tried
+from proctor.service.looks.words import looks_said
 from proctor.service.results import headline
 from proctor.service.results.comparable import check_comparable, check_shared
 from proctor.service.results.results import Kept, marks, scored_rows
@@ -51,13 +52,10 @@ def evaluation(
     sides = [(run, list(marks(store, run))) for run in runs]
     check_shared(sides)
     whole = shared.shape_over(runs)
-    beside = ledger.beside(runs) if ledger is not None else Beside()
-    others = _others(store, beside.others, sides, whole)
-    found = compare(sides, focused(whole, metric), margin=margin, beside=others, watched=beside.watched)
+    tried = ledger.tried(runs) if ledger is not None else Tried()
+    others = _others(store, tried.others, sides, whole)
+    found = compare(sides, focused(whole, metric), margin=margin, beside=others, watched=tried.watched)
     pairs = _with_items(found, sides, whole)
-    looks = Looks(
-        len(sides) + len(others), found[0].whole.comparisons, fixed=ledger is not None and ledger.only
-    )
     compared = _on_shared(results, sides, metric, whole)
     values = {run.id: score.estimate.value for run, score in zip(runs, compared, strict=True)}
     # A tie must not depend on the order in which models were named only by accident: sorted() keeps it.
@@ -69,7 +67,22 @@ def evaluation(
     verdict = f"{verdict} {unlike_conditions(runs)}".rstrip()
     # Trials take as long as agents work; their times compare whatever was in flight.
     apart = "" if all(result.trials is not None for result in results) else unlike(results)
-    return Evaluation(plan_id, tuple(results), pairs, verdict, compared, common(results), apart, looks)
+    looks = Looks(
+        len(sides) + len(others),
+        found[0].whole.comparisons,
+        fixed=tried.left_out,
+        reruns=tried.reruns,
+        alternatives=(*tried.alternatives, *_metrics(whole, metric)),
+        peeks=tried.peeks,
+    )
+    made = Evaluation(plan_id, tuple(results), pairs, verdict, compared, common(results), apart, looks)
+    return replace(made, verdict=f"{verdict} {looks_said(made)}".rstrip())
+
+
+def _metrics(whole: Shape, metric: str) -> tuple[Alternatives, ...]:
+    """One that was asked for by its name is one of those that these runs have."""
+    of = {metric, headline.SCORE}.union(*((*spec.official, *spec.also) for spec in whole.tasks.values()))
+    return () if metric == headline.SCORE else (Alternatives("metrics", len(of)),)
 
 
 def _others(store: Kept, runs: Sequence[Run], sides: Sequence[Side], of: Shape) -> list[Side]:
