@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from calibrate_page import SEQUENTIAL, replaced
+from calibrate_several import CELLS, SeveralCell, SeveralHeld, named, simulate_several, table
 from calibrate_walks import WAYS, Sat, Way
 from proctor.stats.compare import differences, judged
 from proctor.stats.paired import ALPHA, mcnemar_exact
@@ -91,8 +92,7 @@ def simulate(cell: SequentialCell, exams: int) -> SequentialHeld:
     way, ables = WAYS[cell.way], (cell.able, round(cell.able - cell.gap, 6))
     gap = way.mean(ables[0]) - way.mean(ables[1])
     found = [
-        walked(way.draw(random, cell.items, ables, cell.rho).shuffled(random), way, gap)
-        for _ in range(exams)
+        walked(way.draw(random, cell.items, ables, cell.rho).shuffled(random), way, gap) for _ in range(exams)
     ]
 
     def share(name: str) -> float:
@@ -145,7 +145,7 @@ def walked(sat: Sat, way: Way, gap: float) -> Walked:
 
 def _interval(sat: Sat, walk: SignWalk | FlipWalk, t: int) -> tuple[float, float]:
     if isinstance(walk, SignWalk):
-        only_first = (walk.made + walk.walk) // 2
+        only_first = (walk.made + int(walk.walk)) // 2
         return repeated_shares(only_first, walk.made - only_first, t, walk.critical)
     return repeated_interval(walk.walk / t, walk.spread / t, walk.critical, most=1.0)
 
@@ -188,20 +188,31 @@ def _apart(way: str, n: int, gap: float, rho: float = 0.5) -> SequentialCell:
     return SequentialCell(way, n, round(AROUND + gap / 2, 6), rho, gap)
 
 
-def exams_of(cell: SequentialCell, exams: int) -> int:
+def exams_of(cell: SequentialCell | SeveralCell, exams: int) -> int:
     """How many exams of a cell: fewer where one takes long."""
-    if cell.way != "rights":
-        exams = exams // FEWER
+    long = cell.way != "rights" or (isinstance(cell, SeveralCell) and not cell.lost)
+    exams = exams // FEWER if long else exams
     return exams // 2 if cell.items == LARGE else exams
+
+
+def held_by(cell: SequentialCell | SeveralCell, exams: int) -> SequentialHeld | SeveralHeld:
+    """What became of a cell's exams, of either kind."""
+    return simulate_several(cell, exams) if isinstance(cell, SeveralCell) else simulate(cell, exams)
 
 
 # The page ------------------------------------------------------------------------------------------
 
 
-def misses(held: SequentialHeld) -> bool:
+def misses(held: SequentialHeld | SeveralHeld) -> bool:
     """Past its bar; for false verdicts by more than two standard errors of the simulation."""
-    false = 0.0 if held.cell.gap else held.better
+    false = _false(held)
     return held.coverage < LEAST_COVERAGE or false > MOST_FALSE + 2 * noise(MOST_FALSE, held.exams)
+
+
+def _false(held: SequentialHeld | SeveralHeld) -> float:
+    if isinstance(held, SeveralHeld):
+        return held.false
+    return 0.0 if held.cell.gap else held.better
 
 
 def noise(share: float, exams: int) -> float:
@@ -210,18 +221,18 @@ def noise(share: float, exams: int) -> float:
 
 
 HEAD = f"""{SEQUENTIAL}
-Models that are asked side by side stop when a walk of their differences crosses its boundary, or when it hardly can any
-more (`proctor run ... --until-decided`). Exams are simulated by the walks that proctor uses, in the order of asking, with
-a look after every hundredth of the items. "Better" is how often the walk ever crossed, even where it would have been
-given up before, which is the worst for the level. "Kept" is how often it did so before it was given up: that is what a
-user sees. "All items" is what a test of the whole exam says of the same replies: exact McNemar where items are right or
-wrong and stand for themselves, else the test that a comparison of whole runs has. "Calls" is the share of the planned
-calls that were made until a verdict or the giving up: the mean, and the median. "Holds" is how often the repeated
-interval, where the asking ended, holds the truth. "Differ" is the share of items on which the two models differ.
+Models that are asked side by side stop when a walk of their differences crosses its boundary, or when it hardly can
+any more (`proctor run ... --until-decided`). Exams are simulated by the walks that proctor uses, in the order of
+asking, with a look after every hundredth of the items. "Better" is how often the walk ever crossed, even where it would have
+been given up before, which is the worst for the level; "kept" is how often it did so before it was given up: that is
+what a user sees. "All items" is what a test of the whole exam says of the same replies: exact McNemar where items are
+right or wrong and stand for themselves, else the test that a comparison of whole runs has. "Calls" is the share of the
+planned calls that were made until a verdict or the giving up: the mean, and the median. "Holds" is how often the
+repeated interval, where the asking ended, holds the truth. "Differ" is the share of items on which the models differ.
 
-Exams of signs that are flipped are simulated with {PATHS:,} paths, a quarter of what proctor takes; the level is exact
-with any number. The bars: 5 % false "better" with two standard errors of the simulation, and {LEAST_COVERAGE:.0%} intervals
-that hold the truth.
+Walks whose signs are flipped are simulated with {PATHS:,} paths, a quarter of what proctor takes; the level is exact
+with any number. The bars: 5 % false "better" with two standard errors of the simulation, and {LEAST_COVERAGE:.0%}
+intervals that hold the truth. How a walk stops: [what is computed](statistics.md).
 """
 EQUAL = """
 ### Two equal models: how often one is called better
@@ -233,6 +244,15 @@ APART = """
 Around an ability of 0.75.
 
 """
+SEVERAL = """
+### Three and five models, and replies that fail
+
+Decided by Holm over all pairs. "False" is how often an equal pair was called different, or a pair the wrong way round;
+"all items" is what exact McNemar of all items with Holm calls falsely, "found" how many of the pairs that differ were
+decided. "Errors" is the share of the first model's wrong answers in whose place errors stand for good: McNemar leaves
+these items out, and in a walk whoever leads pays for those of its own.
+
+"""
 MISSED = "\n### Stopped exams that miss their bar\n\n"
 OVER = """
 ### Stopped exams that show more than 5 %, within the error of the simulation
@@ -241,13 +261,16 @@ OVER = """
 COLUMNS = "differ | better | kept | all items | given up | calls | median | holds"
 
 
-def section(found: Sequence[SequentialHeld]) -> str:
-    order = {cell: place for place, cell in enumerate(cells())}
+def section(found: Sequence[SequentialHeld | SeveralHeld]) -> str:
+    order = {cell: place for place, cell in enumerate((*cells(), *CELLS))}
     found = sorted(found, key=lambda held: order[held.cell])
-    equal = [held for held in found if not held.cell.gap]
-    apart = [held for held in found if held.cell.gap]
+    two = [held for held in found if isinstance(held, SequentialHeld)]
+    several = [held for held in found if isinstance(held, SeveralHeld)]
+    equal = [held for held in two if not held.cell.gap]
+    apart = [held for held in two if held.cell.gap]
     lines = [HEAD, EQUAL, *_table(equal, "ability"), APART, *_table(apart, "points apart")]
-    lines += [MISSED, *_missed(found), OVER, *_over(equal)]
+    lines += [SEVERAL, *table(several, {held.cell: misses(held) for held in several})]
+    lines += [MISSED, *_missed(found), OVER, *_over(found)]
     return "".join(lines)
 
 
@@ -265,25 +288,29 @@ def _table(found: Sequence[SequentialHeld], column: str) -> Iterator[str]:
         yield f"| {WAYS[cell.way].title} | {cell.items:,} | {place} | {held.exams:,} | {' | '.join(figures)} |\n"
 
 
-def _missed(found: Sequence[SequentialHeld]) -> Iterator[str]:
+def _missed(found: Sequence[SequentialHeld | SeveralHeld]) -> Iterator[str]:
     missed = [held for held in found if misses(held)]
     yield "They are set in bold above.\n\n" if missed else "None.\n"
     for held in missed:
-        said = f"{'false ' if not held.cell.gap else ''}better {held.better:.1%}, all items {held.reference:.1%}"
-        yield f"- {_named(held.cell)}: {said}; the interval holds in {held.coverage:.1%}.\n"
+        shares = f"false better {_false(held):.1%}, all items {held.reference:.1%}"
+        if isinstance(held, SequentialHeld) and held.cell.gap:
+            shares = f"better {held.better:.1%}, all items {held.reference:.1%}"
+        yield f"- {_named(held.cell)}: {shares}; the interval holds the truth in {held.coverage:.1%}.\n"
 
 
-def _over(equal: Sequence[SequentialHeld]) -> Iterator[str]:
-    """As the table shows them, so that each figure above 5 % in it has its name here."""
-    within = [held for held in equal if not misses(held)]
-    over = [held for held in within if float(f"{held.better:.1%}".rstrip("%")) > 100 * MOST_FALSE]
+def _over(found: Sequence[SequentialHeld | SeveralHeld]) -> Iterator[str]:
+    """As the tables show them, so that each figure above 5 % in them has its name here."""
+    within = [held for held in found if not misses(held)]
+    over = [held for held in within if float(f"{_false(held):.1%}".rstrip("%")) > 100 * MOST_FALSE]
     if not over:
         yield "None.\n"
     for held in over:
-        yield f"- {_named(held.cell)}: {held.better:.1%}, all items {held.reference:.1%}.\n"
+        yield f"- {_named(held.cell)}: {_false(held):.1%}, all items {held.reference:.1%}.\n"
 
 
-def _named(cell: SequentialCell) -> str:
+def _named(cell: SequentialCell | SeveralCell) -> str:
+    if isinstance(cell, SeveralCell):
+        return named(cell)
     apart = f", {100 * cell.gap:g} points apart" if cell.gap else ""
     return f"{WAYS[cell.way].title}, {cell.items:,} items, ability {cell.able:g}, rho {cell.rho:g}{apart}"
 
@@ -293,11 +320,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--exams", type=int, default=EXAMS, help="simulated exams a cell")
     parser.add_argument("--small", action="store_true", help="every tenth cell; printed, not written")
     chosen = parser.parse_args(arguments)
-    wanted = list(cells())[:: 10 if chosen.small else 1]
+    wanted: list[SequentialCell | SeveralCell] = [*cells(), *CELLS]
+    wanted = wanted[:: 10 if chosen.small else 1]
     wanted.sort(key=lambda cell: -cell.items)  # the long ones first, so that no core waits at the end
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         found = []
-        for held in pool.map(simulate, wanted, [exams_of(cell, chosen.exams) for cell in wanted]):
+        for held in pool.map(held_by, wanted, [exams_of(cell, chosen.exams) for cell in wanted]):
             found.append(held)
             print(f"{len(found)}/{len(wanted)} {held}", file=sys.stderr, flush=True)
     if chosen.small:

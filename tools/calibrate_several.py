@@ -126,7 +126,9 @@ def _apart(cell: SeveralCell, pair: Pair) -> float:
 
 
 def _falsely(cell: SeveralCell, pair: Pair, end: End, walk: PairWalk) -> bool:
-    return end.ended == "decided" and walk.path(end.looks, *_of(end)).points[-1].walk * _apart(cell, pair) <= 0
+    return (
+        end.ended == "decided" and walk.path(end.looks, *_of(end)).points[-1].walk * _apart(cell, pair) <= 0
+    )
 
 
 def _of(end: End) -> tuple[Any, float, float]:
@@ -180,3 +182,9 @@ def table(found: Sequence[SeveralHeld], misses: Mapping[SeveralCell, bool]) -> I
         lost = f"{cell.lost:.0%}" if cell.lost else "none"
         start = f"| {WAYS[cell.way].title} | {cell.items:,} | {ables} | {lost} | {held.exams:,} |"
         yield f"{start} {' | '.join(figures)} |\n"
+
+
+def named(cell: SeveralCell) -> str:
+    ables = ", ".join(f"{able:g}" for able in cell.ables)
+    lost = f", errors for {cell.lost:.0%} of the first one's wrong answers" if cell.lost else ""
+    return f"{WAYS[cell.way].title}, {cell.items:,} items, abilities {ables}{lost}"

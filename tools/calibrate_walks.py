@@ -164,9 +164,7 @@ def _one(*official: str, **other: Any) -> Shape:
 
 
 ACCURACY, MEAN = _one("accuracy"), _one("mean", kind="graded")
-FULL = {
-    name: TaskShape(name, full_size=int(1000 * size)) for name, size in zip(TASKS, SIZES, strict=True)
-}
+FULL = {name: TaskShape(name, full_size=int(1000 * size)) for name, size in zip(TASKS, SIZES, strict=True)}
 
 WAYS: Mapping[str, Way] = {
     "rights": Way("right or wrong", plainly, ACCURACY),

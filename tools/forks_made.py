@@ -23,7 +23,20 @@ from proctor.service.results.results import close
 from proctor.service.runs.lifecycle import open_sources, start
 from proctor.settings import Settings, read_settings
 from proctor.store import AttemptWriter
-from proctor.types import Attempt, Cell, Failure, Grade, Item, Limits, Model, Outcome, Plan, Reply, Run, Status
+from proctor.types import (
+    Attempt,
+    Cell,
+    Failure,
+    Grade,
+    Item,
+    Limits,
+    Model,
+    Outcome,
+    Plan,
+    Reply,
+    Run,
+    Status,
+)
 
 OWNER = "forks"
 CHOICES = ("north", "south", "east", "west")

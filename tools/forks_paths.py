@@ -1,4 +1,4 @@
-"""The forking paths: what a user does with two equal models until one of them is "better", and what proctor then says."""
+"""The forking paths: what a user does with equal models until one is "better", and what proctor then says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from calibrate_draws import Random
 from forks_made import Hall, questions, subjects
 from proctor.references import ExamRef
 from proctor.service.evidence.compare import compared
-def looked(*_: object) -> None: ...  # TODO
 from proctor.stats.paired import ALPHA, mcnemar_exact
 
 Refs = Mapping[str, ExamRef]
@@ -104,7 +103,9 @@ def right(random: Random, n: int, able: float = ABLE) -> list[bool]:
 def rerun(random: Random, hall: Hall) -> Verdicts:
     """Both models are run again until the latest runs, or the names, show one better."""
     found, n = Verdicts(), len(hall.exams["q"].items)
-    easy = random.beta(2 * ABLE, 2 * (1 - ABLE), size=n)  # the items' chances, the same for both and every time
+    easy = random.beta(
+        2 * ABLE, 2 * (1 - ABLE), size=n
+    )  # the items' chances, the same for both and every time
     for k in range(1, RERUNS + 1):
         sides = [random.random(n) < easy for _ in (A, B)]
         ids = [hall.sat(name, "q", side.tolist()) for name, side in zip((A, B), sides, strict=True)]
@@ -224,9 +225,7 @@ NEVER = "(?!)"  # no word makes it good
 FORKS: Mapping[str, Fork] = {
     "rerun": Fork(f"run both {RERUNS} times", _file(80), rerun, 50, "of its runs"),
     "extremes": Fork("best and worst of ten", _file(277), extremes, 150, "one of 45 pairs"),
-    "only": Fork(
-        "the same, with --only", _file(277), partial(extremes, only=True), 100, "named beforehand"
-    ),
+    "only": Fork("the same, with --only", _file(277), partial(extremes, only=True), 100, "named beforehand"),
     "peek": Fork(f"a look every {EVERY} of 1,273", _file(1273), peek, 60, "looked at"),
     "wordings": Fork("three wordings", _in_wordings(200), wordings, 100, "of 3 wordings"),
     "rows": Fork("57 subjects, row by row", _subjects(40), rows_of_subjects, 60),

@@ -6,23 +6,3 @@ proctor does without a word of what was tried. The table goes into docs/calibrat
 """
 
 from __future__ import annotations
-
-import argparse
-import math
-import os
-import sys
-import tempfile
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any
-
-import numpy as np
-
-from calibrate_draws import Random
-from calibrate_page import FORKS, replaced
-from forks_made import Asked, asked
-from forks_paths import PATHS, Path_, Verdicts
