@@ -16,6 +16,7 @@ from calibrate_draws import Random
 from forks_made import Hall, questions, subjects
 from proctor.references import ExamRef
 from proctor.service.evidence.compare import compared
+from proctor.service.looks.peeks import looked
 from proctor.stats.paired import ALPHA, mcnemar_exact
 
 Refs = Mapping[str, ExamRef]
@@ -209,10 +210,10 @@ def failing(share: float) -> Callable[[Random, Hall], Verdicts]:
         first, second = (right(random, n) for _ in (A, B))
         lost = random.random(n) < share
         kept = [ok or not gone for ok, gone in zip(first, lost, strict=True)]
-        hall.sat(A, "q", [ok if here else None for ok, here in zip(first, kept, strict=True)])
-        hall.sat(B, "q", second)
+        told = [ok if here else None for ok, here in zip(first, kept, strict=True)]
+        ids = [hall.sat(A, "q", told), hall.sat(B, "q", second)]
         found.mcnemar(*(np.array(side)[kept] for side in (first, second)))
-        found.proctor(hall, [A, B], NEVER)
+        found.proctor(hall, ids, NEVER)
         return found
 
     return walk
