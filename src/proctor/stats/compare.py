@@ -57,23 +57,18 @@ def compare(
     adjusted p below 0.05 and an interval without 0. `margin` is in the metric's units; None is a hundredth of each
     metric's range.
 
-    A pair with a run that stopped early, or that is in `watched` (ids of runs that were looked at while they were at
-    work), is tested by its path. `paths` are those that were decided side by side, by their runs' ids; they are read
-    no further than they came.
+    A pair with a run that stopped early, or that is in `watched` (ids of runs that were looked at while at work), is
+    tested by its path. `paths` are those that were decided side by side, by their runs' ids; they are read no further.
     """
     exams = [(run, exams_of(rows, shape)) for run, rows in (*sides, *beside)]
-    family = math.comb(len(exams), 2)
-    plain = partial(_differences, shape=shape, tasks=tasks, family=family)
+    plain = partial(_differences, shape=shape, tasks=tasks, family=math.comb(len(exams), 2))
     by_walks = Walks(Follower(sides, shape), exams, watched, paths, plain)
-
-    def differing(one: int, other: int) -> tuple[Difference, tuple[Difference, ...]]:
-        if other < len(sides) and (walked := by_walks.differences(one, other)) is not None:
-            return walked
-        inside = tasks and other < len(sides)
-        return _differences(exams[one][1], exams[other][1], shape, tasks=inside, family=family)
-
-    places = sorted(combinations(range(len(exams)), 2), key=lambda pair: pair[1] >= len(sides))
-    found = [differing(*pair) for pair in places]
+    places = _places(len(sides), len(exams))
+    found = [
+        (by_walks.differences(one, other) if other < len(sides) else None)
+        or plain(exams[one][1], exams[other][1], tasks=tasks and other < len(sides))
+        for one, other in places
+    ]
     p_values = [whole.p_value for whole, _ in found]
     adjusted = _adjusted(p_values, holm)
     there = _adjusted([whole.same_tasks_p for whole, _ in found], holm)
@@ -95,6 +90,11 @@ def compare(
         for i, (one, other) in enumerate(places)
         if other < len(sides)
     )
+
+
+def _places(sides: int, every: int) -> Sequence[tuple[int, int]]:
+    """All pairs of runs, those of the compared sides first."""
+    return sorted(combinations(range(every), 2), key=lambda pair: pair[1] >= sides)
 
 
 def _adjusted(
