@@ -51,9 +51,9 @@ class Sat:
 
     def shuffled(self, random: Random) -> Sat:
         order = random.permutation(self.scores.shape[1])
-        rest = [None if of is None else of[order] for of in (self.unit, self.weight, self.task)]
+        unit, weight, task = (None if of is None else of[order] for of in (self.unit, self.weight, self.task))
         asked = None if self.asked is None else self.asked[:, :, order]
-        return Sat(self.scores[:, order], *rest, asked)
+        return Sat(self.scores[:, order], unit, weight, task, asked)
 
     def rows(self, model: int) -> list[Scored]:
         """As statistics take them."""

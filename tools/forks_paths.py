@@ -66,7 +66,7 @@ class Fork:
     exams: Callable[[Path], Refs]
     walk: Callable[[Random, Hall], Verdicts]
     times: int
-    word: str = ""
+    says: str  # what keeps it from fooling, in a few words
 
 
 def _file(n: int, copies: int = 1) -> Callable[[Path], Refs]:
@@ -224,15 +224,33 @@ def failing(share: float) -> Callable[[Random, Hall], Verdicts]:
 NEVER = "(?!)"  # no word makes it good
 
 FORKS: Mapping[str, Fork] = {
-    "rerun": Fork(f"run both {RERUNS} times", _file(80), rerun, 50, "of its runs"),
-    "extremes": Fork("best and worst of ten", _file(277), extremes, 150, "one of 45 pairs"),
-    "only": Fork("the same, with --only", _file(277), partial(extremes, only=True), 100, "named beforehand"),
-    "peek": Fork(f"a look every {EVERY} of 1,273", _file(1273), peek, 60, "looked at"),
-    "wordings": Fork("three wordings", _in_wordings(200), wordings, 100, "of 3 wordings"),
-    "rows": Fork("57 subjects, row by row", _subjects(40), rows_of_subjects, 60),
-    "runs": Fork("57 subjects, run by run", _each_subject(40), runs_of_subjects, 20, "of 57 sets of tasks"),
-    "twice": Fork("every question 2 times", _file(400, 2), copied, 150),
-    "five": Fork("every question 5 times", _file(400, 5), copied, 150),
-    "fifth": Fork("errors for 20 % of wrong answers", _file(600), failing(0.2), 120),
-    "most": Fork("errors for 60 % of wrong answers", _file(600), failing(0.6), 120),
+    "rerun": Fork(
+        f"run both {RERUNS} times", _file(80), rerun, 40, "a name means all its runs; an id is one of so many"
+    ),
+    "extremes": Fork(
+        "best and worst of ten", _file(277), extremes, 120, "one of 45 pairs, and adjusted for them"
+    ),
+    "only": Fork(
+        "the same, named beforehand (`--only`)",
+        _file(277),
+        partial(extremes, only=True),
+        60,
+        "no further models count, since these were named beforehand",
+    ),
+    "peek": Fork(f"a look every {EVERY} of 1,273 items", _file(1273), peek, 40, "tested by its whole path"),
+    "wordings": Fork("three wordings", _in_wordings(200), wordings, 100, "one of 3 wordings"),
+    "rows": Fork(
+        "57 subjects, row by row", _subjects(40), rows_of_subjects, 60, "adjusted over the subjects"
+    ),
+    "runs": Fork(
+        "57 subjects, run by run", _each_subject(40), runs_of_subjects, 20, "one of 57 sets of tasks"
+    ),
+    "twice": Fork("every question 2 times", _file(400, 2), copied, 120, "copies are one cluster"),
+    "five": Fork("every question 5 times", _file(400, 5), copied, 120, "copies are one cluster"),
+    "fifth": Fork(
+        "errors for 20 % of one's wrong answers", _file(600), failing(0.2), 100, "they must not decide it"
+    ),
+    "most": Fork(
+        "errors for 60 % of one's wrong answers", _file(600), failing(0.6), 100, "they must not decide it"
+    ),
 }
