@@ -225,14 +225,15 @@ Models that are asked side by side stop when a walk of their differences crosses
 any more (`proctor run ... --until-decided`). Exams are simulated by the walks that proctor uses, in the order of
 asking, with a look after every hundredth of the items. "Better" is how often the walk ever crossed, even where it
 would have been given up before, which is the worst for the level; "kept" is how often it did so before it was given
-up: that is what a user sees. "All items" is what a test of the whole exam says of the same replies: exact McNemar where
-items are right or wrong and stand for themselves, else the test that a comparison of whole runs has. "Calls" is the share of the
-planned calls that were made until a verdict or the giving up: the mean, and the median. "Holds" is how often the
-repeated interval, where the asking ended, holds the truth. "Differ" is the share of items on which the models differ.
+up: that is what a user sees. "All items" is what a test of the whole exam says of the same replies: exact McNemar
+where items are right or wrong and stand for themselves, else the test that a comparison of whole runs has. "Calls"
+is the share of the planned calls that were made until a verdict or the giving up: the mean, and the median. "Holds"
+is how often the repeated interval, where the asking ended, holds the truth. "Differ" is the share of items on which
+the models differ.
 
-Walks whose signs are flipped are simulated with {PATHS:,} paths, a quarter of what proctor takes; the level is exact
-with any number. The bars: 5 % false "better" with two standard errors of the simulation, and {LEAST_COVERAGE:.0%}
-intervals that hold the truth. How a walk stops: [what is computed](statistics.md).
+Walks whose signs are flipped are simulated with {PATHS:,} paths, a quarter of what proctor takes; the level is
+exact with any number. The bars: 5 % false "better" with two standard errors of the simulation, and
+{LEAST_COVERAGE:.0%} intervals that hold the truth. How a walk stops: [what is computed](statistics.md).
 """
 EQUAL = """
 ### Two equal models: how often one is called better
