@@ -37,7 +37,7 @@ test: $(VENV)/.test $(VENV)/.npm  ## every test, on SQLite and PostgreSQL
 	@$(BIN)/python tools/real.py fetch >/dev/null || echo "Tests of a real server will skip (with CI=true, fail)."
 	@$(BIN)/python tests/rollouts/moto_server.py install || echo "Tests at moto's server will skip (with CI=true, fail)."
 	@mkdir -p .cache; touch .cache/installing; (PROCTOR_HOME=.cache/installed $(BIN)/proctor agents install codex mini-swe-agent >.cache/installed.log 2>&1; rm -f .cache/installing) &
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal src tests
+	$(BIN)/python tools/run_tests.py -n $(WORKERS) --dist worksteal src tests
 
 test-fast: $(VENV)/.test  ## the tests that take under a minute together, on SQLite
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow' -k 'not postgresql' src tests

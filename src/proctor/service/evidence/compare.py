@@ -85,7 +85,7 @@ class Comparing(TypedDict):
 def compared(context: Context, names: Sequence[str], **how: Unpack[Comparing]) -> Compared:
     """Compare runs or models, given by run ids, plan ids or models' names.
 
-    For a model, it is its latest complete run of an exam that the others have taken too; where there is none,
+    For a model, it is the mean of its complete runs of an exam that the others have taken too; where there is none,
     its largest that they can be compared with on shared items. `source` narrows that to one suite or file.
     `metric` is what the headline compares and `margin` how close is practically equal, see `evaluation`. `grader` takes
     the grades that it gave to the runs' kept replies in place of their first ones. `only`: these models were chosen
