@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Annotated, Any
@@ -42,7 +42,7 @@ from proctor.service.watch.job_states import (
 )
 from proctor.types import Plan, Run, Status
 from proctor.web.dependencies import OpenContext, Reader, Runner, Text, go
-from proctor.web.events import CHANGED, HEARTBEAT_S, LOOK_EVERY_S, STILL_HERE, event_stream
+from proctor.web.events import event_stream, until_ended
 from proctor.web.render import show
 from proctor.web.words import ERROR_TITLES, things
 
@@ -278,22 +278,8 @@ def diagnosis_piece(request: Request, context: OpenContext, user: Reader, run_id
 @ROUTER.get("/runs/{run_id}/events")
 async def run_events(context: OpenContext, user: Reader, run_id: RunId) -> Response:
     """Says `changed` when there is something new to see, and `end` at the end."""
-    first = await asyncio.to_thread(state_of, context, run_id)
-    return event_stream(_changes(context, run_id, first))
-
-
-async def _changes(context: Context, run_id: str, state: JobState) -> AsyncIterator[bytes]:
-    told, beat = state.mark, time.monotonic()
-    while not state.ended:
-        await asyncio.sleep(LOOK_EVERY_S)
-        state = await asyncio.to_thread(state_of, context, run_id)
-        if state.mark != told:
-            told, beat = state.mark, time.monotonic()
-            yield CHANGED
-        elif time.monotonic() - beat > HEARTBEAT_S:
-            beat = time.monotonic()
-            yield STILL_HERE
-    yield b"event: end\ndata: 1\n\n"
+    await asyncio.to_thread(state_of, context, run_id)  # an id that is none is told before the stream begins
+    return event_stream(until_ended(lambda: [state_of(context, run_id)]))
 
 
 @ROUTER.post("/runs/{run_id}/stop")
