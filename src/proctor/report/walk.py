@@ -11,7 +11,7 @@ from proctor.report.plot import shortened
 
 WIDTH, HEIGHT = 460, 230
 LEFT, RIGHT, TOP, FOOT = 40, 12, 12, 34
-SEEN = 3  # what was stopped early fills a third of the picture at least
+SEEN, EARLY = 3, 5  # what was stopped before a fifth of the items fills a third of the picture
 
 Place = tuple[float, float]
 
@@ -23,7 +23,7 @@ class _Scale:
         items = block.points[-1][0] if block.points else 0
         far = [abs(walk) for _, walk, _ in block.points]
         far += [bound for *_, bound in block.points if bound is not None]
-        self.end = min(block.of, SEEN * items) if items else block.of
+        self.end = SEEN * items if 0 < EARLY * items < block.of else block.of
         self.most = 1.2 * max([1.0, *far])
         self.middle = TOP + (HEIGHT - TOP - FOOT) / 2
 

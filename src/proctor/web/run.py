@@ -32,6 +32,7 @@ from proctor.service.runs import queue
 from proctor.service.runs.progress import longest_gap_s
 from proctor.service.runs.queue import Ticket
 from proctor.service.watch import job_states
+from proctor.service.watch.beside import side_by_side
 from proctor.service.watch.job_states import (
     JobState,
     Progress,
@@ -44,6 +45,7 @@ from proctor.types import Plan, Run, Status
 from proctor.web.dependencies import OpenContext, Reader, Runner, Text, go
 from proctor.web.events import event_stream, until_ended
 from proctor.web.render import show
+from proctor.web.walks import walks_in
 from proctor.web.words import ERROR_TITLES, things
 
 ROUTER = APIRouter()
@@ -101,6 +103,25 @@ def _common(context: Context, state: JobState) -> dict[str, Any]:
         "unscored": state.ended and holds != "verdicts" and result is not None and _unscored(context, result),
         "things": things(run),
         "now": time.time(),
+        **_beside(context, run),
+    }
+
+
+def _beside(context: Context, run: Run) -> dict[str, Any]:
+    """The walks of a run that is asked side by side with others, its own pairs first; nothing of other runs."""
+    found = side_by_side(context, run)
+    if found is None:
+        return {"walks": [], "waits": [], "beside": (), "decision": None}
+    plain = [each.cell.model.name for each in found.runs]
+    names = {
+        each.id: str(each.cell.model) if plain.count(each.cell.model.name) > 1 else each.cell.model.name
+        for each in found.runs
+    }
+    return {
+        "walks": walks_in(found.decision, names, run.id),
+        "waits": [found.decision.waits] if found.decision.waits else [],
+        "beside": [each for each in found.runs if each.id != run.id],
+        "decision": found.decision,
     }
 
 

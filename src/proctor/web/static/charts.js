@@ -77,7 +77,7 @@
       const step = 10 ** Math.floor(Math.log10(most / 2)), tick = [1, 2, 5, 10].map((n) => n * step).find((n) => n * 3 >= most) ?? most;
       const high = Math.ceil(most / tick) * tick, left = data.of - last[0], over = data.ended === "decided" || data.ended === "futile";
       // What was stopped or seen early fills a third of the picture at least.
-      const end = last[0] ? Math.min(data.of, 3 * last[0]) : data.of;
+      const end = last[0] && 5 * last[0] < data.of ? 3 * last[0] : data.of;
       const field = (sign, colour, name) => ({
         name, type: "line", symbol: "none", silent: true, tooltip: { show: false },
         data: bounds.map((p) => [p[0], sign * p[2]]), lineStyle: { width: 1.5, color: colour, type: "dashed" },
@@ -98,7 +98,7 @@
         xAxis: { type: "value", min: 0, max: end, name: `items that both have answered, of ${number(data.of)}`, nameLocation: "middle", nameGap: 28,
           nameTextStyle: { color: quiet }, splitLine: { show: false }, axisLine: { onZero: true, lineStyle: { color: quiet } }, axisTick: { show: false },
           axisLabel: { hideOverlap: true, color: quiet, margin: 8, onZero: false } },
-        yAxis: { type: "value", min: -high, max: high, interval: tick, name: "ahead by", nameTextStyle: { color: quiet, align: "right" },
+        yAxis: { type: "value", min: -high, max: high, interval: tick, name: "ahead by", nameTextStyle: { color: quiet, align: "left", padding: [0, 0, 0, -36] },
           axisLabel: { color: quiet, formatter: (v) => number(Math.abs(v)) }, splitLine: { show: false } },
         graphic: [note(data.first, 1, dark() ? "#79b3ff" : colours[0]), note(data.second, -1, dark() ? "#ff9d6b" : colours[1])],
         series: [
@@ -106,7 +106,7 @@
           { name: "walk", type: "line", symbol: "none", z: 5, lineStyle: { width: 3, color: ink }, data: [[0, 0], ...data.points.map((p) => [p[0], p[1]])],
             markPoint: { silent: true, symbol: "circle", symbolSize: 12, itemStyle: { color: ink }, label: { show: false }, data: [{ coord: [last[0], last[1]] }] },
             markArea: over && left > 0 ? { silent: true, itemStyle: { color: quiet, opacity: 0.12 },
-              label: { color: quiet, position: "inside", offset: [0, -14], formatter: `${number(left)} not asked` }, data: [[{ xAxis: last[0] }, { xAxis: end }]] } : undefined },
+              label: { color: quiet, position: "inside", offset: [0, -14], formatter: `${number(left)} not asked${end < data.of ? " →" : ""}` }, data: [[{ xAxis: last[0] }, { xAxis: end }]] } : undefined },
         ],
       };
     },
@@ -117,9 +117,9 @@
     const old = echarts.getInstanceByDom(box);
     old?.dispose();
     const chart = echarts.init(box, dark() ? "dark" : null, { renderer: "canvas" });
-    const label = box.getAttribute("aria-label");
-    chart.setOption(kinds[box.dataset.kind](data));
-    box.setAttribute("aria-label", label);  // in words, where the library would list the first points
+    // The page's own words: the library would list the first points.
+    const aria = { enabled: true, label: { description: box.getAttribute("aria-label") } };
+    chart.setOption({ ...kinds[box.dataset.kind](data), aria });
     box.dataset.drawn = "true";
   }
   const drawAll = (root = document) => root.querySelectorAll("[data-chart]").forEach(draw);
