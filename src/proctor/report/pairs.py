@@ -152,7 +152,8 @@ def walks(evaluation: Evaluation) -> Iterator[Walk]:
     for c, path in tested[:MOST_DRAWN]:
         first, second = called(c.first.id, c, names), called(c.second.id, c, names)
         points = tuple((point.items, point.walk, point.boundary) for point in path.points)
-        yield Walk(first, second, path_said(first, second, path), path.of, points)
+        said = f"{first} and {second}: {path_said(first, second, path)}"
+        yield Walk(first, second, said, path.of, points)
 
 
 def _counts(shown: Sequence[Difference]) -> dict[str, Column]:

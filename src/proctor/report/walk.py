@@ -33,10 +33,10 @@ class _Scale:
 
 
 def walk_svg(block: Walk) -> str:
-    """The drawing, titled by its pair; the figure's caption says the same in words."""
+    """The drawing; the figure's caption says the same in words."""
     scale = _Scale(block)
-    name = f"{plain(block.first)} and {plain(block.second)}: {plain(block.said)}"
-    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(name, quote=True)}">']
+    said = escape(plain(block.said), quote=True)
+    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{said}">']
     parts += _fields(block, scale)
     parts += _axes(block, scale)
     places = [scale.at(0, 0), *(scale.at(items, walk) for items, walk, _ in block.points)]
