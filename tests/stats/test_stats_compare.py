@@ -17,9 +17,10 @@ from compared import compared, pair, row, run, scored, table
 from examrows import SUITES, exam_rows
 from proctor.errors import ConfigError
 from proctor.findings import Difference, Estimate
-from proctor.stats.compare import differences, focused, judged, resampled
+from proctor.stats.compare import differences, focused, judged
 from proctor.stats.estimates import Shape, TaskShape, scores
 from proctor.stats.metrics import Scored
+from proctor.stats.ranks import resampled
 
 LABELS = TaskShape("Labels", official=("mcc",), also=("accuracy",), labels=("no", "yes"), kind="labels")
 F1 = TaskShape("F1", official=("f1", "accuracy"), positive="yes", labels=("no", "yes"), kind="labels")

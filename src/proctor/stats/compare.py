@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from proctor.errors import MetricMissing
 from proctor.findings import OF_TRIALS, Comparison, Difference, Estimate
@@ -18,15 +17,12 @@ from proctor.stats.estimates_task import CORRELATIONS, TaskSheet, ends, own_valu
 from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
 from proctor.stats.paired import ALPHA, benjamini_hochberg, holm
-from proctor.stats.pairs import Drawn, Pair, PairCounts, drawn, own_resampled, paired
+from proctor.stats.pairs import Drawn, Pair, PairCounts, drawn, paired
 from proctor.stats.pairs_share import Shares, pooled_shares
 from proctor.stats.permute import weighed
 from proctor.stats.power_pairs import errors_to_show, items_of_mean, least_difference, least_items
 from proctor.stats.rollouts.same_tasks import same_tasks
 from proctor.types import Run
-
-if TYPE_CHECKING:
-    from proctor.stats.metrics import Array
 
 PRACTICALLY = 0.01  # of a metric's range: two scores closer than this are practically equal
 RESAMPLED = f"paired bootstrap of items, {resample.SAID}"
@@ -39,27 +35,41 @@ Side = tuple[Run, Sequence[Scored]]
 
 
 def compare(
-    sides: Sequence[Side], shape: Shape, *, margin: float | None = None, tasks: bool = True
+    sides: Sequence[Side],
+    shape: Shape,
+    *,
+    margin: float | None = None,
+    tasks: bool = True,
+    beside: Sequence[Side] = (),
+    watched: Collection[str] = frozenset(),
 ) -> tuple[Comparison, ...]:
-    """Every pair of runs, first minus second.
+    """Every pair of `sides`, first minus second.
 
-    The p-values of the headlines are adjusted over all pairs (Holm), those of a pair's tasks over its
-    tasks (Benjamini and Hochberg). "Better" needs both: the adjusted p below 0.05 and an interval
-    without 0. `margin` is in the metric's units; None is a hundredth of each metric's range.
+    The p-values of the headlines are adjusted over all pairs of `sides` and `beside`, the other runs that could have
+    been compared (Holm), those of a pair's tasks over its tasks (Benjamini and Hochberg). "Better" needs both: the
+    adjusted p below 0.05 and an interval without 0. `margin` is in the metric's units; None is a hundredth of each
+    metric's range. `watched` are the ids of runs that were looked at while they were at work, or stopped early.
     """
-    exams = [(run, exams_of(rows, shape)) for run, rows in sides]
-    family = math.comb(len(sides), 2)
+    exams = [(run, exams_of(rows, shape)) for run, rows in (*sides, *beside)]
+    family = math.comb(len(exams), 2)
     pairs = [
         (one, other, *_differences(first, second, shape, tasks=tasks, family=family))
-        for (one, first), (other, second) in combinations(exams, 2)
+        for (one, first), (other, second) in combinations(exams[: len(sides)], 2)
     ]
-    adjusted = _adjusted([whole.p_value for _, _, whole, _ in pairs], holm)
-    there = _adjusted([whole.same_tasks_p for _, _, whole, _ in pairs], holm)
+    wholes = [whole for _, _, whole, _ in pairs]
+    wholes += [
+        _differences(exams[first][1], exams[second][1], shape, tasks=False, family=family)[0]
+        for first, second in combinations(range(len(exams)), 2)
+        if second >= len(sides)
+    ]
+    adjusted = _adjusted([whole.p_value for whole in wholes], holm)
+    there = _adjusted([whole.same_tasks_p for whole in wholes], holm)
+    tests = max(1, sum(p is not None for p in adjusted))
     found = []
-    for (one, other, whole, rows), p, same in zip(pairs, adjusted, there, strict=True):
-        said = judged(replace(whole, same_tasks_p=same), p, margin)
-        beside = zip(rows, _adjusted([d.p_value for d in rows], benjamini_hochberg), strict=True)
-        found.append(Comparison(one, other, said, tuple(judged(d, q, margin) for d, q in beside)))
+    for (one, other, whole, rows), p, same in zip(pairs, adjusted, there, strict=False):
+        said = judged(replace(whole, same_tasks_p=same, comparisons=tests), p, margin)
+        by_task = zip(rows, _adjusted([d.p_value for d in rows], benjamini_hochberg), strict=True)
+        found.append(Comparison(one, other, said, tuple(judged(d, q, margin) for d, q in by_task)))
     return tuple(found)
 
 
@@ -353,34 +363,3 @@ def _value(tasks: Sequence[_Task], side: str) -> float:
     # Divided last, so that a perfect score is 1 and not the float below it.
     weights = math.fsum(task.weight for task in tasks)
     return math.fsum(task.weight * (own_value(getattr(task.pair, side)) or 0.0) for task in tasks) / weights
-
-
-# Several runs at once ----------------------------------------------------------------------------
-
-
-def resampled(sides: Sequence[Sequence[Scored]], shape: Shape) -> Array:
-    """Draws of every side's headline on the items that all share, drawn anew for all together: (draws, sides).
-
-    Task by task the same items (or clusters) are drawn for every side. Sides that share no item have draws of 0.
-    """
-    import numpy as np
-
-    first, *others = (exams_of(rows, shape) for rows in sides)
-    shared = [first, *others]
-    for other in others:  # narrowed one by one to what all share
-        shared[0] = [pair.first for pair in paired(shared[0], other)]
-    exams = [shared[0], *([pair.second for pair in paired(shared[0], other)] for other in others)]
-    plain = all(not one.spec.extra for one in exams[0])
-    total = np.zeros((resample.DRAWS, len(sides)))
-    used = [i for i, one in enumerate(exams[0]) if plain or not one.spec.extra]
-    weights = _exam_weights([exams[0][i] for i in used], shape)
-    for i, weight in zip(used, weights, strict=True):
-        total += weight * own_resampled([side[i] for side in exams])
-    return total
-
-
-def _exam_weights(exams: Sequence[TaskSheet], shape: Shape) -> list[float]:
-    if shape.aggregate == "macro" or len(exams) < 2:
-        return [1 / len(exams) for _ in exams]
-    sizes = [one.spec.full_size or one.sheet.items for one in exams]
-    return [size / sum(sizes) for size in sizes]

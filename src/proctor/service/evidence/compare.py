@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NotRequired, TypedDict, Unpack
 
 from proctor.errors import ConfigError, NotFound
 from proctor.findings import Comparison, Evaluation
@@ -13,6 +14,7 @@ from proctor.service.context import Context, find
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.evidence.shared import shape_over
 from proctor.service.grades.view import GradedView
+from proctor.service.looks.ledger import Ledger
 from proctor.service.results.answer_kinds import kept_as_they_are
 from proctor.service.results.comparable import check_comparable
 from proctor.service.results.results import Kept, scored_rows
@@ -67,29 +69,34 @@ class Compared:
     differing: tuple[tuple[Differing, ...], ...]
 
 
-def compared(
-    context: Context,
-    names: Sequence[str],
-    *,
-    source: str | None = None,
-    margin: float | None = None,
-    metric: str = "score",
-    items: int = SHOWN_ITEMS,
-    grader: str | None = None,
-) -> Compared:
+class Comparing(TypedDict):
+    """How runs are compared, see `compared`; every key has a default."""
+
+    source: NotRequired[str | None]
+    margin: NotRequired[float | None]
+    metric: NotRequired[str]
+    items: NotRequired[int]
+    grader: NotRequired[str | None]
+    only: NotRequired[bool]
+
+
+# The many words of a request are typed keywords of one record: named at the call, checked by mypy.
+def compared(context: Context, names: Sequence[str], **how: Unpack[Comparing]) -> Compared:
     """Compare runs or models, given by run ids, plan ids or models' names.
 
     For a model, it is its latest complete run of an exam that the others have taken too; where there is none,
     its largest that they can be compared with on shared items. `source` narrows that to one suite or file.
     `metric` is what the headline compares and `margin` how close is practically equal, see `evaluation`. `grader` takes
-    the grades that it gave to the runs' kept replies in place of their first ones.
+    the grades that it gave to the runs' kept replies in place of their first ones. `only`: these models were chosen
+    before anything was seen, and no others count.
 
     Raises: NotFound for a name that is neither; ConfigError if a name fits several models, or if the
     runs differ in how they were asked or share no item.
     """
+    margin, metric, grader = how.get("margin"), how.get("metric", "score"), how.get("grader")
     if margin is not None and margin < 0:
         raise ConfigError(f"margin {margin}: two scores cannot be less than 0 apart; give 0 or more")
-    runs = chosen(context, names, source=source)
+    runs = chosen(context, names, source=how.get("source"))
     if grader is None and all(map(kept_as_they_are, runs)):
         ids = " ".join(run.id[:8] for run in runs)
         raise ConfigError(
@@ -97,10 +104,17 @@ def compared(
             "what was replied"
         )
     view = GradedView(context.store, grader)
-    found = evaluation(view, [view.shown(run) for run in runs], margin=margin, metric=metric)
+    ledger = Ledger(context.store, how.get("only", False), grader)
+    found = evaluation(
+        view,
+        [view.shown(run) for run in runs],
+        margin=margin,
+        metric=metric,
+        ledger=ledger,
+    )
     found = as_checked(context, found, grader)
     tasks = counted([result.run for result in found.results], metric)
-    differ = tuple(differing(view, pair, tasks, items) for pair in found.comparisons)
+    differ = tuple(differing(view, pair, tasks, how.get("items", SHOWN_ITEMS)) for pair in found.comparisons)
     return Compared(found, differ)
 
 

@@ -9,9 +9,12 @@ from typing import Literal
 
 from proctor.errors import ConfigError
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult, Score
+from proctor.findings.looks import Alternatives, Looks
 from proctor.service.evidence import shared
 from proctor.service.evidence.verdicts import sentence
 from proctor.service.kinds import kind_of
+from proctor.service.looks.ledger import Ledger, Tried
+from proctor.service.looks.words import looks_said
 from proctor.service.results import headline
 from proctor.service.results.comparable import check_comparable, check_shared
 from proctor.service.results.results import Kept, marks, scored_rows
@@ -20,16 +23,26 @@ from proctor.service.results.wordings import by_wording, sign_note
 from proctor.service.rows.conditions import unlike as unlike_conditions
 from proctor.stats.compare import Side, compare, focused
 from proctor.stats.estimates import Shape
+from proctor.types import Run
+
+FEWER = (
+    0.5  # of the items of the smallest compared run: a model with fewer could not have been compared on these
+)
 
 
 def evaluation(
-    store: Kept, results: Sequence[RunResult], *, margin: float | None = None, metric: str = headline.SCORE
+    store: Kept,
+    results: Sequence[RunResult],
+    *,
+    margin: float | None = None,
+    metric: str = headline.SCORE,
+    ledger: Ledger | None = None,
 ) -> Evaluation:
     """Results side by side. `metric` "score" is the headline; another is its mean over the tasks that report it.
 
     `margin` is how close two scores are that count as practically equal, in the metric's units; None is a hundredth
-    of the metric's range. Raises ConfigError if they were not asked in the same way or share no item, or no task has
-    the metric.
+    of the metric's range. `ledger` tells what else was tried; without one these runs are all there is. Raises
+    ConfigError if they were not asked in the same way or share no item, or no task has the metric.
     """
     plan_id = results[0].run.plan_id if results else ""
     if len(results) < 2:
@@ -39,7 +52,10 @@ def evaluation(
     sides = [(run, list(marks(store, run))) for run in runs]
     check_shared(sides)
     whole = shared.shape_over(runs)
-    pairs = _with_items(compare(sides, focused(whole, metric), margin=margin), sides, whole)
+    tried = ledger.tried(runs) if ledger is not None else Tried()
+    others = _others(store, tried.others, sides, whole)
+    found = compare(sides, focused(whole, metric), margin=margin, beside=others, watched=tried.watched)
+    pairs = _with_items(found, sides, whole)
     compared = _on_shared(results, sides, metric, whole)
     values = {run.id: score.estimate.value for run, score in zip(runs, compared, strict=True)}
     # A tie must not depend on the order in which models were named only by accident: sorted() keeps it.
@@ -51,10 +67,34 @@ def evaluation(
     verdict = f"{verdict} {unlike_conditions(runs)}".rstrip()
     # Trials take as long as agents work; their times compare whatever was in flight.
     apart = "" if all(result.trials is not None for result in results) else unlike(results)
-    return Evaluation(plan_id, tuple(results), pairs, verdict, compared, common(results), apart)
+    looks = Looks(
+        len(sides) + len(others),
+        found[0].whole.comparisons,
+        fixed=tried.left_out,
+        reruns=tried.reruns,
+        alternatives=(*tried.alternatives, *_metrics(whole, metric)),
+        peeks=tried.peeks,
+    )
+    made = Evaluation(plan_id, tuple(results), pairs, verdict, compared, common(results), apart, looks)
+    return replace(made, verdict=f"{verdict} {looks_said(made)}".rstrip())
 
 
-def of_plan(store: Kept, results: Sequence[RunResult]) -> Evaluation:
+def _metrics(whole: Shape, metric: str) -> tuple[Alternatives, ...]:
+    """One that was asked for by its name is one of those that these runs have."""
+    of = {metric, headline.SCORE}.union(*((*spec.official, *spec.also) for spec in whole.tasks.values()))
+    return () if metric == headline.SCORE else (Alternatives("metrics", len(of)),)
+
+
+def _others(store: Kept, runs: Sequence[Run], sides: Sequence[Side], of: Shape) -> list[Side]:
+    """Runs of further models with their rows on these items; those that have too few of them are left out."""
+    asked = [shared.asked(rows, of) for _, rows in sides]
+    every = frozenset[tuple[str, str]]().union(*asked)
+    least = FEWER * min(map(len, asked))
+    found = ((run, shared.only(marks(store, run), every)) for run in runs)
+    return [(run, rows) for run, rows in found if len(shared.asked(rows, of)) >= least]
+
+
+def of_plan(store: Kept, results: Sequence[RunResult], ledger: Ledger | None = None) -> Evaluation:
     """Results of one plan; where its runs turned out not to be comparable, they alone, and why as the verdict.
 
     Of judges nothing is compared: their verdicts are scores of others.
@@ -62,7 +102,7 @@ def of_plan(store: Kept, results: Sequence[RunResult]) -> Evaluation:
     if results and all(kind_of(result.run.cell.source).holds == "verdicts" for result in results):
         return Evaluation(results[0].run.plan_id, tuple(results), (), "")
     try:
-        return evaluation(store, results)
+        return evaluation(store, results, ledger=ledger)
     except ConfigError as error:
         return Evaluation(results[0].run.plan_id, tuple(results), (), f"Not compared. {error}.")
 

@@ -49,7 +49,7 @@ def sentence(comparisons: Sequence[Comparison], ranked: Sequence[str]) -> str:
         others = [_names(*pair)[1] for pair in by_best.values() if _standing(*pair) == standing]
         if others:
             lines.append(words.format(listed(others)))
-    tests = sum(1 for c in comparisons if c.whole.adjusted_p is not None)
+    tests = max((c.whole.comparisons for c in comparisons if c.whole.adjusted_p is not None), default=0)
     if tests > 1:
         lines.append(f"(p-values adjusted for {tests} comparisons.)")
     return " ".join(lines)

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, delete, except_, exists, select, text, update
 
 from proctor.store.core.batch_tables import BATCH, BATCH_FILE, LABEL
 from proctor.store.core.fleet_tables import SHARD
+from proctor.store.core.look_tables import LOOK
 from proctor.store.core.schema import Database
 from proctor.store.core.tables import (
     ATTEMPT,
@@ -51,7 +52,7 @@ def remove(store: Database, run_ids: Sequence[str]) -> list[str]:
             num = connection.execute(ended.with_for_update()).scalar_one_or_none()
             if num is None:
                 continue
-            for table in (PAYLOAD, ATTEMPT, SCORE, JOB, PULSE, NOTE, GRADE, LABEL, SHARD):
+            for table in (PAYLOAD, ATTEMPT, SCORE, JOB, PULSE, NOTE, GRADE, LABEL, LOOK, SHARD):
                 connection.execute(delete(table).where(table.c.run_num == num))
             submitted = update(SCHEDULE).where(SCHEDULE.c.last_run_id == run_id)
             connection.execute(submitted.values(last_run_id=None))
