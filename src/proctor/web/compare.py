@@ -21,6 +21,7 @@ from proctor.service.evidence.compare import Compared, Differing
 from proctor.service.evidence.evaluation import downwards
 from proctor.service.evidence.standing import Standing, standing
 from proctor.service.kinds import kind_of
+from proctor.service.looks.words import looks_said
 from proctor.service.opening.catalogue import suite_facts
 from proctor.service.results.speeds import common
 from proctor.service.watch import job_states
@@ -157,9 +158,10 @@ def _compared(context: Context, asked: CompareQuery) -> dict[str, Any]:
 
 def _how_it_came(of: Evaluation, at: Standing) -> dict[str, Any]:
     """The verdict apart from what was looked at besides, each pair's walk, and whether there is more to come."""
+    looked_at = looks_said(of)
     return {
-        "verdict": of.verdict,
-        "looked_at": "",
+        "verdict": of.verdict.removesuffix(looked_at).rstrip(),
+        "looked_at": looked_at,
         "walks": walks_of(of, at.names),
         "waits": [of.decision.waits] if of.decision and of.decision.waits else [],
         "at_work": any(result.run.status in AT_WORK for result in of.results),

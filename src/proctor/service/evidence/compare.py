@@ -15,6 +15,7 @@ from proctor.service.evidence.evaluation import evaluation
 from proctor.service.evidence.shared import shape_over
 from proctor.service.grades.view import GradedView
 from proctor.service.looks.ledger import Ledger
+from proctor.service.looks.peeks import looked
 from proctor.service.results.answer_kinds import kept_as_they_are
 from proctor.service.results.comparable import check_comparable
 from proctor.service.results.results import Kept, scored_rows
@@ -113,6 +114,7 @@ def compared(context: Context, names: Sequence[str], **how: Unpack[Comparing]) -
         ledger=ledger,
     )
     found = as_checked(context, found, grader)
+    looked(context, runs)
     tasks = counted([result.run for result in found.results], metric)
     differ = tuple(differing(view, pair, tasks, how.get("items", SHOWN_ITEMS)) for pair in found.comparisons)
     return Compared(found, differ)
