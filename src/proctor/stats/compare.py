@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 from proctor.errors import MetricMissing
@@ -22,6 +23,7 @@ from proctor.stats.pairs_share import Shares, pooled_shares
 from proctor.stats.permute import weighed
 from proctor.stats.power_pairs import errors_to_show, items_of_mean, least_difference, least_items
 from proctor.stats.rollouts.same_tasks import same_tasks
+from proctor.stats.unmeasured.withheld import held
 from proctor.types import Run
 
 PRACTICALLY = 0.01  # of a metric's range: two scores closer than this are practically equal
@@ -62,15 +64,26 @@ def compare(
         for first, second in combinations(range(len(exams)), 2)
         if second >= len(sides)
     ]
-    adjusted = _adjusted([whole.p_value for whole in wholes], holm)
+    p_values = [whole.p_value for whole in wholes]
+    adjusted = _adjusted(p_values, holm)
     there = _adjusted([whole.same_tasks_p for whole in wholes], holm)
     tests = max(1, sum(p is not None for p in adjusted))
-    found = []
-    for (one, other, whole, rows), p, same in zip(pairs, adjusted, there, strict=False):
-        said = judged(replace(whole, same_tasks_p=same, comparisons=tests), p, margin)
+
+    def said(place: int, p: float | None, whole: Difference, rows: Sequence[Difference]) -> Comparison:
+        headline = judged(replace(whole, same_tasks_p=there[place], comparisons=tests), p, margin)
         by_task = zip(rows, _adjusted([d.p_value for d in rows], benjamini_hochberg), strict=True)
-        found.append(Comparison(one, other, said, tuple(judged(d, q, margin) for d, q in by_task)))
-    return tuple(found)
+        return Comparison(*pairs[place][:2], headline, tuple(judged(d, q, margin) for d, q in by_task))
+
+    def again(place: int, first: Sequence[TaskSheet], second: Sequence[TaskSheet]) -> Comparison:
+        whole, rows = _differences(first, second, shape, tasks=tasks, family=family)
+        among = [*p_values[:place], whole.p_value, *p_values[place + 1 :]]
+        return said(place, _adjusted(among, holm)[place], whole, rows)
+
+    both = combinations([of for _, of in exams[: len(sides)]], 2)
+    return tuple(
+        held(said(place, adjusted[place], *pairs[place][2:]), of, partial(again, place))
+        for place, of in enumerate(both)
+    )
 
 
 def _adjusted(

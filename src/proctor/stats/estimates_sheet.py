@@ -78,7 +78,7 @@ def sheet(rows: Iterable[Scored], spec: TaskShape, *, worded: bool = True) -> Sh
 
     ordered = sorted(rows, key=lambda row: (row.item, row.repeat))
     asked = {base_id(row.item, worded) for row in ordered}
-    used = [row for row in ordered if _measured(row, spec.kind)]
+    used = [row for row in ordered if measured(row, spec.kind)]
     bases = [base_id(row.item, worded) for row in used]
     times = Counter(bases)
     scale = math.lcm(*set(times.values()))
@@ -100,7 +100,8 @@ def sheet(rows: Iterable[Scored], spec: TaskShape, *, worded: bool = True) -> Sh
     )
 
 
-def _measured(row: Scored, kind: str) -> bool:
+def measured(row: Scored, kind: str) -> bool:
+    """Whether an asking says anything of the model, for a task of this kind."""
     if row.outcome is Outcome.ERROR:
         return False
     # Judges and functions score replies to which no right answer is known.
@@ -143,7 +144,7 @@ def pairs(rows: Iterable[Scored], *, worded: bool) -> list[Scored]:
         found.setdefault((row.cluster or row.item, wording, row.repeat), []).append(row)
     made = []
     for (cluster, wording, repeat), members in found.items():
-        whole = len(members) == 2 and all(_measured(row, "labels") for row in members)
+        whole = len(members) == 2 and all(measured(row, "labels") for row in members)
         same = gender_parity(*(row.answer for row in members)) if whole else None
         outcome = {None: Outcome.ERROR, 1.0: Outcome.CORRECT, 0.0: Outcome.WRONG}[same]
         if any(row.target is None for row in members):

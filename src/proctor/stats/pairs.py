@@ -127,7 +127,7 @@ def _replies(of: TaskSheet) -> list[tuple[str, float]]:
 
 def _drawn(pair: Pair) -> Drawn:
     official = pair.spec.official
-    if all(_is_mean(pair.spec, metric) for metric in official):
+    if all(is_mean(pair.spec, metric) for metric in official):
         return _of_shares(pair, official)
     ordinary = [metric for metric in official if metric not in PARTIAL]
     of_rows = _of_table if pair.once and on_counts(pair.spec, ordinary) else _of_units
@@ -141,7 +141,8 @@ def _drawn(pair: Pair) -> Drawn:
     return Drawn(difference, weighed([one.null for _, one in every], weights), draws, made.test)
 
 
-def _is_mean(spec: TaskShape, metric: str) -> bool:
+def is_mean(spec: TaskShape, metric: str) -> bool:
+    """Whether the metric is a plain mean of a score that each item has."""
     return metric in SHARES - PARTIAL or is_graded(spec, metric)
 
 
@@ -244,7 +245,7 @@ def own_resampled(exams: Sequence[TaskSheet]) -> Array:
 
     first, spec = exams[0].sheet, exams[0].spec
     random = resample.stream(f"{exams[0].key} resampled")
-    if all(_is_mean(spec, metric) for metric in spec.official):
+    if all(is_mean(spec, metric) for metric in spec.official):
         sizes = unit_sums(first, spec, spec.official, scores=False)
         sums = np.stack([unit_sums(one.sheet, spec, spec.official) for one in exams], axis=1)
         return np.concatenate(

@@ -13,9 +13,9 @@ from proctor.service.checked.evaluated import as_checked
 from proctor.service.context import Context, find
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.evidence.shared import shape_over
-from proctor.service.grades.view import GradedView
 from proctor.service.looks.ledger import Ledger
 from proctor.service.looks.peeks import looked
+from proctor.service.looks.pooled import Meant, PooledView
 from proctor.service.results.answer_kinds import kept_as_they_are
 from proctor.service.results.comparable import check_comparable
 from proctor.service.results.results import Kept, scored_rows
@@ -97,15 +97,16 @@ def compared(context: Context, names: Sequence[str], **how: Unpack[Comparing]) -
     margin, metric, grader = how.get("margin"), how.get("metric", "score"), how.get("grader")
     if margin is not None and margin < 0:
         raise ConfigError(f"margin {margin}: two scores cannot be less than 0 apart; give 0 or more")
-    runs = chosen(context, names, source=how.get("source"))
+    named = meant(context, names, source=how.get("source"))
+    runs = [each.run for each in named]
     if grader is None and all(map(kept_as_they_are, runs)):
         ids = " ".join(run.id[:8] for run in runs)
         raise ConfigError(
             f"These runs have no scores, since no right answers were given: `proctor batch compare {ids}` compares "
             "what was replied"
         )
-    view = GradedView(context.store, grader)
-    ledger = Ledger(context.store, how.get("only", False), grader)
+    view = PooledView.of(context.store, named, grader)
+    ledger = Ledger(context.store, how.get("only", False) or grader is not None)
     found = evaluation(
         view,
         [view.shown(run) for run in runs],
@@ -140,19 +141,28 @@ def gates(compared: Compared, most: float) -> list[Gate]:
 
 def chosen(context: Context, names: Sequence[str], *, source: str | None = None) -> list[Run]:
     """The runs that names mean, in their order; at least two of them. See `compared`."""
-    meant = [_candidates(context.store, name, source) for name in names]
-    named = [runs for runs, fixed in meant if not fixed]
-    runs = [run for found, fixed in meant if fixed for run in found]
-    if named:
-        alike = _alike([found for found, fixed in meant], [fixed for _, fixed in meant])
-        runs = [
-            run for found, fixed in meant for run in (found if fixed else [_largest(filter(alike, found))])
-        ]
-    if len({run.id for run in runs}) < 2:
+    return [each.run for each in meant(context, names, source=source)]
+
+
+def meant(context: Context, names: Sequence[str], *, source: str | None = None) -> list[Meant]:
+    """The same, each with the runs that make its score: of a model all its complete ones of the chosen one's cell."""
+    by_name = [_candidates(context.store, name, source) for name in names]
+    ids = frozenset(run.id for runs, fixed in by_name if fixed for run in runs)
+    every = all(fixed for _, fixed in by_name)
+    alike = _alike([runs for runs, _ in by_name], [fixed for _, fixed in by_name]) if not every else None
+    found: dict[str, Meant] = {}
+    for runs, fixed in by_name:
+        if fixed or alike is None:
+            of = [Meant.by_id(run) for run in runs]
+        else:
+            of = [Meant.by_name(_largest(filter(alike, runs)), runs).without(ids)]
+        for each in of:
+            found.setdefault(each.run.id, each)
+    if len(found) < 2:
         raise ConfigError(
             "A comparison needs two different runs: name two runs, two models, or a plan of several"
         )
-    return list({run.id: run for run in runs}.values())
+    return list(found.values())
 
 
 def _largest(runs: Iterable[Run]) -> Run:

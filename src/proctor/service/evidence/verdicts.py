@@ -46,9 +46,14 @@ def sentence(comparisons: Sequence[Comparison], ranked: Sequence[str]) -> str:
         "apart": f"{name} cannot be compared with {{}}: they share no scored item.",
     }
     for standing, words in further.items():
-        others = [_names(*pair)[1] for pair in by_best.values() if _standing(*pair) == standing]
+        others = [
+            _names(*pair)[1]
+            for pair in by_best.values()
+            if _standing(*pair) == standing and not pair[0].whole.withheld
+        ]
         if others:
             lines.append(words.format(listed(others)))
+    lines += [_pair_sentence(*pair) for pair in by_best.values() if pair[0].whole.withheld]
     tests = max((c.whole.comparisons for c in comparisons if c.whole.adjusted_p is not None), default=0)
     if tests > 1:
         lines.append(f"(p-values adjusted for {tests} comparisons.)")
@@ -75,7 +80,8 @@ def _pair_sentence(c: Comparison, swapped: bool) -> str:
     d = of.estimate
     if d.value is None or d.low is None or d.high is None:
         return f"{first} and {second} cannot be compared: {d.reason}."
-    if _standing(c, swapped) == "worse":  # the better one is named first, whatever its rank
+    # The better one is named first, whatever its rank; so is the one that would be better.
+    if _standing(c, swapped) == "worse" or (of.withheld and (d.value < 0) != swapped):
         return _pair_sentence(c, not swapped)
     value, low, high = (-d.value, -d.high, -d.low) if swapped else (d.value, d.low, d.high)
     only = (of.only_second, of.only_first) if swapped else (of.only_first, of.only_second)
@@ -88,6 +94,8 @@ def _pair_sentence(c: Comparison, swapped: bool) -> str:
         else f"{_counted(only[0], of)} where {first} did better, {only[1]:,} where {second} did"
     )
     test = f"{of.test} {p_value(of.adjusted_p)}; {split}"
+    if of.withheld:
+        return _withheld(c, swapped, f"{gap} ({test})")
     if c.verdict == "practically equal":
         within = f"within {margin(c.margin)} of each other{inside}"
         return f"{first} and {second} are practically equal on {_alike(of)}, {within}: {gap} ({test})."
@@ -99,6 +107,17 @@ def _pair_sentence(c: Comparison, swapped: bool) -> str:
     start = f"{these} not show which of {first} and {second} is better on {rest}: "
     there = _there(of, (first, second))
     return f"{start}the difference is {gap} ({test}). {there}{_advice(of)}"
+
+
+def _withheld(c: Comparison, swapped: bool, gap: str) -> str:
+    """That one would be better but for what is left out, and how the rest is asked."""
+    first, second = _names(c, swapped)
+    lacking = c.second if swapped else c.first
+    cure = f" `proctor resume {lacking.id[:8]}` asks the rest." if lacking.partial else ""
+    return (
+        f"{first} is not called better than {second}, although {gap} on {_alike(c.whole)} would show it: "
+        f"{c.whole.withheld}.{cure}"
+    )
 
 
 ROWS, TASKS = ("row", "rows"), ("task", "tasks")

@@ -95,9 +95,9 @@
             const ahead = p[1] ? `${p[1] > 0 ? data.first : data.second} ahead by ${number(Math.abs(p[1]))}` : "neither ahead";
             return `After ${number(p[0])} items: ${ahead}\n${p[2] == null ? "so few cannot decide it" : `${number(p[2])} either way decides it`}`;
           } },
-        xAxis: { type: "value", min: 0, max: end, name: `items that both have answered, of ${number(data.of)}`, nameLocation: "middle", nameGap: 28,
+        xAxis: { type: "value", min: 0, max: end, name: narrow ? `items both answered, of ${number(data.of)}` : `items that both have answered, of ${number(data.of)}`, nameLocation: "middle", nameGap: 28,
           nameTextStyle: { color: quiet }, splitLine: { show: false }, axisLine: { onZero: true, lineStyle: { color: quiet } }, axisTick: { show: false },
-          axisLabel: { hideOverlap: true, color: quiet, margin: 8, onZero: false } },
+          axisLabel: { hideOverlap: true, color: quiet, margin: 8, showMaxLabel: end === data.of } },
         yAxis: { type: "value", min: -high, max: high, interval: tick, name: "ahead by", nameTextStyle: { color: quiet, align: "left", padding: [0, 0, 0, -36] },
           axisLabel: { color: quiet, formatter: (v) => number(Math.abs(v)) }, splitLine: { show: false } },
         graphic: [note(data.first, 1, dark() ? "#79b3ff" : colours[0]), note(data.second, -1, dark() ? "#ff9d6b" : colours[1])],
