@@ -54,7 +54,7 @@ def test_a_pair_at_work_is_open_and_says_what_holds_it_up() -> None:
     page = " ".join(drawn(path(6, 10, shown=60), waits=("item 21 of small is asked again",)).split())
     assert "not decided yet" in page and "would decide it." in page and "did not have to be asked" not in page
     assert "How the verdict comes about" in page
-    assert "Waiting.</strong> item 21 of small is asked again" in page
+    assert "item 21 of small is asked again.</p>" in page
 
 
 ENDS: list[tuple[PathEnd, str]] = [

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from proctor.findings.looks import Decision
 from proctor.service.context import Context
-from proctor.service.deciding import plan_decision
+from proctor.service.deciding import decision_of
 from proctor.types import Run
 
 
@@ -19,11 +19,15 @@ class SideBySide:
 
 
 def side_by_side(context: Context, run: Run) -> SideBySide | None:
-    """None for a run that is asked by itself."""
+    """None for a run that is asked by itself, or before the rows are opened."""
     if not run.cell.limits.until_decided:
         return None
-    decision = plan_decision(context.store, run)
-    if decision is None:
+    # What no worker has opened yet has no items to be compared on.
+    runs = [
+        each
+        for each in context.store.plan_runs(run.plan_id)
+        if each.cell.limits.until_decided and each.planned
+    ]
+    if len(runs) < 2 or run.id not in {each.id for each in runs}:
         return None
-    runs = context.store.plan_runs(run.plan_id)
-    return SideBySide(tuple(each for each in runs if each.cell.limits.until_decided), decision)
+    return SideBySide(tuple(runs), decision_of(context.store, runs))
