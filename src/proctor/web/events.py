@@ -16,7 +16,7 @@ CHANGED = b"event: changed\ndata: 1\n\n"
 STILL_HERE = b": still here\n\n"
 
 END = b"event: end\ndata: 1\n\n"
-ITEMS_A_SECOND = 5_000  # that a page of runs at work may read anew: of more it hears less often
+ITEMS_A_SECOND = 2_000  # that are read anew for who watches a run at work: of larger ones it hears less often
 
 Look = Callable[[], list[tuple[object, ...]]]
 
