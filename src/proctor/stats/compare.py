@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
+from types import MappingProxyType
 
 from proctor.errors import MetricMissing
 from proctor.findings import OF_TRIALS, Comparison, Difference, Estimate
+from proctor.findings.looks import Path
 from proctor.stats import resample
 from proctor.stats.estimates import ACCURACY, MACRO, Shape, by_accuracy, exams_of, reporting, suite_name
 from proctor.stats.estimates_share import SUCCESS_RATE
@@ -23,6 +25,8 @@ from proctor.stats.pairs_share import Shares, pooled_shares
 from proctor.stats.permute import weighed
 from proctor.stats.power_pairs import errors_to_show, items_of_mean, least_difference, least_items
 from proctor.stats.rollouts.same_tasks import same_tasks
+from proctor.stats.sequential.followed import Follower
+from proctor.stats.sequential.tested import Walks, kept_back
 from proctor.stats.unmeasured.withheld import held
 from proctor.types import Run
 
@@ -44,45 +48,52 @@ def compare(
     tasks: bool = True,
     beside: Sequence[Side] = (),
     watched: Collection[str] = frozenset(),
+    paths: Mapping[tuple[str, str], Path] = MappingProxyType({}),
 ) -> tuple[Comparison, ...]:
     """Every pair of `sides`, first minus second.
 
     The p-values of the headlines are adjusted over all pairs of `sides` and `beside`, the other runs that could have
     been compared (Holm), those of a pair's tasks over its tasks (Benjamini and Hochberg). "Better" needs both: the
     adjusted p below 0.05 and an interval without 0. `margin` is in the metric's units; None is a hundredth of each
-    metric's range. `watched` are the ids of runs that were looked at while they were at work, or stopped early.
+    metric's range.
+
+    A pair with a run that stopped early, or that is in `watched` (ids of runs that were looked at while they were at
+    work), is tested by its path. `paths` are those that were decided side by side, by their runs' ids; they are read
+    no further than they came.
     """
     exams = [(run, exams_of(rows, shape)) for run, rows in (*sides, *beside)]
     family = math.comb(len(exams), 2)
-    pairs = [
-        (one, other, *_differences(first, second, shape, tasks=tasks, family=family))
-        for (one, first), (other, second) in combinations(exams[: len(sides)], 2)
-    ]
-    wholes = [whole for _, _, whole, _ in pairs]
-    wholes += [
-        _differences(exams[first][1], exams[second][1], shape, tasks=False, family=family)[0]
-        for first, second in combinations(range(len(exams)), 2)
-        if second >= len(sides)
-    ]
-    p_values = [whole.p_value for whole in wholes]
+    plain = partial(_differences, shape=shape, tasks=tasks, family=family)
+    by_walks = Walks(Follower(sides, shape), exams, watched, paths, plain)
+
+    def differing(one: int, other: int) -> tuple[Difference, tuple[Difference, ...]]:
+        if other < len(sides) and (walked := by_walks.differences(one, other)) is not None:
+            return walked
+        inside = tasks and other < len(sides)
+        return _differences(exams[one][1], exams[other][1], shape, tasks=inside, family=family)
+
+    places = sorted(combinations(range(len(exams)), 2), key=lambda pair: pair[1] >= len(sides))
+    found = [differing(*pair) for pair in places]
+    p_values = [whole.p_value for whole, _ in found]
     adjusted = _adjusted(p_values, holm)
-    there = _adjusted([whole.same_tasks_p for whole in wholes], holm)
+    there = _adjusted([whole.same_tasks_p for whole, _ in found], holm)
     tests = max(1, sum(p is not None for p in adjusted))
 
     def said(place: int, p: float | None, whole: Difference, rows: Sequence[Difference]) -> Comparison:
         headline = judged(replace(whole, same_tasks_p=there[place], comparisons=tests), p, margin)
         by_task = zip(rows, _adjusted([d.p_value for d in rows], benjamini_hochberg), strict=True)
-        return Comparison(*pairs[place][:2], headline, tuple(judged(d, q, margin) for d, q in by_task))
+        one, other = (exams[side][0] for side in places[place])
+        return Comparison(one, other, headline, tuple(judged(d, q, margin) for d, q in by_task))
 
     def again(place: int, first: Sequence[TaskSheet], second: Sequence[TaskSheet]) -> Comparison:
-        whole, rows = _differences(first, second, shape, tasks=tasks, family=family)
+        whole, rows = plain(first, second)
         among = [*p_values[:place], whole.p_value, *p_values[place + 1 :]]
         return said(place, _adjusted(among, holm)[place], whole, rows)
 
-    both = combinations([of for _, of in exams[: len(sides)]], 2)
     return tuple(
-        held(said(place, adjusted[place], *pairs[place][2:]), of, partial(again, place))
-        for place, of in enumerate(both)
+        held(said(i, adjusted[i], *found[i]), (exams[one][1], exams[other][1]), partial(again, i))
+        for i, (one, other) in enumerate(places)
+        if other < len(sides)
     )
 
 
@@ -97,14 +108,16 @@ def judged(difference: Difference, adjusted_p: float | None, margin: float | Non
     """The difference with its adjusted p-value and what may be said of it; a `margin` of None is its own."""
     margin = difference.margin if margin is None else margin
     found = replace(difference, adjusted_p=adjusted_p, margin=margin)
+    # A walk stops at its level or below it.
+    shown = adjusted_p is not None and (adjusted_p < ALPHA or (found.path and adjusted_p <= ALPHA + 1e-12))
     low, high = difference.estimate.low, difference.estimate.high
     if adjusted_p is None or low is None or high is None:
         return found
-    if adjusted_p < ALPHA and (low > 0 or high < 0):
-        return replace(found, verdict="first better" if low > 0 else "second better")
+    if shown and (low > 0 or high < 0):
+        return kept_back(replace(found, verdict="first better" if low > 0 else "second better"))
     if -margin <= low and high <= margin:
-        return replace(found, verdict="practically equal")
-    return found
+        return kept_back(replace(found, verdict="practically equal"))
+    return kept_back(found)
 
 
 def focused(shape: Shape, metric: str) -> Shape:

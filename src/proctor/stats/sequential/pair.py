@@ -60,6 +60,10 @@ class PairWalk:
     def items(self, looks: int) -> int:
         return self.steps.stretches[looks - 1].items if looks else 0
 
+    def lost(self, looks: int, side: Side) -> int:
+        """How many askings a side could not be asked, and the other was."""
+        return sum(stretch.lost.get(side, 0) for stretch in self.steps.stretches[:looks])
+
     def stage(self, looks: int) -> Stage:
         """What decisions need of a look; looks are to be asked for in their order."""
         while len(self._stages) < looks:

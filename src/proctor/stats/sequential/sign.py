@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from proctor.findings.looks import PathPoint
+from proctor.stats.paired import mcnemar_exact
 from proctor.stats.permute import halves
-from proctor.stats.sequential.search import Look, Searched
+from proctor.stats.sequential.search import Front, Look, Searched
 from proctor.stats.sequential.spending import Step, budget
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from proctor.stats.metrics import Array
+
+FEW = 64  # coins whose chances are divided out in whole numbers
+LARGE = 1 << 13  # places times places: from here on steps are spread by Fourier's transform
 
 
 class SignFront:
@@ -42,36 +49,77 @@ class SignFront:
             self._spread(made)
         tails = np.cumsum(self.mass[:, ::-1], axis=1)[:, ::-1]
         left = budget(1.0, t, self.n) * self.at - self.spent
-        kept = (tails > left[:, None]).sum(axis=1)  # tails fall, so these are the first places
-        rows, places = np.arange(len(tails)), np.arange(tails.shape[1])
-        cut = np.append(tails, np.zeros((len(tails), 1)), axis=1)[rows, kept]
-        self.spent += cut
-        self.mass[places >= kept[:, None]] = 0.0
-        self.mass = self.mass[:, : max(1, int(kept.max()))]
+        beyond = tails > left[:, None]
+        kept = beyond.sum(axis=1)  # tails fall, so these are the first places
+        self.spent += np.append(tails, np.zeros((len(tails), 1)), axis=1)[np.arange(len(tails)), kept]
+        self.mass = np.where(beyond, self.mass, 0.0)[:, : max(1, int(kept.max()))]
         bounds: Array = 2.0 * kept + self.made % 2
         return np.where(bounds <= self.made, bounds, math.inf)
 
     def _spread(self, made: int) -> None:
-        import numpy as np
-
-        was, width = self.made % 2, self.mass.shape[1]
+        full, coins = _both_sides(self.mass, self.made % 2), _coins(made)
         self.made += made
-        now, coins = self.made % 2, halves(made)
-        to = 2 * np.arange((2 * (width - 1) + was + made - now) // 2 + 1) + now
-        whence = 2 * np.arange(width) + was
-        chances = _chance(coins, to[None, :] - whence[:, None])
-        chances += np.where(to > 0, _chance(coins, -to[None, :] - whence[:, None]), 0.0)
-        self.mass = self.mass @ chances
+        self.mass = (_transformed if full.shape[1] * made > LARGE else _summed)(full, coins)
 
 
-def _chance(coins: Array, far: Array) -> Array:
-    """The probability that so many coins move a walk so far."""
+@lru_cache(maxsize=512)
+def _coins(made: int) -> Array:
+    """The probabilities of 0 to `made` heads."""
     import numpy as np
 
-    heads = (far + len(coins) - 1) // 2
-    inside = (heads >= 0) & (heads < len(coins))
-    found: Array = np.where(inside, coins[np.clip(heads, 0, len(coins) - 1)], 0.0)
+    if made > FEW:
+        return halves(made)
+    return np.array([math.comb(made, heads) / 2**made for heads in range(made + 1)])
+
+
+def _both_sides(mass: Array, parity: int) -> Array:
+    """The distribution of S from that of |S|, lowest first (levels, places)."""
+    import numpy as np
+
+    half = mass / 2
+    if parity:
+        return np.concatenate([half[:, ::-1], half], axis=1)
+    return np.concatenate([half[:, :0:-1], mass[:, :1], half[:, 1:]], axis=1)
+
+
+def _folded(upper: Array, places: int) -> Array:
+    """The distribution of |S| from the upper half of that of S, which has so many places."""
+    found = 2 * upper
+    if places % 2:
+        found[:, 0] /= 2
     return found
+
+
+def _summed(full: Array, coins: Array) -> Array:
+    """The distribution of |S| after as many more steps as there are coins."""
+    import numpy as np
+
+    padded = np.pad(full, ((0, 0), (len(coins) - 1, len(coins) - 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, len(coins), axis=1)
+    places = windows.shape[1]
+    return _folded(windows[:, places // 2 :] @ coins, places)
+
+
+def _transformed(full: Array, coins: Array) -> Array:
+    """The same where there are many; right to about 1e-16 of the whole, not of each place."""
+    import numpy as np
+
+    places = full.shape[1] + len(coins) - 1
+    size = 1 << (places - 1).bit_length()
+    turned = np.fft.rfft(full, size, axis=1) * np.fft.rfft(coins, size)
+    upper = np.fft.irfft(turned, size, axis=1)[:, places // 2 : places]
+    return _folded(np.maximum(upper, 0.0), places)
+
+
+class _Followed:
+    """The looks of a sign walk at several levels."""
+
+    def __init__(self, walk: SignWalk, at: Sequence[float]) -> None:
+        self.walk, self.front = walk, SignFront(at, walk.n)
+
+    def passed(self, number: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        look = self.walk.looks[number]
+        return look.stopped(self.front.advance(look.t, self.walk.new[number]))
 
 
 class SignWalk(Searched):
@@ -85,9 +133,8 @@ class SignWalk(Searched):
 
     def __init__(self, n: int, alpha: float = 0.05) -> None:
         super().__init__(n, alpha)
-        self._front = SignFront([alpha], n)
-        self._history: list[tuple[int, int]] = []
-        self.walk = 0
+        self._own = SignFront([alpha], n)
+        self.new: list[int] = []
         self.made = 0
 
     def look(self, t: int, steps: Sequence[Step]) -> PathPoint:
@@ -99,24 +146,19 @@ class SignWalk(Searched):
         signs = [step[1] if isinstance(step, tuple) else step for step in steps]
         if odd := [sign for sign in signs if sign not in (-1, 0, 1)]:
             raise ValueError(f"a sign walk takes steps of -1, 0 and 1, not {odd[0]!r}")
-        made = sum(1 for sign in signs if sign)
-        self.walk += int(sum(signs))
-        self.made += made
-        bound = float(self._front.advance(t, made)[0])
-        self._history.append((t, made))
+        new = sum(1 for sign in signs if sign)
+        self.walk += sum(signs)
+        self.made += new
+        self.new.append(new)
+        bound = float(self._own.advance(t, new)[0])
         self.critical = bound / math.sqrt(self.made) if math.isfinite(bound) else None
-        return self._looked(Look(t, float(self.walk), bound))
+        ahead = (self.made + round(self.walk)) // 2
+        return self._looked(Look(t, self.walk, bound), mcnemar_exact(ahead, self.made - ahead))
 
     @property
     def spread(self) -> float:
         """The standard deviation of the walk if both are equally good, given how often they disagreed."""
         return math.sqrt(self.made)
 
-    def _stops(self, at: Sequence[float]) -> list[bool]:
-        import numpy as np
-
-        front, stopped = SignFront(at, self.n), np.zeros(len(at), dtype=bool)
-        for (t, made), look in zip(self._history, self.looks, strict=True):
-            stopped |= abs(look.walk) >= front.advance(t, made)
-        found: list[bool] = stopped.tolist()
-        return found
+    def _front(self, at: Sequence[float]) -> Front:
+        return _Followed(self, at)

@@ -22,13 +22,15 @@ Both = Sequence[tuple[Marks, Marks]]
 class Stretch:
     """What came between two looks: the steps, and what each side's unmeasured items would add if they counted.
 
-    `weight` is that of the measured items. `span` is how far two scores lie apart at most, as far as is known at the
-    look, and `exact` whether all items up to it were single ones, right or wrong.
+    `lost` counts the askings that measured nothing of a side, and something of the other; `weight` is that of the
+    measured items. `span` is how far two scores lie apart at most, as far as is known at the look, and `exact`
+    whether all items up to it were single ones, right or wrong.
     """
 
     items: int = 0
     steps: list[Step] = field(default_factory=list)
     charged: dict[Side, list[Step]] = field(default_factory=dict)
+    lost: dict[Side, int] = field(default_factory=dict)
     weight: float = 0.0
     measured: int = 0
     span: float = 1.0
@@ -92,6 +94,7 @@ class Steps:
         asked = sum(mine.asked for mine, _ in there)
         lost = asked - sum(mine.measured for mine, _ in there)
         total = math.fsum(mine.total for mine, _ in there) + self._ends[0] * lost
+        self._new.lost[side] = self._new.lost.get(side, 0) + lost
         more = total / asked - _mean([theirs for _, theirs in there]) - found
         if more:
             self._new.charged.setdefault(side, []).append((unit, side * weight * more))
