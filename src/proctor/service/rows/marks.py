@@ -47,7 +47,11 @@ def _planned(run: Run) -> Iterator[int] | None:
 
 def shape(run: Run) -> Shape:
     """What the statistics need of the run's source: nothing where it says of no task what counts."""
-    facts = run.manifest.facts
+    return shape_of(run.manifest.facts, run.source_title)
+
+
+def shape_of(facts: SourceFacts, title: str) -> Shape:
+    """The same of a source that nothing was asked of yet."""
     tasks = {
         key: TaskShape(
             title=spec.title,
@@ -63,7 +67,7 @@ def shape(run: Run) -> Shape:
         if spec.kind is not None
     }
     return Shape(
-        suite=run.source_title,
+        suite=title,
         tasks=tasks,
         aggregate=facts.aggregate or "micro",
         categories=tuple(facts.categories.items()),
