@@ -56,7 +56,9 @@ def _how_it_ended(outcome: PlanOutcome, *, told: bool) -> None:
     if outcome.interrupted:
         click.echo("Interrupted. What was asked is kept.", err=True)
     if _decided(outcome):
-        click.echo(f"To ask the rest all the same: proctor resume {results[0].run.plan_id[:8]} --all", err=True)
+        click.echo(
+            f"To ask the rest all the same: proctor resume {results[0].run.plan_id[:8]} --all", err=True
+        )
         return
     lacking = [result for result in results if result.run.id in outcome.unfinished]
     for line in on_resume(lacking):

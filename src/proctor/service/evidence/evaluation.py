@@ -10,6 +10,7 @@ from typing import Literal
 from proctor.errors import ConfigError
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult, Score
 from proctor.findings.looks import Alternatives, Looks
+from proctor.service.deciding import both_ways, side_by_side
 from proctor.service.evidence import shared
 from proctor.service.evidence.verdicts import sentence
 from proctor.service.kinds import kind_of
@@ -54,7 +55,15 @@ def evaluation(
     whole = shared.shape_over(runs)
     tried = ledger.tried(runs) if ledger is not None else Tried()
     others = _others(store, tried.others, sides, whole)
-    found = compare(sides, focused(whole, metric), margin=margin, beside=others, watched=tried.watched)
+    decision = side_by_side(store, runs, None if ledger is None else ledger.store)
+    found = compare(
+        sides,
+        focused(whole, metric),
+        margin=margin,
+        beside=others,
+        watched=tried.watched,
+        paths=both_ways(decision if metric == headline.SCORE else None),
+    )
     pairs = _with_items(found, sides, whole)
     compared = _on_shared(results, sides, metric, whole)
     values = {run.id: score.estimate.value for run, score in zip(runs, compared, strict=True)}
@@ -75,7 +84,9 @@ def evaluation(
         alternatives=(*tried.alternatives, *_metrics(whole, metric)),
         peeks=tried.peeks,
     )
-    made = Evaluation(plan_id, tuple(results), pairs, verdict, compared, common(results), apart, looks)
+    made = Evaluation(
+        plan_id, tuple(results), pairs, verdict, compared, common(results), apart, looks, decision
+    )
     return replace(made, verdict=f"{verdict} {looks_said(made)}".rstrip())
 
 

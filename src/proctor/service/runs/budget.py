@@ -42,9 +42,7 @@ class Budget:
         if limits.for_s is not None and self.meter.elapsed_s() >= limits.for_s:
             self.stopped = f"the time allowed by --for ({limits.for_s:.0f} s {whose}) was used up"
         elif limits.max_cost_usd is not None and usd >= limits.max_cost_usd:
-            self.stopped = (
-                f"the cost allowed by --max-cost (${limits.max_cost_usd:g} {whose}) was reached"
-            )
+            self.stopped = f"the cost allowed by --max-cost (${limits.max_cost_usd:g} {whose}) was reached"
             self._used_up = True
         elif (most := limits.max_total_tokens) is not None and tokens >= most:
             self.stopped = f"the tokens allowed by --max-total-tokens ({most:,} {whose}) were used up"

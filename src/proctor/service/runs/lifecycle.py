@@ -16,8 +16,8 @@ from proctor.findings import Evaluation, RunResult
 from proctor.plan import check
 from proctor.protocols import Grader, Source
 from proctor.references import SourceRef
-from proctor.service.admin.addresses import settings_to_ask_again
 from proctor.service.abreast.checks import check_decidable, going_on_together
+from proctor.service.admin.addresses import settings_to_ask_again
 from proctor.service.checked.evaluated import as_checked
 from proctor.service.context import Context, dead_owner, find
 from proctor.service.evidence.evaluation import evaluation, of_plan

@@ -47,9 +47,7 @@ def same_rows(run: Run, source: Source) -> None:
             )
 
 
-def going_on(
-    run: Run, limits: Limits | None = None, at: Model | None = None, *, whole: bool = False
-) -> Cell:
+def going_on(run: Run, limits: Limits | None = None, at: Model | None = None, *, whole: bool = False) -> Cell:
     """The run's cell for a resume, under other limits or with its model at another address.
 
     A part stays that part; what is asked until it is decided stays so unless the `whole` is to be asked.

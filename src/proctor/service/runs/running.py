@@ -139,9 +139,7 @@ async def _one_by_one(runs: Sequence[Run], ready: Sequence[Ready], context: RunC
     return results
 
 
-async def _side_by_side(
-    runs: Sequence[Run], ready: Sequence[Ready], context: RunContext
-) -> list[RunResult]:
+async def _side_by_side(runs: Sequence[Run], ready: Sequence[Ready], context: RunContext) -> list[RunResult]:
     """All at the same time. What ends one of them early ends the others in good order, and is raised then."""
     beside = side_by_side(context.store, runs, len(ready[0].source))
     context = replace(context, abreast=beside)

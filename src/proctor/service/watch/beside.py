@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from proctor.findings.looks import Decision
+from proctor.service import deciding
 from proctor.service.context import Context
-from proctor.service.deciding import decision_of
 from proctor.types import Run
 
 
@@ -22,12 +22,8 @@ def side_by_side(context: Context, run: Run) -> SideBySide | None:
     """None for a run that is asked by itself, or before the rows are opened."""
     if not run.cell.limits.until_decided:
         return None
-    # What no worker has opened yet has no items to be compared on.
-    runs = [
-        each
-        for each in context.store.plan_runs(run.plan_id)
-        if each.cell.limits.until_decided and each.planned
-    ]
+    runs = tuple(each for each in context.store.plan_runs(run.plan_id) if each.manifest.opened)
     if len(runs) < 2 or run.id not in {each.id for each in runs}:
         return None
-    return SideBySide(tuple(runs), decision_of(context.store, runs))
+    decision = deciding.side_by_side(context.store, runs, context.store)
+    return None if decision is None else SideBySide(runs, decision)
