@@ -106,7 +106,7 @@
           { name: "walk", type: "line", symbol: "none", z: 5, lineStyle: { width: 3, color: ink }, data: [[0, 0], ...data.points.map((p) => [p[0], p[1]])],
             markPoint: { silent: true, symbol: "circle", symbolSize: 12, itemStyle: { color: ink }, label: { show: false }, data: [{ coord: [last[0], last[1]] }] },
             markArea: over && left > 0 ? { silent: true, itemStyle: { color: quiet, opacity: 0.12 },
-              label: { color: quiet, position: "inside", offset: [0, -14], formatter: `${number(left)} not asked${end < data.of ? " →" : ""}` }, data: [[{ xAxis: last[0] }, { xAxis: end }]] } : undefined },
+              label: { color: quiet, position: "inside", offset: [0, -14], formatter: `${number(left)} not needed${end < data.of ? " →" : ""}` }, data: [[{ xAxis: last[0] }, { xAxis: end }]] } : undefined },
         ],
       };
     },
