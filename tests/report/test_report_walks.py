@@ -44,7 +44,10 @@ def test_every_form_of_the_report_says_how_far_a_pair_had_come(form: str) -> Non
 def test_the_picture_is_in_the_html_report_alone_and_its_caption_says_the_same() -> None:
     html = render(looked_at(path()), "html", now=NOW)
     assert html.count('class="path"') == 1
-    assert "ollama/a and ollama/b: After 132 of 1,200 items ollama/a is ahead by 33 items; 31 were enough to decide it." in html
+    assert (
+        "ollama/a and ollama/b: After 132 of 1,200 items ollama/a is ahead by 33 items; 31 were enough to decide it."
+        in html
+    )
     assert 'class="path"' not in render(three(), "html", now=NOW)
 
 

@@ -112,6 +112,11 @@ class Lane:
             del self._open[asking.position]
         self._advance()
 
+    @property
+    def waits(self) -> bool:
+        """Whether it would ask, and has to wait for others."""
+        return bool(self._waiting)
+
     def stop(self) -> None:
         """Draw no more; the others wait no longer for this one."""
         if not self.stopped:

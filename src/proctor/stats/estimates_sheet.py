@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from proctor.findings import Estimate
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 WILSON = "Wilson"
 READ = (Outcome.CORRECT, Outcome.WRONG, Outcome.ANSWERED)  # outcomes of replies with an answer
 WORDINGS = ("@1", "@2", "@3")
+COPIES = "copies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Sheet:
 
     An item asked several times (wordings, repeats) counts once: `weight` is `scale` over the number of
     its rows, whole numbers that keep sums exact. `item` numbers the items, `unit` what is independent:
-    the clusters, or the items where there are none.
+    the clusters, or the items where there are none. `copies` names the units that may go on in other tasks.
     """
 
     rows: Sequence[Scored]
@@ -57,6 +58,7 @@ class Sheet:
     units: int
     asked: int
     reason: str
+    copies: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def clustered(self) -> bool:
@@ -84,7 +86,7 @@ def sheet(rows: Iterable[Scored], spec: TaskShape, *, worded: bool = True) -> Sh
     scale = math.lcm(*set(times.values()))
     owner: dict[str, tuple[str, str]] = {}
     for row, base in zip(used, bases, strict=True):
-        owner.setdefault(base, ("item", base) if row.cluster is None else ("cluster", row.cluster))
+        owner.setdefault(base, _unit(row, base))
     places = {unit: place for place, unit in enumerate(sorted(set(owner.values())))}
     numbers = {base: number for number, base in enumerate(times)}
     return Sheet(
@@ -97,7 +99,15 @@ def sheet(rows: Iterable[Scored], spec: TaskShape, *, worded: bool = True) -> Sh
         units=len(places),
         asked=len(asked),
         reason="" if used else _why_nothing(ordered),
+        copies={places[unit]: unit[1] for unit in places if unit[0] == COPIES},
     )
+
+
+def _unit(row: Scored, base: str) -> tuple[str, str]:
+    """What a row's item is part of, of all that is independent."""
+    if row.together is not None:
+        return COPIES, row.together
+    return ("item", base) if row.cluster is None else ("cluster", row.cluster)
 
 
 def measured(row: Scored, kind: str) -> bool:

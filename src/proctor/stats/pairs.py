@@ -27,6 +27,7 @@ from proctor.stats.estimates_task import (
     own_value,
 )
 from proctor.stats.exchange import exchanged, on_counts, swaps
+from proctor.stats.hanging.alignment import aligned
 from proctor.stats.pairs_share import Shares, mean_of, shares, unit_sums
 from proctor.stats.permute import Null, p_value, weighed
 
@@ -87,7 +88,7 @@ def paired(exams: Sequence[TaskSheet], others: Sequence[TaskSheet]) -> list[Pair
         # The sheets hold what was measured; a shared asking has the same id and showed the same.
         common = {_asking(row) for row in one.sheet.rows} & {_asking(row) for row in other.sheet.rows}
         if common:
-            found.append(Pair(_only(one, common), _only(other, common)))
+            found.append(Pair(*aligned(_only(one, common), _only(other, common))))
     return found
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from proctor.engine.abreast import Course, Lane
 from proctor.findings.looks import Decision
-from proctor.service.deciding.decider import Decider
+from proctor.service.deciding import Decider
 from proctor.store import Store
 from proctor.store.queue.endings import Spent
 from proctor.types import Attempt, Run
@@ -47,11 +47,21 @@ class Abreast:
     def look(self) -> None:
         """See what is decided, and stop whoever need not be asked for it."""
         self.decision = self.decider.look()
+        why = f"stopped by --until-decided: {self.decision.said}"
         if self.decision.over:
-            self._end(self.decision.said)
+            self._end(why)
         for run_id in self.decision.finished & self.lanes.keys():
-            self._stopped.setdefault(run_id, self.decision.said)
+            self._stopped.setdefault(run_id, why)
             self.lanes[run_id].stop()
+
+    def seen(self) -> Decision:
+        """What is decided so far, and who waits for whom at this moment."""
+        held = [run for run in self.runs if self.lanes[run.id].waits]
+        slow = [run for run in self.runs if run not in held and self.lanes[run.id].front == self.course.front]
+        if not held or not slow or self.decision.over:
+            return replace(self.decision, waits="")
+        who, whom = (", ".join(str(run.cell.model) for run in each) for each in (held, slow))
+        return replace(self.decision, waits=f"{who} waits for {whom}, at item {self.course.front + 1:,}")
 
     def stopped(self, run_id: str) -> str | None:
         """Why a run was asked no further, where the verdict or another run ended it."""

@@ -22,6 +22,7 @@ from proctor.service.results.results import Kept, scored_rows
 from proctor.stats.compare import focused
 from proctor.stats.descriptive.averages import mean_score
 from proctor.store import AttemptRow, Store
+from proctor.store.core.runs import MIN_PREFIX
 from proctor.types import Outcome, Run, Status
 
 SHOWN_ITEMS = 10
@@ -106,7 +107,7 @@ def compared(context: Context, names: Sequence[str], **how: Unpack[Comparing]) -
             "what was replied"
         )
     view = PooledView.of(context.store, named, grader)
-    ledger = Ledger(context.store, how.get("only", False) or grader is not None)
+    ledger = Ledger(context.store, how.get("only", False), grader, view.counted)
     found = evaluation(
         view,
         [view.shown(run) for run in runs],
@@ -155,7 +156,7 @@ def meant(context: Context, names: Sequence[str], *, source: str | None = None) 
         if fixed or alike is None:
             of = [Meant.by_id(run) for run in runs]
         else:
-            of = [Meant.by_name(_largest(filter(alike, runs)), runs).without(ids)]
+            of = [Meant.by_name(_largest(filter(alike, runs)), context.store).without(ids)]
         for each in of:
             found.setdefault(each.run.id, each)
     if len(found) < 2:
@@ -172,7 +173,7 @@ def _largest(runs: Iterable[Run]) -> Run:
 
 def _candidates(store: Store, name: str, source: str | None) -> tuple[list[Run], bool]:
     """The runs that a name may mean, newest first, and whether it means all of them (ids) or one (a model)."""
-    if set(name.lower()) <= set("0123456789abcdef-"):
+    if len(name) >= MIN_PREFIX and set(name.lower()) <= set("0123456789abcdef-"):
         try:
             return find(store, name), True
         except NotFound:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from proctor.errors import ConfigError
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult, Score
-from proctor.findings.looks import Alternatives, Looks
+from proctor.findings.looks import Alternatives, Decision, Looks
 from proctor.service.deciding import both_ways, side_by_side
 from proctor.service.evidence import shared
 from proctor.service.evidence.verdicts import sentence
@@ -55,7 +55,7 @@ def evaluation(
     whole = shared.shape_over(runs)
     tried = ledger.tried(runs) if ledger is not None else Tried()
     others = _others(store, tried.others, sides, whole)
-    decision = side_by_side(store, runs, None if ledger is None else ledger.store)
+    decision = _decision(store, runs, ledger)
     found = compare(
         sides,
         focused(whole, metric),
@@ -88,6 +88,13 @@ def evaluation(
         plan_id, tuple(results), pairs, verdict, compared, common(results), apart, looks, decision
     )
     return replace(made, verdict=f"{verdict} {looks_said(made)}".rstrip())
+
+
+def _decision(store: Kept, runs: Sequence[Run], ledger: Ledger | None) -> Decision | None:
+    """What was decided side by side, which is by the runs' first grades."""
+    if ledger is not None and ledger.grader is not None:
+        return None
+    return side_by_side(store, runs, None if ledger is None else ledger.store)
 
 
 def _metrics(whole: Shape, metric: str) -> tuple[Alternatives, ...]:

@@ -7,39 +7,37 @@ Runs that are named by their ids stand for themselves alone.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from proctor.errors import ConfigError, NotFound
 from proctor.findings import RunResult
+from proctor.plan import cell_from_json
 from proctor.service.grades.named import kept_name
 from proctor.service.grades.view import GradedView
 from proctor.service.judging.kept_judges import judge_told
 from proctor.service.kinds import kind_of
+from proctor.service.looks.choices import asked_with
 from proctor.service.results.results import marks, shape
 from proctor.stats.estimates import scores
 from proctor.store import AttemptRow, Store
-from proctor.types import Item, Run, Status
-
-
-def cell_key(run: Run) -> Hashable:
-    """What reruns of one cell have in common: the model, all items, how they were asked and graded, the sampling.
-
-    Not its seed, nor how often each item was asked: those are further tries at the same.
-    """
-    sampling = replace(run.cell.sampling, seed=None)
-    return str(run.cell.model), run.cell.agent, run.exam, run.comparability, sampling
-
-
-def complete(run: Run) -> bool:
-    """Whether a run ended with an outcome for everything that was planned."""
-    return run.status is Status.COMPLETED and not run.partial and not run.stopped
+from proctor.store.read.keyed import keyed_runs, projects_of
+from proctor.types import Item, Run
 
 
 def reruns(store: Store, run: Run) -> list[Run]:
-    """All complete runs of the same cell that the store shows, newest first; itself too if it is complete."""
-    every = store.runs(limit=None, model=str(run.cell.model), status=Status.COMPLETED)
-    return [other for other in every if complete(other) and cell_key(other) == cell_key(run)]
+    """All complete runs of the same cell in the run's project, newest first; itself too if it is complete.
+
+    The same cell is the same model, all items alike, asked and graded alike, with the same sampling but for its seed
+    and for how often each item was asked: those are further tries at the same.
+    """
+    mine = (str(run.cell.model), run.exam, asked_with(run.cell))
+    lines = keyed_runs(store, projects_of(store, [run.id]), sources=(), keys={run.comparability or ""})
+    return [
+        store.run(line.id)
+        for line in lines
+        if line.complete and (line.full_model, line.exam, asked_with(cell_from_json(line.cell))) == mine
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +52,10 @@ class Meant:
         return cls(run, (run,))
 
     @classmethod
-    def by_name(cls, run: Run, of: Sequence[Run]) -> Meant:
-        """`of` are complete runs of the model, among them this one; those of its cell count."""
+    def by_name(cls, run: Run, store: Store) -> Meant:
         if kind_of(run.cell.source).holds == "tasks":
             return cls.by_id(run)  # agents' trials are told one by one, each under the conditions of its run
-        alike = [other for other in of if other.id != run.id and cell_key(other) == cell_key(run)]
-        return cls(run, (run, *alike))
+        return cls(run, (run, *(other for other in reruns(store, run) if other.id != run.id)))
 
     def without(self, ids: frozenset[str]) -> Meant:
         """Runs that are compared themselves count for nobody else."""
@@ -80,9 +76,10 @@ class PooledView:
         pools = {each.run.id: _graded(store, each.counted, grader) for each in meant if len(each.counted) > 1}
         return cls(store, grader, pools)
 
-    def counted(self, run_id: str) -> int:
-        """How many runs make the score that is shown under this id."""
-        return len(self.pools.get(run_id, ())) or 1
+    @property
+    def counted(self) -> Mapping[str, int]:
+        """Of how many runs the scores under an id are means, where it is more than one."""
+        return {run_id: len(pool) for run_id, pool in self.pools.items()}
 
     def latest(self, run_id: str) -> Iterator[AttemptRow]:
         """The rows in the order of asking; an item's are those of the newest run first. Raises as GradedView does."""

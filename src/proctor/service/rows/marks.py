@@ -7,6 +7,7 @@ from itertools import count
 from typing import Protocol
 
 from proctor.engine.prefix import gapless
+from proctor.manifest import Facts
 from proctor.service.kinds import kind_of
 from proctor.stats.estimates import Scored, Shape, TaskShape
 from proctor.store import AttemptRow
@@ -50,7 +51,7 @@ def shape(run: Run) -> Shape:
     return shape_of(run.manifest.facts, run.source_title)
 
 
-def shape_of(facts: SourceFacts, title: str) -> Shape:
+def shape_of(facts: Facts, title: str) -> Shape:
     """The same of a source that nothing was asked of yet."""
     tasks = {
         key: TaskShape(

@@ -142,7 +142,7 @@ def _begun(run: Run, ready: Ready, limits: Limits, context: RunContext) -> _Aski
     account = context.accounts.ledger(run.cell)
     budget = Budget(limits, meter, ready.cell, context.strict, context.spent, account=account)
     if (beside := context.abreast) is not None:
-        meter.decision = lambda: beside.decision
+        meter.decision = beside.seen
         budget.others = beside.spends(run.id, lambda: Spent(meter.tokens, meter.spending()))
     helpers = Helpers(store, run, context.settings.home, context.lease_s)
     company = Company(parts, meter, budget, helpers, lambda: _workers(limits, context))

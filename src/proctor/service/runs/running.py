@@ -1,4 +1,4 @@
-"""Running a plan: check every model, fill one cell after the other, or side by side, keep each attempt, end with scores."""
+"""Running a plan: check every model, fill the cells one by one or side by side, keep each attempt, end with scores."""
 
 from __future__ import annotations
 

@@ -35,7 +35,9 @@ class DrawnLines:
 
 @dataclass(frozen=True, slots=True)
 class BatchSource:
-    """The requests of a file, in the run's order. `first_lines` tell where each model is named first."""
+    """The requests of a file, in the run's order. `first_lines` tell where each model is named first, and
+    `clusters` what a line's request hangs together with, where copies of requests do.
+    """
 
     title: str
     facts: BatchFacts
@@ -46,17 +48,19 @@ class BatchSource:
     grader: Grader | None = None
     answers: Answers = field(default=(), repr=False)
     first_lines: Mapping[str, int] = field(default_factory=dict)
+    clusters: Mapping[int, str] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.drawn.numbers)
 
     def items(self) -> Iterator[Item]:
         """Raises: DataError where the file is no longer what it was when it was opened."""
-        read = self.reader.read
+        read, clusters = self.reader.read, self.clusters
         texts = self.texts.some(self.drawn.places)
         for number, text in zip(self.drawn.numbers, texts, strict=True):
             try:
-                yield item_of(read(number, text))
+                item = item_of(read(number, text))
+                yield replace(item, cluster=clusters[number]) if number in clusters else item
             except BadRequestLine as error:
                 raise DataError(
                     f"{self.title}: line {number}: {error}. The file has changed since it was opened"
@@ -110,6 +114,7 @@ def open_batch(ref: BatchRef, path: Path) -> BatchSource:
         item_set_sha256=set_digest(found, order),
         seed=SEED if ref.order == "random" else None,
         left_out=left_out,
+        copies=found.copies.counted if found.copies else None,
         file=ref.listed,
         file_sha256=checked.sha256,
         endpoint=checked.endpoint,
@@ -128,6 +133,7 @@ def open_batch(ref: BatchRef, path: Path) -> BatchSource:
         grader,
         found.answers if grader is not None else (),
         checked.first_lines,
+        found.copies.clusters if found.copies else {},
     )
 
 
