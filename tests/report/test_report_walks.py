@@ -14,8 +14,8 @@ from report_examples import NOW, compared, methods_of, result, run, text_of, thr
 from proctor.findings import Evaluation
 from proctor.findings.looks import Looks, Path, PathEnd, PathPoint
 from proctor.report import render, walked
-from proctor.report.blocks import Walk
-from proctor.report.walk import FOOT, HEIGHT, LEFT, RIGHT, TOP, WIDTH, walk_svg
+from proctor.report.blocks import PairWalked
+from proctor.report.plot import WALK_FOOT, WALK_HEIGHT, WALK_LEFT, WALK_RIGHT, WALK_TOP, WIDTH, walk_svg
 
 SIGNS = "sign walk, spending 0.05 (t/N)^2"
 POINTS = (PathPoint(12, 2.0, None), PathPoint(48, 9.0, 16.0), PathPoint(132, 33.0, 31.0))
@@ -57,16 +57,16 @@ places = st.lists(st.tuples(st.floats(-500, 500), st.none() | st.floats(0.1, 500
 @given(places, st.integers(100, 20_000))
 def test_the_drawing_stays_within_its_frame(found: list[tuple[float, float | None]], of: int) -> None:
     points = tuple((of * (i + 1) // 100, walk, bound) for i, (walk, bound) in enumerate(found))
-    drawn = walk_svg(Walk("a", "b", "said", of, points))
+    drawn = walk_svg(PairWalked("a", "b", "said", of, points))
     for listed in re.findall(r'points="([^"]*)"', drawn):
         for place in listed.split():
             x, y = map(float, place.split(","))
-            assert LEFT - 0.1 <= x <= WIDTH - RIGHT + 0.1
-            assert TOP - 0.1 <= y <= HEIGHT - FOOT + 0.1
+            assert WALK_LEFT - 0.1 <= x <= WIDTH - WALK_RIGHT + 0.1
+            assert WALK_TOP - 0.1 <= y <= WALK_HEIGHT - WALK_FOOT + 0.1
 
 
 def test_the_walk_goes_up_where_the_first_leads_and_touches_the_field_where_it_stopped() -> None:
-    drawn = walk_svg(Walk("a", "b", "said", 1200, tuple((p.items, p.walk, p.boundary) for p in POINTS)))
+    drawn = walk_svg(PairWalked("a", "b", "said", 1200, tuple((p.items, p.walk, p.boundary) for p in POINTS)))
     line, *_ = re.findall(r'class="path" points="([^"]*)"', drawn)
     heights = [float(place.split(",")[1]) for place in line.split()]
     assert all(below > above for below, above in pairwise(heights))
@@ -77,7 +77,7 @@ def test_the_walk_goes_up_where_the_first_leads_and_touches_the_field_where_it_s
 
 
 def test_a_hostile_name_stays_text_in_the_picture() -> None:
-    drawn = walk_svg(Walk('<script>"x"', "b&\u202e", "said", 1200, ((12, 1.0, None),)))
+    drawn = walk_svg(PairWalked('<script>"x"', "b&\u202e", "said", 1200, ((12, 1.0, None),)))
     assert "<script>" not in drawn and "b&amp;" in drawn and "\u202e" not in drawn
 
 

@@ -55,7 +55,7 @@ class Plot:
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class PairWalked:
     """A pair's walk, look by look, and the boundary it had to reach. Where it came to also stands in a table.
 
     `points` are (items, walk, boundary); a boundary of None is none. `said` tells the drawing in words.
@@ -73,7 +73,7 @@ class Listing:
     entries: tuple[str, ...]
 
 
-Block = Heading | Paragraph | Notice | Table | Plot | Walk | Listing
+Block = Heading | Paragraph | Notice | Table | Plot | PairWalked | Listing
 
 
 @dataclass(frozen=True, slots=True)

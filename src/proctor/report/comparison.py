@@ -75,7 +75,8 @@ def how_compared(evaluation: Evaluation) -> Iterator[str]:
     yield from _tested(wholes, tasks)
     yield from walked.how_walked(wholes)
     for method in unique(split(d.estimate.method)[0] for d in (*wholes, *tasks)):
-        yield INTERVALS.get(method, f"The 95 % intervals of the differences were computed by: {method}.")
+        plain = f"The 95 % intervals of the differences were computed by: {method}."
+        yield walked.interval(method) or INTERVALS.get(method, plain)
     yield from _adjusted(wholes, tasks, evaluation.looks)
     if any(state(result.run) != COMPLETE for result in evaluation.results):
         yield "Runs that are not complete were compared on as far as they got."

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 
-from proctor.report.blocks import Heading, Listing, Notice, Page, Paragraph, Plot, Table, Walk, plain
-from proctor.report.plot import axis, svg
+from proctor.report.blocks import Heading, Listing, Notice, Page, PairWalked, Paragraph, Plot, Table, plain
+from proctor.report.plot import axis, svg, walk_svg
 from proctor.report.style import CSS
-from proctor.report.walk import walk_svg
 
 # Should a hostile text ever get past the escaping, the browser itself still loads and runs nothing.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -80,7 +79,7 @@ def _plot(block: Plot) -> str:
     return f"<figure>\n{svg(block)}\n<figcaption>{safe(block.title)}.{zoom}</figcaption>\n</figure>"
 
 
-def _walk(block: Walk) -> str:
+def _walk(block: PairWalked) -> str:
     return f"<figure>\n{walk_svg(block)}\n<figcaption>{safe(block.said)}</figcaption>\n</figure>"
 
 
@@ -91,5 +90,5 @@ _WRITERS: Mapping[type, Callable[[Any], str]] = {
     Listing: _listing,
     Table: _table,
     Plot: _plot,
-    Walk: _walk,
+    PairWalked: _walk,
 }

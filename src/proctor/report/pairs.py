@@ -17,7 +17,7 @@ from proctor.figures import (
 )
 from proctor.findings import Comparison, Difference, Estimate, Evaluation
 from proctor.findings.looks import Path, PathEnd
-from proctor.report.blocks import Table, Walk
+from proctor.report.blocks import PairWalked, Table
 from proctor.report.words import capital, labels, unique
 
 NONE = "-"
@@ -145,7 +145,7 @@ def bound(path: Path) -> str:
     return "nothing could" if last is None else steps(last)
 
 
-def walks(evaluation: Evaluation) -> Iterator[Walk]:
+def walks(evaluation: Evaluation) -> Iterator[PairWalked]:
     """The walks of the first of the pairs that were tested by their path; of all of them the table tells."""
     names = labels(evaluation)
     tested = [(c, c.whole.path) for c in evaluation.comparisons if c.whole.path and c.whole.path.points]
@@ -153,7 +153,7 @@ def walks(evaluation: Evaluation) -> Iterator[Walk]:
         first, second = called(c.first.id, c, names), called(c.second.id, c, names)
         points = tuple((point.items, point.walk, point.boundary) for point in path.points)
         said = f"{first} and {second}: {path_said(first, second, path)}"
-        yield Walk(first, second, said, path.of, points)
+        yield PairWalked(first, second, said, path.of, points)
 
 
 def _counts(shown: Sequence[Difference]) -> dict[str, Column]:

@@ -34,7 +34,27 @@ WALKS: Mapping[str, str] = {
         "differ by all that an item can, two each way, are added to what it varies by."
     ),
 }
-WORDS = (LOOKED, FUTILE, *WALKS.values())
+# What Estimate.method begins with, of pairs that were tested by their path.
+REPEATED = "repeated confidence interval"
+INTERVAL = (
+    "The interval of the difference of such a pair is a repeated confidence interval: as many standard errors wide as "
+    "the boundary was at the last look, so that it holds at whatever look one stops (Jennison and Turnbull 1989)"
+)
+WIDTHS: Mapping[str, str] = {
+    "Tango": "; the standard errors of shares of right answers are those of the score interval (Tango 1998).",
+    "sign flips of units": "; the standard error is that of the difference over all signs of the units.",
+}
+WORDS = (LOOKED, FUTILE, *WALKS.values(), INTERVAL)
+
+
+def interval(method: str) -> str | None:
+    """The sentence on a repeated interval; None of any other method.
+
+    >>> interval("Wilson"), (interval("repeated confidence interval (Tango)") or "")[-13:]
+    (None, '(Tango 1998).')
+    """
+    kind, _, width = method.partition(" (")
+    return INTERVAL + WIDTHS.get(width.removesuffix(")"), ".") if kind == REPEATED else None
 
 
 def kind_of(test: str) -> str:

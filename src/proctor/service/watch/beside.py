@@ -11,14 +11,14 @@ from proctor.types import Run
 
 
 @dataclass(frozen=True, slots=True)
-class SideBySide:
+class RunsBeside:
     """The plan's runs that are asked on the same items, oldest first, and how far their pairs are decided."""
 
     runs: tuple[Run, ...]
     decision: Decision
 
 
-def side_by_side(context: Context, run: Run) -> SideBySide | None:
+def side_by_side(context: Context, run: Run) -> RunsBeside | None:
     """None for a run that is asked by itself, or before the rows are opened."""
     if not run.cell.limits.until_decided:
         return None
@@ -26,4 +26,4 @@ def side_by_side(context: Context, run: Run) -> SideBySide | None:
     if len(runs) < 2 or run.id not in {each.id for each in runs}:
         return None
     decision = deciding.side_by_side(context.store, runs, context.store)
-    return None if decision is None else SideBySide(runs, decision)
+    return None if decision is None else RunsBeside(runs, decision)
