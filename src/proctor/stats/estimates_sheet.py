@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 WILSON = "Wilson"
 READ = (Outcome.CORRECT, Outcome.WRONG, Outcome.ANSWERED)  # outcomes of replies with an answer
 WORDINGS = ("@1", "@2", "@3")
-COPIES = "copies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +98,14 @@ def sheet(rows: Iterable[Scored], spec: TaskShape, *, worded: bool = True) -> Sh
         units=len(places),
         asked=len(asked),
         reason="" if used else _why_nothing(ordered),
-        copies={places[unit]: unit[1] for unit in places if unit[0] == COPIES},
+        copies={places[unit]: unit[1] for unit in places if unit[0] == "copies"},
     )
 
 
 def _unit(row: Scored, base: str) -> tuple[str, str]:
     """What a row's item is part of, of all that is independent."""
     if row.together is not None:
-        return COPIES, row.together
+        return "copies", row.together
     return ("item", base) if row.cluster is None else ("cluster", row.cluster)
 
 

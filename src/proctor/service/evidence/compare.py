@@ -13,7 +13,7 @@ from proctor.service.checked.evaluated import as_checked
 from proctor.service.context import Context, find
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.evidence.shared import shape_over
-from proctor.service.looks.ledger import Ledger
+from proctor.service.looks.ledger import LookLedger
 from proctor.service.looks.peeks import looked
 from proctor.service.looks.pooled import Meant, PooledView
 from proctor.service.results.answer_kinds import kept_as_they_are
@@ -86,7 +86,7 @@ class Comparing(TypedDict):
 def compared(context: Context, names: Sequence[str], **how: Unpack[Comparing]) -> Compared:
     """Compare runs or models, given by run ids, plan ids or models' names.
 
-    For a model, it is its latest complete run of an exam that the others have taken too; where there is none,
+    For a model, it is the mean of its complete runs of an exam that the others have taken too; where there is none,
     its largest that they can be compared with on shared items. `source` narrows that to one suite or file.
     `metric` is what the headline compares and `margin` how close is practically equal, see `evaluation`. `grader` takes
     the grades that it gave to the runs' kept replies in place of their first ones. `only`: these models were chosen
@@ -107,7 +107,7 @@ def compared(context: Context, names: Sequence[str], **how: Unpack[Comparing]) -
             "what was replied"
         )
     view = PooledView.of(context.store, named, grader)
-    ledger = Ledger(context.store, how.get("only", False), grader, view.counted)
+    ledger = LookLedger(context.store, how.get("only", False), grader, view.pools)
     found = evaluation(
         view,
         [view.shown(run) for run in runs],

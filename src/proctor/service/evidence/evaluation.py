@@ -10,11 +10,11 @@ from typing import Literal
 from proctor.errors import ConfigError
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult, Score
 from proctor.findings.looks import Alternatives, Decision, Looks
-from proctor.service.deciding import both_ways, side_by_side
+from proctor.service.deciding import both_ways, decided, plan_of
 from proctor.service.evidence import shared
 from proctor.service.evidence.verdicts import sentence
 from proctor.service.kinds import kind_of
-from proctor.service.looks.ledger import Ledger, Tried
+from proctor.service.looks.ledger import LookLedger, Tried
 from proctor.service.looks.words import looks_said
 from proctor.service.results import headline
 from proctor.service.results.comparable import check_comparable, check_shared
@@ -37,7 +37,7 @@ def evaluation(
     *,
     margin: float | None = None,
     metric: str = headline.SCORE,
-    ledger: Ledger | None = None,
+    ledger: LookLedger | None = None,
 ) -> Evaluation:
     """Results side by side. `metric` "score" is the headline; another is its mean over the tasks that report it.
 
@@ -53,17 +53,7 @@ def evaluation(
     sides = [(run, list(marks(store, run))) for run in runs]
     check_shared(sides)
     whole = shared.shape_over(runs)
-    tried = ledger.tried(runs) if ledger is not None else Tried()
-    others = _others(store, tried.others, sides, whole)
-    decision = _decision(store, runs, ledger)
-    found = compare(
-        sides,
-        focused(whole, metric),
-        margin=margin,
-        beside=others,
-        watched=tried.watched,
-        paths=both_ways(decision if metric == headline.SCORE else None),
-    )
+    found, looks, decision = _tested(store, sides, whole, ledger, metric=metric, margin=margin)
     pairs = _with_items(found, sides, whole)
     compared = _on_shared(results, sides, metric, whole)
     values = {run.id: score.estimate.value for run, score in zip(runs, compared, strict=True)}
@@ -76,25 +66,50 @@ def evaluation(
     verdict = f"{verdict} {unlike_conditions(runs)}".rstrip()
     # Trials take as long as agents work; their times compare whatever was in flight.
     apart = "" if all(result.trials is not None for result in results) else unlike(results)
-    looks = Looks(
-        len(sides) + len(others),
-        found[0].whole.comparisons,
-        fixed=tried.left_out,
-        reruns=tried.reruns,
-        alternatives=(*tried.alternatives, *_metrics(whole, metric)),
-        peeks=tried.peeks,
-    )
     made = Evaluation(
         plan_id, tuple(results), pairs, verdict, compared, common(results), apart, looks, decision
     )
     return replace(made, verdict=f"{verdict} {looks_said(made)}".rstrip())
 
 
-def _decision(store: Kept, runs: Sequence[Run], ledger: Ledger | None) -> Decision | None:
-    """What was decided side by side, which is by the runs' first grades."""
-    if ledger is not None and ledger.grader is not None:
-        return None
-    return side_by_side(store, runs, None if ledger is None else ledger.store)
+def _tested(
+    store: Kept,
+    sides: Sequence[Side],
+    whole: Shape,
+    ledger: LookLedger | None,
+    *,
+    metric: str,
+    margin: float | None,
+) -> tuple[Sequence[Comparison], Looks, Decision | None]:
+    """Every pair of sides, with what was tried besides, and what of it was decided side by side.
+
+    Models that were asked side by side were named beforehand: their plan's pairs are the family, and no others.
+    """
+    runs = [run for run, _ in sides]
+    tried = ledger.tried(runs) if ledger is not None else Tried()
+    # What is decided is by the runs' first grades.
+    regraded = ledger is not None and ledger.grader is not None
+    plan = () if regraded else plan_of(runs, None if ledger is None else ledger.store)
+    decision = decided(store if ledger is None else ledger.store, plan)
+    others = [] if decision else _others(store, tried.others, sides, whole)
+    beside = [(run, list(marks(store, run))) for run in plan if decision and run not in runs]
+    found = compare(
+        [*sides, *beside],
+        focused(whole, metric),
+        margin=margin,
+        beside=others,
+        watched=tried.watched,
+        paths=both_ways(decision if metric == headline.SCORE else None),
+    )
+    looks = Looks(
+        len(sides) + len(beside) + len(others),
+        found[0].whole.comparisons,
+        fixed=tried.left_out or bool(decision and tried.others),
+        reruns=tried.reruns,
+        alternatives=(*tried.alternatives, *_metrics(whole, metric)),
+        peeks=tried.peeks,
+    )
+    return [pair for pair in found if pair.first in runs and pair.second in runs], looks, decision
 
 
 def _metrics(whole: Shape, metric: str) -> tuple[Alternatives, ...]:
@@ -112,7 +127,7 @@ def _others(store: Kept, runs: Sequence[Run], sides: Sequence[Side], of: Shape) 
     return [(run, rows) for run, rows in found if len(shared.asked(rows, of)) >= least]
 
 
-def of_plan(store: Kept, results: Sequence[RunResult], ledger: Ledger | None = None) -> Evaluation:
+def of_plan(store: Kept, results: Sequence[RunResult], ledger: LookLedger | None = None) -> Evaluation:
     """Results of one plan; where its runs turned out not to be comparable, they alone, and why as the verdict.
 
     Of judges nothing is compared: their verdicts are scores of others.

@@ -88,24 +88,22 @@ def open_batch(ref: BatchRef, path: Path) -> BatchSource:
 
     Raises: DataError naming each bad line, DataMissing, ConfigError.
     """
-    if ref.limit is not None and ref.limit < 1:
-        raise ConfigError(f"The limit is {ref.limit}; it counts requests, from 1")
+    _check_limit(ref)
     named = named_grader(ref)
     found = survey(path, ref, grader=named, to_ask=True)
-    checked = found.checked
+    checked, copies = found.checked, found.copies
     left_out = checked.settle(lenient=ref.lenient)
     order = order_of(len(found.numbers), ref)
     drawn = DrawnLines(_at(found.numbers, order), _at(found.places, order))
     graded = graded_by(ref, named, found.answers)
     title = ref.listed + left_out_mark(left_out)
-    read_whole = ref.limit is None or ref.order == "random"
     facts = BatchFacts(
         suite=Path(ref.listed).stem if graded else None,
         rows="batch",
         tasks={
             GROUP: TaskSpec(
                 title,
-                full_size=checked.count if read_whole else None,
+                full_size=checked.count if ref.limit is None or ref.order == "random" else None,
                 asked=len(drawn.numbers),
                 data_sha256=checked.sha256,
             )
@@ -114,7 +112,7 @@ def open_batch(ref: BatchRef, path: Path) -> BatchSource:
         item_set_sha256=set_digest(found, order),
         seed=SEED if ref.order == "random" else None,
         left_out=left_out,
-        copies=found.copies.counted if found.copies else None,
+        copies=copies.counted if copies else None,
         file=ref.listed,
         file_sha256=checked.sha256,
         endpoint=checked.endpoint,
@@ -133,8 +131,13 @@ def open_batch(ref: BatchRef, path: Path) -> BatchSource:
         grader,
         found.answers if grader is not None else (),
         checked.first_lines,
-        found.copies.clusters if found.copies else {},
+        copies.clusters if copies else {},
     )
+
+
+def _check_limit(ref: BatchRef) -> None:
+    if ref.limit is not None and ref.limit < 1:
+        raise ConfigError(f"The limit is {ref.limit}; it counts requests, from 1")
 
 
 def order_of(count: int, ref: BatchRef) -> Sequence[int] | None:

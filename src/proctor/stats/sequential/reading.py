@@ -67,7 +67,7 @@ class _Place:
 
 
 @dataclass(slots=True)
-class Reading:
+class RunReading:
     """Takes a run's askings in whatever order they end, and gives its items in the order of asking, without a gap.
 
     `places` is how many positions the order has, and `repeats` how often each is asked.

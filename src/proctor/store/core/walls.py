@@ -30,7 +30,7 @@ from sqlalchemy.sql.elements import BinaryExpression
 
 from proctor.store.core.batch_tables import BATCH, BATCH_FILE, LABEL, MODEL_REGISTRY
 from proctor.store.core.fleet_tables import SHARD
-from proctor.store.core.look_tables import LOOK
+from proctor.store.core.look_tables import GONE, LOOK
 from proctor.store.core.tables import (
     ATTEMPT,
     AUDIT,
@@ -58,6 +58,7 @@ PROJECT_OF = {
     DATASET: "project_id",
     BATCH: "project_id",
     BATCH_FILE: "project_id",
+    GONE: "project_id",
     PROJECT: "id",
 }
 OF_RUN = frozenset({ATTEMPT, PAYLOAD, SCORE, JOB, PULSE, NOTE, GRADE, LABEL, LOOK, SHARD})

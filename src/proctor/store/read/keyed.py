@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import or_, select
 
+from proctor.store.core.look_tables import GONE
 from proctor.store.core.schema import Database
 from proctor.store.core.tables import RUN
 from proctor.types import Status
@@ -53,6 +54,30 @@ def keyed_runs(
     )
     with store.reading() as connection:
         return [KeyedRun(*row) for row in connection.execute(query)]
+
+
+class GoneRun(NamedTuple):
+    """A complete run that was deleted, as it was told apart."""
+
+    provider: str
+    model: str
+    comparability: str
+    exam: str | None
+    planned: int
+    cell: str
+
+    @property
+    def full_model(self) -> str:
+        return f"{self.provider}/{self.model}"
+
+
+def gone_runs(store: Database, projects: Collection[int], keys: Collection[str]) -> list[GoneRun]:
+    """Those of these projects with one of these keys of comparability."""
+    query = select(*(GONE.c[name] for name in GoneRun._fields)).where(
+        GONE.c.project_id.in_(sorted(projects)), GONE.c.comparability.in_(sorted(keys))
+    )
+    with store.reading() as connection:
+        return [GoneRun(*row) for row in connection.execute(query)]
 
 
 def projects_of(store: Database, run_ids: Collection[str]) -> frozenset[int]:
