@@ -144,13 +144,18 @@ def of_plan(store: Kept, results: Sequence[RunResult], ledger: LookLedger | None
 
 
 def _with_items(pairs: Sequence[Comparison], sides: Sequence[Side], of: Shape) -> tuple[Comparison, ...]:
-    """The pairs with how many items each run was asked, and how many of them both."""
+    """The pairs with how many items each run was asked, and how many of them both.
+
+    A pair that stopped early is told by its path: after how many items it stands.
+    """
     asked = {run.id: shared.asked(rows, of) for run, rows in sides}
     what: Literal["items", "tasks"] = (
         "tasks" if kind_of(sides[0][0].cell.source).holds == "tasks" else "items"
     )
     return tuple(
-        replace(pair, sharing=shared.sharing(asked[pair.first.id], asked[pair.second.id], of, what))
+        pair
+        if (path := pair.whole.path) is not None and path.items < path.of
+        else replace(pair, sharing=shared.sharing(asked[pair.first.id], asked[pair.second.id], of, what))
         for pair in pairs
     )
 
