@@ -17,6 +17,7 @@ from proctor.stats.estimates import ACCURACY, MACRO, Shape, by_accuracy, exams_o
 from proctor.stats.estimates_share import SUCCESS_RATE
 from proctor.stats.estimates_sheet import nothing
 from proctor.stats.estimates_task import CORRELATIONS, TaskSheet, ends, own_value
+from proctor.stats.family.beside import beside_p_values
 from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
 from proctor.stats.paired import ALPHA, benjamini_hochberg, holm
@@ -55,23 +56,24 @@ def compare(
     The p-values of the headlines are adjusted over all pairs of `sides` and `beside`, the other runs that could have
     been compared (Holm), those of a pair's tasks over its tasks (Benjamini and Hochberg). "Better" needs both: the
     adjusted p below 0.05 and an interval without 0. `margin` is in the metric's units; None is a hundredth of each
-    metric's range.
-
-    A pair with a run that stopped early, or that is in `watched` (ids of runs that were looked at while at work), is
-    tested by its path. `paths` are those that were decided side by side, by their runs' ids; they are read no further.
+    metric's range. A pair with a run that stopped early, or that is in `watched` (ids of runs that were looked at
+    while they were at work), is tested by its path. `paths` are those that were decided side by side, by their runs'
+    ids; they are read no further than they came.
     """
-    exams = [(run, exams_of(rows, shape)) for run, rows in (*sides, *beside)]
-    plain = partial(_differences, shape=shape, tasks=tasks, family=math.comb(len(exams), 2))
+    exams = [(run, exams_of(rows, shape)) for run, rows in sides]
+    family = math.comb(len(sides) + len(beside), 2)
+    plain = partial(_differences, shape=shape, tasks=tasks, family=family)
     by_walks = Walks(Follower(sides, shape), exams, watched, paths, plain)
-    places = _places(len(sides), len(exams))
-    found = [
-        (by_walks.differences(one, other) if other < len(sides) else None)
-        or plain(exams[one][1], exams[other][1], tasks=tasks and other < len(sides))
-        for one, other in places
-    ]
-    p_values = [whole.p_value for whole, _ in found]
+
+    def differing(one: int, other: int) -> tuple[Difference, tuple[Difference, ...]]:
+        return by_walks.differences(one, other) or plain(exams[one][1], exams[other][1])
+
+    places = list(combinations(range(len(exams)), 2))
+    found = [differing(*pair) for pair in places]
+    others = beside_p_values(sides, beside, shape, partial(plain, tasks=False))
+    p_values = [*(whole.p_value for whole, _ in found), *(p for p, _ in others)]
     adjusted = _adjusted(p_values, holm)
-    there = _adjusted([whole.same_tasks_p for whole, _ in found], holm)
+    there = _adjusted([*(whole.same_tasks_p for whole, _ in found), *(p for _, p in others)], holm)
     tests = max(1, sum(p is not None for p in adjusted))
 
     def said(place: int, p: float | None, whole: Difference, rows: Sequence[Difference]) -> Comparison:
@@ -88,13 +90,7 @@ def compare(
     return tuple(
         held(said(i, adjusted[i], *found[i]), (exams[one][1], exams[other][1]), partial(again, i))
         for i, (one, other) in enumerate(places)
-        if other < len(sides)
     )
-
-
-def _places(sides: int, every: int) -> Sequence[tuple[int, int]]:
-    """All pairs of runs, those of the compared sides first."""
-    return sorted(combinations(range(every), 2), key=lambda pair: pair[1] >= sides)
 
 
 def _adjusted(

@@ -23,6 +23,8 @@ def called(runs: Sequence[Run]) -> dict[str, str]:
 
 def said(runs: Sequence[Run], paths: Mapping[Pair, Path]) -> str:
     """One sentence: who is better than whom, between whom no difference is shown, and what is open."""
+    if not paths:
+        return ""
     names = called(runs)
     better: dict[str, list[str]] = {}
     others: dict[str, list[str]] = {"futile": [], "whole": [], "open": []}

@@ -13,7 +13,7 @@ from proctor.service.checked.evaluated import as_checked
 from proctor.service.context import Context, find
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.evidence.shared import shape_over
-from proctor.service.looks.ledger import Ledger
+from proctor.service.looks.ledger import LookLedger
 from proctor.service.looks.pooled import Meant, PooledView
 from proctor.service.results.answer_kinds import kept_as_they_are
 from proctor.service.results.comparable import check_comparable
@@ -106,7 +106,7 @@ def compared(context: Context, names: Sequence[str], **how: Unpack[Comparing]) -
             "what was replied"
         )
     view = PooledView.of(context.store, named, grader)
-    ledger = Ledger(context.store, how.get("only", False), grader, view.counted)
+    ledger = LookLedger(context.store, how.get("only", False), grader, view.pools)
     found = evaluation(
         view,
         [view.shown(run) for run in runs],

@@ -10,10 +10,11 @@ from typing import Literal
 from proctor.errors import ConfigError
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult, Score
 from proctor.findings.looks import Alternatives, Looks
+from proctor.service.deciding import both_ways, side_by_side
 from proctor.service.evidence import shared
 from proctor.service.evidence.verdicts import sentence
 from proctor.service.kinds import kind_of
-from proctor.service.looks.ledger import Ledger, Tried
+from proctor.service.looks.ledger import LookLedger, TriedBeside
 from proctor.service.looks.words import looks_said
 from proctor.service.results import headline
 from proctor.service.results.comparable import check_comparable, check_shared
@@ -36,7 +37,7 @@ def evaluation(
     *,
     margin: float | None = None,
     metric: str = headline.SCORE,
-    ledger: Ledger | None = None,
+    ledger: LookLedger | None = None,
 ) -> Evaluation:
     """Results side by side. `metric` "score" is the headline; another is its mean over the tasks that report it.
 
@@ -52,9 +53,17 @@ def evaluation(
     sides = [(run, list(marks(store, run))) for run in runs]
     check_shared(sides)
     whole = shared.shape_over(runs)
-    tried = ledger.tried(runs) if ledger is not None else Tried()
+    tried = ledger.tried(runs) if ledger is not None else TriedBeside()
     others = _others(store, tried.others, sides, whole)
-    found = compare(sides, focused(whole, metric), margin=margin, beside=others, watched=tried.watched)
+    decision = side_by_side(store, runs, None if ledger is None else ledger.store)
+    found = compare(
+        sides,
+        focused(whole, metric),
+        margin=margin,
+        beside=others,
+        watched=tried.watched,
+        paths=both_ways(decision if metric == headline.SCORE else None),
+    )
     pairs = _with_items(found, sides, whole)
     compared = _on_shared(results, sides, metric, whole)
     values = {run.id: score.estimate.value for run, score in zip(runs, compared, strict=True)}
@@ -67,16 +76,15 @@ def evaluation(
     verdict = f"{verdict} {unlike_conditions(runs)}".rstrip()
     # Trials take as long as agents work; their times compare whatever was in flight.
     apart = "" if all(result.trials is not None for result in results) else unlike(results)
-    looks = Looks(
-        len(sides) + len(others),
-        found[0].whole.comparisons,
-        fixed=tried.left_out,
-        reruns=tried.reruns,
-        alternatives=(*tried.alternatives, *_metrics(whole, metric)),
-        peeks=tried.peeks,
+    looks = _looks(tried, len(sides) + len(others), found[0].whole.comparisons, _metrics(whole, metric))
+    made = Evaluation(
+        plan_id, tuple(results), pairs, verdict, compared, common(results), apart, looks, decision
     )
-    made = Evaluation(plan_id, tuple(results), pairs, verdict, compared, common(results), apart, looks)
     return replace(made, verdict=f"{verdict} {looks_said(made)}".rstrip())
+
+
+def _looks(tried: TriedBeside, models: int, pairs: int, metrics: tuple[Alternatives, ...]) -> Looks:
+    return Looks(models, pairs, tried.left_out, tried.reruns, (*tried.alternatives, *metrics), tried.peeks)
 
 
 def _metrics(whole: Shape, metric: str) -> tuple[Alternatives, ...]:
@@ -94,7 +102,7 @@ def _others(store: Kept, runs: Sequence[Run], sides: Sequence[Side], of: Shape) 
     return [(run, rows) for run, rows in found if len(shared.asked(rows, of)) >= least]
 
 
-def of_plan(store: Kept, results: Sequence[RunResult], ledger: Ledger | None = None) -> Evaluation:
+def of_plan(store: Kept, results: Sequence[RunResult], ledger: LookLedger | None = None) -> Evaluation:
     """Results of one plan; where its runs turned out not to be comparable, they alone, and why as the verdict.
 
     Of judges nothing is compared: their verdicts are scores of others.

@@ -16,6 +16,7 @@ from proctor.figures import (
     rounded,
 )
 from proctor.findings import OF_TRIALS, Comparison, Difference
+from proctor.service.evidence.path_words import came_to, not_shown
 
 ALPHA = 0.05
 
@@ -90,17 +91,21 @@ def _pair_sentence(c: Comparison, swapped: bool) -> str:
     alone = "got right" if _unit(of) == ROWS else "passed"
     split = (
         f"{_counted(only[0], of)} only {first} {alone}, {only[1]:,} only {second}"
-        if of.test == "exact McNemar"
+        if of.test == "exact McNemar" or of.test.startswith("sign walk")
         else f"{_counted(only[0], of)} where {first} did better, {only[1]:,} where {second} did"
     )
     test = f"{of.test} {p_value(of.adjusted_p)}; {split}"
+    after, stopped = came_to(c)
+    alike = f"{_unit(of)[1]} like these" if after else _alike(of)
     if of.withheld:
         return _withheld(c, swapped, f"{gap} ({test})")
     if c.verdict == "practically equal":
         within = f"within {margin(c.margin)} of each other{inside}"
-        return f"{first} and {second} are practically equal on {_alike(of)}, {within}: {gap} ({test})."
+        return f"{first} and {second} are practically equal on {alike}, {within}: {gap}{after} ({test})."
     if c.verdict != "no difference shown":
-        return f"{first} is better than {second} on {_alike(of)}, by {gap} ({test})."
+        return f"{first} is better than {second} on {alike}, by {gap}{after} ({stopped}{test})."
+    if told := not_shown(c, (first, second), f"{gap} ({test})"):
+        return told
     one, many = _unit(of)
     these = f"This one {one} does" if of.shared == 1 else f"These {of.shared:,} {many} do"
     rest = f"{many} like it" if of.shared == 1 else f"{many} like them"

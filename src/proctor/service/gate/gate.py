@@ -13,7 +13,7 @@ from proctor.service.context import Context
 from proctor.service.evidence.compare import Differing, counted, differing
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.gate.accepted import AcceptedRun
-from proctor.service.looks.ledger import Ledger
+from proctor.service.looks.ledger import LookLedger
 from proctor.service.results.results import shown
 from proctor.types import Run
 
@@ -104,7 +104,9 @@ def gate(
     if accepted.result.run.id == run.id:
         raise ConfigError(f"Run {run.id[:8]} is the accepted one: a gate takes another run")
     found = evaluation(
-        accepted.kept, [accepted.result, shown(context.store, run)], ledger=Ledger(context.store, only=True)
+        accepted.kept,
+        [accepted.result, shown(context.store, run)],
+        ledger=LookLedger(context.store, only=True),
     )
     (pair,) = found.comparisons
     of = pair.whole.estimate

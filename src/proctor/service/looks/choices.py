@@ -32,7 +32,9 @@ def alternatives(store: Store, runs: Sequence[Run], lines: Sequence[KeyedRun]) -
     """
     models = {str(run.cell.model) for run in runs}
     mine = [line for line in lines if line.complete and line.full_model in models]
-    large = [line for line in mine if line.planned >= TRIAL * min(run.planned for run in runs)]
+    ids = {run.id for run in runs}
+    asked = min((line.planned for line in mine if line.id in ids), default=0)
+    large = [line for line in mine if line.planned >= TRIAL * asked]
     here = runs[0].manifest
     ways = [here, *_manifests(store, _common(large, models))]
     alike = [way for way in ways if way.facts.tasks.keys() == here.facts.tasks.keys()]

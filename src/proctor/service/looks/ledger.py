@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from proctor.errors import ConfigError, NotFound
 from proctor.findings.looks import Alternatives, Rerun
@@ -20,11 +19,11 @@ from proctor.types import Run
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedBeside:
     """What was tried beside a comparison. `others` are runs of further models, one of each, whose pairs count.
 
     `left_out`: there are further models, and they do not count since the compared ones were named beforehand.
-    `watched` are the ids of compared runs that were looked at while they were at work, or stopped early.
+    `watched` are the ids of compared runs that were looked at while they were at work.
     """
 
     others: tuple[Run, ...] = ()
@@ -36,18 +35,18 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class LookLedger:
     """Tells what was tried in the projects of compared runs. `only`: their models alone count, named beforehand.
 
-    `grader` as in `GradedView`; `counted` says of how many runs the scores of one are means, by its id.
+    `grader` as in `GradedView`; `pools` are the runs that make the score of one, by its id, as in `PooledView`.
     """
 
     store: Store
     only: bool = False
     grader: str | None = None
-    counted: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    pools: Mapping[str, Sequence[Run]] = field(default_factory=dict)
 
-    def tried(self, runs: Sequence[Run]) -> Tried:
+    def tried(self, runs: Sequence[Run]) -> TriedBeside:
         """Beside these comparable runs, as the ledger's grader sees them."""
         ids = [run.id for run in runs]
         lines = keyed_runs(
@@ -58,11 +57,10 @@ class Ledger:
         )
         others = self._others(runs, lines)
         looked = moments(self.store, ids)
-        stopped = {run.id for run in runs if run.partial or run.stopped}
-        return Tried(
+        return TriedBeside(
             others=() if self.only else tuple(map(self._run, others)),
             left_out=self.only and bool(others),
-            watched=frozenset(stopped | looked.keys()),
+            watched=frozenset(looked),
             reruns=self._reruns(runs, lines),
             alternatives=alternatives(self.store, runs, lines),
             peeks=len({at for of_run in looked.values() for at in of_run}),
@@ -108,7 +106,7 @@ class Ledger:
             whole = {line.id for line in alike if line.complete} | {run.id}
             stopped = sum(1 for line in alike if line.id not in whole and line.finished_at is not None)
             if len(whole) > 1 or stopped:
-                counted = self.counted.get(run.id, 1)
+                counted = len(self.pools.get(run.id, ())) or 1
                 latest = all(line.created_at <= run.created_at for line in alike if line.complete)
                 found.append(Rerun(run.id, str(run.cell.model), len(whole), counted, stopped, latest))
         return tuple(found)

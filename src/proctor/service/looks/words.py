@@ -37,8 +37,8 @@ def _chosen(looks: Looks, compared: int) -> Iterator[str]:
             f"{what} of {looks.pairs:,} pairs of the {looks.models:,} models with complete runs on these items"
         )
     if looks.alternatives:
-        ways = listed([f"of {each.of:,} {WAYS[each.what]}" for each in looks.alternatives])
-        parts.append(f"one {ways} in which they have complete runs")
+        ways = listed([f"{each.of:,} {WAYS[each.what]}" for each in looks.alternatives])
+        parts.append(f"one choice out of {ways}")
     if parts:
         yield f"{'This is' if compared == 1 else 'These are'} {', and '.join(parts)}"
     if looks.fixed:

@@ -26,22 +26,25 @@ def tested(
 ) -> Difference:
     """The difference by its walk. `plain` is that of the rows that were read, `path` as it was decided side by side.
 
-    A pair that was asked to the end must be told apart by all of it as well: then the p-value is the larger of both.
+    A pair that was looked at and asked to the end must be told apart by all of it as well, so that no order of asking
+    could make a difference: then the p-value is the larger of both.
     A str in place of a walk says why there is none, and keeps "better" back.
     """
     if isinstance(of, str):
         return replace(plain, withheld=f"{_looked(runs)}, and {of}")
     if plain.estimate.value is None or plain.p_value is None:
         return plain
-    path = of.path() if path is None or of.whole else path
     p = of.walk.plain_p_value(of.looks)
+    if of.whole and path is None:
+        p = max(p, plain.p_value)
+    path = of.path() if path is None or of.whole else path
     low, high = of.walk.interval(of.looks, plain.estimate.value)
     method = f"{REPEATED} ({'Tango' if _exact(of) else 'sign flips of units'})"
     return replace(
         plain,
         estimate=replace(plain.estimate, low=low, high=high, method=method, reason=None),
         test=path.test,
-        p_value=max(p, plain.p_value) if of.whole else p,
+        p_value=p,
         path=path,
         detectable=_detectable(plain, of),
         withheld=_lost(of, runs[0] if plain.estimate.value > 0 else runs[1], plain.estimate.value),
