@@ -33,7 +33,8 @@ Chosen = Literal[
 class Rerun:
     """`of` complete runs of one cell are here; `counted` of them make the compared score, as repeats of its items.
 
-    `stopped` more of them were begun and ended before they were whole. `latest`: none of the others is newer.
+    `stopped` more of them were begun and ended before they were whole, `deleted` complete ones are gone. `latest`: none
+    of the others is newer.
     """
 
     run_id: str
@@ -41,6 +42,7 @@ class Rerun:
     of: int
     counted: int = 1
     stopped: int = 0
+    deleted: int = 0
     latest: bool = True
 
 
@@ -58,7 +60,8 @@ class Looks:
 
     `models` have complete runs on these items, the compared ones among them; p-values are adjusted for `pairs`.
     `fixed`: there are further models, and only these count, which were named beforehand (`--only`). `peeks` counts
-    the moments at which figures of these runs were shown while they were at work.
+    the moments at which figures of these runs were shown while they were at work, `deleted` those of the models whose
+    runs are gone.
     """
 
     models: int
@@ -67,6 +70,7 @@ class Looks:
     reruns: tuple[Rerun, ...] = ()
     alternatives: tuple[Alternatives, ...] = ()
     peeks: int = 0
+    deleted: int = 0
 
 
 PathEnd = Literal["open", "decided", "futile", "whole"]

@@ -24,7 +24,6 @@ from proctor.service.results.wordings import by_wording, sign_note
 from proctor.service.rows.conditions import unlike as unlike_conditions
 from proctor.stats.compare import Side, compare, focused
 from proctor.stats.estimates import Shape
-from proctor.types import Run
 
 FEWER = (
     0.5  # of the items of the smallest compared run: a model with fewer could not have been compared on these
@@ -54,7 +53,7 @@ def evaluation(
     check_shared(sides)
     whole = shared.shape_over(runs)
     tried = ledger.tried(runs) if ledger is not None else TriedBeside()
-    others = _others(store, tried.others, sides, whole)
+    others = _others(store, tried, sides, whole)
     decision = side_by_side(store, runs, None if ledger is None else ledger.store)
     found = compare(
         sides,
@@ -84,7 +83,8 @@ def evaluation(
 
 
 def _looks(tried: TriedBeside, models: int, pairs: int, metrics: tuple[Alternatives, ...]) -> Looks:
-    return Looks(models, pairs, tried.left_out, tried.reruns, (*tried.alternatives, *metrics), tried.peeks)
+    ways = (*tried.alternatives, *metrics)
+    return Looks(models, pairs, tried.left_out, tried.reruns, ways, tried.peeks, tried.deleted)
 
 
 def _metrics(whole: Shape, metric: str) -> tuple[Alternatives, ...]:
@@ -93,13 +93,17 @@ def _metrics(whole: Shape, metric: str) -> tuple[Alternatives, ...]:
     return () if metric == headline.SCORE else (Alternatives("metrics", len(of)),)
 
 
-def _others(store: Kept, runs: Sequence[Run], sides: Sequence[Side], of: Shape) -> list[Side]:
-    """Runs of further models with their rows on these items; those that have too few of them are left out."""
+def _others(store: Kept, tried: TriedBeside, sides: Sequence[Side], of: Shape) -> list[Side]:
+    """Runs of further models with their rows on these items; those that have too few of them are left out.
+
+    Models that are not here any more have no rows: their pairs come after all others.
+    """
     asked = [shared.asked(rows, of) for _, rows in sides]
     every = frozenset[tuple[str, str]]().union(*asked)
     least = FEWER * min(map(len, asked))
-    found = ((run, shared.only(marks(store, run), every)) for run in runs)
-    return [(run, rows) for run, rows in found if len(shared.asked(rows, of)) >= least]
+    found = ((run, shared.only(marks(store, run), every)) for run in tried.others)
+    seen = [(run, rows) for run, rows in found if len(shared.asked(rows, of)) >= least]
+    return [*seen, *[(sides[0][0], ())] * tried.unseen]
 
 
 def of_plan(store: Kept, results: Sequence[RunResult], ledger: LookLedger | None = None) -> Evaluation:

@@ -11,9 +11,9 @@ from proctor.findings.looks import Alternatives, Rerun
 from proctor.plan import cell_from_json
 from proctor.service.grades.named import kept_name
 from proctor.service.grades.view import regraded
-from proctor.service.looks.choices import alternatives, asked_with
+from proctor.service.looks.choices import TRIAL, alternatives, asked_with
 from proctor.store import Store
-from proctor.store.read.keyed import KeyedRun, keyed_runs, projects_of
+from proctor.store.read.keyed import GoneRun, KeyedRun, gone_runs, keyed_runs, projects_of
 from proctor.store.write.looks import moments
 from proctor.types import Run
 
@@ -22,11 +22,15 @@ from proctor.types import Run
 class TriedBeside:
     """What was tried beside a comparison. `others` are runs of further models, one of each, whose pairs count.
 
+    `unseen` models are further ones whose runs are not here any more: their pairs count, and come after all others.
+    `deleted` counts those of them whose runs were deleted.
     `left_out`: there are further models, and they do not count since the compared ones were named beforehand.
     `watched` are the ids of compared runs that were looked at while they were at work.
     """
 
     others: tuple[Run, ...] = ()
+    unseen: int = 0
+    deleted: int = 0
     left_out: bool = False
     watched: frozenset[str] = frozenset()
     reruns: tuple[Rerun, ...] = ()
@@ -56,12 +60,17 @@ class LookLedger:
             keys={run.comparability for run in runs if run.comparability},
         )
         others = self._others(runs, lines)
+        gone = self._gone(runs, ids)
+        here = {line.full_model for line in others} | {str(run.cell.model) for run in runs}
+        deleted = 0 if self.only else len({each.full_model for each in gone} - here)
         looked = moments(self.store, ids)
         return TriedBeside(
             others=() if self.only else tuple(map(self._run, others)),
+            unseen=deleted,
+            deleted=deleted,
             left_out=self.only and bool(others),
             watched=frozenset(looked),
-            reruns=self._reruns(runs, lines),
+            reruns=self._reruns(runs, lines, gone),
             alternatives=alternatives(self.store, runs, lines),
             peeks=len({at for of_run in looked.values() for at in of_run}),
         )
@@ -93,24 +102,46 @@ class LookLedger:
         run = self.store.run(line.id)
         return run if self.grader is None else regraded(run, kept_name(self.store, run, self.grader))
 
-    def _reruns(self, runs: Sequence[Run], lines: Sequence[KeyedRun]) -> tuple[Rerun, ...]:
-        """Those of which there are several."""
+    def _gone(self, runs: Sequence[Run], ids: Sequence[str]) -> list[GoneRun]:
+        """Deleted complete runs of what these were asked, or of a good part of it; by their first graders."""
+        if self.grader is not None:
+            return []
+        keys = {run.comparability for run in runs if run.comparability}
+        least = TRIAL * min(run.planned / run.cell.repeats for run in runs)
+        return [
+            each
+            for each in gone_runs(self.store, projects_of(self.store, ids), keys)
+            if each.planned / cell_from_json(each.cell).repeats >= least
+        ]
+
+    def _reruns(
+        self, runs: Sequence[Run], lines: Sequence[KeyedRun], gone: Sequence[GoneRun]
+    ) -> tuple[Rerun, ...]:
+        """Those of which there are several, of these items or of a good part of them."""
         by_id = {line.id: line for line in lines}
         found = []
         for run in runs:
-            exam = (
-                by_id[run.id].exam if run.id in by_id else run.exam
-            )  # by the first grader, whichever is looked by
-            mine = (str(run.cell.model), exam, asked_with(run.cell))
-            alike = [line for line in lines if _cell_of(line) == mine]
+            # By the first grader, whichever is looked by.
+            kept = by_id.get(run.id)
+            mine = _tried_as(kept) if kept else (str(run.cell.model), run.comparability, asked_with(run.cell))
+            least = TRIAL * run.planned / run.cell.repeats
+            alike = [line for line in lines if _tried_as(line) == mine and _items(line) >= least]
             whole = {line.id for line in alike if line.complete} | {run.id}
             stopped = sum(1 for line in alike if line.id not in whole and line.finished_at is not None)
-            if len(whole) > 1 or stopped:
+            deleted = sum(1 for each in gone if _tried_as(each) == mine)
+            if len(whole) > 1 or stopped or deleted:
                 counted = len(self.pools.get(run.id, ())) or 1
                 latest = all(line.created_at <= run.created_at for line in alike if line.complete)
-                found.append(Rerun(run.id, str(run.cell.model), len(whole), counted, stopped, latest))
+                found.append(
+                    Rerun(run.id, str(run.cell.model), len(whole), counted, stopped, deleted, latest)
+                )
         return tuple(found)
 
 
-def _cell_of(line: KeyedRun) -> tuple[str, str | None, Hashable]:
-    return line.full_model, line.exam, asked_with(cell_from_json(line.cell))
+def _tried_as(line: KeyedRun | GoneRun) -> tuple[str, str, Hashable]:
+    """What the tries of one model at what was asked and graded alike have in common, however many items they were."""
+    return line.full_model, line.comparability, asked_with(cell_from_json(line.cell))
+
+
+def _items(line: KeyedRun) -> float:
+    return line.planned / cell_from_json(line.cell).repeats

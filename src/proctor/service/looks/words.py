@@ -33,8 +33,9 @@ def _chosen(looks: Looks, compared: int) -> Iterator[str]:
     parts = []
     if looks.pairs > compared:
         what = "one" if compared == 1 else f"{compared:,}"
+        gone = f" ({looks.deleted:,} of them deleted since)" if looks.deleted else ""
         parts.append(
-            f"{what} of {looks.pairs:,} pairs of the {looks.models:,} models with complete runs on these items"
+            f"{what} of {looks.pairs:,} pairs of the {looks.models:,} models with complete runs on these items{gone}"
         )
     if looks.alternatives:
         ways = listed([f"{each.of:,} {WAYS[each.what]}" for each in looks.alternatives])
@@ -53,15 +54,16 @@ def _reruns(looks: Looks) -> Iterator[str]:
 
 
 def _of_its_runs(each: Rerun) -> str:
-    stopped = f", and {each.stopped:,} more stopped early" if each.stopped else ""
+    more = [f"{each.stopped:,} more stopped early"] if each.stopped else []
+    more += [f"{each.deleted:,} more deleted since"] if each.deleted else []
+    besides = f", {' and '.join(more)}" if more else ""
     if each.of == 1:
-        times = "once" if each.stopped == 1 else f"{each.stopped:,} times"
-        return f"its only complete run here, and was begun {times} more and stopped early"
+        return f"its only complete run here{besides}"
     if each.counted > 1:
         of = f"all its {each.of:,}" if each.counted == each.of else f"{each.counted:,} of its {each.of:,}"
-        return f"the mean of {of} runs here{stopped}"
+        return f"the mean of {of} runs here{besides}"
     which = "the latest" if each.latest else "one, and not the latest,"
-    return f"{which} of its {each.of:,} runs here{stopped}"
+    return f"{which} of its {each.of:,} runs here{besides}"
 
 
 def _peeks(looks: Looks) -> Iterator[str]:
