@@ -92,7 +92,7 @@ def test_nothing_is_said_before_the_first_look() -> None:
 @st.composite
 def asked(draw: st.DrawFn) -> tuple[list[Run], Rows]:
     """Two or three models of some abilities, as far as they were asked, in some order; errors, some of them final."""
-    models, items = draw(st.integers(2, 3)), draw(st.sampled_from([30, 150]))
+    models, items = draw(st.integers(2, 3)), draw(st.sampled_from([20, 80]))
     chance = Random(draw(st.integers(0, 2**32)))
     runs = [side(name, items) for name in "abc"[:models]]
     scores = answered([draw(st.sampled_from([0.3, 0.6, 0.9])) for _ in runs], items, chance.randrange(2**32))

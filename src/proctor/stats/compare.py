@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -17,7 +17,7 @@ from proctor.stats.estimates import ACCURACY, MACRO, Shape, by_accuracy, exams_o
 from proctor.stats.estimates_share import SUCCESS_RATE
 from proctor.stats.estimates_sheet import nothing
 from proctor.stats.estimates_task import CORRELATIONS, TaskSheet, ends, own_value
-from proctor.stats.family.beside import beside_p_values
+from proctor.stats.family import adjusting, quick_p_values
 from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
 from proctor.stats.paired import ALPHA, benjamini_hochberg, holm
@@ -31,6 +31,7 @@ from proctor.stats.sequential.tested import Walks, kept_back
 from proctor.stats.unmeasured.withheld import held
 from proctor.types import Run
 
+MOST_OTHERS = 100  # pairs beside the compared ones whose scores are no means of items: each takes some 30 ms
 PRACTICALLY = 0.01  # of a metric's range: two scores closer than this are practically equal
 RESAMPLED = f"paired bootstrap of items, {resample.SAID}"
 RESAMPLED_NUMBERS = f"paired bootstrap of items, widened as Fisher's z is, {resample.SAID}"
@@ -56,36 +57,32 @@ def compare(
     The p-values of the headlines are adjusted over all pairs of `sides` and `beside`, the other runs that could have
     been compared (Holm), those of a pair's tasks over its tasks (Benjamini and Hochberg). "Better" needs both: the
     adjusted p below 0.05 and an interval without 0. `margin` is in the metric's units; None is a hundredth of each
-    metric's range. A pair with a run that stopped early, or that is in `watched` (ids of runs that were looked at
-    while they were at work), is tested by its path. `paths` are those that were decided side by side, by their runs'
-    ids; they are read no further than they came.
+    metric's range.
+
+    A pair with a run that stopped early, or that is in `watched` (ids of runs that were looked at while at work), is
+    tested by its path. `paths` are those that were decided side by side, by their runs' ids; they are read no further.
     """
     exams = [(run, exams_of(rows, shape)) for run, rows in sides]
-    family = math.comb(len(sides) + len(beside), 2)
-    plain = partial(_differences, shape=shape, tasks=tasks, family=family)
+    plain = partial(_differences, shape=shape, tasks=tasks, family=math.comb(len(sides) + len(beside), 2))
     by_walks = Walks(Follower(sides, shape), exams, watched, paths, plain)
-
-    def differing(one: int, other: int) -> tuple[Difference, tuple[Difference, ...]]:
-        return by_walks.differences(one, other) or plain(exams[one][1], exams[other][1])
-
-    places = list(combinations(range(len(exams)), 2))
-    found = [differing(*pair) for pair in places]
-    others = beside_p_values(sides, beside, shape, partial(plain, tasks=False))
+    places = list(combinations(range(len(sides)), 2))
+    found = [by_walks.differences(*pair) or plain(*(exams[side][1] for side in pair)) for pair in places]
+    others = _others(sides, beside, shape)
     p_values = [*(whole.p_value for whole, _ in found), *(p for p, _ in others)]
-    adjusted = _adjusted(p_values, holm)
-    there = _adjusted([*(whole.same_tasks_p for whole, _ in found), *(p for _, p in others)], holm)
+    adjusted = adjusting(p_values, holm)
+    there = adjusting([*(whole.same_tasks_p for whole, _ in found), *(p for _, p in others)], holm)
     tests = max(1, sum(p is not None for p in adjusted))
 
     def said(place: int, p: float | None, whole: Difference, rows: Sequence[Difference]) -> Comparison:
         headline = judged(replace(whole, same_tasks_p=there[place], comparisons=tests), p, margin)
-        by_task = zip(rows, _adjusted([d.p_value for d in rows], benjamini_hochberg), strict=True)
+        by_task = zip(rows, adjusting([d.p_value for d in rows], benjamini_hochberg), strict=True)
         one, other = (exams[side][0] for side in places[place])
         return Comparison(one, other, headline, tuple(judged(d, q, margin) for d, q in by_task))
 
     def again(place: int, first: Sequence[TaskSheet], second: Sequence[TaskSheet]) -> Comparison:
         whole, rows = plain(first, second)
         among = [*p_values[:place], whole.p_value, *p_values[place + 1 :]]
-        return said(place, _adjusted(among, holm)[place], whole, rows)
+        return said(place, adjusting(among, holm)[place], whole, rows)
 
     return tuple(
         held(said(i, adjusted[i], *found[i]), (exams[one][1], exams[other][1]), partial(again, i))
@@ -93,11 +90,25 @@ def compare(
     )
 
 
-def _adjusted(
-    of: Sequence[float | None], method: Callable[[Sequence[float]], list[float]]
-) -> list[float | None]:
-    known = iter(method([p for p in of if p is not None]))
-    return [next(known) if p is not None else None for p in of]
+def _others(
+    sides: Sequence[Side], beside: Sequence[Side], shape: Shape
+) -> list[tuple[float | None, float | None]]:
+    """The p-value of every pair with a run of `beside`, and that on these very tasks.
+
+    One that cannot be told is 1: it then comes after all others, which is never to their favour.
+    """
+    every = [rows for _, rows in (*sides, *beside)]
+    if not beside:
+        return []
+    if (quick := quick_p_values(every, shape, len(sides))) is not None:
+        return [(p, None) for p in quick.values()]
+    places = [each for each in combinations(range(len(every)), 2) if each[1] >= len(sides)]
+    if len(places) > MOST_OTHERS:
+        return [(1.0, 1.0)] * len(places)
+    exams = [exams_of(rows, shape) for rows in every]
+    family = math.comb(len(every), 2)
+    found = [_differences(exams[a], exams[b], shape, tasks=False, family=family)[0] for a, b in places]
+    return [(1.0 if of.p_value is None else of.p_value, of.same_tasks_p) for of in found]
 
 
 def judged(difference: Difference, adjusted_p: float | None, margin: float | None = None) -> Difference:

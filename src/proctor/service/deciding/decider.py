@@ -15,7 +15,7 @@ from proctor.stats.metrics import Scored
 from proctor.stats.paired import ALPHA
 from proctor.stats.sequential.measure import Measure, measure_of
 from proctor.stats.sequential.pair import PairWalk
-from proctor.stats.sequential.reading import Balance, Reading
+from proctor.stats.sequential.reading import Balance, RunReading
 from proctor.stats.sequential.stages import End, ends
 from proctor.store import AttemptRow
 from proctor.store.core.attempts import ANSWER_CHARACTERS
@@ -115,12 +115,12 @@ def _measure(run: Run) -> Measure:
     return found
 
 
-def _reading(run: Run, measure: Measure) -> Reading:
+def _reading(run: Run, measure: Measure) -> RunReading:
     facts = run.manifest.facts
     # The first few items of each of several tasks are no even spread over them: large tasks lead the order.
     uneven = isinstance(facts, ExamFacts) and facts.limit is not None and len(measure.tasks) > 1
     asked = {task: facts.asked[task] for task in measure.tasks}
-    return Reading(
+    return RunReading(
         measure,
         places=run.planned // run.cell.repeats,
         repeats=run.cell.repeats,

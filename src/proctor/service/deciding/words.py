@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from proctor.figures import listed
 from proctor.findings.looks import Path
-from proctor.stats.sequential.reading import Reading
+from proctor.stats.sequential.reading import RunReading
 from proctor.types import Run
 
 Pair = tuple[str, str]
@@ -71,7 +71,7 @@ def _after(paths: Sequence[Path]) -> str:
     )
 
 
-def waits(runs: Sequence[Run], paths: Mapping[Pair, Path], readings: Mapping[str, Reading]) -> str:
+def waits(runs: Sequence[Run], paths: Mapping[Pair, Path], readings: Mapping[str, RunReading]) -> str:
     """Which run holds the others up, at which item, and whether an error is why; "" where none does."""
     names = called(runs)
     asked = {run for pair, path in paths.items() if path.ended == "open" for run in pair}

@@ -9,8 +9,8 @@ from typing import Literal
 
 from proctor.errors import ConfigError
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult, Score
-from proctor.findings.looks import Alternatives, Looks
-from proctor.service.deciding import both_ways, side_by_side
+from proctor.findings.looks import Alternatives, Decision, Looks
+from proctor.service.deciding import both_ways, decided, plan_of
 from proctor.service.evidence import shared
 from proctor.service.evidence.verdicts import sentence
 from proctor.service.kinds import kind_of
@@ -52,17 +52,7 @@ def evaluation(
     sides = [(run, list(marks(store, run))) for run in runs]
     check_shared(sides)
     whole = shared.shape_over(runs)
-    tried = ledger.tried(runs) if ledger is not None else TriedBeside()
-    others = _others(store, tried, sides, whole)
-    decision = side_by_side(store, runs, None if ledger is None else ledger.store)
-    found = compare(
-        sides,
-        focused(whole, metric),
-        margin=margin,
-        beside=others,
-        watched=tried.watched,
-        paths=both_ways(decision if metric == headline.SCORE else None),
-    )
+    found, looks, decision = _tested(store, sides, whole, ledger, metric=metric, margin=margin)
     pairs = _with_items(found, sides, whole)
     compared = _on_shared(results, sides, metric, whole)
     values = {run.id: score.estimate.value for run, score in zip(runs, compared, strict=True)}
@@ -75,16 +65,51 @@ def evaluation(
     verdict = f"{verdict} {unlike_conditions(runs)}".rstrip()
     # Trials take as long as agents work; their times compare whatever was in flight.
     apart = "" if all(result.trials is not None for result in results) else unlike(results)
-    looks = _looks(tried, len(sides) + len(others), found[0].whole.comparisons, _metrics(whole, metric))
     made = Evaluation(
         plan_id, tuple(results), pairs, verdict, compared, common(results), apart, looks, decision
     )
     return replace(made, verdict=f"{verdict} {looks_said(made)}".rstrip())
 
 
-def _looks(tried: TriedBeside, models: int, pairs: int, metrics: tuple[Alternatives, ...]) -> Looks:
-    ways = (*tried.alternatives, *metrics)
-    return Looks(models, pairs, tried.left_out, tried.reruns, ways, tried.peeks, tried.deleted)
+def _tested(
+    store: Kept,
+    sides: Sequence[Side],
+    whole: Shape,
+    ledger: LookLedger | None,
+    *,
+    metric: str,
+    margin: float | None,
+) -> tuple[Sequence[Comparison], Looks, Decision | None]:
+    """Every pair of sides, with what was tried besides, and what of it was decided side by side.
+
+    Models that were asked side by side were named beforehand: their plan's pairs are the family, and no others.
+    """
+    runs = [run for run, _ in sides]
+    tried = ledger.tried(runs) if ledger is not None else TriedBeside()
+    # What is decided is by the runs' first grades.
+    regraded = ledger is not None and ledger.grader is not None
+    plan = () if regraded else plan_of(runs, None if ledger is None else ledger.store)
+    decision = decided(store if ledger is None else ledger.store, plan)
+    others = [] if decision else _others(store, tried, sides, whole)
+    beside = [(run, list(marks(store, run))) for run in plan if decision and run not in runs]
+    found = compare(
+        [*sides, *beside],
+        focused(whole, metric),
+        margin=margin,
+        beside=others,
+        watched=tried.watched,
+        paths=both_ways(decision if metric == headline.SCORE else None),
+    )
+    looks = Looks(
+        len(sides) + len(beside) + len(others),
+        found[0].whole.comparisons,
+        fixed=tried.left_out or bool(decision and tried.others),
+        reruns=tried.reruns,
+        alternatives=(*tried.alternatives, *_metrics(whole, metric)),
+        peeks=tried.peeks,
+        deleted=0 if decision else tried.deleted,
+    )
+    return [pair for pair in found if pair.first in runs and pair.second in runs], looks, decision
 
 
 def _metrics(whole: Shape, metric: str) -> tuple[Alternatives, ...]:

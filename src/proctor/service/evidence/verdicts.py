@@ -94,7 +94,8 @@ def _pair_sentence(c: Comparison, swapped: bool) -> str:
         if of.test == "exact McNemar" or of.test.startswith("sign walk")
         else f"{_counted(only[0], of)} where {first} did better, {only[1]:,} where {second} did"
     )
-    test = f"{of.test} {p_value(of.adjusted_p)}; {split}"
+    comma = "," if of.path else ""  # the name of a walk has parts of its own
+    test = f"{of.test}{comma} {p_value(of.adjusted_p)}; {split}"
     after, stopped = came_to(c)
     alike = f"{_unit(of)[1]} like these" if after else _alike(of)
     if of.withheld:

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from proctor.findings.looks import PathPoint
-from proctor.stats.sequential.search import CLOSE, Front, Look, Searched
+from proctor.stats.sequential.search import CLOSE, Front, Levelled, LookTaken
 from proctor.stats.sequential.spending import Step, budget
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class _Fewer:
         return look.stopped(self.front.advance(look.t, *furthest(np.abs(transformed(self.sums)), most)))
 
 
-class FlipWalk(Searched):
+class FlipWalk(Levelled):
     """A walk of weighted differences of units, set against what it were with other signs of the units.
 
     If both are equally good, a unit's differences are as likely turned round. The signs of the paths make a group:
@@ -171,7 +171,7 @@ class FlipWalk(Searched):
         bound = float(self._own.advance(t, *top)[0]) * (1 - CLOSE) / shrunk if shrunk else math.inf
         self.critical = bound / spread if math.isfinite(bound) and spread > 0 else None
         tail = float((sizes >= abs(self.walk) * shrunk * (1 - CLOSE)).mean())
-        return self._looked(Look(t, self.walk, bound, shrunk), tail, 2 / self.paths)
+        return self._looked(LookTaken(t, self.walk, bound, shrunk), tail, 2 / self.paths)
 
     @property
     def spread(self) -> float:

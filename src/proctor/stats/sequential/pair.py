@@ -12,8 +12,8 @@ from proctor.stats.sequential.futility import futile
 from proctor.stats.sequential.measure import Measure
 from proctor.stats.sequential.reading import ItemRead
 from proctor.stats.sequential.repeated import repeated_interval, repeated_shares
-from proctor.stats.sequential.search import Walk
-from proctor.stats.sequential.stages import Stage
+from proctor.stats.sequential.search import SequentialWalk
+from proctor.stats.sequential.stages import PairLook
 from proctor.stats.sequential.steps import FIRST, SECOND, Side, Steps, Stretch
 from proctor.stats.sequential.walks import walk_of
 
@@ -22,7 +22,7 @@ from proctor.stats.sequential.walks import walk_of
 class _Going:
     """A walk that has come to `looks` looks."""
 
-    walk: Walk
+    walk: SequentialWalk
     exact: bool
     looks: int = 0
 
@@ -42,7 +42,7 @@ class PairWalk:
         self.measure, self.alpha, self.alone = measure, alpha, alone
         self.planned = measure.items
         self.steps = Steps(measure)
-        self._stages: list[Stage] = []
+        self._stages: list[PairLook] = []
         self._going: dict[tuple[Side | None, float], _Going] = {}
 
     def add(self, first: ItemRead, second: ItemRead) -> bool:
@@ -64,13 +64,13 @@ class PairWalk:
         """How many askings a side could not be asked, and the other was."""
         return sum(stretch.lost.get(side, 0) for stretch in self.steps.stretches[:looks])
 
-    def stage(self, looks: int) -> Stage:
+    def stage(self, looks: int) -> PairLook:
         """What decisions need of a look; looks are to be asked for in their order."""
         while len(self._stages) < looks:
             now = len(self._stages) + 1
             crossed = self.crossed(now)
             level = self.alpha if self.alone else self.p_value(now) if crossed else None
-            self._stages.append(Stage(level if crossed else None, not crossed and self.futile(now)))
+            self._stages.append(PairLook(level if crossed else None, not crossed and self.futile(now)))
         return self._stages[looks - 1]
 
     # What a look shows ----------------------------------------------------------------------------
@@ -152,12 +152,12 @@ class PairWalk:
 
     # Walks ----------------------------------------------------------------------------------------
 
-    def _charged(self, side: Side, looks: int) -> Walk | None:
+    def _charged(self, side: Side, looks: int) -> SequentialWalk | None:
         if not any(side in stretch.charged for stretch in self.steps.stretches[:looks]):
             return None
         return self._walk(looks, self.alpha, side)
 
-    def _walk(self, looks: int, alpha: float | None = None, side: Side | None = None) -> Walk:
+    def _walk(self, looks: int, alpha: float | None = None, side: Side | None = None) -> SequentialWalk:
         """The walk at that look: the one at hand goes on, or is made again where it is further or of another kind."""
         stretches = self.steps.stretches[:looks]
         exact = stretches[-1].exact if stretches else self.measure.even
@@ -181,7 +181,7 @@ def _beyond(point: PathPoint) -> bool:
     return point.boundary is not None and abs(point.walk) >= point.boundary
 
 
-def _lead(walk: Walk) -> Side:
+def _lead(walk: SequentialWalk) -> Side:
     """Who led when the walk crossed; who leads, if it has not."""
     told: Sequence[PathPoint] = [next(filter(_beyond, walk.points), walk.points[-1])] if walk.points else ()
     return SECOND if told and told[0].walk < 0 else FIRST

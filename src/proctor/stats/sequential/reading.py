@@ -46,7 +46,7 @@ def item_of(rows: Sequence[Scored], measure: Measure) -> ItemRead:
             marks.measured += 1
             marks.total += sum(row_score(row, metric, of.kind) for metric in of.metrics) / len(of.metrics)
     unit = ("item", base) if first.cluster is None else ("cluster", first.cluster)
-    return ItemRead(first.task, base, (first.task, *unit), askings)
+    return ItemRead(first.task, base, first.together or (first.task, *unit), askings)
 
 
 def items_in_order(rows: Iterable[Scored], measure: Measure) -> Iterator[ItemRead]:
@@ -67,7 +67,7 @@ class _Place:
 
 
 @dataclass(slots=True)
-class Reading:
+class RunReading:
     """Takes a run's askings in whatever order they end, and gives its items in the order of asking, without a gap.
 
     `places` is how many positions the order has, and `repeats` how often each is asked.

@@ -25,7 +25,7 @@ CLOSE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class LookTaken:
     """After `t` items: where the walk was, and from where on it stopped (infinite: nothing could stop it).
 
     `shrunk` is what the walk is multiplied with before it is set against paths of other signs.
@@ -44,7 +44,7 @@ class Look:
         return found
 
 
-class Walk(Protocol):
+class SequentialWalk(Protocol):
     """A sequential test of a pair, look by look.
 
     `span` is what a single item adds to the walk at most, as far as is known; a sign walk has no use for it.
@@ -95,7 +95,7 @@ class _Block:
         return None if self.stopped.all() else self.first + int(self.stopped.argmin())
 
 
-class Searched(ABC):
+class Levelled(ABC):
     """A walk's looks, and its p-value."""
 
     test: str
@@ -106,7 +106,7 @@ class Searched(ABC):
         self.test = type(self).test.format(alpha=alpha)
         self.walk = 0.0
         self.span = 0.0
-        self.looks: list[Look] = []
+        self.looks: list[LookTaken] = []
         self.points: list[PathPoint] = []
         self.crossed = False
         self.critical: float | None = None
@@ -126,7 +126,7 @@ class Searched(ABC):
                 f"a look at {t} items does not go on from {last}, or beyond the {self.n} planned"
             )
 
-    def _looked(self, look: Look, tail: float, grain: float = 0.0) -> PathPoint:
+    def _looked(self, look: LookTaken, tail: float, grain: float = 0.0) -> PathPoint:
         """Take a look down; `tail` is the probability of coming as far at this look, known to `grain`."""
         share, before = (look.t / self.n) ** 2, (self.looks[-1].t / self.n) ** 2 if self.looks else 0.0
         # At least what is spent up to here, at most what is spent between these two looks, must pay for the tail.

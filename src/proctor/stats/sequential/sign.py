@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from proctor.findings.looks import PathPoint
 from proctor.stats.paired import mcnemar_exact
 from proctor.stats.permute import halves
-from proctor.stats.sequential.search import Front, Look, Searched
+from proctor.stats.sequential.search import Front, Levelled, LookTaken
 from proctor.stats.sequential.spending import Step, budget
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class _Followed:
         return look.stopped(self.front.advance(look.t, self.walk.new[number]))
 
 
-class SignWalk(Searched):
+class SignWalk(Levelled):
     """A walk of +1 (only the first is right) and -1 (only the second), with a boundary that holds `alpha` exactly.
 
     If both are equally good, each item on which they disagree is for either of them with probability 1/2, whatever
@@ -153,7 +153,7 @@ class SignWalk(Searched):
         bound = float(self._own.advance(t, new)[0])
         self.critical = bound / math.sqrt(self.made) if math.isfinite(bound) else None
         ahead = (self.made + round(self.walk)) // 2
-        return self._looked(Look(t, self.walk, bound), mcnemar_exact(ahead, self.made - ahead))
+        return self._looked(LookTaken(t, self.walk, bound), mcnemar_exact(ahead, self.made - ahead))
 
     @property
     def spread(self) -> float:

@@ -12,7 +12,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class PairLook:
     """What decisions need of a look; `p_value` None: no level in use would have decided it by now."""
 
     p_value: float | None
@@ -30,7 +30,7 @@ class Staged(Protocol):
 
     def items(self, looks: int) -> int: ...
 
-    def stage(self, looks: int) -> Stage: ...
+    def stage(self, looks: int) -> PairLook: ...
 
 
 @dataclass(slots=True)

@@ -47,6 +47,7 @@ class Steps:
         self._at = looks_at(measure.items)
         self._new = Stretch()
         self._units: set[Hashable] = set()
+        self._shown: dict[str, Hashable] = {}  # what was shown -> the unit of the first item that showed it
         self._exact = measure.even
         self._ends = (0.0, 1.0)
 
@@ -57,10 +58,10 @@ class Steps:
             for asking, mine in first.askings.items()
             if (theirs := second.askings.get(asking)) is not None
         ]
-        weight = self.measure.tasks[first.task].weight
-        found = self._step(first.unit, [one for one in shared if one[0].measured and one[1].measured], weight)
-        self._charge(FIRST, first.unit, shared, found, weight)
-        self._charge(SECOND, first.unit, [(theirs, mine) for mine, theirs in shared], -found, weight)
+        unit, weight = self._unit(first), self.measure.tasks[first.task].weight
+        found = self._step(unit, [one for one in shared if one[0].measured and one[1].measured], weight)
+        self._charge(FIRST, unit, shared, found, weight)
+        self._charge(SECOND, unit, [(theirs, mine) for mine, theirs in shared], -found, weight)
         self.read += 1
         if len(self.stretches) == len(self._at) or self.read < self._at[len(self.stretches)]:
             return False
@@ -69,6 +70,14 @@ class Steps:
         self.stretches.append(self._new)
         self._new = Stretch()
         return True
+
+    def _unit(self, item: ItemRead) -> Hashable:
+        """A copy of an item that came before belongs to that one's unit."""
+        contents = [content for _, content in item.askings if content]
+        unit = next((self._shown[each] for each in contents if each in self._shown), item.unit)
+        for content in contents:
+            self._shown.setdefault(content, unit)
+        return unit
 
     def _step(self, unit: Hashable, both: Both, weight: float) -> float:
         """The item's difference, taken down; 0 where one side did not measure it."""

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Sequence
 from proctor.findings.looks import Path, PathEnd
 from proctor.stats.sequential.flip import FlipWalk
 from proctor.stats.sequential.futility import futile
-from proctor.stats.sequential.search import Walk
+from proctor.stats.sequential.search import SequentialWalk
 from proctor.stats.sequential.sign import SignWalk
 from proctor.stats.sequential.spending import Step
 
 
-def walk_of(n: int, alpha: float = 0.05, *, exact: bool, key: str = "", span: float = 0.0) -> Walk:
+def walk_of(n: int, alpha: float = 0.05, *, exact: bool, key: str = "", span: float = 0.0) -> SequentialWalk:
     """A walk over `n` planned items: `exact` where each is right or wrong, asked once and stands for itself."""
     return SignWalk(n, alpha) if exact else FlipWalk(n, alpha, key=key, span=span)
 
 
-def path_of(walk: Walk, ended: PathEnd | None = None) -> Path:
+def path_of(walk: SequentialWalk, ended: PathEnd | None = None) -> Path:
     """The path of a walk as it stands; without `ended` as that of a pair that is alone."""
     if ended is None:
         whole = bool(walk.points) and walk.points[-1].items == walk.n

@@ -10,17 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING
 
-from proctor.findings import Difference
-from proctor.stats.estimates import ACCURACY, Shape, exams_of
+from proctor.stats.estimates import ACCURACY, Shape
 from proctor.stats.estimates_share import SUCCESS_RATE, row_score
 from proctor.stats.estimates_sheet import TaskShape, base_id, measured
-from proctor.stats.estimates_task import PARTIAL, SHARES, TaskSheet, is_graded
+from proctor.stats.estimates_task import PARTIAL, SHARES, is_graded
 from proctor.stats.metrics import Scored
 from proctor.stats.paired import mcnemar_exact
-from proctor.types import Run
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,31 +25,8 @@ if TYPE_CHECKING:
 
     from proctor.stats.metrics import Array
 
-MOST_SLOW = 100  # pairs whose scores are no means of items: each takes some 30 ms
-Side = tuple[Run, Sequence[Scored]]
-Test = Callable[[Sequence[TaskSheet], Sequence[TaskSheet]], tuple[Difference, tuple[Difference, ...]]]
 Metrics = Mapping[str, tuple[str, ...]]  # by task: those whose mean counts in the headline
 Pairs = dict[tuple[int, int], float]
-
-
-def beside_p_values(
-    sides: Sequence[Side], beside: Sequence[Side], shape: Shape, test: Test
-) -> list[tuple[float | None, float | None]]:
-    """The p-value of every pair with a run of `beside`, and that on these very tasks; `test` is for few slow ones.
-
-    One that cannot be told is 1: it then comes after all others, which is never to their favour.
-    """
-    if not beside:
-        return []
-    every = [rows for _, rows in (*sides, *beside)]
-    if (quick := quick_p_values(every, shape, len(sides))) is not None:
-        return [(p, None) for p in quick.values()]
-    places = [each for each in combinations(range(len(every)), 2) if each[1] >= len(sides)]
-    if len(places) > MOST_SLOW:
-        return [(1.0, 1.0)] * len(places)
-    exams = [exams_of(rows, shape) for rows in every]
-    found = [test(exams[one], exams[other])[0] for one, other in places]
-    return [(1.0 if of.p_value is None else of.p_value, of.same_tasks_p) for of in found]
 
 
 def quick_p_values(sides: Sequence[Sequence[Scored]], shape: Shape, first: int) -> Pairs | None:
@@ -171,3 +145,11 @@ def _unit(row: Scored) -> Hashable:
     if row.together is not None:
         return row.together
     return (row.task, row.cluster) if row.cluster is not None else (row.task, row.item, row.content)
+
+
+def adjusting(
+    of: Sequence[float | None], method: Callable[[Sequence[float]], list[float]]
+) -> list[float | None]:
+    """The p-values as `method` adjusts those that there are."""
+    known = iter(method([p for p in of if p is not None]))
+    return [next(known) if p is not None else None for p in of]

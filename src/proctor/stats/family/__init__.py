@@ -1,1 +1,0 @@
-"""The family of a comparison: the pairs that could have been compared, over which its p-values are adjusted."""
