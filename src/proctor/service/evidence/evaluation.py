@@ -36,13 +36,13 @@ def evaluation(
     *,
     margin: float | None = None,
     metric: str = headline.SCORE,
-    ledger: LookLedger | None = None,
+    ledger: LookLedger | TriedBeside | None = None,
 ) -> Evaluation:
     """Results side by side. `metric` "score" is the headline; another is its mean over the tasks that report it.
 
     `margin` is how close two scores are that count as practically equal, in the metric's units; None is a hundredth
-    of the metric's range. `ledger` tells what else was tried; without one these runs are all there is. Raises
-    ConfigError if they were not asked in the same way or share no item, or no task has the metric.
+    of the metric's range. `ledger` tells what else was tried, or is what was told of it; without one these runs are
+    all there is. Raises ConfigError if they were not asked in the same way or share no item, or no task has the metric.
     """
     plan_id = results[0].run.plan_id if results else ""
     if len(results) < 2:
@@ -75,7 +75,7 @@ def _tested(
     store: Kept,
     sides: Sequence[Side],
     whole: Shape,
-    ledger: LookLedger | None,
+    ledger: LookLedger | TriedBeside | None,
     *,
     metric: str,
     margin: float | None,
@@ -85,11 +85,13 @@ def _tested(
     Models that were asked side by side were named beforehand: their plan's pairs are the family, and no others.
     """
     runs = [run for run, _ in sides]
-    tried = ledger.tried(runs) if ledger is not None else TriedBeside()
+    here = ledger if isinstance(ledger, LookLedger) else None
+    told = ledger if isinstance(ledger, TriedBeside) else TriedBeside()
+    tried = told if here is None else here.tried(runs)
     # What is decided is by the runs' first grades.
-    regraded = ledger is not None and ledger.grader is not None
-    plan = () if regraded else plan_of(runs, None if ledger is None else ledger.store)
-    decision = decided(store if ledger is None else ledger.store, plan)
+    regraded = here is not None and here.grader is not None
+    plan = () if regraded else plan_of(runs, None if here is None else here.store)
+    decision = decided(store if here is None else here.store, plan)
     others = [] if decision else _others(store, tried, sides, whole)
     beside = [(run, list(marks(store, run))) for run in plan if decision and run not in runs]
     found = compare(
@@ -131,7 +133,9 @@ def _others(store: Kept, tried: TriedBeside, sides: Sequence[Side], of: Shape) -
     return [*seen, *[(sides[0][0], ())] * tried.unseen]
 
 
-def of_plan(store: Kept, results: Sequence[RunResult], ledger: LookLedger | None = None) -> Evaluation:
+def of_plan(
+    store: Kept, results: Sequence[RunResult], ledger: LookLedger | TriedBeside | None = None
+) -> Evaluation:
     """Results of one plan; where its runs turned out not to be comparable, they alone, and why as the verdict.
 
     Of judges nothing is compared: their verdicts are scores of others.
