@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from bundles import answers, replayed, rows
-from opened import compare_named, over
+from opened import compare_named
 from proctor.findings import Evaluation
 from proctor.references import ExamRef
-from proctor.service.context import open_store
-from proctor.service.evidence.compare import compared
-from proctor.service.looks.words import looks_said
-from proctor.store import Store
-from proctor.store.admin.pruning import remove
-from proctor.store.core.tables import RUN
-from proctor.store.write.looks import leave
-from proctor.types import Sampling
 from simulators import settings
 
 N = 100
