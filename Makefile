@@ -8,7 +8,7 @@ WORKERS ?= 4
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run run-real rollouts-demo rollouts-codex test test-fast test-real check bench fuzz audit sbom faults soak gauntlet fleet fleet-rollouts fleet-quota judge-killed calibrate docs examples promises screenshots size
+.PHONY: help setup run run-real rollouts-demo rollouts-codex test test-fast test-real check bench fuzz audit sbom faults soak gauntlet fleet fleet-rollouts fleet-quota judge-killed calibrate forks docs examples promises screenshots size
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -37,7 +37,7 @@ test: $(VENV)/.test $(VENV)/.npm  ## every test, on SQLite and PostgreSQL
 	@$(BIN)/python tools/real.py fetch >/dev/null || echo "Tests of a real server will skip (with CI=true, fail)."
 	@$(BIN)/python tests/rollouts/moto_server.py install || echo "Tests at moto's server will skip (with CI=true, fail)."
 	@mkdir -p .cache; touch .cache/installing; (PROCTOR_HOME=.cache/installed $(BIN)/proctor agents install codex mini-swe-agent >.cache/installed.log 2>&1; rm -f .cache/installing) &
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal src tests
+	$(BIN)/python tools/run_tests.py -n $(WORKERS) --dist worksteal src tests
 
 test-fast: $(VENV)/.test  ## the tests that take under a minute together, on SQLite
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m 'not slow' -k 'not postgresql' src tests
@@ -91,9 +91,13 @@ audit: $(VENV)/.test  ## known vulnerabilities of the locked requirements; fails
 sbom: $(VENV)/.run  ## what proctor is made of, as CycloneDX: dist/proctor.cdx.json
 	@$(BIN)/python tools/sbom.py
 
-calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, how often is "better" false (40 min)
+calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, how often is "better" false (55 min)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate.py
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate_judges.py
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate_sequential.py
+
+forks: $(VENV)/.test  ## make two equal models "better" by trying often: how often proctor says so without a word (10 min)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/walk_forks.py
 
 docs: $(VENV)/.test  ## rewrite the generated parts of the documents
 	$(BIN)/python tools/docs.py

@@ -6,7 +6,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import threading
@@ -18,6 +17,8 @@ from typing import Any
 
 import psycopg
 import pytest
+
+from ports import free_port
 
 INSTALL = (
     "no PostgreSQL server: install it (Debian: apt-get install postgresql) or put postgres and initdb on PATH"
@@ -143,9 +144,3 @@ def _drain(lines: Iterator[str]) -> None:
             pass
     except ValueError:
         pass  # closed at the end of the tests
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -321,7 +321,7 @@ def answers(path: Path) -> dict[str, bytes]:
 def test_models_are_listed_with_their_providers_and_found_by_ids_with_slashes(house: House) -> None:
     began = time.monotonic()
     listed = {model.id: model for model in house.client.models.list()}
-    assert time.monotonic() - began < 5, "those that are away were not waited for"
+    assert time.monotonic() - began < 20, "those that are away were not waited for"
     assert {"openai/small", "openai/meta-llama/Llama-3.1-8B-Instruct"} <= listed.keys()
     assert not any(name.startswith(("baseline/", "replay/")) for name in listed)
     one = house.client.models.retrieve("openai/meta-llama/Llama-3.1-8B-Instruct")

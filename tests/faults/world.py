@@ -20,7 +20,8 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
 
 from faults.proxy import Proxy
-from postgres_server import Postgres, free_port, running_postgres
+from ports import free_port
+from postgres_server import Postgres, running_postgres
 from proctor.service.opening.simulate import known_answers
 from proctor.settings import read_settings
 from proctor.simulator import spawn

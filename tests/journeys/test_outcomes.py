@@ -152,7 +152,7 @@ def test_a_cost_budget_that_nobody_can_watch_is_refused(file, server, tmp_path):
 def test_a_run_that_takes_too_long_is_given_up_and_resumable(file, tmp_path):
     given = settings(tmp_path)
     with spawn(["--latency", "0.1"], known_answers(given, [file])) as slow:
-        ended = start(plan(file, slow, "sim", timeout_s=0.5, parallel=2), given)
+        ended = start(plan(file, slow, "sim", timeout_s=1.5, parallel=2), given)
         assert ended.error.slug == "run-timeout"
         assert 0 < ended.evaluation.results[0].run.settled < N
         done = resume(ended.unfinished, given, limits=Limits(parallel=32))

@@ -8,6 +8,7 @@ import pytest
 from asking import checked
 from recording import Script, recording
 
+from ports import nobodys_port
 from proctor.errors import EndpointNotFound, NetworkError, Overloaded, ProviderError, RequestTimeout
 from proctor.types import Model
 from simulators import ask, questions
@@ -23,10 +24,8 @@ def failure(url, home, kind=ProviderError, **given):
 
 
 def test_an_address_where_nobody_listens_is_away_and_named_in_the_systems_words(tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    error = failure(f"http://127.0.0.1:{port}/v1", tmp_path, NetworkError)
+    with nobodys_port() as port:
+        error = failure(f"http://127.0.0.1:{port}/v1", tmp_path, NetworkError)
     assert error.away
     assert "cannot connect (Connection refused)" in str(error)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from urllib.request import urlopen
@@ -55,15 +56,16 @@ def test_a_load_in_mid_run_stands_outside_the_clock(tmp_path):
     with nearby([ITEM], "--models-in-memory", "1", "--load", "0.4") as url:
         first, second = (Model("ollama", name, url) for name in ("sim", "sim-small"))
 
-        async def work() -> Reply:
+        async def work() -> tuple[Reply, float]:
             async with provider(first, tmp_path) as one, provider(second, tmp_path) as other:
                 await one(ITEM, 0)
                 await other(ITEM, 0)
-                return await one(ITEM, 0)
+                began = time.monotonic()
+                return await one(ITEM, 0), time.monotonic() - began
 
-        reply = asyncio.run(work())
+        reply, took_s = asyncio.run(work())
         assert stats(url)["model_loads"] == 3, "each made the other go"
-    assert reply.latency_s is not None and reply.latency_s < 0.2
+    assert reply.latency_s is not None and reply.latency_s <= took_s - 0.4
 
 
 def test_a_context_that_the_model_cannot_have_is_not_asked_for_and_that_is_said(tmp_path):

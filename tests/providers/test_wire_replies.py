@@ -163,7 +163,7 @@ def test_a_body_beyond_all_measure_is_not_read(reply):
 
 
 def test_a_server_that_says_nothing_is_left_and_its_late_reply_answers_no_other_request():
-    server, told = asked(lambda: Server([[OK], [NEXT]]), times=2, timeout_s=0.3)
+    server, told = asked(lambda: Server([[OK], [NEXT]]), times=2, timeout_s=1.0)
     assert isinstance(told[0], RequestTimeout) and told[1] == b"next"
     assert server.connections == 2
 

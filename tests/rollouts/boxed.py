@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +17,7 @@ import pytest
 from proctor.errors import SandboxMissing
 from proctor.references import RolloutsRef
 from proctor.sandbox.bubblewrap import Bubblewrap
-from proctor.sandbox.contract import Policy
+from proctor.sandbox.contract import Command, Policy
 from proctor.sandbox.image import make_image
 from proctor.sandbox.opening import open_sandbox
 from proctor.sandbox.places import sweep
@@ -66,6 +68,16 @@ def bubblewrap(box_home: Path) -> Bubblewrap:
     found = open_sandbox(RolloutsRef("tests"), box_home)
     assert isinstance(found, Bubblewrap)
     return found
+
+
+def once_it_speaks(command: Command, log: Path) -> Command:
+    """The same, but its time begins with the first thing that it prints, however busy the machine is."""
+    began = time.monotonic()
+
+    def waited_s() -> float:
+        return 0.0 if log.exists() and log.read_bytes() else time.monotonic() - began
+
+    return replace(command, output=log, waited_s=waited_s)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ import json, os, socket, sys
 def reached(family, address):
     try:
         with socket.socket(family) as line:
-            line.settimeout(3)
+            line.settimeout(20)
             line.connect(address)
             line.sendall(b"who is there?\\n")
             return line.makefile().readline().strip()
@@ -53,7 +53,7 @@ async def _echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def _seen(box: Box, port: int, abstract: str) -> Sight:
-    ended = await box.run(Command(("python3", "-c", LOOK, str(port), abstract), cwd="/", timeout_s=20))
+    ended = await box.run(Command(("python3", "-c", LOOK, str(port), abstract), cwd="/", timeout_s=100))
     assert ended.code == 0, ended.said.decode()
     told: Sight = json.loads(ended.said)
     return told

@@ -47,7 +47,7 @@ def test_nothing_outlives_a_runner_that_is_killed_while_its_command_begins() -> 
         assert [each.wait(timeout=60) for each in runners] == [-9] * AT_ONCE
     ours = ["sleep", seconds]
     left = [each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == ours]
-    _, alive = psutil.wait_procs(left, timeout=5)
+    _, alive = psutil.wait_procs(left, timeout=60)
     for each in alive:
         each.kill()
     assert alive == []

@@ -25,7 +25,7 @@ from proctor.sandbox.contract import Box, Command, Mount, Policy, Sandbox
 from proctor.sandbox.opening import open_sandbox
 from proctor.simulator import spawn
 from programs import proctor
-from rollouts.boxed import image_in
+from rollouts.boxed import image_in, once_it_speaks
 from rollouts.installed import agents_in
 
 pytestmark = pytest.mark.slow
@@ -86,12 +86,13 @@ def test_memory_processes_and_disk_end_where_they_should_and_the_box_goes_on(san
     within(sandbox, work)
 
 
-def test_what_a_command_started_is_dead_when_it_has_ended(sandbox: Sandbox) -> None:
+def test_what_a_command_started_is_dead_when_it_has_ended(sandbox: Sandbox, tmp_path: Path) -> None:
     async def work(box: Box) -> None:
         await box.run(sh("setsid sleep 600 >/dev/null 2>&1 & setsid sleep 601 >/dev/null 2>&1 & exit 3"))
         told = await box.run(sh("ps -eo args"))
         assert b"sleep 60" not in told.said
-        late = await box.run(sh("trap 'echo asked; exit 9' TERM INT; sleep 60 & wait", timeout_s=0.2))
+        words = "trap 'echo asked; exit 9' TERM INT; echo begun; sleep 60 & wait"
+        late = await box.run(once_it_speaks(sh(words, timeout_s=0.2), tmp_path / "late"))
         assert (late.why, late.code) == ("timeout", 9)
 
     within(sandbox, work)

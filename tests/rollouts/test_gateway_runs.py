@@ -96,7 +96,7 @@ def test_an_agent_that_cannot_get_anywhere_is_stopped(bubblewrap: Bubblewrap, bo
     """At its limit after some refusals, at a wrong key at once; what its model's server did wrong is not scored."""
     found: Any = said("word", "m")
     with odd_server(LISTED, lambda _: found) as server:
-        desk = Table(bubblewrap, box_home)
+        desk = Table(bubblewrap, box_home, seconds=100.0)
         began = time.monotonic()
         work = desk.work(asking(ENDLESS, server.url), TrialLimits(max_calls=3))
         assert (work.ended, work.calls, len(server.asked)) == ("limit", 3, 3)

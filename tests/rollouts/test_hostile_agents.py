@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 from boxed import nothing_left
-from trials import IMPORTING, LIMITS, MEND, Benchmark, task_folder
+from trials import IMPORTING, MEND, Benchmark, task_folder
 
 from proctor.sandbox.bubblewrap import Bubblewrap
 
@@ -145,10 +144,8 @@ def test_a_repository_that_is_emptied_or_replaced_is_no_work_and_no_failure_of_t
 def test_a_daemon_that_outlives_its_agent_edits_nothing_later(plain: Benchmark) -> None:
     daemon = "(while :; do echo 'def double(number): return 2 * number' > figures.py; sleep 0.02; done)"
     script = f'setsid nohup sh -c "sleep 0.1; {daemon}" > /dev/null 2>&1 &\nexit 0'
-    began = time.monotonic()
     record = plain.tried(script)
-    assert (record.passed, patch_of(plain)) == (False, "")
-    assert time.monotonic() - began < LIMITS.agent_s
+    assert (record.ended, record.passed, patch_of(plain)) == ("done", False, "")
 
 
 def test_what_is_too_large_or_no_file_is_left_out_and_told(plain: Benchmark) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks import Desk, entry
-from boxed import images, need_bubblewrap
+from boxed import images, need_bubblewrap, once_it_speaks
 from searching import KEY, finds_nothing, script
 from searching import told as told_of
 from sights import each_reaches_its_own, looked
@@ -112,10 +112,8 @@ def test_commands_are_another_user_s_and_nothing_of_them_lives_on(sandbox: Sandb
             await box.listen(8080)
         ).socket  # again, so that a relay runs with each command, and ends with it
         await box.run(sh("setsid sleep 600 >/dev/null 2>&1 & setsid sleep 601 >/dev/null 2>&1 & exit 0"))
-        began, log = time.monotonic(), tmp_path / "late"
         words = "trap 'echo asked; exit 9' INT; echo begun; sleep 60 & wait"
-        still = {"waited_s": lambda: 0.0 if log.read_bytes() else time.monotonic() - began}
-        late = await box.run(sh(words, timeout_s=0.2, output=log, **still))
+        late = await box.run(once_it_speaks(sh(words, timeout_s=0.2), tmp_path / "late"))
         assert (late.why, late.code, late.said) == ("timeout", 9, b"begun\nasked\n")
         running = await box.run(Command(("ps", "-eo", "uid,args", "--no-headers"), cwd="/"))
         assert b"sleep 60" not in running.said.replace(b"sleep 3600", b"")

@@ -67,20 +67,22 @@ class Nights:
 
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
+    """After a first night."""
     need_bubblewrap()
     folder = tmp_path_factory.mktemp("nights")
     image_in(folder / "home")
     task_folder(folder / "task", told={"task_id": "double"})
     (folder / "night.toml").write_text(CONFIG.format(folder=folder))
-    yield Nights(folder)
+    nights = Nights(folder)
+    nights.agent(MEND)
+    done = nights.run(str(folder / "night.toml"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    yield nights
     sweep(folder / "home" / "boxes")
 
 
 @pytest.mark.promise("C-33", "C-28")
 def test_a_night_is_run_accepted_and_kept_with_its_commit_and_its_files(nights: Nights) -> None:
-    nights.agent(MEND)
-    done = nights.run(str(nights.folder / "night.toml"))
-    assert done.returncode == 0, done.stdout + done.stderr
     told = nights.told()
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=ROOT, text=True, capture_output=True, check=False

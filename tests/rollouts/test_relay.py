@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from ports import free_port
 from proctor.sandbox.relay import inside
 from proctor.sandbox.relay.carrying import Relay
 from proctor.sandbox.relay.frames import (
@@ -61,7 +61,7 @@ async def relayed(address: str, port: int) -> AsyncIterator[asyncio.subprocess.P
     relay = Relay({port: address}, ProgramPipe(process))
     carrying = asyncio.create_task(relay.carry())
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(100):
             await relay.ready.wait()
         yield process
     finally:
@@ -79,9 +79,7 @@ def address() -> Iterator[str]:
 
 @pytest.fixture
 def port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        found: int = free.getsockname()[1]
-        return found
+    return free_port()
 
 
 async def hashing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

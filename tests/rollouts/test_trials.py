@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from boxed import nothing_left
-from trials import IMPORTING, MEND, Benchmark, task_folder
+from trials import IMPORTING, MEND, MENDED, Benchmark, task_folder
 
 from proctor.engine.trials.folder import worked_on
 from proctor.errors import DiskFull, SandboxError, VerifierError
@@ -91,18 +91,20 @@ def test_figures_that_test_scripts_write_are_in_the_results_and_no_others(
 def test_a_task_of_its_own_time_stops_its_agent_then_and_is_scored_by_what_is_there(
     benchmark_of_one: Benchmark,
 ) -> None:
-    entry = replace(benchmark_of_one.ref.tasks[0], timeout_s=0.5)
+    entry = replace(benchmark_of_one.ref.tasks[0], timeout_s=2.0)
     limited = replace(benchmark_of_one, ref=replace(benchmark_of_one.ref, tasks=(entry,)))
     record = limited.tried(f"{MEND}\nsleep 60")
     assert (record.ended, record.passed) == ("limit", True)
     assert record.limits_met
-    assert record.deadlines["agent"] == 0.5
+    assert record.deadlines["agent"] == 2.0
 
 
 def test_a_whole_trial_s_time_stops_the_agent_and_leaves_the_verifier_its_own(
-    benchmark_of_one: Benchmark,
+    box_home: Path, bubblewrap: Bubblewrap, tmp_path: Path
 ) -> None:
-    record = benchmark_of_one.limited(trial_s=2.0).tried(f"{MEND}\nsleep 60")
+    # Right from the beginning: how far an agent comes in a second is not what this is about.
+    folder = task_folder(tmp_path / "task", repository={"figures.py": MENDED})
+    record = Benchmark.of(box_home, bubblewrap, folder).limited(trial_s=2.0).tried("sleep 60")
     assert (record.ended, record.passed) == ("limit", True)
 
 
@@ -153,7 +155,7 @@ def killed_when(benchmark: Benchmark, script: str, begun: Callable[[], bool]) ->
 def test_a_trial_whose_agent_was_at_work_when_its_process_was_killed_begins_once_more(
     benchmark_of_one: Benchmark,
 ) -> None:
-    script = f"echo asked\n{MEND}\nsleep 0.3"
+    script = f"echo asked\n{MEND}\nsleep 1"
     log = benchmark_of_one.place() / "logs/agent.log"
     killed_when(benchmark_of_one, script, lambda: benchmark_of_one.phase() == "agent" and log.exists())
     record = benchmark_of_one.tried(script)
@@ -165,7 +167,7 @@ def test_a_trial_whose_agent_was_at_work_when_its_process_was_killed_begins_once
 def test_a_trial_whose_work_was_collected_when_its_process_was_killed_is_only_verified(
     box_home: Path, bubblewrap: Bubblewrap, tmp_path: Path
 ) -> None:
-    slow = f"import time; time.sleep(0.3)\n{IMPORTING}"
+    slow = f"import time; time.sleep(1)\n{IMPORTING}"
     benchmark = Benchmark.of(
         box_home, bubblewrap, task_folder(tmp_path / "task", tests={"test_slow.py": slow})
     )
@@ -182,10 +184,8 @@ def test_a_trial_whose_work_was_collected_when_its_process_was_killed_is_only_ve
 def test_a_finished_trial_is_told_again_and_nothing_is_run(benchmark_of_one: Benchmark) -> None:
     agent = benchmark_of_one.scripted(MEND)
     first = benchmark_of_one.asked(agent)
-    began = time.monotonic()
     assert benchmark_of_one.asked(agent) == first
     assert (benchmark_of_one.place() / "logs/eval.log").read_text().count("==") == 1
-    assert time.monotonic() - began < 5
 
 
 def test_another_agent_s_work_is_put_aside_and_never_taken_for_its_own(benchmark_of_one: Benchmark) -> None:

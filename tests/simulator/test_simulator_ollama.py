@@ -227,14 +227,14 @@ def test_keep_alive_says_when_a_model_goes(start: Any) -> None:
 
 
 def test_a_line_that_is_full_turns_away(start: Any) -> None:
-    server = start({}, {"sim": Behaviour(latency_s=0.2)}, slots=1, terms=ServerTerms(queue=1))
+    server = start({}, {"sim": Behaviour(latency_s=0.6)}, slots=1, terms=ServerTerms(queue=1))
     with ThreadPoolExecutor(5) as pool:
         statuses = [got.status for got in pool.map(lambda i: server.ollama(f"Well {i}?"), range(5))]
     assert sorted(statuses) == [200, 200, 503, 503, 503]
 
 
 def test_the_wait_for_a_slot_stands_in_the_total_alone(start: Any) -> None:
-    server = start({}, {"sim": Behaviour(latency_s=0.1)}, slots=1)
+    server = start({}, {"sim": Behaviour(latency_s=0.4)}, slots=1)
     with ThreadPoolExecutor(2) as pool:
         replies = [got.json for got in pool.map(lambda i: server.ollama(f"Well {i}?"), range(2))]
     parts = ("load_duration", "prompt_eval_duration", "eval_duration")

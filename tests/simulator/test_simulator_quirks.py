@@ -100,11 +100,11 @@ def test_timings_are_the_work_without_the_wait_for_a_slot(start: Any) -> None:
 
 
 def test_vllm_s_metrics_tell_waiting_from_work(start: Any) -> None:
-    server = start({}, {"sim": Behaviour(latency_s=0.1)}, slots=1, terms=quirky("vllm"))
+    server = start({}, {"sim": Behaviour(latency_s=0.4)}, slots=1, terms=quirky("vllm"))
     replies = both_at_once(server)
     told = metrics(server.get("/metrics").body.decode())
     labels = '{engine="0",model_name="sim"}'
-    assert told[f"vllm:request_inference_time_seconds_sum{labels}"] == pytest.approx(0.2)
+    assert told[f"vllm:request_inference_time_seconds_sum{labels}"] == pytest.approx(0.8)
     assert told[f"vllm:request_queue_time_seconds_sum{labels}"] > 0.05
     assert told[f"vllm:request_queue_time_seconds_count{labels}"] == 2
     assert told['vllm:request_queue_time_seconds_bucket{engine="0",le="+Inf",model_name="sim"}'] == 2
@@ -113,7 +113,7 @@ def test_vllm_s_metrics_tell_waiting_from_work(start: Any) -> None:
 
 
 def test_a_server_loads_before_it_answers(start: Any) -> None:
-    server = start({}, ASKED, terms=quirky("llama.cpp", loading_s=0.3))
+    server = start({}, ASKED, terms=quirky("llama.cpp", loading_s=1.0))
     got = server.openai()
     assert (got.status, got.json["error"]["message"]) == (503, "Loading model")
     assert server.get("/health").status == 503

@@ -18,7 +18,8 @@ from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.engine import make_url
 
 import proctor.store
-from postgres_server import Postgres, free_port
+from ports import nobodys_port
+from postgres_server import Postgres
 from proctor.errors import ConfigError, StoreError
 from proctor.store import Store
 from proctor.store.core.schema import HEAD, place
@@ -214,8 +215,7 @@ def test_a_damaged_database_is_named(sqlite_url: str) -> None:
 
 
 def test_an_absent_server_is_named_without_its_password() -> None:
-    port = free_port()
-    with pytest.raises(StoreError) as caught:
+    with nobodys_port() as port, pytest.raises(StoreError) as caught:
         Store.open(f"postgresql://ann:{SECRET}@127.0.0.1:{port}/results")
     told = str(caught.value)
     assert f"127.0.0.1:{port}" in told

@@ -13,6 +13,10 @@ NOTHING_SAID = (b"", b"data: [DONE]")  # what may follow the last event of a str
 MOST_WAITING_BYTES = 8 * 2**20  # that an agent leaves unread
 
 
+def _says(piece: bytes) -> bool:
+    return piece.strip() not in NOTHING_SAID
+
+
 @dataclass(slots=True)
 class Outlet:
     """One writes and one reads, in one event loop. `left`: nobody reads any more, and nothing is kept.
@@ -25,14 +29,14 @@ class Outlet:
     missed: bool = False
     _pieces: deque[bytes] = field(default_factory=deque)
     _bytes: int = 0
-    _on_its_way: bool = False  # a piece that the reader took and has not passed on
+    _on_its_way: bool = False  # something that the reader took and has not passed on
     _refusal: Refusal | None = None
     _ended: bool = False
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def put(self, piece: bytes) -> None:
         if self.left or not piece:
-            self.missed = self.missed or piece.strip() not in NOTHING_SAID
+            self.missed = self.missed or _says(piece)
             return
         self._pieces.append(piece)
         self._bytes += len(piece)
@@ -46,7 +50,7 @@ class Outlet:
         self._news.set()
 
     def leave(self) -> None:
-        self.missed = self.missed or self._on_its_way or bool(self._pieces)
+        self.missed = self.missed or self._on_its_way or any(map(_says, self._pieces))
         self.left = self._ended = True
         self._pieces.clear()
         self._news.set()
@@ -58,7 +62,7 @@ class Outlet:
                 waiting = b"".join(self._pieces)
                 self._pieces.clear()
                 self._bytes = 0
-                self._on_its_way = True
+                self._on_its_way = _says(waiting)
                 yield waiting
                 self._on_its_way = False
             if self._ended:

@@ -29,10 +29,11 @@ def tried_there(store: Store, results: Sequence[RunResult]) -> TriedBeside | Non
     tried = ledger.tried([result.run for result in results])
     if looks is None:
         return None
+    further = max(0, looks.models - len(results))
     return TriedBeside(
-        unseen=max(0, looks.models - len(results)),
+        unseen=0 if looks.fixed else further,
         deleted=looks.deleted,
-        left_out=looks.fixed,
+        left_out=further if looks.fixed else 0,
         watched=tried.watched,
         reruns=looks.reruns,
         alternatives=looks.alternatives,
@@ -45,7 +46,7 @@ def record_of(tried: TriedBeside) -> dict[str, Any]:
         "unseen": tried.unseen,
         "deleted": tried.deleted,
         "peeks": tried.peeks,
-        "only": tried.left_out,
+        "left_out": tried.left_out,
         "watched": sorted(tried.watched),
         "reruns": [asdict(each) for each in tried.reruns],
         "alternatives": [asdict(each) for each in tried.alternatives],
@@ -71,7 +72,7 @@ def _read(told: Any) -> TriedBeside:
         unseen=_count(told["unseen"]),
         deleted=_count(told["deleted"]),
         peeks=_count(told["peeks"]),
-        left_out=told["only"] is True,
+        left_out=_count(told["left_out"]),
         watched=frozenset(str(each) for each in told["watched"]),
         reruns=tuple(_rerun(each) for each in told["reruns"]),
         alternatives=alternatives,

@@ -102,14 +102,16 @@ def _tested(
         watched=tried.watched,
         paths=both_ways(decision if metric == headline.SCORE else None),
     )
+    of_plan = {str(run.cell.model) for run in plan}
+    further = tried.left_out + sum(str(run.cell.model) not in of_plan for run in tried.others if decision)
     looks = Looks(
-        len(sides) + len(beside) + len(others),
+        len(sides) + len(beside) + len(others) + further,
         found[0].whole.comparisons,
-        fixed=tried.left_out or bool(decision and tried.others),
+        fixed=further > 0,
         reruns=tried.reruns,
         alternatives=(*tried.alternatives, *_metrics(whole, metric)),
         peeks=tried.peeks,
-        deleted=0 if decision else tried.deleted,
+        deleted=tried.deleted,
     )
     return [pair for pair in found if pair.first in runs and pair.second in runs], looks, decision
 
@@ -149,13 +151,18 @@ def of_plan(
 
 
 def _with_items(pairs: Sequence[Comparison], sides: Sequence[Side], of: Shape) -> tuple[Comparison, ...]:
-    """The pairs with how many items each run was asked, and how many of them both."""
+    """The pairs with how many items each run was asked, and how many of them both.
+
+    A pair that stopped early is told by its path: after how many items it stands.
+    """
     asked = {run.id: shared.asked(rows, of) for run, rows in sides}
     what: Literal["items", "tasks"] = (
         "tasks" if kind_of(sides[0][0].cell.source).holds == "tasks" else "items"
     )
     return tuple(
-        replace(pair, sharing=shared.sharing(asked[pair.first.id], asked[pair.second.id], of, what))
+        pair
+        if (path := pair.whole.path) is not None and path.items < path.of
+        else replace(pair, sharing=shared.sharing(asked[pair.first.id], asked[pair.second.id], of, what))
         for pair in pairs
     )
 

@@ -15,27 +15,27 @@ from proctor.service.looks.choices import TRIAL, alternatives, asked_with
 from proctor.store import Store
 from proctor.store.read.keyed import GoneRun, KeyedRun, gone_runs, keyed_runs, projects_of
 from proctor.store.write.looks import moments
-from proctor.types import Run
+from proctor.types import Cell, Run, Status
 
 
 @dataclass(frozen=True, slots=True)
 class TriedBeside:
     """What was tried beside a comparison. `others` are runs of further models, one of each, whose pairs count.
 
-    `unseen` models are further ones whose runs are not here any more: their pairs count, and come after all others.
-    `deleted` counts those of them whose runs were deleted.
-    `left_out`: there are further models, and they do not count since the compared ones were named beforehand.
-    `watched` are the ids of compared runs that were looked at while they were at work.
+    `unseen` is how many models more there were whose runs are not here: their pairs count, and come after all others.
+    `left_out` counts further models that do not count since the compared ones were named beforehand, `deleted` those
+    of which only deleted runs of these items, or of a good part of them, are known. `watched` are the ids of compared
+    runs that were looked at before they were whole.
     """
 
     others: tuple[Run, ...] = ()
     unseen: int = 0
-    deleted: int = 0
-    left_out: bool = False
+    left_out: int = 0
     watched: frozenset[str] = frozenset()
     reruns: tuple[Rerun, ...] = ()
     alternatives: tuple[Alternatives, ...] = ()
     peeks: int = 0
+    deleted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,33 +53,34 @@ class LookLedger:
     def tried(self, runs: Sequence[Run]) -> TriedBeside:
         """Beside these comparable runs, as the ledger's grader sees them."""
         ids = [run.id for run in runs]
+        projects = projects_of(self.store, ids)
+        keys = {run.comparability for run in runs if run.comparability}
         lines = keyed_runs(
             self.store,
-            projects_of(self.store, ids),
+            projects,
             sources={run.cell.source.listed for run in runs},
-            keys={run.comparability for run in runs if run.comparability},
+            keys=keys,
         )
-        others = self._others(runs, lines)
-        gone = self._gone(runs, ids)
-        here = {line.full_model for line in others} | {str(run.cell.model) for run in runs}
-        deleted = 0 if self.only else len({each.full_model for each in gone} - here)
+        others, gone = self._others(runs, lines), self._gone(runs, lines, projects)
+        known = {*map(_model_of, runs), *map(_model_of, others)}
+        deleted = len({each.full_model for each in gone} - known)
         looked = moments(self.store, ids)
         return TriedBeside(
             others=() if self.only else tuple(map(self._run, others)),
-            unseen=deleted,
-            deleted=deleted,
-            left_out=self.only and bool(others),
+            unseen=0 if self.only else deleted,
+            left_out=len(others) if self.only else 0,
             watched=frozenset(looked),
-            reruns=self._reruns(runs, lines, gone),
+            reruns=tuple(each for run in runs for each in self._reruns(run, lines, gone)),
             alternatives=alternatives(self.store, runs, lines),
             peeks=len({at for of_run in looked.values() for at in of_run}),
+            deleted=deleted,
         )
 
     def _others(self, runs: Sequence[Run], lines: Sequence[KeyedRun]) -> Sequence[KeyedRun]:
         """Of every further model its latest complete run of these exams, else its largest that may share items."""
-        here = {str(run.cell.model) for run in runs}
+        here = set(map(_model_of, runs))
         keys, exams = {run.comparability for run in runs}, {run.exam for run in runs}
-        whole = [line for line in lines if line.complete and line.full_model not in here]
+        whole = [line for line in lines if _measured(line) and line.full_model not in here]
         found: dict[str, KeyedRun] = {}
         # Newest first, and kept so among equals.
         for line in sorted(self._seen(whole), key=lambda line: (line.exam not in exams, -line.planned)):
@@ -102,46 +103,53 @@ class LookLedger:
         run = self.store.run(line.id)
         return run if self.grader is None else regraded(run, kept_name(self.store, run, self.grader))
 
-    def _gone(self, runs: Sequence[Run], ids: Sequence[str]) -> list[GoneRun]:
-        """Deleted complete runs of what these were asked, or of a good part of it; by their first graders."""
-        if self.grader is not None:
-            return []
-        keys = {run.comparability for run in runs if run.comparability}
-        least = TRIAL * min(run.planned / run.cell.repeats for run in runs)
-        return [
-            each
-            for each in gone_runs(self.store, projects_of(self.store, ids), keys)
-            if each.planned / cell_from_json(each.cell).repeats >= least
-        ]
+    def _gone(
+        self, runs: Sequence[Run], lines: Sequence[KeyedRun], projects: frozenset[int]
+    ) -> list[GoneRun]:
+        """Deleted complete runs of what these were asked, or of a good part of it."""
+        first = {line.id: line.comparability for line in lines}
+        # By the first grader, whichever is looked by now.
+        keys = {key for run in runs if (key := first.get(run.id, run.comparability))}
+        least = TRIAL * min(map(_items, runs))
+        return [each for each in gone_runs(self.store, projects, keys) if _items(each) >= least]
 
-    def _reruns(
-        self, runs: Sequence[Run], lines: Sequence[KeyedRun], gone: Sequence[GoneRun]
-    ) -> tuple[Rerun, ...]:
-        """Those of which there are several, of these items or of a good part of them."""
-        by_id = {line.id: line for line in lines}
-        found = []
-        for run in runs:
-            # By the first grader, whichever is looked by.
-            kept = by_id.get(run.id)
-            mine = _tried_as(kept) if kept else (str(run.cell.model), run.comparability, asked_with(run.cell))
-            least = TRIAL * run.planned / run.cell.repeats
-            alike = [line for line in lines if _tried_as(line) == mine and _items(line) >= least]
-            whole = {line.id for line in alike if line.complete} | {run.id}
-            stopped = sum(1 for line in alike if line.id not in whole and line.finished_at is not None)
-            deleted = sum(1 for each in gone if _tried_as(each) == mine)
-            if len(whole) > 1 or stopped or deleted:
-                counted = len(self.pools.get(run.id, ())) or 1
-                latest = all(line.created_at <= run.created_at for line in alike if line.complete)
-                found.append(
-                    Rerun(run.id, str(run.cell.model), len(whole), counted, stopped, deleted, latest)
-                )
-        return tuple(found)
+    def _reruns(self, run: Run, lines: Sequence[KeyedRun], gone: Sequence[GoneRun]) -> Iterator[Rerun]:
+        """What is to be told of the other runs of its cell, of these items or of a good part of them, if any."""
+        kept = next((line for line in lines if line.id == run.id), None)
+        mine = _tried_as(kept or run)
+        alike = [line for line in lines if _tried_as(line) == mine and _items(line) >= TRIAL * _items(run)]
+        whole = {line.id for line in alike if line.complete} | {run.id}
+        stopped = sum(1 for line in alike if line.id not in whole and line.finished_at is not None)
+        deleted = sum(1 for each in gone if _tried_as(each) == mine)
+        if len(whole) > 1 or stopped or deleted:
+            counted = len(self.pools.get(run.id, ())) or 1
+            latest = all(line.created_at <= run.created_at for line in alike if line.complete)
+            yield Rerun(run.id, _model_of(run), len(whole), counted, stopped, latest, deleted)
 
 
-def _tried_as(line: KeyedRun | GoneRun) -> tuple[str, str, Hashable]:
-    """What the tries of one model at what was asked and graded alike have in common, however many items they were."""
-    return line.full_model, line.comparability, asked_with(cell_from_json(line.cell))
+Line = Run | KeyedRun | GoneRun
 
 
-def _items(line: KeyedRun) -> float:
-    return line.planned / cell_from_json(line.cell).repeats
+def _model_of(line: Line) -> str:
+    return str(line.cell.model) if isinstance(line, Run) else line.full_model
+
+
+def _cell_of(line: Line) -> Cell:
+    return line.cell if isinstance(line, Run) else cell_from_json(line.cell)
+
+
+def _items(line: Line) -> float:
+    return line.planned / _cell_of(line).repeats
+
+
+def _tried_as(line: Line) -> Hashable:
+    """What a model's tries at what is asked and graded alike have in common, however many of the items they had."""
+    return _model_of(line), line.comparability, asked_with(_cell_of(line))
+
+
+def _measured(line: KeyedRun) -> bool:
+    """Whether a run says of its model what it was to say: it is complete, or stopped since the verdict was sure."""
+    if line.complete:
+        return True
+    ended = line.status == Status.COMPLETED and line.finished_at is not None
+    return ended and cell_from_json(line.cell).limits.until_decided
