@@ -132,6 +132,8 @@ def test_a_run_by_its_id_says_of_how_many_it_is_one(home: Path) -> None:
     named = side_by_side(home, "alpha", "beta", only=True)
     assert [each.counted for each in looks(named).reruns] == [3, 2]
     assert "replay/alpha is the mean of all its 3 runs here" in named.verdict
+    even = side_by_side(home, last, asked(home, "beta", 9), only=True)
+    assert "each of replay/alpha and replay/beta is the latest of its 3 runs here" in even.verdict
 
 
 @pytest.mark.promise("X-07")
