@@ -13,6 +13,7 @@ from proctor.service.checked.evaluated import as_checked
 from proctor.service.context import Context, find
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.evidence.shared import shape_over
+from proctor.service.looks.beforehand import chosen_beforehand
 from proctor.service.looks.ledger import LookLedger
 from proctor.service.looks.peeks import looked
 from proctor.service.looks.pooled import Meant, PooledView
@@ -107,7 +108,8 @@ def compared(context: Context, names: Sequence[str], **how: Unpack[Comparing]) -
             "what was replied"
         )
     view = PooledView.of(context.store, named, grader)
-    ledger = LookLedger(context.store, how.get("only", False), grader, view.pools)
+    only = how.get("only", False) or chosen_beforehand(context.store, runs)
+    ledger = LookLedger(context.store, only, grader, view.pools)
     found = evaluation(
         view,
         [view.shown(run) for run in runs],

@@ -70,11 +70,8 @@ def _reruns(looks: Looks) -> Iterator[str]:
 
 
 def _of_its_runs(each: Rerun) -> str:
-    further = [
-        f"{of:,} more {'was' if of == 1 else 'were'} {what}"
-        for of, what in ((each.stopped, "stopped early"), (each.deleted, "deleted"))
-        if of
-    ]
+    counts = ((each.stopped, "is", "are", "incomplete"), (each.deleted, "was", "were", "deleted"))
+    further = [f"{of:,} more {is_ if of == 1 else are} {what}" for of, is_, are, what in counts if of]
     rest = f", and {listed(further)}" if further else ""
     if each.of == 1:
         return f"its only complete run here{rest}"
@@ -93,5 +90,5 @@ def _peeks(looks: Looks) -> Iterator[str]:
 
 def _deleted(looks: Looks) -> Iterator[str]:
     if looks.deleted:
-        models = "a further model" if looks.deleted == 1 else f"{looks.deleted:,} further models"
+        models = "a model" if looks.deleted == 1 else f"{looks.deleted:,} models"
         yield f"the runs of {models} on these items were deleted"
