@@ -118,12 +118,12 @@ class LookLedger:
         kept = next((line for line in lines if line.id == run.id), None)
         mine = _tried_as(kept or run)
         alike = [line for line in lines if _tried_as(line) == mine and _items(line) >= TRIAL * _items(run)]
-        whole = {line.id for line in alike if line.complete} | {run.id}
+        whole = {line.id for line in alike if _measured(line)} | {run.id}
         stopped = sum(1 for line in alike if line.id not in whole and line.finished_at is not None)
         deleted = sum(1 for each in gone if _tried_as(each) == mine)
         if len(whole) > 1 or stopped or deleted:
             counted = len(self.pools.get(run.id, ())) or 1
-            latest = all(line.created_at <= run.created_at for line in alike if line.complete)
+            latest = all(line.created_at <= run.created_at for line in alike if line.id in whole)
             yield Rerun(run.id, _model_of(run), len(whole), counted, stopped, latest, deleted)
 
 
