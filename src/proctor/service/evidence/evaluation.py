@@ -92,7 +92,8 @@ def _tested(
     plan = () if regraded else plan_of(runs, None if ledger is None else ledger.store)
     decision = decided(store if ledger is None else ledger.store, plan)
     others = [] if decision else _others(store, tried.others, sides, whole)
-    beside = [(run, list(marks(store, run))) for run in plan if decision and run not in runs]
+    ids = {run.id for run in runs}
+    beside = [(run, list(marks(store, run))) for run in plan if decision and run.id not in ids]
     found = compare(
         [*sides, *beside],
         focused(whole, metric),
@@ -112,7 +113,7 @@ def _tested(
         peeks=tried.peeks,
         deleted=tried.deleted,
     )
-    return [pair for pair in found if pair.first in runs and pair.second in runs], looks, decision
+    return [pair for pair in found if {pair.first.id, pair.second.id} <= ids], looks, decision
 
 
 def _metrics(whole: Shape, metric: str) -> tuple[Alternatives, ...]:
