@@ -83,3 +83,11 @@ def test_a_run_that_was_decided_is_compared_with_a_complete_one_by_their_path(
     (pair,) = found.comparisons
     assert found.decision is None and pair.verdict == "first better"
     assert pair.whole.path is not None and pair.whole.path.of == N > pair.whole.path.items
+
+
+def test_models_without_a_complete_run_mean_those_that_were_asked_side_by_side(
+    home: Path, plan: Evaluation
+) -> None:
+    found = compare_named(["baseline/random", "baseline/majority"], settings(home)).evaluation
+    assert found.decision == plan.decision
+    assert {result.run.plan_id for result in found.results} == {plan.plan_id}
