@@ -8,7 +8,7 @@ WORKERS ?= 4
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run run-real rollouts-demo rollouts-codex test test-fast test-real check bench fuzz audit sbom faults soak gauntlet fleet fleet-rollouts fleet-quota judge-killed calibrate docs examples promises screenshots size
+.PHONY: help setup run run-real rollouts-demo rollouts-codex test test-fast test-real check bench fuzz audit sbom faults soak gauntlet fleet fleet-rollouts fleet-quota judge-killed calibrate forks docs examples promises screenshots size
 
 help:  ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -91,9 +91,13 @@ audit: $(VENV)/.test  ## known vulnerabilities of the locked requirements; fails
 sbom: $(VENV)/.run  ## what proctor is made of, as CycloneDX: dist/proctor.cdx.json
 	@$(BIN)/python tools/sbom.py
 
-calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, how often is "better" false (40 min)
+calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, how often is "better" false (55 min)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate.py
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate_judges.py
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate_sequential.py
+
+forks: $(VENV)/.test  ## make two equal models "better" by trying often: how often proctor says so without a word (10 min)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/walk_forks.py
 
 docs: $(VENV)/.test  ## rewrite the generated parts of the documents
 	$(BIN)/python tools/docs.py

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from calibrate_draws import TIGHT, TOGETHER
-from calibrate_judges import kept_section
 from calibrate_kinds import KINDS, Kind
+from calibrate_page import first_part
 from proctor.findings import Estimate
 from proctor.stats.compare import differences, judged
 from proctor.stats.estimates import scores
@@ -269,7 +269,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         others = kept(written) if chosen.only else []
         made = {held.cell for held in found}
         text = page([*found, *(o for o in others if o.cell not in made)])
-        PAGE.write_text(text + kept_section(written), encoding="utf-8")
+        PAGE.write_text(text + written.removeprefix(first_part(written)), encoding="utf-8")
         print(f"{PAGE} written")
     return 0
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from calibrate_draws import TOGETHER, Random
+from calibrate_page import JUDGED, replaced
 from proctor.findings import Estimate
 from proctor.stats.judged.alone import EQUAL, Judged
 from proctor.stats.judged.prediction import better, corrected
@@ -35,7 +36,6 @@ KIND_TO, LONG_PULLS, FAVOURS = 0.2, 0.3, 0.3  # of its verdicts, how many a lean
 RHO = 0.4  # of the items on which both models have the same luck
 GAP = 0.1
 PAGE = Path(__file__).parents[1] / "docs" / "calibration.md"
-MARK = "\n## A judge corrected by people\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +217,7 @@ def _equal(held: JudgeHeld) -> bool:
 
 
 JUDGES = f"{RIGHT[0]:.0%}, {RIGHT[1]:.0%} or {RIGHT[2]:.0%}"
-HEAD = f"""{MARK}
+HEAD = f"""{JUDGED}
 A simulated judge that is right about {JUDGES} of the replies grades every item; people label 30, 100 or 300
 that are drawn at random, and {OTHERS:,} items have no label. A judge that leans grades some replies right
 whatever they say: "kind" {KIND_TO:.0%} of all (of 1 to 5: one grade more), "favours" {FAVOURS:.0%} of one model's (of
@@ -304,11 +304,6 @@ def _shown_percent(share: float) -> float:
     return float(f"{share:.1%}".rstrip("%"))
 
 
-def kept_section(text: str) -> str:
-    """The last part of a written page, as it stands."""
-    return text[text.index(MARK) :] if MARK in text else ""
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--exams", type=int, default=EXAMS, help="simulated exams a cell")
@@ -324,7 +319,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(section(found))
         return 0
     page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(page.removesuffix(kept_section(page)) + section(found), encoding="utf-8")
+    PAGE.write_text(replaced(page, JUDGED, section(found)), encoding="utf-8")
     print(f"{PAGE} written")
     return 0
 

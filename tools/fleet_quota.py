@@ -30,7 +30,8 @@ import redis.asyncio.retry  # noqa: F401 - once here, not in every worker
 from valkeys import Valkey, running_valkey  # type: ignore[import-not-found]  # tests are not checked
 
 import proctor.providers.protocols.openai  # noqa: F401 - as above
-from proctor.engine.attempts import Asking, Terms, attempts
+from proctor.engine.abreast import Asking
+from proctor.engine.attempts import Terms, attempts
 from proctor.providers import open_provider
 from proctor.providers.contract import Opening
 from proctor.providers.pacing.limiter import Limiter

@@ -22,7 +22,7 @@ class Exit(IntEnum):
 EXITS: Mapping[Exit, str] = {
     Exit.DONE: (
         "Done. For runs: every planned item has an outcome, or the run ended at its own `--for`, `--max-cost` or "
-        "`--max-total-tokens` and no item failed."
+        "`--max-total-tokens` and no item failed, or `--until-decided` found it decided, or undecidable."
     ),
     Exit.DEFECT: (
         "A check did not pass (`compare --gate`, `verify`, `data verify`, `batch check`), `status --poll` ran out of "

@@ -100,6 +100,7 @@ def evaluate(
     They mean the same as there: a suite is asked at its quick size unless `preset` or `limit` says another.
     `grader` is a grader's name with its settings ("number:rel=0.01"), or a function of item and reply that gives a
     types.Grade, a score from 0 to 1, True, False or None, and may be asynchronous; its name is recorded.
+    `until_decided=True` asks several models side by side, and stops once it is sure which is better.
     None leaves temperature, max_tokens, context_tokens and seed to the provider. Everything is kept in PROCTOR_HOME.
 
     Raises ProctorError when nothing could be asked: ConfigError for a bad request, DataError for bad
@@ -214,7 +215,7 @@ def _of_limits(limits: Limits | None, options: Mapping[str, Any]) -> dict[str, A
         raise ConfigError(
             f"evaluate: {twice[0]} is given twice, in limits= and by its name; give one of them"
         )
-    return {name: value for name, value in asdict(limits).items() if value is not None}
+    return {name: value for name, value in asdict(limits).items() if value is not None and value is not False}
 
 
 def _result(outcome: PlanOutcome, evaluation: Evaluation, settings: Settings) -> Result:

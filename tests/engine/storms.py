@@ -8,7 +8,8 @@ import selectors
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from proctor.engine.attempts import Asking, Terms, attempts
+from proctor.engine.abreast import Asking
+from proctor.engine.attempts import Terms, attempts
 from proctor.engine.retry import Retry
 from proctor.errors import ErrorBudget, RateLimited
 from proctor.providers.contract import Pacing

@@ -7,7 +7,8 @@ from collections import Counter
 
 import pytest
 
-from proctor.engine.attempts import Asking, ErrorBudgets, Terms, attempts
+from proctor.engine.abreast import Asking
+from proctor.engine.attempts import ErrorBudgets, Terms, attempts
 from proctor.engine.retry import Retry
 from proctor.errors import AuthError, BadRequest, ErrorBudget, NetworkError, RateLimited
 from proctor.providers.contract import Pacing

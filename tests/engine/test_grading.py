@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from proctor.engine.attempts import Asking, Terms, Traffic, attempts
+from proctor.engine.abreast import Asking
+from proctor.engine.attempts import Terms, Traffic, attempts
 from proctor.errors import DataError, RateLimited
 from proctor.providers.contract import Pacing
 from proctor.providers.pacing.limiter import Limiter

@@ -10,7 +10,8 @@ from itertools import pairwise
 import pytest
 from storms import OwnTime
 
-from proctor.engine.attempts import Asking, Terms, Traffic, attempts
+from proctor.engine.abreast import Asking
+from proctor.engine.attempts import Terms, Traffic, attempts
 from proctor.engine.outage import MOST_S, once_ready
 from proctor.engine.retry import Retry
 from proctor.errors import ErrorBudget, NetworkError, Overloaded, ServerError

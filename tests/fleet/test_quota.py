@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 from valkeys import Valkey
 
-from proctor.engine.attempts import Asking, Terms, attempts
+from proctor.engine.abreast import Asking
+from proctor.engine.attempts import Terms, attempts
 from proctor.providers import open_provider
 from proctor.providers.contract import Opening, Pacing
 from proctor.providers.pacing.fleet import quota_key, sharing

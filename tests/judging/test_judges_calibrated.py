@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import calibrate
 import calibrate_judges
-from calibrate_judges import JudgeCell, JudgeHeld, cells, kept_section, misses, section, simulate
+from calibrate_judges import JudgeCell, JudgeHeld, cells, misses, section, simulate
+from calibrate_page import JUDGED, SEQUENTIAL, part, replaced
 
 
 def test_every_number_of_labels_judge_and_leaning_is_a_cell() -> None:
@@ -43,7 +44,8 @@ def test_a_cell_that_misses_is_named_and_the_judges_part_of_the_page_is_kept() -
     assert "| two equal models | in 5s | 85% | favours | 100 | 2,000 | - | 95.0%, 94.0%, 10.0% | - |" in text
     assert "| **4.0%, 7.0%, 100.0%** |" in text and text.count("\n- ") == 2
     whole = calibrate.page([calibrate.Held(calibrate.Cell("accuracy", 100, 0.8), 0.95, None, 2000)])
-    assert kept_section(whole + text) == text and kept_section(whole) == ""
+    assert part(whole + text, JUDGED) == text and part(whole, JUDGED) == ""
+    assert replaced(whole + text + f"{SEQUENTIAL}walks\n", JUDGED, "new") == f"{whole}new{SEQUENTIAL}walks\n"
     assert calibrate.kept(whole + text) == calibrate.kept(whole)
     alone = section([good])
     assert "### Judged cells that miss their bar\n\nNone.\n" in alone

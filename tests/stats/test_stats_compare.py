@@ -17,9 +17,10 @@ from compared import compared, pair, row, run, scored, table
 from examrows import SUITES, exam_rows
 from proctor.errors import ConfigError
 from proctor.findings import Difference, Estimate
-from proctor.stats.compare import differences, focused, judged, resampled
+from proctor.stats.compare import differences, focused, judged
 from proctor.stats.estimates import Shape, TaskShape, scores
 from proctor.stats.metrics import Scored
+from proctor.stats.ranks import resampled
 
 LABELS = TaskShape("Labels", official=("mcc",), also=("accuracy",), labels=("no", "yes"), kind="labels")
 F1 = TaskShape("F1", official=("f1", "accuracy"), positive="yes", labels=("no", "yes"), kind="labels")
@@ -353,13 +354,6 @@ def test_the_joint_bootstrap_draws_the_same_items_for_all() -> None:
     whole, _ = differences(first, second, shape)
     spread = (found[:, 0] - found[:, 1]).std()
     assert spread == pytest.approx(whole.estimate.stderr, rel=0.2)
-
-
-def test_the_joint_bootstrap_of_plain_accuracy() -> None:
-    a, b = table(40, 20, 10, 30)
-    found = resampled([a, b], Shape("Suite", {"q": PLAIN}))
-    assert (found[:, 0] - found[:, 1]).mean() == pytest.approx(0.1, abs=0.01)
-    assert (found[:, 0] - found[:, 1]).std() == pytest.approx((0.3 - 0.01) ** 0.5 / 10, rel=0.1)
 
 
 # Many small tasks --------------------------------------------------------------------------------

@@ -6,8 +6,12 @@ import pytest
 from question_files import answered, by_id, source
 
 from proctor.manifest import CopiedRows
+from proctor.sources.exams.copied import copies_told, with_copies
 from proctor.sources.exams.files.copies import clustered
+from proctor.sources.exams.items import cluster_of
+from proctor.sources.exams.rows.normal_form import Row
 from proctor.sources.exams.source import SuiteSource
+from proctor.sources.exams.tables.tasks import suite_named
 
 
 def clusters(found: SuiteSource) -> dict[str, list[str]]:
@@ -119,3 +123,42 @@ def test_real_answers_of_several_models_to_one_question_are_copies(shared, file)
     told = [line for line in found.understood if "questions stand more than once" in line]
     assert len(told) == 1
     assert len(clusters(found)) == found.facts.copies.questions
+
+
+@pytest.mark.promise("X-06")
+def test_case_spaces_and_a_last_mark_make_no_other_question(file):
+    asked = (
+        "What is  2 + 2?",
+        "what is 2 + 2",
+        "WHAT IS 2 + 2 ?\n",
+        "What is 2 - 2?",
+        "What is 2+2?",
+        "\uff37hat is 2 + 2?",
+    )
+    found = source(file("q.jsonl", [{"question": text, "answer": "4"} for text in asked]))
+    assert list(clusters(found).values()) == [["q/0", "q/1", "q/2", "q/5"]]
+    rows = [
+        {"question": "Which?", "choices": ["One", "two"], "answer": "A"},
+        {"question": "which", "choices": ["Two ", "one"], "answer": "B"},
+    ]
+    assert list(clusters(source(file("r.jsonl", rows))).values()) == [["r/0", "r/1"]]
+
+
+def test_copies_in_official_rows_are_one_cluster_with_their_passages() -> None:
+    tasks = {task.key: task for name in ("glue", "superglue") for task in suite_named(name).tasks}
+    plain = [Row(f"cola/{i}", "cola", "acceptable", {"sentence": f"It is {i % 4} ."}) for i in range(5)]
+    asked = [("p", "q1"), ("p", "q2"), ("r", "q3"), ("s", "q4"), ("R", "Q3")]
+    passages = [
+        Row(f"boolq/{i}", "boolq", "yes", {"passage": text, "question": question})
+        for i, (text, question) in enumerate(asked)
+    ]
+    pairs = [Row(f"axg/{i}", "axg", "entailment", {"premise": "a", "hypothesis": "b"}) for i in range(2)]
+    found, copies = with_copies([*plain, *passages, *pairs], tasks)
+    assert copies == CopiedRows(questions=2, rows=4)
+    assert copies_told(copies)[0].startswith("2 questions stand more than once (4 rows)")
+    cola, boolq = found[:5], found[5:10]
+    assert cola[0].cluster == cola[4].cluster is not None and [row.cluster for row in cola[1:4]] == [None] * 3
+    names = [cluster_of(row, tasks["boolq"]) for row in boolq]
+    assert names[0] == names[1] == cluster_of(passages[0], tasks["boolq"]), "as without copies"
+    assert names[2] == names[4] != names[3]
+    assert found[10:] == pairs

@@ -23,7 +23,7 @@ KeptGraderName = Annotated[str | None, Query(max_length=500, description=OF_KEPT
 
 
 class CompareRequest(Body):
-    """Models by name, or runs by id; for a model its latest complete run that the others can be compared on."""
+    """Models by name, or runs by id; a model stands for the mean of its complete runs that fit the others."""
 
     model_config = ConfigDict(
         extra="forbid",

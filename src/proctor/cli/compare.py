@@ -56,8 +56,8 @@ MOST_ANSWER = 40  # characters of an answer in the list of items
 def compare_command(names: tuple[str, ...], as_json: bool, gate: float | None, **given: Any) -> int:
     """Compare runs or models on the items they share.
 
-    A and B are run ids, plan ids or models; for a model, its latest complete run that is comparable with
-    the others is taken, of the items and prompts that have most runs.
+    A and B are run ids, plan ids or models. A model stands for the mean of its complete runs that are comparable
+    with the others, of the items and prompts that have most runs; a run's id for that run.
     """
     from proctor.cli import tell
     from proctor.cli.finish import say

@@ -12,7 +12,10 @@ from proctor.findings import RunResult
 OF_RUNS = "Exit codes: " + "; ".join(
     f"{code:d} {words}"
     for code, words in (
-        (Exit.DONE, "every item has an outcome, or --for, --max-cost or --max-total-tokens was reached"),
+        (
+            Exit.DONE,
+            "every item has an outcome, or --for, --max-cost, --max-total-tokens or --until-decided ended it",
+        ),
         (Exit.REQUEST, "wrong request"),
         (Exit.PART, "some items have none (partial)"),
         (Exit.NOTHING, "none has one (failed)"),

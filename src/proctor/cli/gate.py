@@ -31,7 +31,7 @@ EXITS = "Exit codes: " + "; ".join(
         (Exit.INTERRUPTED, "Ctrl-C"),
     )
 )
-OF_GATE = tuple(option for option in OF_EXAMS if option.name != "shard")
+OF_GATE = tuple(option for option in OF_EXAMS if option.name not in ("shard", "until_decided"))
 
 
 class GateGroup(click.Group):

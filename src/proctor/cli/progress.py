@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Self, TextIO
 
 from proctor.figures import amount, besides, dollars, duration, share
+from proctor.service.abreast.words import walk_lines
 from proctor.service.runs.progress import Progress
 from proctor.service.runs.waits import words
 from proctor.types import Run
@@ -46,11 +47,16 @@ def _left(p: Progress) -> str:
 
 
 class Plain:
-    """Lines for a log: at the start, every ten seconds, and at the end of each run."""
+    """Lines for a log: at the start, every ten seconds, and at the end of each run.
+
+    Of runs that are asked side by side each has its line, and the verdict that they are asked for one more.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._last = time.monotonic()
+        self._began = time.monotonic()
+        self._last: dict[str, float] = {}
+        self._names: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -62,9 +68,13 @@ class Plain:
 
     def watch(self, run: Run, p: Progress) -> None:
         now = time.monotonic()
-        if p.ended or now - self._last >= PLAIN_EVERY_S:
-            self._last = now
-            print(" | ".join([describe(run, p), *words(p.waits)]), file=self._stream, flush=True)
+        self._names[run.id] = str(run.cell.model)
+        if not p.ended and now - self._last.get(run.id, self._began) < PLAIN_EVERY_S:
+            return
+        self._last[run.id] = now
+        print(" | ".join([describe(run, p), *words(p.waits)]), file=self._stream, flush=True)
+        if p.decision is not None and run.id == next(reversed(self._names)) and not p.ended:
+            print("; ".join(walk_lines(p.decision, self._names)), file=self._stream, flush=True)
 
 
 class LiveBar:
@@ -82,6 +92,7 @@ class LiveBar:
             refresh_per_second=4,
         )
         self._tasks: dict[str, Any] = {}
+        self._names: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -95,12 +106,16 @@ class LiveBar:
     def watch(self, run: Run, p: Progress) -> None:
         if run.id not in self._tasks:
             self._tasks[run.id] = self._bars.add_task("", total=run.planned)
+            self._names[run.id] = str(run.cell.model)
         bar = self._tasks[run.id]
         self._bars.update(bar, completed=p.done, total=run.planned, description=self._lines(run, p))
 
     def _lines(self, run: Run, p: Progress) -> str:
-        width = self._bars.console.width - BAR_WIDTH - 1
-        cut = [said if len(said) <= width else f"{said[: width - 1]}…" for said in words(p.waits)]
+        width = self._bars.console.width - BAR_WIDTH - 3
+        told = words(p.waits)
+        if p.decision is not None and run.id == next(reversed(self._names)):
+            told += walk_lines(p.decision, self._names)  # once, below the last of the runs
+        cut = [said if len(said) <= width else f"{said[: width - 1]}…" for said in told]
         return "\n".join([describe(run, p), *(f"  {said}" for said in cut)])
 
 

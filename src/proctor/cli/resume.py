@@ -16,11 +16,17 @@ from proctor.settings import read_settings
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @budget_options
 @option_named("workers")
+@click.option(
+    "--all", "whole", is_flag=True, help="Ask all of it, also where --until-decided has ended the run before."
+)
 @json_option
-def resume_command(runs: tuple[str, ...], workers: int | None, as_json: bool, **given: Any) -> int:
+def resume_command(
+    runs: tuple[str, ...], workers: int | None, whole: bool, as_json: bool, **given: Any
+) -> int:
     """Continue RUN with what is missing or failed; nothing that has an outcome is asked again.
 
-    RUN is a run's id, its beginning, or the id of a plan of several runs.
+    RUN is a run's id, its beginning, or the id of a plan of several runs. Runs that were begun with --until-decided
+    go on together, until it is decided.
     """
     from proctor.cli.finish import finish
     from proctor.cli.progress import shower
@@ -29,7 +35,8 @@ def resume_command(runs: tuple[str, ...], workers: int | None, as_json: bool, **
 
     show = shower()
     with show, open_context(read_settings(os.environ)) as context:
-        outcome = resume(context, runs, limits=limits_from(given), watch=show.watch, workers=workers or 1)
+        limits = limits_from(given)
+        outcome = resume(context, runs, limits=limits, watch=show.watch, workers=workers or 1, whole=whole)
     return finish(outcome, as_json=as_json)
 
 

@@ -51,6 +51,11 @@ def run_command(
     settings = read_settings(os.environ)
     plan = plan_of_wanted(wanted_from(source, models, given), settings)
     judge = _judge(plan, judges, rubric, votes, given.get("base_url"))
+    if judge is not None and plan.cells[0].limits.until_decided:
+        raise ConfigError(
+            "--until-decided goes by the grade that each reply gets as it comes, and a judge reads them when all are "
+            "there: leave one of the two out"
+        )
     if judge is not None:
         models_named(judge.judges, settings, base_url=judge.given.get("base_url"))  # before anything is asked
     with Download() as download:

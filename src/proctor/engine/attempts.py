@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from proctor.engine.abreast import Asking, Lane
 from proctor.engine.outage import Outage
 from proctor.engine.paced import paced
 from proctor.engine.retry import Retry
@@ -18,23 +19,13 @@ from proctor.errors import AttemptError, ErrorBudget, ProctorError, attempt_erro
 from proctor.grading.worth import not_graded
 from proctor.protocols import GradeReply, Solver
 from proctor.providers.pacing.limiter import Limiter
-from proctor.types import NOTHING_USED, Attempt, Failure, Grade, Item, Outcome, Reply, Usage
+from proctor.types import NOTHING_USED, Attempt, Failure, Grade, Outcome, Reply, Usage
 
 LOG = logging.getLogger(__name__)
 SLOW_S = 30.0  # a request that takes longer is told in the log
 STAND_INS = 8  # workers for each request that may be under way, while most of them wait to ask again
 UNMEASURED = Grade(Outcome.ERROR, None)
 OF_ITEMS = frozenset(kind.slug for kind in attempt_errors() if kind.of_item)
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """An item about to be asked: its place in the run, which repeat, and which attempt at that repeat."""
-
-    item: Item
-    position: int
-    repeat: int = 0
-    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +43,10 @@ class ErrorBudgets:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How a run asks. `limiter` None: the solver needs no server. `drawing` False stops drawing items."""
+    """How a run asks. `limiter` None: the solver needs no server. `drawing` False stops drawing items.
+
+    With a `lane` the run is asked side by side with others, which wait for each other.
+    """
 
     limiter: Limiter | None
     parallel: int
@@ -61,6 +55,7 @@ class Terms:
     drawing: Callable[[], bool] = lambda: True
     wait_for_server_s: float = 0.0
     clock: Callable[[], float] = time.time
+    lane: Lane | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +157,8 @@ class _Pool:
         self._outage = traffic.outage = Outage(terms.wait_for_server_s, terms.drawing)
         self._most_workers = STAND_INS * terms.parallel
         self.workers: list[asyncio.Task[None]] = []
+        if terms.lane is not None:
+            terms.lane.begin(asked)
 
     def start_worker(self) -> None:
         worker = asyncio.create_task(self.work())
@@ -169,18 +166,24 @@ class _Pool:
         self.workers.append(worker)
 
     async def work(self) -> None:
-        limiter = self._terms.limiter
+        limiter, lane = self._terms.limiter, self._terms.lane
         while True:
             if len(self.done) > self._most_waiting:
                 # The writer is slower than the model: without this the results would pile up in memory.
                 self.room.clear()
                 await self.room.wait()
+            asking = None if lane is None else await lane.draw()
+            if lane is not None and asking is None:
+                return
             company = 0 if limiter is None else await limiter.acquire()
-            if limiter is not None and self._outage.away is not None:
+            while limiter is not None and self._outage.away is not None:
                 limiter.release()
                 await self._outage.over()
-                continue
-            asking = next(self._asked, None) if self._terms.drawing() else None
+                company = await limiter.acquire()
+            if not self._terms.drawing():
+                asking = None
+            elif lane is None:
+                asking = next(self._asked, None)
             if asking is None:
                 if limiter is not None:
                     limiter.release()
@@ -199,6 +202,8 @@ class _Pool:
             under_way.pop(key, None)
         self.done.append(attempt)
         self.ended.set()
+        if self._terms.lane is not None:
+            self._terms.lane.ended(asking, failed=attempt.grade.outcome is Outcome.ERROR)
         self._count(attempt)
 
     async def _attempt(self, asking: Asking, tried: _Tried) -> Attempt:

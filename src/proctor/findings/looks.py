@@ -16,22 +16,39 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Chosen = Literal["wordings", "styles", "modes", "extractors", "graders", "tasks", "settings"]
+Chosen = Literal[
+    "wordings",
+    "styles",
+    "modes",
+    "extractors",
+    "graders",
+    "tasks",  # sets of tasks of one suite
+    "selections",  # of items, as by --limit or another seed
+    "settings",  # of sampling: temperature, thinking, ...
+    "metrics",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """`of` complete runs of one cell are here; `counted` of them make the compared score, as repeats of its items."""
+    """`of` complete runs of one cell are here; `counted` of them make the compared score, as repeats of its items.
+
+    `stopped` more of them were begun and ended before they were whole, `deleted` more are gone. `latest`: none of the
+    others is newer.
+    """
 
     run_id: str
     model: str
     of: int
     counted: int = 1
+    stopped: int = 0
+    latest: bool = True
+    deleted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Alternatives:
-    """Both models have complete runs in `of` ways that differ in `what`; one of them is compared."""
+    """The models have complete runs in `of` ways that differ in `what`; one of them is compared."""
 
     what: Chosen
     of: int
@@ -41,9 +58,10 @@ class Alternatives:
 class Looks:
     """What was looked at beside a comparison.
 
-    `models` have complete runs on these items, the compared ones among them; p-values are adjusted for `pairs`.
-    `fixed`: the models were named beforehand (`--only`), and only their pairs count. `peeks` counts the moments at
-    which figures of these runs were shown while they were at work.
+    `models` have complete runs on these items, the compared ones among them; p-values are adjusted for `pairs`: those
+    of all these models, or if `fixed` of the models alone that were named beforehand (`--only`, or a plan that was
+    asked until decided). `peeks` counts the moments at which figures of these runs were shown before they were whole.
+    Of `deleted` models more there were runs of the very same exam, which are gone.
     """
 
     models: int
@@ -52,6 +70,7 @@ class Looks:
     reruns: tuple[Rerun, ...] = ()
     alternatives: tuple[Alternatives, ...] = ()
     peeks: int = 0
+    deleted: int = 0
 
 
 PathEnd = Literal["open", "decided", "futile", "whole"]

@@ -16,7 +16,30 @@ def check(plan: Plan) -> Plan:
         check_ranges(cell, plan)
     if doubled := sorted({str(c.model) for c in plan.cells if plan.cells.count(c) > 1}):
         raise ConfigError(f"--model {doubled[0]} is given twice; to ask a model again, run it again")
+    if any(cell.limits.until_decided for cell in plan.cells):
+        _check_until_decided(plan)
     return plan
+
+
+def _check_until_decided(plan: Plan) -> None:
+    """Raises ConfigError unless models are to be compared that one process can ask side by side."""
+    if len(plan.cells) < 2:
+        raise ConfigError(
+            "--until-decided asks until it is sure which of several models is better: give --model once for each"
+        )
+    if any(cell.limits.shard for cell in plan.cells):
+        raise ConfigError(
+            "--until-decided does not go with --shard: what decides is what all models have answered, and no part "
+            "knows of the others. Leave one of the two out"
+        )
+    if plan.workers > 1:
+        raise ConfigError(
+            "--until-decided does not go with --workers: one process asks the models side by side and looks at what "
+            "they have answered. --parallel says how many requests may be under way at each model"
+        )
+    alike = {(cell.source, cell.repeats) for cell in plan.cells}
+    if len(alike) > 1 or any(cell.agent for cell in plan.cells):
+        raise ConfigError("--until-decided compares models on the same questions, each asked equally often")
 
 
 def check_ranges(cell: Cell, plan: Plan) -> None:

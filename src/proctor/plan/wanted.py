@@ -251,6 +251,14 @@ OPTIONS: tuple[RunOption, ...] = (
         sources=EVERY,
     ),
     RunOption(
+        "until_decided",
+        "limits",
+        Flag(),
+        "Ask the models side by side, and stop once it is sure which is better, or unlikely that it ever will be.",
+        at_server=False,
+        resumed=False,
+    ),
+    RunOption(
         "timeout_s",
         "limits",
         Duration(),
@@ -305,12 +313,13 @@ OPTIONS: tuple[RunOption, ...] = (
 BY_NAME: Mapping[str, RunOption] = {option.name: option for option in OPTIONS}
 OF_EXAMS = tuple(option for option in OPTIONS if set(option.sources) & set(EXAMS))
 OF_BATCHES = tuple(option for option in OPTIONS if set(option.sources) & set(BATCHES))
+HERE = ("replies", "shard", "until_decided")  # what a judging has no use for
 # What a judging can be told: how a judge is asked, how much that may take, and how many replies it is shown.
 OF_JUDGINGS = tuple(
     option
     for option in OPTIONS
     if option.name == "limit"
-    or (option.part in ("model", "sampling", "limits", "plan") and option.name not in ("replies", "shard"))
+    or (option.part in ("model", "sampling", "limits", "plan") and option.name not in HERE)
 )
 
 

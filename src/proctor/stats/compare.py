@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING
+from types import MappingProxyType
 
 from proctor.errors import MetricMissing
 from proctor.findings import OF_TRIALS, Comparison, Difference, Estimate
+from proctor.findings.looks import Path
 from proctor.stats import resample
 from proctor.stats.estimates import ACCURACY, MACRO, Shape, by_accuracy, exams_of, reporting, suite_name
 from proctor.stats.estimates_share import SUCCESS_RATE
 from proctor.stats.estimates_sheet import nothing
 from proctor.stats.estimates_task import CORRELATIONS, TaskSheet, ends, own_value
+from proctor.stats.family import adjusting, quick_p_values
 from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
 from proctor.stats.paired import ALPHA, benjamini_hochberg, holm
-from proctor.stats.pairs import Drawn, Pair, PairCounts, drawn, own_resampled, paired
+from proctor.stats.pairs import Drawn, Pair, PairCounts, drawn, paired
 from proctor.stats.pairs_share import Shares, pooled_shares
 from proctor.stats.permute import weighed
 from proctor.stats.power_pairs import errors_to_show, items_of_mean, least_difference, least_items
 from proctor.stats.rollouts.same_tasks import same_tasks
+from proctor.stats.sequential.followed import Follower
+from proctor.stats.sequential.tested import Walks, kept_back
+from proctor.stats.unmeasured.withheld import held
 from proctor.types import Run
 
-if TYPE_CHECKING:
-    from proctor.stats.metrics import Array
-
+MOST_OTHERS = 100  # pairs beside the compared ones whose scores are no means of items: each takes some 30 ms
 PRACTICALLY = 0.01  # of a metric's range: two scores closer than this are practically equal
 RESAMPLED = f"paired bootstrap of items, {resample.SAID}"
 RESAMPLED_NUMBERS = f"paired bootstrap of items, widened as Fisher's z is, {resample.SAID}"
@@ -39,49 +43,88 @@ Side = tuple[Run, Sequence[Scored]]
 
 
 def compare(
-    sides: Sequence[Side], shape: Shape, *, margin: float | None = None, tasks: bool = True
+    sides: Sequence[Side],
+    shape: Shape,
+    *,
+    margin: float | None = None,
+    tasks: bool = True,
+    beside: Sequence[Side] = (),
+    watched: Collection[str] = frozenset(),
+    paths: Mapping[tuple[str, str], Path] = MappingProxyType({}),
 ) -> tuple[Comparison, ...]:
-    """Every pair of runs, first minus second.
+    """Every pair of `sides`, first minus second.
 
-    The p-values of the headlines are adjusted over all pairs (Holm), those of a pair's tasks over its
-    tasks (Benjamini and Hochberg). "Better" needs both: the adjusted p below 0.05 and an interval
-    without 0. `margin` is in the metric's units; None is a hundredth of each metric's range.
+    The p-values of the headlines are adjusted over all pairs of `sides` and `beside`, the other runs that could have
+    been compared (Holm), those of a pair's tasks over its tasks (Benjamini and Hochberg). "Better" needs both: the
+    adjusted p below 0.05 and an interval without 0. `margin` is in the metric's units; None is a hundredth of each
+    metric's range.
+
+    A pair with a run that stopped early, or that is in `watched` (ids of runs that were looked at while at work), is
+    tested by its path. `paths` are those that were decided side by side, by their runs' ids; they are read no further.
     """
     exams = [(run, exams_of(rows, shape)) for run, rows in sides]
-    family = math.comb(len(sides), 2)
-    pairs = [
-        (one, other, *_differences(first, second, shape, tasks=tasks, family=family))
-        for (one, first), (other, second) in combinations(exams, 2)
-    ]
-    adjusted = _adjusted([whole.p_value for _, _, whole, _ in pairs], holm)
-    there = _adjusted([whole.same_tasks_p for _, _, whole, _ in pairs], holm)
-    found = []
-    for (one, other, whole, rows), p, same in zip(pairs, adjusted, there, strict=True):
-        said = judged(replace(whole, same_tasks_p=same), p, margin)
-        beside = zip(rows, _adjusted([d.p_value for d in rows], benjamini_hochberg), strict=True)
-        found.append(Comparison(one, other, said, tuple(judged(d, q, margin) for d, q in beside)))
-    return tuple(found)
+    plain = partial(_differences, shape=shape, tasks=tasks, family=math.comb(len(sides) + len(beside), 2))
+    by_walks = Walks(Follower(sides, shape), exams, watched, paths, plain)
+    places = list(combinations(range(len(sides)), 2))
+    found = [by_walks.differences(*pair) or plain(*(exams[side][1] for side in pair)) for pair in places]
+    others = _others(sides, beside, shape)
+    p_values = [*(whole.p_value for whole, _ in found), *(p for p, _ in others)]
+    adjusted = adjusting(p_values, holm)
+    there = adjusting([*(whole.same_tasks_p for whole, _ in found), *(p for _, p in others)], holm)
+    tests = max(1, sum(p is not None for p in adjusted))
+
+    def said(place: int, p: float | None, whole: Difference, rows: Sequence[Difference]) -> Comparison:
+        headline = judged(replace(whole, same_tasks_p=there[place], comparisons=tests), p, margin)
+        by_task = zip(rows, adjusting([d.p_value for d in rows], benjamini_hochberg), strict=True)
+        one, other = (exams[side][0] for side in places[place])
+        return Comparison(one, other, headline, tuple(judged(d, q, margin) for d, q in by_task))
+
+    def again(place: int, first: Sequence[TaskSheet], second: Sequence[TaskSheet]) -> Comparison:
+        whole, rows = plain(first, second)
+        among = [*p_values[:place], whole.p_value, *p_values[place + 1 :]]
+        return said(place, adjusting(among, holm)[place], whole, rows)
+
+    return tuple(
+        held(said(i, adjusted[i], *found[i]), (exams[one][1], exams[other][1]), partial(again, i))
+        for i, (one, other) in enumerate(places)
+    )
 
 
-def _adjusted(
-    of: Sequence[float | None], method: Callable[[Sequence[float]], list[float]]
-) -> list[float | None]:
-    known = iter(method([p for p in of if p is not None]))
-    return [next(known) if p is not None else None for p in of]
+def _others(
+    sides: Sequence[Side], beside: Sequence[Side], shape: Shape
+) -> list[tuple[float | None, float | None]]:
+    """The p-value of every pair with a run of `beside`, and that on these very tasks.
+
+    One that cannot be told is 1: it then comes after all others, which is never to their favour.
+    """
+    every = [rows for _, rows in (*sides, *beside)]
+    if not beside:
+        return []
+    if (quick := quick_p_values(every, shape, len(sides))) is not None:
+        return [(p, None) for p in quick.values()]
+    places = [each for each in combinations(range(len(every)), 2) if each[1] >= len(sides)]
+    if len(places) > MOST_OTHERS:
+        return [(1.0, 1.0)] * len(places)
+    exams = [exams_of(rows, shape) for rows in every]
+    family = math.comb(len(every), 2)
+    found = [_differences(exams[a], exams[b], shape, tasks=False, family=family)[0] for a, b in places]
+    return [(1.0 if of.p_value is None else of.p_value, of.same_tasks_p) for of in found]
 
 
 def judged(difference: Difference, adjusted_p: float | None, margin: float | None = None) -> Difference:
     """The difference with its adjusted p-value and what may be said of it; a `margin` of None is its own."""
     margin = difference.margin if margin is None else margin
     found = replace(difference, adjusted_p=adjusted_p, margin=margin)
+    # A walk stops at its level or below it.
+    shown = adjusted_p is not None and (adjusted_p < ALPHA or (found.path and adjusted_p <= ALPHA + 1e-12))
     low, high = difference.estimate.low, difference.estimate.high
     if adjusted_p is None or low is None or high is None:
         return found
-    if adjusted_p < ALPHA and (low > 0 or high < 0):
-        return replace(found, verdict="first better" if low > 0 else "second better")
+    if shown and (low > 0 or high < 0):
+        return kept_back(replace(found, verdict="first better" if low > 0 else "second better"))
     if -margin <= low and high <= margin:
-        return replace(found, verdict="practically equal")
-    return found
+        return kept_back(replace(found, verdict="practically equal"))
+    return kept_back(found)
 
 
 def focused(shape: Shape, metric: str) -> Shape:
@@ -353,34 +396,3 @@ def _value(tasks: Sequence[_Task], side: str) -> float:
     # Divided last, so that a perfect score is 1 and not the float below it.
     weights = math.fsum(task.weight for task in tasks)
     return math.fsum(task.weight * (own_value(getattr(task.pair, side)) or 0.0) for task in tasks) / weights
-
-
-# Several runs at once ----------------------------------------------------------------------------
-
-
-def resampled(sides: Sequence[Sequence[Scored]], shape: Shape) -> Array:
-    """Draws of every side's headline on the items that all share, drawn anew for all together: (draws, sides).
-
-    Task by task the same items (or clusters) are drawn for every side. Sides that share no item have draws of 0.
-    """
-    import numpy as np
-
-    first, *others = (exams_of(rows, shape) for rows in sides)
-    shared = [first, *others]
-    for other in others:  # narrowed one by one to what all share
-        shared[0] = [pair.first for pair in paired(shared[0], other)]
-    exams = [shared[0], *([pair.second for pair in paired(shared[0], other)] for other in others)]
-    plain = all(not one.spec.extra for one in exams[0])
-    total = np.zeros((resample.DRAWS, len(sides)))
-    used = [i for i, one in enumerate(exams[0]) if plain or not one.spec.extra]
-    weights = _exam_weights([exams[0][i] for i in used], shape)
-    for i, weight in zip(used, weights, strict=True):
-        total += weight * own_resampled([side[i] for side in exams])
-    return total
-
-
-def _exam_weights(exams: Sequence[TaskSheet], shape: Shape) -> list[float]:
-    if shape.aggregate == "macro" or len(exams) < 2:
-        return [1 / len(exams) for _ in exams]
-    sizes = [one.spec.full_size or one.sheet.items for one in exams]
-    return [size / sum(sizes) for size in sizes]

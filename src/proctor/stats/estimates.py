@@ -27,6 +27,7 @@ from proctor.stats.estimates_task import (
     own_value,
     value,
 )
+from proctor.stats.hanging.copies import together
 from proctor.stats.intervals import share_stderr, wilson
 from proctor.stats.metrics import Scored
 from proctor.stats.repeats import repeat_scores
@@ -105,7 +106,7 @@ def scores(rows: Iterable[Scored], shape: Shape) -> tuple[Score, ...]:
 def exams_of(rows: Iterable[Scored], shape: Shape) -> list[TaskSheet]:
     """The tasks of the shape that have rows, in its order."""
     by_task: dict[str, list[Scored]] = {}
-    for row in rows:
+    for row in together(rows, worded=shape.worded):
         by_task.setdefault(row.task, []).append(row)
     return [
         exam(key, by_task[key], spec, worded=shape.worded)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from proctor.findings import Estimate
@@ -45,7 +45,7 @@ class Sheet:
 
     An item asked several times (wordings, repeats) counts once: `weight` is `scale` over the number of
     its rows, whole numbers that keep sums exact. `item` numbers the items, `unit` what is independent:
-    the clusters, or the items where there are none.
+    the clusters, or the items where there are none. `copies` names the units that may go on in other tasks.
     """
 
     rows: Sequence[Scored]
@@ -57,6 +57,7 @@ class Sheet:
     units: int
     asked: int
     reason: str
+    copies: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def clustered(self) -> bool:
@@ -78,13 +79,13 @@ def sheet(rows: Iterable[Scored], spec: TaskShape, *, worded: bool = True) -> Sh
 
     ordered = sorted(rows, key=lambda row: (row.item, row.repeat))
     asked = {base_id(row.item, worded) for row in ordered}
-    used = [row for row in ordered if _measured(row, spec.kind)]
+    used = [row for row in ordered if measured(row, spec.kind)]
     bases = [base_id(row.item, worded) for row in used]
     times = Counter(bases)
     scale = math.lcm(*set(times.values()))
     owner: dict[str, tuple[str, str]] = {}
     for row, base in zip(used, bases, strict=True):
-        owner.setdefault(base, ("item", base) if row.cluster is None else ("cluster", row.cluster))
+        owner.setdefault(base, _unit(row, base))
     places = {unit: place for place, unit in enumerate(sorted(set(owner.values())))}
     numbers = {base: number for number, base in enumerate(times)}
     return Sheet(
@@ -97,10 +98,19 @@ def sheet(rows: Iterable[Scored], spec: TaskShape, *, worded: bool = True) -> Sh
         units=len(places),
         asked=len(asked),
         reason="" if used else _why_nothing(ordered),
+        copies={places[unit]: unit[1] for unit in places if unit[0] == "copies"},
     )
 
 
-def _measured(row: Scored, kind: str) -> bool:
+def _unit(row: Scored, base: str) -> tuple[str, str]:
+    """What a row's item is part of, of all that is independent."""
+    if row.together is not None:
+        return "copies", row.together
+    return ("item", base) if row.cluster is None else ("cluster", row.cluster)
+
+
+def measured(row: Scored, kind: str) -> bool:
+    """Whether an asking says anything of the model, for a task of this kind."""
     if row.outcome is Outcome.ERROR:
         return False
     # Judges and functions score replies to which no right answer is known.
@@ -143,7 +153,7 @@ def pairs(rows: Iterable[Scored], *, worded: bool) -> list[Scored]:
         found.setdefault((row.cluster or row.item, wording, row.repeat), []).append(row)
     made = []
     for (cluster, wording, repeat), members in found.items():
-        whole = len(members) == 2 and all(_measured(row, "labels") for row in members)
+        whole = len(members) == 2 and all(measured(row, "labels") for row in members)
         same = gender_parity(*(row.answer for row in members)) if whole else None
         outcome = {None: Outcome.ERROR, 1.0: Outcome.CORRECT, 0.0: Outcome.WRONG}[same]
         if any(row.target is None for row in members):

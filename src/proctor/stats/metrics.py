@@ -30,7 +30,8 @@ class Scored:
     `item` is the item's id, with its wording ("@2") where there are several. `target` is None where it
     is hidden. `answer` is None where none could be read. `half` is the part of a task that is averaged
     by parts (MNLI's m and mm). `candidates` is how many answers a question of kind "letters" offered.
-    `content` is the hash of what was asked: two runs share an item where id and content are the same.
+    `content` is the hash of what was asked: two runs share an item where id and content are the same. `together`
+    names what hangs together through copies, in whatever task (`hanging.copies`); it then stands before the cluster.
     """
 
     item: str
@@ -44,6 +45,7 @@ class Scored:
     repeat: int = 0
     candidates: int | None = None
     content: str = ""
+    together: str | None = None
 
 
 # Labels -----------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from proctor.stats.estimates_task import (
     own_value,
 )
 from proctor.stats.exchange import exchanged, on_counts, swaps
+from proctor.stats.hanging.alignment import aligned
 from proctor.stats.pairs_share import Shares, mean_of, shares, unit_sums
 from proctor.stats.permute import Null, p_value, weighed
 
@@ -87,7 +88,7 @@ def paired(exams: Sequence[TaskSheet], others: Sequence[TaskSheet]) -> list[Pair
         # The sheets hold what was measured; a shared asking has the same id and showed the same.
         common = {_asking(row) for row in one.sheet.rows} & {_asking(row) for row in other.sheet.rows}
         if common:
-            found.append(Pair(_only(one, common), _only(other, common)))
+            found.append(Pair(*aligned(_only(one, common), _only(other, common))))
     return found
 
 
@@ -127,7 +128,7 @@ def _replies(of: TaskSheet) -> list[tuple[str, float]]:
 
 def _drawn(pair: Pair) -> Drawn:
     official = pair.spec.official
-    if all(_is_mean(pair.spec, metric) for metric in official):
+    if all(is_mean(pair.spec, metric) for metric in official):
         return _of_shares(pair, official)
     ordinary = [metric for metric in official if metric not in PARTIAL]
     of_rows = _of_table if pair.once and on_counts(pair.spec, ordinary) else _of_units
@@ -141,7 +142,8 @@ def _drawn(pair: Pair) -> Drawn:
     return Drawn(difference, weighed([one.null for _, one in every], weights), draws, made.test)
 
 
-def _is_mean(spec: TaskShape, metric: str) -> bool:
+def is_mean(spec: TaskShape, metric: str) -> bool:
+    """Whether the metric is a plain mean of a score that each item has."""
     return metric in SHARES - PARTIAL or is_graded(spec, metric)
 
 
@@ -244,7 +246,7 @@ def own_resampled(exams: Sequence[TaskSheet]) -> Array:
 
     first, spec = exams[0].sheet, exams[0].spec
     random = resample.stream(f"{exams[0].key} resampled")
-    if all(_is_mean(spec, metric) for metric in spec.official):
+    if all(is_mean(spec, metric) for metric in spec.official):
         sizes = unit_sums(first, spec, spec.official, scores=False)
         sums = np.stack([unit_sums(one.sheet, spec, spec.official) for one in exams], axis=1)
         return np.concatenate(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from proctor.stats import clusters, resample
@@ -16,6 +16,7 @@ from proctor.stats.permute import Null, flips, p_value
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
     from proctor.stats.metrics import Array
 
@@ -42,7 +43,8 @@ class Shares:
     says that each unit is one item, right or wrong, and that all weigh the same. `item` is the weight of an
     item: 1/n, and where items weigh differently that of as many as they are worth. `span` is how far two scores
     can lie apart, in the metric's units; `observed` says that no scale is known and both runs showed it. `alike`
-    is the variance of the difference if all clusters hang together alike; 0 where there are none.
+    is the variance of the difference if all clusters hang together alike; 0 where there are none. `copies` names
+    the units that may go on in other tasks.
     """
 
     parts: Array
@@ -53,6 +55,7 @@ class Shares:
     span: float = 1.0
     alike: float = 0.0
     observed: bool = False
+    copies: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def difference(self) -> float:
@@ -139,22 +142,37 @@ class Shares:
 
 
 def pooled_shares(of: Sequence[Shares], weights: Sequence[float]) -> Shares:
-    """Several tasks' means as one, each with its weight."""
+    """Several tasks' means as one, each with its weight. Copies that stand in several tasks are one unit."""
     import numpy as np
 
     both = list(zip(of, weights, strict=True))
-    sizes = np.concatenate([w * each.sizes for each, w in both])
-    parts = np.concatenate([w * each.parts for each, w in both])
+    place = _places(of)
+    sizes: Array = np.bincount(place, np.concatenate([w * each.sizes for each, w in both])).astype(np.float64)
+    parts: Array = np.bincount(place, np.concatenate([w * each.parts for each, w in both])).astype(np.float64)
+    across = len(sizes) < len(place)
     return Shares(
-        parts,
+        _grouped(parts) if across else parts,
         sizes,
-        binary=bool(np.allclose(sizes, sizes[0])) and all(one.binary for one in of),
-        clustered=any(one.clustered for one in of),
+        binary=not across and bool(np.allclose(sizes, sizes[0])) and all(one.binary for one in of),
+        clustered=across or any(one.clustered for one in of),
         item=math.fsum(w**2 * each.item for each, w in both) / math.fsum(weights) ** 2,
         span=math.fsum(w * each.span for each, w in both),
         alike=math.fsum(w**2 * each.alike for each, w in both),
         observed=any(one.observed for one in of),
     )
+
+
+def _places(of: Sequence[Shares]) -> NDArray[np.int64]:
+    """Where each unit of each task stands among those of all: copies of one name at one place."""
+    import numpy as np
+
+    sizes = [len(each.sizes) for each in of]
+    place = np.arange(sum(sizes))
+    first: dict[str, int] = {}
+    for each, start in zip(of, np.cumsum([0, *sizes]).tolist(), strict=False):
+        for unit, name in each.copies.items():
+            place[start + unit] = first.setdefault(name, start + unit)
+    return np.unique(place, return_inverse=True)[1]
 
 
 def mean_of(of: Sequence[Shares]) -> Shares:
@@ -193,6 +211,7 @@ def shares(one: Sheet, other: Sheet, spec: TaskShape, metric: str) -> Shares:
         span=span,
         alike=_alike(sides, scores, span) if one.clustered else 0.0,
         observed=metric == "mean",
+        copies=one.copies,
     )
 
 

@@ -6,6 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from proctor.findings import Comparison
+from proctor.stats import resample
+from proctor.stats.estimates import Shape, exams_of
+from proctor.stats.estimates_task import TaskSheet
+from proctor.stats.metrics import Scored
+from proctor.stats.pairs import own_resampled, paired
 
 if TYPE_CHECKING:
     from proctor.stats.metrics import Array
@@ -42,3 +47,31 @@ def best_shares(draws: Array) -> list[float]:
     highest = draws == draws.max(axis=1, keepdims=True)
     shares: list[float] = (highest / highest.sum(axis=1, keepdims=True)).mean(axis=0).tolist()
     return shares
+
+
+def resampled(sides: Sequence[Sequence[Scored]], shape: Shape) -> Array:
+    """Draws of every side's headline on the items that all share, drawn anew for all together: (draws, sides).
+
+    Task by task the same items (or clusters) are drawn for every side. Sides that share no item have draws of 0.
+    """
+    import numpy as np
+
+    first, *others = (exams_of(rows, shape) for rows in sides)
+    shared = [first, *others]
+    for other in others:  # narrowed one by one to what all share
+        shared[0] = [pair.first for pair in paired(shared[0], other)]
+    exams = [shared[0], *([pair.second for pair in paired(shared[0], other)] for other in others)]
+    plain = all(not one.spec.extra for one in exams[0])
+    total = np.zeros((resample.DRAWS, len(sides)))
+    used = [i for i, one in enumerate(exams[0]) if plain or not one.spec.extra]
+    weights = _exam_weights([exams[0][i] for i in used], shape)
+    for i, weight in zip(used, weights, strict=True):
+        total += weight * own_resampled([side[i] for side in exams])
+    return total
+
+
+def _exam_weights(exams: Sequence[TaskSheet], shape: Shape) -> list[float]:
+    if shape.aggregate == "macro" or len(exams) < 2:
+        return [1 / len(exams) for _ in exams]
+    sizes = [one.spec.full_size or one.sheet.items for one in exams]
+    return [size / sum(sizes) for size in sizes]

@@ -12,6 +12,7 @@ from proctor.service.checked.worth import judged_side_by_side
 from proctor.service.context import Context
 from proctor.service.grades.named import kept_name
 from proctor.service.judging.kept_judges import fits, judge_told, kept_judges
+from proctor.service.looks.words import looks_said
 from proctor.types import Run
 
 
@@ -28,7 +29,7 @@ def as_checked(context: Context, found: Evaluation, grader: str | None) -> Evalu
         replace(pair, whole=replace(pair.whole, verdict=verdicts[pair.first.id, pair.second.id]))
         for pair in found.comparisons
     )
-    return replace(found, comparisons=pairs, verdict=judged.verdict)
+    return replace(found, comparisons=pairs, verdict=f"{judged.verdict} {looks_said(found)}".rstrip())
 
 
 def judged_beside(context: Context, found: Evaluation, grader: str | None) -> JudgedSideBySide | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NotRequired, TypedDict, Unpack
 
 from proctor.errors import ConfigError, NotFound
 from proctor.findings import Comparison, Evaluation
@@ -12,13 +13,16 @@ from proctor.service.checked.evaluated import as_checked
 from proctor.service.context import Context, find
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.evidence.shared import shape_over
-from proctor.service.grades.view import GradedView
+from proctor.service.looks.ledger import LookLedger
+from proctor.service.looks.peeks import looked
+from proctor.service.looks.pooled import Meant, PooledView
 from proctor.service.results.answer_kinds import kept_as_they_are
 from proctor.service.results.comparable import check_comparable
 from proctor.service.results.results import Kept, scored_rows
 from proctor.stats.compare import focused
 from proctor.stats.descriptive.averages import mean_score
 from proctor.store import AttemptRow, Store
+from proctor.store.core.runs import MIN_PREFIX
 from proctor.types import Outcome, Run, Status
 
 SHOWN_ITEMS = 10
@@ -67,40 +71,54 @@ class Compared:
     differing: tuple[tuple[Differing, ...], ...]
 
 
-def compared(
-    context: Context,
-    names: Sequence[str],
-    *,
-    source: str | None = None,
-    margin: float | None = None,
-    metric: str = "score",
-    items: int = SHOWN_ITEMS,
-    grader: str | None = None,
-) -> Compared:
+class Comparing(TypedDict):
+    """How runs are compared, see `compared`; every key has a default."""
+
+    source: NotRequired[str | None]
+    margin: NotRequired[float | None]
+    metric: NotRequired[str]
+    items: NotRequired[int]
+    grader: NotRequired[str | None]
+    only: NotRequired[bool]
+
+
+# The many words of a request are typed keywords of one record: named at the call, checked by mypy.
+def compared(context: Context, names: Sequence[str], **how: Unpack[Comparing]) -> Compared:
     """Compare runs or models, given by run ids, plan ids or models' names.
 
-    For a model, it is its latest complete run of an exam that the others have taken too; where there is none,
+    For a model, it is the mean of its complete runs of an exam that the others have taken too; where there is none,
     its largest that they can be compared with on shared items. `source` narrows that to one suite or file.
     `metric` is what the headline compares and `margin` how close is practically equal, see `evaluation`. `grader` takes
-    the grades that it gave to the runs' kept replies in place of their first ones.
+    the grades that it gave to the runs' kept replies in place of their first ones. `only`: these models were chosen
+    before anything was seen, and no others count.
 
     Raises: NotFound for a name that is neither; ConfigError if a name fits several models, or if the
     runs differ in how they were asked or share no item.
     """
+    margin, metric, grader = how.get("margin"), how.get("metric", "score"), how.get("grader")
     if margin is not None and margin < 0:
         raise ConfigError(f"margin {margin}: two scores cannot be less than 0 apart; give 0 or more")
-    runs = chosen(context, names, source=source)
+    named = meant(context, names, source=how.get("source"))
+    runs = [each.run for each in named]
     if grader is None and all(map(kept_as_they_are, runs)):
         ids = " ".join(run.id[:8] for run in runs)
         raise ConfigError(
             f"These runs have no scores, since no right answers were given: `proctor batch compare {ids}` compares "
             "what was replied"
         )
-    view = GradedView(context.store, grader)
-    found = evaluation(view, [view.shown(run) for run in runs], margin=margin, metric=metric)
+    view = PooledView.of(context.store, named, grader)
+    ledger = LookLedger(context.store, how.get("only", False), grader, view.pools)
+    found = evaluation(
+        view,
+        [view.shown(run) for run in runs],
+        margin=margin,
+        metric=metric,
+        ledger=ledger,
+    )
     found = as_checked(context, found, grader)
+    looked(context, runs)
     tasks = counted([result.run for result in found.results], metric)
-    differ = tuple(differing(view, pair, tasks, items) for pair in found.comparisons)
+    differ = tuple(differing(view, pair, tasks, how.get("items", SHOWN_ITEMS)) for pair in found.comparisons)
     return Compared(found, differ)
 
 
@@ -124,19 +142,28 @@ def gates(compared: Compared, most: float) -> list[Gate]:
 
 def chosen(context: Context, names: Sequence[str], *, source: str | None = None) -> list[Run]:
     """The runs that names mean, in their order; at least two of them. See `compared`."""
-    meant = [_candidates(context.store, name, source) for name in names]
-    named = [runs for runs, fixed in meant if not fixed]
-    runs = [run for found, fixed in meant if fixed for run in found]
-    if named:
-        alike = _alike([found for found, fixed in meant], [fixed for _, fixed in meant])
-        runs = [
-            run for found, fixed in meant for run in (found if fixed else [_largest(filter(alike, found))])
-        ]
-    if len({run.id for run in runs}) < 2:
+    return [each.run for each in meant(context, names, source=source)]
+
+
+def meant(context: Context, names: Sequence[str], *, source: str | None = None) -> list[Meant]:
+    """The same, each with the runs that make its score: of a model all its complete ones of the chosen one's cell."""
+    by_name = [_candidates(context.store, name, source) for name in names]
+    ids = frozenset(run.id for runs, fixed in by_name if fixed for run in runs)
+    every = all(fixed for _, fixed in by_name)
+    alike = _alike([runs for runs, _ in by_name], [fixed for _, fixed in by_name]) if not every else None
+    found: dict[str, Meant] = {}
+    for runs, fixed in by_name:
+        if fixed or alike is None:
+            of = [Meant.by_id(run) for run in runs]
+        else:
+            of = [Meant.by_name(_largest(filter(alike, runs)), context.store).without(ids)]
+        for each in of:
+            found.setdefault(each.run.id, each)
+    if len(found) < 2:
         raise ConfigError(
             "A comparison needs two different runs: name two runs, two models, or a plan of several"
         )
-    return list({run.id: run for run in runs}.values())
+    return list(found.values())
 
 
 def _largest(runs: Iterable[Run]) -> Run:
@@ -146,7 +173,7 @@ def _largest(runs: Iterable[Run]) -> Run:
 
 def _candidates(store: Store, name: str, source: str | None) -> tuple[list[Run], bool]:
     """The runs that a name may mean, newest first, and whether it means all of them (ids) or one (a model)."""
-    if set(name.lower()) <= set("0123456789abcdef-"):
+    if len(name) >= MIN_PREFIX and set(name.lower()) <= set("0123456789abcdef-"):
         try:
             return find(store, name), True
         except NotFound:

@@ -15,9 +15,9 @@ from proctor.service.evidence.evaluation import downwards
 from proctor.service.results import documents, headline, speeds
 from proctor.service.results.comparable import COMPARABILITY
 from proctor.service.results.results import marks, shown
-from proctor.stats.compare import compare, differences, focused, resampled
+from proctor.stats.compare import compare, differences, focused
 from proctor.stats.estimates import Scored, Shape
-from proctor.stats.ranks import best_shares, rank_intervals
+from proctor.stats.ranks import best_shares, rank_intervals, resampled
 from proctor.store import Store
 from proctor.store.read.lists import RunFilter, RunLine, exists, newest, run_lines
 from proctor.types import Run, Status

@@ -16,6 +16,7 @@ from proctor.figures import (
     rounded,
 )
 from proctor.findings import OF_TRIALS, Comparison, Difference
+from proctor.service.evidence.path_words import came_to, not_shown
 
 ALPHA = 0.05
 
@@ -46,10 +47,15 @@ def sentence(comparisons: Sequence[Comparison], ranked: Sequence[str]) -> str:
         "apart": f"{name} cannot be compared with {{}}: they share no scored item.",
     }
     for standing, words in further.items():
-        others = [_names(*pair)[1] for pair in by_best.values() if _standing(*pair) == standing]
+        others = [
+            _names(*pair)[1]
+            for pair in by_best.values()
+            if _standing(*pair) == standing and not pair[0].whole.withheld
+        ]
         if others:
             lines.append(words.format(listed(others)))
-    tests = sum(1 for c in comparisons if c.whole.adjusted_p is not None)
+    lines += [_pair_sentence(*pair) for pair in by_best.values() if pair[0].whole.withheld]
+    tests = max((c.whole.comparisons for c in comparisons if c.whole.adjusted_p is not None), default=0)
     if tests > 1:
         lines.append(f"(p-values adjusted for {tests} comparisons.)")
     return " ".join(lines)
@@ -75,7 +81,8 @@ def _pair_sentence(c: Comparison, swapped: bool) -> str:
     d = of.estimate
     if d.value is None or d.low is None or d.high is None:
         return f"{first} and {second} cannot be compared: {d.reason}."
-    if _standing(c, swapped) == "worse":  # the better one is named first, whatever its rank
+    # The better one is named first, whatever its rank; so is the one that would be better.
+    if _standing(c, swapped) == "worse" or (of.withheld and (d.value < 0) != swapped):
         return _pair_sentence(c, not swapped)
     value, low, high = (-d.value, -d.high, -d.low) if swapped else (d.value, d.low, d.high)
     only = (of.only_second, of.only_first) if swapped else (of.only_first, of.only_second)
@@ -84,21 +91,39 @@ def _pair_sentence(c: Comparison, swapped: bool) -> str:
     alone = "got right" if _unit(of) == ROWS else "passed"
     split = (
         f"{_counted(only[0], of)} only {first} {alone}, {only[1]:,} only {second}"
-        if of.test == "exact McNemar"
+        if of.test == "exact McNemar" or of.test.startswith("sign walk")
         else f"{_counted(only[0], of)} where {first} did better, {only[1]:,} where {second} did"
     )
-    test = f"{of.test} {p_value(of.adjusted_p)}; {split}"
+    comma = "," if of.path else ""  # the name of a walk has parts of its own
+    test = f"{of.test}{comma} {p_value(of.adjusted_p)}; {split}"
+    after, stopped = came_to(c)
+    alike = f"{_unit(of)[1]} like these" if after else _alike(of)
+    if of.withheld:
+        return _withheld(c, swapped, f"{gap} ({test})")
     if c.verdict == "practically equal":
         within = f"within {margin(c.margin)} of each other{inside}"
-        return f"{first} and {second} are practically equal on {_alike(of)}, {within}: {gap} ({test})."
+        return f"{first} and {second} are practically equal on {alike}, {within}: {gap}{after} ({test})."
     if c.verdict != "no difference shown":
-        return f"{first} is better than {second} on {_alike(of)}, by {gap} ({test})."
+        return f"{first} is better than {second} on {alike}, by {gap}{after} ({stopped}{test})."
+    if told := not_shown(c, (first, second), f"{gap} ({test})"):
+        return told
     one, many = _unit(of)
     these = f"This one {one} does" if of.shared == 1 else f"These {of.shared:,} {many} do"
     rest = f"{many} like it" if of.shared == 1 else f"{many} like them"
     start = f"{these} not show which of {first} and {second} is better on {rest}: "
     there = _there(of, (first, second))
     return f"{start}the difference is {gap} ({test}). {there}{_advice(of)}"
+
+
+def _withheld(c: Comparison, swapped: bool, gap: str) -> str:
+    """That one would be better but for what is left out, and how the rest is asked."""
+    first, second = _names(c, swapped)
+    lacking = c.second if swapped else c.first
+    cure = f" `proctor resume {lacking.id[:8]}` asks the rest." if lacking.partial else ""
+    return (
+        f"{first} is not called better than {second}, although {gap} on {_alike(c.whole)} would show it: "
+        f"{c.whole.withheld}.{cure}"
+    )
 
 
 ROWS, TASKS = ("row", "rows"), ("task", "tasks")

@@ -13,6 +13,7 @@ from proctor.service.context import Context
 from proctor.service.evidence.compare import Differing, counted, differing
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.gate.accepted import AcceptedRun
+from proctor.service.looks.ledger import LookLedger
 from proctor.service.results.results import shown
 from proctor.types import Run
 
@@ -102,7 +103,11 @@ def gate(
         return GateFound(rule, run, None, None, needed=needed)
     if accepted.result.run.id == run.id:
         raise ConfigError(f"Run {run.id[:8]} is the accepted one: a gate takes another run")
-    found = evaluation(accepted.kept, [accepted.result, shown(context.store, run)])
+    found = evaluation(
+        accepted.kept,
+        [accepted.result, shown(context.store, run)],
+        ledger=LookLedger(context.store, only=True),
+    )
     (pair,) = found.comparisons
     of = pair.whole.estimate
     if of.value is None or of.low is None or of.high is None:

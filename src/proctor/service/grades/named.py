@@ -10,6 +10,7 @@ from proctor.errors import ConfigError, NotFound
 from proctor.grading.exam import ExamGrader, Reads
 from proctor.grading.extractors import EXTRACTORS, extractor
 from proctor.grading.formats import AnswerFormat
+from proctor.manifest import Manifest
 from proctor.protocols import Grader
 from proctor.providers import PROVIDERS
 from proctor.service.judging.names import (
@@ -35,7 +36,11 @@ LETTERED: frozenset[AnswerFormat] = frozenset({"choices", "letters"})
 
 def first_grader(run: Run) -> str:
     """Who gave the grades that stand with the run's attempts; "" where nobody told, as for logs of other tools."""
-    facts = run.manifest.facts
+    return first_grader_of(run.manifest)
+
+
+def first_grader_of(manifest: Manifest) -> str:
+    facts = manifest.facts
     named = dict.fromkeys(spec.grader or facts.extractor for spec in facts.tasks.values())
     return " and ".join(name for name in named if name)
 

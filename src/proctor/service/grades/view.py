@@ -58,9 +58,7 @@ class GradedView:
         name = self._kept_name(run)
         if name is None:
             return shown(self.store, run)
-        manifest = graded_manifest(run.manifest, name)
-        run = replace(run, manifest=manifest, comparability=comparability(manifest), exam=exam(manifest))
-        run = _marked(run, name)
+        run = _marked(regraded(run, name), name)
         rows = list(self.latest(run.id))
         counted = Counter(row.outcome for row in rows)
         settled = [row for row in rows if row.outcome is not Outcome.ERROR]
@@ -73,6 +71,14 @@ class GradedView:
 
     def _kept_name(self, run: Run) -> str | None:
         return None if self.grader is None else kept_name(self.store, run, self.grader)
+
+
+def regraded(run: Run, grader: str | None) -> Run:
+    """The run as its kept grades by `grader` show it; None: by its first."""
+    if grader is None:
+        return run
+    manifest = graded_manifest(run.manifest, grader)
+    return replace(run, manifest=manifest, comparability=comparability(manifest), exam=exam(manifest))
 
 
 def _marked(run: Run, grader: str) -> Run:

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Protocol
 
 from proctor.engine.prefix import gapless
+from proctor.manifest import Facts
 from proctor.service.kinds import kind_of
 from proctor.stats.estimates import Scored, Shape, TaskShape
 from proctor.store import AttemptRow
@@ -47,7 +48,11 @@ def _planned(run: Run) -> Iterator[int] | None:
 
 def shape(run: Run) -> Shape:
     """What the statistics need of the run's source: nothing where it says of no task what counts."""
-    facts = run.manifest.facts
+    return shape_of(run.manifest.facts, run.source_title)
+
+
+def shape_of(facts: Facts, title: str) -> Shape:
+    """The same of a source that nothing was asked of yet."""
     tasks = {
         key: TaskShape(
             title=spec.title,
@@ -63,7 +68,7 @@ def shape(run: Run) -> Shape:
         if spec.kind is not None
     }
     return Shape(
-        suite=run.source_title,
+        suite=title,
         tasks=tasks,
         aggregate=facts.aggregate or "micro",
         categories=tuple(facts.categories.items()),

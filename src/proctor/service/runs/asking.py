@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import socket
@@ -23,6 +22,7 @@ from proctor.providers.contract import Pacing, Provider
 from proctor.providers.pacing.limiter import Limiter
 from proctor.providers.wire.http import Http
 from proctor.references import SourceRef
+from proctor.service.abreast.asked import Abreast
 from proctor.service.context import LEASE_S, Context
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Method, Sends
@@ -75,6 +75,7 @@ class RunContext:
     )
     helps: bool = False  # the run is another's, and this process asks shards of it
     accounts: BenchmarkAccounts = field(default_factory=BenchmarkAccounts)
+    abreast: Abreast | None = None  # the runs are asked at the same time, as long as a verdict needs
 
     def most_workers(self) -> int:
         """How many processes could be at work on a run."""
@@ -106,7 +107,6 @@ async def ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) -
             )
             async with asyncio.timeout(None if context.helps else limits.timeout_s):
                 await once_ready(ready.provider.warm, limits.wait_for_server_s)
-                _relax_gc()
                 asyncio.get_running_loop().call_later(IMPORT_AFTER_S, _import_statistics)
                 await work.ask()
     except TimeoutError as error:
@@ -119,7 +119,8 @@ async def ask_all(run: Run, ready: Ready, limits: Limits, context: RunContext) -
         raise
     finally:
         work.end()
-    return work.budget.outcome()
+    beside = context.abreast
+    return work.budget.outcome() or (beside.stopped(run.id) if beside else None)
 
 
 def _begun(run: Run, ready: Ready, limits: Limits, context: RunContext) -> _Asking:
@@ -140,6 +141,9 @@ def _begun(run: Run, ready: Ready, limits: Limits, context: RunContext) -> _Aski
     context.accounts.add_up(store, run)
     account = context.accounts.ledger(run.cell)
     budget = Budget(limits, meter, ready.cell, context.strict, context.spent, account=account)
+    if (beside := context.abreast) is not None:
+        meter.decision = beside.seen
+        budget.others = beside.spends(run.id, lambda: Spent(meter.tokens, meter.spending()))
     helpers = Helpers(store, run, context.settings.home, context.lease_s)
     company = Company(parts, meter, budget, helpers, lambda: _workers(limits, context))
     company.begin()
@@ -171,7 +175,6 @@ class _Asking:
     beside: Beside | None = field(init=False)
     sends: Sends | None = field(init=False)
     writer: AttemptWriter = field(init=False)
-    thresholds: tuple[int, int, int] = field(init=False, default_factory=gc.get_threshold)
 
     def __post_init__(self) -> None:
         self.meter, self.budget = self.company.meter, self.company.budget
@@ -212,6 +215,8 @@ class _Asking:
                 self.context.accounts.ended(self.run.cell, attempt)
                 _log(self.run.cell.source, attempt)
                 meter.committed = writer.committed
+                if self.context.abreast is not None:
+                    self.context.abreast.kept(self.run.id, attempt)
                 self.budget.notice(attempt.reply is not None)
                 if parts.divided:
                     parts.ended(attempt)
@@ -228,14 +233,16 @@ class _Asking:
             self.writer.keep(attempt)
 
     def _terms(self) -> Terms:
-        limits = self.own_limits()
+        limits, drawing = self.own_limits(), self.company.drawing
+        lane = self.context.abreast.lanes[self.run.id] if self.context.abreast else None
         return Terms(
             limiter=_limiter(self.ready, limits, self.context),
             parallel=_parallel(self.ready.provider, limits),
             retry=self.context.retry,
             errors=self.ready.method.errors,
-            drawing=self.company.drawing,
+            drawing=drawing if lane is None else lambda: not lane.stopped and drawing(),
             wait_for_server_s=limits.wait_for_server_s,
+            lane=lane,
         )
 
     def own_limits(self) -> Limits:
@@ -272,8 +279,6 @@ class _Asking:
 
     def end(self) -> None:
         """All that has ended is kept, and nobody else keeps anything more of a run that its owner ends."""
-        gc.unfreeze()
-        gc.set_threshold(*self.thresholds)
         parts, writer, store = self.parts, self.writer, self.context.store
         self.company.helpers.end()
         try:
@@ -307,12 +312,6 @@ def _log(source: SourceRef, attempt: Attempt) -> None:
 def _import_statistics() -> None:
     """In a thread, while the first replies are waited for: at the end somebody would wait for it."""
     asyncio.get_running_loop().run_in_executor(None, import_module, "numpy.random")
-
-
-def _relax_gc() -> None:
-    """The modules and the source live as long as the run, and attempts hold no cycles: look at both seldom."""
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
 
 
 async def _until_kept(writer: AttemptWriter) -> None:

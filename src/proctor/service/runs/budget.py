@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from proctor.errors import ConfigError, ResourceLimit
@@ -27,22 +28,24 @@ class Budget:
     spent: Spent = Spent()
     elsewhere: Spent = Spent()  # by other processes at work on the run, as far as they have kept it
     account: Ledger | None = None  # of the benchmark, where that has a budget
+    # Of runs that are asked side by side, what the others have used: they have one budget together.
+    others: Callable[[], Spent] | None = None
     stopped: str | None = None
     _used_up: bool = False
 
     def allows(self) -> bool:
         limits = self.limits
-        before = self.spent + self.elsewhere
+        before, whose = self.spent + self.elsewhere, "for this run"
+        if self.others is not None:
+            before, whose = before + self.others(), "for these runs"
         usd, tokens = before.usd + self.meter.spending(), before.tokens + self.meter.tokens
         if limits.for_s is not None and self.meter.elapsed_s() >= limits.for_s:
-            self.stopped = f"the time allowed by --for ({limits.for_s:.0f} s for this run) was used up"
+            self.stopped = f"the time allowed by --for ({limits.for_s:.0f} s {whose}) was used up"
         elif limits.max_cost_usd is not None and usd >= limits.max_cost_usd:
-            self.stopped = (
-                f"the cost allowed by --max-cost (${limits.max_cost_usd:g} for this run) was reached"
-            )
+            self.stopped = f"the cost allowed by --max-cost (${limits.max_cost_usd:g} {whose}) was reached"
             self._used_up = True
         elif (most := limits.max_total_tokens) is not None and tokens >= most:
-            self.stopped = f"the tokens allowed by --max-total-tokens ({most:,} for this run) were used up"
+            self.stopped = f"the tokens allowed by --max-total-tokens ({most:,} {whose}) were used up"
             self._used_up = True
         elif self.account is not None and (why := self.account.used_up) is not None:
             self.stopped = why

@@ -16,6 +16,7 @@ from proctor.findings import Evaluation, RunResult
 from proctor.plan import check
 from proctor.protocols import Grader, Source
 from proctor.references import SourceRef
+from proctor.service.abreast.checks import check_decidable, going_on_together
 from proctor.service.admin.addresses import settings_to_ask_again
 from proctor.service.checked.evaluated import as_checked
 from proctor.service.context import Context, dead_owner, find
@@ -24,6 +25,8 @@ from proctor.service.grades.view import GradedView
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Tell
 from proctor.service.kinds.planned import planned
+from proctor.service.looks.ledger import LookLedger
+from proctor.service.looks.peeks import looked
 from proctor.service.opening.needs import bring_cells
 from proctor.service.opening.sources import open_source, with_servers
 from proctor.service.results.causes import failed_whole
@@ -100,6 +103,7 @@ def start(
     plan = replace(
         plan, cells=tuple(replace(c, source=kind_of(c.source).found(c.source, s)) for c, s in pairs)
     )
+    check_decidable(plan, sources)
     store = context.store
     if before := begun(store, plan):
         return _on_with_part(context, before, plan, watch)
@@ -175,19 +179,25 @@ def resume(
     watch: Watch | None = None,
     at: Model | None = None,
     workers: int = 1,
+    whole: bool = False,
 ) -> PlanOutcome:
     """Continue runs (or all runs of a plan) with what is missing or ended in an error, `workers` processes at each.
 
     `at` is the model where its server has another address by now. Of runs that lack nothing, a file that grows beside
-    them is put right.
+    them is put right. Of runs that are asked until it is decided, all of their plan go on, unless the `whole` of them
+    is to be asked.
     """
     store = context.store
     runs = [run for ident in ids for run in find(store, ident)]
     todo = [run for run in runs if run.partial or run.finished_at is None]
+    if not whole and any(run.cell.limits.until_decided for run in todo):
+        runs, todo = going_on_together(store, runs, workers)
+        if not todo:
+            return _ended(context, runs)
     if not todo:
         return as_they_are(context, runs) or _nothing_to_resume(ids)
     context = replace(context, settings=settings_to_ask_again(context, todo))
-    plan = Plan(tuple(going_on(run, limits, at) for run in todo))
+    plan = Plan(tuple(going_on(run, limits, at, whole=whole) for run in todo))
     replies = todo[0].manifest.replies
     bring_cells(context, [run.cell for run in todo])
     pairs = zip(todo, open_sources(plan, context.settings), strict=True)
@@ -258,7 +268,10 @@ def look(context: Context, ids: Sequence[str], *, grader: str | None = None) -> 
     view = GradedView(context.store, grader)
     results = [view.shown(_as_it_is(context.store, run)) for run in runs]
     one_plan = len({run.plan_id for run in runs}) == 1
-    return as_checked(context, of_plan(view, results) if one_plan else evaluation(view, results), grader)
+    ledger = LookLedger(context.store, grader=grader)
+    found = (of_plan if one_plan else evaluation)(view, results, ledger=ledger)
+    looked(context, runs)
+    return as_checked(context, found, grader)
 
 
 def list_runs(
@@ -273,6 +286,7 @@ def list_runs(
     wanted = Status(status) if status else None
     store = context.store
     runs = store.runs(limit=limit, model=model, source=source, status=wanted)
+    looked(context, runs)
     return [shown(store, _as_it_is(store, run)) for run in runs]
 
 
@@ -292,7 +306,9 @@ def _ended(
     failed = (failed_whole(r) for r in results if r.run.status is Status.FAILED)
     troubles = (each.trouble for each in besides.values())
     error = next((each for each in (*failed, *troubles) if each is not None), None)
-    return PlanOutcome(of_plan(context.store, results), unfinished, error, notes=notes)
+    return PlanOutcome(
+        of_plan(context.store, results, LookLedger(context.store)), unfinished, error, notes=notes
+    )
 
 
 def _notes(context: Context, result: RunResult) -> tuple[str, ...]:

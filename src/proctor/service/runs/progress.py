@@ -13,6 +13,7 @@ from pathlib import Path
 from proctor.engine.attempts import Traffic
 from proctor.engine.pace import Pace
 from proctor.errors import StoreError
+from proctor.findings.looks import Decision
 from proctor.service.runs.waits import waits_of
 from proctor.store import Store
 from proctor.store.queue import waits
@@ -47,6 +48,7 @@ class Meter:
     tokens: int = 0  # in and out, as far as they were reported, with those of replies that were of no use
     unused: Usage = NOTHING_USED
     answered: int = 0
+    decision: Callable[[], Decision | None] = lambda: None  # of runs that are asked side by side
     errors: Counter[str] = field(default_factory=Counter)
     _pace: Pace = field(init=False)
 
@@ -111,6 +113,7 @@ class Meter:
             p95_s=eta.p95_s,
             elapsed_s=now - self._pace.began,
             ended=ended,
+            decision=self.decision(),
         )
 
 

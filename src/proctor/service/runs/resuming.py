@@ -47,8 +47,12 @@ def same_rows(run: Run, source: Source) -> None:
             )
 
 
-def going_on(run: Run, limits: Limits | None = None, at: Model | None = None) -> Cell:
-    """The run's cell for a resume, under other limits or with its model at another address; a part stays that part."""
+def going_on(run: Run, limits: Limits | None = None, at: Model | None = None, *, whole: bool = False) -> Cell:
+    """The run's cell for a resume, under other limits or with its model at another address.
+
+    A part stays that part; what is asked until it is decided stays so unless the `whole` is to be asked.
+    """
     cell = replace(run.cell, source=as_it_began(run))
-    limits = replace(limits or cell.limits, shard=cell.limits.shard)
+    until_decided = cell.limits.until_decided and not whole
+    limits = replace(limits or cell.limits, shard=cell.limits.shard, until_decided=until_decided)
     return replace(cell, limits=limits, model=at or cell.model)

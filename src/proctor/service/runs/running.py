@@ -1,14 +1,16 @@
-"""Running a plan: check every model, then fill one cell after the other, keep each attempt, end with scores."""
+"""Running a plan: check every model, fill the cells one by one or side by side, keep each attempt, end with scores."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -21,6 +23,7 @@ from proctor.protocols import Source
 from proctor.providers.contract import Opening
 from proctor.providers.prices import read_prices
 from proctor.providers.wire.http import Http
+from proctor.service.abreast.asked import Abreast, side_by_side
 from proctor.service.context import dead_owner
 from proctor.service.kinds import kind_of
 from proctor.service.results.causes import causes_of, failed_whole
@@ -54,7 +57,7 @@ def run_cells(
     *,
     replies: str | None = None,
 ) -> list[RunResult]:
-    """Check all models, then run the cells one after the other.
+    """Check all models, then run the cells one after the other, or those `until_decided` side by side.
 
     Nothing is stored and nothing asked before every model has been found. Raises ProctorError when a
     run stops early, with its attempts kept and the run resumable; Interrupted on Ctrl-C.
@@ -76,7 +79,8 @@ async def _help_cell(run: Run, cell: Cell, source: Source, context: RunContext) 
     try:
         try:
             ready = await _check(cell, source, http, context, run.manifest.replies)
-            await ask_all(run, ready, cell.limits, context)
+            with _seldom_collected():
+                await ask_all(run, ready, cell.limits, context)
         finally:
             await http.close()
     except asyncio.CancelledError:  # its owner may have ended the run before this process has ended
@@ -98,33 +102,76 @@ async def _run_cells(
     context: RunContext,
     replies: str | None,
 ) -> list[RunResult]:
-    http = _client(cells, context)
-    results: list[RunResult] = []
+    abreast = all(cell.limits.until_decided for cell in cells)
     _end_on_sigterm()
     try:
-        ready = [
-            await _check(cell, source, http, context, replies)
-            for cell, source in zip(cells, sources, strict=True)
-        ]
-        runs = submit(ready)
-        spent_s, spent = 0.0, Spent()
-        for index, (run, each) in enumerate(zip(runs, ready, strict=True)):
-            limits = share_limits(
-                each.cell.limits,
-                spent_s=spent_s,
-                spent_usd=spent.usd,
-                spent_tokens=spent.tokens,
-                runs_left=len(runs) - index,
-            )
-            began = time.monotonic()
-            results.append(await _fill(run, each, limits, context))
-            spent_s += time.monotonic() - began
-            spent += endings.spent(context.store, run.id)
+        async with AsyncExitStack() as opened:
+            # Runs at the same time have connections of their own.
+            clients = [_client([cell], context) for cell in cells] if abreast else [_client(cells, context)]
+            for http in clients:
+                opened.push_async_callback(http.close)
+            ready = [
+                await _check(cell, source, clients[index if abreast else 0], context, replies)
+                for index, (cell, source) in enumerate(zip(cells, sources, strict=True))
+            ]
+            runs = submit(ready)
+            with _seldom_collected():
+                return await (_side_by_side if abreast else _one_by_one)(runs, ready, context)
     except asyncio.CancelledError:
         raise Interrupted from None
-    finally:
-        await http.close()
+
+
+async def _one_by_one(runs: Sequence[Run], ready: Sequence[Ready], context: RunContext) -> list[RunResult]:
+    results: list[RunResult] = []
+    spent_s, spent = 0.0, Spent()
+    for index, (run, each) in enumerate(zip(runs, ready, strict=True)):
+        limits = share_limits(
+            each.cell.limits,
+            spent_s=spent_s,
+            spent_usd=spent.usd,
+            spent_tokens=spent.tokens,
+            runs_left=len(runs) - index,
+        )
+        began = time.monotonic()
+        results.append(await _fill(run, each, limits, context))
+        spent_s += time.monotonic() - began
+        spent += endings.spent(context.store, run.id)
     return results
+
+
+async def _side_by_side(runs: Sequence[Run], ready: Sequence[Ready], context: RunContext) -> list[RunResult]:
+    """All at the same time. What ends one of them early ends the others in good order, and is raised then."""
+    beside = side_by_side(context.store, runs, len(ready[0].source))
+    context = replace(context, abreast=beside)
+    lanes = (_in_lane(run, each, context, beside) for run, each in zip(runs, ready, strict=True))
+    ended = await asyncio.gather(*lanes, return_exceptions=True)
+    for each in ended:
+        if isinstance(each, BaseException):
+            raise each
+    return [each for each in ended if isinstance(each, RunResult)]
+
+
+async def _in_lane(run: Run, ready: Ready, context: RunContext, beside: Abreast) -> RunResult:
+    why: str | None = f"{ready.cell.model} could be asked no further"
+    try:
+        result = await _fill(run, ready, ready.cell.limits, context)
+        why = result.run.stopped
+        return result
+    finally:
+        beside.left(run, why)
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """The modules and the sources live as long as the runs, and attempts hold no cycles: look at both seldom."""
+    thresholds = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*thresholds)
 
 
 def _client(cells: Sequence[Cell], context: RunContext) -> Http:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import islice
 
-from proctor.engine.attempts import Asking
+from proctor.engine.abreast import Asking
 from proctor.errors import Conflict
 from proctor.protocols import Source
 from proctor.service.context import is_gone

@@ -13,6 +13,7 @@ from pathlib import Path
 from proctor.grading.spec import OpenGrader
 from proctor.references import BatchRef
 from proctor.sources.batches.checked import SENDABLE, BadRequestLine, CheckedFile, LineFault, Rules
+from proctor.sources.batches.copied import AskedLines, CopiedRequests
 from proctor.sources.batches.lines import LineReader, RequestLine, hash_of, reader_of
 from proctor.sources.batches.repeated import SeenIds
 from proctor.sources.batches.texts import BOM, LineTexts, TextAt, digest_of, open_texts
@@ -38,6 +39,7 @@ class Survey:
     places: array[int] = field(repr=False)
     digests: bytes = field(repr=False)
     answers: tuple[tuple[str, ...], ...] = field(repr=False)
+    copies: CopiedRequests | None = field(repr=False, default=None)
 
 
 def check(path: Path, ref: BatchRef, rules: Rules = SENDABLE) -> CheckedFile:
@@ -79,6 +81,8 @@ class _Pass:
         self._numbers, self._places, self._digests = array("Q"), array("Q"), bytearray()
         self._answers: dict[tuple[str, ...], None] = {}
         self._ids = SeenIds()
+        self._asked = AskedLines()
+        self._twice: set[int] = set()  # numbers of lines whose id stood before
         self._first_ids: list[str] = []
         self._faults: list[LineFault] = []
         self._repeated: list[LineFault] = []
@@ -150,6 +154,7 @@ class _Pass:
             self._most_tokens = cap
         if line.gold is not None:
             self._counts["gold"] += 1
+            self._asked.add(number, line)
             if len(self._answers) < MOST_ANSWERS:
                 self._answers.setdefault((line.gold.target, *line.gold.aliases))
         if self._to_ask:
@@ -187,6 +192,7 @@ class _Pass:
         kept = bytearray(b"\1") * len(self._numbers)
         for place, first in self._ids.repeated():
             kept[place] = 0
+            self._twice.add(self._numbers[place])
             self._bad(_repeated(self._numbers[place], self._numbers[first]), self._repeated)
         if not self._repeated:
             return
@@ -197,6 +203,8 @@ class _Pass:
 
     def told(self, path: Path, texts: LineTexts) -> Survey:
         sha256, size = digest_of(path)
+        copies = self._asked.copies(self._twice)
+        told = [LineFault(None, "copies", str(copies))] if copies else []
         faults = sorted([*self._faults, *self._repeated], key=lambda fault: fault.line or 0)
         if not self._counts["lines"]:
             faults = [LineFault(None, "empty_file", "no requests: the file is empty")]
@@ -209,7 +217,7 @@ class _Pass:
             count=len(self._numbers),
             bad=self._counts["bad"],
             faults=tuple(faults[: self._rules.listed]),
-            notes=tuple(self._said_notes()),
+            notes=(*self._said_notes(), *told),
             models=dict(self._models),
             urls=dict(self._urls),
             first_ids=tuple(self._first_ids),
@@ -219,7 +227,7 @@ class _Pass:
             first_lines=self._first_lines,
         )
         digests = bytes(self._digests)
-        return Survey(checked, texts, self._numbers, self._places, digests, tuple(self._answers))
+        return Survey(checked, texts, self._numbers, self._places, digests, tuple(self._answers), copies)
 
     def _said_notes(self) -> Iterable[LineFault]:
         for code, note in self._notes.items():

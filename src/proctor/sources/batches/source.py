@@ -35,7 +35,9 @@ class DrawnLines:
 
 @dataclass(frozen=True, slots=True)
 class BatchSource:
-    """The requests of a file, in the run's order. `first_lines` tell where each model is named first."""
+    """The requests of a file, in the run's order. `first_lines` tell where each model is named first, and
+    `clusters` what a line's request hangs together with, where copies of requests do.
+    """
 
     title: str
     facts: BatchFacts
@@ -46,17 +48,19 @@ class BatchSource:
     grader: Grader | None = None
     answers: Answers = field(default=(), repr=False)
     first_lines: Mapping[str, int] = field(default_factory=dict)
+    clusters: Mapping[int, str] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.drawn.numbers)
 
     def items(self) -> Iterator[Item]:
         """Raises: DataError where the file is no longer what it was when it was opened."""
-        read = self.reader.read
+        read, clusters = self.reader.read, self.clusters
         texts = self.texts.some(self.drawn.places)
         for number, text in zip(self.drawn.numbers, texts, strict=True):
             try:
-                yield item_of(read(number, text))
+                item = item_of(read(number, text))
+                yield replace(item, cluster=clusters[number]) if number in clusters else item
             except BadRequestLine as error:
                 raise DataError(
                     f"{self.title}: line {number}: {error}. The file has changed since it was opened"
@@ -84,24 +88,22 @@ def open_batch(ref: BatchRef, path: Path) -> BatchSource:
 
     Raises: DataError naming each bad line, DataMissing, ConfigError.
     """
-    if ref.limit is not None and ref.limit < 1:
-        raise ConfigError(f"The limit is {ref.limit}; it counts requests, from 1")
+    _check_limit(ref)
     named = named_grader(ref)
     found = survey(path, ref, grader=named, to_ask=True)
-    checked = found.checked
+    checked, copies = found.checked, found.copies
     left_out = checked.settle(lenient=ref.lenient)
     order = order_of(len(found.numbers), ref)
     drawn = DrawnLines(_at(found.numbers, order), _at(found.places, order))
     graded = graded_by(ref, named, found.answers)
     title = ref.listed + left_out_mark(left_out)
-    read_whole = ref.limit is None or ref.order == "random"
     facts = BatchFacts(
         suite=Path(ref.listed).stem if graded else None,
         rows="batch",
         tasks={
             GROUP: TaskSpec(
                 title,
-                full_size=checked.count if read_whole else None,
+                full_size=checked.count if ref.limit is None or ref.order == "random" else None,
                 asked=len(drawn.numbers),
                 data_sha256=checked.sha256,
             )
@@ -110,6 +112,7 @@ def open_batch(ref: BatchRef, path: Path) -> BatchSource:
         item_set_sha256=set_digest(found, order),
         seed=SEED if ref.order == "random" else None,
         left_out=left_out,
+        copies=copies.counted if copies else None,
         file=ref.listed,
         file_sha256=checked.sha256,
         endpoint=checked.endpoint,
@@ -128,7 +131,13 @@ def open_batch(ref: BatchRef, path: Path) -> BatchSource:
         grader,
         found.answers if grader is not None else (),
         checked.first_lines,
+        copies.clusters if copies else {},
     )
+
+
+def _check_limit(ref: BatchRef) -> None:
+    if ref.limit is not None and ref.limit < 1:
+        raise ConfigError(f"The limit is {ref.limit}; it counts requests, from 1")
 
 
 def order_of(count: int, ref: BatchRef) -> Sequence[int] | None:

@@ -23,6 +23,7 @@ from proctor.sources.exams.asking import (
     in_words,
     worked_examples,
 )
+from proctor.sources.exams.copied import copies_told, with_copies
 from proctor.sources.exams.graded import (
     GraderChoosing,
     choosing_of,
@@ -144,7 +145,10 @@ def open_suite(ref: ExamRef, home: Path) -> SuiteSource:
     wanted = select(suite, ref)
     sets, origin = read_suite(wanted, ref, home)
     tasks = [task for task in wanted if task.key in sets]
-    rows = [with_half(row) for row_set in sets.values() for row in row_set.rows]
+    rows, copies = with_copies(
+        [with_half(row) for row_set in sets.values() for row in row_set.rows],
+        {task.key: task for task in tasks},
+    )
     whole = all(task.extra or task in tasks for task in suite.tasks)
     some = "" if whole else f": {', '.join(task.key for task in tasks)}"
 
@@ -166,11 +170,13 @@ def open_suite(ref: ExamRef, home: Path) -> SuiteSource:
             scored_tasks=sum(not task.extra for task in suite.tasks),
             categories=categories_of(suite, tasks),
             tasks={task: rows_spec(row_set) for task, row_set in sets.items()},
+            copies=copies,
         ),
         teaching=dev_rows,
     )
     left_out = [task.key for task in wanted if task.key not in sets]
     said = (f"left out, for want of rows: {', '.join(left_out)}",) if left_out else ()
+    said = (*said, *copies_told(copies))
     named = [(row.task, row.id) for row in rows]
     return replace(plain, row_ids=item_ids(plain, named), understood=(*plain.understood, *said))
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, except_, exists, select, text, update
+from sqlalchemy import Connection, delete, except_, exists, insert, select, text, update
 
 from proctor.store.core.batch_tables import BATCH, BATCH_FILE, LABEL
 from proctor.store.core.fleet_tables import SHARD
+from proctor.store.core.look_tables import GONE, LOOK
 from proctor.store.core.schema import Database
 from proctor.store.core.tables import (
     ATTEMPT,
@@ -51,7 +53,8 @@ def remove(store: Database, run_ids: Sequence[str]) -> list[str]:
             num = connection.execute(ended.with_for_update()).scalar_one_or_none()
             if num is None:
                 continue
-            for table in (PAYLOAD, ATTEMPT, SCORE, JOB, PULSE, NOTE, GRADE, LABEL, SHARD):
+            _tell_of(connection, num)
+            for table in (PAYLOAD, ATTEMPT, SCORE, JOB, PULSE, NOTE, GRADE, LABEL, LOOK, SHARD):
                 connection.execute(delete(table).where(table.c.run_num == num))
             submitted = update(SCHEDULE).where(SCHEDULE.c.last_run_id == run_id)
             connection.execute(submitted.values(last_run_id=None))
@@ -59,6 +62,20 @@ def remove(store: Database, run_ids: Sequence[str]) -> list[str]:
             connection.execute(delete(RUN).where(RUN.c.num == num))
             removed.append(run_id)
     return removed
+
+
+def _tell_of(connection: Connection, num: int) -> None:
+    """Of a complete run that could have been compared a row is left, with nothing of what it showed."""
+    told = [RUN.c[column.name] for column in GONE.c if column.name != "deleted_at"]
+    query = select(*told).where(
+        RUN.c.num == num,
+        RUN.c.status == Status.COMPLETED.value,
+        RUN.c.settled >= RUN.c.planned,
+        RUN.c.stopped.is_(None),
+        RUN.c.comparability.is_not(None),
+    )
+    if (row := connection.execute(query).mappings().one_or_none()) is not None:
+        connection.execute(insert(GONE), {**row, "deleted_at": time.time()})
 
 
 def _leave_batch(connection: Connection, run_num: int) -> None:

@@ -30,6 +30,7 @@ from sqlalchemy.sql.elements import BinaryExpression
 
 from proctor.store.core.batch_tables import BATCH, BATCH_FILE, LABEL, MODEL_REGISTRY
 from proctor.store.core.fleet_tables import SHARD
+from proctor.store.core.look_tables import GONE, LOOK
 from proctor.store.core.tables import (
     ATTEMPT,
     AUDIT,
@@ -57,9 +58,10 @@ PROJECT_OF = {
     DATASET: "project_id",
     BATCH: "project_id",
     BATCH_FILE: "project_id",
+    GONE: "project_id",
     PROJECT: "id",
 }
-OF_RUN = frozenset({ATTEMPT, PAYLOAD, SCORE, JOB, PULSE, NOTE, GRADE, LABEL, SHARD})
+OF_RUN = frozenset({ATTEMPT, PAYLOAD, SCORE, JOB, PULSE, NOTE, GRADE, LABEL, LOOK, SHARD})
 # An item is found by the hash of its whole words, which only its own attempts tell; the files of a data set and
 # their bytes likewise, by the hash that only its row tells. What is known of a model is nobody's alone. All tables
 # else stay shut.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import select
 
+from proctor.findings.looks import Decision
 from proctor.store.core.attempts import Store
 from proctor.store.core.tables import PULSE
 from proctor.store.queue.waits import NONE, Waits
@@ -41,6 +42,7 @@ class Progress:
     p95_s: float | None = None
     elapsed_s: float = 0.0
     ended: bool = False
+    decision: Decision | None = None  # of runs that are asked side by side: how far the verdict is
 
 
 _COLUMNS = [column for column in PULSE.columns if column.name != "run_num"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import unicodedata
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from proctor.sources.exams.items import short_hash
 
@@ -19,6 +21,21 @@ class Copies:
     rows: int
     first: tuple[int, int]
     differing: tuple[tuple[int, int], ...] = ()
+
+
+def alike(asked: Any) -> Any:
+    """What is asked, as copies of it are alike: without case, spaces, forms of a letter and marks at the end.
+
+    >>> alike("What is  2 + 2?\n"), alike(["\uff21 cat.", 3])
+    ('what is 2 + 2', ['a cat', 3])
+    """
+    if isinstance(asked, str):
+        text = asked if asked.isascii() else unicodedata.normalize("NFKC", asked)
+        words = " ".join(text.casefold().split())
+        return words.rstrip(" .?!:") or words
+    if isinstance(asked, Mapping):
+        return {name: alike(value) for name, value in asked.items()}
+    return [alike(each) for each in asked] if isinstance(asked, list | tuple) else asked
 
 
 class Clusters:

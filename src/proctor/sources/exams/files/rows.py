@@ -14,7 +14,7 @@ from proctor.grading.formats import AnswerFormat, Label
 from proctor.manifest import CopiedRows, ExamFacts, LeftOut
 from proctor.references import Numbers
 from proctor.sources.exams.files.columns import CHOICES, Columns, choices, row_grader, row_ids
-from proctor.sources.exams.files.copies import Copies, clustered
+from proctor.sources.exams.files.copies import Copies, alike, clustered
 from proctor.sources.exams.files.faults import left_out_of
 from proctor.sources.exams.files.records import Record, Records
 from proctor.sources.exams.files.targets import (
@@ -145,15 +145,15 @@ def to_rows(good: Sequence[Record], wanted: FileReading, of: Parts) -> tuple[lis
 
 
 def asked_of(record: Record, wanted: FileReading, of: Parts) -> tuple[dict[str, Any], Hashable]:
-    """The row's fields, and what it asks: copies are alike in it, whatever the order of their options."""
+    """The row's fields, and what it asks: copies are alike in it, whatever their case, spaces and order of options."""
     fields = of.fields[record.index] or {}
     key: Hashable
     if len(wanted.shown) == 1 and isinstance(value := fields.get(wanted.shown[0]), str):
-        key = value
+        key = alike(value)
     else:
-        key = orjson.dumps([fields.get(name) for name in wanted.shown])
+        key = orjson.dumps(alike([fields.get(name) for name in wanted.shown]))
     options = of.options[record.index]
-    return fields, (key, *sorted(options)) if options else key
+    return fields, (key, *sorted(map(alike, options))) if options else key
 
 
 def cluster_name(record: Record, fields: dict[str, Any], wanted: FileReading) -> str | None:

@@ -1,0 +1,1 @@
+"""Models asked side by side until a verdict is sure."""

@@ -1,0 +1,1 @@
+"""What hangs together without saying so."""
