@@ -90,7 +90,8 @@ def _tested(
     # What is decided is by the runs' first grades.
     regraded = ledger is not None and ledger.grader is not None
     plan = () if regraded else plan_of(runs, None if ledger is None else ledger.store)
-    decision = decided(store if ledger is None else ledger.store, plan)
+    known = None if ledger is None else ledger.decided
+    decision = known or decided(store if ledger is None else ledger.store, plan)
     others = [] if decision else _others(store, tried.others, sides, whole)
     beside = [(run, list(marks(store, run))) for run in plan if decision and run not in runs]
     found = compare(
