@@ -14,7 +14,7 @@ import os
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -326,7 +326,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wanted.sort(key=lambda cell: -cell.items)  # the long ones first, so that no core waits at the end
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         found = []
-        for held in pool.map(held_by, wanted, [exams_of(cell, chosen.exams) for cell in wanted]):
+        for part in as_completed(
+            [pool.submit(held_by, cell, exams_of(cell, chosen.exams)) for cell in wanted]
+        ):
+            held = part.result()
             found.append(held)
             print(f"{len(found)}/{len(wanted)} {held}", file=sys.stderr, flush=True)
     if chosen.small:

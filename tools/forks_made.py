@@ -19,10 +19,12 @@ from pathlib import Path
 
 from proctor.references import ExamRef
 from proctor.service.context import Context, open_context
+from proctor.service.deciding import GIVEN_UP, Decider
 from proctor.service.results.results import close
 from proctor.service.runs.lifecycle import open_sources, start
 from proctor.settings import Settings, read_settings
 from proctor.store import AttemptWriter
+from proctor.store.core.runs import Ending
 from proctor.types import (
     Attempt,
     Cell,
@@ -59,23 +61,30 @@ class Hall:
     context: Context
     exams: Mapping[str, Asked]
 
-    def begun(self, model: str, exam: str, limits: Limits | None = None) -> Run:
+    def begun(self, model: str, exam: str) -> Run:
         """A run at work, with nothing answered yet."""
+        return self._begun([model], exam)[0]
+
+    def _begun(self, models: Sequence[str], exam: str, limits: Limits | None = None) -> list[Run]:
         of, store, now = self.exams[exam], self.context.store, time.time()
-        cell = replace(of.run.cell, model=Model("replay", model), limits=limits or of.run.cell.limits)
-        plan = store.add_plan(Plan((cell,)), now=now)
-        run = store.add_run(
-            plan,
-            cell,
-            source_title=of.run.source_title,
-            planned=of.run.planned,
-            manifest=of.run.manifest,
-            comparability=of.run.comparability,
-            sample=False,
-            now=now,
-            exam=of.run.exam,
-        )
-        return store.claim(run.id, owner=OWNER, now=now, lease_s=LEASE_S)
+        usual = of.run.cell
+        cells = [replace(usual, model=Model("replay", m), limits=limits or usual.limits) for m in models]
+        plan = store.add_plan(Plan(tuple(cells)), now=now)
+        found = []
+        for cell in cells:
+            run = store.add_run(
+                plan,
+                cell,
+                source_title=of.run.source_title,
+                planned=of.run.planned,
+                manifest=of.run.manifest,
+                comparability=of.run.comparability,
+                sample=False,
+                now=now,
+                exam=of.run.exam,
+            )
+            found.append(store.claim(run.id, owner=OWNER, now=now, lease_s=LEASE_S))
+        return found
 
     def answer(self, run: Run, exam: str, right: Sequence[bool | None], start: int = 0) -> None:
         """Keep a stretch of replies from position `start` on; None is an item whose reply never came."""
@@ -84,8 +93,28 @@ class Hall:
             for place, (item, ok) in enumerate(zip(items, right, strict=True), start):
                 writer.keep(_attempt(item, place, ok))
 
-    def end(self, run: Run) -> str:
-        close(self.context.store, run.id, Status.COMPLETED, owner=OWNER, now=time.time(), elapsed_s=1.0)
+    def side_by_side(self, exam: str, sides: Mapping[str, Sequence[bool | None]]) -> list[str]:
+        """The ids of runs of one plan that were asked in step until it was decided, and stopped there."""
+        store, items = self.context.store, self.exams[exam].items
+        runs = self._begun(list(sides), exam, Limits(until_decided=True))
+        decider, asked = Decider(runs), 0
+        for place, item in enumerate(items):
+            asked = place + 1
+            for run, right in zip(runs, sides.values(), strict=True):
+                decider.settled(run.id, _attempt(item, place, right[place], GIVEN_UP - 1))
+            if decider.changed and decider.look().over:
+                break
+        said = f"stopped by --until-decided: {decider.look().said}" if asked < len(items) else None
+        for run, right in zip(runs, sides.values(), strict=True):
+            with AttemptWriter(store, run.id, owner=OWNER, linger_s=0.0) as writer:
+                for place in range(asked):
+                    writer.keep(_attempt(items[place], place, right[place], GIVEN_UP - 1))
+            self.end(run, said)
+        return [run.id for run in runs]
+
+    def end(self, run: Run, stopped: str | None = None) -> str:
+        ending = Ending(owner=OWNER, now=time.time(), elapsed_s=1.0, stopped=stopped)
+        close(self.context.store, run.id, Status.COMPLETED, **ending)
         return run.id
 
     def sat(self, model: str, exam: str, right: Sequence[bool | None]) -> str:
@@ -95,10 +124,11 @@ class Hall:
         return self.end(run)
 
 
-def _attempt(item: Item, place: int, right: bool | None) -> Attempt:
+def _attempt(item: Item, place: int, right: bool | None, failed_before: int = 0) -> Attempt:
     if right is None:
         failed = Failure("network", "the connection broke", retryable=True)
-        return Attempt(item, place, 0, 0, time.time(), Grade(Outcome.ERROR, None), failure=failed)
+        grade = Grade(Outcome.ERROR, None)
+        return Attempt(item, place, 0, failed_before, time.time(), grade, failure=failed)
     target = item.target or LETTERS[0]
     answer = target if right else LETTERS[(LETTERS.index(target) + 1) % len(LETTERS)]
     outcome = Outcome.CORRECT if right else Outcome.WRONG

@@ -18,6 +18,7 @@ from proctor.references import ExamRef
 from proctor.service.evidence.compare import compared
 from proctor.service.looks.peeks import looked
 from proctor.stats.paired import ALPHA, mcnemar_exact
+from proctor.stats.sequential.spending import looks_at
 
 Refs = Mapping[str, ExamRef]
 ABLE = 0.75
@@ -219,6 +220,24 @@ def failing(share: float) -> Callable[[Random, Hall], Verdicts]:
     return walk
 
 
+def side_by_side(share: float) -> Callable[[Random, Hall], Verdicts]:
+    """Both are asked until it is decided, and the first errs for good in place of a part of its wrong answers."""
+
+    def walk(random: Random, hall: Hall) -> Verdicts:
+        found, n = Verdicts(), len(hall.exams["q"].items)
+        first, second = (right(random, n) for _ in (A, B))
+        lost = random.random(n) < share
+        kept = [ok or not gone for ok, gone in zip(first, lost, strict=True)]
+        told = [ok if here else None for ok, here in zip(first, kept, strict=True)]
+        there = np.array(kept)
+        for t in looks_at(n):  # who looks as often by McNemar alone
+            found.mcnemar(*(np.array(side)[:t][there[:t]] for side in (first, second)))
+        found.proctor(hall, hall.side_by_side("q", {A: told, B: second}), NEVER)
+        return found
+
+    return walk
+
+
 # The table -----------------------------------------------------------------------------------------
 
 NEVER = "(?!)"  # no word makes it good
@@ -238,6 +257,14 @@ FORKS: Mapping[str, Fork] = {
         "no further models count, since these were named beforehand",
     ),
     "peek": Fork(f"a look every {EVERY} of 1,273 items", _file(1273), peek, 40, "tested by its whole path"),
+    "decided": Fork("asked until it is decided", _file(600), side_by_side(0.0), 60, "an exact walk"),
+    "charged": Fork(
+        "the same, errors for 60 % of one's wrong answers",
+        _file(600),
+        side_by_side(0.6),
+        60,
+        "who leads pays for errors of its own",
+    ),
     "wordings": Fork("three wordings", _in_wordings(200), wordings, 100, "one of 3 wordings"),
     "rows": Fork(
         "57 subjects, row by row", _subjects(40), rows_of_subjects, 60, "adjusted over the subjects"
