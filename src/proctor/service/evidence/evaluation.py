@@ -91,7 +91,8 @@ def _tested(
     # What is decided is by the runs' first grades.
     regraded = here is not None and here.grader is not None
     plan = () if regraded else plan_of(runs, None if here is None else here.store)
-    decision = decided(store if here is None else here.store, plan)
+    known = None if here is None else here.decided
+    decision = known or decided(store if here is None else here.store, plan)
     others = [] if decision else _others(store, tried, sides, whole)
     ids = {run.id for run in runs}
     beside = [(run, list(marks(store, run))) for run in plan if decision and run.id not in ids]
