@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from proctor.findings import OF_TRIALS, Basis, Comparison, Estimate, Sharing, Speed
+from proctor.findings.looks import Path
 from proctor.manifest import LeftOut
 from proctor.types import Usage
 
@@ -322,3 +323,47 @@ def inert(value: Any) -> Any:
     """
     formula = isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
     return f"'{value}" if formula else value
+
+
+def steps(walk: float) -> str:
+    """A distance of a walk: whole where items are right or wrong, else with one decimal.
+
+    >>> steps(41.0), steps(-1234.0), steps(12.345), steps(0.02)
+    ('41', '-1,234', '12.3', '0.02')
+    """
+    if float(walk).is_integer():
+        return f"{walk:,.0f}"
+    return f"{walk:,.1f}" if abs(walk) >= 1 else f"{walk:.2g}"
+
+
+def path_said(first: str, second: str, path: Path) -> str:
+    """Where a pair's walk stands, in one sentence.
+
+    >>> from proctor.findings.looks import PathPoint
+    >>> points = (PathPoint(12, 2.0, None), PathPoint(24, 16.0, 15.0))
+    >>> path_said("a", "b", Path(1200, points, "decided", 0.05, 0.01, 3.0, "sign walk"))
+    'After 24 of 1,200 items a is ahead by 16 items; 15 were enough to decide it.'
+    >>> path_said("a", "b", Path(1200, points[:1], "open", 0.05, 1.0, None, "sign walk"))
+    'After 12 of 1,200 items a is ahead by 2 items; so few cannot decide it.'
+    """
+    if not path.points:
+        return (
+            f"Nothing to look at yet: both have to answer a hundredth of the {amount(path.of)} items first."
+        )
+    last, whole = path.points[-1], all(float(point.walk).is_integer() for point in path.points)
+    what = "points" if not whole else "item" if abs(last.walk) == 1 else "items"
+    ahead = f"{first if last.walk > 0 else second} is ahead by {steps(abs(last.walk))} {what}"
+    asked = "After all" if last.items == path.of else f"After {amount(last.items)} of"
+    where = f"{asked} {amount(path.of)} items {ahead if last.walk else 'neither is ahead'}"
+    if last.boundary is None:
+        return f"{where}; so few cannot decide it."
+    enough, needed = (
+        f"{steps(last.boundary)} were enough to decide it",
+        f"{steps(last.boundary)} would have decided it",
+    )
+    return {
+        "decided": f"{where}; {enough}.",
+        "futile": f"{where}; {needed}, and the rest would hardly have brought that.",
+        "open": f"{where}; {steps(last.boundary)} would decide it.",
+        "whole": f"{where}; {enough if abs(last.walk) >= last.boundary else needed}.",
+    }[path.ended]

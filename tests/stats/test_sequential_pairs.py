@@ -154,7 +154,7 @@ def test_the_interval_leaves_out_0_where_better_is_said_and_turning_a_pair_turns
     found = one_pair(sides[0], sides[1], runs, watched={"a"}).whole
     other = one_pair(sides[1], sides[0], runs[::-1], watched={"a"}).whole
     e, f = found.estimate, other.estimate
-    assert (e.value, e.low, e.high) == pytest.approx((-f.value, -f.high, -f.low))  # type: ignore[operator]  # measured
+    assert (e.value, e.low, e.high) == pytest.approx((-f.value, -f.high, -f.low))
     assert found.p_value == other.p_value
     assert e.low is not None and e.high is not None and found.path is not None
     if found.path.ended == "decided" and upto < 120:
@@ -191,7 +191,7 @@ def test_what_was_decided_side_by_side_is_read_no_further_by_a_comparison() -> N
         for each in scores
     )
     for turned in (1, -1):
-        found = one_pair(*(mine, theirs)[::turned], stopped[::turned], paths=both_ways(decision)).whole  # type: ignore[arg-type]  # a pair either way round
+        found = one_pair(*(mine, theirs)[::turned], stopped[::turned], paths=both_ways(decision)).whole
         assert found.shared == path.items and found.p_value == pytest.approx(path.p_value)
         assert found.path is not None and found.path.points[-1].walk == turned * path.points[-1].walk
         assert found.verdict == ("first better" if turned == 1 else "second better")
@@ -232,7 +232,7 @@ def test_tasks_of_a_pair_that_was_looked_at_are_better_by_their_own_paths_alone(
     runs = tuple(
         replace(plain, id=name, settled=300, finished_at=1.0, cell=ended(name, 300).cell) for name in "ab"
     )
-    tasks = {each.task: each for each in one_pair(*sides, runs, shape=shape, watched={"a"}).tasks}  # type: ignore[arg-type]  # two of them
+    tasks = {each.task: each for each in one_pair(*sides, runs, shape=shape, watched={"a"}).tasks}
     assert tasks["x"].verdict == "first better" and tasks["x"].path is not None and tasks["x"].path.of == 150
     assert tasks["y"].verdict != "first better"
 
@@ -266,13 +266,13 @@ def test_a_beginning_in_the_order_of_a_file_is_no_sample_of_it() -> None:
     runs = [ended(name, 400, 150) for name in "ab"]
     facts = BatchFacts(file="r.jsonl", tasks=runs[0].manifest.facts.tasks, order="file")
     unfair = tuple(replace(run, manifest=replace(run.manifest, facts=facts)) for run in runs)
-    found = one_pair(mine, theirs, unfair)  # type: ignore[arg-type]  # two of them
+    found = one_pair(mine, theirs, unfair)
     assert found.verdict == "no difference shown"
     assert found.whole.withheld.endswith("its beginning is no fair sample of it")
     mixed = tuple(
         replace(run, manifest=replace(run.manifest, facts=replace(facts, order="random"))) for run in runs
     )
-    assert one_pair(mine, theirs, mixed).verdict == "first better"  # type: ignore[arg-type]  # two of them
+    assert one_pair(mine, theirs, mixed).verdict == "first better"
 
 
 def test_a_smaller_exam_stops_within_a_larger_one() -> None:
@@ -296,5 +296,5 @@ def test_repeats_that_are_missing_end_what_is_read() -> None:
         for run in (ended("a", 100, 80), ended("b", 100, 80))
     )
     half = [each for each in twice if each.repeat == 0 or int(each.item.partition("/")[2]) < 20]
-    found: Difference = one_pair(half, none, runs).whole  # type: ignore[arg-type]  # two of them
+    found: Difference = one_pair(half, none, runs).whole
     assert found.path is not None and found.path.items == 20

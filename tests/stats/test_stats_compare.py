@@ -356,13 +356,6 @@ def test_the_joint_bootstrap_draws_the_same_items_for_all() -> None:
     assert spread == pytest.approx(whole.estimate.stderr, rel=0.2)
 
 
-def test_the_joint_bootstrap_of_plain_accuracy() -> None:
-    a, b = table(40, 20, 10, 30)
-    found = resampled([a, b], Shape("Suite", {"q": PLAIN}))
-    assert (found[:, 0] - found[:, 1]).mean() == pytest.approx(0.1, abs=0.01)
-    assert (found[:, 0] - found[:, 1]).std() == pytest.approx((0.3 - 0.01) ** 0.5 / 10, rel=0.1)
-
-
 # Many small tasks --------------------------------------------------------------------------------
 
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compared import compared, run, scored
-from proctor.stats.ranks import best_shares, rank_intervals
+from compared import compared, run, scored, table
+from proctor.stats.estimates import Shape, TaskShape
+from proctor.stats.ranks import best_shares, rank_intervals, resampled
 
 
 def board(*rights: int) -> list[tuple[int, int]]:
@@ -52,3 +53,10 @@ def test_order_does_not_matter_and_ranks_are_possible(rights: list[int], chance:
 def test_equal_draws_share_the_first_place() -> None:
     draws = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.5]])
     assert best_shares(draws) == pytest.approx([0.25, 0.75, 0.0])
+
+
+def test_the_joint_bootstrap_of_plain_accuracy() -> None:
+    a, b = table(40, 20, 10, 30)
+    found = resampled([a, b], Shape("Suite", {"q": TaskShape("Q")}))
+    assert (found[:, 0] - found[:, 1]).mean() == pytest.approx(0.1, abs=0.01)
+    assert (found[:, 0] - found[:, 1]).std() == pytest.approx((0.3 - 0.01) ** 0.5 / 10, rel=0.1)

@@ -16,10 +16,12 @@ from proctor.service.admin import access
 from proctor.service.forecast.duration import estimated_duration
 from proctor.service.grades.view import graded_result
 from proctor.service.kinds import exam_ref, kind_of
+from proctor.service.results import look_documents
 from proctor.service.runs import queue
 from proctor.service.runs.queue import Ticket
 from proctor.service.runs.requests import RunRequest, plan_for
 from proctor.service.watch import job_states
+from proctor.service.watch.beside import side_by_side
 from proctor.service.watch.overview import board_suite
 from proctor.types import Status
 
@@ -58,12 +60,19 @@ def run(request: RunRequest, context: OpenContext, user: Runner) -> dict[str, An
 def results(
     job_id: JobId, context: OpenContext, user: Reader, grader: KeptGraderName = None
 ) -> dict[str, Any]:
-    """A job's state and what it shows so far; beside each `mean` its standard error (`std`), interval, n and method."""
-    run_id = job_states.run_of(context, job_id).id
+    """A job's state and what it shows so far; beside each `mean` its standard error (`std`), interval, n and method.
+
+    `decision` is of a run that is asked side by side with others until decided, null of any other.
+    """
+    run = job_states.run_of(context, job_id)
     shown = (
-        job_states.result_of(context, run_id) if grader is None else graded_result(context, run_id, grader)
+        job_states.result_of(context, run.id) if grader is None else graded_result(context, run.id, grader)
     )
-    return answers.job(shown, job_states.state_of(context, run_id))
+    beside = side_by_side(context, run)
+    return {
+        **answers.job(shown, job_states.state_of(context, run.id)),
+        "decision": look_documents.decision(beside.decision if beside else None),
+    }
 
 
 @ROUTER.post("/cancel/{job_id}", summary="Cancel a benchmark job")

@@ -15,7 +15,7 @@ from proctor.service.evidence.cache import Lately
 from proctor.service.evidence.compare import Compared
 from proctor.service.evidence.standing import standing
 from proctor.service.opening.catalogue import brand
-from proctor.service.results import documents, speeds
+from proctor.service.results import documents, look_documents, speeds
 from proctor.service.results.causes import of_lines
 from proctor.service.watch.job_states import RunFilter, RunLine, source_named
 from proctor.service.watch.overview import figures_of
@@ -50,6 +50,8 @@ def comparison(context: Context, request: CompareRequest) -> dict[str, Any]:
             "left_out": {name: str(error) for name, error in lacking.items()},
             "runs": [documents.run(result.run)["run_id"] for result in first.evaluation.results],
             "verdict": first.evaluation.verdict,
+            "looks": look_documents.looks(first.evaluation.looks),
+            "decision": look_documents.decision(first.evaluation.decision),
             "speeds_differ": first.evaluation.unlike_times,
             "metrics": {metric: _pairs(each) for metric, each in found.items()},
             "models": [

@@ -33,7 +33,8 @@ Chosen = Literal[
 class Rerun:
     """`of` complete runs of one cell are here; `counted` of them make the compared score, as repeats of its items.
 
-    `stopped` more of them were begun and ended before they were whole. `latest`: none of the others is newer.
+    `stopped` more of them were begun and ended before they were whole, `deleted` more are gone. `latest`: none of the
+    others is newer.
     """
 
     run_id: str
@@ -42,6 +43,7 @@ class Rerun:
     counted: int = 1
     stopped: int = 0
     latest: bool = True
+    deleted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,10 @@ class Alternatives:
 class Looks:
     """What was looked at beside a comparison.
 
-    `models` have complete runs on these items, the compared ones among them; p-values are adjusted for `pairs`.
-    `fixed`: there are further models, and only these count, which were named beforehand (`--only`). `peeks` counts
-    the moments at which figures of these runs were shown while they were at work.
+    `models` have complete runs on these items, the compared ones among them; p-values are adjusted for `pairs`: those
+    of all these models, or if `fixed` of the models alone that were named beforehand (`--only`, or a plan that was
+    asked until decided). `peeks` counts the moments at which figures of these runs were shown before they were whole.
+    Of `deleted` models more there were runs of the very same exam, which are gone.
     """
 
     models: int
@@ -67,6 +70,7 @@ class Looks:
     reruns: tuple[Rerun, ...] = ()
     alternatives: tuple[Alternatives, ...] = ()
     peeks: int = 0
+    deleted: int = 0
 
 
 PathEnd = Literal["open", "decided", "futile", "whole"]

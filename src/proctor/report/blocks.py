@@ -55,11 +55,25 @@ class Plot:
 
 
 @dataclass(frozen=True, slots=True)
+class PairWalked:
+    """A pair's walk, look by look, and the boundary it had to reach. Where it came to also stands in a table.
+
+    `points` are (items, walk, boundary); a boundary of None is none. `said` tells the drawing in words.
+    """
+
+    first: str
+    second: str
+    said: str
+    of: int
+    points: tuple[tuple[int, float, float | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
     entries: tuple[str, ...]
 
 
-Block = Heading | Paragraph | Notice | Table | Plot | Listing
+Block = Heading | Paragraph | Notice | Table | Plot | PairWalked | Listing
 
 
 @dataclass(frozen=True, slots=True)

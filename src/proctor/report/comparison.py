@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from proctor.figures import among, amount, margin, metric_words
 from proctor.findings import Comparison, Difference, Evaluation
+from proctor.findings.looks import Looks
+from proctor.report import walked
 from proctor.report.pairs import with_the_best
 from proctor.report.papers import INTERVALS, TESTS, split
 from proctor.report.words import COMPLETE, names_joined, state, unique
@@ -58,7 +60,9 @@ HOLM = (
     '"better" anywhere among them stays below 5 in 100 (Holm 1979).'
 )
 
-WORDS = (SHARED, EXPLORATORY, RULE, DETECTABLE, NEEDED, CORRELATION, MEANING, HOLM)
+BESIDE = " These are all pairs of the {models} models with a complete run on these items, also those not shown here."
+
+WORDS = (SHARED, EXPLORATORY, RULE, DETECTABLE, NEEDED, CORRELATION, MEANING, HOLM, *walked.WORDS)
 
 
 def how_compared(evaluation: Evaluation) -> Iterator[str]:
@@ -69,9 +73,11 @@ def how_compared(evaluation: Evaluation) -> Iterator[str]:
     tasks = [d for c in with_the_best(evaluation) for d in c.tasks if d.p_value is not None]
     yield SHARED
     yield from _tested(wholes, tasks)
+    yield from walked.how_walked(wholes)
     for method in unique(split(d.estimate.method)[0] for d in (*wholes, *tasks)):
-        yield INTERVALS.get(method, f"The 95 % intervals of the differences were computed by: {method}.")
-    yield from _adjusted(wholes, tasks)
+        plain = f"The 95 % intervals of the differences were computed by: {method}."
+        yield walked.interval(method) or INTERVALS.get(method, plain)
+    yield from _adjusted(wholes, tasks, evaluation.looks)
     if any(state(result.run) != COMPLETE for result in evaluation.results):
         yield "Runs that are not complete were compared on as far as they got."
 
@@ -117,9 +123,13 @@ def _by_test(shown: Sequence[Difference]) -> dict[str, list[str]]:
     return found
 
 
-def _adjusted(wholes: Sequence[Difference], tasks: Sequence[Difference]) -> Iterator[str]:
+def _adjusted(
+    wholes: Sequence[Difference], tasks: Sequence[Difference], looks: Looks | None
+) -> Iterator[str]:
     together = sum(1 for d in wholes if d.adjusted_p is not None)
-    if together > 1:
+    if looks is not None and looks.pairs > len(wholes):
+        yield HOLM.format(n=amount(looks.pairs)) + BESIDE.format(models=amount(looks.models))
+    elif together > 1:
         yield HOLM.format(n=amount(together))
     elif together:
         yield "With a single comparison there was nothing to adjust the p-value of the headline for."

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 
-from proctor.report.blocks import Heading, Listing, Notice, Page, Paragraph, Plot, Table, plain
-from proctor.report.plot import axis, svg
+from proctor.report.blocks import Heading, Listing, Notice, Page, PairWalked, Paragraph, Plot, Table, plain
+from proctor.report.plot import axis, svg, walk_svg
 from proctor.report.style import CSS
 
 # Should a hostile text ever get past the escaping, the browser itself still loads and runs nothing.
@@ -79,6 +79,10 @@ def _plot(block: Plot) -> str:
     return f"<figure>\n{svg(block)}\n<figcaption>{safe(block.title)}.{zoom}</figcaption>\n</figure>"
 
 
+def _walk(block: PairWalked) -> str:
+    return f"<figure>\n{walk_svg(block)}\n<figcaption>{safe(block.said)}</figcaption>\n</figure>"
+
+
 _WRITERS: Mapping[type, Callable[[Any], str]] = {
     Heading: _heading,
     Paragraph: _paragraph,
@@ -86,4 +90,5 @@ _WRITERS: Mapping[type, Callable[[Any], str]] = {
     Listing: _listing,
     Table: _table,
     Plot: _plot,
+    PairWalked: _walk,
 }

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from proctor.report.blocks import Heading, Listing, Notice, Page, Paragraph, Plot, Table
+from proctor.report.blocks import Heading, Listing, Notice, Page, PairWalked, Paragraph, Plot, Table
 from proctor.report.latex_letters import safe
 
 PACKAGES = ("fontenc", "lmodern", "textcomp", "geometry", "array", "booktabs", "longtable")
@@ -107,7 +107,7 @@ def _longest_word(block: Table, place: int) -> int:
     return max(_NARROWEST, *(len(word) for text in texts for word in text.split() or [""])) + _GAP
 
 
-def _no_plot(block: Plot) -> str:
+def _no_plot(block: Plot | PairWalked) -> str:
     return ""
 
 
@@ -118,4 +118,5 @@ _WRITERS: Mapping[type, Callable[[Any], str]] = {
     Listing: _listing,
     Table: _table,
     Plot: _no_plot,
+    PairWalked: _no_plot,
 }

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from proctor.report.blocks import Heading, Listing, Notice, Page, Paragraph, Plot, Table, plain
+from proctor.report.blocks import Heading, Listing, Notice, Page, PairWalked, Paragraph, Plot, Table, plain
 
 _ENTITIES: Mapping[str, str] = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 # An underscore inside a word is no mark-up, and model names are full of them.
@@ -45,7 +45,7 @@ def _row(cells: Any) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _no_plot(block: Plot) -> str:
+def _no_plot(block: Plot | PairWalked) -> str:
     return ""
 
 
@@ -56,4 +56,5 @@ _WRITERS: Mapping[type, Callable[[Any], str]] = {
     Listing: lambda block: "\n".join(f"- {_line(entry)}" for entry in block.entries),
     Table: _table,
     Plot: _no_plot,
+    PairWalked: _no_plot,
 }

@@ -47,6 +47,7 @@ def _models(evaluation: Evaluation) -> Iterator[Block]:
     yield tables.headlines(evaluation)
     yield from _section("Scores by task", tables.by_task(evaluation))
     yield from _section("Comparisons", *pairs.comparisons(evaluation))
+    yield from pairs.walks(evaluation)
     yield Heading("How the models answered")
     yield tables.answering(evaluation)
     for remark in words.remarks(evaluation):

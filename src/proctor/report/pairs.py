@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from proctor.figures import MOST_ITEMS, amount, estimate, fraction, metric_words, p_value, rounded
+from proctor.figures import (
+    MOST_ITEMS,
+    amount,
+    estimate,
+    fraction,
+    metric_words,
+    p_value,
+    path_said,
+    rounded,
+    steps,
+)
 from proctor.findings import Comparison, Difference, Estimate, Evaluation
-from proctor.report.blocks import Table
+from proctor.findings.looks import Path, PathEnd
+from proctor.report.blocks import PairWalked, Table
 from proctor.report.words import capital, labels, unique
 
 NONE = "-"
+MOST_DRAWN = 6  # walks
+ENDS: Mapping[PathEnd, str] = {
+    "open": "not yet",
+    "decided": "decided",
+    "futile": "hardly to be decided",
+    "whole": "all items asked",
+}
 MCNEMAR = "exact McNemar"  # the test of rights and wrongs; under it "did better" means "alone got it right"
 
 # Two columns of one figure: the value (or why there is none), and its interval.
@@ -29,6 +47,8 @@ def comparisons(evaluation: Evaluation) -> Iterator[Table]:
         return
     yield _verdicts(evaluation)
     yield _grounds(evaluation)
+    if any(c.whole.path for c in evaluation.comparisons):
+        yield _paths(evaluation)
     for c in with_the_best(evaluation):
         if c.tasks:
             yield _tasks(c, labels(evaluation))
@@ -85,6 +105,55 @@ def _grounds(evaluation: Evaluation) -> Table:
     heads = ("Pair, first and second", *columns)
     figures = frozenset(place for place, head in enumerate(heads) if place and head != "Test")
     return Table("What each verdict rests on", heads, rows, figures)
+
+
+def _paths(evaluation: Evaluation) -> Table:
+    """Where each pair's walk came to, of those that were tested by their path."""
+    names = labels(evaluation)
+    rows = tuple(
+        (
+            _pair(c, names),
+            amount(path.of),
+            amount(path.items),
+            amount(len(path.points)),
+            steps(path.points[-1].walk) if path.points else NONE,
+            bound(path),
+            p(path.p_value),
+            ENDS[path.ended],
+        )
+        for c in evaluation.comparisons
+        if (path := c.whole.path) is not None
+    )
+    heads = (
+        "Pair, first and second",
+        "Items planned",
+        "Answered by both",
+        "Looks",
+        "First ahead by",
+        "Needed to decide",
+        "p of the path",
+        "Ended",
+    )
+    return Table(
+        "How far each pair's walk had come when it was last looked at", heads, rows, frozenset(range(1, 7))
+    )
+
+
+def bound(path: Path) -> str:
+    """How far from 0 the walk had to be at its last look."""
+    last = path.points[-1].boundary if path.points else None
+    return "nothing could" if last is None else steps(last)
+
+
+def walks(evaluation: Evaluation) -> Iterator[PairWalked]:
+    """The walks of the first of the pairs that were tested by their path; of all of them the table tells."""
+    names = labels(evaluation)
+    tested = [(c, c.whole.path) for c in evaluation.comparisons if c.whole.path and c.whole.path.points]
+    for c, path in tested[:MOST_DRAWN]:
+        first, second = called(c.first.id, c, names), called(c.second.id, c, names)
+        points = tuple((point.items, point.walk, point.boundary) for point in path.points)
+        said = f"{first} and {second}: {path_said(first, second, path)}"
+        yield PairWalked(first, second, said, path.of, points)
 
 
 def _counts(shown: Sequence[Difference]) -> dict[str, Column]:

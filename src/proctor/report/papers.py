@@ -53,6 +53,16 @@ PAPERS: Mapping[str, str] = {
     "Prediction-Powered Inference. arXiv 2311.01453.",
     "Cohen 1960": "Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological "
     "Measurement 20, 37-46.",
+    "Lan and DeMets 1983": "Lan, K. K. G., DeMets, D. L. (1983). Discrete sequential boundaries for clinical trials. "
+    "Biometrika 70, 659-663.",
+    "Kim and DeMets 1987": "Kim, K., DeMets, D. L. (1987). Design and analysis of group sequential tests based on the "
+    "type I error spending rate function. Biometrika 74, 149-154.",
+    "Jennison and Turnbull 1989": "Jennison, C., Turnbull, B. W. (1989). Interim analyses: the repeated confidence "
+    "interval approach. Journal of the Royal Statistical Society B 51, 305-361.",
+    "Hemerik and Goeman 2018": "Hemerik, J., Goeman, J. (2018). Exact testing with random permutations. "
+    "TEST 27, 811-825.",
+    "Lan, Simon and Halperin 1982": "Lan, K. K. G., Simon, R., Halperin, M. (1982). Stochastically curtailed tests in "
+    "long-term clinical trials. Sequential Analysis 1, 207-219.",
     "Holm 1979": "Holm, S. (1979). A simple sequentially rejective multiple test procedure. "
     "Scandinavian Journal of Statistics 6, 65-70.",
 }

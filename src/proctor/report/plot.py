@@ -1,4 +1,4 @@
-"""The interval plot as inline SVG: a dot and a whisker a model, on one axis with ticks."""
+"""Drawings as inline SVG: intervals on one axis, a dot and a whisker a model; a pair's walk between its boundaries."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from proctor.figures import fraction
-from proctor.report.blocks import Dot, Plot, plain
+from proctor.figures import amount, fraction, steps
+from proctor.report.blocks import Dot, PairWalked, Plot, plain
 
 # Units of the drawing: it is scaled to the page, down to a phone's width, so the letters are large.
 WIDTH = 460
@@ -22,6 +22,12 @@ MOST_LETTERS = 31  # of a name, which stands in full in the table and in the plo
 STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 MOST_TICKS = 7
 WHOLE_AXIS = 0.5  # values spread wider than this are shown on the whole axis
+# Of a walk between its boundaries.
+WALK_HEIGHT, WALK_LEFT, WALK_RIGHT, WALK_TOP, WALK_FOOT = 230, 40, 12, 12, 34
+SEEN, EARLY = 3, 5  # what was stopped before a fifth of the items fills a third of the picture
+
+
+Place = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +116,71 @@ def shortened(name: str, most: int = MOST_LETTERS) -> str:
         return name
     keep = most // 2 - 1 if wide == len(name) else most // 4 - 1
     return f"{name[:keep]}…{name[-keep - 1 :]}"
+
+
+class _Scale:
+    """From items and steps to the drawing's units."""
+
+    def __init__(self, block: PairWalked) -> None:
+        items = block.points[-1][0] if block.points else 0
+        far = [abs(walk) for _, walk, _ in block.points]
+        far += [bound for *_, bound in block.points if bound is not None]
+        self.end = SEEN * items if 0 < EARLY * items < block.of else block.of
+        self.most = 1.2 * max([1.0, *far])
+        self.middle = WALK_TOP + (WALK_HEIGHT - WALK_TOP - WALK_FOOT) / 2
+
+    def at(self, items: float, walk: float) -> Place:
+        x = WALK_LEFT + (WIDTH - WALK_LEFT - WALK_RIGHT) * items / self.end
+        return x, self.middle - (self.middle - WALK_TOP) * walk / self.most
+
+
+def walk_svg(block: PairWalked) -> str:
+    """The drawing; the figure's caption says the same in words."""
+    scale = _Scale(block)
+    said = escape(plain(block.said), quote=True)
+    parts = [f'<svg viewBox="0 0 {WIDTH} {WALK_HEIGHT}" role="img" aria-label="{said}">']
+    parts += _fields(block, scale)
+    parts += _axes(block, scale)
+    places = [scale.at(0, 0), *(scale.at(items, walk) for items, walk, _ in block.points)]
+    parts.append(f'<polyline class="path" points="{_listed(places)}"/>')
+    x, y = places[-1]
+    parts.append(f'<circle class="path-end" cx="{x:.1f}" cy="{y:.1f}" r="5"/>')
+    return "\n".join([*parts, "</svg>"])
+
+
+def _fields(block: PairWalked, scale: _Scale) -> Iterator[str]:
+    """Where either model is better: from the boundary to the edge."""
+    bounds = [(items, bound) for items, _, bound in block.points if bound is not None]
+    right = WIDTH - WALK_RIGHT - 4
+    for sign, kind, name in ((1, "up", block.first), (-1, "down", block.second)):
+        if bounds:
+            edge = [scale.at(items, sign * bound) for items, bound in bounds]
+            outer = [scale.at(items, sign * scale.most) for items, _ in reversed(bounds)]
+            yield f'<polygon class="field-{kind}" points="{_listed([*edge, *outer])}"/>'
+            yield f'<polyline class="bound-{kind}" points="{_listed(edge)}"/>'
+        y = WALK_TOP + 14 if sign > 0 else WALK_HEIGHT - WALK_FOOT - 6
+        words = escape(shortened(plain(name)))
+        yield f'<text class="value" x="{right}" y="{y}" text-anchor="end">{words} better</text>'
+
+
+def _axes(block: PairWalked, scale: _Scale) -> Iterator[str]:
+    (left, middle), (right, _) = scale.at(0, 0), scale.at(scale.end, 0)
+    yield f'<line class="zero" x1="{left:.1f}" y1="{middle:.1f}" x2="{right:.1f}" y2="{middle:.1f}"/>'
+    yield f'<text class="tick" x="{WALK_LEFT - 6}" y="{middle + 4:.1f}" text-anchor="end">0</text>'
+    reached = max((abs(walk) for _, walk, _ in block.points), default=0.0)
+    if reached >= scale.most / 4:
+        for sign in (1, -1):
+            _, y = scale.at(0, sign * reached)
+            yield f'<text class="tick" x="{WALK_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{steps(reached)}</text>'
+    last = block.points[-1][0] if block.points else 0
+    for items in dict.fromkeys((0, last, scale.end)):
+        x, _ = scale.at(items, 0)
+        anchor = "end" if items == scale.end else "middle"
+        y = WALK_HEIGHT - WALK_FOOT + 14
+        yield f'<text class="tick" x="{x:.1f}" y="{y}" text-anchor="{anchor}">{amount(items)}</text>'
+    what = f"items that both have answered, of {amount(block.of)}"
+    yield f'<text class="tick" x="{(left + right) / 2:.1f}" y="{WALK_HEIGHT - 4}" text-anchor="middle">{what}</text>'
+
+
+def _listed(places: Sequence[Place]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)

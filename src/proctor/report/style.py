@@ -13,6 +13,8 @@ LIGHT = {
     "warning": "#7a2e00",
     "warning-paper": "#fff4e5",
     "verdict-paper": "#eaf3fc",
+    "up": "#1f6fd6",
+    "down": "#c2410c",
 }
 DARK = {
     "paper": "#14171b",
@@ -24,6 +26,8 @@ DARK = {
     "warning": "#ffc890",
     "warning-paper": "#33230f",
     "verdict-paper": "#14273a",
+    "up": "#79b3ff",
+    "down": "#ff9d6b",
 }
 
 
@@ -59,6 +63,13 @@ svg .tick {{ fill: var(--quiet); font-size: 11.5px; }}
 .grid {{ stroke: var(--rule); stroke-width: 1; }}
 .whisker {{ stroke: var(--accent); stroke-width: 2; }}
 .dot {{ fill: var(--accent); }}
+.zero {{ stroke: var(--quiet); stroke-width: 1; }}
+.path {{ fill: none; stroke: var(--ink); stroke-width: 2.5; stroke-linejoin: round; }}
+.path-end {{ fill: var(--ink); }}
+.field-up, .field-down {{ fill: var(--up); opacity: .18; }}
+.bound-up, .bound-down {{ fill: none; stroke: var(--up); stroke-width: 1.2; stroke-dasharray: 4 3; }}
+.field-down {{ fill: var(--down); }}
+.bound-down {{ stroke: var(--down); }}
 .box {{ overflow-x: auto; margin: 0 0 1.5rem; }}
 .box:focus-visible {{ outline: .15rem solid var(--accent); outline-offset: .15rem; }}
 table {{ border-collapse: collapse; font-size: .92rem; line-height: 1.4; }}
@@ -88,6 +99,6 @@ td.number {{ min-width: 0; overflow-wrap: normal; white-space: nowrap; }}
   tbody th {{ position: static; }}
   tr, figure, .notice {{ break-inside: avoid; }}
   h2, caption {{ break-after: avoid; }}
-  .notice, .dot {{ print-color-adjust: exact; -webkit-print-color-adjust: exact; }}
+  .notice, .dot, .field-up, .field-down {{ print-color-adjust: exact; -webkit-print-color-adjust: exact; }}
 }}
 """

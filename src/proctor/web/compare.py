@@ -21,21 +21,25 @@ from proctor.service.evidence.compare import Compared, Differing
 from proctor.service.evidence.evaluation import downwards
 from proctor.service.evidence.standing import Standing, standing
 from proctor.service.kinds import kind_of
+from proctor.service.looks.words import looks_said
 from proctor.service.opening.catalogue import suite_facts
 from proctor.service.results.speeds import common
 from proctor.service.watch import job_states
-from proctor.service.watch.job_states import RunFilter, RunLine
+from proctor.service.watch.job_states import JobState, RunFilter, RunLine
 from proctor.types import Status
 from proctor.web.addresses import query
 from proctor.web.dependencies import OpenContext, Project, Reader, Text, go
+from proctor.web.events import event_stream, until_ended
 from proctor.web.render import show
 from proctor.web.run import as_file
+from proctor.web.walks import walks_of
 from proctor.web.words import ERROR_TITLES
 
 ROUTER = APIRouter()
 MOST_COMPARED = 8
 ITEMS = 200
 SHOWN_ITEMS = 25
+AT_WORK = (Status.PENDING, Status.RUNNING)
 MODES = (("", "Different"), ("regressed", "Regressed"), ("improved", "Improved"))
 
 Names = Annotated[tuple[str, ...], Query(max_length=MOST_COMPARED)]
@@ -135,6 +139,7 @@ def _compared(context: Context, asked: CompareQuery) -> dict[str, Any]:
         return {"problem": _told(problem)}
     at = standing(found.evaluation, asked.metric)
     return {
+        **_how_it_came(found.evaluation, at),
         "found": found.evaluation,
         "of_tasks": all(kind_of(each.run.cell.source).holds == "tasks" for each in found.evaluation.results),
         "metrics": metrics_of(found.evaluation.results),
@@ -148,6 +153,18 @@ def _compared(context: Context, asked: CompareQuery) -> dict[str, Any]:
         "reach": _reach(found.evaluation),
         "charts": _charts(found.evaluation, at, asked.metric),
         "sample": any(result.run.sample for result in found.evaluation.results),
+    }
+
+
+def _how_it_came(of: Evaluation, at: Standing) -> dict[str, Any]:
+    """The verdict apart from what was looked at besides, each pair's walk, and whether there is more to come."""
+    looked_at = looks_said(of)
+    return {
+        "verdict": of.verdict.removesuffix(looked_at).rstrip(),
+        "looked_at": looked_at,
+        "walks": walks_of(of, at.names),
+        "waits": [of.decision.waits] if of.decision and of.decision.waits else [],
+        "at_work": any(result.run.status in AT_WORK for result in of.results),
     }
 
 
@@ -292,6 +309,27 @@ def _charts(of: Evaluation, at: Standing, metric: str) -> list[dict[str, Any]]:
         },
     ]
     return [each for each in drawn if len(each["points"]) == len(of.results)]
+
+
+@ROUTER.get("/compare/live")
+def live_piece(
+    request: Request, context: OpenContext, user: Reader, asked: Annotated[CompareQuery, Depends()]
+) -> Response:
+    """Who stands where just now, of runs at work."""
+    facts = _compared(context, asked)
+    if facts.get("problem"):
+        return show(request, "_problem.html", **facts["problem"])
+    return show(request, "_standing.html", **facts)
+
+
+@ROUTER.get("/compare/events")
+async def compare_events(context: OpenContext, user: Reader, runs: Names) -> Response:
+    """Says `changed` when any of the runs has something new to show, and `end` when all have ended."""
+
+    def states() -> list[JobState]:
+        return [job_states.state_of(context, run_id) for run_id in runs]
+
+    return event_stream(until_ended(states))
 
 
 @ROUTER.get("/compare/report")

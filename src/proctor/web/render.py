@@ -66,6 +66,7 @@ def templates() -> Environment:
         "untrusted": untrusted,
         "things": things,
         "size": size,
+        "steps": figures.steps,
         "first_word": lambda entry: (entry[0], entry[1][0]),
     }
     made.globals |= _known()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Annotated, Any
@@ -32,6 +32,7 @@ from proctor.service.runs import queue
 from proctor.service.runs.progress import longest_gap_s
 from proctor.service.runs.queue import Ticket
 from proctor.service.watch import job_states
+from proctor.service.watch.beside import side_by_side
 from proctor.service.watch.job_states import (
     JobState,
     Progress,
@@ -42,8 +43,9 @@ from proctor.service.watch.job_states import (
 )
 from proctor.types import Plan, Run, Status
 from proctor.web.dependencies import OpenContext, Reader, Runner, Text, go
-from proctor.web.events import CHANGED, HEARTBEAT_S, LOOK_EVERY_S, STILL_HERE, event_stream
+from proctor.web.events import event_stream, until_ended
 from proctor.web.render import show
+from proctor.web.walks import walks_in
 from proctor.web.words import ERROR_TITLES, things
 
 ROUTER = APIRouter()
@@ -101,6 +103,25 @@ def _common(context: Context, state: JobState) -> dict[str, Any]:
         "unscored": state.ended and holds != "verdicts" and result is not None and _unscored(context, result),
         "things": things(run),
         "now": time.time(),
+        **_beside(context, run),
+    }
+
+
+def _beside(context: Context, run: Run) -> dict[str, Any]:
+    """The walks of a run that is asked side by side with others, its own pairs first; nothing of other runs."""
+    found = side_by_side(context, run)
+    if found is None:
+        return {"walks": [], "waits": [], "beside": (), "decision": None}
+    plain = [each.cell.model.name for each in found.runs]
+    names = {
+        each.id: str(each.cell.model) if plain.count(each.cell.model.name) > 1 else each.cell.model.name
+        for each in found.runs
+    }
+    return {
+        "walks": walks_in(found.decision, names, run.id),
+        "waits": [found.decision.waits] if found.decision.waits else [],
+        "beside": [each for each in found.runs if each.id != run.id],
+        "decision": found.decision,
     }
 
 
@@ -278,22 +299,8 @@ def diagnosis_piece(request: Request, context: OpenContext, user: Reader, run_id
 @ROUTER.get("/runs/{run_id}/events")
 async def run_events(context: OpenContext, user: Reader, run_id: RunId) -> Response:
     """Says `changed` when there is something new to see, and `end` at the end."""
-    first = await asyncio.to_thread(state_of, context, run_id)
-    return event_stream(_changes(context, run_id, first))
-
-
-async def _changes(context: Context, run_id: str, state: JobState) -> AsyncIterator[bytes]:
-    told, beat = state.mark, time.monotonic()
-    while not state.ended:
-        await asyncio.sleep(LOOK_EVERY_S)
-        state = await asyncio.to_thread(state_of, context, run_id)
-        if state.mark != told:
-            told, beat = state.mark, time.monotonic()
-            yield CHANGED
-        elif time.monotonic() - beat > HEARTBEAT_S:
-            beat = time.monotonic()
-            yield STILL_HERE
-    yield b"event: end\ndata: 1\n\n"
+    await asyncio.to_thread(state_of, context, run_id)  # an id that is none is told before the stream begins
+    return event_stream(until_ended(lambda: [state_of(context, run_id)]))
 
 
 @ROUTER.post("/runs/{run_id}/stop")

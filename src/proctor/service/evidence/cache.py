@@ -43,13 +43,17 @@ class Lately:
         items: int,
         grader: str | None = None,
     ) -> Compared:
-        """Raises NotFound, ConfigError. By a kept grader it is made anew: its grades come without a run's end."""
+        """Raises NotFound, ConfigError.
+
+        By a kept grader it is made anew, since its grades come without a run's end, and so it is of runs at work.
+        """
 
         def make() -> Compared:
             wanted = {"source": source, "metric": metric, "margin": margin, "items": items, "grader": grader}
             return compared(self.context, names, **wanted)  # type: ignore[arg-type]  # by name
 
-        return make() if grader else self.kept(("compared", names, source, metric, margin, items), make)
+        key = ("compared", names, source, metric, margin, items)
+        return make() if grader else self.kept(key, make, lasting=_whole)
 
     def history(self, model: str | None, source: str | None, days: int, project_id: int | None) -> History:
         def make() -> History:
@@ -65,8 +69,17 @@ class Lately:
 
         return make() if run.finished_at is None else self.kept(("trials", run.id), make)
 
-    def kept(self, key: tuple[Any, ...], make: Callable[[], Found]) -> Found:
-        """What `make` gives, unless it was made under the same key since the last run began or ended."""
+    def kept(
+        self,
+        key: tuple[Any, ...],
+        make: Callable[[], Found],
+        *,
+        lasting: Callable[[Found], bool] = lambda made: True,
+    ) -> Found:
+        """What `make` gives, unless it was made under the same key since the last run began or ended.
+
+        What is not `lasting`, as figures of a run at work, is made at each look.
+        """
         whole = (str(self.context.store), *lists.mark(self.context.store), *key)
         with _LOCK:
             if whole in _KEPT:
@@ -74,8 +87,14 @@ class Lately:
                 kept: Found = _KEPT[whole]
                 return kept
         made = make()
+        if not lasting(made):
+            return made
         with _LOCK:
             _KEPT[whole] = made
             while len(_KEPT) > MOST_KEPT:
                 _KEPT.popitem(last=False)
         return made
+
+
+def _whole(made: Compared) -> bool:
+    return all(result.run.finished_at is not None for result in made.evaluation.results)

@@ -14,6 +14,7 @@ from proctor.service.context import Context, find
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.evidence.shared import shape_over
 from proctor.service.looks.ledger import LookLedger
+from proctor.service.looks.peeks import looked
 from proctor.service.looks.pooled import Meant, PooledView
 from proctor.service.results.answer_kinds import kept_as_they_are
 from proctor.service.results.comparable import check_comparable
@@ -115,6 +116,7 @@ def compared(context: Context, names: Sequence[str], **how: Unpack[Comparing]) -
         ledger=ledger,
     )
     found = as_checked(context, found, grader)
+    looked(context, runs)
     tasks = counted([result.run for result in found.results], metric)
     differ = tuple(differing(view, pair, tasks, how.get("items", SHOWN_ITEMS)) for pair in found.comparisons)
     return Compared(found, differ)

@@ -14,7 +14,7 @@ from proctor.service.deciding import both_ways, decided, plan_of
 from proctor.service.evidence import shared
 from proctor.service.evidence.verdicts import sentence
 from proctor.service.kinds import kind_of
-from proctor.service.looks.ledger import LookLedger, Tried
+from proctor.service.looks.ledger import LookLedger, TriedBeside
 from proctor.service.looks.words import looks_said
 from proctor.service.results import headline
 from proctor.service.results.comparable import check_comparable, check_shared
@@ -86,7 +86,7 @@ def _tested(
     Models that were asked side by side were named beforehand: their plan's pairs are the family, and no others.
     """
     runs = [run for run, _ in sides]
-    tried = ledger.tried(runs) if ledger is not None else Tried()
+    tried = ledger.tried(runs) if ledger is not None else TriedBeside()
     # What is decided is by the runs' first grades.
     regraded = ledger is not None and ledger.grader is not None
     plan = () if regraded else plan_of(runs, None if ledger is None else ledger.store)
@@ -101,13 +101,16 @@ def _tested(
         watched=tried.watched,
         paths=both_ways(decision if metric == headline.SCORE else None),
     )
+    of_plan = {str(run.cell.model) for run in plan}
+    further = tried.left_out + sum(str(run.cell.model) not in of_plan for run in tried.others if decision)
     looks = Looks(
-        len(sides) + len(beside) + len(others),
+        len(sides) + len(beside) + len(others) + further,
         found[0].whole.comparisons,
-        fixed=tried.left_out or bool(decision and tried.others),
+        fixed=further > 0,
         reruns=tried.reruns,
         alternatives=(*tried.alternatives, *_metrics(whole, metric)),
         peeks=tried.peeks,
+        deleted=tried.deleted,
     )
     return [pair for pair in found if pair.first in runs and pair.second in runs], looks, decision
 
@@ -141,13 +144,18 @@ def of_plan(store: Kept, results: Sequence[RunResult], ledger: LookLedger | None
 
 
 def _with_items(pairs: Sequence[Comparison], sides: Sequence[Side], of: Shape) -> tuple[Comparison, ...]:
-    """The pairs with how many items each run was asked, and how many of them both."""
+    """The pairs with how many items each run was asked, and how many of them both.
+
+    A pair that stopped early is told by its path: after how many items it stands.
+    """
     asked = {run.id: shared.asked(rows, of) for run, rows in sides}
     what: Literal["items", "tasks"] = (
         "tasks" if kind_of(sides[0][0].cell.source).holds == "tasks" else "items"
     )
     return tuple(
-        replace(pair, sharing=shared.sharing(asked[pair.first.id], asked[pair.second.id], of, what))
+        pair
+        if (path := pair.whole.path) is not None and path.items < path.of
+        else replace(pair, sharing=shared.sharing(asked[pair.first.id], asked[pair.second.id], of, what))
         for pair in pairs
     )
 

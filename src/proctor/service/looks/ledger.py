@@ -13,25 +13,27 @@ from proctor.service.grades.named import kept_name
 from proctor.service.grades.view import regraded
 from proctor.service.looks.choices import alternatives, asked_with
 from proctor.store import Store
-from proctor.store.read.keyed import KeyedRun, keyed_runs, projects_of
+from proctor.store.read.keyed import GoneRun, KeyedRun, gone_runs, keyed_runs, projects_of
 from proctor.store.write.looks import moments
-from proctor.types import Run
+from proctor.types import Run, Status
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedBeside:
     """What was tried beside a comparison. `others` are runs of further models, one of each, whose pairs count.
 
-    `left_out`: there are further models, and they do not count since the compared ones were named beforehand.
-    `watched` are the ids of compared runs that were looked at while they were at work.
+    `left_out` counts further models that do not count since the compared ones were named beforehand, `deleted` those
+    of whose runs of the very same exam none is left. `watched` are the ids of compared runs that were looked at before
+    they were whole.
     """
 
     others: tuple[Run, ...] = ()
-    left_out: bool = False
+    left_out: int = 0
     watched: frozenset[str] = frozenset()
     reruns: tuple[Rerun, ...] = ()
     alternatives: tuple[Alternatives, ...] = ()
     peeks: int = 0
+    deleted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,31 +48,39 @@ class LookLedger:
     grader: str | None = None
     pools: Mapping[str, Sequence[Run]] = field(default_factory=dict)
 
-    def tried(self, runs: Sequence[Run]) -> Tried:
+    def tried(self, runs: Sequence[Run]) -> TriedBeside:
         """Beside these comparable runs, as the ledger's grader sees them."""
         ids = [run.id for run in runs]
+        projects = projects_of(self.store, ids)
+        keys = {run.comparability for run in runs if run.comparability}
         lines = keyed_runs(
             self.store,
-            projects_of(self.store, ids),
+            projects,
             sources={run.cell.source.listed for run in runs},
-            keys={run.comparability for run in runs if run.comparability},
+            keys=keys,
         )
+        by_id = {line.id: line for line in lines}
+        # By the first grader, whichever is looked by now.
+        exams = {run.id: by_id[run.id].exam if run.id in by_id else run.exam for run in runs}
+        left = gone_runs(self.store, projects, keys)
+        there = {*map(_model_of, runs), *(line.full_model for line in lines)}
         others = self._others(runs, lines)
         looked = moments(self.store, ids)
-        return Tried(
+        return TriedBeside(
             others=() if self.only else tuple(map(self._run, others)),
-            left_out=self.only and bool(others),
+            left_out=len(others) if self.only else 0,
             watched=frozenset(looked),
-            reruns=self._reruns(runs, lines),
+            reruns=tuple(each for run in runs for each in self._reruns(run, exams[run.id], lines, left)),
             alternatives=alternatives(self.store, runs, lines),
             peeks=len({at for of_run in looked.values() for at in of_run}),
+            deleted=len({each.full_model for each in left if each.exam in exams.values()} - there),
         )
 
     def _others(self, runs: Sequence[Run], lines: Sequence[KeyedRun]) -> Sequence[KeyedRun]:
         """Of every further model its latest complete run of these exams, else its largest that may share items."""
-        here = {str(run.cell.model) for run in runs}
+        here = set(map(_model_of, runs))
         keys, exams = {run.comparability for run in runs}, {run.exam for run in runs}
-        whole = [line for line in lines if line.complete and line.full_model not in here]
+        whole = [line for line in lines if _measured(line) and line.full_model not in here]
         found: dict[str, KeyedRun] = {}
         # Newest first, and kept so among equals.
         for line in sorted(self._seen(whole), key=lambda line: (line.exam not in exams, -line.planned)):
@@ -93,24 +103,32 @@ class LookLedger:
         run = self.store.run(line.id)
         return run if self.grader is None else regraded(run, kept_name(self.store, run, self.grader))
 
-    def _reruns(self, runs: Sequence[Run], lines: Sequence[KeyedRun]) -> tuple[Rerun, ...]:
-        """Those of which there are several."""
-        by_id = {line.id: line for line in lines}
-        found = []
-        for run in runs:
-            exam = (
-                by_id[run.id].exam if run.id in by_id else run.exam
-            )  # by the first grader, whichever is looked by
-            mine = (str(run.cell.model), exam, asked_with(run.cell))
-            alike = [line for line in lines if _cell_of(line) == mine]
-            whole = {line.id for line in alike if line.complete} | {run.id}
-            stopped = sum(1 for line in alike if line.id not in whole and line.finished_at is not None)
-            if len(whole) > 1 or stopped:
-                counted = len(self.pools.get(run.id, ())) or 1
-                latest = all(line.created_at <= run.created_at for line in alike if line.complete)
-                found.append(Rerun(run.id, str(run.cell.model), len(whole), counted, stopped, latest))
-        return tuple(found)
+    def _reruns(
+        self, run: Run, exam: str | None, lines: Sequence[KeyedRun], left: Sequence[GoneRun]
+    ) -> Iterator[Rerun]:
+        """What is to be told of the other runs of its cell, where there are any."""
+        mine = (_model_of(run), exam, asked_with(run.cell))
+        alike = [line for line in lines if _cell_of(line) == mine]
+        whole = {line.id for line in alike if line.complete} | {run.id}
+        stopped = sum(1 for line in alike if line.id not in whole and line.finished_at is not None)
+        deleted = sum(1 for each in left if _cell_of(each) == mine)
+        if len(whole) > 1 or stopped or deleted:
+            counted = len(self.pools.get(run.id, ())) or 1
+            latest = all(line.created_at <= run.created_at for line in alike if line.complete)
+            yield Rerun(run.id, _model_of(run), len(whole), counted, stopped, latest, deleted)
 
 
-def _cell_of(line: KeyedRun) -> tuple[str, str | None, Hashable]:
+def _model_of(run: Run) -> str:
+    return str(run.cell.model)
+
+
+def _measured(line: KeyedRun) -> bool:
+    """Whether a run says of its model what it was to say: it is complete, or stopped since the verdict was sure."""
+    if line.complete:
+        return True
+    ended = line.status == Status.COMPLETED and line.finished_at is not None
+    return ended and cell_from_json(line.cell).limits.until_decided
+
+
+def _cell_of(line: KeyedRun | GoneRun) -> tuple[str, str | None, Hashable]:
     return line.full_model, line.exam, asked_with(cell_from_json(line.cell))

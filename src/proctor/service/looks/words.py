@@ -19,30 +19,47 @@ WAYS: Mapping[Chosen, str] = {
     "settings": "settings of sampling",
     "metrics": "metrics",
 }
+SENTENCES = ("this is ", "these are ", "only ", "the runs ")
 
 
 def looks_said(of: Evaluation) -> str:
     """The sentence with which `of.verdict` ends; "" where there is nothing to say."""
     if of.looks is None or len(of.results) < 2:
         return ""
-    said = "; ".join([*_chosen(of.looks, len(of.comparisons)), *_reruns(of.looks), *_peeks(of.looks)])
-    return f"{said}." if said else ""
+    looks, compared = of.looks, len(of.comparisons)
+    # Of runs that are stopped when they are decided, every look is allowed for beforehand.
+    by_plan = all(result.run.cell.limits.until_decided for result in of.results)
+    parts = [
+        *_chosen(looks, compared),
+        *_reruns(looks),
+        *(() if by_plan else _peeks(looks)),
+        *_deleted(looks),
+    ]
+    if not parts:
+        return ""
+    if parts[0].startswith(SENTENCES):  # and not with the name of a model
+        parts[0] = f"{parts[0][0].upper()}{parts[0][1:]}"
+    return f"{'; '.join(parts)}."
 
 
 def _chosen(looks: Looks, compared: int) -> Iterator[str]:
     parts = []
+    every = (
+        "pairs of models named beforehand"
+        if looks.fixed
+        else (f"pairs of the {looks.models:,} models with complete runs on these items")
+    )
     if looks.pairs > compared:
         what = "one" if compared == 1 else f"{compared:,}"
-        parts.append(
-            f"{what} of {looks.pairs:,} pairs of the {looks.models:,} models with complete runs on these items"
-        )
+        parts.append(f"{what} of {looks.pairs:,} {every}")
     if looks.alternatives:
-        ways = listed([f"of {each.of:,} {WAYS[each.what]}" for each in looks.alternatives])
-        parts.append(f"one {ways} in which they have complete runs")
+        ways = listed([f"{each.of:,} {WAYS[each.what]}" for each in looks.alternatives])
+        parts.append(f"one choice out of {ways}")
     if parts:
-        yield f"{'This is' if compared == 1 else 'These are'} {', and '.join(parts)}"
+        yield f"{'this is' if compared == 1 else 'these are'} {', and '.join(parts)}"
     if looks.fixed:
-        yield f"{'no' if parts else 'No'} further models count, since these were named beforehand"
+        which = "only this pair counts" if looks.pairs == 1 else f"only {looks.pairs:,} pairs count"
+        yield f"{which}, named beforehand, though {looks.models:,} models have complete runs on these items"
 
 
 def _reruns(looks: Looks) -> Iterator[str]:
@@ -53,18 +70,28 @@ def _reruns(looks: Looks) -> Iterator[str]:
 
 
 def _of_its_runs(each: Rerun) -> str:
-    stopped = f", and {each.stopped:,} more stopped early" if each.stopped else ""
+    further = [
+        f"{of:,} more {'was' if of == 1 else 'were'} {what}"
+        for of, what in ((each.stopped, "stopped early"), (each.deleted, "deleted"))
+        if of
+    ]
+    rest = f", and {listed(further)}" if further else ""
     if each.of == 1:
-        times = "once" if each.stopped == 1 else f"{each.stopped:,} times"
-        return f"its only complete run here, and was begun {times} more and stopped early"
+        return f"its only complete run here{rest}"
     if each.counted > 1:
         of = f"all its {each.of:,}" if each.counted == each.of else f"{each.counted:,} of its {each.of:,}"
-        return f"the mean of {of} runs here{stopped}"
+        return f"the mean of {of} runs here{rest}"
     which = "the latest" if each.latest else "one, and not the latest,"
-    return f"{which} of its {each.of:,} runs here{stopped}"
+    return f"{which} of its {each.of:,} runs here{rest}"
 
 
 def _peeks(looks: Looks) -> Iterator[str]:
     if looks.peeks:
         times = {1: "once", 2: "twice"}.get(looks.peeks, f"{looks.peeks:,} times")
-        yield f"the runs were looked at {times} while they were at work"
+        yield f"the runs were looked at {times} before they were whole"
+
+
+def _deleted(looks: Looks) -> Iterator[str]:
+    if looks.deleted:
+        models = "a further model" if looks.deleted == 1 else f"{looks.deleted:,} further models"
+        yield f"the runs of {models} on these items were deleted"

@@ -12,6 +12,7 @@ from proctor.findings import Cause, Comparison, Difference, Estimate, Evaluation
 from proctor.manifest_json import manifest_document
 from proctor.service.results import speeds
 from proctor.service.results.advice import advice, asks_again
+from proctor.service.results.look_documents import decision, looks, path
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.rows.trials_document import trials_document
 from proctor.stats.estimates_task import most_stderr
@@ -47,6 +48,8 @@ def evaluation(e: Evaluation) -> dict[str, Any]:
             {"run_id": r.run.id, **score(s)} for r, s in zip(e.results, e.compared, strict=bool(e.compared))
         ],
         "verdict": e.verdict,
+        "looks": looks(e.looks),
+        "decision": decision(e.decision),
         "speeds_differ": e.unlike_times,
     }
 
@@ -173,4 +176,6 @@ def difference(d: Difference) -> dict[str, Any]:
         "detectable": d.detectable,
         "items_needed": d.items_needed,
         "same_tasks_p": d.same_tasks_p,
+        "path": path(d.path),
+        "withheld": d.withheld,
     }

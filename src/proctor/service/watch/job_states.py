@@ -10,6 +10,7 @@ from proctor.errors import ConfigError, Conflict, DiskFull, NotFound
 from proctor.findings import RunResult
 from proctor.service.context import Context, dead_owner
 from proctor.service.kinds import kind_of
+from proctor.service.looks.peeks import looked
 from proctor.service.results.results import shown
 from proctor.service.runs import fleet, waits
 from proctor.service.runs.progress import Progress, longest_gap_s
@@ -164,8 +165,10 @@ def project_of(context: Context, run_id: str) -> int:
 
 
 def result_of(context: Context, job_id: str) -> RunResult:
-    """What the job shows so far. Raises NotFound."""
-    return shown(context.store, run_of(context, job_id))
+    """What the job shows so far: of one at work that is a look, which is kept. Raises NotFound."""
+    run = run_of(context, job_id)
+    looked(context, [run])
+    return shown(context.store, run)
 
 
 def state_of(context: Context, job_id: str) -> JobState:

@@ -185,8 +185,12 @@ class FlipWalk(Levelled):
         self._units[unit] = before + difference
         self._squares = max(0.0, self._squares + (2 * before + difference) * difference)
         self.walk += difference
+        return self.place(unit), difference
+
+    def place(self, unit: Hashable) -> int:
+        """A unit's hash: path p turns it if p and this share an odd number of bits."""
         digest = hashlib.blake2b(f"{self.key}\n{unit!r}".encode(), digest_size=8).digest()
-        return int.from_bytes(digest, "big") % self.paths, difference
+        return int.from_bytes(digest, "big") % self.paths
 
     def _front(self, at: Sequence[float]) -> Front:
         return (_Followed if at[0] <= self.alpha else _Fewer)(self, at)

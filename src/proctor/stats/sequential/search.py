@@ -101,6 +101,10 @@ class Levelled(ABC):
     test: str
 
     def __init__(self, n: int, alpha: float) -> None:
+        if n < 1 or not 0 < alpha < 1:
+            raise ValueError(
+                f"a walk needs an item and a level between 0 and 1, not n = {n}, alpha = {alpha:g}"
+            )
         self.n = n
         self.alpha = alpha
         self.test = type(self).test.format(alpha=alpha)

@@ -160,5 +160,10 @@ class SignWalk(Levelled):
         """The standard deviation of the walk if both are equally good, given how often they disagreed."""
         return math.sqrt(self.made)
 
+    @property
+    def spent(self) -> float:
+        """How much of alpha is spent by now: the probability of having been stopped if both are equally good."""
+        return float(self._own.spent[0])
+
     def _front(self, at: Sequence[float]) -> Front:
         return _Followed(self, at)

@@ -37,13 +37,14 @@ def tested(
     p = of.walk.plain_p_value(of.looks)
     if of.whole and path is None:
         p = max(p, plain.p_value)
-    path = of.path() if path is None or of.whole else path
+    own = of.path()
+    path = own if path is None or of.whole else path
     low, high = of.walk.interval(of.looks, plain.estimate.value)
     method = f"{REPEATED} ({'Tango' if _exact(of) else 'sign flips of units'})"
     return replace(
         plain,
         estimate=replace(plain.estimate, low=low, high=high, method=method, reason=None),
-        test=path.test,
+        test=own.test,
         p_value=p,
         path=path,
         detectable=_detectable(plain, of),

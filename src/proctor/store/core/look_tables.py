@@ -1,7 +1,6 @@
-"""What was tried and is no longer to be seen: figures shown of runs at work, and runs that were deleted.
+"""What was tried and is no longer to be seen: figures shown of runs that were not whole, and runs that were deleted.
 
-
-look     a moment at which figures of a run at work were shown, with how many of its items had an outcome
+look     a moment at which figures of a run that was not whole were shown, with how many items had an outcome
 gone     a complete run that was deleted: what tells it apart as a try of its comparison, and nothing that it showed
 """
 

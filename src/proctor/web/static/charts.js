@@ -68,6 +68,48 @@
         tooltip: { ...base().tooltip, formatter: (t) => `${t.name}\n${data.y} ${t.data.p.ys}\n${data.x} ${t.data.p.xs}` },
       };
     },
+    // A walk from 0 between the fields in which either model is better: where it reaches one, the verdict is sure.
+    walk(data) {
+      const ink = dark() ? "#e6ebf2" : "#1b2433", quiet = dark() ? "#a9b4c2" : "#5a6372", narrow = window.innerWidth < 576;
+      const number = (value) => value.toLocaleString("en", { maximumFractionDigits: 1 });
+      const bounds = data.points.filter((p) => p[2] != null), last = data.points.at(-1) ?? [0, 0, null];
+      const most = Math.max(1, ...data.points.map((p) => Math.abs(p[1])), ...bounds.map((p) => p[2])) * 1.2;
+      const step = 10 ** Math.floor(Math.log10(most / 2)), tick = [1, 2, 5, 10].map((n) => n * step).find((n) => n * 3 >= most) ?? most;
+      const high = Math.ceil(most / tick) * tick, left = data.of - last[0], over = data.ended === "decided" || data.ended === "futile";
+      // What was stopped or seen early fills a third of the picture at least.
+      const end = last[0] && 5 * last[0] < data.of ? 3 * last[0] : data.of;
+      const field = (sign, colour, name) => ({
+        name, type: "line", symbol: "none", silent: true, tooltip: { show: false },
+        data: bounds.map((p) => [p[0], sign * p[2]]), lineStyle: { width: 1.5, color: colour, type: "dashed" },
+        areaStyle: { origin: sign > 0 ? "end" : "start", color: colour, opacity: dark() ? 0.34 : 0.18 },
+      });
+      const note = (name, sign, fill) => ({ type: "text", right: 34, [sign > 0 ? "top" : "bottom"]: sign > 0 ? 34 : 58, silent: true,
+        style: { text: `${sign > 0 ? "▲" : "▼"} ${name} better`, fill, fontWeight: 600, fontSize: 13, width: narrow ? 150 : 320, overflow: "truncate" } });
+      return {
+        ...base(),
+        grid: { left: 52, right: 30, top: 30, bottom: 48 },
+        tooltip: { ...base().tooltip, trigger: "axis",
+          formatter: (found) => {
+            const p = data.points.find((each) => each[0] === found[0].axisValue);
+            if (!p) return "";
+            const ahead = p[1] ? `${p[1] > 0 ? data.first : data.second} ahead by ${number(Math.abs(p[1]))}` : "neither ahead";
+            return `After ${number(p[0])} items: ${ahead}\n${p[2] == null ? "so few cannot decide it" : `${number(p[2])} either way decides it`}`;
+          } },
+        xAxis: { type: "value", min: 0, max: end, name: narrow ? `items both answered, of ${number(data.of)}` : `items that both have answered, of ${number(data.of)}`, nameLocation: "middle", nameGap: 28,
+          nameTextStyle: { color: quiet }, splitLine: { show: false }, axisLine: { onZero: true, lineStyle: { color: quiet } }, axisTick: { show: false },
+          axisLabel: { hideOverlap: true, color: quiet, margin: 8, showMaxLabel: end === data.of } },
+        yAxis: { type: "value", min: -high, max: high, interval: tick, name: "ahead by", nameTextStyle: { color: quiet, align: "left", padding: [0, 0, 0, -36] },
+          axisLabel: { color: quiet, formatter: (v) => number(Math.abs(v)) }, splitLine: { show: false } },
+        graphic: [note(data.first, 1, dark() ? "#79b3ff" : colours[0]), note(data.second, -1, dark() ? "#ff9d6b" : colours[1])],
+        series: [
+          field(1, colours[0], data.first), field(-1, colours[1], data.second),
+          { name: "walk", type: "line", symbol: "none", z: 5, lineStyle: { width: 3, color: ink }, data: [[0, 0], ...data.points.map((p) => [p[0], p[1]])],
+            markPoint: { silent: true, symbol: "circle", symbolSize: 12, itemStyle: { color: ink }, label: { show: false }, data: [{ coord: [last[0], last[1]] }] },
+            markArea: over && left > 0 ? { silent: true, itemStyle: { color: quiet, opacity: 0.12 },
+              label: { color: quiet, position: "inside", offset: [0, -14], formatter: `${number(left)} not needed${end < data.of ? " →" : ""}` }, data: [[{ xAxis: last[0] }, { xAxis: end }]] } : undefined },
+        ],
+      };
+    },
   };
 
   function draw(box) {
@@ -75,7 +117,9 @@
     const old = echarts.getInstanceByDom(box);
     old?.dispose();
     const chart = echarts.init(box, dark() ? "dark" : null, { renderer: "canvas" });
-    chart.setOption(kinds[box.dataset.kind](data));
+    // The page's own words: the library would list the first points.
+    const aria = { enabled: true, label: { description: box.getAttribute("aria-label") } };
+    chart.setOption({ ...kinds[box.dataset.kind](data), aria });
     box.dataset.drawn = "true";
   }
   const drawAll = (root = document) => root.querySelectorAll("[data-chart]").forEach(draw);
