@@ -68,3 +68,12 @@ def test_what_was_deleted_before_it_was_whole_is_no_try(home: Path) -> None:
     delete(settings(home), broken)
     found = compared(home, asked(home, "lucky", 3), other)
     assert found.looks is not None and not found.looks.reruns and not found.looks.deleted
+
+
+def test_a_run_that_is_not_whole_is_not_called_complete(home: Path) -> None:
+    other = asked(home, "other", 9)
+    said: list[str | None] = list(answers(N))
+    said[-5:] = [None] * 5
+    ids = [replayed(home, ExamRef("file", str(home / "ways.jsonl")), said, "lucky") for _ in range(2)]
+    found = compared(home, ids[-1], other)
+    assert "replay/lucky is one of 2 runs of it here, none of them whole" in found.verdict
