@@ -141,8 +141,8 @@ def test_deleted_runs_are_still_told_of(home: Path) -> None:
         assert len(remove(store, gone)) == 2
     found = side_by_side(home, "alpha", "beta", only=True)
     assert [(each.of, each.deleted) for each in looks(found).reruns] == [(1, 1)] and looks(found).deleted == 1
-    assert "replay/alpha is its only complete run here, and 1 more was deleted" in found.verdict
-    assert found.verdict.endswith("the runs of a further model on these items were deleted.")
+    assert "replay/alpha has further runs here: 1 deleted" in found.verdict
+    assert found.verdict.endswith("the runs of a model on these items were deleted.")
 
 
 # Choices -----------------------------------------------------------------------------------------

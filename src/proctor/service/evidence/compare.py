@@ -184,7 +184,9 @@ def _candidates(store: Store, name: str, source: str | None) -> tuple[list[Run],
     models = dict.fromkeys(str(run.cell.model) for run in runs)
     if len(models) > 1:
         raise ConfigError(f"{name} is the name of several models: {', '.join(models)}. Give one of these")
-    runs = [run for run in runs if not run.partial and not run.stopped]
+    whole = [run for run in runs if not run.partial and not run.stopped]
+    # Where there is none, one that was asked side by side with others and stopped as their verdict was sure.
+    runs = whole or [run for run in runs if run.cell.limits.until_decided and run.settled]
     runs = [run for run in runs if run.comparability is not None] or runs  # of those that can have scores
     if not runs:
         where = f" on {source}" if source else ""

@@ -91,9 +91,11 @@ def _tested(
     # What is decided is by the runs' first grades.
     regraded = here is not None and here.grader is not None
     plan = () if regraded else plan_of(runs, None if here is None else here.store)
-    decision = decided(store if here is None else here.store, plan)
+    known = None if here is None else here.decided
+    decision = known or decided(store if here is None else here.store, plan)
     others = [] if decision else _others(store, tried, sides, whole)
-    beside = [(run, list(marks(store, run))) for run in plan if decision and run not in runs]
+    ids = {run.id for run in runs}
+    beside = [(run, list(marks(store, run))) for run in plan if decision and run.id not in ids]
     found = compare(
         [*sides, *beside],
         focused(whole, metric),
@@ -113,7 +115,7 @@ def _tested(
         peeks=tried.peeks,
         deleted=tried.deleted,
     )
-    return [pair for pair in found if pair.first in runs and pair.second in runs], looks, decision
+    return [pair for pair in found if {pair.first.id, pair.second.id} <= ids], looks, decision
 
 
 def _metrics(whole: Shape, metric: str) -> tuple[Alternatives, ...]:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from proctor.errors import ConfigError, NotFound
-from proctor.findings.looks import Alternatives, Rerun
+from proctor.findings.looks import Alternatives, Decision, Rerun
 from proctor.plan import cell_from_json
 from proctor.service.grades.named import kept_name
 from proctor.service.grades.view import regraded
@@ -43,12 +43,14 @@ class LookLedger:
     """Tells what was tried in the projects of compared runs. `only`: their models alone count, named beforehand.
 
     `grader` as in `GradedView`; `pools` are the runs that make the score of one, by its id, as in `PooledView`.
+    `decided` is what their rows decide of runs that were asked side by side, where that is known without reading them.
     """
 
     store: Store
     only: bool = False
     grader: str | None = None
     pools: Mapping[str, Sequence[Run]] = field(default_factory=dict)
+    decided: Decision | None = None
 
     def tried(self, runs: Sequence[Run]) -> TriedBeside:
         """Beside these comparable runs, as the ledger's grader sees them."""
@@ -118,12 +120,12 @@ class LookLedger:
         kept = next((line for line in lines if line.id == run.id), None)
         mine = _tried_as(kept or run)
         alike = [line for line in lines if _tried_as(line) == mine and _items(line) >= TRIAL * _items(run)]
-        whole = {line.id for line in alike if line.complete} | {run.id}
+        whole = {line.id for line in alike if _measured(line)} | {run.id}
         stopped = sum(1 for line in alike if line.id not in whole and line.finished_at is not None)
         deleted = sum(1 for each in gone if _tried_as(each) == mine)
         if len(whole) > 1 or stopped or deleted:
             counted = len(self.pools.get(run.id, ())) or 1
-            latest = all(line.created_at <= run.created_at for line in alike if line.complete)
+            latest = all(line.created_at <= run.created_at for line in alike if line.id in whole)
             yield Rerun(run.id, _model_of(run), len(whole), counted, stopped, latest, deleted)
 
 

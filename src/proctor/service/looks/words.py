@@ -67,6 +67,7 @@ def _reruns(looks: Looks, early: Set[str]) -> Iterator[str]:
     models = [each.model for each in looks.reruns]
     for each in looks.reruns:
         name = f"{each.model} (run {each.run_id[:8]})" if models.count(each.model) > 1 else each.model
+<<<<<<< HEAD
         yield f"{name} is {_of_its_tries(each) if each.run_id in early else _of_its_runs(each)}"
 
 
@@ -74,19 +75,22 @@ def _of_its_tries(each: Rerun) -> str:
     further = [f"{of:,} {what}" for of, what in ((each.of - 1, "whole"), (each.deleted, "deleted")) if of]
     rest = f", {listed(further)} among them" if further else ", none of them whole"
     return f"one of {each.of + each.stopped + each.deleted:,} runs of it here{rest}"
+=======
+        yield f"{name} {_of_its_runs(each)}"
+>>>>>>> main
 
 
 def _of_its_runs(each: Rerun) -> str:
-    counts = ((each.stopped, "is", "are", "incomplete"), (each.deleted, "was", "were", "deleted"))
-    further = [f"{of:,} more {is_ if of == 1 else are} {what}" for of, is_, are, what in counts if of]
-    rest = f", and {listed(further)}" if further else ""
+    counts = ((each.stopped, "incomplete"), (each.deleted, "deleted"))
+    further = listed([f"{of:,} {what}" for of, what in counts if of] or [""])
     if each.of == 1:
-        return f"its only complete run here{rest}"
+        return f"has further runs here: {further}"
+    rest = f", and further ones: {further}" if further else ""
     if each.counted > 1:
         of = f"all its {each.of:,}" if each.counted == each.of else f"{each.counted:,} of its {each.of:,}"
-        return f"the mean of {of} runs here{rest}"
+        return f"is the mean of {of} runs here{rest}"
     which = "the latest" if each.latest else "one, and not the latest,"
-    return f"{which} of its {each.of:,} runs here{rest}"
+    return f"is {which} of its {each.of:,} runs here{rest}"
 
 
 def _peeks(looks: Looks) -> Iterator[str]:

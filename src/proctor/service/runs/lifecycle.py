@@ -13,6 +13,7 @@ from typing import NoReturn
 from proctor.engine.retry import Retry
 from proctor.errors import Conflict, ProctorError, StoreError
 from proctor.findings import Evaluation, RunResult
+from proctor.findings.looks import Decision
 from proctor.plan import check
 from proctor.protocols import Grader, Source
 from proctor.references import SourceRef
@@ -128,7 +129,7 @@ def start(
             if isinstance(error, Interrupted):
                 raise KeyboardInterrupt from None  # before anything was stored there is nothing to resume
             raise
-    return _ended(context, made, besides)
+    return _ended(context, made, besides, decided=working.decided())
 
 
 def _on_with_part(context: Context, before: Sequence[Run], plan: Plan, watch: Watch | None) -> PlanOutcome:
@@ -217,7 +218,7 @@ def resume(
             run_cells(cells, sources, submit, working, replies=replies)
         except (ProctorError, Interrupted) as error:
             return _stopped(context, runs, error)
-    return _ended(context, runs, besides)
+    return _ended(context, runs, besides, decided=working.decided())
 
 
 def _nothing_to_resume(ids: Sequence[str]) -> NoReturn:
@@ -240,6 +241,8 @@ def rerun(
     """A new run (or plan) from the same words, with the old one as parent."""
     store = context.store
     runs = find(store, ident)
+    if runs[0].cell.limits.until_decided:  # one alone decides nothing
+        runs = store.plan_runs(runs[0].plan_id)
     context = replace(context, settings=settings_to_ask_again(context, runs))
     bring_cells(context, [run.cell for run in runs])
     fresh = _afresh([run.cell.source for run in runs], context)
@@ -297,7 +300,11 @@ def _as_it_is(store: Store, run: Run) -> Run:
 
 
 def _ended(
-    context: Context, runs: Sequence[Run], besides: Mapping[SourceRef, Beside] = MappingProxyType({})
+    context: Context,
+    runs: Sequence[Run],
+    besides: Mapping[SourceRef, Beside] = MappingProxyType({}),
+    *,
+    decided: Decision | None = None,
 ) -> PlanOutcome:
     results = [shown(context.store, context.store.run(run.id)) for run in runs]
     unfinished = tuple(r.run.id for r in results if r.run.partial)
@@ -306,7 +313,8 @@ def _ended(
     failed = (failed_whole(r) for r in results if r.run.status is Status.FAILED)
     troubles = (each.trouble for each in besides.values())
     error = next((each for each in (*failed, *troubles) if each is not None), None)
-    found = of_plan(context.store, results, ledger_of(context.store, runs))
+    ledger = replace(ledger_of(context.store, runs), decided=decided)
+    found = of_plan(context.store, results, ledger)
     looked(context, [result.run for result in results])
     return PlanOutcome(found, unfinished, error, notes=notes)
 
