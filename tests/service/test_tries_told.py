@@ -48,7 +48,7 @@ def test_runs_that_were_deleted_are_counted_and_their_models_stay_in_the_family(
     assert found.comparisons[0].whole.comparisons == 3
     assert found.looks is not None and (found.looks.models, found.looks.deleted) == (3, 1)
     assert found.looks.reruns == (Rerun(kept, "replay/lucky", of=1, deleted=2),)
-    assert "2 more were deleted" in found.verdict and "the runs of a model on these items" in found.verdict
+    assert "replay/lucky has further runs here: 2 deleted" in found.verdict and "the runs of a model on these items" in found.verdict
 
 
 def test_a_rerun_of_another_selection_is_a_rerun(home: Path) -> None:
@@ -68,12 +68,3 @@ def test_what_was_deleted_before_it_was_whole_is_no_try(home: Path) -> None:
     delete(settings(home), broken)
     found = compared(home, asked(home, "lucky", 3), other)
     assert found.looks is not None and not found.looks.reruns and not found.looks.deleted
-
-
-def test_a_run_that_is_not_whole_is_not_called_complete(home: Path) -> None:
-    other = asked(home, "other", 9)
-    said: list[str | None] = list(answers(N))
-    said[-5:] = [None] * 5
-    ids = [replayed(home, ExamRef("file", str(home / "ways.jsonl")), said, "lucky") for _ in range(2)]
-    found = compared(home, ids[-1], other)
-    assert "replay/lucky is one of 2 runs of it here, none of them whole" in found.verdict

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 
 from proctor.figures import listed
 from proctor.findings import Evaluation
@@ -31,7 +31,7 @@ def looks_said(of: Evaluation) -> str:
     by_plan = all(result.run.cell.limits.until_decided for result in of.results)
     parts = [
         *_chosen(looks, compared),
-        *_reruns(looks, {result.run.id for result in of.results if result.run.partial or result.run.stopped}),
+        *_reruns(looks),
         *(() if by_plan else _peeks(looks)),
         *_deleted(looks),
     ]
@@ -62,22 +62,11 @@ def _chosen(looks: Looks, compared: int) -> Iterator[str]:
         yield f"{which}, named beforehand, though {looks.models:,} models have complete runs on these items"
 
 
-def _reruns(looks: Looks, early: Set[str]) -> Iterator[str]:
-    """`early` are the compared runs that are not whole themselves."""
+def _reruns(looks: Looks) -> Iterator[str]:
     models = [each.model for each in looks.reruns]
     for each in looks.reruns:
         name = f"{each.model} (run {each.run_id[:8]})" if models.count(each.model) > 1 else each.model
-<<<<<<< HEAD
-        yield f"{name} is {_of_its_tries(each) if each.run_id in early else _of_its_runs(each)}"
-
-
-def _of_its_tries(each: Rerun) -> str:
-    further = [f"{of:,} {what}" for of, what in ((each.of - 1, "whole"), (each.deleted, "deleted")) if of]
-    rest = f", {listed(further)} among them" if further else ", none of them whole"
-    return f"one of {each.of + each.stopped + each.deleted:,} runs of it here{rest}"
-=======
         yield f"{name} {_of_its_runs(each)}"
->>>>>>> main
 
 
 def _of_its_runs(each: Rerun) -> str:
