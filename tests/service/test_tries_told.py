@@ -48,7 +48,10 @@ def test_runs_that_were_deleted_are_counted_and_their_models_stay_in_the_family(
     assert found.comparisons[0].whole.comparisons == 3
     assert found.looks is not None and (found.looks.models, found.looks.deleted) == (3, 1)
     assert found.looks.reruns == (Rerun(kept, "replay/lucky", of=1, deleted=2),)
-    assert "replay/lucky has further runs here: 2 deleted" in found.verdict and "the runs of a model on these items" in found.verdict
+    assert (
+        "replay/lucky has further runs here: 2 deleted" in found.verdict
+        and "the runs of a model on these items" in found.verdict
+    )
 
 
 def test_a_rerun_of_another_selection_is_a_rerun(home: Path) -> None:
