@@ -26,7 +26,7 @@ from proctor.service.grades.view import GradedView
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Tell
 from proctor.service.kinds.planned import planned
-from proctor.service.looks.ledger import LookLedger
+from proctor.service.looks.beforehand import ledger_of
 from proctor.service.looks.peeks import looked
 from proctor.service.opening.needs import bring_cells
 from proctor.service.opening.sources import open_source, with_servers
@@ -271,7 +271,7 @@ def look(context: Context, ids: Sequence[str], *, grader: str | None = None) -> 
     view = GradedView(context.store, grader)
     results = [view.shown(_as_it_is(context.store, run)) for run in runs]
     one_plan = len({run.plan_id for run in runs}) == 1
-    ledger = LookLedger(context.store, grader=grader)
+    ledger = ledger_of(context.store, runs, grader=grader)
     found = (of_plan if one_plan else evaluation)(view, results, ledger=ledger)
     looked(context, runs)
     return as_checked(context, found, grader)
@@ -313,7 +313,9 @@ def _ended(
     failed = (failed_whole(r) for r in results if r.run.status is Status.FAILED)
     troubles = (each.trouble for each in besides.values())
     error = next((each for each in (*failed, *troubles) if each is not None), None)
-    found = of_plan(context.store, results, LookLedger(context.store, decided=decided))
+    ledger = replace(ledger_of(context.store, runs), decided=decided)
+    found = of_plan(context.store, results, ledger)
+    looked(context, [result.run for result in results])
     return PlanOutcome(found, unfinished, error, notes=notes)
 
 
