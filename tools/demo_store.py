@@ -30,6 +30,7 @@ from proctor.service.admin import access
 from proctor.service.context import Context, open_store
 from proctor.service.datasets.kept import Uploaded, Wish, upload
 from proctor.service.kinds.exams import answers_to
+from proctor.service.opening.simulate import known_answers
 from proctor.service.runs import queue, schedules
 from proctor.service.runs.lifecycle import start
 from proctor.settings import Settings, read_settings
@@ -60,6 +61,7 @@ ACCURACY = {
 FAULTS = ("--truncate-rate", "0.02", "--refuse-rate", "0.01", "--unclear-rate", "0.03")
 SEED = 20
 BATCH_REQUESTS = 60
+SUMS = 600
 USUAL_RETRY = Retry()
 NO_LIMITS = Limits()
 KEPT = "demo.json"
@@ -91,6 +93,8 @@ class Demo:
     other_batch: str
     judged: str  # open questions, their answers judged and in part labelled; and another model's
     other_judged: str
+    decided: str  # two models that were asked side by side until it was decided
+    other_decided: str
 
     @classmethod
     def kept(cls, home: Path) -> Demo:
@@ -129,6 +133,8 @@ def build(home: Path) -> Demo:
             _move(store, [partial], now - 2 * DAY_S)
             running = _partial(store, there)
             batch, other_batch = _batches(store, there)
+        decided = _decided(store, settings)
+        _move(store, decided, now - 3 * DAY_S)
         failed = _failed(store, settings)
         _move(store, [failed], now - 4 * DAY_S)
         cancelled, waiting = _queued(store, settings, running)
@@ -153,6 +159,8 @@ def build(home: Path) -> Demo:
             other_batch=other_batch.id,
             judged=judged.first,
             other_judged=judged.second,
+            decided=decided[0].id,
+            other_decided=decided[1].id,
         )
     return demo.keep()
 
@@ -220,6 +228,21 @@ def _batches(store: Store, settings: Settings) -> list[Run]:
         Plan((Cell(model, source, AS_WRITTEN, Limits(parallel=16)),), name="support") for model in models
     ]
     return [_started(store, plan, settings)[0] for plan in plans]
+
+
+def _decided(store: Store, settings: Settings) -> list[Run]:
+    """Two models on sums, of which the better one is known long before the last."""
+    file = settings.home / "sums.csv"
+    rows = [f"What is {n} plus {n}?,{2 * n},{2 * n + 1},{2 * n + 2},A" for n in range(SUMS)]
+    file.write_text("\n".join(["question,A,B,C,answer", *rows]) + "\n")
+    shares = {name: ACCURACY[name][-1] for name in ("demo-large", "demo-small")}
+    models = [word for name, share in shares.items() for word in ("--model", f"{name}={share}")]
+    with spawn(["--seed", str(SEED), *models], known_answers(settings, [file])) as running:
+        there = replace(settings, ollama_host=running.url.rstrip("/"))
+        limits = Limits(parallel=4, until_decided=True)
+        source = ExamRef("file", str(file))
+        cells = tuple(Cell(Model("ollama", name), source, limits=limits) for name in shares)
+        return _started(store, Plan(cells, name="sums until decided"), there)
 
 
 def _failed(store: Store, settings: Settings) -> Run:

@@ -39,6 +39,8 @@ SCREENS = (
     ("run-partial", "Run: partial", "/runs/{partial}"),
     ("run-failed", "Run: failed", "/runs/{failed}"),
     ("run-waiting", "Run: waiting", "/runs/{waiting}"),
+    ("run-decided", "Run: stopped as decided", "/runs/{decided}"),
+    ("walk", "How a verdict came about", "/compare?runs={decided}&runs={other_decided}"),
     ("results", "Results", "/runs/{best}/results"),
     ("item", "Item", "/runs/{best}/items/{item}"),
     ("batches", "Batches", "/batches"),
@@ -70,6 +72,7 @@ ON_PHONES = (
     "batch-results",
     "label",
     "verdict",
+    "walk",
 )
 
 _SETTLED = """() => document.readyState === "complete"
@@ -86,7 +89,7 @@ def address(pattern: str, demo: Demo) -> str:
         name: getattr(demo, name)
         for name in (
             *("best", "second", "failed", "partial", "running", "waiting", "dataset"),
-            *("batch", "other_batch", "judged", "other_judged"),
+            *("batch", "other_batch", "judged", "other_judged", "decided", "other_decided"),
         )
     }
     return pattern.format(**names, item=quote(demo.noted[0]))

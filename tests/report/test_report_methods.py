@@ -41,7 +41,6 @@ from proctor.stats.estimates import Scored, Shape, TaskShape, scores
 from proctor.types import Cell, Model, Outcome, Sampling
 
 NO_METHODS = {resample.SAID, estimates.ACCURACY, estimates.MACRO, estimates.OVER_TASKS, *OF_TRIALS}
-NO_METHODS |= {estimates_sheet.COPIES}
 METHODS = INTERVALS.keys() - PAIR_METHODS
 
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-ITEMS = 400
-SHARES = ("--model=large=0.85", "--model=small=0.6")  # of right answers
-SLOW = ("--latency", "0.15", "--sigma", "0.1", "--seed", "3")
+ITEMS = 200
+SHARES = ("--model=large=0.85", "--model=small=0.5")  # of right answers
+SLOW = ("--latency", "0.5", "--sigma", "0.1", "--seed", "3")
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def test_a_page_follows_the_walk_of_runs_at_work_to_its_end(asked: Asked, chromi
         until(tab.page, lambda page: page.locator("#decided").count() == 1, "the end, by itself")
         tab.settle()
         (path,) = asked.result()["decision"]["paths"]
-        assert path["ended"] == "decided" and 5 < path["items"] < ITEMS / 2
+        assert path["ended"] == "decided" and path["items"] < ITEMS / 2
         ours = [f"{point['items']:,}" for point in reversed(path["points"])]
         assert looks(tab.page) == ours
         assert drawn(tab.page)["points"][-1][0] == path["items"]

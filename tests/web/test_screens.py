@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 NAMES = [name for name, _, _ in SCREENS]
-WITH_CHARTS = ("overview", "compare", "run", "run-timeline")
+WITH_CHARTS = ("overview", "compare", "run", "run-timeline", "run-decided", "walk")
 FIRST_LOAD_BYTES = 700_000
 
 
