@@ -91,7 +91,7 @@ audit: $(VENV)/.test  ## known vulnerabilities of the locked requirements; fails
 sbom: $(VENV)/.run  ## what proctor is made of, as CycloneDX: dist/proctor.cdx.json
 	@$(BIN)/python tools/sbom.py
 
-calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, how often is "better" false (55 min)
+calibrate: $(VENV)/.test  ## simulate exams: do the intervals hold the truth, how often is "better" false (50 min)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate.py
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate_judges.py
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python tools/calibrate_sequential.py

@@ -1,55 +1,105 @@
-"""Commands forked off a process that has already imported what others wrote, which is most of what a start costs.
+"""Commands forked off a process that has imported proctor already, which is most of what a start costs.
 
-proctor itself is imported by each command anew: every command is a process of its own, with its own environment,
-folder and streams, and nothing of ours is shared. What must begin with a bare interpreter uses `subprocess`.
+Every command is a process of its own, with its own environment, folder and streams. What they share are modules, and
+importing one does nothing but define (house.at_import). What must begin with a bare interpreter uses `subprocess`, as
+servers do for their workers, and workers for the runs.
 """
 
 from __future__ import annotations
 
 import atexit
+import gc
 import io
 import json
 import os
 import runpy
+import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 OTHERS = (
-    *("aiohttp", "click", "numpy", "orjson", "sqlalchemy", "sqlalchemy.dialects.postgresql"),
-    *("sqlalchemy.dialects.sqlite", "uvloop", "zstandard"),
+    *("aiohttp", "click", "fastapi", "jinja2", "markdown_it", "nh3", "numpy", "openpyxl", "orjson"),
+    *("prometheus_client", "psycopg", "pydantic", "sqlalchemy", "sqlalchemy.dialects.postgresql"),
+    *("sqlalchemy.dialects.sqlite", "uvicorn", "uvloop", "zstandard"),
 )
-LARGEST_REQUEST = 1 << 20
+OURS = ("proctor.app", "proctor.api.app", "proctor.web.app")
+LARGEST_REQUEST, LARGEST_WORD = 1 << 20, 64
 
 
 def run(
     words: Sequence[str], env: Mapping[str, str], cwd: Path, *, timeout_s: float
 ) -> subprocess.CompletedProcess[str]:
     """`proctor WORDS`, to its end. Raises subprocess.TimeoutExpired, with the command ended."""
-    ours, theirs = socket.socketpair()
-    request = json.dumps({"words": list(words), "env": dict(env), "cwd": str(cwd)}).encode()
-    with ours, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        with theirs:
-            socket.send_fds(_parent(), [request], [theirs.fileno(), out.fileno(), err.fileno()])
-        ours.settimeout(timeout_s)
-        with ours.makefile("r") as told:
-            pid = int(told.readline())
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with Forked(words, env, cwd, out.fileno(), err.fileno()) as command:
             try:
-                code = int(told.readline())
-            except TimeoutError:
-                os.kill(pid, signal.SIGKILL)
-                raise subprocess.TimeoutExpired(list(words), timeout_s) from None
+                code = command.wait(timeout_s)
+            except subprocess.TimeoutExpired:
+                command.kill()
+                raise
         texts = []
         for stream in (out, err):
             stream.seek(0)
             texts.append(stream.read().decode())
     return subprocess.CompletedProcess(list(words), code, *texts)
+
+
+def start(words: Sequence[str], env: Mapping[str, str], cwd: Path) -> subprocess.Popen[str]:
+    """`proctor WORDS`, left running; what it prints comes by pipes. Whoever starts it ends it."""
+    (out, into_out), (err, into_err) = os.pipe(), os.pipe()
+    try:
+        command = Forked(words, env, cwd, into_out, into_err)
+    finally:
+        os.close(into_out)
+        os.close(into_err)
+    command.stdout, command.stderr = os.fdopen(out, encoding="utf-8"), os.fdopen(err, encoding="utf-8")
+    return command
+
+
+class Forked(subprocess.Popen[str]):
+    """A command that is no child of this process: who forked it tells its process id, and once its end."""
+
+    def __init__(self, words: Sequence[str], env: Mapping[str, str], cwd: Path, out: int, err: int) -> None:
+        request = json.dumps({"words": list(words), "env": dict(env), "cwd": str(cwd)}).encode()
+        self._hearing = threading.Lock()
+        self._told, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            socket.send_fds(_parent(), [request], [theirs.fileno(), out, err])
+        self.pid = int(self._told.recv(LARGEST_WORD))
+        self.args, self.returncode = list(words), None
+        self.stdin = self.stdout = self.stderr = None
+        # What the rest of Popen goes by.
+        self.text_mode, self.encoding, self.errors = True, "utf-8", "strict"
+        self._child_created, self._communication_started, self._input = True, False, None
+        self._sigint_wait_secs = 0.0
+
+    def _internal_poll(self, *_words: object, **_options: object) -> int | None:
+        return self._ended_within(0.0)
+
+    def _wait(self, timeout: float | None) -> int:
+        if self._ended_within(timeout) is None:
+            raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
+        return self.returncode
+
+    def _ended_within(self, seconds: float | None) -> int | None:
+        """Its exit code, which several threads may wait for at once."""
+        try:
+            told = self.returncode is None and select.select([self._told], [], [], seconds)[0]
+        except ValueError:  # another thread has heard it
+            return self.returncode
+        with self._hearing:
+            if told and self.returncode is None:
+                self.returncode = int(self._told.recv(LARGEST_WORD))
+                self._told.close()
+        return self.returncode
 
 
 @cache
@@ -69,8 +119,11 @@ def _parent() -> socket.socket:
 
 
 def _serve(way: socket.socket) -> None:
-    for name in OTHERS:
+    for name in (*OTHERS, *OURS):
         import_module(name)
+    for module, _ in import_module("proctor.cli").COMMANDS.values():
+        import_module(f"proctor.cli.{module}")
+    gc.freeze()  # what is shared stays so: no collection of a command writes into it
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody has to collect those who report
     while True:
         request, fds, _, _ = socket.recv_fds(way, LARGEST_REQUEST, 3)
@@ -90,23 +143,28 @@ def _report(request: bytes, told: int, out: int, err: int) -> None:
     if pid == 0:
         os.close(told)
         _become(request, out, err)
-    os.write(told, f"{pid}\n".encode())
+    for each in (out, err):
+        os.close(each)
+    os.write(told, f"{pid}".encode())
     _, status = os.waitpid(pid, 0)
-    os.write(told, f"{os.waitstatus_to_exitcode(status)}\n".encode())
+    os.write(told, f"{os.waitstatus_to_exitcode(status)}".encode())
     os._exit(0)
 
 
 def _become(request: bytes, out: int, err: int) -> None:
     """Do the command as `python -m proctor` would, and end with its exit code."""
     wanted = json.loads(request)
-    os.dup2(out, 1)
-    os.dup2(err, 2)
+    for given, stream in ((out, 1), (err, 2)):
+        os.dup2(given, stream)
+        os.close(given)
     os.environ.clear()
     os.environ.update(wanted["env"])
     os.chdir(wanted["cwd"])
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.stdout = io.TextIOWrapper(os.fdopen(1, "wb"), encoding="utf-8")
-    sys.stderr = io.TextIOWrapper(os.fdopen(2, "wb"), encoding="utf-8", errors="backslashreplace")
+    sys.stderr = io.TextIOWrapper(
+        os.fdopen(2, "wb"), encoding="utf-8", errors="backslashreplace", line_buffering=True
+    )
     sys.argv[1:] = wanted["words"]
     code: object = 0
     try:
@@ -119,6 +177,8 @@ def _become(request: bytes, out: int, err: int) -> None:
     try:
         sys.stdout.flush()
         sys.stderr.flush()
+        threading._shutdown()  # type: ignore[attr-defined]  # as at an interpreter's end
+        atexit._run_exitfuncs()
     finally:
         os._exit(code if isinstance(code, int) else int(code is not None))
 

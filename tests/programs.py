@@ -53,15 +53,7 @@ def with_ctrl_c() -> None:
 
 def started(home: Path, words: Sequence[str], **more: str) -> subprocess.Popen[str]:
     """A command left running; the test ends it."""
-    return subprocess.Popen(
-        command(*words),
-        env=environment(home, **more),
-        cwd=home,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=with_ctrl_c,
-    )
+    return forks.start(words, environment(home, **more), home)
 
 
 def csv_of_sums(path: Path, n: int) -> Path:

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import numpy as np
 
+from calibrate_batch import walked_at_once
 from calibrate_page import SEQUENTIAL, replaced
 from calibrate_several import CELLS, SeveralCell, SeveralHeld, named, simulate_several, table
 from calibrate_walks import WAYS, Sat, Way
@@ -31,11 +31,12 @@ from proctor.stats.paired import ALPHA, mcnemar_exact
 from proctor.stats.sequential.flip import FlipWalk
 from proctor.stats.sequential.futility import futile
 from proctor.stats.sequential.repeated import repeated_interval, repeated_shares
-from proctor.stats.sequential.sign import SignWalk
 from proctor.stats.sequential.spending import looks_at
 
-EXAMS = 2000
-FEWER = 4  # times, where a walk of signs is flipped: it takes as much longer
+EXAMS = 10_000
+FEWER = 20  # times, where signs are flipped or pairs are several: that takes longer
+PLAIN = "rights"
+TOGETHER = 500  # exams at once
 PATHS = 8192  # of a walk whose signs are flipped, a quarter of proctor's; the level is exact with any number
 MOST_FALSE, LEAST_COVERAGE = 0.05, 0.92
 PAGE = Path(__file__).parents[1] / "docs" / "calibration.md"
@@ -91,9 +92,13 @@ def simulate(cell: SequentialCell, exams: int) -> SequentialHeld:
     random = np.random.default_rng([zlib.crc32(repr(cell).encode()), exams])
     way, ables = WAYS[cell.way], (cell.able, round(cell.able - cell.gap, 6))
     gap = way.mean(ables[0]) - way.mean(ables[1])
-    found = [
-        walked(way.draw(random, cell.items, ables, cell.rho).shuffled(random), way, gap) for _ in range(exams)
-    ]
+    found: list[Walked] = []
+    while len(found) < exams:
+        sats = [
+            way.draw(random, cell.items, ables, cell.rho).shuffled(random)
+            for _ in range(min(TOGETHER, exams - len(found)))
+        ]
+        found += walked_signs(sats, gap) if cell.way == PLAIN else [walked(sat, way, gap) for sat in sats]
 
     def share(name: str) -> float:
         return math.fsum(getattr(one, name) for one in found) / exams
@@ -113,19 +118,39 @@ def simulate(cell: SequentialCell, exams: int) -> SequentialHeld:
     )
 
 
+def walked_signs(sats: Sequence[Sat], gap: float) -> Iterator[Walked]:
+    """Exams of items that are right or wrong and stand for themselves, many at once; `gap` is the true difference."""
+    apart = np.array([sat.differences for sat in sats]).astype(np.int8)
+    n = apart.shape[1]
+    for row, end in zip(apart, walked_at_once(apart), strict=True):
+        only_first = (end.made + end.walk) // 2
+        low, high = repeated_shares(only_first, end.made - only_first, end.items, end.critical)
+        counts = int((row > 0).sum()), int((row < 0).sum())
+        found = end.crossed and not end.futile
+        yield Walked(
+            crossed=end.crossed,
+            found=found,
+            wrong=found and end.walk * gap < 0,
+            calls=end.items / n,
+            futile=end.futile,
+            held=low <= gap <= high,
+            reference=mcnemar_exact(*counts) < ALPHA,
+            discordant=sum(counts) / n,
+        )
+
+
 def walked(sat: Sat, way: Way, gap: float) -> Walked:
-    """An exam of two models, look by look; `gap` is the true difference."""
+    """An exam of two models whose signs are flipped unit by unit, look by look; `gap` is the true difference."""
     apart, n = sat.differences, sat.scores.shape[1]
-    walk = SignWalk(n) if sat.exact else FlipWalk(n, paths=PATHS, span=1.0)
-    steps: list[Any] = apart.tolist()
-    if sat.unit is not None:
-        steps = list(zip(sat.unit.tolist(), steps, strict=True))
+    units = range(n) if sat.unit is None else sat.unit.tolist()
+    steps = list(zip(units, apart.tolist(), strict=True))
+    walk = FlipWalk(n, paths=PATHS, key=str(float(apart.sum())), span=1.0)
     ended: tuple[int, bool, bool] | None = None  # items, whether it was given up, whether its interval holds
     for before, t in pairwise((0, *looks_at(n))):
         walk.look(t, steps[before:t])
         given_up = futile(walk)
         if ended is None and (walk.crossed or given_up or t == n):
-            low, high = _interval(sat, walk, t)
+            low, high = repeated_interval(walk.walk / t, walk.spread / t, walk.critical, most=1.0)
             ended = t, given_up, low <= gap <= high
         if walk.crossed:
             break
@@ -143,18 +168,8 @@ def walked(sat: Sat, way: Way, gap: float) -> Walked:
     )
 
 
-def _interval(sat: Sat, walk: SignWalk | FlipWalk, t: int) -> tuple[float, float]:
-    if isinstance(walk, SignWalk):
-        only_first = (walk.made + int(walk.walk)) // 2
-        return repeated_shares(only_first, walk.made - only_first, t, walk.critical)
-    return repeated_interval(walk.walk / t, walk.spread / t, walk.critical, most=1.0)
-
-
 def _at_the_end(sat: Sat, way: Way) -> bool:
-    """Whether a test of all items calls one of the two better."""
-    if sat.exact:
-        apart = sat.differences
-        return mcnemar_exact(int((apart > 0).sum()), int((apart < 0).sum())) < ALPHA
+    """Whether the test of all items that a comparison of whole runs has calls one of the two better."""
     whole, _ = differences(sat.rows(0), sat.rows(1), way.shape, tasks=False)
     return "better" in judged(whole, whole.p_value).verdict
 
@@ -172,15 +187,15 @@ SKEWED = ("steady", "lumps")  # made for equal models
 def cells() -> Iterator[SequentialCell]:
     """Equal models first, those that lie apart after them."""
     for able in ABLES:
-        yield from (SequentialCell("rights", n, able, rho) for n in (SMALL, MIDDLE) for rho in RHOS)
-        yield SequentialCell("rights", LARGE, able)
+        yield from (SequentialCell(PLAIN, n, able, rho) for n in (SMALL, MIDDLE) for rho in RHOS)
+        yield SequentialCell(PLAIN, LARGE, able)
     for way in OTHERS:
         yield from (SequentialCell(way, SMALL, able) for able in (0.75, 0.95))
         yield SequentialCell(way, MIDDLE, 0.9)
     yield SequentialCell("fives", LARGE, 0.9)
     for gap in GAPS:
-        yield from (_apart("rights", n, gap, ALIKE) for n in (SMALL, MIDDLE, LARGE))
-    yield from (_apart("rights", n, 0.05, rho) for n in (SMALL, MIDDLE) for rho in (0.0, 0.8))
+        yield from (_apart(PLAIN, n, gap, ALIKE) for n in (SMALL, MIDDLE, LARGE))
+    yield from (_apart(PLAIN, n, 0.05, rho) for n in (SMALL, MIDDLE) for rho in (0.0, 0.8))
     yield from (_apart(way, MIDDLE, 0.1) for way in OTHERS if way not in SKEWED)
 
 
@@ -190,9 +205,9 @@ def _apart(way: str, n: int, gap: float, rho: float = 0.5) -> SequentialCell:
 
 def exams_of(cell: SequentialCell | SeveralCell, exams: int) -> int:
     """How many exams of a cell: fewer where one takes long."""
-    long = cell.way != "rights" or (isinstance(cell, SeveralCell) and not cell.lost)
+    long = cell.way != PLAIN or (isinstance(cell, SeveralCell) and not cell.lost)
     exams = exams // FEWER if long else exams
-    return exams // 2 if cell.items == LARGE else exams
+    return exams // 4 if cell.items == LARGE else exams
 
 
 def held_by(cell: SequentialCell | SeveralCell, exams: int) -> SequentialHeld | SeveralHeld:
@@ -231,7 +246,8 @@ is the share of the planned calls that were made until a verdict or the giving u
 is how often the repeated interval, where the asking ended, holds the truth. "Differ" is the share of items on which
 the models differ.
 
-Walks whose signs are flipped are simulated with {PATHS:,} paths, a quarter of what proctor takes; the level is
+Walks of items that are right or wrong are simulated many at once, which a test sets against proctor's own, walk by
+walk; those whose signs are flipped by proctor's own with {PATHS:,} paths, a quarter of what proctor takes; the level is
 exact with any number. The bars: 5 % false "better" with two standard errors of the simulation, and
 {LEAST_COVERAGE:.0%} intervals that hold the truth. How a walk stops: [what is computed](statistics.md).
 """

@@ -353,6 +353,7 @@ class Plan:
     name: str = ""
     replies: str | None = None
     workers: int = 1  # processes of this machine at work on each run
+    only: bool = False  # its models alone count in its verdict, whatever else has runs on these items
 
 
 class Status(StrEnum):

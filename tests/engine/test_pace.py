@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import random
-
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proctor.engine.abreast import Asking
 from proctor.engine.pace import Pace
 from proctor.engine.prefix import gapless
+from proctor.types import Chat, Item
+
+ITEM = Item("q/1", "q", Chat())
 
 
 def steady(pace, n, *, every_s, latency_s=1.0, start=0.0):
@@ -56,9 +58,10 @@ def test_the_last_ten_seconds_give_the_rates():
     assert round(tokens / items) == 10
 
 
-@given(st.sets(st.integers(0, 60)))
-def test_the_gapless_prefix_is_what_a_plain_count_finds(positions):
-    expected = next(i for i in range(62) if i not in positions)
-    shuffled = list(positions)
-    random.Random(0).shuffle(shuffled)
-    assert gapless(shuffled) == expected
+@given(st.sets(st.integers(0, 60)), st.integers(1, 3))
+def test_the_gapless_prefix_is_what_a_plain_count_finds(positions, repeats):
+    first_gap = next(i for i in range(62) if i not in positions)
+    rows = [Asking(ITEM, place, repeat) for place in sorted(positions) for repeat in range(repeats)]
+    assert list(gapless(rows)) == [row for row in rows if row.position < first_gap]
+    third = [Asking(ITEM, 3 * place) for place in sorted(positions)]
+    assert list(gapless(third, range(0, 300, 3))) == [row for row in third if row.position < 3 * first_gap]

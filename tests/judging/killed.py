@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import resource
 import signal
+import subprocess
 import time
 import urllib.request
 from collections import Counter
@@ -20,7 +21,7 @@ from proctor.simulator import spawn
 from proctor.store import Store
 from proctor.store.write import grades
 from proctor.types import Run
-from programs import HANG_S, proctor, started
+from programs import HANG_S, command, environment, proctor
 
 PARALLEL = 16
 PRICES = '["openai/judge"]\ninput = 1.0\noutput = 2.0\n'
@@ -77,7 +78,10 @@ def killed_judging(home: Path, replies: int, shares: Sequence[float]) -> KilledJ
 
 
 def _killed(home: Path, words: Sequence[str], store: Store, least: int) -> None:
-    process = started(home, words, OPENAI_API_KEY="none")
+    # A child of this process, so that the kernel tells how large it was.
+    given = environment(home, OPENAI_API_KEY="none")
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command(*words), env=given, cwd=home, text=True, **pipes)  # type: ignore[call-overload]  # options by name
     deadline = time.monotonic() + HANG_S
     while sum(run.settled for run in judgings(store)) < least:
         assert process.poll() is None, process.communicate()

@@ -101,7 +101,7 @@ def test_a_judge_that_favours_one_of_two_equal_models_is_not_believed(favoured: 
     )
     for evaluation in (shown, again):
         assert evaluation.comparisons[0].verdict == "no difference shown"
-        assert evaluation.verdict == found.sentence
+        assert evaluation.verdict == f"{found.sentence} This is one choice out of 2 graders."
 
 
 def test_unchecked_it_decides_nothing(favoured: Favoured) -> None:

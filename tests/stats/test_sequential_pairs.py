@@ -298,3 +298,33 @@ def test_repeats_that_are_missing_end_what_is_read() -> None:
     half = [each for each in twice if each.repeat == 0 or int(each.item.partition("/")[2]) < 20]
     found: Difference = one_pair(half, none, runs).whole
     assert found.path is not None and found.path.items == 20
+
+
+def test_tasks_that_no_item_was_asked_of_yet_count_in_what_is_planned() -> None:
+    sizes = {"x": 150, "y": 50}
+    shape = Shape("Two", {key: TaskShape(key, full_size=n) for key, n in sizes.items()}, worded=False)
+    runs = tuple(
+        replace(side(name, sizes), settled=60, stopped="interrupted", finished_at=1.0) for name in "ab"
+    )
+    mine, theirs = (scored(each, "x") for each in answered((0.9, 0.5), 60))
+    found = one_pair(mine, theirs, runs, shape=shape).whole
+    assert found.path is not None and (found.path.of, found.path.items) == (200, 60)
+
+
+def test_a_row_whose_wordings_may_still_come_is_not_read() -> None:
+    shape = Shape("Worded", {"q": TaskShape("q")}, worded=True)
+    rows = [
+        [
+            row(f"q/{place}@{wording}", right, cluster=f"q/{place}")
+            for place in range(20)
+            for wording in (1, 2, 3)
+        ]
+        for right in (1.0, 0.0)
+    ]
+    runs = tuple(
+        replace(side(name, 100, wording="all"), settled=50, stopped="interrupted", finished_at=1.0)
+        for name in "ab"
+    )
+    found = one_pair(rows[0][:50], rows[1], runs, shape=shape).whole  # the 17th row lacks a wording
+    assert found.path is not None and found.path.items == 16
+    assert found.path.points[-1].walk == pytest.approx(16)

@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import calibrate_sequential
+from calibrate_batch import WalkEnd, walked_at_once
 from calibrate_page import FORKS, SEQUENTIAL, part, replaced
-from calibrate_sequential import SequentialCell, SequentialHeld, cells, misses, section, simulate, walked
+from calibrate_sequential import (
+    SequentialCell,
+    SequentialHeld,
+    cells,
+    misses,
+    section,
+    simulate,
+    walked,
+    walked_signs,
+)
 from calibrate_several import CELLS, SeveralCell, SeveralHeld, simulate_several, walks
 from calibrate_walks import WAYS, Sat
 from proctor.stats.paired import ALPHA
+from proctor.stats.sequential.futility import futile
 from proctor.stats.sequential.measure import Measure, measure_of
+from proctor.stats.sequential.sign import SignWalk
+from proctor.stats.sequential.spending import looks_at
 from proctor.stats.sequential.stages import ends
 
 HELD = SequentialHeld(
@@ -45,6 +59,20 @@ def test_models_far_apart_are_told_apart_early() -> None:
     assert found.found == 1.0 and found.wrong == 0.0 and found.calls < 0.15 and found.reference == 1.0
 
 
+@pytest.mark.parametrize(("able", "gap"), [(0.75, 0.0), (0.75, 0.1), (0.99, 0.0)])
+def test_walks_at_once_are_those_of_proctor(able: float, gap: float) -> None:
+    random = np.random.default_rng(3)
+    sats = [WAYS["rights"].draw(random, 200, (able, able - gap), 0.5) for _ in range(40)]
+    apart = np.array([sat.differences for sat in sats])
+    for steps, end in zip(apart.tolist(), walked_at_once(apart), strict=True):
+        walk, stood = SignWalk(200), None
+        for before, t in pairwise((0, *looks_at(200))):
+            walk.look(t, steps[before:t])
+            if stood is None and (walk.crossed or futile(walk) or t == 200):
+                stood = WalkEnd(walk.crossed, t, futile(walk), int(walk.walk), walk.made, walk.critical)
+        assert stood is not None and end == replace(stood, crossed=walk.crossed)
+
+
 @pytest.mark.parametrize("way", ["rights", "fives", "grades"])
 def test_what_is_simulated_ends_as_what_decides_runs(way: str) -> None:
     """The quick way of a cell and the pairs that decide runs side by side say the same of the same exams."""
@@ -53,7 +81,7 @@ def test_what_is_simulated_ends_as_what_decides_runs(way: str) -> None:
     random, seen = np.random.default_rng(5), set()
     for able in (0.8, 0.8, 0.6, 0.5):
         sat = WAYS[way].draw(random, 200, (0.8, able), 0.5).shuffled(random)
-        quick = walked(sat, WAYS[way], 0.0)
+        quick = next(walked_signs([sat], 0.0)) if way == "rights" else walked(sat, WAYS[way], 0.0)
         pairs = walks(sat, np.zeros(200, dtype=bool), measure)
         end = ends(pairs, ALPHA)[0, 1]
         assert quick.found == (end.ended == "decided")

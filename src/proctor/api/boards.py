@@ -35,7 +35,13 @@ def comparison(context: Context, request: CompareRequest) -> dict[str, Any]:
     for metric in dict.fromkeys(request.metrics):
         try:
             found[metric] = Lately(context).compared(
-                tuple(request.model_ids), source, metric, request.margin, request.items, request.grader
+                tuple(request.model_ids),
+                source=source,
+                metric=metric,
+                margin=request.margin,
+                items=request.items,
+                grader=request.grader,
+                only=request.only,
             )
         except NotFound as error:
             raise ConfigError(str(error)) from error

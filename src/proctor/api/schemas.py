@@ -49,6 +49,10 @@ class CompareRequest(Body):
     )
     items: int = Field(10, ge=0, le=1000)
     grader: str | None = Field(None, max_length=500, description=OF_KEPT)
+    only: bool = Field(
+        False,
+        description="These models were chosen before anything was seen: no others count in the verdict.",
+    )
 
 
 class ListQuery(BaseModel):

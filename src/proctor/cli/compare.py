@@ -51,6 +51,11 @@ MOST_ANSWER = 40  # characters of an answer in the list of items
     metavar="D",
     help="Exit with 1 if B lost more than D against A, the whole 95 % interval lying above D; with 2 on errors.",
 )
+@click.option(
+    "--only",
+    is_flag=True,
+    help="These models were chosen before anything was seen: no others that have runs on the items count.",
+)
 @kept_grader_option
 @json_option
 def compare_command(names: tuple[str, ...], as_json: bool, gate: float | None, **given: Any) -> int:

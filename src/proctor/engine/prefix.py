@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import count
+from typing import Protocol, TypeVar
 
 
-def gapless(asked: Iterable[int], planned: Iterable[int] | None = None) -> int:
-    """The first of the `planned` positions (None: all, from 0 on) that was not asked: the end of the gapless prefix.
+class Placed(Protocol):
+    """What has a place in a run's order."""
+
+    @property
+    def position(self) -> int: ...
+
+
+P = TypeVar("P", bound=Placed)
+
+
+def gapless(rows: Iterable[P], planned: Iterable[int] | None = None) -> Iterator[P]:
+    """The rows, which come by position, up to the first of the `planned` positions (None: all) that has none.
 
     Items are asked in a seeded order of which every prefix is a fair sample. What ended beyond the
     first gap ended because it was quick, so counting it would favour easy items.
-
-    >>> gapless([2, 0, 1, 5]), gapless([1]), gapless([])
-    (3, 0, 0)
-    >>> gapless([1, 4, 10], range(1, 99, 3))
-    7
     """
-    present = set(asked)
-    return next(position for position in (planned or count()) if position not in present)
+    due, at = iter(planned if planned is not None else count()), -1
+    for row in rows:
+        if row.position != at:
+            at = row.position
+            if at != next(due, None):
+                return
+        yield row

@@ -61,7 +61,7 @@ class Looks:
     `models` have complete runs on these items, the compared ones among them; p-values are adjusted for `pairs`: those
     of all these models, or if `fixed` of the models alone that were named beforehand (`--only`, or a plan that was
     asked until decided). `peeks` counts the moments at which figures of these runs were shown before they were whole.
-    Of `deleted` models more there were runs of the very same exam, which are gone.
+    Of `deleted` of the models all runs on these items are gone; their pairs count as if they told nothing.
     """
 
     models: int

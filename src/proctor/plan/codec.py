@@ -111,11 +111,11 @@ def _rubric(record: Mapping[str, Any]) -> GradingRubric:
 
 
 def plan_to_json(plan: Plan) -> str:
-    return json.dumps(
-        {"name": plan.name, "replies": plan.replies, "cells": [_cell(c) for c in plan.cells]},
-        ensure_ascii=False,
-        sort_keys=True,
-    )
+    record: dict[str, Any] = {"name": plan.name, "replies": plan.replies}
+    record["cells"] = [_cell(c) for c in plan.cells]
+    if plan.only:
+        record["only"] = True
+    return json.dumps(record, ensure_ascii=False, sort_keys=True)
 
 
 def _build(kind: Any, record: Mapping[str, Any]) -> Any:

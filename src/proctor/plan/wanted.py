@@ -300,6 +300,14 @@ OPTIONS: tuple[RunOption, ...] = (
         at_server=False,
     ),
     RunOption(
+        "only",
+        "plan",
+        Flag(),
+        "In the verdict these models alone count, whatever others have runs on the same items.",
+        at_server=False,
+        resumed=False,
+    ),
+    RunOption(
         "shard",
         "limits",
         ShardOf(),
@@ -313,7 +321,7 @@ OPTIONS: tuple[RunOption, ...] = (
 BY_NAME: Mapping[str, RunOption] = {option.name: option for option in OPTIONS}
 OF_EXAMS = tuple(option for option in OPTIONS if set(option.sources) & set(EXAMS))
 OF_BATCHES = tuple(option for option in OPTIONS if set(option.sources) & set(BATCHES))
-HERE = ("replies", "shard", "until_decided")  # what a judging has no use for
+HERE = ("replies", "shard", "until_decided", "only")  # what a judging has no use for
 # What a judging can be told: how a judge is asked, how much that may take, and how many replies it is shown.
 OF_JUDGINGS = tuple(
     option

@@ -62,6 +62,8 @@ HOLM = (
 
 BESIDE = " These are all pairs of the {models} models with a complete run on these items, also those not shown here."
 
+NAMED = " These are all pairs of the models that were named beforehand, also those not shown here."
+
 WORDS = (SHARED, EXPLORATORY, RULE, DETECTABLE, NEEDED, CORRELATION, MEANING, HOLM, *walked.WORDS)
 
 
@@ -128,7 +130,8 @@ def _adjusted(
 ) -> Iterator[str]:
     together = sum(1 for d in wholes if d.adjusted_p is not None)
     if looks is not None and looks.pairs > len(wholes):
-        yield HOLM.format(n=amount(looks.pairs)) + BESIDE.format(models=amount(looks.models))
+        whose = NAMED if looks.fixed else BESIDE.format(models=amount(looks.models))
+        yield HOLM.format(n=amount(looks.pairs)) + whose
     elif together > 1:
         yield HOLM.format(n=amount(together))
     elif together:

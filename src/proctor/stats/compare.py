@@ -17,7 +17,7 @@ from proctor.stats.estimates import ACCURACY, MACRO, Shape, by_accuracy, exams_o
 from proctor.stats.estimates_share import SUCCESS_RATE
 from proctor.stats.estimates_sheet import nothing
 from proctor.stats.estimates_task import CORRELATIONS, TaskSheet, ends, own_value
-from proctor.stats.family import adjusting, quick_p_values
+from proctor.stats.family.beside import adjusting, quick_p_values
 from proctor.stats.intervals import Z95
 from proctor.stats.metrics import Scored
 from proctor.stats.paired import ALPHA, benjamini_hochberg, holm

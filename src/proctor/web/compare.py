@@ -134,7 +134,9 @@ def metrics_of(results: Iterable[RunResult]) -> list[str]:
 def _compared(context: Context, asked: CompareQuery) -> dict[str, Any]:
     names, suite = tuple(asked.names()), asked.suite or None
     try:
-        found = Lately(context).compared(names, suite, asked.metric, asked.margin, ITEMS)
+        found = Lately(context).compared(
+            names, source=suite, metric=asked.metric, margin=asked.margin, items=ITEMS
+        )
     except (ConfigError, NotFound) as problem:
         return {"problem": _told(problem)}
     at = standing(found.evaluation, asked.metric)
@@ -339,8 +341,5 @@ def download(
     runs: Annotated[list[str], Query(min_length=2, max_length=MOST_COMPARED)],
 ) -> Response:
     """The comparison's report as one HTML file that needs no server."""
-    ids = [
-        result.run.id
-        for result in Lately(context).compared(tuple(runs), None, "score", None, ITEMS).evaluation.results
-    ]
+    ids = [result.run.id for result in Lately(context).compared(tuple(runs), items=ITEMS).evaluation.results]
     return as_file(report(context, ids, "html"), "comparison.html")

@@ -24,6 +24,6 @@ def verdict_of(context: Context, of: RolloutBenchmark) -> str:
     if not of.line.over or len(runs) < 2:
         return ""
     try:
-        return Lately(context).compared(tuple(runs), None, "score", None, 1).evaluation.verdict
+        return Lately(context).compared(tuple(runs), items=1).evaluation.verdict
     except ConfigError as error:
         return f"Not compared. {error}."

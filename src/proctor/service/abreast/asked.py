@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from proctor.engine.abreast import Course, Lane
 from proctor.findings.looks import Decision
 from proctor.service.deciding import Decider
+from proctor.stats.sequential.spending import looks_at
 from proctor.store import Store
 from proctor.store.queue.endings import Spent
 from proctor.types import Attempt, Run
@@ -26,6 +27,8 @@ class Abreast:
     decision: Decision = Decision({})
     course: Course = field(init=False)
     lanes: Mapping[str, Lane] = field(init=False)
+    _due: int = 0  # how far all must have come for the next look
+    _unread: list[tuple[str, Attempt]] = field(default_factory=list)
     _stopped: dict[str, str] = field(default_factory=dict)  # run -> why it is asked no more, in words
     _spent: dict[str, Callable[[], Spent]] = field(default_factory=dict)
 
@@ -39,13 +42,28 @@ class Abreast:
         return lambda: sum((each() for other, each in self._spent.items() if other != run_id), Spent())
 
     def kept(self, run_id: str, attempt: Attempt) -> None:
-        """An attempt was handed to the writer: it may be what a look has waited for."""
-        self.decider.settled(run_id, attempt)
+        """An attempt was handed to the writer. They are read together, at each hundredth that all have ended."""
+        self._unread.append((run_id, attempt))
+        if self.course.front < self._due:
+            return
+        self._read()
         if self.decider.changed:
             self.look()
 
+    def _read(self) -> None:
+        for run_id, attempt in self._unread:
+            self.decider.settled(run_id, attempt)
+        self._unread.clear()
+
+    def decided(self) -> Decision:
+        """The decision with all its figures, once nothing more is asked."""
+        self._read()
+        return self.decider.look(figures=True)
+
     def look(self) -> None:
         """See what is decided, and stop whoever need not be asked for it."""
+        front = self.course.front
+        self._due = next((items for items in looks_at(self.items) if items > front), self.items)
         self.decision = self.decider.look()
         why = f"stopped by --until-decided: {self.decision.said}"
         if self.decision.over:

@@ -117,16 +117,25 @@ def labels_of_both(first: CheckedRun, second: CheckedRun) -> LabelsUsed:
     )
 
 
-def adjusted(differences: Sequence[JudgedDifference]) -> list[JudgedDifference]:
-    """The same with verdicts, their p-values adjusted for all of them (Holm)."""
-    own = _holm([each.p_value for each in differences])
-    alone = _holm([each.judge_p_value for each in differences])
+def adjusted(differences: Sequence[JudgedDifference], further: int = 0) -> list[JudgedDifference]:
+    """The same with verdicts, their p-values adjusted for all of them (Holm).
+
+    `further` pairs could have been compared; each is taken to come last, which is never to the favour of these.
+    """
+    own = _holm([each.p_value for each in differences], further)
+    alone = _holm([each.judge_p_value for each in differences], further)
     found = []
     for each, p, judge_p in zip(differences, own, alone, strict=True):
         verdict = _verdict(each.quoted, p, each.equal) if each.labels else "no difference shown"
         said = _verdict(each.judge, judge_p, each.equal)
         found.append(
-            replace(each, adjusted_p=p, verdict=verdict, judge_verdict=said, comparisons=len(differences))
+            replace(
+                each,
+                adjusted_p=p,
+                verdict=verdict,
+                judge_verdict=said,
+                comparisons=len(differences) + further,
+            )
         )
     return found
 
@@ -227,6 +236,6 @@ def _verdict(of: Estimate, p: float | None, equal: float) -> Verdict:
     return "practically equal" if near else "no difference shown"
 
 
-def _holm(p_values: Sequence[float | None]) -> list[float | None]:
-    known = iter(holm([p for p in p_values if p is not None]))
+def _holm(p_values: Sequence[float | None], further: int) -> list[float | None]:
+    known = iter(holm([*(p for p in p_values if p is not None), *[1.0] * further]))
     return [None if p is None else next(known) for p in p_values]

@@ -40,7 +40,8 @@ def judged_beside(context: Context, found: Evaluation, grader: str | None) -> Ju
     name = kept_name(context.store, context.store.run(runs[0].id), grader)
     if name is None or judge_told(name) is None:
         return None
-    return judged_side_by_side(context, [run.id for run in runs], grader)
+    pairs = found.looks.pairs if found.looks else None
+    return judged_side_by_side(context, [run.id for run in runs], grader, pairs_in_all=pairs)
 
 
 def preferred_beside(context: Context, runs: Sequence[Run], grader: str | None) -> JudgedSideBySide | None:

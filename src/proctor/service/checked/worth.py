@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -20,8 +21,10 @@ from proctor.service.checked.found import WHOLE, JudgedComparison, JudgedResult,
 from proctor.service.checked.reading import CheckedRun, checked_run
 from proctor.service.checked.words import comparison_sentence, result_sentence
 from proctor.service.context import Context
+from proctor.service.grades.view import regraded
 from proctor.service.judging.kept_judges import JudgeName, judge_meant
 from proctor.service.judging.names import judges_of
+from proctor.service.looks.ledger import LookLedger
 from proctor.store import Store
 from proctor.types import Run
 
@@ -54,9 +57,12 @@ def judged_comparisons(
 
 
 def judged_side_by_side(
-    context: Context, run_ids: Sequence[str], grader: str | None = None
+    context: Context, run_ids: Sequence[str], grader: str | None = None, *, pairs_in_all: int | None = None
 ) -> JudgedSideBySide:
-    """Runs by one judge and every pair of them; of a judge that preferred, the pairs alone. Raises as the others."""
+    """Runs by one judge and every pair of them; of a judge that preferred, the pairs alone. Raises as the others.
+
+    P-values are adjusted for all pairs of models with complete runs that it graded, or for `pairs_in_all`.
+    """
     store = context.store
     runs = list({run.id: run for run in map(store.run, run_ids)}.values())
     if len(runs) == 1:
@@ -73,12 +79,22 @@ def judged_side_by_side(
     for one, other in combinations(runs, 2):
         name, others = _names(store, one, other, grader)
         pairs.append(_compared(of(one, name), other, None if name.against else of(other, others)))
-    wholes = adjusted([pair.whole for pair in pairs])
+    if pairs_in_all is None:
+        pairs_in_all = _pairs_of_models(store, runs, next(iter(read.values())).name)
+    wholes = adjusted([pair.whole for pair in pairs], max(0, pairs_in_all - len(pairs)))
     found = [replace(pair, whole=whole) for pair, whole in zip(pairs, wholes, strict=True)]
     return JudgedSideBySide(
         tuple(_result(each) for each in read.values() if each.name.against is None),
         tuple(replace(pair, sentence=comparison_sentence(pair)) for pair in found),
     )
+
+
+def _pairs_of_models(store: Store, runs: Sequence[Run], name: JudgeName) -> int:
+    """Of these and of further models with complete runs that the judge graded alike; of preferences, of these alone."""
+    if name.against is not None:
+        return 0
+    tried = LookLedger(store, grader=name.grader).tried([regraded(run, name.grader) for run in runs])
+    return math.comb(len(runs) + len(tried.others) + tried.unseen, 2)
 
 
 def _result(checked: CheckedRun) -> JudgedResult:

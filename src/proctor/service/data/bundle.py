@@ -16,9 +16,11 @@ from proctor.providers.wire.http import LEAST_SECRET_CHARACTERS
 from proctor.service.context import Context, find
 from proctor.service.data import records, said
 from proctor.service.data.records import FORMAT, Snapshot
+from proctor.service.data.tried import record_of, tried_there
 from proctor.service.kinds import kind_of
 from proctor.service.results import documents
 from proctor.service.results.answer_kinds import row_labels
+from proctor.service.results.results import shown
 from proctor.settings import Settings
 from proctor.store import AttemptRow, Store
 from proctor.types import Outcome, Run, Usage
@@ -64,7 +66,9 @@ def bundle(context: Context, ids: Sequence[str], path: Path, *, prompts: bool = 
     runs = _ended([run for ident in ids for run in find(store, ident)])
     kept = Snapshot({run.id: _rows(store, run) for run in runs}, store.item)
     runs = [replace(run, settled=_settled(kept, run)) for run in runs]
-    results = records.results_document(records.recomputed(kept, runs))
+    tried = tried_there(store, [shown(store, run) for run in runs])
+    found = records.recomputed(kept, runs, tried)
+    results = records.results_document(found, None if tried is None else record_of(tried))
     for run, record in zip(runs, results["runs"], strict=True):
         record |= said.figures(kept, run, said.given(store, run.id))
     heads = [_head(run, context.settings) for run in runs]

@@ -21,7 +21,7 @@ from proctor.service.data.parts import found_in
 from proctor.service.data.said import CARRIED
 from proctor.service.evidence.evaluation import of_plan
 from proctor.service.kinds import kind_of
-from proctor.service.looks.ledger import LookLedger
+from proctor.service.looks.beforehand import ledger_of
 from proctor.service.results.comparable import comparability, exam
 from proctor.service.results.outcome import PlanOutcome
 from proctor.service.results.results import close, shown
@@ -64,7 +64,11 @@ def merge(
     troubles = (write_files(context, result.run) for result in results)
     error = next((trouble for trouble in troubles if trouble is not None), None)
     return Merged(
-        PlanOutcome(of_plan(context.store, results, LookLedger(context.store)), unfinished, error),
+        PlanOutcome(
+            of_plan(context.store, results, ledger_of(context.store, [result.run for result in results])),
+            unfinished,
+            error,
+        ),
         tuple(told),
     )
 

@@ -17,6 +17,7 @@ from proctor.manifest_json import manifest_document, manifest_from
 from proctor.plan import cell_from_json, cell_to_json
 from proctor.service.data.counted import tally
 from proctor.service.evidence.evaluation import evaluation
+from proctor.service.looks.ledger import TriedBeside
 from proctor.service.results import documents
 from proctor.service.results.answer_kinds import kept_as_they_are, kind_told
 from proctor.service.results.results import marks, shape
@@ -289,24 +290,25 @@ class Snapshot:
         return self.look(digest)
 
 
-def recomputed(kept: Snapshot, runs: Sequence[Run]) -> Evaluation:
-    """Everything that the rows show. Raises ConfigError for runs that cannot be compared."""
+def recomputed(kept: Snapshot, runs: Sequence[Run], tried: TriedBeside | None = None) -> Evaluation:
+    """Everything that the rows show, beside what was tried. Raises ConfigError for runs that cannot be compared."""
     tallies = [with_clock(tally(list(kept.latest(run.id))), run.manifest.server_clock) for run in runs]
     results = [
         RunResult(run, scores(marks(kept, run), shape(run)), counts, trials=trials_of(kept, run))
         for run, counts in zip(runs, tallies, strict=True)
     ]
-    return evaluation(kept, results)
+    return evaluation(kept, results, ledger=tried)
 
 
-def results_document(found: Evaluation) -> dict[str, Any]:
+def results_document(found: Evaluation, tried: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The figures of results.json: what `--json` shows, without the facts of runs that manifest.json has."""
     document = documents.evaluation(found)
     runs = []
     for result, record in zip(found.results, document["runs"], strict=True):
         left_out = (documents.run(result.run).keys() - RUN_FACTS) | {"score"}
         runs.append({key: value for key, value in record.items() if key not in left_out})
-    return {"runs": runs, "comparisons": document["comparisons"], "verdict": document["verdict"]}
+    whole = {"runs": runs, "comparisons": document["comparisons"], "verdict": document["verdict"]}
+    return whole if tried is None else {**whole, "tried": tried}
 
 
 def as_told(told: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from proctor.grading.kept import KeptAsTheyAre
 from proctor.protocols import Grader
 from proctor.service.data import records, said, verify_trials
 from proctor.service.data.records import Labels, Snapshot
+from proctor.service.data.tried import TRIED, record_of, tried_from
 from proctor.service.data.unpack import BOUNDS, Bounds, BundleArchive, opened, run_ids, sum_faults
 from proctor.service.data.verify_trials import RecordedVerdicts
 from proctor.service.kinds import kind_of
@@ -302,7 +303,9 @@ def _check_figures(
             )
             found.fault("a figure differs", case)
     try:
-        again = records.results_document(records.recomputed(kept, runs))
+        tried = tried_from(told.get(TRIED)) if isinstance(told, dict) else None
+        evaluated = records.recomputed(kept, runs, tried)
+        again = records.results_document(evaluated, None if tried is None else record_of(tried))
         for run, record in zip(runs, again["runs"], strict=True):
             record |= said.figures(kept, run, said.given_in(grades[run.id]))
     except ConfigError as error:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from proctor.findings import Board
 from proctor.service.context import Context
-from proctor.service.evidence.compare import Compared, compared
+from proctor.service.evidence.compare import Compared, Comparing, compared
 from proctor.service.evidence.history import History, history
 from proctor.service.evidence.leaderboard import leaderboard
 from proctor.service.rows.trials import RunTrials, run_trials
 from proctor.store.read import lists
+from proctor.store.write.grades import graders
+from proctor.store.write.looks import moments
 from proctor.types import Run
 
 MOST_KEPT = 128
@@ -34,26 +36,23 @@ class Lately:
         wanted = {"suite": suite, "metric": metric, "limit": limit, "project_id": project_id}
         return self.kept(("board", *wanted.values()), lambda: leaderboard(self.context, **wanted))  # type: ignore[arg-type]  # by name
 
-    def compared(
-        self,
-        names: tuple[str, ...],
-        source: str | None,
-        metric: str,
-        margin: float | None,
-        items: int,
-        grader: str | None = None,
-    ) -> Compared:
+    def compared(self, names: tuple[str, ...], **how: Unpack[Comparing]) -> Compared:
         """Raises NotFound, ConfigError.
 
         By a kept grader it is made anew, since its grades come without a run's end, and so it is of runs at work.
         """
 
         def make() -> Compared:
-            wanted = {"source": source, "metric": metric, "margin": margin, "items": items, "grader": grader}
-            return compared(self.context, names, **wanted)  # type: ignore[arg-type]  # by name
+            return compared(self.context, names, **how)
 
-        key = ("compared", names, source, metric, margin, items)
-        return make() if grader else self.kept(key, make, lasting=_whole)
+        key = ("compared", names, *sorted(how.items()))
+        return make() if how.get("grader") else self.kept(key, make, lasting=_whole, stamp=self._stamp)
+
+    def _stamp(self, of: Compared) -> Hashable:
+        """What may change of the choices that a verdict names, without a run's end: kept grades, and looks."""
+        ids = [result.run.id for result in of.evaluation.results]
+        by = [tuple(each.grader for each in graders(self.context.store, run_id)) for run_id in ids]
+        return tuple(by), tuple(moments(self.context.store, ids).items())
 
     def history(self, model: str | None, source: str | None, days: int, project_id: int | None) -> History:
         def make() -> History:
@@ -75,22 +74,27 @@ class Lately:
         make: Callable[[], Found],
         *,
         lasting: Callable[[Found], bool] = lambda made: True,
+        stamp: Callable[[Found], Hashable] = lambda made: None,
     ) -> Found:
         """What `make` gives, unless it was made under the same key since the last run began or ended.
 
-        What is not `lasting`, as figures of a run at work, is made at each look.
+        What is not `lasting`, as figures of a run at work, is made at each look, and so is what has another `stamp`
+        by now.
         """
         whole = (str(self.context.store), *lists.mark(self.context.store), *key)
         with _LOCK:
-            if whole in _KEPT:
+            kept: tuple[Found, Hashable] | None = _KEPT.get(whole)
+        if kept is not None and stamp(kept[0]) == kept[1]:
+            with _LOCK:
+                _KEPT[whole] = kept
                 _KEPT.move_to_end(whole)
-                kept: Found = _KEPT[whole]
-                return kept
+            return kept[0]
         made = make()
         if not lasting(made):
             return made
+        stamped = made, stamp(made)
         with _LOCK:
-            _KEPT[whole] = made
+            _KEPT[whole] = stamped
             while len(_KEPT) > MOST_KEPT:
                 _KEPT.popitem(last=False)
         return made

@@ -13,6 +13,7 @@ from proctor.service.checked.evaluated import as_checked
 from proctor.service.context import Context, find
 from proctor.service.evidence.evaluation import evaluation
 from proctor.service.evidence.shared import shape_over
+from proctor.service.looks.beforehand import chosen_beforehand
 from proctor.service.looks.ledger import LookLedger
 from proctor.service.looks.peeks import looked
 from proctor.service.looks.pooled import Meant, PooledView
@@ -107,7 +108,8 @@ def compared(context: Context, names: Sequence[str], **how: Unpack[Comparing]) -
             "what was replied"
         )
     view = PooledView.of(context.store, named, grader)
-    ledger = LookLedger(context.store, how.get("only", False), grader, view.pools)
+    only = how.get("only", False) or chosen_beforehand(context.store, runs)
+    ledger = LookLedger(context.store, only, grader, view.pools)
     found = evaluation(
         view,
         [view.shown(run) for run in runs],
@@ -182,7 +184,9 @@ def _candidates(store: Store, name: str, source: str | None) -> tuple[list[Run],
     models = dict.fromkeys(str(run.cell.model) for run in runs)
     if len(models) > 1:
         raise ConfigError(f"{name} is the name of several models: {', '.join(models)}. Give one of these")
-    runs = [run for run in runs if not run.partial and not run.stopped]
+    whole = [run for run in runs if not run.partial and not run.stopped]
+    # Where there is none, one that was asked side by side with others and stopped as their verdict was sure.
+    runs = whole or [run for run in runs if run.cell.limits.until_decided and run.settled]
     runs = [run for run in runs if run.comparability is not None] or runs  # of those that can have scores
     if not runs:
         where = f" on {source}" if source else ""

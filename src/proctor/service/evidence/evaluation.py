@@ -24,7 +24,6 @@ from proctor.service.results.wordings import by_wording, sign_note
 from proctor.service.rows.conditions import unlike as unlike_conditions
 from proctor.stats.compare import Side, compare, focused
 from proctor.stats.estimates import Shape
-from proctor.types import Run
 
 FEWER = (
     0.5  # of the items of the smallest compared run: a model with fewer could not have been compared on these
@@ -37,13 +36,13 @@ def evaluation(
     *,
     margin: float | None = None,
     metric: str = headline.SCORE,
-    ledger: LookLedger | None = None,
+    ledger: LookLedger | TriedBeside | None = None,
 ) -> Evaluation:
     """Results side by side. `metric` "score" is the headline; another is its mean over the tasks that report it.
 
     `margin` is how close two scores are that count as practically equal, in the metric's units; None is a hundredth
-    of the metric's range. `ledger` tells what else was tried; without one these runs are all there is. Raises
-    ConfigError if they were not asked in the same way or share no item, or no task has the metric.
+    of the metric's range. `ledger` tells what else was tried, or is what was told of it; without one these runs are
+    all there is. Raises ConfigError if they were not asked in the same way or share no item, or no task has the metric.
     """
     plan_id = results[0].run.plan_id if results else ""
     if len(results) < 2:
@@ -76,7 +75,7 @@ def _tested(
     store: Kept,
     sides: Sequence[Side],
     whole: Shape,
-    ledger: LookLedger | None,
+    ledger: LookLedger | TriedBeside | None,
     *,
     metric: str,
     margin: float | None,
@@ -86,13 +85,17 @@ def _tested(
     Models that were asked side by side were named beforehand: their plan's pairs are the family, and no others.
     """
     runs = [run for run, _ in sides]
-    tried = ledger.tried(runs) if ledger is not None else TriedBeside()
+    here = ledger if isinstance(ledger, LookLedger) else None
+    told = ledger if isinstance(ledger, TriedBeside) else TriedBeside()
+    tried = told if here is None else here.tried(runs)
     # What is decided is by the runs' first grades.
-    regraded = ledger is not None and ledger.grader is not None
-    plan = () if regraded else plan_of(runs, None if ledger is None else ledger.store)
-    decision = decided(store if ledger is None else ledger.store, plan)
-    others = [] if decision else _others(store, tried.others, sides, whole)
-    beside = [(run, list(marks(store, run))) for run in plan if decision and run not in runs]
+    regraded = here is not None and here.grader is not None
+    plan = () if regraded else plan_of(runs, None if here is None else here.store)
+    known = None if here is None else here.decided
+    decision = known or decided(store if here is None else here.store, plan)
+    others = [] if decision else _others(store, tried, sides, whole)
+    ids = {run.id for run in runs}
+    beside = [(run, list(marks(store, run))) for run in plan if decision and run.id not in ids]
     found = compare(
         [*sides, *beside],
         focused(whole, metric),
@@ -112,7 +115,7 @@ def _tested(
         peeks=tried.peeks,
         deleted=tried.deleted,
     )
-    return [pair for pair in found if pair.first in runs and pair.second in runs], looks, decision
+    return [pair for pair in found if {pair.first.id, pair.second.id} <= ids], looks, decision
 
 
 def _metrics(whole: Shape, metric: str) -> tuple[Alternatives, ...]:
@@ -121,16 +124,22 @@ def _metrics(whole: Shape, metric: str) -> tuple[Alternatives, ...]:
     return () if metric == headline.SCORE else (Alternatives("metrics", len(of)),)
 
 
-def _others(store: Kept, runs: Sequence[Run], sides: Sequence[Side], of: Shape) -> list[Side]:
-    """Runs of further models with their rows on these items; those that have too few of them are left out."""
+def _others(store: Kept, tried: TriedBeside, sides: Sequence[Side], of: Shape) -> list[Side]:
+    """Runs of further models with their rows on these items; those that have too few of them are left out.
+
+    Models that are not here any more have no rows: their pairs come after all others.
+    """
     asked = [shared.asked(rows, of) for _, rows in sides]
     every = frozenset[tuple[str, str]]().union(*asked)
     least = FEWER * min(map(len, asked))
-    found = ((run, shared.only(marks(store, run), every)) for run in runs)
-    return [(run, rows) for run, rows in found if len(shared.asked(rows, of)) >= least]
+    found = ((run, shared.only(marks(store, run), every)) for run in tried.others)
+    seen = [(run, rows) for run, rows in found if len(shared.asked(rows, of)) >= least]
+    return [*seen, *[(sides[0][0], ())] * tried.unseen]
 
 
-def of_plan(store: Kept, results: Sequence[RunResult], ledger: LookLedger | None = None) -> Evaluation:
+def of_plan(
+    store: Kept, results: Sequence[RunResult], ledger: LookLedger | TriedBeside | None = None
+) -> Evaluation:
     """Results of one plan; where its runs turned out not to be comparable, they alone, and why as the verdict.
 
     Of judges nothing is compared: their verdicts are scores of others.

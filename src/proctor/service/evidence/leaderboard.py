@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from proctor.errors import ConfigError, NotFound
-from proctor.figures import unmeasured
+from proctor.figures import listed, unmeasured
 from proctor.findings import Board, BoardRow, Difference, Estimate, RunResult, Score
 from proctor.service.context import Context
 from proctor.service.evidence import shared
@@ -22,6 +23,7 @@ from proctor.store import Store
 from proctor.store.read.lists import RunFilter, RunLine, exists, newest, run_lines
 from proctor.types import Run, Status
 
+MOST_NAMED = 5  # models with several runs that a note names
 SMALLER = 0.5  # of the items of most: a run that holds the board's scores to fewer is named
 
 
@@ -183,7 +185,7 @@ def _board(
         left_out=tuple(_left_out(store, entered, lines)),
         models=len(places),
         shared=None if entered.alike else shared.items(entered.common, entered.shape),
-        note=_note(entered),
+        note=" ".join(filter(None, (_note(entered), _latest_of(entered.runs, group)))),
     )
 
 
@@ -232,6 +234,18 @@ def _note(entered: Entered) -> str:
     if len(rest) > 1 and together < SMALLER * without:
         said += f" Without {small.cell.model}, which was asked {counts[small.id]:,}, they would be on {without:,}."
     return said
+
+
+def _latest_of(runs: Sequence[Run], group: Sequence[RunLine]) -> str:
+    """Of how many runs of the very same exam each ranked one is the one; "" where each is the only one."""
+    times = Counter((line.full_model, line.exam) for line in group)
+    several = [(str(run.cell.model), times[str(run.cell.model), run.exam]) for run in runs]
+    several = sorted((each for each in several if each[1] > 1), key=lambda each: -each[1])
+    if not several:
+        return ""
+    told = [f"{model} (of {runs_of:,})" for model, runs_of in several[:MOST_NAMED]]
+    told += [f"{len(several) - MOST_NAMED:,} more models"] if len(several) > MOST_NAMED else []
+    return f"Ranked is the latest run alone of {listed(told)}."
 
 
 def _left_out(store: Store, entered: Entered, lines: Sequence[RunLine]) -> list[str]:

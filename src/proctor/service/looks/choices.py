@@ -39,7 +39,7 @@ def alternatives(store: Store, runs: Sequence[Run], lines: Sequence[KeyedRun]) -
     ways = [here, *_manifests(store, _common(large, models))]
     alike = [way for way in ways if way.facts.tasks.keys() == here.facts.tasks.keys()]
     counts: dict[Chosen, int] = {what: len({of(way) for way in alike}) for what, of in ASPECTS.items()}
-    by = _kept_by(store, runs) | {grader for way in alike if (grader := first_grader_of(way))}
+    by = _kept_by(store, runs) | set(filter(_gives_scores, map(first_grader_of, alike)))
     counts["extractors" if by <= EXTRACTORS.keys() else "graders"] = len(by)
     counts["tasks"] = len(_task_sets(here, _manifests(store, _common(mine, models))))
     counts["selections"] = _selections(runs, large, models)
@@ -57,6 +57,11 @@ def _common(lines: Iterable[KeyedRun], models: Set[str]) -> list[str]:
 
 def _manifests(store: Store, ids: Iterable[str]) -> list[Manifest]:
     return [store.run(each).manifest for each in ids]
+
+
+def _gives_scores(grader: str) -> bool:
+    """Who asks for no grades has chosen among none."""
+    return grader.partition("/")[0] not in ("", "none")
 
 
 def _kept_by(store: Store, runs: Sequence[Run]) -> set[str]:

@@ -66,23 +66,20 @@ def _reruns(looks: Looks) -> Iterator[str]:
     models = [each.model for each in looks.reruns]
     for each in looks.reruns:
         name = f"{each.model} (run {each.run_id[:8]})" if models.count(each.model) > 1 else each.model
-        yield f"{name} is {_of_its_runs(each)}"
+        yield f"{name} {_of_its_runs(each)}"
 
 
 def _of_its_runs(each: Rerun) -> str:
-    further = [
-        f"{of:,} more {'was' if of == 1 else 'were'} {what}"
-        for of, what in ((each.stopped, "stopped early"), (each.deleted, "deleted"))
-        if of
-    ]
-    rest = f", and {listed(further)}" if further else ""
+    counts = ((each.stopped, "incomplete"), (each.deleted, "deleted"))
+    further = listed([f"{of:,} {what}" for of, what in counts if of] or [""])
     if each.of == 1:
-        return f"its only complete run here{rest}"
+        return f"has further runs here: {further}"
+    rest = f", and further ones: {further}" if further else ""
     if each.counted > 1:
         of = f"all its {each.of:,}" if each.counted == each.of else f"{each.counted:,} of its {each.of:,}"
-        return f"the mean of {of} runs here{rest}"
+        return f"is the mean of {of} runs here{rest}"
     which = "the latest" if each.latest else "one, and not the latest,"
-    return f"{which} of its {each.of:,} runs here{rest}"
+    return f"is {which} of its {each.of:,} runs here{rest}"
 
 
 def _peeks(looks: Looks) -> Iterator[str]:
@@ -93,5 +90,5 @@ def _peeks(looks: Looks) -> Iterator[str]:
 
 def _deleted(looks: Looks) -> Iterator[str]:
     if looks.deleted:
-        models = "a further model" if looks.deleted == 1 else f"{looks.deleted:,} further models"
+        models = "a model" if looks.deleted == 1 else f"{looks.deleted:,} models"
         yield f"the runs of {models} on these items were deleted"

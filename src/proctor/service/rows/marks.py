@@ -28,14 +28,8 @@ def scored_rows(store: Kept, run: Run) -> Iterator[AttemptRow]:
     What ended beyond the first gap of a run that stopped early ended because it was quick; counting it
     would favour easy items.
     """
-    if not run.partial and not run.stopped:
-        yield from store.latest(run.id)
-        return
-    length = gapless((row.position for row in store.latest(run.id)), _planned(run))
-    for row in store.latest(run.id):
-        if row.position >= length:
-            return
-        yield row
+    rows = store.latest(run.id)
+    return gapless(rows, _planned(run)) if run.partial or run.stopped else rows
 
 
 def _planned(run: Run) -> Iterator[int] | None:

@@ -16,6 +16,7 @@ from proctor.engine.attempts import Terms, attempts
 from proctor.engine.outage import once_ready
 from proctor.engine.retry import Retry
 from proctor.errors import AttemptError, ErrorBudget, ProctorError, RunTimeout, StoreError
+from proctor.findings.looks import Decision
 from proctor.offered import ListedModel
 from proctor.protocols import Source
 from proctor.providers.contract import Pacing, Provider
@@ -76,6 +77,10 @@ class RunContext:
     helps: bool = False  # the run is another's, and this process asks shards of it
     accounts: BenchmarkAccounts = field(default_factory=BenchmarkAccounts)
     abreast: Abreast | None = None  # the runs are asked at the same time, as long as a verdict needs
+
+    def decided(self) -> Decision | None:
+        """What the rows that this process has kept and found decide; None where nothing was to be decided."""
+        return self.abreast.decided() if self.abreast else None
 
     def most_workers(self) -> int:
         """How many processes could be at work on a run."""

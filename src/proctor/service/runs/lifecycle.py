@@ -13,6 +13,7 @@ from typing import NoReturn
 from proctor.engine.retry import Retry
 from proctor.errors import Conflict, ProctorError, StoreError
 from proctor.findings import Evaluation, RunResult
+from proctor.findings.looks import Decision
 from proctor.plan import check
 from proctor.protocols import Grader, Source
 from proctor.references import SourceRef
@@ -25,7 +26,7 @@ from proctor.service.grades.view import GradedView
 from proctor.service.kinds import kind_of
 from proctor.service.kinds.contract import Beside, Tell
 from proctor.service.kinds.planned import planned
-from proctor.service.looks.ledger import LookLedger
+from proctor.service.looks.beforehand import ledger_of
 from proctor.service.looks.peeks import looked
 from proctor.service.opening.needs import bring_cells
 from proctor.service.opening.sources import open_source, with_servers
@@ -128,7 +129,7 @@ def start(
             if isinstance(error, Interrupted):
                 raise KeyboardInterrupt from None  # before anything was stored there is nothing to resume
             raise
-    return _ended(context, made, besides)
+    return _ended(context, made, besides, decided=working.decided())
 
 
 def _on_with_part(context: Context, before: Sequence[Run], plan: Plan, watch: Watch | None) -> PlanOutcome:
@@ -217,7 +218,7 @@ def resume(
             run_cells(cells, sources, submit, working, replies=replies)
         except (ProctorError, Interrupted) as error:
             return _stopped(context, runs, error)
-    return _ended(context, runs, besides)
+    return _ended(context, runs, besides, decided=working.decided())
 
 
 def _nothing_to_resume(ids: Sequence[str]) -> NoReturn:
@@ -240,6 +241,8 @@ def rerun(
     """A new run (or plan) from the same words, with the old one as parent."""
     store = context.store
     runs = find(store, ident)
+    if runs[0].cell.limits.until_decided:  # one alone decides nothing
+        runs = store.plan_runs(runs[0].plan_id)
     context = replace(context, settings=settings_to_ask_again(context, runs))
     bring_cells(context, [run.cell for run in runs])
     fresh = _afresh([run.cell.source for run in runs], context)
@@ -268,7 +271,7 @@ def look(context: Context, ids: Sequence[str], *, grader: str | None = None) -> 
     view = GradedView(context.store, grader)
     results = [view.shown(_as_it_is(context.store, run)) for run in runs]
     one_plan = len({run.plan_id for run in runs}) == 1
-    ledger = LookLedger(context.store, grader=grader)
+    ledger = ledger_of(context.store, runs, grader=grader)
     found = (of_plan if one_plan else evaluation)(view, results, ledger=ledger)
     looked(context, runs)
     return as_checked(context, found, grader)
@@ -297,7 +300,11 @@ def _as_it_is(store: Store, run: Run) -> Run:
 
 
 def _ended(
-    context: Context, runs: Sequence[Run], besides: Mapping[SourceRef, Beside] = MappingProxyType({})
+    context: Context,
+    runs: Sequence[Run],
+    besides: Mapping[SourceRef, Beside] = MappingProxyType({}),
+    *,
+    decided: Decision | None = None,
 ) -> PlanOutcome:
     results = [shown(context.store, context.store.run(run.id)) for run in runs]
     unfinished = tuple(r.run.id for r in results if r.run.partial)
@@ -306,9 +313,10 @@ def _ended(
     failed = (failed_whole(r) for r in results if r.run.status is Status.FAILED)
     troubles = (each.trouble for each in besides.values())
     error = next((each for each in (*failed, *troubles) if each is not None), None)
-    return PlanOutcome(
-        of_plan(context.store, results, LookLedger(context.store)), unfinished, error, notes=notes
-    )
+    ledger = replace(ledger_of(context.store, runs), decided=decided)
+    found = of_plan(context.store, results, ledger)
+    looked(context, [result.run for result in results])
+    return PlanOutcome(found, unfinished, error, notes=notes)
 
 
 def _notes(context: Context, result: RunResult) -> tuple[str, ...]:

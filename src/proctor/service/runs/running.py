@@ -141,8 +141,7 @@ async def _one_by_one(runs: Sequence[Run], ready: Sequence[Ready], context: RunC
 
 async def _side_by_side(runs: Sequence[Run], ready: Sequence[Ready], context: RunContext) -> list[RunResult]:
     """All at the same time. What ends one of them early ends the others in good order, and is raised then."""
-    beside = side_by_side(context.store, runs, len(ready[0].source))
-    context = replace(context, abreast=beside)
+    beside = context.abreast = side_by_side(context.store, runs, len(ready[0].source))
     lanes = (_in_lane(run, each, context, beside) for run, each in zip(runs, ready, strict=True))
     ended = await asyncio.gather(*lanes, return_exceptions=True)
     for each in ended:

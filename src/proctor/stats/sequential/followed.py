@@ -85,15 +85,17 @@ class Follower:
 
     def _asked(self, one: int, other: int, *, whole: bool) -> Mapping[str, int]:
         """How many items of each task both have, or were to have."""
-        names = [{_name(row, self.shape) for row in self.sides[side][1]} for side in (one, other)]
-        counts = [_counted(each) for each in names]
         if whole:
+            names = [{_name(row, self.shape) for row in self.sides[side][1]} for side in (one, other)]
             return _counted(names[0] & names[1])
-        planned = [
-            {task: max(self.sides[side][0].manifest.facts.asked.get(task, 0), n) for task, n in of.items()}
-            for side, of in zip((one, other), counts, strict=True)
-        ]
-        return {task: min(n, planned[1][task]) for task, n in planned[0].items() if task in planned[1]}
+        mine, theirs = self._planned(one), self._planned(other)
+        return {task: min(n, theirs[task]) for task, n in mine.items() if task in theirs}
+
+    def _planned(self, side: int) -> Mapping[str, int]:
+        """How many items of each task a run was to be asked; those that it was, where its source does not tell."""
+        run, rows = self.sides[side]
+        told = run.manifest.facts.asked
+        return told or _counted({_name(row, self.shape) for row in rows})
 
     def _both(
         self, one: int, other: int, measure: Measure, *, whole: bool
@@ -103,13 +105,14 @@ class Follower:
         mine, theirs = self._read(one, measure), self._read(other, measure)
         # Sampling is nested: the order of the smaller exam is also that of what both share.
         order = mine if runs[0].planned <= runs[1].planned or not early(runs[1]) else theirs
+        waiting = {last for side in (one, other) if (last := self._waiting(side)) is not None}
         names = []
         for name in order:
-            if name in mine and name in theirs:
-                if not whole and not (_repeated(runs[0], mine[name]) and _repeated(runs[1], theirs[name])):
+            if name in mine and name in theirs and name not in waiting:
+                if not (_repeated(runs[0], mine[name]) and _repeated(runs[1], theirs[name])):
                     break
                 names.append(name)
-            elif early(runs[0] if name in theirs else runs[1]):
+            elif name in waiting or early(runs[0] if name in theirs else runs[1]):
                 break
         if len(measure.tasks) > 1 and any(map(_uneven, runs)):
             balance = Balance(
@@ -117,6 +120,11 @@ class Follower:
             )
             names = [(item.task, item.item) for name in names for item in balance.push(mine[name])]
         return [(mine[name], theirs[name]) for name in names]
+
+    def _waiting(self, side: int) -> Name | None:
+        """The last item of a run that stopped early, whose other wordings may be missing."""
+        run, rows = self.sides[side]
+        return _name(rows[-1], self.shape) if rows and run.manifest.facts.worded and early(run) else None
 
     def _read(self, side: int, measure: Measure) -> dict[Name, ItemRead]:
         key = side, tuple((task, of.metrics) for task, of in measure.tasks.items())
@@ -147,10 +155,12 @@ def _only(rows: Sequence[Scored], read: frozenset[Name], measure: Measure) -> Se
 
 
 def _repeated(run: Run, item: ItemRead) -> bool:
-    """Whether all repeats are there; agents' tasks have each their own number of them."""
+    """Whether all repeats of an early run's item are there; agents' tasks have each their own number of them."""
+    if run.cell.repeats == 1 or not early(run):
+        return True
     if isinstance(run.manifest.facts, RolloutFacts) or run.cell.limits.shard is not None:
         return True
-    return all(marks.asked >= run.cell.repeats for marks in item.askings.values())
+    return all(marks.asked >= run.cell.repeats for marks in item.every().values())
 
 
 def _uneven(run: Run) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from proctor.stats.estimates_share import row_score
 from proctor.stats.estimates_sheet import base_id, measured
 from proctor.stats.metrics import Scored
-from proctor.stats.sequential.measure import Measure
+from proctor.stats.sequential.measure import Measure, Weighed
 
 Asking = tuple[str, str]  # an item's id with its wording, and the hash of what was shown
 
@@ -23,30 +23,54 @@ class Marks:
     asked: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ItemRead:
-    """An item with all of its wordings and repeats; `unit` is what does not depend on other units."""
+    """An item with all of its wordings and repeats; `unit` is what does not depend on other units.
+
+    One that was asked once has its `content` and `score` (None: not measured), every other one `askings`: runs have
+    thousands of the first kind.
+    """
 
     task: str
     item: str
     unit: Hashable
-    askings: Mapping[Asking, Marks]
+    content: str = ""
+    score: float | None = None
+    askings: Mapping[Asking, Marks] | None = None
+
+    def every(self) -> Mapping[Asking, Marks]:
+        """The askings, whichever kind of item it is."""
+        if self.askings is not None:
+            return self.askings
+        return {(self.item, self.content): Marks(self.score or 0.0, int(self.score is not None), 1)}
 
 
 def item_of(rows: Sequence[Scored], measure: Measure) -> ItemRead:
     """The item that all these rows are of. What measured nothing (an error) has no score, and is counted."""
     first = rows[0]
-    of = measure.tasks[first.task]
     base = base_id(first.item, measure.worded)
+    unit: Hashable = first.together
+    if unit is None:
+        unit = (first.task, "item", base) if first.cluster is None else (first.task, "cluster", first.cluster)
+    of = measure.tasks[first.task]
+    if len(rows) == 1 and base == first.item:
+        return ItemRead(first.task, base, unit, first.content, _score(first, of))
     askings: dict[Asking, Marks] = {}
     for row in rows:
         marks = askings.setdefault((row.item, row.content), Marks())
         marks.asked += 1
-        if measured(row, of.kind):
+        if (score := _score(row, of)) is not None:
             marks.measured += 1
-            marks.total += sum(row_score(row, metric, of.kind) for metric in of.metrics) / len(of.metrics)
-    unit = ("item", base) if first.cluster is None else ("cluster", first.cluster)
-    return ItemRead(first.task, base, first.together or (first.task, *unit), askings)
+            marks.total += score
+    return ItemRead(first.task, base, unit, askings=askings)
+
+
+def _score(row: Scored, of: Weighed) -> float | None:
+    if not measured(row, of.kind):
+        return None
+    if len(of.metrics) == 1:
+        return row_score(row, of.metrics[0], of.kind)
+    return sum(row_score(row, metric, of.kind) for metric in of.metrics) / len(of.metrics)
 
 
 def items_in_order(rows: Iterable[Scored], measure: Measure) -> Iterator[ItemRead]:
@@ -56,14 +80,6 @@ def items_in_order(rows: Iterable[Scored], measure: Measure) -> Iterator[ItemRea
         if row.task in measure.tasks:
             found.setdefault((row.task, base_id(row.item, measure.worded)), []).append(row)
     return (item_of(each, measure) for each in found.values())
-
-
-@dataclass(slots=True)
-class _Place:
-    """A position of the order: its rows by repeat, and the repeats that ended in an error and are asked again."""
-
-    rows: dict[int, Scored] = field(default_factory=dict)
-    failed: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -79,32 +95,39 @@ class RunReading:
     balance: Balance | None = None
     front: int = 0  # the first position that is not answered
     items: list[ItemRead] = field(default_factory=list)
-    _waiting: dict[int, _Place] = field(default_factory=dict)
+    _waiting: dict[int, dict[int, Scored]] = field(default_factory=dict)  # by position and repeat
+    _failed: set[tuple[int, int]] = field(default_factory=set)  # ended in an error, and are asked again
     _open: list[Scored] = field(default_factory=list)  # rows of an item whose other wordings may follow
 
     def add(self, position: int, repeat: int, row: Scored | None) -> bool:
         """An asking has ended, `row` None: in an error, and it is asked again. Whether the front moved."""
         if position < self.front:
             return False
-        place = self._waiting.setdefault(position, _Place())
         if row is None:
-            if repeat not in place.rows:
-                place.failed.add(repeat)
+            if repeat not in self._waiting.get(position, ()):
+                self._failed.add((position, repeat))
             return False
-        place.rows[repeat] = row
-        place.failed.discard(repeat)
+        if self._failed:
+            self._failed.discard((position, repeat))
+        self._waiting.setdefault(position, {})[repeat] = row
+        if position > self.front:
+            return False
         before = self.front
-        while (ready := self._waiting.get(self.front)) is not None and len(ready.rows) >= self.repeats:
+        while (ready := self._waiting.get(self.front)) is not None and len(ready) >= self.repeats:
             del self._waiting[self.front]
             self.front += 1
-            self._read([ready.rows[each] for each in sorted(ready.rows)])
+            self._read([ready[each] for each in sorted(ready)] if len(ready) > 1 else list(ready.values()))
         return self.front > before
 
-    def _read(self, rows: Sequence[Scored]) -> None:
+    def _read(self, rows: list[Scored]) -> None:
+        if not self.measure.worded:
+            self._open = rows
+            self._close()
+            return
         if self._open and self._name(self._open[0]) != self._name(rows[0]):
             self._close()
         self._open.extend(rows)
-        if not self.measure.worded or self.front == self.places:
+        if self.front == self.places:
             self._close()
 
     def _name(self, row: Scored) -> tuple[str, str]:
@@ -119,7 +142,7 @@ class RunReading:
     @property
     def failed(self) -> bool:
         """Whether what holds the front up has ended in an error."""
-        return bool((place := self._waiting.get(self.front)) and place.failed)
+        return any(position == self.front for position, _ in self._failed)
 
 
 @dataclass(slots=True)

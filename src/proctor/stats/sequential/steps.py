@@ -15,6 +15,7 @@ Step = tuple[Hashable, float]
 Side = Literal[1, -1]
 FIRST: Side = 1  # of a pair's two runs
 SECOND: Side = -1
+RIGHT = (0.0, 1.0)  # and wrong
 Both = Sequence[tuple[Marks, Marks]]
 
 
@@ -53,15 +54,19 @@ class Steps:
 
     def add(self, first: ItemRead, second: ItemRead) -> bool:
         """The next item of both; whether a look is due after it."""
-        shared = [
-            (mine, theirs)
-            for asking, mine in first.askings.items()
-            if (theirs := second.askings.get(asking)) is not None
-        ]
-        unit, weight = self._unit(first), self.measure.tasks[first.task].weight
-        found = self._step(unit, [one for one in shared if one[0].measured and one[1].measured], weight)
-        self._charge(FIRST, unit, shared, found, weight)
-        self._charge(SECOND, unit, [(theirs, mine) for mine, theirs in shared], -found, weight)
+        weight = self.measure.tasks[first.task].weight
+        if (
+            first.askings is None
+            and second.askings is None
+            and first.score is not None
+            and second.score is not None
+        ):
+            if first.content == second.content:
+                self._step(
+                    self._unit(first.unit, (first.content,)), first.score, second.score, weight, single=True
+                )
+        else:
+            self._several(first, second, weight)
         self.read += 1
         if len(self.stretches) == len(self._at) or self.read < self._at[len(self.stretches)]:
             return False
@@ -71,29 +76,39 @@ class Steps:
         self._new = Stretch()
         return True
 
-    def _unit(self, item: ItemRead) -> Hashable:
+    def _several(self, first: ItemRead, second: ItemRead, weight: float) -> None:
+        """An item with several askings, or of which a side measured nothing."""
+        mine, theirs = first.every(), second.every()
+        shared = [(marks, theirs[asking]) for asking, marks in mine.items() if asking in theirs]
+        both = [each for each in shared if each[0].measured and each[1].measured]
+        unit = self._unit(first.unit, [content for _, content in mine])
+        found = 0.0
+        if both:
+            one, other = _mean([marks for marks, _ in both]), _mean([marks for _, marks in both])
+            single = len(both) == 1 and both[0][0].asked == both[0][1].asked == 1
+            self._step(unit, one, other, weight, single=single)
+            found = one - other
+        self._charge(FIRST, unit, shared, found, weight)
+        self._charge(SECOND, unit, [(b, a) for a, b in shared], -found, weight)
+
+    def _unit(self, unit: Hashable, contents: Sequence[str]) -> Hashable:
         """A copy of an item that came before belongs to that one's unit."""
-        contents = [content for _, content in item.askings if content]
-        unit = next((self._shown[each] for each in contents if each in self._shown), item.unit)
         for content in contents:
-            self._shown.setdefault(content, unit)
+            if content and (found := self._shown.setdefault(content, unit)) is not unit:
+                unit = found
         return unit
 
-    def _step(self, unit: Hashable, both: Both, weight: float) -> float:
-        """The item's difference, taken down; 0 where one side did not measure it."""
-        if not both:
-            return 0.0
-        one, other = _mean([mine for mine, _ in both]), _mean([theirs for _, theirs in both])
-        low, high = self._ends
-        self._ends = min(low, one, other), max(high, one, other)
-        single = len(both) == 1 and both[0][0].asked == both[0][1].asked == 1
-        self._exact = self._exact and single and {one, other} <= {0.0, 1.0} and unit not in self._units
-        self._units.add(unit)
+    def _step(self, unit: Hashable, one: float, other: float, weight: float, *, single: bool) -> None:
+        """The item's difference, taken down."""
+        if self._exact:
+            self._exact = single and one in RIGHT and other in RIGHT and unit not in self._units
+            self._units.add(unit)
+        if not 0.0 <= one <= 1.0 or not 0.0 <= other <= 1.0:
+            self._ends = min(self._ends[0], one, other), max(self._ends[1], one, other)
         self._new.weight += weight
         self._new.measured += 1
         if one != other:
             self._new.steps.append((unit, weight * (one - other)))
-        return one - other
 
     def _charge(self, side: Side, unit: Hashable, shared: Both, found: float, weight: float) -> None:
         """What it adds to count the side's unmeasured askings as its worst, of what the other has measured."""

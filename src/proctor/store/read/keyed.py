@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
+import orjson
 from sqlalchemy import or_, select
 
 from proctor.store.core.look_tables import GONE
 from proctor.store.core.schema import Database
-from proctor.store.core.tables import RUN
+from proctor.store.core.tables import PLAN, RUN
 from proctor.types import Status
 
 
@@ -85,3 +86,10 @@ def projects_of(store: Database, run_ids: Collection[str]) -> frozenset[int]:
     query = select(RUN.c.project_id).where(RUN.c.id.in_(sorted(run_ids))).distinct()
     with store.reading() as connection:
         return frozenset(connection.execute(query).scalars())
+
+
+def plan_is_alone(store: Database, plan_id: str) -> bool:
+    """Whether a plan said that its models alone count in its verdict."""
+    with store.reading() as connection:
+        body = connection.execute(select(PLAN.c.body).where(PLAN.c.id == plan_id)).scalar_one_or_none()
+    return body is not None and bool(orjson.loads(body).get("only"))

@@ -1,0 +1,1 @@
+"""The family of a comparison: the pairs that nobody asked to see but could have."""
