@@ -35,7 +35,7 @@ def compared(home: Path, *names: str) -> Evaluation:
     return compare_named(list(names), settings(home)).evaluation
 
 
-@pytest.mark.promise("X-06")
+@pytest.mark.promise("X-07")
 def test_runs_that_were_deleted_are_counted_and_their_models_stay_in_the_family(home: Path) -> None:
     other = asked(home, "other", 9)
     unwelcome = [asked(home, "lucky", wrong) for wrong in (20, 15)]
