@@ -51,7 +51,7 @@ def plan_of(home):
         return runs, decision_of(store, runs)
 
 
-@pytest.mark.promise("X-07")
+@pytest.mark.promise("X-06")
 def test_it_stops_when_it_is_decided_says_so_and_the_rest_can_be_asked_all_the_same(world):
     home, file, server = world
     done = proctor(home, *words(file, server))
@@ -74,7 +74,7 @@ def test_it_stops_when_it_is_decided_says_so_and_the_rest_can_be_asked_all_the_s
     assert after.paths == decision.paths, "what was decided stays as it was decided"
 
 
-@pytest.mark.promise("X-07")
+@pytest.mark.promise("X-06")
 def test_killed_at_any_moment_and_gone_on_with_it_comes_to_the_undisturbed_verdict(world, tmp_path):
     home, file, server = world
     calm = tmp_path / "calm"
