@@ -127,16 +127,12 @@ def build(home: Path) -> Demo:
             _move(store, made, now - ago * DAY_S - 3 * 3600.0)
             _into_project(store, made if place in (1, 3) else [], second.id)
         with simulator(settings, -1, latency_s=0.3) as there:
-            best = _slow(store, there)
-            _move(store, [best], now - 3600.0)
-            partial = _partial(store, there)
-            _move(store, [partial], now - 2 * DAY_S)
+            [best] = _move(store, [_slow(store, there)], now - 3600.0)
+            [partial] = _move(store, [_partial(store, there)], now - 2 * DAY_S)
             running = _partial(store, there)
             batch, other_batch = _batches(store, there)
-        decided = _decided(store, settings)
-        _move(store, decided, now - 3 * DAY_S)
-        failed = _failed(store, settings)
-        _move(store, [failed], now - 4 * DAY_S)
+        decided = _move(store, _decided(store, settings), now - 3 * DAY_S)
+        [failed] = _move(store, [_failed(store, settings)], now - 4 * DAY_S)
         cancelled, waiting = _queued(store, settings, running)
         _schedule(store, second.id)
         noted = _remarks(store, best)
@@ -300,8 +296,8 @@ def _beside(store: Store, run: Run) -> Run:
     return next(o for o in others if o.comparability == run.comparability and not o.partial)
 
 
-def _move(store: Store, runs: Sequence[Run], to: float) -> None:
-    """Let the first of the runs begin at `to` and the others after it, as far apart as they were."""
+def _move(store: Store, runs: Sequence[Run], to: float) -> Sequence[Run]:
+    """Let the first of the runs begin at `to` and the others after it, as far apart as they were; gives the runs."""
     by = to - min(run.created_at for run in runs)
     times = (RUN.c.created_at, RUN.c.started_at, RUN.c.finished_at)
     with store.writing() as connection:
@@ -313,6 +309,7 @@ def _move(store: Store, runs: Sequence[Run], to: float) -> None:
                 connection.execute(moved.values(at=table.c.at + by))
         plans = {run.plan_id for run in runs}
         connection.execute(update(PLAN).where(PLAN.c.id.in_(plans)).values(created_at=PLAN.c.created_at + by))
+    return runs
 
 
 def _into_project(store: Store, runs: Sequence[Run], project_id: int) -> None:
