@@ -20,7 +20,7 @@ from calibrate_walks import WAYS, Sat
 from proctor.stats.paired import ALPHA, holm, mcnemar_exact
 from proctor.stats.sequential.measure import Measure, measure_of
 from proctor.stats.sequential.pair import PairWalk
-from proctor.stats.sequential.reading import ItemRead, Marks
+from proctor.stats.sequential.reading import ItemRead
 from proctor.stats.sequential.stages import End, ends
 
 Pair = tuple[int, int]
@@ -115,7 +115,7 @@ def reads(sat: Sat, model: int, lost: Any) -> list[ItemRead]:
     units = range(sat.scores.shape[1]) if sat.unit is None else sat.unit.tolist()
     gone = [False] * len(units) if lost is None else lost.tolist()
     return [
-        ItemRead("q", f"{i}", unit, {(f"{i}", ""): Marks(0.0 if away else score, int(not away), 1)})
+        ItemRead("q", f"{i}", unit, f"{i}", None if away else score)
         for i, (unit, score, away) in enumerate(zip(units, sat.scores[model].tolist(), gone, strict=True))
     ]
 

@@ -22,7 +22,8 @@ from proctor.stats.sequential.spending import looks_at
 
 Refs = Mapping[str, ExamRef]
 ABLE = 0.75
-RERUNS, MODELS, WORDINGS, SUBJECTS = 20, 10, 3, 57
+RERUNS, MODELS, SUBJECTS = 20, 10, 57
+AGAIN = 10  # times that runs are asked until it is decided
 EVERY = 25  # items between two peeks
 A, B = "anna", "bob"
 
@@ -238,6 +239,17 @@ def side_by_side(share: float) -> Callable[[Random, Hall], Verdicts]:
     return walk
 
 
+def decided_again(random: Random, hall: Hall) -> Verdicts:
+    """Both are asked until it is decided, again and again, until it is decided for one of them."""
+    found, n = Verdicts(), len(hall.exams["q"].items)
+    for k in range(1, AGAIN + 1):
+        sides = [right(random, n) for _ in (A, B)]
+        found.mcnemar(*sides)
+        ids = hall.side_by_side("q", dict(zip((A, B), sides, strict=True)))
+        found.proctor(hall, ids, "of (all )?its .* runs here|stopped early" if k > 1 else NEVER)
+    return found
+
+
 # The table -----------------------------------------------------------------------------------------
 
 NEVER = "(?!)"  # no word makes it good
@@ -264,6 +276,9 @@ FORKS: Mapping[str, Fork] = {
         side_by_side(0.6),
         60,
         "who leads pays for errors of its own",
+    ),
+    "again": Fork(
+        f"asked until it is decided, {AGAIN} times", _file(200), decided_again, 40, "one of so many runs"
     ),
     "wordings": Fork("three wordings", _in_wordings(200), wordings, 100, "one of 3 wordings"),
     "rows": Fork(

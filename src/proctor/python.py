@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from proctor.errors import ConfigError, ProctorError
 from proctor.figures import estimate, left_out_mark
 from proctor.findings import Comparison, Estimate, Evaluation, RunResult
+from proctor.findings.looks import Decision, Looks
 from proctor.plan import Wanted
 from proctor.plan.doors import from_keywords
 from proctor.plan.rubrics import rubric_file
@@ -46,13 +47,16 @@ class Result:
     `runs` holds one RunResult a model, in the order in which the models were named; `comparisons`
     every pair of them; `verdict` the closing sentence. `error` is what stopped the runs early, if
     anything did, or the cause for which every item of one failed: what they measured is kept, and its `cure` says
-    what to do. `runs[i].run.partial` and `runs[i].causes` say which lack items, and why.
+    what to do. `runs[i].run.partial` and `runs[i].causes` say which lack items, and why. `looks` is what was tried
+    beside these runs, as the verdict tells it, and `decision` how models stand that were asked until decided.
     """
 
     runs: tuple[RunResult, ...]
     comparisons: tuple[Comparison, ...]
     verdict: str
     error: ProctorError | None = None
+    looks: Looks | None = None
+    decision: Decision | None = None
     _settings: Settings = field(repr=False, kw_only=True)
 
     @property
@@ -220,7 +224,13 @@ def _of_limits(limits: Limits | None, options: Mapping[str, Any]) -> dict[str, A
 
 def _result(outcome: PlanOutcome, evaluation: Evaluation, settings: Settings) -> Result:
     return Result(
-        evaluation.results, evaluation.comparisons, evaluation.verdict, outcome.error, _settings=settings
+        evaluation.results,
+        evaluation.comparisons,
+        evaluation.verdict,
+        outcome.error,
+        evaluation.looks,
+        evaluation.decision,
+        _settings=settings,
     )
 
 

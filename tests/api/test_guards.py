@@ -234,7 +234,7 @@ def test_a_server_without_its_database_is_alive_and_not_ready(tmp_path: Path) ->
     with serving(tmp_path, "--no-worker") as server:
         assert server.get("/readyz") == {"status": "ok", "worker": "none seen"}
         with closing(sqlite3.connect(tmp_path / "proctor.db")) as database:
-            database.execute("ALTER TABLE run RENAME TO gone")
+            database.execute("ALTER TABLE run RENAME TO put_aside")
         refused = server.ask("GET", "/readyz")
         assert server.ask("GET", "/healthz").status == 200
     assert refused.status == 503 and refused.body["error"] == "store", refused

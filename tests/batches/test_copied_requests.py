@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from lines_made import checked, line, opened, write
 
 from proctor.manifest import CopiedRows
@@ -15,7 +14,6 @@ def graded(path: Path, *asked: str, **more: object) -> Path:
     return write(path, [{**each, "gold": "4", **more} for each in lines])
 
 
-@pytest.mark.promise("X-06")
 def test_requests_that_ask_the_same_are_one_cluster_and_told(tmp_path: Path) -> None:
     path = graded(tmp_path / "in.jsonl", "What is 2 + 2?", "Who?", "what is  2 + 2", "Why?", "WHAT IS 2 + 2?")
     source = opened(path, gold="gold")

@@ -224,7 +224,7 @@ def test_a_folder_that_is_not_mounted_is_named_and_shared_by_it_when_it_is(
 def test_a_worker_whose_sign_cannot_be_kept_goes_on(homes: tuple[Machine, Machine]) -> None:
     here, _ = homes
     with here.store.writing() as connection:
-        connection.execute(text("ALTER TABLE worker RENAME TO gone"))
+        connection.execute(text("ALTER TABLE worker RENAME TO put_aside"))
     here.worker().step(time.time())
     workers.tidy(here.store, now=time.time())
 

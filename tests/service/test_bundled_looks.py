@@ -19,7 +19,7 @@ from simulators import settings
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.promise("X-06")
+@pytest.mark.promise("X-07")
 def test_a_bundle_of_two_picked_runs_says_of_how_many(tmp_path: Path) -> None:
     source = rows(tmp_path, 60)
     for name in ("other", "third"):

@@ -49,7 +49,7 @@ def only(decision: Decision) -> Path:
 # One pair ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.promise("X-07")
+@pytest.mark.promise("X-06")
 def test_models_far_apart_are_decided_early_and_stay_so_when_more_comes_in() -> None:
     runs, scores = [side("a", 1200), side("b", 1200)], answered((0.8, 0.5), 1200)
     decision, asked = until_over(runs, scores)
@@ -109,7 +109,7 @@ def asked(draw: st.DrawFn) -> tuple[list[Run], Rows]:
     return runs, rows
 
 
-@pytest.mark.promise("X-07")
+@pytest.mark.promise("X-06")
 @settings(max_examples=15, deadline=None)
 @given(of=asked(), looks=st.lists(st.floats(0, 1), max_size=5))
 def test_what_is_decided_depends_on_the_rows_alone(of: tuple[list[Run], Rows], looks: list[float]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from bundles import answers, replayed, rows
-from opened import compare_named, look
+from opened import compare_named, look, start
 from proctor.findings import Evaluation
 from proctor.findings.looks import Alternatives, Looks, Rerun
 from proctor.references import ExamRef
@@ -21,7 +21,7 @@ from proctor.store.admin.pruning import remove
 from proctor.store.core.look_tables import LOOK
 from proctor.store.core.tables import RUN
 from proctor.store.core.walls import Reach
-from proctor.types import Sampling
+from proctor.types import Cell, Model, Plan, Sampling
 from simulators import settings
 
 N = 60
@@ -87,6 +87,22 @@ def test_models_that_were_named_beforehand_count_alone_and_that_is_said(five: Pa
     assert looks(every) == Looks(models=5, pairs=10) and looks_said(every) == "", "there is nobody else"
 
 
+@pytest.mark.promise("X-07")
+def test_a_plan_keeps_that_its_models_alone_were_to_be_compared(home: Path) -> None:
+    """Its runs together are what was named beforehand; two of three of them were picked afterwards."""
+    file = home / "alpha.jsonl"
+    cells = [
+        Cell(Model("replay", name), ExamRef("file", str(home / "ways.jsonl"))) for name in ("x", "y", "z")
+    ]
+    found = start(Plan(tuple(cells), replies=str(file), only=True), settings(home)).evaluation
+    ids = [result.run.id for result in found.results]
+    assert looks(found) == Looks(models=8, pairs=3, fixed=True)
+    assert "Only 3 pairs count, named beforehand, though 8 models" in found.verdict
+    again = look([found.plan_id], settings(home))
+    assert again.verdict == found.verdict == side_by_side(home, *ids).verdict
+    assert looks(side_by_side(home, *ids[:2])) == Looks(models=8, pairs=28)
+
+
 def test_what_all_say_together_is_what_each_pair_says_alone(five: Path) -> None:
     together = side_by_side(five, *NAMES).comparisons
     for pair in (together[0], together[3], together[9]):
@@ -132,6 +148,8 @@ def test_a_run_by_its_id_says_of_how_many_it_is_one(home: Path) -> None:
     named = side_by_side(home, "alpha", "beta", only=True)
     assert [each.counted for each in looks(named).reruns] == [3, 2]
     assert "replay/alpha is the mean of all its 3 runs here" in named.verdict
+    even = side_by_side(home, last, asked(home, "beta", 9), only=True)
+    assert "each of replay/alpha and replay/beta is the latest of its 3 runs here" in even.verdict
 
 
 @pytest.mark.promise("X-07")

@@ -37,7 +37,7 @@ def compared(home: Path, *names: str) -> Evaluation:
     return compare_named(list(names), settings(home)).evaluation
 
 
-@pytest.mark.promise("X-06")
+@pytest.mark.promise("X-07")
 def test_a_name_is_the_mean_of_all_complete_runs_and_an_id_is_one(home: Path) -> None:
     other = asked(home, "beta", range(12))
     first, lucky = asked(home, "alpha", range(30)), asked(home, "alpha", range(0))

@@ -33,7 +33,6 @@ def against(first: Sequence[Scored], second: Sequence[Scored], shape: Shape = ON
     return compare([(run("a"), first), (run("b"), second)], shape)[0].whole
 
 
-@pytest.mark.promise("X-06")
 def test_copies_under_other_ids_tell_no_more_than_one() -> None:
     once = against(asked(3), asked(8))
     five = against(asked(3, copies=5), asked(8, copies=5))

@@ -46,6 +46,7 @@ def test_sizes_gaps_clusters_grades_errors_three_and_five_models_are_cells() -> 
 
 
 @pytest.mark.slow
+@pytest.mark.promise("X-06")
 def test_equal_models_are_seldom_called_different_however_often_is_looked() -> None:
     for cell, exams in ((SequentialCell("rights", 200, 0.75), 300), (SequentialCell("fives", 200, 0.75), 60)):
         found = simulate(cell, exams)
@@ -92,6 +93,7 @@ def test_what_is_simulated_ends_as_what_decides_runs(way: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.promise("X-06")
 def test_errors_in_place_of_wrong_answers_win_nothing() -> None:
     held = simulate_several(SeveralCell("rights", 200, (0.75, 0.75), 0.6), 60)
     assert held.false < 0.05 + 3 * (0.05 * 0.95 / 60) ** 0.5 and held.reference > 0.25

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from proctor.stats.sequential.flip import FlipWalk, transformed
@@ -45,8 +45,12 @@ def _looks(draw: st.DrawFn) -> list[list[tuple[Hashable, float]]]:
     return [list(steps) for steps in draw(st.lists(st.lists(item, max_size=5), min_size=1, max_size=5))]
 
 
+UNLIKE = [[(unit, (unit + 2) ** 0.5 * (-1) ** (unit * t)) for unit in range(t, 8)] for t in range(5)]
+
+
 @pytest.mark.promise("X-06")
 @settings(deadline=None, max_examples=12)
+@example(UNLIKE, 0.5, 0.0)
 @given(_looks(), st.sampled_from([0.05, 0.2, 0.5]), st.sampled_from([0.0, 1.0]))
 def test_of_all_signs_of_the_units_no_more_than_alpha_are_stopped(
     by_look: list[list[tuple[Hashable, float]]], alpha: float, span: float

@@ -64,7 +64,6 @@ def of(kind: str, first: Sequence[Scored], second: Sequence[Scored]) -> Comparis
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.promise("X-06")
 def test_errors_in_place_of_wrong_answers_make_nobody_better(kind: str) -> None:
     honest, other = drawn(kind, 1), drawn(kind, 2)
     assert of(kind, honest, other).verdict == "no difference shown", "equal models to begin with"

@@ -125,7 +125,6 @@ def test_real_answers_of_several_models_to_one_question_are_copies(shared, file)
     assert len(clusters(found)) == found.facts.copies.questions
 
 
-@pytest.mark.promise("X-06")
 def test_case_spaces_and_a_last_mark_make_no_other_question(file):
     asked = (
         "What is  2 + 2?",

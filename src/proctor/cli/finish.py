@@ -55,11 +55,6 @@ def _how_it_ended(outcome: PlanOutcome, *, told: bool) -> None:
             click.echo(f"  {error.cure}", err=True)
     if outcome.interrupted:
         click.echo("Interrupted. What was asked is kept.", err=True)
-    if _decided(outcome):
-        click.echo(
-            f"To ask the rest all the same: proctor resume {results[0].run.plan_id[:8]} --all", err=True
-        )
-        return
     lacking = [result for result in results if result.run.id in outcome.unfinished]
     for line in on_resume(lacking):
         click.echo(line, err=True)
@@ -68,20 +63,15 @@ def _how_it_ended(outcome: PlanOutcome, *, told: bool) -> None:
         click.echo(f"To go on: proctor resume {ids}", err=True)
 
 
-def _decided(outcome: PlanOutcome) -> bool:
-    """Whether runs that were asked until it is decided have come to that, though some lack items."""
-    decision = outcome.evaluation.decision if outcome.evaluation else None
-    return decision is not None and decision.over and bool(outcome.unfinished)
-
-
 def exit_code(outcome: PlanOutcome) -> Exit:
     """See `errors.EXITS`."""
     if outcome.interrupted:
         return Exit.INTERRUPTED
     if outcome.evaluation is None:
         return Exit.PART  # the database has gone, with what was measured until then in it
-    if outcome.error is None and _decided(outcome):
-        return Exit.DONE
+    decision = outcome.evaluation.decision
+    if outcome.error is None and decision is not None and decision.over:
+        return Exit.DONE  # though some lack items
     if outcome.error is not None and outcome.error.exit_code < Exit.PART:
         return Exit(outcome.error.exit_code)
     code = ended([Ended.of(result) for result in outcome.evaluation.results])

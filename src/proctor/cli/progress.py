@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self, TextIO
 
 from proctor.figures import amount, besides, dollars, duration, share
-from proctor.service.abreast.words import walk_lines
+from proctor.service.abreast.words import tells_of, walk_lines
 from proctor.service.runs.progress import Progress
 from proctor.service.runs.waits import words
 from proctor.types import Run
@@ -40,6 +40,8 @@ def _left(p: Progress) -> str:
         return ""  # nobody knows
     if p.low_s is not None and p.high_s is not None:
         low, high = duration(p.low_s), duration(p.high_s)
+        if p.decision is not None:
+            return f"at most {high} left"  # it may be decided at any look
         return f"{low} left" if low == high else f"{low} to {high} left"
     if p.oldest_s is not None and p.p95_s is not None:
         return f"{p.in_flight} running, oldest {duration(p.oldest_s)}, p95 so far {duration(p.p95_s)}"
@@ -73,7 +75,7 @@ class Plain:
             return
         self._last[run.id] = now
         print(" | ".join([describe(run, p), *words(p.waits)]), file=self._stream, flush=True)
-        if p.decision is not None and run.id == next(reversed(self._names)) and not p.ended:
+        if p.decision is not None and tells_of(p.decision, run.id, self._names) and not p.ended:
             print("; ".join(walk_lines(p.decision, self._names)), file=self._stream, flush=True)
 
 
@@ -111,12 +113,13 @@ class LiveBar:
         self._bars.update(bar, completed=p.done, total=run.planned, description=self._lines(run, p))
 
     def _lines(self, run: Run, p: Progress) -> str:
-        width = self._bars.console.width - BAR_WIDTH - 3
-        told = words(p.waits)
-        if p.decision is not None and run.id == next(reversed(self._names)):
-            told += walk_lines(p.decision, self._names)  # once, below the last of the runs
+        first, room, told = describe(run, p), self._bars.console.width, words(p.waits)
+        # Where the first line leaves no room for the bar, there is none.
+        width = room - BAR_WIDTH - 3 if len(first) < room - BAR_WIDTH else room - 2
+        if p.decision is not None and tells_of(p.decision, run.id, self._names):
+            told += walk_lines(p.decision, self._names)
         cut = [said if len(said) <= width else f"{said[: width - 1]}…" for said in told]
-        return "\n".join([describe(run, p), *(f"  {said}" for said in cut)])
+        return "\n".join([first, *(f"  {said}" for said in cut)])
 
 
 def shower() -> Plain | LiveBar:

@@ -23,6 +23,7 @@ from proctor.figures import (
 from proctor.findings import Comparison, Evaluation, RunResult, failed_in_short
 from proctor.manifest import NOT_ENFORCED
 from proctor.manifest_json import manifest_document
+from proctor.service.abreast.words import DECIDED
 from proctor.service.kinds import kind_of
 from proctor.service.results.advice import advice, askings, goes_on
 from proctor.service.rows.trials_words import counts_words, matrix_rows, trial_lines
@@ -194,6 +195,10 @@ def cause_lines(result: RunResult) -> Iterator[str]:
 
 def on_resume(results: Sequence[RunResult]) -> Iterator[str]:
     """With which command the unfinished ones of the runs go on, and which would only fail again."""
+    decided = [r.run.plan_id[:8] for r in results if (r.run.stopped or "").startswith(DECIDED)]
+    if decided:
+        yield f"To ask the rest all the same: proctor resume {' '.join(dict.fromkeys(decided))} --all"
+    results = [r for r in results if r.run.plan_id[:8] not in decided]
     ours = [r for r in results if not r.run.cell.source.imported]  # others only their own tool can ask again
     further = [r.run.id[:8] for r in ours if goes_on(r.run, r.causes)]
     in_vain = [r.run.id[:8] for r in ours if not goes_on(r.run, r.causes)]

@@ -7,14 +7,14 @@ from itertools import count
 from typing import Protocol, TypeVar
 
 
-class Placed(Protocol):
+class InOrder(Protocol):
     """What has a place in a run's order."""
 
     @property
     def position(self) -> int: ...
 
 
-P = TypeVar("P", bound=Placed)
+P = TypeVar("P", bound=InOrder)
 
 
 def gapless(rows: Iterable[P], planned: Iterable[int] | None = None) -> Iterator[P]:

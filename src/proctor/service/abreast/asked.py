@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from proctor.engine.abreast import Course, Lane
 from proctor.findings.looks import Decision
+from proctor.service.abreast.words import DECIDED
 from proctor.service.deciding import Decider
 from proctor.stats.sequential.spending import looks_at
 from proctor.store import Store
@@ -65,7 +66,11 @@ class Abreast:
         front = self.course.front
         self._due = next((items for items in looks_at(self.items) if items > front), self.items)
         self.decision = self.decider.look()
-        why = f"stopped by --until-decided: {self.decision.said}"
+        said = self.decision.said
+        said = (
+            f"{said[0].lower()}{said[1:]}" if said.startswith(("No ", "It ")) else said
+        )  # else a model's name
+        why = f"{DECIDED}: {said}"
         if self.decision.over:
             self._end(why)
         for run_id in self.decision.finished & self.lanes.keys():

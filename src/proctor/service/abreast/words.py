@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from proctor.findings.looks import Decision, Path
 
+DECIDED = "stopped by --until-decided"  # what is said of a run that the verdict has ended begins so
+
 
 def walk_lines(of: Decision, names: Mapping[str, str]) -> Iterator[str]:
     """How far the walk is and how far it must go, of the pair that is closest; then what it waits for.
@@ -25,6 +27,12 @@ def walk_lines(of: Decision, names: Mapping[str, str]) -> Iterator[str]:
     yield told
     if of.waits:
         yield of.waits
+
+
+def tells_of(of: Decision, run_id: str, names: dict[str, str]) -> bool:
+    """Whether a decision is told with this run: once, with the last of `names`, when all in question are known."""
+    open_ones = {run for pair, path in of.paths.items() if path.ended == "open" for run in pair}
+    return run_id == next(reversed(names), None) and open_ones <= names.keys()
 
 
 def _standing(path: Path, first: str, second: str) -> str:

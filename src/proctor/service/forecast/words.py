@@ -40,3 +40,8 @@ def plan_lines(plan: Plan, source: Source) -> Iterator[str]:
         smallest = f"{fraction(power.detectable)} or more (80 % power{among(power.comparisons)})"
         yield f"{n:,} items show a difference between two models if it is about {smallest}."
         yield from beyond_shares(source)
+    if plan.cells[0].limits.until_decided:
+        yield (
+            "So many at the most: asking stops once it is sure which model is better, or unlikely that the rest would "
+            "show it (--until-decided)."
+        )

@@ -25,10 +25,12 @@ ASPECTS: Mapping[Chosen, Callable[[Manifest], Hashable]] = {
 }
 
 
-def alternatives(store: Store, runs: Sequence[Run], lines: Sequence[KeyedRun]) -> tuple[Alternatives, ...]:
+def alternatives(
+    store: Store, runs: Sequence[Run], lines: Sequence[KeyedRun], elsewhere: int = 0
+) -> tuple[Alternatives, ...]:
     """In how many ways all these models have complete runs, or kept grades, where it is more than one.
 
-    `lines` are the runs of the compared runs' sources.
+    `lines` are the runs of the compared runs' sources, `elsewhere` counts selections of these items in others.
     """
     models = {str(run.cell.model) for run in runs}
     mine = [line for line in lines if line.complete and line.full_model in models]
@@ -42,7 +44,7 @@ def alternatives(store: Store, runs: Sequence[Run], lines: Sequence[KeyedRun]) -
     by = _kept_by(store, runs) | set(filter(_gives_scores, map(first_grader_of, alike)))
     counts["extractors" if by <= EXTRACTORS.keys() else "graders"] = len(by)
     counts["tasks"] = len(_task_sets(here, _manifests(store, _common(mine, models))))
-    counts["selections"] = _selections(runs, large, models)
+    counts["selections"] = _selections(runs, large, models) + elsewhere
     counts["settings"] = max(_settings(run, mine) for run in runs)
     return tuple(Alternatives(what, of) for what, of in counts.items() if of > 1)
 

@@ -12,6 +12,7 @@ from proctor.plan import cell_from_json
 from proctor.service.grades.named import kept_name
 from proctor.service.grades.view import regraded
 from proctor.service.looks.choices import TRIAL, alternatives, asked_with
+from proctor.service.looks.elsewhere import selections_elsewhere
 from proctor.store import Store
 from proctor.store.read.keyed import GoneRun, KeyedRun, gone_runs, keyed_runs, projects_of
 from proctor.store.write.looks import moments
@@ -73,7 +74,9 @@ class LookLedger:
             left_out=len(others) if self.only else 0,
             watched=frozenset(looked),
             reruns=tuple(each for run in runs for each in self._reruns(run, lines, gone)),
-            alternatives=alternatives(self.store, runs, lines),
+            alternatives=alternatives(
+                self.store, runs, lines, selections_elsewhere(self.store, runs, projects)
+            ),
             peeks=len({at for of_run in looked.values() for at in of_run}),
             deleted=deleted,
         )

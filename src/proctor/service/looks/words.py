@@ -19,7 +19,7 @@ WAYS: Mapping[Chosen, str] = {
     "settings": "settings of sampling",
     "metrics": "metrics",
 }
-SENTENCES = ("this is ", "these are ", "only ", "the runs ")
+SENTENCES = ("this is ", "these are ", "only ", "the runs ", "each of ")
 
 
 def looks_said(of: Evaluation) -> str:
@@ -64,9 +64,12 @@ def _chosen(looks: Looks, compared: int) -> Iterator[str]:
 
 def _reruns(looks: Looks) -> Iterator[str]:
     models = [each.model for each in looks.reruns]
+    alike: dict[str, list[str]] = {}
     for each in looks.reruns:
         name = f"{each.model} (run {each.run_id[:8]})" if models.count(each.model) > 1 else each.model
-        yield f"{name} {_of_its_runs(each)}"
+        alike.setdefault(_of_its_runs(each), []).append(name)
+    for said, names in alike.items():
+        yield f"{names[0] if len(names) == 1 else f'each of {listed(names)}'} {said}"
 
 
 def _of_its_runs(each: Rerun) -> str:

@@ -18,6 +18,7 @@ from proctor.stats.sequential.steps import FIRST, SECOND, Side
 from proctor.types import Run
 
 REPEATED = "repeated confidence interval"
+SIDE = 1e-9  # as close to 0 as an end may come that is not to reach it
 BETTER = ("first better", "second better")
 
 
@@ -40,6 +41,8 @@ def tested(
     own = of.path()
     path = own if path is None or of.whole else path
     low, high = of.walk.interval(of.looks, plain.estimate.value)
+    if not _exact(of) and own.critical is not None and plain.estimate.stderr is not None:
+        low, high = _as_wide(low, high, plain.estimate.value, own.critical * plain.estimate.stderr)
     method = f"{REPEATED} ({'Tango' if _exact(of) else 'sign flips of units'})"
     return replace(
         plain,
@@ -90,6 +93,15 @@ class Walks:
             alone = replace(shape, tasks={row.task: shape.tasks[row.task]}, aggregate="macro")
             walk = Follower(sides, alone).pair(one, other)
             yield tested(row, walk, (sides[one][0], sides[other][0]))
+
+
+def _as_wide(low: float, high: float, value: float, half: float) -> tuple[float, float]:
+    """At least as wide as the plain standard error says, which sees more of a few large clusters than the walk does.
+
+    On which side of 0 the difference lies is the walk's to say: an end that it has on one side stays there.
+    """
+    least, most = min(low, value - half), max(high, value + half)
+    return max(least, min(low, SIDE)) if low > 0 else least, min(most, max(high, -SIDE)) if high < 0 else most
 
 
 def kept_back(found: Difference) -> Difference:
