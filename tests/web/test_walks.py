@@ -29,6 +29,7 @@ def drawn(*paths: Path, waits: tuple[str, ...] = ()) -> str:
     return templates().get_template("_walks.html").render(walks=walks, waits=waits)
 
 
+@pytest.mark.promise("X-07")
 def test_the_picture_and_the_table_have_every_look_of_the_path() -> None:
     of = path(8, 10)
     assert of.ended == "decided" and 5 < len(of.points) < 100
