@@ -17,6 +17,7 @@ from proctor.references import ExamRef
 from proctor.service.context import open_context, open_store
 from proctor.service.evidence.compare import compared
 from proctor.service.looks.words import looks_said
+from proctor.service.rows.marks import brief_marks, marks
 from proctor.store.admin.pruning import remove
 from proctor.store.core.look_tables import LOOK
 from proctor.store.core.tables import RUN
@@ -108,6 +109,13 @@ def test_what_all_say_together_is_what_each_pair_says_alone(five: Path) -> None:
     for pair in (together[0], together[3], together[9]):
         (alone,) = side_by_side(five, pair.first.id, pair.second.id).comparisons
         assert alone.whole.adjusted_p == pair.whole.adjusted_p and alone.verdict == pair.verdict
+
+
+def test_rows_that_are_read_briefly_are_the_same_rows(home: Path) -> None:
+    lost = replayed(home, home / "ways.jsonl", [*answers(N)[1:], None], "lost")
+    with open_store(settings(home)) as store:
+        for run in (store.run(lost), store.runs(model="alpha")[0]):
+            assert sorted(map(repr, brief_marks(store, run))) == sorted(map(repr, marks(store, run)))
 
 
 def test_a_model_with_few_of_the_items_or_asked_otherwise_does_not_count(home: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from proctor.errors import ConfigError
@@ -22,8 +23,10 @@ from proctor.service.results.results import Kept, marks, scored_rows
 from proctor.service.results.speeds import common, unlike
 from proctor.service.results.wordings import by_wording, sign_note
 from proctor.service.rows.conditions import unlike as unlike_conditions
+from proctor.service.rows.marks import brief_marks
 from proctor.stats.compare import Side, compare, focused
-from proctor.stats.estimates import Shape
+from proctor.stats.estimates import Scored, Shape
+from proctor.types import Run
 
 FEWER = (
     0.5  # of the items of the smallest compared run: a model with fewer could not have been compared on these
@@ -93,7 +96,8 @@ def _tested(
     plan = () if regraded else plan_of(runs, None if here is None else here.store)
     known = None if here is None else here.decided
     decision = known or decided(store if here is None else here.store, plan)
-    others = [] if decision else _others(store, tried, sides, whole)
+    read = partial(marks, store) if here is None or here.grader else partial(brief_marks, here.store)
+    others = [] if decision else _others(read, tried, sides, whole)
     ids = {run.id for run in runs}
     beside = [(run, list(marks(store, run))) for run in plan if decision and run.id not in ids]
     found = compare(
@@ -124,7 +128,9 @@ def _metrics(whole: Shape, metric: str) -> tuple[Alternatives, ...]:
     return () if metric == headline.SCORE else (Alternatives("metrics", len(of)),)
 
 
-def _others(store: Kept, tried: TriedBeside, sides: Sequence[Side], of: Shape) -> list[Side]:
+def _others(
+    read: Callable[[Run], Iterable[Scored]], tried: TriedBeside, sides: Sequence[Side], of: Shape
+) -> list[Side]:
     """Runs of further models with their rows on these items; those that have too few of them are left out.
 
     Models that are not here any more have no rows: their pairs come after all others.
@@ -132,7 +138,7 @@ def _others(store: Kept, tried: TriedBeside, sides: Sequence[Side], of: Shape) -
     asked = [shared.asked(rows, of) for _, rows in sides]
     every = frozenset[tuple[str, str]]().union(*asked)
     least = FEWER * min(map(len, asked))
-    found = ((run, shared.only(marks(store, run), every)) for run in tried.others)
+    found = ((run, shared.only(read(run), every)) for run in tried.others)
     seen = [(run, rows) for run, rows in found if len(shared.asked(rows, of)) >= least]
     return [*seen, *[(sides[0][0], ())] * tried.unseen]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Protocol
 
@@ -10,7 +10,8 @@ from proctor.engine.prefix import gapless
 from proctor.manifest import Facts
 from proctor.service.kinds import kind_of
 from proctor.stats.estimates import Scored, Shape, TaskShape
-from proctor.store import AttemptRow
+from proctor.store import AttemptRow, Store
+from proctor.store.read.brief import BriefRow, brief_rows
 from proctor.types import Item, Run
 
 
@@ -81,7 +82,15 @@ def marks(store: Kept, run: Run) -> Iterator[Scored]:
         yield mark(row, choices, by_content=kind_of(run.cell.source).by_content)
 
 
-def mark(row: AttemptRow, candidates: int | None, *, by_content: bool = False) -> Scored:
+def brief_marks(store: Store, run: Run) -> Iterable[Scored]:
+    """The same in no order, read in a third of the time where all rows of the run count."""
+    if run.partial or run.stopped or any(spec.kind == "letters" for spec in shape(run).tasks.values()):
+        return marks(store, run)
+    by_content = kind_of(run.cell.source).by_content
+    return [mark(row, None, by_content=by_content) for row in brief_rows(store, run.id)]
+
+
+def mark(row: AttemptRow | BriefRow, candidates: int | None, *, by_content: bool = False) -> Scored:
     """One row as the statistics take it; `candidates` as in `Scored`. `by_content`: what it shows is its name."""
     return Scored(
         item=row.item_hash if by_content else row.item_id,
@@ -98,7 +107,7 @@ def mark(row: AttemptRow, candidates: int | None, *, by_content: bool = False) -
     )
 
 
-def _half(row: AttemptRow) -> str | None:
+def _half(row: AttemptRow | BriefRow) -> str | None:
     """The half of MNLI that an item is from, "m" or "mm": its id begins with it."""
     rest = row.item_id.partition("/")[2]
     return rest.partition("-")[0] if rest.startswith(("m-", "mm-")) else None
