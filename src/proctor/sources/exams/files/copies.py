@@ -26,7 +26,7 @@ class Copies:
 def alike(asked: Any) -> Any:
     """What is asked, as copies of it are alike: without case, spaces, forms of a letter and marks at the end.
 
-    >>> alike("What is  2 + 2?\n"), alike(["\uff21 cat.", 3])
+    >>> alike("What is  2 + 2? "), alike(["A  cat.", 3])
     ('what is 2 + 2', ['a cat', 3])
     """
     if isinstance(asked, str):
