@@ -80,6 +80,8 @@ GET /batches/new
 GET /batches/new/models
 POST /batches/new/plan
 GET /compare
+GET /compare/events
+GET /compare/live
 GET /compare/report
 GET /datasets
 GET /datasets/{dataset_id}

@@ -253,6 +253,8 @@ PROBES: dict[Key, Make] = {
     ("GET", "/runs/{run_id}/items/{item_id:path}"): _item,
     ("POST", "/runs/{run_id}/notes/{item_id:path}"): _notes,
     ("GET", "/compare"): _compare_page("/compare", True),
+    ("GET", "/compare/live"): lambda of: [Probe(query("/compare/live", runs=[of.done, of.beside]))],
+    ("GET", "/compare/events"): lambda of: [Probe(query("/compare/events", runs=[of.done, of.beside]), NOTHING)],
     ("GET", "/compare/report"): _compare_page("/compare/report", False),
     ("GET", "/leaderboard"): _boards("/leaderboard"),
     ("GET", "/leaderboard/export"): _boards("/leaderboard/export"),
