@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -331,6 +332,7 @@ async def compare_events(context: OpenContext, user: Reader, runs: Names) -> Res
     def states() -> list[JobState]:
         return [job_states.state_of(context, run_id) for run_id in runs]
 
+    await asyncio.to_thread(states)  # what is not to be seen is refused before the stream begins
     return event_stream(until_ended(states))
 
 
