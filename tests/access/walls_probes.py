@@ -254,7 +254,9 @@ PROBES: dict[Key, Make] = {
     ("POST", "/runs/{run_id}/notes/{item_id:path}"): _notes,
     ("GET", "/compare"): _compare_page("/compare", True),
     ("GET", "/compare/live"): lambda of: [Probe(query("/compare/live", runs=[of.done, of.beside]))],
-    ("GET", "/compare/events"): lambda of: [Probe(query("/compare/events", runs=[of.done, of.beside]), NOTHING)],
+    ("GET", "/compare/events"): lambda of: [
+        Probe(query("/compare/events", runs=[of.done, of.beside]), NOTHING)
+    ],
     ("GET", "/compare/report"): _compare_page("/compare/report", False),
     ("GET", "/leaderboard"): _boards("/leaderboard"),
     ("GET", "/leaderboard/export"): _boards("/leaderboard/export"),

@@ -15,6 +15,7 @@ import pytest
 
 from jobs_world import World, until, world
 from opened import resume, start
+from ports import free_port
 from proctor.cli.progress import Plain
 from proctor.engine.retry import Retry
 from proctor.references import ExamRef
@@ -50,7 +51,7 @@ class Killed:
             self.killed = True
         if p.waits.absence:
             self.waited.append(p.waits)
-            self.plain._last = 0.0  # it need not be ten seconds for the test's sake
+            self.plain._last[run.id] = 0.0  # it need not be ten seconds for the test's sake
             self.plain.watch(run, p)
             if self.again and not self.starting:
                 self.starting.append(threading.Thread(target=self._start))
@@ -77,7 +78,7 @@ def plan(here: World, server: Simulated, **limits: float) -> Plan:
 
 
 def test_a_run_whose_server_is_killed_goes_on_when_it_is_back(here):
-    server = here.simulate("--latency", "0.05")
+    server = here.simulate("--latency", "0.05", "--port", str(free_port()))
     killed = Killed(here, server)
     ended = start(plan(here, server), here.settings, watch=killed, retry=FEW)
     (result,) = ended.evaluation.results
@@ -93,7 +94,7 @@ def test_a_run_whose_server_is_killed_goes_on_when_it_is_back(here):
 
 
 def test_a_run_whose_server_does_not_come_back_says_how_long_it_waited_and_can_be_resumed(here):
-    server = here.simulate("--latency", "0.05")
+    server = here.simulate("--latency", "0.05", "--port", str(free_port()))
     killed = Killed(here, server, again=False)
     ended = start(plan(here, server, wait_for_server_s=1.0), here.settings, watch=killed, retry=FEW)
     assert ended.error.slug == "error-budget"
