@@ -88,7 +88,6 @@ def test_models_that_were_named_beforehand_count_alone_and_that_is_said(five: Pa
     assert looks(every) == Looks(models=5, pairs=10) and looks_said(every) == "", "there is nobody else"
 
 
-@pytest.mark.promise("X-07")
 def test_a_plan_keeps_that_its_models_alone_were_to_be_compared(home: Path) -> None:
     """Its runs together are what was named beforehand; two of three of them were picked afterwards."""
     file = home / "alpha.jsonl"
