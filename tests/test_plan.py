@@ -27,7 +27,7 @@ from proctor.references import ExamRef, LogRef
 from proctor.service.runs.requests import PlanRequest, plan_of
 from proctor.settings import read_settings
 from proctor.types import Cell, Limits, Model, Plan, Sampling
-from proctor.web import forms
+from proctor.web.starting import forms
 
 PROVIDERS = ("ollama", "openai")
 SUITES = ("superglue", "mmlu")

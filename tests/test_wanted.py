@@ -45,7 +45,7 @@ from proctor.service.runs.requests import (
 )
 from proctor.settings import Settings, read_settings
 from proctor.types import Cell, Limits, Model, Shard
-from proctor.web import forms, new_run
+from proctor.web.starting import forms, new_run
 
 Given = Mapping[str, Any]
 # Values of options that take names, and of those whose texts are to be hard to carry.

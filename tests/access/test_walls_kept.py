@@ -28,7 +28,7 @@ WHOLE_CONTEXT = {
     "src/proctor/api/dependencies.py",
     "src/proctor/web/dependencies.py",
 }
-BEFORE_ANY_REACH = {*WHOLE_CONTEXT, "src/proctor/web/access.py"}  # logging in and out
+BEFORE_ANY_REACH = {*WHOLE_CONTEXT, "src/proctor/web/server/access.py"}  # logging in and out
 
 
 def files(*folders: str) -> list[File]:

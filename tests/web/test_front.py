@@ -6,7 +6,7 @@ from proctor.findings import Evaluation, RunResult, Speed, Tally
 from proctor.references import ExamRef
 from proctor.service.evidence.standing import Standing
 from proctor.types import Cell, Model, Run, Status
-from proctor.web.compare import on_front
+from proctor.web.evidence.compare import on_front
 
 
 def result(name: str, speed: Speed | None) -> RunResult:

@@ -15,7 +15,7 @@ import pytest
 from pages import Browser
 from proctor.store.read.lists import RunLine
 from proctor.types import Status
-from proctor.web.lists import line_record
+from proctor.web.files import line_record
 from programs import proctor, proctor_json
 from served import Server, serving
 

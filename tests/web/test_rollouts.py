@@ -32,8 +32,8 @@ from proctor.service.rollouts import benchmark
 from proctor.service.rollouts.benchmark import RolloutBenchmark
 from proctor.store import Store
 from proctor.web.addresses import trial_path
-from proctor.web.rollouts import MatrixQuery, matrix_of
-from proctor.web.rollouts_trial import MOST_WIDTH, bars_of
+from proctor.web.rollouts.benchmark import MatrixQuery, matrix_of
+from proctor.web.rollouts.trial import MOST_WIDTH, bars_of
 from proctor.web.untrusted import untrusted
 from served import serving
 

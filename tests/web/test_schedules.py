@@ -22,7 +22,7 @@ from proctor.store.queue import taking
 from proctor.store.queue.endings import Verdict, end
 from proctor.store.write.throughput import Progress
 from proctor.types import Status
-from proctor.web.run import _beats_chart
+from proctor.web.runs.run import _beats_chart
 from served import serving
 
 pytestmark = pytest.mark.slow

@@ -33,7 +33,7 @@ from proctor.settings import read_settings
 from proctor.settings.variables import SETTINGS
 from proctor.sources.batches.paths import steps_of, value_at
 from proctor.sources.exams.files.columns import parse_chosen
-from proctor.web.forms import escaped, filled, unescaped
+from proctor.web.starting.forms import escaped, filled, unescaped
 
 JOB = {
     "project_id": 1,

@@ -10,34 +10,24 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from proctor.web import (
-    access,
-    batches,
-    batches_compare,
-    batches_labels,
-    batches_requests,
-    batches_start,
-    boards,
-    compare,
-    datasets,
-    history,
-    items,
-    judge,
-    label,
-    models,
-    new_run,
-    overview,
-    results,
-    rollouts,
-    rollouts_new,
-    rollouts_trajectory,
-    rollouts_trial,
-    run,
-    system,
-    verdicts,
-)
+from proctor.web.batches import compare as batches_compare
+from proctor.web.batches import labels as batches_labels
+from proctor.web.batches import listing as batches
+from proctor.web.batches import requests as batches_requests
+from proctor.web.batches import start as batches_start
+from proctor.web.catalogue import datasets, models
 from proctor.web.dependencies import is_fragment
+from proctor.web.evidence import boards, compare
+from proctor.web.judging import judge, label, verdicts
+from proctor.web.overview import history, overview
 from proctor.web.render import error_page
+from proctor.web.rollouts import benchmark as rollouts
+from proctor.web.rollouts import new as rollouts_new
+from proctor.web.rollouts import trajectory as rollouts_trajectory
+from proctor.web.rollouts import trial as rollouts_trial
+from proctor.web.runs import items, results, run
+from proctor.web.server import access, system
+from proctor.web.starting import new_run
 
 MOST_PATH = 300
 STATIC = Path(__file__).parent / "static"

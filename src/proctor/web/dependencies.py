@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Path, Query, Request
 from starlette.datastructures import FormData
 from starlette.responses import RedirectResponse, Response
 
@@ -64,6 +64,7 @@ async def _form(request: Request) -> FormData:
 
 Filling = Annotated[FormData, Depends(_form)]
 Text = Annotated[str, Query(max_length=300)]
+RunId = Annotated[str, Path(max_length=100)]
 
 
 def is_fragment(request: Request) -> bool:

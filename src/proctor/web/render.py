@@ -20,7 +20,7 @@ from proctor.service.admin import access
 from proctor.service.watch.overview import Shown
 from proctor.web.addresses import encoded, query, request_path, trial_path
 from proctor.web.dependencies import context_of
-from proctor.web.rollouts_words import CALL_ENDS, PHASE_COLOURS, PHASE_WORDS, STATES
+from proctor.web.rollouts.words import CALL_ENDS, PHASE_COLOURS, PHASE_WORDS, STATES
 from proctor.web.untrusted import untrusted
 from proctor.web.words import ERROR_TITLES, NAV, OUTCOME_WORDS, STATUS_COLOURS, things
 

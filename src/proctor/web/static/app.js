@@ -202,6 +202,8 @@
 
   // Keyboard: / search, g then a letter to a page, j and k between items, ? help.
   const pages = { o: "/", n: "/runs/new", c: "/compare", r: "/runs", l: "/leaderboard", m: "/models", q: "/system", a: "/rollouts" };
+  // Keys of a screen's own script: a function that returns true where it took the key.
+  const keys = {};
   let went = 0;
   document.addEventListener("keydown", (e) => {
     if (e.target.closest("input, textarea, select, dialog") || e.ctrlKey || e.metaKey || e.altKey) return;
@@ -211,9 +213,13 @@
     if (e.key === "?") { actions.help(); return; }
     if (e.key === "/") { const box = one("[data-search]"); if (box) { e.preventDefault(); box.focus(); } return; }
     if (e.key.startsWith("Arrow") && inGrid(e.target, e.key)) { e.preventDefault(); return; }
+    if (keys[e.key]?.(e)) { e.preventDefault(); return; }
     const link = { j: "a[data-next]", k: "a[data-before]", u: "a[data-up]" }[e.key];
     if (link) one(link)?.click();
   });
+
+  // What the scripts of single screens build on: they add to `actions` (a button's data-do) and to `keys`.
+  window.proctor = { one, all, say, actions, keys, refresh, follow };
 
   // A page that the browser kept, or htmx swapped in, is wired like a new one.
   function wire() { recallAdvance(); fitProvider(); countPicked(); saidOnce(); follow(); }

@@ -112,6 +112,9 @@
     },
   };
 
+  // Scripts of single screens add kinds of their own.
+  window.charts = { kinds, base, colours, dark, names };
+
   function draw(box) {
     const data = JSON.parse(document.getElementById(box.dataset.chart).textContent);
     const old = echarts.getInstanceByDom(box);

@@ -1,0 +1,1 @@
+"""Pages of batches: files of requests, their replies, failures and labels."""

@@ -1,0 +1,1 @@
+"""Pages of what can be asked: models, suites, data sets."""

@@ -1,0 +1,1 @@
+"""Pages of verdicts: comparison and leaderboard."""

@@ -1,0 +1,1 @@
+"""Pages on which answers are judged, labelled, and what that says."""

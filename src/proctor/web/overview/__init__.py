@@ -1,0 +1,1 @@
+"""Pages over many runs: the first page and the history."""

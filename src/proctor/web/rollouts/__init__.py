@@ -1,0 +1,1 @@
+"""Pages of rollouts: agents on tasks, trial by trial."""

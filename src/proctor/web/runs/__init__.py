@@ -1,0 +1,1 @@
+"""Pages of one run: what it shows, its answers, one item."""

@@ -1,0 +1,347 @@
+"""The dashboard: one run. While it works it is watched live; when it has ended, what it shows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from proctor.errors import Conflict, errors
+from proctor.findings import Cause, Histogram, RunResult, Score
+from proctor.manifest import NOT_ENFORCED
+from proctor.manifest_json import manifest_document
+from proctor.plan import cell_to_json
+from proctor.references import JudgingRef
+from proctor.service.admin import access, prune
+from proctor.service.checked.at_hand import judges_here
+from proctor.service.context import Context
+from proctor.service.data.transfer import report
+from proctor.service.kinds import kind_of
+from proctor.service.results import notes
+from proctor.service.results.advice import advice, askings, goes_on
+from proctor.service.results.diagnosis import diagnose
+from proctor.service.results.profile import profile_of
+from proctor.service.runs import queue
+from proctor.service.runs.progress import longest_gap_s
+from proctor.service.runs.queue import Ticket
+from proctor.service.watch import job_states
+from proctor.service.watch.beside import side_by_side
+from proctor.service.watch.job_states import (
+    JobState,
+    Progress,
+    log_elsewhere,
+    log_tail,
+    progress_of,
+    state_of,
+)
+from proctor.types import Plan, Run, Status
+from proctor.web.dependencies import OpenContext, Reader, RunId, Runner, Text, go
+from proctor.web.events import event_stream, until_ended
+from proctor.web.files import as_file
+from proctor.web.render import show
+from proctor.web.walks import walks_in
+from proctor.web.words import ERROR_TITLES, things
+
+ROUTER = APIRouter()
+TABS = (("summary", "Summary"), ("timeline", "Timeline"), ("log", "Log"), ("config", "Config"))
+SCORED_LIVE = 5_000  # items up to which scores are computed anew at each look
+
+
+@ROUTER.get("/runs/{run_id}")
+def run_page(
+    request: Request, context: OpenContext, user: Reader, run_id: RunId, tab: Text = "summary"
+) -> Response:
+    if whole := job_states.whole_id(context, run_id):
+        return go(request, f"/runs/{whole}")
+    state = state_of(context, run_id)
+    chosen = tab if tab in dict(TABS) else "summary"
+    if chosen == "summary" and kind_of(state.run.cell.source).holds == "tasks":
+        return go(request, f"/rollouts/{state.run.plan_id}")
+    facts = _TABS[chosen](context, state)
+    return show(
+        request, "run.html", here=_place(state.run), tabs=TABS, tab=chosen, **_common(context, state), **facts
+    )
+
+
+def _place(run: Run) -> str:
+    """The entry of the menu that the run's page belongs to."""
+    return {"requests": "batches", "tasks": "rollouts"}.get(kind_of(run.cell.source).holds, "history")
+
+
+def _common(context: Context, state: JobState) -> dict[str, Any]:
+    run, is_job = state.run, state.job is not None
+    result = _result(context, state)
+    causes = result.causes if result else ()
+    holds = kind_of(run.cell.source).holds
+    return {
+        "run": run,
+        "state": state,
+        "progress": state.progress,
+        "job": state.job,
+        "ended": state.ended,
+        "again": state.ended and kind_of(run.cell.source).on_server,
+        "problem": _problem(run, causes, is_job),
+        "causes": [] if _said_already(run, causes) else [_told(cause, run, is_job) for cause in causes],
+        "goes_on": goes_on(run, causes),
+        "restartable": is_job and state.ended and _lacks(run),
+        "cancelling": state.job is not None
+        and state.job.cancel_at is not None
+        and run.status is Status.RUNNING,
+        "result": result,
+        "unenforced": _unenforced(run),
+        "requests": holds == "requests",
+        "tasks": holds == "tasks",
+        "judging": run.cell.source if isinstance(run.cell.source, JudgingRef) else None,
+        "to_judge": state.ended and holds != "verdicts" and run.settled > 0,
+        "unscored": state.ended and holds != "verdicts" and result is not None and _unscored(context, result),
+        "things": things(run),
+        "now": time.time(),
+        **_beside(context, run),
+    }
+
+
+def _beside(context: Context, run: Run) -> dict[str, Any]:
+    """The walks of a run that is asked side by side with others, its own pairs first; nothing of other runs."""
+    found = side_by_side(context, run)
+    if found is None:
+        return {"walks": [], "waits": [], "beside": (), "decision": None}
+    plain = [each.cell.model.name for each in found.runs]
+    names = {
+        each.id: str(each.cell.model) if plain.count(each.cell.model.name) > 1 else each.cell.model.name
+        for each in found.runs
+    }
+    return {
+        "walks": walks_in(found.decision, names, run.id),
+        "waits": [found.decision.waits] if found.decision.waits else [],
+        "beside": [each for each in found.runs if each.id != run.id],
+        "decision": found.decision,
+    }
+
+
+def _unscored(context: Context, result: RunResult) -> bool:
+    """Whether it has answers of which nobody has said yet what they are worth: no grader, no judge."""
+    answered = sum(result.tally.outcomes.get(name, 0) for name in ("answered", "truncated", "refused"))
+    scored = any(score.estimate.scored for score in result.scores)
+    return answered > 0 and not scored and not judges_here(context, result.run.id)
+
+
+def _unenforced(run: Run) -> str:
+    held = run.manifest.unenforced
+    return f"{held.sentence}; {NOT_ENFORCED}" if held else ""
+
+
+def _told(cause: Cause, run: Run, is_job: bool) -> dict[str, str]:
+    """One cause of failures as the page says it: what, what to do, and where the items are."""
+    return {
+        "words": cause.in_words(run.planned, askings(run)),
+        "cure": advice(cause, run, "Restart" if is_job else None),
+        "item_id": cause.item_id or "",
+    }
+
+
+def _said_already(run: Run, causes: Sequence[Cause]) -> bool:
+    """Whether what stopped the run is the only cause."""
+    return len(causes) == 1 and run.error_slug == causes[0].slug and run.status is Status.FAILED
+
+
+def _problem(run: Run, causes: Sequence[Cause], is_job: bool) -> dict[str, str] | None:
+    """What stopped the run, and what to do."""
+    if not run.error or run.status is Status.COMPLETED:
+        return None
+    slug = run.error_slug or ""
+    kind = errors().get(slug)
+    title = ERROR_TITLES.get(slug, ERROR_TITLES[""])
+    cure = kind.cure if kind else ""
+    if run.status is Status.PENDING:
+        cure = "Nothing, if it passes by itself: the job is tried again, at the time below."
+    elif causes and causes[0].slug == slug:
+        cure = advice(causes[0], run, "Restart" if is_job else None)
+    elif is_job and cure:
+        by_hand = "`proctor resume RUN`"
+        cure = cure.replace(by_hand, "press Restart") if by_hand in cure else f"{cure} Then press Restart."
+    return {
+        "title": title,
+        "detail": run.error,
+        "cure": cure,
+        "slug": slug,
+        "request_id": "",
+    }
+
+
+def _lacks(run: Run) -> bool:
+    return run.status in (Status.FAILED, Status.CANCELLED) or run.partial
+
+
+def _result(context: Context, state: JobState) -> RunResult | None:
+    """What the run shows; None while there is too much of it to count at each look."""
+    if not state.ended and state.run.settled > SCORED_LIVE:
+        return None
+    return job_states.result_of(context, state.run.id)
+
+
+def _summary(context: Context, state: JobState) -> dict[str, Any]:
+    if not state.ended:
+        return {"profile": None}
+    profile = profile_of(context, state.run)
+    return {
+        "profile": profile,
+        "latency_chart": _bars(profile.latency, "seconds") if profile.latency else None,
+        "grades_chart": _bars(profile.grades, "grade") if profile.grades else None,
+        "outcomes": [name for name in _OUTCOMES if any(found.get(name) for found in profile.tasks.values())],
+        "flagged": notes.marked(context, state.run.id),
+    }
+
+
+_OUTCOMES = ("correct", "wrong", "answered", "no_answer", "truncated", "refused", "error")
+
+
+def _bars(of: Histogram, what: str) -> dict[str, Any]:
+    return {
+        "labels": [low if low == high else f"{low} to {high}" for low, high in pairwise(_edges(of.edges))],
+        "counts": of.counts,
+        "x": what,
+        "y": "items",
+    }
+
+
+def _edges(edges: Sequence[float]) -> list[str]:
+    """The edges with as few digits, two or more, as tell them apart.
+
+    >>> _edges([0.0, 0.5, 1.0]), _edges([1.001, 1.004, 1.011]), _edges([0.25, 0.25])
+    (['0', '0.5', '1'], ['1.001', '1.004', '1.011'], ['0.25', '0.25'])
+    """
+    for digits in range(2, 8):
+        texts = [f"{edge:.{digits}g}" for edge in edges]
+        if len(set(texts)) == len(texts):
+            return texts
+    return [f"{edge:.2g}" for edge in edges]
+
+
+def _timeline(context: Context, state: JobState) -> dict[str, Any]:
+    beats = progress_of(context, state.run.id)
+    return {"beats": beats, "timeline_chart": _beats_chart(beats)}
+
+
+def _beats_chart(beats: list[Progress]) -> dict[str, Any]:
+    """Throughput on the left axis; requests under way, sent again and failed on the right.
+
+    A line breaks where the next try begins: its process counts anew, and between the two none was at work.
+    """
+    breaks = {
+        number
+        for number, (before, after) in enumerate(pairwise(beats), 1)
+        if after.retries < before.retries
+        or after.errors < before.errors
+        or after.at - before.at > longest_gap_s(after.at - beats[0].at)
+    }
+
+    def line(name: str, axis: int, values: list[float]) -> dict[str, Any]:
+        points: list[list[float | None]] = []
+        for number, (beat, value) in enumerate(zip(beats, values, strict=True)):
+            if number in breaks:
+                points.append([round(beat.at * 1000) - 1, None])  # nothing is drawn across
+            points.append([round(beat.at * 1000), value])
+        return {"name": name, "axis": axis, "points": points}
+
+    return {
+        "series": [
+            line("items/s", 0, [round(beat.items_per_s, 3) for beat in beats]),
+            line("in flight", 1, [beat.in_flight for beat in beats]),
+            line("sent again", 1, [beat.retries for beat in beats]),
+            line("errors", 1, [beat.errors for beat in beats]),
+        ]
+    }
+
+
+def _log(context: Context, state: JobState) -> dict[str, Any]:
+    log = log_tail(context, state.run.id)
+    return {"log": log, "log_at": None if log is not None else log_elsewhere(context, state.run.id)}
+
+
+def _config(context: Context, state: JobState) -> dict[str, Any]:
+    run = state.run
+    return {
+        "cell": json.dumps(json.loads(cell_to_json(run.cell)), indent=2, ensure_ascii=False),
+        "manifest": json.dumps(manifest_document(run.manifest), indent=2, ensure_ascii=False),
+    }
+
+
+_TABS = {"summary": _summary, "timeline": _timeline, "log": _log, "config": _config}
+
+
+def by_task(scores: tuple[Score, ...]) -> list[tuple[str, list[Score]]]:
+    """The scores under the task that they are of, in their order; the whole is left out."""
+    found: dict[str, list[Score]] = {}
+    for score in scores:
+        if score.task:
+            found.setdefault(score.title, []).append(score)
+    return list(found.items())
+
+
+@ROUTER.get("/runs/{run_id}/live")
+def live_piece(request: Request, context: OpenContext, user: Reader, run_id: RunId) -> Response:
+    return show(request, "_live.html", **_common(context, state_of(context, run_id)))
+
+
+@ROUTER.get("/runs/{run_id}/diagnosis")
+def diagnosis_piece(request: Request, context: OpenContext, user: Reader, run_id: RunId) -> Response:
+    """What is off with the run; asked for after the page, because it reads replies."""
+    return show(request, "_diagnosis.html", remarks=diagnose(context, job_states.result_of(context, run_id)))
+
+
+@ROUTER.get("/runs/{run_id}/events")
+async def run_events(context: OpenContext, user: Reader, run_id: RunId) -> Response:
+    """Says `changed` when there is something new to see, and `end` at the end."""
+    await asyncio.to_thread(state_of, context, run_id)  # an id that is none is told before the stream begins
+    return event_stream(until_ended(lambda: [state_of(context, run_id)]))
+
+
+@ROUTER.post("/runs/{run_id}/stop")
+def stop(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
+    run = job_states.run_of(context, run_id)
+    ended = queue.cancel(context, run.id)
+    access.note(context, user.name, "cancel", run.id)
+    return go(request, f"/runs/{run.id}", "The job was stopped." if ended else "The job is being stopped.")
+
+
+@ROUTER.post("/runs/{run_id}/restart")
+def restart(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
+    run = queue.restart(context, job_states.run_of(context, run_id).id)
+    access.note(context, user.name, "restart", run.id)
+    return go(request, f"/runs/{run.id}", "The job goes on where it stopped.")
+
+
+@ROUTER.post("/runs/{run_id}/rerun")
+def rerun(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
+    """A new run from the same words."""
+    run = job_states.run_of(context, run_id)
+    if run.cell.source.imported:
+        raise Conflict("This run was imported from another tool, which alone can ask again")
+    ticket = Ticket(user.name, job_states.project_of(context, run.id), "high")
+    made = queue.submit(context, Plan((replace(run.cell),), name=run.cell.source.name), ticket)
+    access.note(context, user.name, "submit", made.id, f"{run.cell.model}, again after {run.id[:8]}")
+    return go(request, f"/runs/{made.id}", "The same is being asked once more.")
+
+
+@ROUTER.post("/runs/{run_id}/delete")
+def delete(request: Request, context: OpenContext, user: Runner, run_id: RunId) -> Response:
+    run = job_states.run_of(context, run_id)
+    project = job_states.project_of(context, run.id)
+    prune.delete(context, run.id)
+    about = f"{run.cell.model} on {run.source_title}"
+    access.note(context, user.name, "delete", run.id, about, project_id=project)
+    return go(request, "/runs", f"Run {run.id[:8]} was deleted.")
+
+
+@ROUTER.get("/runs/{run_id}/report")
+def download(context: OpenContext, user: Reader, run_id: RunId) -> Response:
+    """The run's report as one HTML file that needs no server."""
+    run = job_states.run_of(context, run_id)
+    return as_file(report(context, [run.id], "html"), f"run-{run.id[:8]}.html")

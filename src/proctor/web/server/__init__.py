@@ -1,0 +1,1 @@
+"""Pages of the server: queue, schedules, projects, keys, audit."""

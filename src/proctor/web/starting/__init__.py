@@ -1,0 +1,1 @@
+"""The form by which work is started."""
