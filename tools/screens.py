@@ -22,6 +22,7 @@ ARGUMENTS = (
     "--disable-sync",
 )
 WIDE: ViewportSize = {"width": 1440, "height": 900}
+NARROW: ViewportSize = {"width": 1024, "height": 768}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 
 # name, title, address; {best} and the like are the demo's runs, {item} one with a note.

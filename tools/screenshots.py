@@ -1,10 +1,11 @@
 """`make screenshots`: every screen of the dashboard on a seeded store, light and dark, into docs/screenshots.
 
-    python tools/screenshots.py [--home FOLDER] [--only NAME ...]
+    python tools/screenshots.py [--home FOLDER] [--only NAME ...] [--look FOLDER]
 
 FOLDER is a store that tools/demo_store.py has built; without it one is built and thrown away. A screen that
 answers with an error, or on which a script fails, is named with its address, and the exit code is then 1.
-The server's log lies in FOLDER.
+The server's log lies in FOLDER. With --look every screen is taken at 1440, 1024 and 390 pixels into another folder,
+to be looked at; docs/screenshots stays as it is.
 """
 
 from __future__ import annotations
@@ -18,19 +19,20 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import demo_rollouts
 from demo_store import Demo, build, simulator
 from proctor.settings import read_settings
-from screens import ARGUMENTS, CHROMIUM, ON_PHONES, PHONE, SCREENS, WIDE, address, is_settled
+from screens import ARGUMENTS, CHROMIUM, NARROW, ON_PHONES, PHONE, SCREENS, WIDE, address, is_settled
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, ViewportSize
 
 FOLDER = Path(__file__).parents[1] / "docs" / "screenshots"
 THEMES = ("light", "dark")
@@ -57,6 +59,14 @@ class Studio:
     url: str
     demo: Demo | None
     chromium: Browser
+    folder: Path = FOLDER
+    widths: Sequence[ViewportSize] = ()
+
+    def looks(self, name: str) -> list[tuple[str, ViewportSize]]:
+        """The themes and windows in which a screen is taken."""
+        if self.widths:
+            return list(itertools.product(THEMES, self.widths))
+        return [(theme, WIDE) for theme in THEMES] + [("light", PHONE)] * (name in ON_PHONES)
 
 
 @contextmanager
@@ -104,10 +114,10 @@ def wait_for_live(page: Page, url: str, job_id: str) -> None:
     raise Spoilt(f"{url}/runs/{job_id}: not {LIVE_FROM} items done within {PATIENCE_MS / 1000:g} s")
 
 
-def picture(studio: Studio, name: str, where: str, theme: str, *, phone: bool = False) -> Path:
+def picture(studio: Studio, name: str, where: str, theme: str, window: ViewportSize = WIDE) -> Path:
     """Take one picture of a page, of its beginning if it is very long. Raises Spoilt with the address."""
     context = studio.chromium.new_context(
-        viewport=PHONE if phone else WIDE,
+        viewport=window,
         color_scheme="dark" if theme == "dark" else "light",
         timezone_id="UTC",
         locale="en-GB",
@@ -126,14 +136,19 @@ def picture(studio: Studio, name: str, where: str, theme: str, *, phone: bool = 
         _settle(page, where)
         # A window as high as the page: what sticks to the window's edges (the menu) is then where it belongs.
         high: int = page.evaluate("document.documentElement.scrollHeight")
-        wide = PHONE["width"] if phone else WIDE["width"]
-        page.set_viewport_size({"width": wide, "height": min(high, HIGHEST)})
+        page.set_viewport_size({"width": window["width"], "height": min(high, HIGHEST)})
         _settle(page, where)
-        path = FOLDER / f"{name}-{'phone-' if phone else ''}{theme}.jpg"
+        path = studio.folder / f"{name}-{_marked(studio, window)}{theme}.jpg"
         page.screenshot(path=path, type="jpeg", quality=QUALITY)
     if wrong:
         raise Spoilt(f"{where}: {wrong[0]}")
     return path
+
+
+def _marked(studio: Studio, window: ViewportSize) -> str:
+    if studio.widths:
+        return f"{window['width']}-"
+    return "phone-" if window == PHONE else ""
 
 
 def _settle(page: Page, where: str) -> None:
@@ -152,10 +167,9 @@ def shoot(studio: Studio, only: Sequence[str]) -> list[str]:
         if only and name not in only:
             continue
         assert studio.demo is not None
-        wanted = [(theme, False) for theme in THEMES] + [("light", True)] * (name in ON_PHONES)
-        for theme, phone in wanted:
+        for theme, window in studio.looks(name):
             try:
-                path = picture(studio, name, address(pattern, studio.demo), theme, phone=phone)
+                path = picture(studio, name, address(pattern, studio.demo), theme, window)
                 print(f"{path.stat().st_size / 1000:7,.0f} kB  {path.name}", flush=True)
             except Spoilt as error:
                 spoilt.append(f"{name}, {theme}: {error}")
@@ -182,12 +196,16 @@ def gallery() -> str:
 def main(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--home", type=Path, help="a folder that tools/demo_store.py has filled")
+    parser.add_argument("--look", type=Path, help="where to take every screen at three widths")
     parser.add_argument("--only", action="append", default=[], choices=NAMES)
     asked = parser.parse_args(words)
     if not Path(CHROMIUM).exists():
         print(f"no Chromium at {CHROMIUM}: apt-get install chromium", file=sys.stderr)
         return 1
     FOLDER.mkdir(parents=True, exist_ok=True)
+    folder, widths = (asked.look, (WIDE, NARROW, PHONE)) if asked.look else (FOLDER, ())
+    folder.mkdir(parents=True, exist_ok=True)
+    taken = partial(Studio, folder=folder, widths=widths)
     spoilt: list[str] = []
     if not asked.only or set(asked.only) - set(OF_ROLLOUTS):
         with tempfile.TemporaryDirectory(prefix="proctor-demo-") as folder:
@@ -196,16 +214,17 @@ def main(words: Sequence[str]) -> int:
                 demo = build(Path(folder))
             else:
                 demo = Demo.kept(asked.home)
-            spoilt += _with_server(demo, asked.only)
+            spoilt += _with_server(demo, asked.only, taken)
     if not asked.only or set(asked.only) & set(OF_ROLLOUTS):
-        spoilt += _rollouts(asked.only)
-    (FOLDER / "README.md").write_text(gallery(), encoding="utf-8")
+        spoilt += _rollouts(asked.only, taken)
+    if asked.look is None:
+        (FOLDER / "README.md").write_text(gallery(), encoding="utf-8")
     for line in spoilt:
         print(line, file=sys.stderr)
     return 1 if spoilt else 0
 
 
-def _rollouts(only: Sequence[str]) -> list[str]:
+def _rollouts(only: Sequence[str], taken: Callable[..., Studio]) -> list[str]:
     """The pages of rollouts, on a benchmark of their own."""
     from playwright.sync_api import sync_playwright
 
@@ -218,25 +237,26 @@ def _rollouts(only: Sequence[str]) -> list[str]:
         with served(home, {}) as url, sync_playwright() as playwright:
             chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
             wanted = [each for each in demo_rollouts.screens(url) if not only or each[0] in only]
-            looks = itertools.product(wanted, (("light", False), ("dark", False), ("light", True)))
-            for (name, _, where), (theme, phone) in looks:
-                spoilt += _taken(chromium, url, (name, where), theme, phone)
+            studio = taken(url, None, chromium)
+            looks = studio.looks(ON_PHONES[0])
+            for (name, _, where), (theme, window) in itertools.product(wanted, looks):
+                spoilt += _taken(studio, (name, where), theme, window)
             chromium.close()
     return spoilt
 
 
-def _taken(chromium: Browser, url: str, screen: tuple[str, str], theme: str, phone: bool) -> list[str]:
+def _taken(studio: Studio, screen: tuple[str, str], theme: str, window: ViewportSize) -> list[str]:
     """What is spoilt about one picture."""
     name, where = screen
     try:
-        path = picture(Studio(url, None, chromium), name, where, theme, phone=phone)
+        path = picture(studio, name, where, theme, window)
         print(f"{path.stat().st_size / 1000:7,.0f} kB  {path.name}", flush=True)
     except Spoilt as error:
         return [f"{name}, {theme}: {error}"]
     return []
 
 
-def _with_server(demo: Demo, only: Sequence[str]) -> list[str]:
+def _with_server(demo: Demo, only: Sequence[str], taken: Callable[..., Studio]) -> list[str]:
     from playwright.sync_api import sync_playwright
 
     settings = read_settings({"PROCTOR_HOME": str(demo.home), "PROCTOR_DATA": "sample"})
@@ -249,7 +269,7 @@ def _with_server(demo: Demo, only: Sequence[str]) -> list[str]:
             demo = replace(demo, running=begin_live(url))
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
         try:
-            return shoot(Studio(url, demo, chromium), only)
+            return shoot(taken(url, demo, chromium), only)
         finally:
             chromium.close()
 
