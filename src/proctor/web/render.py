@@ -22,7 +22,7 @@ from proctor.web.addresses import encoded, query, request_path, trial_path
 from proctor.web.dependencies import context_of
 from proctor.web.rollouts.words import CALL_ENDS, PHASE_COLOURS, PHASE_WORDS, STATES
 from proctor.web.untrusted import untrusted
-from proctor.web.words import ERROR_TITLES, NAV, OUTCOME_WORDS, STATUS_COLOURS, things
+from proctor.web.words import ERROR_TITLES, NAV, OUTCOME_WORDS, STATUS_COLOURS, TERMS, things
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -79,6 +79,7 @@ def _known() -> dict[str, Any]:
         "NAV": NAV,
         "STATUS_COLOURS": STATUS_COLOURS,
         "OUTCOME_WORDS": OUTCOME_WORDS,
+        "TERMS": TERMS,
         "TRIAL_STATES": STATES,
         "PHASE_WORDS": PHASE_WORDS,
         "PHASE_COLOURS": PHASE_COLOURS,

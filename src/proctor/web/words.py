@@ -92,6 +92,13 @@ OUTCOME_WORDS = {
     "error": ("error", "secondary"),
 }
 
+# What words of the house mean, for whoever meets them first: `term` of _words.html shows it.
+TERMS = {
+    "could show": "the smallest difference that so many items can tell from chance, at 80 % power",
+    "answers read": "the share of replies in which an answer was found, right or wrong",
+    "rung": "how the answer was found in the reply: 1 is a reply that is the answer alone, higher ones are looser",
+}
+
 
 def things(run: Run) -> str:
     """What the run's counts are of."""

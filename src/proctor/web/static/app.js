@@ -25,6 +25,9 @@
     copy(button) {
       navigator.clipboard.writeText(one(button.dataset.from).textContent).then(() => say("Copied."));
     },
+    copy_link() {
+      navigator.clipboard.writeText(location.href).then(() => say("The link to this page was copied."));
+    },
     say_hide() { one("#said").hidden = true; },
   };
   document.addEventListener("click", (e) => {
