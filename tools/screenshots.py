@@ -138,17 +138,15 @@ def picture(studio: Studio, name: str, where: str, theme: str, window: ViewportS
         high: int = page.evaluate("document.documentElement.scrollHeight")
         page.set_viewport_size({"width": window["width"], "height": min(high, HIGHEST)})
         _settle(page, where)
-        path = studio.folder / f"{name}-{_marked(studio, window)}{theme}.jpg"
-        page.screenshot(path=path, type="jpeg", quality=QUALITY)
+        if studio.widths:
+            path = studio.folder / f"{name}-{window['width']}-{theme}.png"
+            page.screenshot(path=path)
+        else:
+            path = studio.folder / f"{name}-{'phone-' if window == PHONE else ''}{theme}.jpg"
+            page.screenshot(path=path, type="jpeg", quality=QUALITY)
     if wrong:
         raise Spoilt(f"{where}: {wrong[0]}")
     return path
-
-
-def _marked(studio: Studio, window: ViewportSize) -> str:
-    if studio.widths:
-        return f"{window['width']}-"
-    return "phone-" if window == PHONE else ""
 
 
 def _settle(page: Page, where: str) -> None:
