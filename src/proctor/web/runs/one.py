@@ -8,7 +8,7 @@ from typing import Any
 
 from proctor.errors import errors
 from proctor.manifest_json import sampling_document
-from proctor.service.watch.item import Answer
+from proctor.service.watch.item import Answer, Elsewhere
 from proctor.types import Item, Outcome, Run
 from proctor.web.markdown import markdown
 
@@ -41,8 +41,18 @@ def facts_of(run: Run, found: Answer) -> dict[str, Any]:
         "as_json": laid_out(text),
         "raw": laid_out(raw) or raw,
         "sent": _sent(run, found.item),
-        "models": {other.run.full_model for other in found.elsewhere},
+        **_elsewhere(run, found),
     }
+
+
+def _elsewhere(run: Run, found: Answer) -> dict[str, list[Elsewhere]]:
+    """The newest reply of each other model, and all the others."""
+    newest: dict[str, Elsewhere] = {}
+    for other in found.elsewhere:
+        if other.run.full_model != str(run.cell.model):
+            newest.setdefault(other.run.full_model, other)
+    first = list(newest.values())
+    return {"newest": first, "further": [other for other in found.elsewhere if other not in first]}
 
 
 def why(run: Run, found: Answer) -> Why:
