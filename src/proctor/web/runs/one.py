@@ -41,11 +41,11 @@ def facts_of(run: Run, found: Answer) -> dict[str, Any]:
         "as_json": laid_out(text),
         "raw": laid_out(raw) or raw,
         "sent": _sent(run, found.item),
-        **_elsewhere(run, found),
+        **elsewhere(run, found),
     }
 
 
-def _elsewhere(run: Run, found: Answer) -> dict[str, list[Elsewhere]]:
+def elsewhere(run: Run, found: Answer) -> dict[str, list[Elsewhere]]:
     """The newest reply of each other model, and all the others."""
     newest: dict[str, Elsewhere] = {}
     for other in found.elsewhere:

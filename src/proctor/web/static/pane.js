@@ -77,16 +77,18 @@
     if (!listed.length) return false;
     const to = at < 0 ? (by > 0 ? 0 : listed.length - 1) : at + by;
     if (listed[to]) { show(listed[to]); return true; }
-    const more = one(by > 0 ? "#rows a#next" : "#rows a#previous");
+    // Lists that cannot be turned back by an address go back to where one came from.
+    const more = one(by > 0 ? "#rows a#next" : "#rows a#previous")?.getAttribute("href") ?? (by < 0 ? left.pop() : undefined);
     if (!more) { say(by > 0 ? "This is the last row." : "This is the first row."); return true; }
+    if (by > 0) left.push(without(location.href));
     turn(more, by);
     return true;
   }
+  const left = [];
   let turning = false;
-  function turn(more, by) {
+  function turn(address, by) {
     if (turning) return;
     turning = true;
-    const address = more.getAttribute("href");
     htmx.ajax("GET", address, { source: one("#rows"), target: "#rows", swap: "innerHTML" }).then(() => {
       turning = false;
       const listed = rows(), row = by > 0 ? listed[0] : listed[listed.length - 1];
@@ -181,6 +183,8 @@
     // htmx has put the list's new address down by now; what is open belongs into it.
     if (e.target.id === "rows" && !turning && open()) history.replaceState(history.state, "", open().dataset.pane);
     if (e.target.id === "pane") remember();
+    // Who labels many goes on by itself, in the pane as on a page of its own.
+    if (e.target.id === "label-panel" && isOpen() && e.detail.requestConfig?.verb === "post" && localStorage.getItem("advance") === "1") step(1);
   });
   function remember() {
     const place = pane();
