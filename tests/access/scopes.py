@@ -120,6 +120,7 @@ GET /runs/{run_id}/failures
 GET /runs/{run_id}/items/{item_id:path}
 GET /runs/{run_id}/live
 GET /runs/{run_id}/output
+POST /runs/{run_id}/picked/export
 GET /runs/{run_id}/report
 GET /runs/{run_id}/request
 GET /runs/{run_id}/requests
@@ -195,6 +196,7 @@ POST /rollouts/{ident}/resume
 GET POST /runs/new
 POST /runs/{run_id}/delete
 POST /runs/{run_id}/notes/{item_id:path}
+POST /runs/{run_id}/picked/flag
 POST /runs/{run_id}/rerun
 POST /runs/{run_id}/restart
 POST /runs/{run_id}/stop

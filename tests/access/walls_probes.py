@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute
 from judging_pages import JUDGING_PAGES
 from judging_probes import JUDGING_PROBES
 from probe import ACTS, NOTHING, REFUSED, SEES, Key, Make, Probe, lists, query, run, same
+from results_pages import RESULTS_PAGES
 from rollout_pages import ROLLOUT_PAGES
 from walls_world import SUITE, Names
 
@@ -75,15 +76,6 @@ def _boards(path: str) -> Make:
     ]
 
 
-def _item(of: Names) -> list[Probe]:
-    return [Probe(f"/runs/{of.done}/items/{of.item}"), Probe(f"/runs/{of.done}/items/{of.item}?attempt=0")]
-
-
-def _notes(of: Names) -> list[Probe]:
-    path = f"/runs/{of.done}/notes/{of.item}"
-    return [Probe(path, ACTS, form={"text": "seen"}), Probe(path, ACTS, form={"remove": of.note})]
-
-
 def _form(of: Names) -> dict[str, Any]:
     asked = {"provider": "simulator", "model": "sim", "suite": SUITE, "data": "sample", "limit": "1"}
     return {**asked, "project": of.project}
@@ -127,6 +119,7 @@ KEYS = {"user": "eve", "scopes": ["read"], "project_ids": [2]}
 
 PROBES: dict[Key, Make] = {
     **JUDGING_PAGES,  # first: later ones delete runs
+    **RESULTS_PAGES,
     **JUDGING_PROBES,
     # The API ------------------------------------------------------------------------------------
     ("POST", f"{BENCH}/run"): lambda of: [Probe(f"{BENCH}/run", ACTS, body=_job(of, of.project))],
@@ -242,16 +235,6 @@ PROBES: dict[Key, Make] = {
     ("POST", "/runs/{run_id}/rerun"): run("/runs/{}/rerun", ACTS),
     ("POST", "/runs/{run_id}/delete"): run("/runs/{}/delete", ACTS, "beside"),
     ("GET", "/runs/{run_id}/report"): run("/runs/{}/report"),
-    ("GET", "/runs/{run_id}/results"): lambda of: [
-        Probe(f"/runs/{of.done}/results"),
-        Probe(f"/runs/{of.done}/results?show=flagged"),
-        Probe(f"/runs/{of.done}/results?item={quote(of.item)}"),
-    ],
-    ("GET", "/runs/{run_id}/export"): lambda of: [
-        Probe(f"/runs/{of.done}/export?form={form}") for form in ("csv", "jsonl")
-    ],
-    ("GET", "/runs/{run_id}/items/{item_id:path}"): _item,
-    ("POST", "/runs/{run_id}/notes/{item_id:path}"): _notes,
     ("GET", "/compare"): _compare_page("/compare", True),
     ("GET", "/compare/live"): lambda of: [Probe(query("/compare/live", runs=[of.done, of.beside]))],
     ("GET", "/compare/events"): lambda of: [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from datetime import UTC, datetime
 from functools import cache
@@ -11,6 +12,7 @@ from urllib.parse import quote
 
 from fastapi import Request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from proctor import __version__, figures
@@ -66,6 +68,7 @@ def templates() -> Environment:
         "untrusted": untrusted,
         "things": things,
         "size": size,
+        "breaks": breaks,
         "steps": figures.steps,
         "first_word": lambda entry: (entry[0], entry[1][0]),
     }
@@ -152,6 +155,15 @@ def signed(value: float | None) -> str:
     ('+0.012', '-0.500', '0.000', '-')
     """
     return f"+{figures.fraction(value)}" if value is not None and value > 0 else figures.fraction(value)
+
+
+def breaks(name: str) -> Markup:
+    """A name that may be broken into lines where its parts end, and not within a word.
+
+    >>> str(breaks("a_b/c<"))
+    'a_<wbr>b/<wbr>c&lt;'
+    """
+    return Markup(re.sub(r"([_/.:-]+)", r"\1<wbr>", str(escape(name))))
 
 
 def size(count: int) -> str:
