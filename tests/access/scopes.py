@@ -77,7 +77,6 @@ GET /batches/events
 GET /batches/export
 GET /batches/live
 GET /batches/new
-GET /batches/new/models
 POST /batches/new/plan
 GET /compare
 GET /compare/events
@@ -110,7 +109,9 @@ GET /rollouts/{ident}/trials/{run_id}/{rollout}/patch
 GET /rollouts/{ident}/trials/{run_id}/{rollout}/trajectory
 GET /runs
 GET /runs/export
+GET /runs/new/file/{dataset_id}
 GET /runs/new/models
+GET /runs/new/offers
 POST /runs/new/plan
 GET /runs/{run_id}
 GET /runs/{run_id}/diagnosis
@@ -194,6 +195,8 @@ POST /rollouts/{ident}/cancel
 POST /rollouts/{ident}/delete
 POST /rollouts/{ident}/resume
 GET POST /runs/new
+POST /runs/new/file
+POST /runs/new/file/{dataset_id}
 POST /runs/{run_id}/delete
 POST /runs/{run_id}/notes/{item_id:path}
 POST /runs/{run_id}/picked/flag
