@@ -142,8 +142,10 @@ def states(store: Database) -> dict[str, int]:
     return {status.value: found.get(status.value, 0) for status in Status}
 
 
-def mark(store: Database) -> tuple[Any, ...]:
-    """Something that is another after any run has begun, ended or been deleted."""
+def mark(store: Database, project_id: int | None = None) -> tuple[Any, ...]:
+    """Something that is another after any run (of a project) has begun, ended or been deleted."""
     query = select(func.count(), func.max(RUN.c.num), func.max(RUN.c.finished_at), func.max(RUN.c.started_at))
+    if project_id is not None:
+        query = query.where(RUN.c.project_id == project_id)
     with store.reading() as connection:
         return tuple(connection.execute(query).one())
