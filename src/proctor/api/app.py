@@ -39,7 +39,7 @@ from proctor.service.batches.openai.steps import Keeper
 from proctor.service.context import Context, open_context
 from proctor.service.runs import queue
 from proctor.service.watch import job_states
-from proctor.service.watch.hub import Hub
+from proctor.service.watch.hub import WatchHub
 from proctor.settings import Settings
 
 ROUTERS = (
@@ -84,7 +84,7 @@ def create_app(settings: Settings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with open_context(settings) as context:
             app.state.context = context
-            app.state.hub = hub = Hub()
+            app.state.hub = hub = WatchHub()
             app.state.models = ModelList(settings)
             app.state.keeper = keeper = Keeper(context)
             keeper.start()

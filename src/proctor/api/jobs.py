@@ -20,7 +20,7 @@ from proctor.service.admin import access, prune
 from proctor.service.context import Context
 from proctor.service.runs import fleet, queue
 from proctor.service.watch import job_states
-from proctor.service.watch.hub import Hub, Seen
+from proctor.service.watch.hub import WatchHub, Seen
 from proctor.service.watch.job_states import ENDED, JobState
 from proctor.service.watch.moves import moved
 
@@ -62,7 +62,7 @@ async def poll(
                 await asyncio.sleep(min(GONE_S, left_s))
 
 
-async def _moves(hub: Hub, context: Context, job_id: str) -> AsyncGenerator[None]:
+async def _moves(hub: WatchHub, context: Context, job_id: str) -> AsyncGenerator[None]:
     """Wakes whoever waits for another state of a job, and every second, so that one who has gone is noticed."""
 
     def look() -> Seen:
@@ -73,7 +73,7 @@ async def _moves(hub: Hub, context: Context, job_id: str) -> AsyncGenerator[None
         yield
 
 
-async def _looks(hub: Hub, context: Context, job_id: str) -> AsyncIterator[JobState | None]:
+async def _looks(hub: WatchHub, context: Context, job_id: str) -> AsyncIterator[JobState | None]:
     """The job as it moves, looked at once for all who follow it; None after a while without news."""
 
     def look() -> Seen:

@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from starlette.responses import Response, StreamingResponse
 
 from proctor.service.context import Context
-from proctor.service.watch.hub import Hub, Look, Seen
+from proctor.service.watch.hub import WatchHub, Look, Seen
 from proctor.service.watch.moves import moved
 from proctor.web.dependencies import context_of
 
@@ -22,10 +22,10 @@ ITEMS_A_SECOND = 2_000  # that are read anew for who compares runs at work: of l
 
 
 @dataclass(frozen=True, slots=True)
-class Follower:
+class StreamMaker:
     """What streams of pages are made of: the process's hub, and the caller's context. See `Events`."""
 
-    hub: Hub
+    hub: WatchHub
     context: Context
 
     async def of_runs(self, run_ids: Sequence[str], *, longest_s: float = 2.0) -> Response:
@@ -83,8 +83,8 @@ async def _events(looks: AsyncIterator[Seen | None]) -> AsyncIterator[bytes]:
         told = seen
 
 
-def _events_of(request: Request) -> Follower:
-    return Follower(request.app.state.hub, context_of(request))
+def _events_of(request: Request) -> StreamMaker:
+    return StreamMaker(request.app.state.hub, context_of(request))
 
 
-Events = Annotated[Follower, Depends(_events_of)]
+Events = Annotated[StreamMaker, Depends(_events_of)]

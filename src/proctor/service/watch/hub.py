@@ -122,7 +122,7 @@ def _timed(look: Look) -> tuple[Seen, float]:
     return look(), time.thread_time() - began
 
 
-class Hub:
+class WatchHub:
     """Everything that is watched in this process, by name. A name must hold the reach of who watches."""
 
     def __init__(self) -> None:

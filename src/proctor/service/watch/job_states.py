@@ -23,7 +23,7 @@ from proctor.store.queue.entries import PRIORITIES, Job
 from proctor.store.queue.workers import FRESH_S, Load, signs
 from proctor.store.read import lists, standing
 from proctor.store.read.lists import RunFilter, RunLine
-from proctor.store.read.standing import Standing
+from proctor.store.read.standing import RunStanding
 from proctor.store.write import throughput
 from proctor.types import Run, Status
 
@@ -178,7 +178,7 @@ def state_of(context: Context, job_id: str) -> JobState:
     return _state(context, found if found is not None else _named(context, job_id))
 
 
-def _named(context: Context, job_id: str) -> Standing:
+def _named(context: Context, job_id: str) -> RunStanding:
     """Raises NotFound in the documented words."""
     run = run_of(context, job_id)
     found = standing.of_runs(context.store, [run.id]).get(run.id)
@@ -187,7 +187,7 @@ def _named(context: Context, job_id: str) -> Standing:
     return found
 
 
-def _state(context: Context, of: Standing) -> JobState:
+def _state(context: Context, of: RunStanding) -> JobState:
     run, job = of.run, of.job
     at_work, waiting = run.status is Status.RUNNING, run.status is Status.PENDING
     killed = at_work and gone(of.owner)
@@ -213,7 +213,7 @@ def active(context: Context, project_id: int | None = None, *, limit: int = 10) 
     return [_state(context, each) for each in found if not _lies(each)][:limit]
 
 
-def _lies(of: Standing) -> bool:
+def _lies(of: RunStanding) -> bool:
     """What a terminal left is neither at work nor in the queue."""
     unfinished = of.run.settled < of.run.planned or bool(of.run.stopped)
     return of.job is None and unfinished and (of.run.status is not Status.RUNNING or gone(of.owner))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Row, Select, and_, func, select
+from sqlalchemy import ColumnElement, Row, ScalarSelect, Select, and_, func, select
 
 from proctor.store.core.fleet_tables import SHARD
 from proctor.store.core.runs import run_from
@@ -19,12 +19,9 @@ from proctor.types import Run, Status
 
 _QUEUED = [column for column in JOB.c if column.name != "run_num"]
 _TOLD = [PULSE.c[each.name] for each in fields(Progress) if each.name in PULSE.c]
-_EARLIER = PULSE.alias("earlier")
-_LAST = select(func.max(_EARLIER.c.at)).where(_EARLIER.c.run_num == RUN.c.num).scalar_subquery()
-_DIVIDED = select(SHARD.c.run_num).where(SHARD.c.run_num == RUN.c.num).exists()
 
 
-class Standing(NamedTuple):
+class RunStanding(NamedTuple):
     """`owner` is who works on it, alive or not; `divided` says that it has shards."""
 
     num: int
@@ -53,7 +50,7 @@ class Moving(NamedTuple):
 _MOVING = [RUN.c[name] for name in Moving._fields[:-2]]
 
 
-def of_runs(store: Database, run_ids: Sequence[str]) -> dict[str, Standing]:
+def of_runs(store: Database, run_ids: Sequence[str]) -> dict[str, RunStanding]:
     """By the runs' whole ids; those that there are not are left out."""
     query = _standing().where(RUN.c.id.in_(run_ids))
     with store.reading() as connection:
@@ -61,7 +58,7 @@ def of_runs(store: Database, run_ids: Sequence[str]) -> dict[str, Standing]:
     return {each.run.id: each for each in found}
 
 
-def at_work(store: Database, project_id: int | None, *, limit: int) -> list[Standing]:
+def at_work(store: Database, project_id: int | None, *, limit: int) -> list[RunStanding]:
     """The newest runs that are said to be at work, then the newest that wait; `limit` of each."""
     with store.reading() as connection:
         return [
@@ -99,15 +96,22 @@ def ahead(store: Database, num: int, priority: int) -> int:
         return found
 
 
+def _last() -> ScalarSelect[Any]:
+    """The moment of which a run's process told last."""
+    earlier = PULSE.alias("earlier")
+    return select(func.max(earlier.c.at)).where(earlier.c.run_num == RUN.c.num).scalar_subquery()
+
+
 def _standing() -> Select[Any]:
-    last: ColumnElement[bool] = and_(PULSE.c.run_num == RUN.c.num, PULSE.c.at == _LAST)
+    last: ColumnElement[bool] = and_(PULSE.c.run_num == RUN.c.num, PULSE.c.at == _last())
     joined = RUN.outerjoin(JOB, JOB.c.run_num == RUN.c.num).outerjoin(PULSE, last)
-    return select(*RUN.c, *_QUEUED, *_TOLD, _DIVIDED.label("divided")).select_from(joined)
+    divided = select(SHARD.c.run_num).where(SHARD.c.run_num == RUN.c.num).exists()
+    return select(*RUN.c, *_QUEUED, *_TOLD, divided.label("divided")).select_from(joined)
 
 
 def _moving() -> Select[Any]:
     joined = RUN.outerjoin(JOB, JOB.c.run_num == RUN.c.num)
-    return select(*_MOVING, JOB.c.priority, _LAST.label("told_at")).select_from(joined)
+    return select(*_MOVING, JOB.c.priority, _last().label("told_at")).select_from(joined)
 
 
 def _newest(query: Select[Any], project_id: int | None, limit: int) -> list[Select[Any]]:
@@ -117,10 +121,12 @@ def _newest(query: Select[Any], project_id: int | None, limit: int) -> list[Sele
     return [query.where(RUN.c.status == status.value) for status in (Status.RUNNING, Status.PENDING)]
 
 
-def _read(row: Row[Any]) -> Standing:
+def _read(row: Row[Any]) -> RunStanding:
     run = run_from(row)
     told = Progress(*row[-len(_TOLD) - 1 : -1]) if row.at is not None else None
-    return Standing(row.num, run, row.owner, None if row.user is None else _job(row, run), told, row.divided)
+    return RunStanding(
+        row.num, run, row.owner, None if row.user is None else _job(row, run), told, row.divided
+    )
 
 
 def _job(row: Row[Any], run: Run) -> Job:
