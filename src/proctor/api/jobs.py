@@ -20,7 +20,7 @@ from proctor.service.admin import access, prune
 from proctor.service.context import Context
 from proctor.service.runs import fleet, queue
 from proctor.service.watch import job_states
-from proctor.service.watch.hub import WatchHub, Seen
+from proctor.service.watch.hub import Seen, WatchHub
 from proctor.service.watch.job_states import ENDED, JobState
 from proctor.service.watch.moves import moved
 

@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 from starlette.responses import Response, StreamingResponse
 
 from proctor.service.context import Context
-from proctor.service.watch.hub import WatchHub, Look, Seen
+from proctor.service.watch.hub import Look, Seen, WatchHub
 from proctor.service.watch.moves import moved
 from proctor.web.dependencies import context_of
 
