@@ -14,9 +14,10 @@ from proctor import figures
 from proctor.errors import NotFound, ProctorError
 from proctor.service.context import Context
 from proctor.service.watch.job_states import active
+from proctor.service.watch.moves import ended_mark, moved_at_work
 from proctor.service.watch.overview import Measured, board_suite, exam_of, latest_source, overview
 from proctor.web.dependencies import OpenContext, Project, Reader, Text
-from proctor.web.events import changes, event_stream
+from proctor.web.events import Events
 from proctor.web.evidence.boards import ranked
 from proctor.web.evidence.compare import sources
 from proctor.web.files import as_csv, as_file, line_record
@@ -138,13 +139,14 @@ def active_piece(request: Request, context: OpenContext, user: Reader, project: 
 
 
 @ROUTER.get("/active/events")
-async def active_events(context: OpenContext, user: Reader, project: Project) -> Response:
-    """Says `changed` whenever any run that works or waits has moved."""
+async def active_events(events: Events, context: OpenContext, user: Reader, project: Project) -> Response:
+    """Says `changed` whenever any run that works or waits has moved, and `ended` when one has begun or ended."""
 
-    def look() -> list[tuple[object, ...]]:
-        return [(state.run.id, *state.mark) for state in active(context, project)]
+    def look() -> dict[str, object]:
+        moving = [each.mark for each in moved_at_work(context, project)]
+        return {"changed": moving, "ended": ended_mark(context, project)}
 
-    return event_stream(changes(look))
+    return await events.of(("active", project), look)
 
 
 @ROUTER.get("/overview/export")

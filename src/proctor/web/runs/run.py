@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections.abc import Sequence
@@ -43,7 +42,7 @@ from proctor.service.watch.job_states import (
 )
 from proctor.types import Plan, Run, Status
 from proctor.web.dependencies import OpenContext, Reader, RunId, Runner, Text, go
-from proctor.web.events import event_stream, until_ended
+from proctor.web.events import Events
 from proctor.web.files import as_file
 from proctor.web.render import show
 from proctor.web.walks import walks_in
@@ -297,10 +296,9 @@ def diagnosis_piece(request: Request, context: OpenContext, user: Reader, run_id
 
 
 @ROUTER.get("/runs/{run_id}/events")
-async def run_events(context: OpenContext, user: Reader, run_id: RunId) -> Response:
+async def run_events(events: Events, user: Reader, run_id: RunId) -> Response:
     """Says `changed` when there is something new to see, and `end` at the end."""
-    await asyncio.to_thread(state_of, context, run_id)  # an id that is none is told before the stream begins
-    return event_stream(until_ended(lambda: [state_of(context, run_id)]))
+    return await events.of_runs([run_id])
 
 
 @ROUTER.post("/runs/{run_id}/stop")
