@@ -9,6 +9,7 @@ from proctor.service.context import Context
 from proctor.service.results.results import shown
 from proctor.store.read import counts, lists
 from proctor.store.read.lists import RunFilter, RunLine
+from proctor.types import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,14 @@ def model_runs(context: Context, model: str, *, limit: int) -> tuple[list[ModelR
     """The newest runs of `provider/name` with their figures, and how many there are in all."""
     lines, total = lists.run_lines(context.store, RunFilter(model=model), limit=limit)
     return [_with_figures(context, line) for line in lines], total
+
+
+def headline_of(context: Context, run: Run) -> Score | None:
+    """An ended run's score over its tasks; None of one at work, and of one without a score."""
+    if run.finished_at is None:
+        return None
+    found = shown(context.store, run).scores
+    return found[0] if found else None
 
 
 def _with_figures(context: Context, line: RunLine) -> ModelRun:
