@@ -15,7 +15,7 @@ from proctor.web.batches import labels as batches_labels
 from proctor.web.batches import listing as batches
 from proctor.web.batches import requests as batches_requests
 from proctor.web.batches import start as batches_start
-from proctor.web.catalogue import datasets, models
+from proctor.web.catalogue import datasets, models, one_model, suites
 from proctor.web.dependencies import is_fragment
 from proctor.web.evidence import boards, compare
 from proctor.web.judging import judge, label, verdicts
@@ -53,6 +53,8 @@ ROOMS = (
     verdicts,
     boards,
     models,
+    one_model,
+    suites,
     datasets,
     system,
     schedules,

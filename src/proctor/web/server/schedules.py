@@ -93,7 +93,7 @@ def _size(source: ExamRef) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedSchedule:
     """The form as it stands: its fields, the ticked days of the week, and the run that it is like."""
 
     values: Mapping[str, str]
@@ -105,12 +105,12 @@ class Asked:
         return self.values.get("name", "").strip()
 
 
-def _asked(context: OpenContext, form: FormData | QueryParams) -> Asked:
+def _asked(context: OpenContext, form: FormData | QueryParams) -> AskedSchedule:
     """Raises: NotFound for a run that is not there."""
     values = {name: str(value)[:LONGEST] for name, value in form.multi_items() if name != "weekday"}
     like = values.get("like", "")
     days = tuple(str(each) for each in form.getlist("weekday"))
-    return Asked(values, days, job_states.run_of(context, like) if like else None)
+    return AskedSchedule(values, days, job_states.run_of(context, like) if like else None)
 
 
 @ROUTER.get("/schedules/new")
@@ -127,7 +127,7 @@ def next_times(request: Request, context: OpenContext, user: Reader) -> HTMLResp
     return show(request, "_schedule_next.html", **_next(_asked(context, request.query_params)))
 
 
-def _next(of: Asked) -> dict[str, Any]:
+def _next(of: AskedSchedule) -> dict[str, Any]:
     try:
         when = recurring.read(of.values, of.days)
         cron = recurring.cron_of(when)
@@ -147,13 +147,13 @@ def _iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _form(request: Request, context: OpenContext, of: Asked, problem: ProctorError | None = None) -> Response:
+def _form(request: Request, context: OpenContext, of: AskedSchedule, problem: ProctorError | None = None) -> Response:
     like = of.like
     refused = why_not(like) if like else None
     suites = [(each["suite"], each["title"]) for each in suite_facts()]
     uploaded = [(each.name, f"{each.name} (data set)") for each in kept.listed(context)]
     if not of.values.get("every") and not of.values.get("cron"):
-        of = Asked({"every": "daily", "at": "02:00", **of.values}, of.days or ("1",), like)
+        of = AskedSchedule({"every": "daily", "at": "02:00", **of.values}, of.days or ("1",), like)
     return show(
         request,
         "schedule_new.html",
@@ -201,7 +201,7 @@ def create_schedule(request: Request, context: OpenContext, user: Runner, form: 
     return go(request, "/schedules", f"Schedule {made.name} is set: {recurring.in_words(made.cron)}, UTC.")
 
 
-def _wanted(context: OpenContext, of: Asked, user: User) -> NewSchedule:
+def _wanted(context: OpenContext, of: AskedSchedule, user: User) -> NewSchedule:
     """Raises: ConfigError, DataError, NotFound."""
     cron = recurring.cron_of(recurring.read(of.values, of.days))
     if of.like is not None:
