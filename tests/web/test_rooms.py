@@ -43,8 +43,17 @@ ROOMS = {
     "/suites?q=anatomy": ["Anatomy", "<strong>MMLU"],
     "/suites?q=nothing+such": ["Nothing fits"],
     "/suites/mmlu/import": ["Import rows", "cais/mmlu", "multipart/form-data"],
-    "/schedules/new": ["Weekdays", "Cron expression", "The next three times", "Every day at 02:00", "@hourly"],
-    "/schedules/next?every=weekly&weekday=1&weekday=4&at=06:30": ["Every Monday and Thursday at 06:30", "30 6 * * 1,4"],
+    "/schedules/new": [
+        "Weekdays",
+        "Cron expression",
+        "The next three times",
+        "Every day at 02:00",
+        "@hourly",
+    ],
+    "/schedules/next?every=weekly&weekday=1&weekday=4&at=06:30": [
+        "Every Monday and Thursday at 06:30",
+        "30 6 * * 1,4",
+    ],
     "/system": ["0 of 3", "none seen", "SQLite file", "/metrics", 'data-live="/system/live"'],
     "/system/live": ["0 of 3", "Nothing waits and nothing runs"],
     "/schedules": ["No schedules yet", "New schedule"],
@@ -126,7 +135,7 @@ def test_the_piece_of_the_queue_is_no_whole_page(browser: Browser) -> None:
 
 def test_every_task_shows_what_it_asks(browser: Browser) -> None:
     tasks = [task["task"] for suite in suite_facts() for task in suite["tasks"]]
-    assert browser.get("/suites").text.count("<details class=\"prompt\">") == len(tasks) > 80
+    assert browser.get("/suites").text.count('<details class="prompt">') == len(tasks) > 80
 
 
 # Keys and sessions --------------------------------------------------------------------------------

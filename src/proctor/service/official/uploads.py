@@ -11,12 +11,11 @@ import gzip
 import lzma
 import os
 import tempfile
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from proctor.errors import ConfigError, Conflict, DataError, DiskFull, NotFound, TooLarge
 from proctor.service.context import Context
@@ -36,7 +35,12 @@ MOST_FILE_BYTES = 256 * 2**20  # of one of them, unpacked
 MOST_BYTES = 4 * 2**30  # of all of them
 READ_BYTES = 2**20
 State = Literal["official", "differs", "unknown"]
-OPENERS = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+OPENERS: Mapping[str, Callable[..., Any]] = {
+    ".gz": gzip.open,
+    ".tgz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +101,11 @@ def bring(context: Context, suite: str, files: Sequence[Arrived]) -> Brought:
         try:
             report = import_data(path, settings)
         except OSError as error:
-            raise DiskFull(f"The rows could not be written below {settings.home}: {error.strerror}") from error
+            raise DiskFull(
+                f"The rows could not be written below {settings.home}: {error.strerror}"
+            ) from error
         share_imported(context, report)
-    found = [
-        _told(settings, each.task, each.split, each.changed, each.source) for each in report.imported
-    ]
+    found = [_told(settings, each.task, each.split, each.changed, each.source) for each in report.imported]
     mine = {task.key for task in of.tasks}
     there = origins(settings)
     return Brought(
@@ -163,7 +167,9 @@ def _check_bounds(path: Path) -> None:
                 )
         total = sum(entry.size_bytes for entry in found.entries)
     if total > MOST_BYTES:
-        raise TooLarge(f"The upload unpacks to {total // MB:,} MB; at most {MOST_BYTES // MB:,} MB are looked into")
+        raise TooLarge(
+            f"The upload unpacks to {total // MB:,} MB; at most {MOST_BYTES // MB:,} MB are looked into"
+        )
 
 
 def _check_stream(path: Path) -> None:

@@ -12,7 +12,8 @@ from proctor.types import Cell, Run
 _HOLDS = {
     "tasks": "Trials of agents write into folders of their own, which a schedule would write over: start them anew "
     "from the page of their benchmark.",
-    "verdicts": "A judge would grade the very same replies again, which do not change: schedule the run that it judges.",
+    "verdicts": "A judge would grade the very same replies again, which do not change: schedule the run "
+    "that it judges.",
 }
 
 
@@ -43,4 +44,3 @@ def cell_like(context: Context, run: Run) -> Cell:
     (source,) = kind_of(run.cell.source).afresh((run.cell.source,), context)
     limits = replace(run.cell.limits, shard=None, until_decided=False)
     return replace(run.cell, source=source, limits=limits)
-

@@ -37,4 +37,3 @@ def headline_of(context: Context, run: Run) -> Score | None:
         return None
     found = shown(context.store, run).scores
     return found[0] if found else None
-

@@ -1,4 +1,4 @@
-"""What the pages of models show: every model with its scores, runs, speed, cost and last use; and one across all kinds."""
+"""What the pages of models show: every model with scores, runs, speed, cost and last use; one across all kinds."""
 
 from __future__ import annotations
 
@@ -79,7 +79,9 @@ def _with_runs(context: Context) -> tuple[list[ModelLine], list[str], dict[str, 
     of: dict[str, dict[str, ModelScore]] = {}
     for score in scores:
         of.setdefault(score.full_model, {})[score.source] = score
-    found = [_known(each, of.get(each.full_model, {}), _speed(kept.get(each.measured or 0))) for each in totals]
+    found = [
+        _known(each, of.get(each.full_model, {}), _speed(kept.get(each.measured or 0))) for each in totals
+    ]
     official = [score for score in scores if not score.sample]
     return found, _by_models(scores), _highest(official)
 
@@ -175,7 +177,9 @@ class ModelRun:
     @property
     def complete(self) -> bool:
         return (
-            self.row.status == Status.COMPLETED and self.row.settled >= self.row.planned and not self.row.stopped
+            self.row.status == Status.COMPLETED
+            and self.row.settled >= self.row.planned
+            and not self.row.stopped
         )
 
 
@@ -293,6 +297,6 @@ def sorted_by(sort: str, models_: Sequence[ModelLine]) -> list[ModelLine]:
         return sorted(models_, key=lambda each: (not each.runs, each.name))
     placed = [(key(each), each) for each in models_]
     return [
-        each for value, each in sorted(placed, key=lambda pair: (pair[0] is None, pair[0] or 0.0, pair[1].name))
+        each
+        for value, each in sorted(placed, key=lambda pair: (pair[0] is None, pair[0] or 0.0, pair[1].name))
     ]
-

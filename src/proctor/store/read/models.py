@@ -108,7 +108,8 @@ def _cost(store: Database) -> ColumnElement[float]:
     """What a run cost, in its kept summary; null where nothing was told."""
     on_postgres = store.engine.name == "postgresql"
     summary = cast(RUN.c.summary, JSON) if on_postgres else type_coerce(RUN.c.summary, JSON)
-    return summary[("tally", "cost_usd")].as_float()
+    cost: ColumnElement[float] = summary[("tally", "cost_usd")].as_float()
+    return cost
 
 
 def best(store: Database) -> list[ModelScore]:
@@ -125,7 +126,7 @@ def best(store: Database) -> list[ModelScore]:
         .where(RUN.c.num.in_(latest), SCORE.c.place == 0, SCORE.c.value.is_not(None))
     )
     with store.reading() as connection:
-        return [ModelScore(*row) for row in connection.execute(query)]
+        return [ModelScore._make(row) for row in connection.execute(query)]
 
 
 def summaries(store: Database, numbers: Sequence[int]) -> dict[int, dict[str, Any]]:

@@ -94,4 +94,3 @@ def _picture(points: Sequence[ModelRun]) -> list[Point]:
         return Point(x, place(row.value), ends[0], ends[1], said)
 
     return [of(index, row) for index, row in enumerate(told)]
-

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, Response
@@ -23,13 +23,16 @@ from proctor.web.dependencies import Admin, OpenContext, Reader, Text, is_fragme
 from proctor.web.render import problem_facts, show
 
 ROUTER = APIRouter()
+Unfolded = Annotated[str, Query(alias="open", max_length=50)]
 MOST_TOLD = 30  # files of an upload that are named one by one
 OWN_PATH = re.compile(r"/(?![/\\])[^\x00-\x20\\]{0,1999}")
 
 
 @ROUTER.get("/suites")
-def suites_page(request: Request, context: OpenContext, user: Reader, q: Text = "", open: Text = "") -> Response:
-    """What is looked for stands open, and so does `open`, a suite's key; the others are a line each."""
+def suites_page(
+    request: Request, context: OpenContext, user: Reader, q: Text = "", show_suite: Unfolded = ""
+) -> Response:
+    """What is looked for stands open, and so does `open`, a suite's key,; the others are a line each."""
     found = [_facts(suite, context.settings) for suite in suite_facts()]
     words = q.lower().split()
     listed = [kept for each in found if (kept := _fitting(each, words)) is not None]
@@ -39,7 +42,7 @@ def suites_page(request: Request, context: OpenContext, user: Reader, q: Text = 
         here="suites",
         suites=listed,
         q=q,
-        opened=open,
+        opened=show_suite,
         hub=suite_data.hub_pages(context.settings),
         most_bytes=context.settings.most_batch_bytes,
         back="",
@@ -62,7 +65,9 @@ def _facts(suite: dict[str, Any], settings: Settings) -> dict[str, Any]:
         "fetched": sum(1 for task in tasks if task["origins"] == ["hub"]),
         "on_hub": on_hub,
         "sample": len(tasks) - here - on_hub,
-        "licences": sorted({page.licence for task in tasks if (page := pages.get(task["task"])) and page.licence}),
+        "licences": sorted(
+            {page.licence for task in tasks if (page := pages.get(task["task"])) and page.licence}
+        ),
         "unclear": any((page := pages.get(task["task"])) is None or not page.licence for task in tasks),
         "prompts": suite_data.example_prompts(suite["suite"], settings),
     }

@@ -147,7 +147,9 @@ def _iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _form(request: Request, context: OpenContext, of: AskedSchedule, problem: ProctorError | None = None) -> Response:
+def _form(
+    request: Request, context: OpenContext, of: AskedSchedule, problem: ProctorError | None = None
+) -> Response:
     like = of.like
     refused = why_not(like) if like else None
     suites = [(each["suite"], each["title"]) for each in suite_facts()]
@@ -166,7 +168,9 @@ def _form(request: Request, context: OpenContext, of: AskedSchedule, problem: Pr
         like_what=_what(like.cell) if like else "",
         suggested=f"{like.cell.source.listed} on {like.cell.model.name}"[:100] if like else "",
         into=job_states.project_of(context, like.id) if like else None,
-        providers=[(each.name, each.title) for each in provider_status(context.settings) if each.name != "replay"],
+        providers=[
+            (each.name, each.title) for each in provider_status(context.settings) if each.name != "replay"
+        ],
         suites=[*suites, *uploaded],
         presets=PRESETS,
         rows=ROWS,

@@ -12,7 +12,7 @@ from proctor.service.admin import access
 from proctor.service.runs import fleet, queue
 from proctor.service.watch import counts, job_states
 from proctor.types import Status
-from proctor.web.dependencies import Admin, OpenContext, Reader, Runner, go
+from proctor.web.dependencies import Admin, OpenContext, Reader, go
 from proctor.web.render import ago, show
 
 ROUTER = APIRouter()
