@@ -128,6 +128,7 @@ GET /runs/{run_id}/requests
 GET /runs/{run_id}/requests/{name:path}
 GET /runs/{run_id}/results
 GET /schedules
+GET /schedules/next
 GET /suites
 GET /system
 GET /verdict
@@ -204,7 +205,9 @@ POST /runs/{run_id}/rerun
 POST /runs/{run_id}/restart
 POST /runs/{run_id}/stop
 POST /schedules
+GET /schedules/new
 POST /schedules/{number}/delete
+POST /schedules/{number}/run
 POST /schedules/{number}/switch
 POST /v1/batches
 POST /v1/batches/{batch_id}/cancel
@@ -223,6 +226,7 @@ POST /settings/keys
 POST /settings/keys/{number}/projects
 POST /settings/keys/{number}/revoke
 POST /settings/prune
+GET POST /suites/{suite}/import
 """
 
 

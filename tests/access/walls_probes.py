@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from batch_pages import BATCH_PAGES
+from catalogue_pages import CATALOGUE_PAGES
 from fastapi.routing import APIRoute
 from judging_pages import JUDGING_PAGES
 from judging_probes import JUDGING_PROBES
@@ -87,10 +88,6 @@ def _model(of: Names) -> dict[str, Any]:
 
 def _schedule(of: Names) -> dict[str, Any]:
     return {"name": "x", "cron": "0 3 * * *", "job": _job(of, of.project)}
-
-
-def _schedule_form(of: Names) -> dict[str, Any]:
-    return {"name": "x", "cron": "0 3 * * *", **_form(of), "rows": "sample"}
 
 
 def _forecast(of: Names) -> dict[str, Any]:
@@ -262,10 +259,6 @@ PROBES: dict[Key, Make] = {
     ("GET", "/compare/report"): _compare_page("/compare/report", False),
     ("GET", "/leaderboard"): _boards("/leaderboard"),
     ("GET", "/leaderboard/export"): _boards("/leaderboard/export"),
-    ("GET", "/models"): same("/models", NOTHING),
-    ("POST", "/models/test"): same("/models/test", NOTHING, form={"provider": "simulator"}),
-    ("GET", "/models/{provider}/{name:path}"): lambda of: [Probe(f"/models/ollama/{of.model}")],
-    ("GET", "/suites"): same("/suites", NOTHING),
     ("GET", "/datasets"): lists("/datasets", project="project"),
     ("POST", "/datasets"): _uploads("/datasets"),
     ("GET", "/datasets/{dataset_id}"): lambda of: [
@@ -285,10 +278,6 @@ PROBES: dict[Key, Make] = {
     ("POST", "/datasets/{dataset_id}/delete"): run("/datasets/{}/delete", ACTS, "dataset", form={}),
     ("GET", "/system"): same("/system"),
     ("GET", "/system/live"): same("/system/live"),
-    ("GET", "/schedules"): same("/schedules"),
-    ("POST", "/schedules"): lambda of: [Probe("/schedules", ACTS, form=_schedule_form(of))],
-    ("POST", "/schedules/{number}/switch"): run("/schedules/{}/switch", ACTS, "schedule", form={}),
-    ("POST", "/schedules/{number}/delete"): run("/schedules/{}/delete", ACTS, "schedule"),
     ("GET", "/projects"): same("/projects"),
     ("POST", "/projects"): same("/projects", REFUSED, form={"name": "walled"}),
     ("GET", "/login"): same("/login", NOTHING),
@@ -326,7 +315,7 @@ def _exports(of: Names) -> list[Probe]:
     return [again, Probe(query(path, format="dpo", manifest=True))]
 
 
-PROBES |= BATCH_PAGES
+PROBES |= BATCH_PAGES | CATALOGUE_PAGES
 PROBES |= ROLLOUT_PAGES
 PROBES |= {
     ("POST", f"{ADMIN}/run"): lambda of: [

@@ -14,7 +14,7 @@ from proctor.web.batches import compare as batches_compare
 from proctor.web.batches import labels as batches_labels
 from proctor.web.batches import listing as batches
 from proctor.web.batches import requests as batches_requests
-from proctor.web.catalogue import datasets, models
+from proctor.web.catalogue import datasets, models, one_model, suites
 from proctor.web.dependencies import is_fragment
 from proctor.web.evidence import boards, compare
 from proctor.web.judging import judge, label, verdicts
@@ -24,7 +24,7 @@ from proctor.web.rollouts import benchmark as rollouts
 from proctor.web.rollouts import trajectory as rollouts_trajectory
 from proctor.web.rollouts import trial as rollouts_trial
 from proctor.web.runs import items, results, run
-from proctor.web.server import access, system
+from proctor.web.server import access, schedules, system
 from proctor.web.starting import batch, files, new_run, offered
 from proctor.web.starting import rollouts as rollouts_new
 
@@ -54,8 +54,11 @@ ROOMS = (
     verdicts,
     boards,
     models,
+    one_model,
+    suites,
     datasets,
     system,
+    schedules,
     access,
 )
 

@@ -20,7 +20,7 @@ from proctor.errors import ProctorError, errors
 from proctor.findings import Estimate, failed_in_short
 from proctor.service.admin import access
 from proctor.service.watch.overview import Shown
-from proctor.web.addresses import encoded, query, request_path, trial_path
+from proctor.web.addresses import encoded, model_path, query, request_path, trial_path
 from proctor.web.dependencies import context_of
 from proctor.web.rollouts.words import CALL_ENDS, PHASE_COLOURS, PHASE_WORDS, STATES
 from proctor.web.untrusted import untrusted
@@ -90,6 +90,7 @@ def _known() -> dict[str, Any]:
         "trial_path": trial_path,
         "version": __version__,
         "query": query,
+        "model_path": model_path,
         "request_path": request_path,
         "encoded": encoded,
     }
