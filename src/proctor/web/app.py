@@ -19,7 +19,7 @@ from proctor.web.catalogue import datasets, models
 from proctor.web.dependencies import is_fragment
 from proctor.web.evidence import boards, compare
 from proctor.web.judging import judge, label, verdicts
-from proctor.web.overview import history, overview
+from proctor.web.overview import bulk, history, overview
 from proctor.web.render import error_page
 from proctor.web.rollouts import benchmark as rollouts
 from proctor.web.rollouts import new as rollouts_new
@@ -35,6 +35,7 @@ ROOMS = (
     overview,
     new_run,
     history,
+    bulk,
     run,
     results,
     items,
