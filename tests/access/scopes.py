@@ -91,8 +91,10 @@ GET /leaderboard/export
 GET /metrics
 GET /models
 GET /models/{provider}/{name:path}
+GET /overview/attention
 GET /overview/board
 GET /overview/export
+GET /overview/parts
 GET /projects
 GET /rollouts
 GET /rollouts/events
@@ -111,6 +113,8 @@ GET /rollouts/{ident}/trials/{run_id}/{rollout}/trajectory
 GET /runs
 GET /runs/export
 GET /runs/new/models
+POST /runs/views
+POST /runs/views/{number}/delete
 POST /runs/new/plan
 GET /runs/{run_id}
 GET /runs/{run_id}/diagnosis
@@ -193,6 +197,7 @@ POST /rollouts/{ident}/cancel
 POST /rollouts/{ident}/delete
 POST /rollouts/{ident}/resume
 GET POST /runs/new
+POST /runs/bulk
 POST /runs/{run_id}/delete
 POST /runs/{run_id}/notes/{item_id:path}
 POST /runs/{run_id}/rerun

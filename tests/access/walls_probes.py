@@ -9,6 +9,7 @@ from batch_pages import BATCH_PAGES
 from fastapi.routing import APIRoute
 from judging_pages import JUDGING_PAGES
 from judging_probes import JUDGING_PROBES
+from overview_pages import OVERVIEW_PAGES
 from probe import ACTS, NOTHING, REFUSED, SEES, Key, Make, Probe, lists, query, run, same
 from rollout_pages import ROLLOUT_PAGES
 from walls_world import SUITE, Names
@@ -206,17 +207,6 @@ PROBES: dict[Key, Make] = {
     ("GET", "/metrics"): same("/metrics", NOTHING),
     ("GET", "/docs"): same("/docs", NOTHING),
     # Pages --------------------------------------------------------------------------------------
-    ("GET", "/"): lambda of: [
-        Probe(query("/", suite=SUITE)),
-        Probe(query("/", suite="all", project=of.project)),
-    ],
-    ("GET", "/overview/board"): _boards("/overview/board"),
-    ("GET", "/active"): lambda of: [Probe("/active"), Probe(query("/active", project=of.project))],
-    ("GET", "/active/events"): same("/active/events", NOTHING, endless=True),
-    ("GET", "/overview/export"): lambda of: [
-        Probe(query("/overview/export", suite=SUITE, form=form, project=of.project))
-        for form in ("csv", "json")
-    ],
     ("GET", "/runs/new"): lambda of: [Probe(query("/runs/new", like=of.done))],
     ("GET", "/runs/new/models"): same("/runs/new/models?provider=simulator", NOTHING),
     ("POST", "/runs/new/plan"): lambda of: [
@@ -228,8 +218,6 @@ PROBES: dict[Key, Make] = {
     ],
     ("POST", "/runs/new"): lambda of: [Probe("/runs/new", ACTS, form=_form(of))],
     ("POST", "/demo"): same("/demo", ACTS),
-    ("GET", "/runs"): lists("/runs", project="project", model="model"),
-    ("GET", "/runs/export"): lists("/runs/export", project="project", model="model"),
     ("GET", "/runs/{run_id}"): lambda of: [
         *(Probe(f"/runs/{run}") for run in (of.done, of.failed, of.waiting, of.running, of.done[:8])),
         *(Probe(f"/runs/{of.done}?tab={tab}") for tab in ("timeline", "log", "config")),
@@ -325,6 +313,7 @@ def _exports(of: Names) -> list[Probe]:
 
 
 PROBES |= BATCH_PAGES
+PROBES |= OVERVIEW_PAGES
 PROBES |= ROLLOUT_PAGES
 PROBES |= {
     ("POST", f"{ADMIN}/run"): lambda of: [

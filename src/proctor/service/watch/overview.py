@@ -181,7 +181,13 @@ def exam_of(run: RunLine) -> tuple[str, str | None, bool]:
 
 
 def latest_source(context: Context) -> str | None:
-    """The suite or file of the newest run, on sample rows only where there is nothing else; None without a run."""
+    """The suite or file of the newest exam that has a score, on sample rows only where there is nothing else.
+
+    Without one, that of the newest run; None without a run.
+    """
+    for wanted in (RunFilter(sample=False), RunFilter()):
+        if source := history.latest_scored(context.store, Searched(wanted, kind="exam")):
+            return source
     for wanted in (RunFilter(sample=False), RunFilter()):
         if last := lists.newest(context.store, wanted):
             return last.source

@@ -29,13 +29,13 @@ _FIGURES = [SCORE.c[name] for name in ("metric", "value", "low", "high", "scored
 
 Kind = Literal["exam", "batch", "rollouts", "judging"]
 # How a run's cell, as JSON, names its kind of source; quotes in what users named are escaped there.
-_KINDS: dict[str, tuple[str, ...]] = {
+_KINDS: dict[Kind, tuple[str, ...]] = {
     "exam": ("suite", "file", "dataset", "log"),
     "batch": ("batch", "outputs"),
     "rollouts": ("rollouts",),
     "judging": ("judging",),
 }
-KIND_OF: dict[str, Kind] = {name: kind for kind, names in _KINDS.items() for name in names}  # type: ignore[misc]
+KIND_OF: dict[str, Kind] = {name: kind for kind, names in _KINDS.items() for name in names}
 
 
 class Searched(NamedTuple):
@@ -209,6 +209,17 @@ def users(store: Database, *, limit: int = 100) -> list[str]:
     )
     with store.reading() as connection:
         return list(connection.execute(query).scalars())
+
+
+def latest_scored(store: Database, asked: Searched) -> str | None:
+    """The source of the newest complete run that has a score; None without one."""
+    scored = exists().where(SCORE.c.run_num == RUN.c.num, SCORE.c.place == 0, SCORE.c.value.is_not(None))
+    query = (
+        _searched(select(RUN.c.source), asked).where(*COMPLETE, scored).order_by(RUN.c.num.desc()).limit(1)
+    )
+    with store.reading() as connection:
+        found: str | None = connection.execute(query).scalar_one_or_none()
+    return found
 
 
 def counts(store: Database, asked: Searched) -> dict[str, int]:

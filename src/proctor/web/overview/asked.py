@@ -65,7 +65,7 @@ Several = Annotated[list[str], Query(max_length=30)]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HistoryAsked:
     """The filters, the order and the columns as the address has them."""
 
     project: Project
@@ -178,7 +178,7 @@ class Asked:
         return found
 
 
-Filtered = Annotated[Asked, Depends()]
+Filtered = Annotated[HistoryAsked, Depends()]
 
 
 def _choice(name: str, value: str, of: Any) -> None:
@@ -196,7 +196,7 @@ def _day(name: str, text: str) -> float | None:
         raise ConfigError(f"{name}={text[:20]!r}: write a day as 2026-11-23") from None
 
 
-def ranges(asked: Asked) -> list[tuple[str, str]]:
+def ranges(asked: HistoryAsked) -> list[tuple[str, str]]:
     """The spans of one press, and the one that is asked for if it is another."""
     other = asked.days and asked.days not in dict(RANGES)
     return [*RANGES, *([(asked.days, days_said(asked.days))] if other else [])]

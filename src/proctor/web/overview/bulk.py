@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Query, Request
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from proctor.errors import ConfigError, ProctorError
@@ -20,10 +21,17 @@ from proctor.web.overview.asked import MOST_IDS
 from proctor.web.render import show
 
 ROUTER = APIRouter()
-Ids = Annotated[list[str], Form(max_length=MOST_IDS)]
-Word = Annotated[str, Form(max_length=40)]
 DONE = {"restart": "restarted", "stop": "stopped or asked to stop", "delete": "deleted"}
 MOST_TOLD = 3  # reasons why something could not be done
+
+
+class Bulk(BaseModel):
+    """What is done to which runs; `only` is the one of a row's own menu, `sure` says that the question was answered."""
+
+    runs: list[str] = Field(default_factory=list, max_length=MOST_IDS)
+    do: str = Field("", max_length=20)
+    only: str = Field("", max_length=40)
+    sure: str = Field("", max_length=1)
 
 
 @ROUTER.post("/runs/bulk")
@@ -31,24 +39,21 @@ def bulk(
     request: Request,
     context: OpenContext,
     user: Runner,
-    runs: Ids = [],  # noqa: B006  # FastAPI copies it
-    do: Word = "",
-    only: Word = "",
-    sure: Word = "",
+    form: Annotated[Bulk, Form()],
     act: Annotated[str, Query(alias="do", max_length=20)] = "",
 ) -> Response:
-    """Stop, restart or delete the runs that are named; `only` is the one of a row's own menu.
+    """Stop, restart or delete the runs that are named.
 
     Raises NotFound if one of them is not there, before anything is done to the others; ConfigError.
     """
-    wanted = do or act
+    wanted = form.do or act
     if wanted not in DONE:
         raise ConfigError(f"do={wanted[:20]!r}: choose from {', '.join(DONE)}")
-    named = list(dict.fromkeys([only] if only else runs))
+    named = list(dict.fromkeys([form.only] if form.only else form.runs))
     if not named:
         raise ConfigError("No run was ticked: tick those that are meant")
     found = [job_states.run_of(context, each) for each in named]
-    if wanted == "delete" and not sure:
+    if wanted == "delete" and not form.sure:
         return show(request, "delete_runs.html", here="history", runs=found)
     done, refused = _each(context, user, found, _ACTS[wanted])
     return go(request, "/runs", _said(wanted, done, refused))

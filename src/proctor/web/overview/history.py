@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Form, Path, Query, Request
 from starlette.responses import Response
 
 from proctor.findings import Cause
@@ -14,16 +14,18 @@ from proctor.service.admin import access
 from proctor.service.context import Context
 from proctor.service.results.advice import goes_on
 from proctor.service.results.causes import of_lines
-from proctor.service.watch import job_states
+from proctor.service.watch import job_states, saved_views
 from proctor.service.watch.job_states import RunLine
 from proctor.service.watch.overview import MOST_SORTED, Facts, facts_of, page, rates, users
-from proctor.web.dependencies import OpenContext, Reader, Text, is_fragment
+from proctor.web.addresses import query
+from proctor.web.dependencies import OpenContext, Reader, Text, go, is_fragment
 from proctor.web.evidence.compare import sources
 from proctor.web.files import as_csv, as_file, line_record
-from proctor.web.overview.asked import COLUMNS, KINDS, STATES, USUAL, Asked, Filtered, ranges
+from proctor.web.overview.asked import COLUMNS, KINDS, STATES, USUAL, Filtered, HistoryAsked, ranges
 from proctor.web.render import show
 
 ROUTER = APIRouter()
+VIEWED = "history"  # under which views of this page are kept
 PAGE_ROWS = 50
 MOST_EXPORTED = 100_000
 Before = Annotated[str, Query(max_length=20, pattern=r"^\d*$")]
@@ -59,12 +61,14 @@ def history(
         usual=",".join(USUAL),
         columns=list(COLUMNS.items()),
         views=_views(asked),
+        kept=saved_views.listed(context, user, VIEWED),
+        here_now=query(asked.address()).removeprefix("?"),
         project=asked.project,
         **facts,
     )
 
 
-def _facts(context: Context, asked: Asked, before: str) -> dict[str, Any]:
+def _facts(context: Context, asked: HistoryAsked, before: str) -> dict[str, Any]:
     """The list itself, and what stands above it."""
     searched, order = asked.searched(), asked.ordered()
     start = int(before) if before else None
@@ -103,18 +107,20 @@ def acts(
     by_hand = job_states.by_hand(context, lines)
     found = {}
     for line in lines:
-        if line.id in by_hand:
+        if line.decided:
+            found[line.id] = ""
+        elif line.id in by_hand:
             goes = by_hand[line.id] and goes_on(line, causes.get(line.id, ()))
             found[line.id] = ("killed" if line.status == "running" else "resume") if goes else ""
         elif line.status in ("pending", "running"):
             found[line.id] = "stop" if facts[line.id].user is not None else ""
         else:
-            lacks = line.status in ("failed", "cancelled") or (line.partial and not line.decided)
+            lacks = line.status in ("failed", "cancelled") or line.partial
             found[line.id] = "restart" if lacks and facts[line.id].user is not None else ""
     return found
 
 
-def _views(asked: Asked) -> list[dict[str, Any]]:
+def _views(asked: HistoryAsked) -> list[dict[str, Any]]:
     """The tabs above the list."""
     here = {name: value for name, value in asked.address().items() if value}
     return [{"name": name, "query": wanted, "here": here == wanted} for name, wanted in VIEWS]
@@ -129,3 +135,25 @@ def export(context: OpenContext, user: Reader, asked: Filtered, form: Text = "cs
         text = orjson.dumps(records, option=orjson.OPT_INDENT_2).decode()
         return as_file(text, "history.json", "application/json")
     return as_file(as_csv(records), "history.csv", "text/csv")
+
+
+# Views --------------------------------------------------------------------------------------------
+
+
+Short = Annotated[str, Form(max_length=2000)]
+Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+
+@ROUTER.post("/runs/views")
+def keep_view(
+    request: Request, context: OpenContext, user: Reader, name: Short = "", query: Short = ""
+) -> Response:
+    """The present filters, order and columns under a name of the user's own; over one of the same name."""
+    saved_views.add(context, user, VIEWED, name, query)
+    return go(request, f"/runs?{query}" if query else "/runs", f"The view {' '.join(name.split())} is kept.")
+
+
+@ROUTER.post("/runs/views/{number}/delete")
+def forget_view(request: Request, context: OpenContext, user: Reader, number: Number) -> Response:
+    saved_views.remove(context, user, number)
+    return go(request, "/runs", "The view is gone; the runs stay.")

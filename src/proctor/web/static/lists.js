@@ -80,6 +80,15 @@
     if (e.target.id === "filters") plain(e.target, e.detail.formData);
   });
 
+  // A view that is kept is of what is in the address now; tabs tell where one is.
+  document.addEventListener("htmx:pushedIntoHistory", () => {
+    const asked = location.search.slice(1), field = one("input[data-address]");
+    if (field) field.value = asked;
+    for (const tab of all("#views a")) tab.toggleAttribute("aria-current", false);
+    const here = all("#views a").find((tab) => new URL(tab.href).search.slice(1) === asked);
+    here?.setAttribute("aria-current", "page");
+  });
+
   // A menu closes when something else is pressed.
   document.addEventListener("click", (e) => {
     for (const menu of all("details.menu[open]")) if (!menu.contains(e.target)) menu.open = false;
