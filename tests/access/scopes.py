@@ -90,8 +90,10 @@ GET /leaderboard/export
 GET /metrics
 GET /models
 GET /models/{provider}/{name:path}
+GET /overview/attention
 GET /overview/board
 GET /overview/export
+GET /overview/parts
 GET /projects
 GET /rollouts
 GET /rollouts/events
@@ -112,6 +114,8 @@ GET /runs/export
 GET /runs/new/file/{dataset_id}
 GET /runs/new/models
 GET /runs/new/offers
+POST /runs/views
+POST /runs/views/{number}/delete
 POST /runs/new/plan
 GET /runs/{run_id}
 GET /runs/{run_id}/diagnosis
@@ -198,6 +202,7 @@ POST /rollouts/{ident}/resume
 GET POST /runs/new
 POST /runs/new/file
 POST /runs/new/file/{dataset_id}
+POST /runs/bulk
 POST /runs/{run_id}/delete
 POST /runs/{run_id}/notes/{item_id:path}
 POST /runs/{run_id}/picked/flag

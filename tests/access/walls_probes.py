@@ -10,6 +10,7 @@ from catalogue_pages import CATALOGUE_PAGES
 from fastapi.routing import APIRoute
 from judging_pages import JUDGING_PAGES
 from judging_probes import JUDGING_PROBES
+from overview_pages import OVERVIEW_PAGES
 from probe import ACTS, NOTHING, REFUSED, SEES, Key, Make, Probe, lists, query, run, same
 from results_pages import RESULTS_PAGES
 from rollout_pages import ROLLOUT_PAGES
@@ -196,17 +197,6 @@ PROBES: dict[Key, Make] = {
     ("GET", "/metrics"): same("/metrics", NOTHING),
     ("GET", "/docs"): same("/docs", NOTHING),
     # Pages --------------------------------------------------------------------------------------
-    ("GET", "/"): lambda of: [
-        Probe(query("/", suite=SUITE)),
-        Probe(query("/", suite="all", project=of.project)),
-    ],
-    ("GET", "/overview/board"): _boards("/overview/board"),
-    ("GET", "/active"): lambda of: [Probe("/active"), Probe(query("/active", project=of.project))],
-    ("GET", "/active/events"): same("/active/events", NOTHING, endless=True),
-    ("GET", "/overview/export"): lambda of: [
-        Probe(query("/overview/export", suite=SUITE, form=form, project=of.project))
-        for form in ("csv", "json")
-    ],
     ("GET", "/runs/new"): lambda of: [
         Probe(query("/runs/new", like=of.done)),
         Probe(query("/runs/new", dataset=of.dataset, look="1", models="simulator/sim")),
@@ -237,8 +227,6 @@ PROBES: dict[Key, Make] = {
         Probe("/runs/new", ACTS, form={**_form(of), "models": ["simulator/sim", "simulator/sim-small"]}),
     ],
     ("POST", "/demo"): same("/demo", ACTS),
-    ("GET", "/runs"): lists("/runs", project="project", model="model"),
-    ("GET", "/runs/export"): lists("/runs/export", project="project", model="model"),
     ("GET", "/runs/{run_id}"): lambda of: [
         *(Probe(f"/runs/{run}") for run in (of.done, of.failed, of.waiting, of.running, of.done[:8])),
         *(Probe(f"/runs/{of.done}?tab={tab}") for tab in ("timeline", "log", "config")),
@@ -315,7 +303,7 @@ def _exports(of: Names) -> list[Probe]:
     return [again, Probe(query(path, format="dpo", manifest=True))]
 
 
-PROBES |= BATCH_PAGES | CATALOGUE_PAGES
+PROBES |= BATCH_PAGES | CATALOGUE_PAGES | OVERVIEW_PAGES
 PROBES |= ROLLOUT_PAGES
 PROBES |= {
     ("POST", f"{ADMIN}/run"): lambda of: [

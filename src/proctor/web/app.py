@@ -18,7 +18,7 @@ from proctor.web.catalogue import datasets, models, one_model, suites
 from proctor.web.dependencies import is_fragment
 from proctor.web.evidence import boards, compare
 from proctor.web.judging import judge, label, verdicts
-from proctor.web.overview import history, overview
+from proctor.web.overview import bulk, history, overview
 from proctor.web.render import error_page
 from proctor.web.rollouts import benchmark as rollouts
 from proctor.web.rollouts import trajectory as rollouts_trajectory
@@ -36,6 +36,7 @@ ROOMS = (
     offered,
     files,
     history,
+    bulk,
     run,
     results,
     items,

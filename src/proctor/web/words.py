@@ -78,6 +78,7 @@ STATUS_COLOURS = {
     "running": "blue",
     "completed": "green",
     "partial": "orange",
+    "decided": "green",
     "failed": "red",
     "cancelled": "orange",
 }

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 
 from proctor.errors import NotFound
+from proctor.findings.looks import DECIDED
 from proctor.store.core.schema import Database
 from proctor.store.core.tables import JOB, RUN
 from proctor.types import Status
@@ -40,6 +41,13 @@ class RunLine(NamedTuple):
     @property
     def partial(self) -> bool:
         return self.settled < self.planned or bool(self.stopped)
+
+    @property
+    def decided(self) -> bool:
+        """Ended before its last item because the verdict was decided: as it was asked to, so nothing is missing."""
+        return (
+            self.status == Status.COMPLETED and bool(self.stopped) and str(self.stopped).startswith(DECIDED)
+        )
 
     @property
     def unmeasured(self) -> int:
