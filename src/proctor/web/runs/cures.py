@@ -17,6 +17,7 @@ from proctor.web.words import things
 # An error that also tells how much the reply may take says that a shorter reply would fit too.
 _REPLY_COUNTS = re.compile(r"max_tokens|completion|output tokens", re.I)
 _LEAST_TOKENS = 16
+_OPTION = re.compile(r"`?--([a-z][a-z-]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,15 @@ def told(cause: Cause, run: Run, askings: str) -> Told:
         terminal=advice(cause, run),
         again=asks_again(cause.slug),
     )
+
+
+def in_browser_words(text: str) -> str:
+    """A sentence whose options of a terminal are called as the form calls them.
+
+    >>> in_browser_words("the tokens allowed by --max-total-tokens were used up")
+    'the tokens allowed by max total tokens were used up'
+    """
+    return _OPTION.sub(lambda found: found[1].replace("-", " "), text)
 
 
 def items_of(run: Run, cause: Cause) -> str:

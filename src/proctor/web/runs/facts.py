@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from proctor.errors import errors
-from proctor.findings import Cause, RunResult
+from proctor.findings import Cause, RunResult, Score
 from proctor.manifest import NOT_ENFORCED
 from proctor.references import JudgingRef
 from proctor.service.checked.at_hand import judges_here
@@ -19,7 +19,7 @@ from proctor.service.watch import job_states
 from proctor.service.watch.beside import side_by_side
 from proctor.service.watch.job_states import JobState
 from proctor.types import Run, Status
-from proctor.web.runs.cures import clone, cut_off, mended, told
+from proctor.web.runs.cures import clone, cut_off, in_browser_words, mended, told
 from proctor.web.runs.live import LiveFacts, ended_title, live_facts, stacked, tab_title
 from proctor.web.walks import walks_in
 from proctor.web.words import ERROR_TITLES, things
@@ -51,11 +51,13 @@ def common(context: Context, state: JobState) -> dict[str, Any]:
         and state.job.cancel_at is not None
         and run.status is Status.RUNNING,
         "result": result,
+        "by_task": _lowest_first([score for score in result.scores if score.task]) if result else [],
         "stack": stacked(run, result.tally.outcomes, "not asked")
         if result and state.ended and holds != "tasks"
         else [],
         "cut_off": cut_off(run) if result and result.tally.outcomes.get("truncated") else None,
         "clone": clone(run),
+        "stopped": in_browser_words(run.stopped or ""),
         "unenforced": _unenforced(run),
         "requests": holds == "requests",
         "tasks": holds == "tasks",
@@ -68,6 +70,17 @@ def common(context: Context, state: JobState) -> dict[str, Any]:
         **_titles(state, result, live),
         **_beside(context, run),
     }
+
+
+def _lowest_first(scores: Sequence[Score]) -> list[Score]:
+    """Scores by task, tasks with the lowest first metric before others, those without a value last."""
+    first = {score.task: score.estimate.value for score in reversed(scores)}
+
+    def place(score: Score) -> tuple[bool, float, str]:
+        value = first[score.task]
+        return value is None, value or 0.0, score.task
+
+    return sorted(scores, key=place)
 
 
 def _going_on(context: Context, state: JobState) -> dict[str, Any]:

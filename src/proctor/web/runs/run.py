@@ -40,6 +40,7 @@ from proctor.web.dependencies import OpenContext, Reader, RunId, Runner, Text, g
 from proctor.web.events import event_stream, until_ended
 from proctor.web.files import as_file
 from proctor.web.render import show
+from proctor.web.runs.cures import in_browser_words
 from proctor.web.runs.facts import common, place
 
 ROUTER = APIRouter()
@@ -160,7 +161,8 @@ def live_piece(request: Request, context: OpenContext, user: Reader, run_id: Run
 @ROUTER.get("/runs/{run_id}/diagnosis")
 def diagnosis_piece(request: Request, context: OpenContext, user: Reader, run_id: RunId) -> Response:
     """What is off with the run; asked for after the page, because it reads replies."""
-    return show(request, "_diagnosis.html", remarks=diagnose(context, job_states.result_of(context, run_id)))
+    remarks = diagnose(context, job_states.result_of(context, run_id))
+    return show(request, "_diagnosis.html", remarks=[in_browser_words(each) for each in remarks])
 
 
 @ROUTER.get("/runs/{run_id}/events")
