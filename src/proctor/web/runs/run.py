@@ -23,7 +23,7 @@ from proctor.service.results import notes
 from proctor.service.results.diagnosis import diagnose
 from proctor.service.results.profile import profile_of
 from proctor.service.runs import handing, queue
-from proctor.service.runs.progress import longest_gap_s
+from proctor.service.runs.pace.progress import longest_gap_s
 from proctor.service.runs.queue import Ticket
 from proctor.service.watch import job_states
 from proctor.service.watch.job_states import (

@@ -50,9 +50,9 @@ class Form:
         said: dict[str, list[str]] = {}
         for name, value in kept:
             said.setdefault(name, []).append(value)
-        for name, value in changes.items():
-            if value is not None:
-                said[name] = [value] if isinstance(value, str) else list(value)
+        for name, given in changes.items():
+            if given is not None:
+                said[name] = [given] if isinstance(given, str) else list(given)
         return self.path + query(said)
 
 
