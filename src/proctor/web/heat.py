@@ -77,6 +77,10 @@ class HeatView:
     choices: Mapping[str, tuple[tuple[str, str, bool], ...]] = field(default_factory=dict)
 
     @property
+    def told(self) -> bool:
+        return any(cell.of.told for row in self.rows for each in (row, *row.below) for cell in each.cells)
+
+    @property
     def gaps(self) -> bool:
         return len(self.of.columns) > 1
 
@@ -144,7 +148,7 @@ class _Drawing:
         least = least_of(row.metric, [value for value, _ in known])
         title = row.title.removeprefix(before)
         cells = tuple(self.cell(row, place, cell, best, 1.0 - least) for place, cell in enumerate(row.cells))
-        keys = [column.key for column in self.of.columns]
+        keys = [cell.run_id or column.key for cell, column in zip(row.cells, self.of.columns, strict=True)]
         wide = bool(row.gap)
         gap = self.place.gap(row, keys[known[0][1]], keys[known[-1][1]]) if wide else None
         below = tuple(self.row(each, before=_same_start(row.below)) for each in self.ordered(row.below))
@@ -178,7 +182,7 @@ class _Drawing:
         )
         few = of.n < FEW
         tone = _by_gap(best - of.value, span, few) if self.shade == "gap" else _by_value(of.value, span)
-        return ShownCell(of, tone, leads, few, behind, said, self.place.cell(row, column.key))
+        return ShownCell(of, tone, leads, few, behind, said, self.place.cell(row, of.run_id or column.key))
 
 
 def _by_gap(behind: float, span: float, few: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from proctor.findings.heat import Heat, HeatCell, HeatColumn, HeatRow
 from proctor.service.context import Context
@@ -23,11 +23,12 @@ def by_suite(context: Context, *, most: int = 10, project_id: int | None = None)
     lines = [line for line in lists.run_lines(context.store, wanted, limit=None)[0] if line.complete]
     chosen = _chosen(lines)
     found, _ = history.figures(context.store, [line.id for line in chosen.values()], (HEADLINE,), extras=())
+    chosen = {key: line for key, line in chosen.items() if _shown(found, line) is not None}
     models = sorted({model for _, model in chosen}, key=lambda model: (-_suites(chosen, model), model))
     rows = []
     for source in dict.fromkeys(source for source, _ in chosen):
         of = {model: line for (where, model), line in chosen.items() if where == source}
-        figures = {model: found.get(line.id, {}).get(HEADLINE) for model, line in of.items()}
+        figures = {model: _shown(found, line) for model, line in of.items()}
         metric = next((figure.metric for figure in figures.values() if figure), "")
         cells = tuple(_cell(of.get(model), figures.get(model)) for model in models[:most])
         note = "sample data" if any(line.sample for line in of.values()) else ""
@@ -38,6 +39,12 @@ def by_suite(context: Context, *, most: int = 10, project_id: int | None = None)
 
 
 Chosen = dict[tuple[str, str], RunLine]  # by source and model
+
+
+def _shown(found: Mapping[str, Mapping[str, Shown]], line: RunLine) -> Shown | None:
+    """The kept headline of a run, where it has a value."""
+    of = found.get(line.id, {}).get(HEADLINE)
+    return of if of is not None and of.value is not None else None
 
 
 def _suites(chosen: Chosen, model: str) -> int:
@@ -64,8 +71,6 @@ def _chosen(lines: Sequence[RunLine]) -> Chosen:
 
 
 def _cell(line: RunLine | None, of: Shown | None) -> HeatCell:
-    if line is None:
+    if line is None or of is None:
         return HeatCell(None, why="no complete run that was asked in this way")
-    if of is None:
-        return HeatCell(None, why="no score was kept", run_id=line.id)
     return HeatCell(of.value, of.low, of.high, of.scored, run_id=line.id)

@@ -125,14 +125,14 @@ def _suites(context: Context, asked: BoardQuery, drawn: HeatAsked) -> dict[str, 
     """Models by suites; a cell leads to its run, a gap to the comparison."""
 
     def compared(row: HeatRow, best: str, worst: str) -> str:
-        return "/compare" + query({"runs": [best, worst], "suite": row.key})
+        return "/compare" + query({"runs": [best, worst]})
 
     heat: Heat = Lately(context).kept(
         ("by suite", asked.limit, asked.project),
         lambda: by_suite(context, most=asked.limit, project_id=asked.project),
     )
     place = HeatPlace(
-        "/leaderboard", {**asked.query(), "suite": ALL}, lambda row, cell: f"/runs/{cell}", compared
+        "/leaderboard", {**asked.query(), "suite": ALL}, lambda row, run_id: f"/runs/{run_id}", compared
     )
     return {"suites": heat_view(heat, drawn, place)}
 
