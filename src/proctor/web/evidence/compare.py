@@ -25,7 +25,6 @@ from proctor.service.evidence.tradeoffs import against_cost, against_time
 from proctor.service.kinds import kind_of
 from proctor.service.looks.words import looks_said
 from proctor.service.results.speeds import common
-from proctor.service.watch import job_states
 from proctor.types import Status
 from proctor.web.addresses import query
 from proctor.web.dependencies import OpenContext, Project, Reader, Text, go
