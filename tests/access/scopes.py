@@ -87,6 +87,7 @@ GET /datasets/{dataset_id}
 GET /datasets/{dataset_id}/content
 GET /leaderboard
 GET /leaderboard/export
+GET /leaderboard/report
 GET /metrics
 GET /models
 GET /models/{provider}/{name:path}

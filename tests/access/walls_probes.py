@@ -244,7 +244,8 @@ PROBES: dict[Key, Make] = {
         Probe(query("/compare/events", runs=[of.done, of.beside]), NOTHING)
     ],
     ("GET", "/compare/report"): _compare_page("/compare/report", False),
-    ("GET", "/leaderboard"): _boards("/leaderboard"),
+    ("GET", "/leaderboard"): lambda of: [*_boards("/leaderboard")(of), Probe("/leaderboard?suite=all")],
+    ("GET", "/leaderboard/report"): _boards("/leaderboard/report"),
     ("GET", "/leaderboard/export"): _boards("/leaderboard/export"),
     ("GET", "/datasets"): lists("/datasets", project="project"),
     ("POST", "/datasets"): _uploads("/datasets"),
