@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote
 
 from batch_pages import BATCH_PAGES
 from fastapi.routing import APIRoute

@@ -25,6 +25,7 @@ from proctor.web.rollouts import benchmark as rollouts
 from proctor.web.rollouts import new as rollouts_new
 from proctor.web.rollouts import trajectory as rollouts_trajectory
 from proctor.web.rollouts import trial as rollouts_trial
+from proctor.web.rollouts import trials as rollouts_trials
 from proctor.web.runs import items, results, run
 from proctor.web.server import access, system
 from proctor.web.starting import new_run
@@ -48,6 +49,7 @@ ROOMS = (
     rollouts,
     rollouts_trajectory,
     rollouts_trial,
+    rollouts_trials,
     judge,
     label,
     verdicts,
