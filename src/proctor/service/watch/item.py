@@ -22,8 +22,8 @@ from proctor.store.read.sorted_pages import Sorting
 from proctor.types import Item, Outcome, Run
 
 __all__ = [
-    "Answer", "AnswerAsked", "Cursor", "Elsewhere", "Filter", "ReplyBeside", "ResultsPage", "all_rows", "answer", "chosen",
-    "results_page",
+    "Answer", "AnswerAsked", "Cursor", "Elsewhere", "Filter", "ReplyBeside", "ResultsPage", "all_rows", "answer",
+    "chosen", "results_page",
 ]  # fmt: skip
 
 EXPORTED_AT_ONCE = 1000
