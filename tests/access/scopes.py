@@ -103,6 +103,8 @@ GET /rollouts/new
 POST /rollouts/new/plan
 GET /rollouts/{ident}
 GET /rollouts/{ident}/events
+POST /rollouts/{ident}/picked/export
+GET /rollouts/{ident}/trials
 GET /rollouts/{ident}/trials/{run_id}/{rollout}
 GET /rollouts/{ident}/trials/{run_id}/{rollout}/calls/{number}
 GET /rollouts/{ident}/trials/{run_id}/{rollout}/calls/{number}/body
