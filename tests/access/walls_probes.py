@@ -217,35 +217,6 @@ PROBES: dict[Key, Make] = {
         Probe(query("/overview/export", suite=SUITE, form=form, project=of.project))
         for form in ("csv", "json")
     ],
-    ("GET", "/runs/new"): lambda of: [
-        Probe(query("/runs/new", like=of.done)),
-        Probe(query("/runs/new", dataset=of.dataset, look="1", models="simulator/sim")),
-        Probe(query("/runs/new", dataset=of.requests)),
-        Probe(query("/runs/new", what="questions", project=of.project)),
-    ],
-    ("GET", "/runs/new/models"): same("/runs/new/models?provider=simulator", NOTHING),
-    ("GET", "/runs/new/offers"): same("/runs/new/offers?provider=simulator", NOTHING),
-    ("POST", "/runs/new/file"): _uploads(
-        "/runs/new/file", files=(("mine.csv", b"question,answer\nWho is it?,somebody\n"),)
-    ),
-    ("GET", "/runs/new/file/{dataset_id}"): lambda of: [
-        Probe(f"/runs/new/file/{of.dataset}"),
-        Probe(f"/runs/new/file/{of.requests}"),
-    ],
-    ("POST", "/runs/new/file/{dataset_id}"): run(
-        "/runs/new/file/{}", ACTS, "dataset", form={"lenient": "on"}
-    ),
-    ("POST", "/runs/new/plan"): lambda of: [
-        Probe(
-            "/runs/new/plan",
-            form={**_form(of), "provider": "ollama", "model": of.model, "limit": "2"},
-            word="its last",
-        )
-    ],
-    ("POST", "/runs/new"): lambda of: [
-        Probe("/runs/new", ACTS, form=_form(of)),
-        Probe("/runs/new", ACTS, form={**_form(of), "models": ["simulator/sim", "simulator/sim-small"]}),
-    ],
     ("POST", "/demo"): same("/demo", ACTS),
     ("GET", "/runs"): lists("/runs", project="project", model="model"),
     ("GET", "/runs/export"): lists("/runs/export", project="project", model="model"),
@@ -344,6 +315,7 @@ def _exports(of: Names) -> list[Probe]:
 
 
 PROBES |= BATCH_PAGES
+PROBES |= START_PAGES
 PROBES |= ROLLOUT_PAGES
 PROBES |= {
     ("POST", f"{ADMIN}/run"): lambda of: [
