@@ -196,35 +196,6 @@ PROBES: dict[Key, Make] = {
     ("GET", "/metrics"): same("/metrics", NOTHING),
     ("GET", "/docs"): same("/docs", NOTHING),
     # Pages --------------------------------------------------------------------------------------
-    ("GET", "/runs/new"): lambda of: [
-        Probe(query("/runs/new", like=of.done)),
-        Probe(query("/runs/new", dataset=of.dataset, look="1", models="simulator/sim")),
-        Probe(query("/runs/new", dataset=of.requests)),
-        Probe(query("/runs/new", what="questions", project=of.project)),
-    ],
-    ("GET", "/runs/new/models"): same("/runs/new/models?provider=simulator", NOTHING),
-    ("GET", "/runs/new/offers"): same("/runs/new/offers?provider=simulator", NOTHING),
-    ("POST", "/runs/new/file"): _uploads(
-        "/runs/new/file", files=(("mine.csv", b"question,answer\nWho is it?,somebody\n"),)
-    ),
-    ("GET", "/runs/new/file/{dataset_id}"): lambda of: [
-        Probe(f"/runs/new/file/{of.dataset}"),
-        Probe(f"/runs/new/file/{of.requests}"),
-    ],
-    ("POST", "/runs/new/file/{dataset_id}"): run(
-        "/runs/new/file/{}", ACTS, "dataset", form={"lenient": "on"}
-    ),
-    ("POST", "/runs/new/plan"): lambda of: [
-        Probe(
-            "/runs/new/plan",
-            form={**_form(of), "provider": "ollama", "model": of.model, "limit": "2"},
-            word="its last",
-        )
-    ],
-    ("POST", "/runs/new"): lambda of: [
-        Probe("/runs/new", ACTS, form=_form(of)),
-        Probe("/runs/new", ACTS, form={**_form(of), "models": ["simulator/sim", "simulator/sim-small"]}),
-    ],
     ("POST", "/demo"): same("/demo", ACTS),
     ("GET", "/runs/{run_id}"): lambda of: [
         *(Probe(f"/runs/{run}") for run in (of.done, of.failed, of.waiting, of.running, of.done[:8])),
@@ -303,7 +274,7 @@ def _exports(of: Names) -> list[Probe]:
     return [again, Probe(query(path, format="dpo", manifest=True))]
 
 
-PROBES |= BATCH_PAGES | CATALOGUE_PAGES | OVERVIEW_PAGES
+PROBES |= BATCH_PAGES | CATALOGUE_PAGES | OVERVIEW_PAGES | START_PAGES
 PROBES |= ROLLOUT_PAGES
 PROBES |= {
     ("POST", f"{ADMIN}/run"): lambda of: [
