@@ -211,6 +211,7 @@ POST /runs/{run_id}/notes/{item_id:path}
 POST /runs/{run_id}/picked/flag
 POST /runs/{run_id}/rerun
 POST /runs/{run_id}/restart
+POST /runs/{run_id}/resume
 POST /runs/{run_id}/stop
 POST /schedules
 GET /schedules/new

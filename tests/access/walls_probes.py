@@ -206,6 +206,7 @@ PROBES: dict[Key, Make] = {
     ("GET", "/runs/{run_id}/events"): run("/runs/{}/events", NOTHING),
     ("POST", "/runs/{run_id}/stop"): run("/runs/{}/stop", ACTS, "waiting"),
     ("POST", "/runs/{run_id}/restart"): run("/runs/{}/restart", ACTS, "failed"),
+    ("POST", "/runs/{run_id}/resume"): run("/runs/{}/resume"),
     ("POST", "/runs/{run_id}/rerun"): run("/runs/{}/rerun", ACTS),
     ("POST", "/runs/{run_id}/delete"): run("/runs/{}/delete", ACTS, "beside"),
     ("GET", "/runs/{run_id}/report"): run("/runs/{}/report"),

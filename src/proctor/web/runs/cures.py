@@ -145,13 +145,16 @@ def _shorter(run: Run) -> Press | None:
 
 
 def _on_sample(run: Run) -> Press | None:
-    return (
-        Press("Clone on sample rows", clone(run, data="sample")) if run.cell.source.kind == "suite" else None
-    )
+    return Press("Clone on sample rows", clone(run, data="sample")) if _of_suite(run) else None
+
+
+def _of_suite(run: Run) -> bool:
+    kind = kind_of(run.cell.source)
+    return kind.holds == "questions" and kind.on_server and not kind.own
 
 
 def _import(run: Run) -> Press | None:
-    if run.cell.source.kind != "suite":
+    if not _of_suite(run):
         return Press("Data sets", "/datasets")
     name = run.cell.source.listed
     return Press("Import the rows", f"/suites{query({}, open=name)}#{name}")
